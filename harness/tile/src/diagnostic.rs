@@ -1,0 +1,167 @@
+//! What Conch tells a user about a piece of text: what, where, and the mend, rendered as rustc would.
+//! Left out: printing. Only `cli` prints; here a diagnostic becomes a `String`.
+
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+
+use crate::source::{Sources, Span};
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Severity {
+    /// It does not go on.
+    Error,
+    /// It goes on, and somebody should look.
+    Warning,
+}
+
+/// A span with words beside it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Label {
+    /// Where.
+    pub span: Span,
+    /// What is there; may be empty.
+    pub text: String,
+}
+
+/// One message. The first label is the place that the message is about, further labels are context.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// How bad it is.
+    pub severity: Severity,
+    /// A stable name of the kind of message, `out-of-bounds` say; shown in brackets and matched by tests.
+    pub code: &'static str,
+    /// One line, lower case, no full stop.
+    pub message: String,
+    /// The places, primary first.
+    pub labels: Vec<Label>,
+    /// Facts below the snippet.
+    pub notes: Vec<String>,
+    /// The mend.
+    pub help: Option<String>,
+}
+
+impl Diagnostic {
+    /// An error at a place.
+    pub fn error(code: &'static str, span: Span, message: impl Into<String>) -> Self {
+        Self {
+            severity: Severity::Error,
+            code,
+            message: message.into(),
+            labels: vec![Label { span, text: String::new() }],
+            notes: Vec::new(),
+            help: None,
+        }
+    }
+
+    /// A warning at a place.
+    pub fn warning(code: &'static str, span: Span, message: impl Into<String>) -> Self {
+        Self { severity: Severity::Warning, ..Self::error(code, span, message) }
+    }
+
+    /// Puts words beside the primary place.
+    #[must_use]
+    pub fn here(mut self, text: impl Into<String>) -> Self {
+        if let Some(label) = self.labels.first_mut() {
+            label.text = text.into();
+        }
+        self
+    }
+
+    /// Adds a place for context.
+    #[must_use]
+    pub fn label(mut self, span: Span, text: impl Into<String>) -> Self {
+        self.labels.push(Label { span, text: text.into() });
+        self
+    }
+
+    /// Adds a fact below the snippet.
+    #[must_use]
+    pub fn note(mut self, text: impl Into<String>) -> Self {
+        self.notes.push(text.into());
+        self
+    }
+
+    /// Says how to mend it.
+    #[must_use]
+    pub fn help(mut self, text: impl Into<String>) -> Self {
+        self.help = Some(text.into());
+        self
+    }
+
+    /// The primary place.
+    pub fn span(&self) -> Option<Span> {
+        self.labels.first().map(|label| label.span)
+    }
+
+    /// The message with its source lines, as rustc would show it; ANSI colours when `colour`.
+    pub fn render(&self, sources: &Sources, colour: bool) -> String {
+        let level = match self.severity {
+            Severity::Error => Level::ERROR,
+            Severity::Warning => Level::WARNING,
+        };
+        let mut group = Group::with_title(level.primary_title(self.message.as_str()).id(self.code));
+        let mut placed: Vec<(&str, Snippet<'_, annotate_snippets::Annotation<'_>>)> = Vec::new();
+        for (nth, label) in self.labels.iter().enumerate() {
+            let Some(file) = sources.get(label.span.source) else { continue };
+            let end = file.text.len();
+            let start = floor_boundary(&file.text, (label.span.start as usize).min(end));
+            let stop = floor_boundary(&file.text, (label.span.end as usize).clamp(start, end));
+            let kind = if nth == 0 { AnnotationKind::Primary } else { AnnotationKind::Context };
+            let annotation = kind.span(start..stop);
+            let annotation =
+                if label.text.is_empty() { annotation } else { annotation.label(label.text.as_str()) };
+            if let Some(at) = placed.iter().position(|(name, _)| *name == file.name) {
+                let (name, snippet) = placed.remove(at);
+                placed.insert(at, (name, snippet.annotation(annotation)));
+            } else {
+                let snippet = Snippet::source(&*file.text).path(file.name.as_str()).annotation(annotation);
+                placed.push((file.name.as_str(), snippet));
+            }
+        }
+        for (_, snippet) in placed {
+            group = group.element(snippet);
+        }
+        for note in &self.notes {
+            group = group.element(Level::NOTE.message(note.as_str()));
+        }
+        if let Some(help) = &self.help {
+            group = group.element(Level::HELP.message(help.as_str()));
+        }
+        let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
+        renderer.render(&[group]).to_string()
+    }
+}
+
+fn floor_boundary(text: &str, mut at: usize) -> usize {
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::SourceFile;
+
+    #[test]
+    fn a_diagnostic_reads_as_rustc_would_write_it() {
+        let mut sources = Sources::default();
+        let id = sources.add(SourceFile::new("k.py", "x = 1\ny = tl.load(p)\n"));
+        let shown = Diagnostic::error("out-of-bounds", Span::new(id, 10, 20), "load of 4 bytes past the end")
+            .here("program (3, 0, 0), lane 7")
+            .note("storage `x` has 16 bytes")
+            .help("mask the load")
+            .render(&sources, false);
+        insta::assert_snapshot!(shown, @r"
+        error[out-of-bounds]: load of 4 bytes past the end
+         --> k.py:2:5
+          |
+        2 | y = tl.load(p)
+          |     ^^^^^^^^^^ program (3, 0, 0), lane 7
+          |
+          = note: storage `x` has 16 bytes
+          = help: mask the load
+        ");
+    }
+}

@@ -1,0 +1,20 @@
+//! The typed kernel IR: what the frontend traces a kernel to and the interpreter executes.
+//!
+//! It is in SSA form with structured control flow, close to Triton's TTIR with `scf`: a [`Function`] owns a table of
+//! values and one body [`Block`]; operations that hold code (`for`, `if`, `while`, `reduce`, `scan`) hold blocks.
+//! Each operation knows where in the Python source it came from, through inlined calls ([`Loc`]).
+//!
+//! Left out: tuples, `constexpr`s and calls of `@triton.jit` functions, which the frontend resolves away.
+
+mod function;
+mod op;
+mod printer;
+mod types;
+mod verifier;
+
+pub use function::{Block, Builder, Function, Loc, LocId, Operation, Param, ValueId, ValueInfo};
+pub use op::{
+    AtomicOp, BinaryOp, CastKind, CmpPredicate, Combine, InputPrecision, OpKind, Promise, Rounding, TernaryOp, UnaryOp,
+};
+pub use types::{Elem, Shape, Type};
+pub use verifier::VerifyError;
