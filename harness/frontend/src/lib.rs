@@ -1,1 +1,108 @@
-//! frontend
+//! Triton's Python surface to Conch IR.
+//!
+//! [`trace`] runs a kernel's Python at compile time, as Triton's compiler does: values that are known are computed,
+//! `if` on them is decided, loops over `static_range` are unrolled, calls of `@triton.jit` functions are inlined, and
+//! what remains becomes typed IR with a source span on every operation. Parsing is ruff's; the meaning is ours and
+//! follows Triton's documentation and its compiled semantics, never its interpreter.
+//!
+//! Left out: execution (`conch-interp`), reading files (callers bring the text), and running arbitrary Python: module
+//! level code is understood as far as kernels need it.
+//!
+//! This crate does no IO, knows no engine and never panics on any input.
+#![warn(missing_docs)]
+
+mod builtin;
+mod semantic;
+mod tracer;
+mod value;
+
+use std::sync::Arc;
+
+use conch_tile::diagnostic::Diagnostic;
+use conch_tile::ir::{Elem, Function};
+use conch_tile::rules::Rules;
+use conch_tile::source::{SourceFile, Sources};
+
+/// What a launch passes for one parameter, as far as the compiler specialises on it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Arg {
+    /// A tensor: a pointer to its first element.
+    Pointer(Elem),
+    /// A Python int. `i32` if it fits, else `i64`, else `u64`; 1 is known at compile time.
+    Int(i128),
+    /// A Python float: `f32` at run time.
+    Float(f64),
+    /// A Python bool: `i1` at run time.
+    Bool(bool),
+    /// `None`: known at compile time.
+    None,
+    /// A string; only for `constexpr` parameters.
+    Str(String),
+    /// `tl.float32` and the like; only for `constexpr` parameters.
+    DType(conch_tile::DType),
+    /// A tuple of arguments.
+    Tuple(Vec<Arg>),
+}
+
+/// A kernel to trace and what its launch passes.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The file that defines the kernel.
+    pub file: Arc<SourceFile>,
+    /// Other files of the corpus that it may import, by module name (`helpers` for `helpers.py` beside it).
+    pub modules: Vec<(String, Arc<SourceFile>)>,
+    /// The kernel's name; `make.kernel` for `kernel` defined inside the function `make`.
+    pub kernel: String,
+    /// Arguments given by position.
+    pub positional: Vec<Arg>,
+    /// Arguments given by name.
+    pub keyword: Vec<(String, Arg)>,
+    /// Launch options that a kernel can see or that change its meaning: `num_warps`, `num_stages`, `debug`.
+    pub options: Vec<(String, Arg)>,
+    /// Whose language it is.
+    pub rules: Rules,
+}
+
+/// Where a launch-time parameter's value is in the request: a parameter's name, then positions inside of tuples.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Binding {
+    /// The Python parameter.
+    pub name: String,
+    /// Positions inside of nested tuples; empty for a plain argument.
+    pub path: Vec<usize>,
+}
+
+/// A traced kernel.
+#[derive(Clone, Debug)]
+pub struct Traced {
+    /// The verified IR.
+    pub function: Function,
+    /// For each of the function's parameters, the argument that it takes.
+    pub bindings: Vec<Binding>,
+    /// Every argument that reached a parameter, by name, defaults and decided heuristics included.
+    pub arguments: Vec<(String, Arg)>,
+}
+
+/// Why there is no IR.
+#[derive(Clone, Debug)]
+pub enum Refusal {
+    /// Triton's compiler (or launcher) rejects the program, for this reason.
+    Rejected(Box<Diagnostic>),
+    /// The reference does not know the construct yet.
+    Unsupported(Box<Diagnostic>),
+}
+
+/// A refusal with the files that its diagnostic points into.
+#[derive(Clone, Debug)]
+pub struct Refused {
+    /// What and where.
+    pub refusal: Refusal,
+    /// The files.
+    pub sources: Sources,
+}
+
+/// Traces a kernel for one specialisation. The IR is verified: IR that does not verify is our own bug and comes back
+/// as an `Unsupported` refusal that says so.
+pub fn trace(request: &Request) -> Result<Traced, Refused> {
+    tracer::trace(request)
+}

@@ -1,0 +1,1 @@
+//! Typed semantics of operators: promotion, broadcasting, casts.

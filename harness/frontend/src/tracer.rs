@@ -1,0 +1,1 @@
+//! The tracer: Python statements and expressions to values and IR.
