@@ -1,0 +1,232 @@
+//! Storages: runs of bytes that own their memory, and the growing set of them that a case is built in.
+//! Left out: what the bytes mean (see [`crate::Tensor`]) and where they lie in an address space at run time
+//! (see [`crate::Memory`]).
+
+use crate::memory::{GUARD, ORIGIN};
+
+/// Every storage begins at a multiple of this many bytes, as memory from torch's CUDA allocator does.
+pub const ALIGNMENT: usize = 512;
+
+/// The most bytes that the storages of one set may have together (1 GiB). A case that asks for more is an error and
+/// allocates nothing.
+pub const MAX_BYTES: u64 = 1 << 30;
+
+/// What lies in a byte that nothing was written to. No value of it may decide a result.
+pub const UNINIT_BYTE: u8 = 0xA9;
+
+/// Names a storage of a [`Storages`] and of the [`crate::Memory`] laid out from it: its index in order of creation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct StorageId(pub u32);
+
+/// What is known about the content of one byte. In memory one byte each, so that a run of them is a `memset`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+#[repr(u8)]
+pub enum ByteState {
+    /// Nothing was written to it.
+    #[default]
+    Uninit = 0,
+    /// It holds a defined value.
+    Init = 1,
+    /// It was written with a value that has no defined answer.
+    Poison = 2,
+}
+
+/// Eight bytes of a storage that hold an address: that of byte `target_offset` of `target`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Pointer {
+    /// First of the eight bytes, little-endian.
+    pub offset: usize,
+    /// The storage pointed to.
+    pub target: StorageId,
+    /// The byte of it; may be outside (a case may ask for a wild pointer).
+    pub target_offset: i64,
+}
+
+/// A run of bytes that owns its memory (`torch.UntypedStorage`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Storage {
+    name: String,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) states: Vec<ByteState>,
+    pub(crate) pointers: Vec<Pointer>,
+}
+
+impl Storage {
+    /// The name that messages use; for a copy, the expression that made it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The content. Addresses are those of [`Storages::address`].
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// What is known about each byte; as long as [`Self::bytes`].
+    pub fn states(&self) -> &[ByteState] {
+        &self.states
+    }
+
+    /// Where the content holds addresses, by ascending offset. An engine that places storages elsewhere writes its
+    /// own addresses there.
+    pub fn pointers(&self) -> &[Pointer] {
+        &self.pointers
+    }
+}
+
+/// The set of storages would be larger than [`MAX_BYTES`].
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("storage `{name}` of {bytes} bytes brings the case to more than {limit} bytes", limit = MAX_BYTES)]
+pub struct TooLarge {
+    /// The storage that does not fit.
+    pub name: String,
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// The storages of one case, in order of creation. Storages are only added, so every storage's address is known from
+/// the moment it is there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Storages {
+    all: Vec<Storage>,
+    starts: Vec<usize>,
+    end: usize,
+}
+
+impl Storages {
+    /// No storages.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a storage of `bytes` uninitialised bytes.
+    pub fn add(&mut self, name: impl Into<String>, bytes: u64) -> Result<StorageId, TooLarge> {
+        let name = name.into();
+        let start = self.end.saturating_add(GUARD);
+        let end = usize::try_from(bytes)
+            .ok()
+            .filter(|_| self.total().saturating_add(bytes) <= MAX_BYTES)
+            .and_then(|n| {
+                start
+                    .checked_add(n)?
+                    .checked_next_multiple_of(ALIGNMENT)?
+                    .checked_add(GUARD)
+            });
+        let (Some(end), Ok(id)) = (end, u32::try_from(self.all.len())) else {
+            return Err(TooLarge { name, bytes });
+        };
+        let len = bytes as usize;
+        self.all.push(Storage {
+            name,
+            bytes: vec![UNINIT_BYTE; len],
+            states: vec![ByteState::Uninit; len],
+            pointers: Vec::new(),
+        });
+        self.starts.push(start);
+        self.end = end;
+        Ok(StorageId(id))
+    }
+
+    /// The storage of an id, if it is of this set.
+    pub fn get(&self, id: StorageId) -> Option<&Storage> {
+        self.all.get(id.0 as usize)
+    }
+
+    /// All storages with their ids, in order of creation.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (StorageId, &Storage)> {
+        self.all
+            .iter()
+            .enumerate()
+            .map(|(at, storage)| (StorageId(at as u32), storage))
+    }
+
+    /// How many storages there are.
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Bytes of all storages together, guard zones left out.
+    pub fn total(&self) -> u64 {
+        self.all.iter().map(|storage| storage.bytes.len() as u64).sum()
+    }
+
+    /// The address of a storage's first byte; 0 for an id of another set. Always a multiple of [`ALIGNMENT`].
+    pub fn address(&self, id: StorageId) -> u64 {
+        self.starts
+            .get(id.0 as usize)
+            .map_or(0, |&start| ORIGIN + start as u64)
+    }
+
+    /// Bytes of a storage; 0 for an id of another set.
+    pub fn size(&self, id: StorageId) -> usize {
+        self.get(id).map_or(0, |storage| storage.bytes.len())
+    }
+
+    /// Writes defined bytes at `offset`. Returns false, and writes nothing, when they do not fit.
+    pub fn write(&mut self, id: StorageId, offset: usize, bytes: &[u8]) -> bool {
+        let Some(storage) = self.all.get_mut(id.0 as usize) else {
+            return false;
+        };
+        let Some(range) = offset.checked_add(bytes.len()).map(|end| offset..end) else {
+            return false;
+        };
+        let (Some(to), Some(states)) = (
+            storage.bytes.get_mut(range.clone()),
+            storage.states.get_mut(range.clone()),
+        ) else {
+            return false;
+        };
+        to.copy_from_slice(bytes);
+        states.fill(ByteState::Init);
+        storage
+            .pointers
+            .retain(|pointer| pointer.offset.saturating_add(8) <= range.start || pointer.offset >= range.end);
+        true
+    }
+
+    /// Writes the address of byte `target_offset` of `target` at `offset`, and remembers that it is one. Returns
+    /// false, and writes nothing, when it does not fit or `target` is of another set.
+    pub fn write_pointer(
+        &mut self,
+        id: StorageId,
+        offset: usize,
+        target: StorageId,
+        target_offset: i64,
+    ) -> bool {
+        if self.get(target).is_none() {
+            return false;
+        }
+        let address = self.address(target).wrapping_add_signed(target_offset);
+        if !self.write(id, offset, &address.to_le_bytes()) {
+            return false;
+        }
+        if let Some(storage) = self.all.get_mut(id.0 as usize) {
+            let at = storage
+                .pointers
+                .partition_point(|pointer| pointer.offset < offset);
+            storage.pointers.insert(
+                at,
+                Pointer {
+                    offset,
+                    target,
+                    target_offset,
+                },
+            );
+        }
+        true
+    }
+
+    pub(crate) fn get_mut(&mut self, id: StorageId) -> Option<&mut Storage> {
+        self.all.get_mut(id.0 as usize)
+    }
+
+    /// Start of each storage in the arena, and the arena's size.
+    pub(crate) fn layout(&self) -> (&[usize], usize) {
+        (&self.starts, self.end)
+    }
+}
