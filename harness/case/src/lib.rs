@@ -1,1 +1,2 @@
 //! case
+pub mod expr;
