@@ -12,6 +12,7 @@
 #![warn(missing_docs)]
 
 mod builtin;
+mod constant;
 mod semantic;
 mod tracer;
 mod value;

@@ -108,6 +108,7 @@ pub struct Builder {
     function: Function,
     open: Vec<Block>,
     loc: LocId,
+    work: usize,
 }
 
 impl Builder {
@@ -124,6 +125,7 @@ impl Builder {
             },
             open: vec![Block::default()],
             loc: LocId(0),
+            work: 0,
         }
     }
 
@@ -183,6 +185,7 @@ impl Builder {
         let results: SmallVec<[ValueId; 2]> = results.iter().map(|ty| self.value(ty.clone())).collect();
         let operation =
             Operation { kind, operands: operands.into(), results: results.clone(), loc: self.loc };
+        self.work += 1;
         if let Some(block) = self.open.last_mut() {
             block.ops.push(operation);
         }
@@ -215,6 +218,21 @@ impl Builder {
     pub fn close_block(&mut self, yields: &[ValueId]) -> Block {
         self.effect(OpKind::Yield, yields);
         if self.open.len() > 1 { self.open.pop().unwrap_or_default() } else { Block::default() }
+    }
+
+    /// Takes the innermost open block out unfinished, to be resumed once what it yields is known.
+    pub fn suspend_block(&mut self) -> Block {
+        if self.open.len() > 1 { self.open.pop().unwrap_or_default() } else { Block::default() }
+    }
+
+    /// Makes a suspended block the innermost open one again.
+    pub fn resume_block(&mut self, block: Block) {
+        self.open.push(block);
+    }
+
+    /// Operations made so far, those of discarded blocks included: a measure of work to set limits by.
+    pub const fn work(&self) -> usize {
+        self.work
     }
 
     /// Drops the innermost open block and all that is in it (a trial that is thrown away).
