@@ -1,0 +1,151 @@
+//! The resolved case: storages with their bytes, tensors, launches, expectations. This is what engines run.
+//! Left out: how it was written down (see the crate's documentation).
+
+use std::sync::Arc;
+
+use conch_memory::{Memory, NamedTensor, Storages, Tensor};
+use conch_tile::DType;
+use conch_tile::source::Span;
+
+use crate::expectation::Expectation;
+use crate::kernel::{Kernel, Module};
+
+/// One case: everything that an engine needs, and what is expected of it.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// `area/name:variable=value,…`, stable and unique in its corpus.
+    pub id: String,
+    /// What the case shows, in a sentence.
+    pub about: String,
+    /// Where the case comes from: a commit, an issue, a catalogue entry.
+    pub origin: Option<String>,
+    /// The matrix point, in the order of the file.
+    pub point: Vec<(String, String)>,
+    /// The module that every launch's kernel is in, and all there is of an import-only case.
+    pub module: Arc<Module>,
+    /// The storages with their first contents. Copies that tensor expressions made (`x.contiguous()`) come last.
+    pub storages: Storages,
+    /// How many of `storages` the case file names itself; the others are copies.
+    pub named_storages: usize,
+    /// What each storage that the file names was declared as, in the order of `storages`.
+    pub declared: Vec<Declared>,
+    /// The named tensors. A storage is a tensor too, by the same name and first.
+    pub tensors: Vec<NamedTensor>,
+    /// What runs, one after the other over the same memory. Empty for an import-only case.
+    pub launches: Vec<Launch>,
+    /// The written-down exceptions whose `when` holds at this point.
+    pub expectations: Vec<Expectation>,
+    /// Where the case file is, for messages: the whole `about`.
+    pub span: Span,
+}
+
+impl Case {
+    /// The memory that the first launch starts from, guard zones included.
+    pub fn memory(&self) -> Memory {
+        Memory::new(&self.storages, self.tensors.clone())
+    }
+
+    /// The tensor of a name.
+    pub fn tensor(&self, name: &str) -> Option<&Tensor> {
+        self.tensors.iter().find(|named| named.name == name).map(|named| &named.tensor)
+    }
+
+    /// Whether the case only imports a module.
+    pub fn is_import_only(&self) -> bool {
+        self.launches.is_empty()
+    }
+
+    /// The area, the first part of the id: `layout` of `layout/split_columns:dtype=f16`.
+    pub fn area(&self) -> &str {
+        self.id.split(['/', ':']).next().unwrap_or_default()
+    }
+}
+
+/// What a storage was declared as.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Declared {
+    /// Its dtype.
+    pub dtype: DType,
+    /// Its shape.
+    pub shape: Vec<i64>,
+    /// Its fill in words, as the case file has it.
+    pub fill: String,
+    /// Where it is declared.
+    pub span: Span,
+}
+
+/// A grid, and a value for every kernel parameter.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// What is launched.
+    pub kernel: Kernel,
+    /// Programs along x, y and z. Dimensions that the file does not give are 1. A dimension may be 0 (nothing runs).
+    pub grid: [u32; 3],
+    /// How many dimensions the file gives, 1 to 3.
+    pub grid_dims: u8,
+    /// Arguments by position.
+    pub positional: Vec<Arg>,
+    /// Arguments by name, in the order of the file.
+    pub keyword: Vec<(String, Arg)>,
+    /// Launch options, in the order of the file: `num_warps`, `num_stages`, …
+    pub options: Vec<(String, ArgValue)>,
+    /// Whether arguments and options were deliberately not held against the kernel's signature.
+    pub unchecked: bool,
+    /// Where the launch is.
+    pub span: Span,
+}
+
+impl Launch {
+    /// Every argument with its parameter's name where that is known: positional ones first.
+    pub fn arguments(&self) -> impl Iterator<Item = (Option<&str>, &Arg)> {
+        let parameters = self.kernel.function().map_or(&[][..], |function| &function.parameters);
+        self.positional
+            .iter()
+            .enumerate()
+            .map(|(at, arg)| (parameters.get(at).map(|parameter| parameter.name.as_str()), arg))
+            .chain(self.keyword.iter().map(|(name, arg)| (Some(name.as_str()), arg)))
+    }
+
+    /// An integer option, `num_warps` say.
+    pub fn int_option(&self, name: &str) -> Option<i128> {
+        self.options.iter().find(|(key, _)| key == name).and_then(|(_, value)| match value {
+            ArgValue::Int(value) => Some(*value),
+            _ => None,
+        })
+    }
+}
+
+/// A value with its place in the case file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Arg {
+    /// What is passed.
+    pub value: ArgValue,
+    /// Where it is written.
+    pub span: Span,
+}
+
+/// What can be passed to a kernel.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ArgValue {
+    /// `None`.
+    None,
+    /// A Python bool.
+    Bool(bool),
+    /// A Python int of any size that fits 128 bits.
+    Int(i128),
+    /// A Python float.
+    Float(f64),
+    /// A Python string.
+    Str(String),
+    /// `tl.float32` and the like.
+    DType(DType),
+    /// A tensor, with the expression that made it.
+    Tensor {
+        /// The expression, often just the tensor's name.
+        name: String,
+        /// The view.
+        tensor: Tensor,
+    },
+    /// A tuple (a list counts as one).
+    Tuple(Vec<ArgValue>),
+}

@@ -1,0 +1,203 @@
+//! Expectations: written-down exceptions to "every engine agrees with the reference".
+//! Left out: whether one came true (`conch-verdict`).
+
+use conch_tile::rules::Version;
+use conch_tile::source::Span;
+
+use crate::versions::VersionRange;
+
+/// A written-down exception: these engines, these versions, this verdict or outcome, why, and a link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Expectation {
+    /// The engines it speaks of, at least one.
+    pub engines: Vec<EnginePattern>,
+    /// The versions of those engines.
+    pub versions: VersionRange,
+    /// The verdict of the case with such an engine; any when none is given.
+    pub verdict: Option<VerdictKind>,
+    /// What the engine itself does; anything when none is given.
+    pub outcome: Option<OutcomeKind>,
+    /// A part of the engine's message.
+    pub message: Option<String>,
+    /// The reason, in words.
+    pub why: String,
+    /// Where to read about it.
+    pub link: Option<String>,
+    /// Where it is written.
+    pub span: Span,
+}
+
+impl Expectation {
+    /// Whether it speaks of this engine.
+    pub fn applies_to(&self, engine: &str) -> bool {
+        self.engines.iter().any(|pattern| pattern.matches(engine, &self.versions))
+    }
+}
+
+macro_rules! words {
+    ($(#[doc = $doc:literal])+ $kind:ident { $( $(#[doc = $variant_doc:literal])+ $variant:ident = $word:literal, )+ }) => {
+        $(#[doc = $doc])+
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum $kind { $( $(#[doc = $variant_doc])+ $variant, )+ }
+
+        impl $kind {
+            /// Every one of them.
+            pub const ALL: &'static [Self] = &[$( Self::$variant, )+];
+
+            /// The word that files and reports use.
+            pub const fn name(self) -> &'static str {
+                match self { $( Self::$variant => $word, )+ }
+            }
+
+            /// The one of this word.
+            pub fn from_name(word: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|kind| kind.name() == word)
+            }
+        }
+
+        impl std::fmt::Display for $kind {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.name())
+            }
+        }
+    };
+}
+
+words! {
+    /// What comparing outcomes gave, in one word.
+    VerdictKind {
+        /// The engines' outcomes are the same.
+        Agree = "agree",
+        /// They are not, and somebody is to blame.
+        Differ = "differ",
+        /// The program has no defined answer.
+        Undefined = "undefined",
+        /// It cannot be told.
+        Inconclusive = "inconclusive",
+    }
+}
+
+words! {
+    /// What one engine did, in one word.
+    OutcomeKind {
+        /// It came to the end.
+        Finished = "finished",
+        /// A compile-time error.
+        Rejected = "rejected",
+        /// Undefined behaviour, a failed assertion, a fault.
+        Trapped = "trapped",
+        /// The engine does not know how.
+        Unsupported = "unsupported",
+        /// Out of time, memory or fuel.
+        Exhausted = "exhausted",
+        /// The process died.
+        Crashed = "crashed",
+        /// No GPU, no toolchain.
+        Unavailable = "unavailable",
+    }
+}
+
+/// An engine as an expectation names it: `reference`, `interpret`, `interpret+host`, `interpret@3.2.0+numpy2`, `cuda`.
+///
+/// The name must be equal, and so must `+host`. A version, and a `+numpy…`, must be equal when the pattern has one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct EnginePattern {
+    /// The name before `@`.
+    pub name: String,
+    /// The version behind `@`.
+    pub version: Option<Version>,
+    /// Whether arguments are CPU tensors.
+    pub host: bool,
+    /// What follows `+numpy`.
+    pub numpy: Option<String>,
+}
+
+impl EnginePattern {
+    /// The engines that there are.
+    pub const NAMES: &'static [&'static str] =
+        &["reference", "interpret", "cuda", "jit", "inductor", "ttir", "ptx", "fpsan"];
+
+    /// Reads an engine's id or a pattern for some; `None` when it is no such thing. Names are not looked up.
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.split('+');
+        let mut head = parts.next()?.splitn(2, '@');
+        let name = head.next().filter(|name| !name.is_empty())?.to_owned();
+        let version = match head.next() {
+            Some(version) => Some(version.parse().ok()?),
+            None => None,
+        };
+        let (mut host, mut numpy) = (false, None);
+        for part in parts {
+            match part.strip_prefix("numpy") {
+                Some(pin) if !pin.is_empty() && numpy.is_none() => numpy = Some(pin.to_owned()),
+                None if part == "host" && !host => host = true,
+                _ => return None,
+            }
+        }
+        Some(Self { name, version, host, numpy })
+    }
+
+    /// Whether the engine of this id is meant, being of a version in `versions`. An engine without a version
+    /// (`reference`) is in every range.
+    pub fn matches(&self, engine: &str, versions: &VersionRange) -> bool {
+        Self::parse(engine).is_some_and(|engine| {
+            self.name == engine.name
+                && self.host == engine.host
+                && (self.version.is_none() || self.version == engine.version)
+                && (self.numpy.is_none() || self.numpy == engine.numpy)
+                && engine.version.is_none_or(|version| versions.contains(version))
+        })
+    }
+}
+
+impl std::fmt::Display for EnginePattern {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.name)?;
+        if let Some(version) = self.version {
+            write!(f, "@{version}")?;
+        }
+        if let Some(numpy) = &self.numpy {
+            write!(f, "+numpy{numpy}")?;
+        }
+        if self.host {
+            f.write_str("+host")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(pattern: &str, versions: &str, engine: &str, expected: bool) {
+        let pattern = EnginePattern::parse(pattern).expect(pattern);
+        let versions = versions.parse().expect(versions);
+        assert_eq!(pattern.matches(engine, &versions), expected, "{pattern} {versions} {engine}");
+    }
+
+    #[test]
+    fn a_pattern_matches_its_engines_and_no_others() {
+        check("interpret", "<3.3", "interpret@3.2.0", true);
+        check("interpret", "<3.3", "interpret@3.3.1", false);
+        check("interpret", "<3.3", "interpret@3.2.0+host", false);
+        check("interpret+host", "<3.3", "interpret@3.2.0+host", true);
+        check("interpret", "*", "interpret@3.0.0+numpy2", true);
+        check("interpret+numpy2", "*", "interpret@3.0.0+numpy2", true);
+        check("interpret+numpy2", "*", "interpret@3.0.0", false);
+        check("interpret@3.2.0", "*", "interpret@3.2.0", true);
+        check("interpret@3.2.0", "*", "interpret@3.1.0", false);
+        check("reference", "<3.3", "reference", true);
+        check("reference", "*", "interpret@3.2.0", false);
+    }
+
+    #[test]
+    fn an_engine_is_printed_as_it_is_read() {
+        for text in ["reference", "interpret@3.2.0+numpy2+host", "cuda@3.9.0", "interpret+host"] {
+            assert_eq!(EnginePattern::parse(text).expect(text).to_string(), text);
+        }
+        for wrong in ["", "@3", "interpret@x", "interpret+gpu", "interpret+numpy", "interpret+host+host"] {
+            assert_eq!(EnginePattern::parse(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Kernels: the Python modules of the corpus and the functions in them, as far as a launch must know them.
+//! Left out: what a kernel computes (`conch-frontend`).
+
+use std::sync::Arc;
+
+use conch_tile::source::{SourceFile, SourceId, Span};
+
+/// A Python file of the corpus.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Module {
+    /// The path from the corpus root, with `/` between folders: `layout/add_one.py`.
+    pub path: String,
+    /// The text; its name is the path as a user would write it.
+    pub file: Arc<SourceFile>,
+    /// The file's id in the corpus' [`Sources`](conch_tile::source::Sources).
+    pub source: SourceId,
+    /// Every function, in the order of the file; functions inside of functions have dotted names (`make.kernel`).
+    pub functions: Vec<Function>,
+    /// Modules of the corpus that this one imports, directly or through others, by the name that `import` uses
+    /// (`helpers` for `helpers.py` beside it), sorted by name. A file is never in its own list.
+    pub imports: Vec<(String, Arc<SourceFile>)>,
+}
+
+/// A function of a module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Function {
+    /// The name, dotted when the function is inside of another one.
+    pub name: String,
+    /// The name in the `def`.
+    pub span: Span,
+    /// The parameters, in order.
+    pub parameters: Vec<Parameter>,
+    /// Whether `@triton.jit` (or `@jit`, `@triton.jit(…)`) is on it.
+    pub jit: bool,
+    /// Whether `@triton.autotune(…)` is on it.
+    pub autotune: bool,
+    /// Whether `@triton.heuristics(…)` is on it.
+    pub heuristics: bool,
+    /// Parameters that autotune configurations or heuristics give, where those are written as literals.
+    pub given_by_decorators: Vec<String>,
+}
+
+/// A parameter of a function.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// Its name.
+    pub name: String,
+    /// How it takes arguments.
+    pub kind: ParameterKind,
+    /// Whether it is annotated `tl.constexpr`.
+    pub constexpr: bool,
+    /// The annotation's text.
+    pub annotation: Option<String>,
+    /// The default value's text.
+    pub default: Option<String>,
+    /// Where its name is.
+    pub span: Span,
+}
+
+/// How a parameter takes arguments, as Python's `inspect` calls it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ParameterKind {
+    /// Before a `/`.
+    PositionalOnly,
+    /// An ordinary one.
+    PositionalOrKeyword,
+    /// `*args`.
+    VarPositional,
+    /// Behind a `*`.
+    KeywordOnly,
+    /// `**kwargs`.
+    VarKeyword,
+}
+
+/// A function that a launch names.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kernel {
+    /// The file that defines it.
+    pub module: Arc<Module>,
+    /// The function's name; `make.kernel` for `kernel` defined inside the function `make`.
+    pub name: String,
+    pub(crate) index: usize,
+}
+
+impl Kernel {
+    /// The kernel of a name in a module.
+    pub fn find(module: &Arc<Module>, name: &str) -> Option<Self> {
+        let index = module.functions.iter().position(|function| function.name == name)?;
+        Some(Self { module: Arc::clone(module), name: name.to_owned(), index })
+    }
+
+    /// The function's signature and decorators.
+    pub fn function(&self) -> Option<&Function> {
+        self.module.functions.get(self.index)
+    }
+}
