@@ -1,1 +1,29 @@
-//! toolchain
+//! Installed Triton versions and the pool of Python workers that run inside them.
+//!
+//! A **toolchain** is one Triton and one NumPy in an environment of its own ([`ToolchainId`], [`Home`]). A **worker**
+//! is a Python process of a toolchain that answers one [`Request`] after the other over pipes; a [`Pool`] keeps
+//! several, hands them out, and replaces those that die.
+//!
+//! Left out: what the answers mean (the engine's), the Python side of the worker (`conch-worker`), printing
+//! (progress is reported to an [`Observer`]).
+//!
+//! Invariants:
+//! - Only this crate starts Python. A worker that raises, hangs, faults or eats its memory costs its own request.
+//! - Whatever happens to this process, `kill -9` included, no worker outlives it.
+//! - A toolchain is there whole or not at all: it is made beside its place and renamed into it.
+#![warn(missing_docs)]
+
+pub mod failure;
+pub mod home;
+pub mod id;
+mod install;
+pub mod pool;
+pub mod request;
+pub mod response;
+
+pub use failure::{Exit, WorkerFailure};
+pub use home::{AddError, Event, Home, HomeError, Observer, Toolchain};
+pub use id::{BadId, ToolchainId};
+pub use pool::{Limits, Pool};
+pub use request::Request;
+pub use response::Response;

@@ -1,0 +1,87 @@
+//! Why a worker could not answer. Each costs one outcome; the pool starts another worker and goes on.
+
+use std::time::Duration;
+
+use crate::response::Location;
+
+/// A request that got no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WorkerFailure {
+    /// The process died: a signal, or an exit that nobody asked for.
+    #[error("the worker died ({how})")]
+    Crashed {
+        /// How it ended.
+        how: Exit,
+        /// The end of its stderr, where Python's fault handler writes.
+        stderr: String,
+        /// The innermost line of the kernel's file that the fault handler named.
+        location: Option<Location>,
+    },
+    /// It did not answer in time and was killed.
+    #[error("the worker did not answer within {limit:?}")]
+    TimedOut {
+        /// The limit.
+        limit: Duration,
+        /// The end of its stderr, where Python's fault handler writes.
+        stderr: String,
+        /// The line of the kernel's file it was at.
+        location: Option<Location>,
+    },
+    /// It needed more memory than its limit.
+    #[error("the worker needed more than {limit} bytes of memory")]
+    OutOfMemory {
+        /// The limit in bytes.
+        limit: u64,
+        /// The end of its stderr, or Python's message.
+        stderr: String,
+    },
+    /// The toolchain's worker does not start: the toolchain is broken or gone.
+    #[error("start a worker of {toolchain}: {reason}")]
+    Start {
+        /// The toolchain.
+        toolchain: String,
+        /// What happened, the end of stderr included.
+        reason: String,
+    },
+    /// The two sides do not understand each other: a bug of ours.
+    #[error("talk to the worker: {0}")]
+    Protocol(String),
+    /// The pool was told to stop ([`crate::Pool::stop`]) while the request ran or waited.
+    #[error("finish the request: stopped")]
+    Stopped,
+}
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Exit {
+    /// `exit(code)`.
+    Code(i32),
+    /// A signal, by its number (11 is a segmentation fault).
+    Signal(i32),
+}
+
+impl std::fmt::Display for Exit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match *self {
+            Self::Code(code) => write!(f, "exit code {code}"),
+            Self::Signal(number) => match signal_name(number) {
+                Some(name) => write!(f, "signal {number}, {name}"),
+                None => write!(f, "signal {number}"),
+            },
+        }
+    }
+}
+
+/// The names of the signals that faults raise, the same on every Linux and BSD.
+fn signal_name(number: i32) -> Option<&'static str> {
+    Some(match number {
+        4 => "illegal instruction",
+        6 => "aborted",
+        7 | 10 => "bus error",
+        8 => "arithmetic fault",
+        9 => "killed",
+        11 => "segmentation fault",
+        15 => "terminated",
+        _ => return None,
+    })
+}

@@ -1,0 +1,221 @@
+//! Where toolchains live, and which are there. Left out: making one (`install`).
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use conch_tile::rules::Version;
+use etcetera::{AppStrategy, AppStrategyArgs};
+use serde::{Deserialize, Serialize};
+
+use crate::ToolchainId;
+
+/// The folder of everything Conch keeps for a user: toolchains, and the workers' private files while they run.
+///
+/// `$CONCH_HOME`, or `conch` in the user's data directory (`$XDG_DATA_HOME`, `~/.local/share`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Home {
+    root: PathBuf,
+}
+
+/// Toolchains cannot be looked up or removed.
+#[derive(Debug, thiserror::Error)]
+pub enum HomeError {
+    /// No home directory and no `CONCH_HOME`.
+    #[error("find the user's data directory: set CONCH_HOME to a folder for toolchains")]
+    Nowhere,
+    /// A file system error.
+    #[error("{doing} {}: {source}", path.display())]
+    Io {
+        /// What was being done, `read` and the like.
+        doing: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// What went wrong.
+        source: io::Error,
+    },
+    /// It is not installed.
+    #[error("find the toolchain {id}: it is not installed; `conch toolchain add {id}` installs it")]
+    Missing {
+        /// The one asked for.
+        id: ToolchainId,
+    },
+}
+
+pub use crate::install::{AddError, Event, Observer};
+
+/// What an installed toolchain holds, as its marker file says. The marker is the last thing an installation writes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Contents {
+    /// Version of this file's format.
+    pub schema: u32,
+    /// The toolchain's name.
+    pub id: String,
+    /// `triton.__version__`.
+    pub triton: String,
+    /// `numpy.__version__`.
+    pub numpy: String,
+    /// Python's version.
+    pub python: String,
+}
+
+/// An installed toolchain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Toolchain {
+    /// Its name.
+    pub id: ToolchainId,
+    /// What is in it.
+    pub contents: Contents,
+    root: PathBuf,
+}
+
+impl Toolchain {
+    /// The folder it is in.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Its Python interpreter.
+    pub fn python(&self) -> PathBuf {
+        self.root.join("bin").join("python")
+    }
+
+    /// Its Triton version.
+    pub const fn triton(&self) -> Version {
+        self.id.triton()
+    }
+
+    /// Bytes on disk (files shared with an installer's cache counted in full).
+    pub fn size(&self) -> u64 {
+        size_of(&self.root)
+    }
+
+    pub(crate) fn at(id: ToolchainId, contents: Contents, root: PathBuf) -> Self {
+        Self { id, contents, root }
+    }
+}
+
+/// Name of the marker file in a toolchain's folder.
+pub(crate) const MARKER: &str = "conch-toolchain.json";
+
+/// The format of the marker file.
+pub(crate) const SCHEMA: u32 = 1;
+
+/// Bytes of all files under a folder. What cannot be read counts as nothing.
+pub(crate) fn size_of(folder: &Path) -> u64 {
+    let Ok(entries) = fs::read_dir(folder) else { return 0 };
+    entries
+        .flatten()
+        .map(|entry| match entry.metadata() {
+            Ok(data) if data.is_dir() => size_of(&entry.path()),
+            Ok(data) => data.len(),
+            Err(_) => 0,
+        })
+        .sum()
+}
+
+impl Home {
+    /// The user's: `$CONCH_HOME`, or `conch` in the data directory.
+    pub fn discover() -> Result<Self, HomeError> {
+        if let Some(path) = std::env::var_os("CONCH_HOME").filter(|path| !path.is_empty()) {
+            let path = PathBuf::from(path);
+            let root = std::path::absolute(&path).map_err(|source| HomeError::Io { doing: "find", path, source })?;
+            return Ok(Self { root });
+        }
+        let strategy = etcetera::choose_app_strategy(AppStrategyArgs {
+            top_level_domain: "org".to_owned(),
+            author: "conch".to_owned(),
+            app_name: "conch".to_owned(),
+        })
+        .map_err(|_| HomeError::Nowhere)?;
+        Ok(Self { root: strategy.data_dir() })
+    }
+
+    /// A given folder.
+    pub fn at(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    /// The folder.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub(crate) fn toolchains_folder(&self) -> PathBuf {
+        self.root.join("toolchains")
+    }
+
+    /// The installed toolchains by name. Half-made ones are not among them.
+    pub fn list(&self) -> Result<Vec<Toolchain>, HomeError> {
+        let folder = self.toolchains_folder();
+        let entries = match fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(source) => return Err(HomeError::Io { doing: "list", path: folder, source }),
+        };
+        let mut found: Vec<Toolchain> = entries
+            .flatten()
+            .filter_map(|entry| entry.file_name().to_str().and_then(|name| name.parse().ok()))
+            .filter_map(|id: ToolchainId| self.find(&id))
+            .collect();
+        found.sort_by(|a, b| a.id.cmp(&b.id));
+        found.dedup_by(|a, b| a.id == b.id);
+        Ok(found)
+    }
+
+    /// An installed toolchain, if it is there.
+    pub fn find(&self, id: &ToolchainId) -> Option<Toolchain> {
+        let root = self.toolchains_folder().join(id.to_string());
+        let text = fs::read(root.join(MARKER)).ok()?;
+        let contents: Contents = serde_json::from_slice(&text).ok()?;
+        (contents.schema == SCHEMA && contents.id == id.to_string())
+            .then(|| Toolchain { id: id.clone(), contents, root })
+    }
+
+    /// Installs a toolchain from PyPI with uv or pip, or returns it if it is already there.
+    ///
+    /// # Errors
+    /// No Python that fits, no network, no such version, a full disk and the like; nothing half-made is left.
+    pub fn add(&self, id: &ToolchainId, observer: &dyn Observer) -> Result<Toolchain, AddError> {
+        crate::install::add(self, id, observer)
+    }
+
+    /// Removes a toolchain. It is gone at once (renamed away), and then deleted.
+    pub fn remove(&self, id: &ToolchainId) -> Result<(), HomeError> {
+        let folder = self.toolchains_folder();
+        let root = folder.join(id.to_string());
+        if !root.exists() {
+            return Err(HomeError::Missing { id: id.clone() });
+        }
+        let lock = self.lock(id)?;
+        let doomed = folder.join(format!(".partial-{id}"));
+        let io = |doing, path: &Path| {
+            let path = path.to_owned();
+            move |source| HomeError::Io { doing, path, source }
+        };
+        if doomed.exists() {
+            fs::remove_dir_all(&doomed).map_err(io("remove", &doomed))?;
+        }
+        fs::rename(&root, &doomed).map_err(io("remove", &root))?;
+        fs::remove_dir_all(&doomed).map_err(io("remove", &doomed))?;
+        drop(lock);
+        Ok(())
+    }
+
+    /// Waits for and takes the lock under which a toolchain is made or removed. Released when dropped, and by the
+    /// system when the process ends in whatever way.
+    pub(crate) fn lock(&self, id: &ToolchainId) -> Result<File, HomeError> {
+        let folder = self.toolchains_folder();
+        fs::create_dir_all(&folder)
+            .map_err(|source| HomeError::Io { doing: "make", path: folder.clone(), source })?;
+        let path = folder.join(format!(".lock-{id}"));
+        File::options()
+            .create(true)
+            .write(true)
+            .truncate(false)
+            .open(&path)
+            .and_then(|file| file.lock().map(|()| file))
+            .map_err(|source| HomeError::Io { doing: "lock", path, source })
+    }
+}

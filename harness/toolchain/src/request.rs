@@ -1,0 +1,178 @@
+//! What a worker is asked to do. Left out: how it is sent (`wire`) and what came of it ([`crate::response`]).
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use conch_tile::DType;
+
+/// A Python module: the kernel's file.
+///
+/// Tracebacks name `path`. The worker runs the file itself when its text on disk is `text`, and otherwise a private
+/// copy (a generated or edited kernel). Either way `path`'s folder is where sibling modules are imported from.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Module {
+    /// Where the file is, or would be. Made absolute before it is sent.
+    pub path: PathBuf,
+    /// The file's text.
+    pub text: Arc<str>,
+}
+
+/// What fake tensors say they are, which decides what Triton's interpreter does with them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Device {
+    /// `cuda:0`: the interpreter copies to the host and back. Addresses are never mapped in the worker, so that
+    /// dereferencing one is a segmentation fault, as it is with a real GPU's.
+    #[default]
+    Cuda,
+    /// `cpu` (`+host`): the interpreter works in the tensors' own memory.
+    Host,
+}
+
+/// Whether Triton finds a GPU driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Driver {
+    /// None, as on a machine without a GPU: what a user would see.
+    #[default]
+    Absent,
+    /// One that answers for a CUDA device of compute capability 9.0 and benchmarks every configuration as equal.
+    Fake,
+}
+
+/// An address kept in memory: the 8 bytes at `at` hold the address of byte `addend` of a storage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Relocation {
+    /// Byte within the storage that holds the address (guard zones not counted). A multiple of 8.
+    pub at: usize,
+    /// Index of the storage pointed into.
+    pub storage: usize,
+    /// Byte within that storage; may lie outside of it.
+    pub addend: i64,
+}
+
+/// A storage with the guard zones around it.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Storage {
+    /// Front guard zone, storage, back guard zone, in one run.
+    pub bytes: Arc<[u8]>,
+    /// Bytes of the guard zone before the storage.
+    pub front: usize,
+    /// Bytes of the guard zone after the storage.
+    pub back: usize,
+    /// Addresses to be written into the storage (over `bytes`) before the first launch.
+    pub relocations: Vec<Relocation>,
+    /// Whether every aligned 8 bytes of the storage are to be looked through for addresses afterwards. Addresses
+    /// found are reported as [`Relocation`]s and their bytes as zeros.
+    pub holds_addresses: bool,
+}
+
+impl Storage {
+    /// Bytes of the storage itself.
+    pub fn len(&self) -> usize {
+        self.bytes.len().saturating_sub(self.front).saturating_sub(self.back)
+    }
+
+    /// Whether the storage itself has no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// A tensor argument.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Tensor {
+    /// Index into [`Request::storages`].
+    pub storage: usize,
+    /// Element type. `fp8e4b15`, which torch lacks, is passed as torch users do: `triton.reinterpret` of `uint8`.
+    pub dtype: DType,
+    /// Elements of each dimension.
+    pub shape: Vec<i64>,
+    /// Strides in elements.
+    pub strides: Vec<i64>,
+    /// Offset of the first element in elements.
+    pub offset: i64,
+}
+
+/// The value of an argument, or of an option.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A tensor.
+    Tensor(Tensor),
+    /// A Python int.
+    Int(i128),
+    /// A Python float, bit for bit.
+    Float(f64),
+    /// A Python bool.
+    Bool(bool),
+    /// `None`.
+    None,
+    /// A Python str.
+    Str(String),
+    /// `tl.float32` and the like.
+    DType(DType),
+    /// `tl.constexpr(value)`.
+    Constexpr(Box<Self>),
+    /// A tuple.
+    Tuple(Vec<Self>),
+    /// Something the kernel's module defines, by dotted name: another kernel, a function, a constant.
+    Global(String),
+    /// A host-side `TensorDescriptor` of a tensor (Triton 3.4 and later).
+    Descriptor {
+        /// The tensor described; shape and strides are its own.
+        base: Tensor,
+        /// Elements of a block.
+        block_shape: Vec<i64>,
+    },
+}
+
+/// How many programs are launched.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Grid {
+    /// So many along each axis; 1 to 3 axes (what Triton says to other lengths is what the user would see).
+    Fixed(Vec<i64>),
+    /// A function of the kernel's module, by dotted name, called by Triton with the launch's arguments.
+    Global(String),
+}
+
+/// One launch: `kernel[grid](*args, **kwargs, **options)`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Launch {
+    /// The kernel's dotted name in the module (`add_one_kernel`, `Kernels.add`).
+    pub kernel: String,
+    /// The grid.
+    pub grid: Grid,
+    /// Positional arguments.
+    pub args: Vec<Value>,
+    /// Keyword arguments.
+    pub kwargs: Vec<(String, Value)>,
+    /// `num_warps` and the like; sent as keyword arguments after `kwargs`.
+    pub options: Vec<(String, Value)>,
+}
+
+/// A module to import and launches to do with it, in order, on the same storages. With no launches, the module is
+/// only imported.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// The kernel's file.
+    pub module: Module,
+    /// The storages.
+    pub storages: Vec<Storage>,
+    /// The launches.
+    pub launches: Vec<Launch>,
+    /// Where the tensors say they are.
+    pub device: Device,
+    /// Whether Triton finds a driver.
+    pub driver: Driver,
+}
+
+impl Request {
+    /// A request to import a module, faithful to a machine without a GPU.
+    pub fn import(module: Module) -> Self {
+        Self {
+            module,
+            storages: Vec::new(),
+            launches: Vec::new(),
+            device: Device::default(),
+            driver: Driver::default(),
+        }
+    }
+}

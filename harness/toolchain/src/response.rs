@@ -1,0 +1,92 @@
+//! What a worker answered. Left out: workers that could not answer ([`crate::failure`]).
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use crate::request::Relocation;
+
+/// What one request came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Response {
+    /// Finished, or the Python exception that ended it. Launches after the one that raised were not made.
+    pub result: Result<(), Box<Raised>>,
+    /// The storages as they are now, in the request's order, also when it raised: what is on the (fake) device then.
+    pub storages: Vec<Memory>,
+    /// What the kernels and the module printed to stdout (`tl.device_print` included), at most
+    /// [`Response::STDOUT_LIMIT`] bytes of it, lossily decoded.
+    pub stdout: String,
+    /// Whether `stdout` was cut.
+    pub stdout_cut: bool,
+    /// Time in the worker, without the transport.
+    pub seconds: Duration,
+}
+
+impl Response {
+    /// Bytes of stdout that are kept.
+    pub const STDOUT_LIMIT: usize = 64 * 1024;
+}
+
+/// A storage after the launches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// Front guard zone, storage, back guard zone, as in [`crate::request::Storage::bytes`] (and the same allocation
+    /// where nothing changed). Bytes of an address that is in `relocations` are zeros. A write beyond the end of a
+    /// host copy of the storage shows in the guard zones as the same write beyond the storage itself.
+    pub bytes: Arc<[u8]>,
+    /// Addresses found, in ascending order; only where [`crate::request::Storage::holds_addresses`].
+    pub relocations: Vec<Relocation>,
+}
+
+/// A Python exception.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Raised {
+    /// What was being done.
+    pub phase: Phase,
+    /// The exception and its causes, the one the user sees first (`InterpreterError`) and its root cause last. Never
+    /// empty.
+    pub chain: Vec<PythonError>,
+    /// The innermost frame in the kernel's own file (or one of its sibling modules), of the root cause if it has one.
+    pub location: Option<Location>,
+    /// Python's traceback as text, at most 16 KiB of its end.
+    pub traceback: String,
+}
+
+impl Raised {
+    /// The exception at the end of the chain: what went wrong, without what it was wrapped in.
+    pub fn root(&self) -> &PythonError {
+        static NONE: PythonError = PythonError { kind: String::new(), message: String::new() };
+        self.chain.last().unwrap_or(&NONE)
+    }
+}
+
+/// What the worker was doing when the exception was raised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Phase {
+    /// Importing the module.
+    Import,
+    /// Making the arguments of a launch, or looking up the kernel by name; 0-based index of the launch.
+    Arguments(usize),
+    /// Launching; 0-based index of the launch.
+    Launch(usize),
+}
+
+/// One exception.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PythonError {
+    /// The type as a traceback shows it: `TypeError`, `triton.runtime.errors.InterpreterError`.
+    pub kind: String,
+    /// `str(exception)`.
+    pub message: String,
+}
+
+/// A line of the user's Python.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Location {
+    /// The file, by the path it was asked for with.
+    pub file: PathBuf,
+    /// 1-based line.
+    pub line: u32,
+    /// The function, `<module>` at the top level.
+    pub function: String,
+}
