@@ -33,6 +33,13 @@ pub(crate) struct UserFunction {
     pub name: Rc<str>,
 }
 
+/// Something of Python's that compile-time code may call.
+#[derive(Debug)]
+pub(crate) struct PythonCallable {
+    /// Its name.
+    pub name: Rc<str>,
+}
+
 /// A trace in progress.
 pub(crate) struct Tracer<'a> {
     /// Where operations go.

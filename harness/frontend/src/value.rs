@@ -6,7 +6,7 @@ use conch_tile::DType;
 use conch_tile::ir::{Elem, Shape, ValueId};
 
 use crate::builtin::Builtin;
-use crate::tracer::UserFunction;
+use crate::tracer::{PythonCallable, UserFunction};
 
 /// A value that is known while tracing: what Triton calls a `constexpr`, or a bare Python object.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,6 +63,8 @@ pub(crate) enum Value {
     Builtin(&'static Builtin),
     /// A method with the object it was taken from.
     Method(Rc<Value>, &'static Builtin),
+    /// Something of Python's that compile-time code may call: a `@constexpr_function`, the class of a named tuple.
+    Python(Rc<PythonCallable>),
     /// A module or namespace, by its canonical dotted name: `tl`, `tl.math`, `triton`, `math`.
     Module(Rc<str>),
     /// `range(...)`, `tl.range(...)`, `tl.static_range(...)`, to be iterated.
