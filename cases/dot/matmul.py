@@ -42,4 +42,6 @@ def matmul_kernel(a, b, c, m, n, k, BM: tl.constexpr, BN: tl.constexpr, BK: tl.c
             other=0.0,
         )
         total = tl.dot(x, y, total, input_precision="ieee")
-    tl.store(c + rows[:, None] * n + columns[None, :], total, mask=(rows < m)[:, None] & (columns < n)[None, :])
+    tl.store(
+        c + rows[:, None] * n + columns[None, :], total, mask=(rows < m)[:, None] & (columns < n)[None, :]
+    )
