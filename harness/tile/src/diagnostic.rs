@@ -47,7 +47,10 @@ impl Diagnostic {
             severity: Severity::Error,
             code,
             message: message.into(),
-            labels: vec![Label { span, text: String::new() }],
+            labels: vec![Label {
+                span,
+                text: String::new(),
+            }],
             notes: Vec::new(),
             help: None,
         }
@@ -55,7 +58,10 @@ impl Diagnostic {
 
     /// A warning at a place.
     pub fn warning(code: &'static str, span: Span, message: impl Into<String>) -> Self {
-        Self { severity: Severity::Warning, ..Self::error(code, span, message) }
+        Self {
+            severity: Severity::Warning,
+            ..Self::error(code, span, message)
+        }
     }
 
     /// Puts words beside the primary place.
@@ -70,7 +76,10 @@ impl Diagnostic {
     /// Adds a place for context.
     #[must_use]
     pub fn label(mut self, span: Span, text: impl Into<String>) -> Self {
-        self.labels.push(Label { span, text: text.into() });
+        self.labels.push(Label {
+            span,
+            text: text.into(),
+        });
         self
     }
 
@@ -102,19 +111,30 @@ impl Diagnostic {
         let mut group = Group::with_title(level.primary_title(self.message.as_str()).id(self.code));
         let mut placed: Vec<(&str, Snippet<'_, annotate_snippets::Annotation<'_>>)> = Vec::new();
         for (nth, label) in self.labels.iter().enumerate() {
-            let Some(file) = sources.get(label.span.source) else { continue };
+            let Some(file) = sources.get(label.span.source) else {
+                continue;
+            };
             let end = file.text.len();
             let start = floor_boundary(&file.text, (label.span.start as usize).min(end));
             let stop = floor_boundary(&file.text, (label.span.end as usize).clamp(start, end));
-            let kind = if nth == 0 { AnnotationKind::Primary } else { AnnotationKind::Context };
+            let kind = if nth == 0 {
+                AnnotationKind::Primary
+            } else {
+                AnnotationKind::Context
+            };
             let annotation = kind.span(start..stop);
-            let annotation =
-                if label.text.is_empty() { annotation } else { annotation.label(label.text.as_str()) };
+            let annotation = if label.text.is_empty() {
+                annotation
+            } else {
+                annotation.label(label.text.as_str())
+            };
             if let Some(at) = placed.iter().position(|(name, _)| *name == file.name) {
                 let (name, snippet) = placed.remove(at);
                 placed.insert(at, (name, snippet.annotation(annotation)));
             } else {
-                let snippet = Snippet::source(&*file.text).path(file.name.as_str()).annotation(annotation);
+                let snippet = Snippet::source(&*file.text)
+                    .path(file.name.as_str())
+                    .annotation(annotation);
                 placed.push((file.name.as_str(), snippet));
             }
         }
@@ -127,7 +147,11 @@ impl Diagnostic {
         if let Some(help) = &self.help {
             group = group.element(Level::HELP.message(help.as_str()));
         }
-        let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
+        let renderer = if colour {
+            Renderer::styled()
+        } else {
+            Renderer::plain()
+        };
         renderer.render(&[group]).to_string()
     }
 }
@@ -148,11 +172,15 @@ mod tests {
     fn a_diagnostic_reads_as_rustc_would_write_it() {
         let mut sources = Sources::default();
         let id = sources.add(SourceFile::new("k.py", "x = 1\ny = tl.load(p)\n"));
-        let shown = Diagnostic::error("out-of-bounds", Span::new(id, 10, 20), "load of 4 bytes past the end")
-            .here("program (3, 0, 0), lane 7")
-            .note("storage `x` has 16 bytes")
-            .help("mask the load")
-            .render(&sources, false);
+        let shown = Diagnostic::error(
+            "out-of-bounds",
+            Span::new(id, 10, 20),
+            "load of 4 bytes past the end",
+        )
+        .here("program (3, 0, 0), lane 7")
+        .note("storage `x` has 16 bytes")
+        .help("mask the load")
+        .render(&sources, false);
         insta::assert_snapshot!(shown, @r"
         error[out-of-bounds]: load of 4 bytes past the end
          --> k.py:2:5

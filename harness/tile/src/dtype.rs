@@ -72,7 +72,13 @@ impl DType {
     pub const fn bits(self) -> u32 {
         match self {
             Self::I1 => 1,
-            Self::I8 | Self::U8 | Self::F8E4NV | Self::F8E5 | Self::F8E4B8 | Self::F8E5B16 | Self::F8E4B15 => 8,
+            Self::I8
+            | Self::U8
+            | Self::F8E4NV
+            | Self::F8E5
+            | Self::F8E4B8
+            | Self::F8E5B16
+            | Self::F8E4B15 => 8,
             Self::I16 | Self::U16 | Self::F16 | Self::BF16 => 16,
             Self::I32 | Self::U32 | Self::F32 => 32,
             Self::I64 | Self::U64 | Self::F64 => 64,
@@ -91,7 +97,10 @@ impl DType {
 
     /// Whether this is one of the 8-bit floating-point types.
     pub const fn is_fp8(self) -> bool {
-        matches!(self, Self::F8E4NV | Self::F8E5 | Self::F8E4B8 | Self::F8E5B16 | Self::F8E4B15)
+        matches!(
+            self,
+            Self::F8E4NV | Self::F8E5 | Self::F8E4B8 | Self::F8E5B16 | Self::F8E4B15
+        )
     }
 
     /// Whether this is any integer type, `i1` included.
@@ -216,7 +225,9 @@ impl FromStr for DType {
             .find(|d| {
                 d.name() == text
                     || d.triton_name() == text
-                    || text.strip_prefix("fp").is_some_and(|rest| d.triton_name().strip_prefix("float") == Some(rest))
+                    || text
+                        .strip_prefix("fp")
+                        .is_some_and(|rest| d.triton_name().strip_prefix("float") == Some(rest))
             })
             .or(match text {
                 "bool" => Some(Self::I1),

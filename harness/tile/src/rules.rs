@@ -101,7 +101,9 @@ pub struct Rules {
 
 impl Default for Rules {
     fn default() -> Self {
-        Self { version: Version::NEWEST }
+        Self {
+            version: Version::NEWEST,
+        }
     }
 }
 
@@ -118,7 +120,10 @@ impl Rules {
 
     /// The rules that hold in exactly one of the two versions.
     pub fn changed(self, other: Self) -> impl Iterator<Item = Rule> {
-        Rule::ALL.iter().copied().filter(move |&rule| self.holds(rule) != other.holds(rule))
+        Rule::ALL
+            .iter()
+            .copied()
+            .filter(move |&rule| self.holds(rule) != other.holds(rule))
     }
 }
 
@@ -140,6 +145,9 @@ mod tests {
         let old = Rules::of(Version::new(3, 2, 0));
         assert!(!old.holds(Rule::FloatRemainderIsFmod));
         assert!(Rules::default().holds(Rule::FloatRemainderIsFmod));
-        assert!(old.changed(Rules::default()).any(|rule| rule == Rule::FloatRemainderIsFmod));
+        assert!(
+            old.changed(Rules::default())
+                .any(|rule| rule == Rule::FloatRemainderIsFmod)
+        );
     }
 }

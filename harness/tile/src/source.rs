@@ -39,9 +39,14 @@ impl SourceFile {
     /// Indexes the lines of `text`.
     pub fn new(name: impl Into<String>, text: impl Into<Arc<str>>) -> Self {
         let text = text.into();
-        let line_starts =
-            std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at as u32 + 1)).collect();
-        Self { name: name.into(), text, line_starts }
+        let line_starts = std::iter::once(0)
+            .chain(text.match_indices('\n').map(|(at, _)| at as u32 + 1))
+            .collect();
+        Self {
+            name: name.into(),
+            text,
+            line_starts,
+        }
     }
 
     /// Line and column of a byte, both counted from 1, the column in characters. A byte past the end is the end.
@@ -49,14 +54,22 @@ impl SourceFile {
         let byte = byte.min(self.text.len() as u32);
         let line = self.line_starts.partition_point(|&start| start <= byte).max(1) - 1;
         let start = self.line_starts[line] as usize;
-        let column = self.text.get(start..byte as usize).map_or(byte as usize - start, |s| s.chars().count());
+        let column = self
+            .text
+            .get(start..byte as usize)
+            .map_or(byte as usize - start, |s| s.chars().count());
         (line as u32 + 1, column as u32 + 1)
     }
 
     /// The text of a line counted from 1, without its line break; empty for a line that is not there.
     pub fn line(&self, line: u32) -> &str {
-        let Some(&start) = self.line_starts.get((line as usize).wrapping_sub(1)) else { return "" };
-        self.text.get(start as usize..).and_then(|rest| rest.lines().next()).unwrap_or("")
+        let Some(&start) = self.line_starts.get((line as usize).wrapping_sub(1)) else {
+            return "";
+        };
+        self.text
+            .get(start as usize..)
+            .and_then(|rest| rest.lines().next())
+            .unwrap_or("")
     }
 }
 

@@ -90,7 +90,9 @@ impl Function {
 
     /// The text that a place stands for.
     pub fn span(&self, loc: LocId) -> Span {
-        self.locs.get(loc.0 as usize).map_or_else(Span::default, |loc| loc.span)
+        self.locs
+            .get(loc.0 as usize)
+            .map_or_else(Span::default, |loc| loc.span)
     }
 
     /// A place, the call it was inlined at, that call's own, and so on outward.
@@ -181,10 +183,19 @@ impl Builder {
     }
 
     /// Appends an operation with any number of results.
-    pub fn op_multi(&mut self, kind: OpKind, operands: &[ValueId], results: &[Type]) -> SmallVec<[ValueId; 2]> {
+    pub fn op_multi(
+        &mut self,
+        kind: OpKind,
+        operands: &[ValueId],
+        results: &[Type],
+    ) -> SmallVec<[ValueId; 2]> {
         let results: SmallVec<[ValueId; 2]> = results.iter().map(|ty| self.value(ty.clone())).collect();
-        let operation =
-            Operation { kind, operands: operands.into(), results: results.clone(), loc: self.loc };
+        let operation = Operation {
+            kind,
+            operands: operands.into(),
+            results: results.clone(),
+            loc: self.loc,
+        };
         self.work += 1;
         if let Some(block) = self.open.last_mut() {
             block.ops.push(operation);
@@ -205,24 +216,39 @@ impl Builder {
     /// Appends a constant, the same in every lane. Bits above the width are cut off.
     pub fn constant(&mut self, bits: u64, ty: Type) -> ValueId {
         let width = ty.elem.num().map_or(64, crate::DType::bits);
-        let bits = if width == 64 { bits } else { bits & ((1 << width) - 1) };
+        let bits = if width == 64 {
+            bits
+        } else {
+            bits & ((1 << width) - 1)
+        };
         self.op(OpKind::Constant(bits), &[], ty)
     }
 
     /// Starts a block; operations go there until it is closed.
     pub fn open_block(&mut self, args: &[ValueId]) {
-        self.open.push(Block { args: args.into(), ops: Vec::new() });
+        self.open.push(Block {
+            args: args.into(),
+            ops: Vec::new(),
+        });
     }
 
     /// Ends the block with what it yields and takes it out, to be put in an operation.
     pub fn close_block(&mut self, yields: &[ValueId]) -> Block {
         self.effect(OpKind::Yield, yields);
-        if self.open.len() > 1 { self.open.pop().unwrap_or_default() } else { Block::default() }
+        if self.open.len() > 1 {
+            self.open.pop().unwrap_or_default()
+        } else {
+            Block::default()
+        }
     }
 
     /// Takes the innermost open block out unfinished, to be resumed once what it yields is known.
     pub fn suspend_block(&mut self) -> Block {
-        if self.open.len() > 1 { self.open.pop().unwrap_or_default() } else { Block::default() }
+        if self.open.len() > 1 {
+            self.open.pop().unwrap_or_default()
+        } else {
+            Block::default()
+        }
     }
 
     /// Makes a suspended block the innermost open one again.

@@ -14,7 +14,8 @@ mod verifier;
 
 pub use function::{Block, Builder, Function, Loc, LocId, Operation, Param, ValueId, ValueInfo};
 pub use op::{
-    AtomicOp, BinaryOp, CastKind, CmpPredicate, Combine, InputPrecision, OpKind, Promise, Rounding, TernaryOp, UnaryOp,
+    AtomicOp, BinaryOp, CastKind, CmpPredicate, Combine, InputPrecision, OpKind, Promise, Rounding,
+    TernaryOp, UnaryOp,
 };
 pub use types::{Elem, Shape, Type};
 pub use verifier::VerifyError;

@@ -436,7 +436,10 @@ impl OpKind {
         let (first, second) = match self {
             Self::Reduce { region, .. } | Self::Scan { region, .. } => (Some(region), None),
             Self::For { body } => (Some(body), None),
-            Self::If { then_block, else_block } => (Some(then_block), Some(else_block)),
+            Self::If {
+                then_block,
+                else_block,
+            } => (Some(then_block), Some(else_block)),
             Self::While { before, after } => (Some(before), Some(after)),
             _ => (None, None),
         };

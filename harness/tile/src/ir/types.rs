@@ -42,7 +42,10 @@ impl Elem {
         match self {
             Self::Num(_) => None,
             Self::Ptr { pointee, depth } if depth <= 1 => Some(Self::Num(pointee)),
-            Self::Ptr { pointee, depth } => Some(Self::Ptr { pointee, depth: depth - 1 }),
+            Self::Ptr { pointee, depth } => Some(Self::Ptr {
+                pointee,
+                depth: depth - 1,
+            }),
         }
     }
 
@@ -50,7 +53,10 @@ impl Elem {
     pub const fn pointer(self) -> Self {
         match self {
             Self::Num(pointee) => Self::Ptr { pointee, depth: 1 },
-            Self::Ptr { pointee, depth } => Self::Ptr { pointee, depth: depth.saturating_add(1) },
+            Self::Ptr { pointee, depth } => Self::Ptr {
+                pointee,
+                depth: depth.saturating_add(1),
+            },
         }
     }
 
@@ -96,7 +102,11 @@ pub struct Type {
 impl Type {
     /// A scalar.
     pub fn scalar(elem: Elem) -> Self {
-        Self { elem, shape: Shape::new(), block: false }
+        Self {
+            elem,
+            shape: Shape::new(),
+            block: false,
+        }
     }
 
     /// A scalar number.
@@ -107,7 +117,11 @@ impl Type {
     /// A block; a scalar when `shape` is empty.
     pub fn block(elem: Elem, shape: impl Into<Shape>) -> Self {
         let shape = shape.into();
-        Self { elem, block: !shape.is_empty(), shape }
+        Self {
+            elem,
+            block: !shape.is_empty(),
+            shape,
+        }
     }
 
     /// The same shape with other lanes.

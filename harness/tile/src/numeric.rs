@@ -1,1 +1,0 @@
-//! Exact arithmetic of every dtype.

@@ -1,0 +1,56 @@
+//! Exact arithmetic of every dtype, on raw bits.
+//!
+//! A lane is the bits of one element in the low bits of a `u64`; `i1` is 0 or 1. The functions here take one lane,
+//! those of [`lanes`] whole blocks; both go through one table of operations ([`ops`](self)), so they cannot differ.
+//!
+//! What a result is:
+//!
+//! - Integers wrap. Shifts by the width or more, and the quotient and remainder of the lowest signed integer and -1,
+//!   are poison; division by zero is reported apart, because it makes the whole program undefined.
+//! - Floats are computed as if exactly and rounded once to the dtype, to nearest, ties to even, subnormals kept.
+//!   Transcendental functions are within an ULP or better of that; how far an engine may be off is in [`Accuracy`].
+//! - The payload and sign of a NaN that arithmetic makes are unspecified, as in IEEE 754 and PTX.
+//! - An operation that has no meaning for a dtype (the sine of an `i32`) gives poison; the IR verifier refuses it
+//!   before, through [`unary_defined`] and its like.
+//!
+//! Left out: which operation a Python expression means (frontend) and what engines may do instead (verdict).
+
+mod accuracy;
+mod cast;
+mod element;
+pub mod lanes;
+mod math;
+mod ops;
+mod soft;
+mod text;
+
+pub use accuracy::Accuracy;
+pub use cast::{cast, cast_defined, decode, decode_int, encode, encode_int, is_infinite, is_nan};
+pub use ops::{
+    binary, binary_defined, compare, ternary, ternary_defined, unary, unary_defined, unary_result,
+};
+pub use text::{ParseNumberError, format, parse};
+
+/// What an operation gave for one lane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Computed {
+    /// The result's bits.
+    Bits(u64),
+    /// Nothing defined: every value is allowed, and what is computed from it is as undefined.
+    Poison,
+    /// An integer was divided by zero. LLVM calls that undefined behaviour of the program, not of the lane.
+    DivisionByZero,
+}
+
+impl Computed {
+    /// The bits, if there are any.
+    pub const fn bits(self) -> Option<u64> {
+        match self {
+            Self::Bits(bits) => Some(bits),
+            Self::Poison | Self::DivisionByZero => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
