@@ -1,1 +1,16 @@
-//! engine
+//! The engines: what executes a case, each behind the [`Engine`] trait.
+//!
+//! - [`EngineId`] names one: `reference`, `interpret@3.9.0`, `interpret@3.2.0+host`, `cuda@3.9.0`.
+//! - [`Outcome`] is what one did with a case. A program's trap is a value; a failure of Conch itself is a [`Failure`].
+//!
+//! Left out: who is right (`conch-verdict`), which engines a run takes and how many at once (`conch-cli`).
+//!
+//! Invariants: an engine never prints; whatever a program does to an engine costs that engine's outcome and nothing
+//! else; only here is a GPU seen.
+#![warn(missing_docs)]
+
+mod id;
+mod outcome;
+
+pub use id::{BadEngineId, EngineId, Family, nearest};
+pub use outcome::{Complaint, Finished, Outcome, Position, Tracked, Trap};

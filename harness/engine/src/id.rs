@@ -1,0 +1,252 @@
+//! Names of engines: `reference`, `interpret@3.9.0`, `interpret@3.2.0+host`, `interpret@3.0.0+numpy2`, `cuda@3.9.0`.
+//! Left out: whether the engine can run here (see [`crate::Capabilities`] and the engines themselves).
+
+use std::fmt;
+use std::str::FromStr;
+
+use conch_tile::rules::Version;
+use conch_toolchain::ToolchainId;
+
+/// Names one engine. `Display` and `FromStr` are inverse: every id is printed as it is parsed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum EngineId {
+    /// The reference interpreter.
+    Reference,
+    /// Triton's interpreter of one toolchain.
+    Interpret {
+        /// Which Triton with which NumPy.
+        toolchain: ToolchainId,
+        /// Whether arguments are CPU tensors instead of behaving as CUDA tensors.
+        host: bool,
+    },
+    /// Triton's compiler for CUDA.
+    Cuda {
+        /// The Triton version.
+        version: Version,
+    },
+}
+
+/// Who shares code with whom. Two engines of one family are one witness, whatever their versions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Family {
+    /// Conch's own implementation of the language.
+    Reference,
+    /// Triton's interpreter, NumPy underneath.
+    Interpreter,
+    /// Triton's compiler.
+    Compiler,
+}
+
+impl EngineId {
+    /// The name before the `@`, which expectations match.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Reference => "reference",
+            Self::Interpret { .. } => "interpret",
+            Self::Cuda { .. } => "cuda",
+        }
+    }
+
+    /// The Triton version whose language the engine speaks; the reference speaks every version's.
+    pub const fn version(&self) -> Option<Version> {
+        match self {
+            Self::Reference => None,
+            Self::Interpret { toolchain, .. } => Some(toolchain.triton()),
+            Self::Cuda { version } => Some(*version),
+        }
+    }
+
+    /// Whose code it is.
+    pub const fn family(&self) -> Family {
+        match self {
+            Self::Reference => Family::Reference,
+            Self::Interpret { .. } => Family::Interpreter,
+            Self::Cuda { .. } => Family::Compiler,
+        }
+    }
+}
+
+impl fmt::Display for EngineId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Reference => f.pad("reference"),
+            Self::Interpret { toolchain, host } => f.pad(&format!(
+                "interpret@{toolchain}{}",
+                if *host { "+host" } else { "" }
+            )),
+            Self::Cuda { version } => f.pad(&format!("cuda@{version}")),
+        }
+    }
+}
+
+/// The text names no engine.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is not an engine: {reason}")]
+pub struct BadEngineId {
+    /// What was given.
+    pub text: String,
+    /// What is wrong with it.
+    pub reason: String,
+    /// What may have been meant, to be typed instead.
+    pub suggestion: Option<String>,
+}
+
+const KINDS: [&str; 3] = ["reference", "interpret", "cuda"];
+
+impl FromStr for EngineId {
+    type Err = BadEngineId;
+
+    fn from_str(text: &str) -> Result<Self, BadEngineId> {
+        let bad = |reason: String, suggestion: Option<String>| BadEngineId {
+            text: text.to_owned(),
+            reason,
+            suggestion,
+        };
+        let (kind, rest) = match text.split_once('@') {
+            Some((kind, rest)) => (kind, Some(rest)),
+            None => (text, None),
+        };
+        if !KINDS.contains(&kind) {
+            let nearest = nearest(kind, KINDS).map(|kind| match (kind, rest) {
+                ("reference", _) => kind.to_owned(),
+                (_, Some(rest)) => format!("{kind}@{rest}"),
+                (_, None) => format!("{kind}@{}", Version::NEWEST),
+            });
+            return Err(bad(format!("the engines are {}", KINDS.join(", ")), nearest));
+        }
+        if kind == "reference" {
+            return match rest {
+                None => Ok(Self::Reference),
+                Some(_) => Err(bad(
+                    "the reference has no version of its own; it judges by the rules of the engine beside it"
+                        .into(),
+                    Some("reference".into()),
+                )),
+            };
+        }
+        let Some(rest) = rest else {
+            return Err(bad(
+                format!("`{kind}` needs a Triton version"),
+                Some(format!("{kind}@{}", Version::NEWEST)),
+            ));
+        };
+        if kind == "cuda" {
+            let (version, extra) = rest
+                .split_once('+')
+                .map_or((rest, None), |(version, extra)| (version, Some(extra)));
+            let id: ToolchainId = version.parse().map_err(|error: conch_toolchain::BadId| {
+                bad(error.problem, Some(format!("cuda@{}", Version::NEWEST)))
+            })?;
+            return match extra {
+                None => Ok(Self::Cuda { version: id.triton() }),
+                Some(extra) => Err(bad(
+                    format!("`cuda` takes no `+{extra}`"),
+                    Some(format!("cuda@{version}")),
+                )),
+            };
+        }
+        let mut host = false;
+        let mut toolchain = String::new();
+        for (nth, part) in rest.split('+').enumerate() {
+            if nth > 0 && part == "host" {
+                if std::mem::replace(&mut host, true) {
+                    return Err(bad(
+                        "`+host` is there twice".into(),
+                        Some(text.replacen("+host", "", 1)),
+                    ));
+                }
+                continue;
+            }
+            if nth > 0 {
+                toolchain.push('+');
+            }
+            toolchain.push_str(part);
+        }
+        let toolchain = toolchain.parse().map_err(|error: conch_toolchain::BadId| {
+            let (version, extra) = toolchain.split_once('+').unwrap_or((&toolchain, ""));
+            let version = version
+                .parse::<ToolchainId>()
+                .map_or_else(|_| Version::NEWEST.to_string(), |id| id.to_string());
+            let extra = nearest(extra, ["host", "numpy1", "numpy2"])
+                .map_or(String::new(), |extra| format!("+{extra}"));
+            bad(error.problem, Some(format!("interpret@{version}{extra}")))
+        })?;
+        Ok(Self::Interpret { toolchain, host })
+    }
+}
+
+/// The candidate that is fewest edits away from `text`, if it is near enough to have been meant.
+pub fn nearest<'a>(text: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let limit = (text.chars().count() / 2).max(2);
+    candidates
+        .into_iter()
+        .map(|candidate| (distance(&text.to_lowercase(), candidate), candidate))
+        .filter(|&(edits, _)| edits <= limit)
+        .min_by_key(|&(edits, _)| edits)
+        .map(|(_, candidate)| candidate)
+}
+
+/// Levenshtein's distance in characters.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (at, from) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = at + 1;
+        for (column, to) in b.iter().enumerate() {
+            let substituted = diagonal + usize::from(from != *to);
+            diagonal = row[column + 1];
+            row[column + 1] = substituted.min(row[column] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: Result<&str, Option<&str>>) {
+        let parsed: Result<EngineId, _> = text.parse();
+        match expected {
+            Ok(shown) => assert_eq!(parsed.map(|id| id.to_string()).as_deref(), Ok(shown), "{text}"),
+            Err(suggestion) => {
+                let error = parsed.expect_err(text);
+                assert_eq!(error.suggestion.as_deref(), suggestion, "{text}: {error}");
+            }
+        }
+    }
+
+    #[test]
+    fn ids_are_read_and_mistakes_get_the_nearest_id() {
+        check("reference", Ok("reference"));
+        check("interpret@3.9.0", Ok("interpret@3.9.0"));
+        check("interpret@3.2", Ok("interpret@3.2.0"));
+        check("interpret@3.2.0+host", Ok("interpret@3.2.0+host"));
+        check("interpret@3.0.0+numpy2", Ok("interpret@3.0.0+numpy2"));
+        check(
+            "interpret@3.0.0+host+numpy1.26.4",
+            Ok("interpret@3.0.0+numpy1.26.4+host"),
+        );
+        check("cuda@3.6.0", Ok("cuda@3.6.0"));
+        check("interpeter@3.9.0", Err(Some("interpret@3.9.0")));
+        check("refrence", Err(Some("reference")));
+        check("reference@3.9.0", Err(Some("reference")));
+        check("interpret", Err(Some("interpret@3.9.0")));
+        check("interpret@newest", Err(Some("interpret@3.9.0")));
+        check("interpret@3.2.0+hots", Err(Some("interpret@3.2.0+host")));
+        check("interpret@3.2.0+host+host", Err(Some("interpret@3.2.0+host")));
+        check("interpret@3.3", Ok("interpret@3.3.1"));
+        check("cuda@3.2.0+host", Err(Some("cuda@3.2.0")));
+        check("", Err(None));
+        check("qwertyuiop", Err(None));
+    }
+
+    #[test]
+    fn families_say_who_is_one_witness() {
+        let family = |text: &str| text.parse::<EngineId>().map(|id| id.family());
+        assert_eq!(family("interpret@3.2.0"), family("interpret@3.9.0+host"));
+        assert_ne!(family("interpret@3.9.0"), family("cuda@3.9.0"));
+        assert_ne!(family("reference"), family("cuda@3.9.0"));
+    }
+}

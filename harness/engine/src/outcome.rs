@@ -1,0 +1,144 @@
+//! What one engine did with one case. Left out: whether it is right (see `conch-verdict`).
+
+use conch_case::OutcomeKind;
+use conch_memory::Memory;
+
+/// A position in a file that a user can open.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Position {
+    /// The path as a user would write it.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u32,
+    /// The column in characters, from 1; 0 where only the line is known.
+    pub column: u32,
+    /// The line's text; empty where it is not known.
+    pub text: String,
+}
+
+/// Why an engine did not finish.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Complaint {
+    /// A stable name of the kind: a diagnostic's code (`out-of-bounds`) or a Python exception's type
+    /// (`AttributeError`).
+    pub kind: String,
+    /// What was said, as a rule one line.
+    pub message: String,
+    /// The place in the kernel, where known.
+    pub position: Option<Position>,
+    /// More for a reader: the rendered diagnostic or the traceback.
+    pub detail: Option<String>,
+    /// Which of the case's launches it was, from 0, where known.
+    pub launch: Option<usize>,
+}
+
+impl Complaint {
+    /// A complaint with no place.
+    pub fn new(kind: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            kind: kind.into(),
+            message: message.into(),
+            position: None,
+            detail: None,
+            launch: None,
+        }
+    }
+}
+
+/// What a finished engine left behind.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finished {
+    /// Every storage and the guard zones around them, at the addresses that the case's layout promises, whatever
+    /// addresses the engine itself used. An engine that does not track definedness reports every byte as defined.
+    pub memory: Memory,
+    /// What the reference knows besides; no other engine does, and to those every byte is defined.
+    pub tracked: Option<Tracked>,
+    /// What `device_print` printed, in order. Not compared.
+    pub printed: Vec<String>,
+}
+
+/// What an engine that tracks definedness knows about a finished run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Tracked {
+    /// Bytes written by stores and atomics.
+    pub stored: u64,
+    /// Bytes of those whose value is undefined.
+    pub poisoned: u64,
+    /// Whether another order of programs may give another result.
+    pub order_dependent: bool,
+}
+
+/// Why a trap ends the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Trap {
+    /// The program has no defined answer: nobody is convicted.
+    Undefined,
+    /// A `device_assert` that did not hold. A defined answer.
+    Assert,
+    /// The engine raised; for a Python engine, an exception.
+    Raised,
+}
+
+/// What one engine did with one case. Outcomes are values; a failure of Conch itself is an [`crate::Failure`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// It ran all launches.
+    Finished(Box<Finished>),
+    /// A compile-time error.
+    Rejected(Box<Complaint>),
+    /// Undefined behaviour, an assert, a fault or an exception.
+    Trapped(Trap, Box<Complaint>),
+    /// The engine does not do this, and says so.
+    Unsupported(Box<Complaint>),
+    /// Out of time, memory or fuel.
+    Exhausted(Box<Complaint>),
+    /// The engine's process died.
+    Crashed(Box<Complaint>),
+    /// The engine is not here: no toolchain, no GPU, no recorded outcome.
+    Unavailable(Box<Complaint>),
+}
+
+impl Outcome {
+    /// The word for it, as reports and case files write it.
+    pub const fn kind(&self) -> OutcomeKind {
+        match self {
+            Self::Finished(_) => OutcomeKind::Finished,
+            Self::Rejected(_) => OutcomeKind::Rejected,
+            Self::Trapped(..) => OutcomeKind::Trapped,
+            Self::Unsupported(_) => OutcomeKind::Unsupported,
+            Self::Exhausted(_) => OutcomeKind::Exhausted,
+            Self::Crashed(_) => OutcomeKind::Crashed,
+            Self::Unavailable(_) => OutcomeKind::Unavailable,
+        }
+    }
+
+    /// Why it did not finish.
+    pub fn complaint(&self) -> Option<&Complaint> {
+        match self {
+            Self::Finished(_) => None,
+            Self::Rejected(complaint)
+            | Self::Trapped(_, complaint)
+            | Self::Unsupported(complaint)
+            | Self::Exhausted(complaint)
+            | Self::Crashed(complaint)
+            | Self::Unavailable(complaint) => Some(complaint),
+        }
+    }
+
+    /// The memory of a finished engine.
+    pub fn finished(&self) -> Option<&Finished> {
+        if let Self::Finished(finished) = self {
+            Some(finished)
+        } else {
+            None
+        }
+    }
+
+    /// Whether it says anything about the program: an engine that cannot run it, or ran out of something, does not.
+    pub const fn speaks(&self) -> bool {
+        matches!(
+            self,
+            Self::Finished(_) | Self::Rejected(_) | Self::Trapped(..) | Self::Crashed(_)
+        )
+    }
+}

@@ -1,0 +1,211 @@
+//! From a verdict to its event: the only place where the engines' and verdicts' own types become the public stream.
+
+use conch_case::Case;
+use conch_engine::{Complaint, Outcome};
+use conch_tile::diagnostic::{Diagnostic, Severity};
+use conch_tile::rules::Rule;
+use conch_tile::source::{Sources, Span};
+use conch_verdict::{Assessment, Comparison, Met, Verdict, Witness, Zone};
+use indexmap::IndexMap;
+
+use crate::event;
+
+/// The place of a span, with its line.
+pub fn position(sources: &Sources, span: Span) -> Option<event::Position> {
+    let file = sources.get(span.source)?;
+    let (line, column) = file.line_column(span.start);
+    Some(event::Position {
+        file: file.name.clone(),
+        line,
+        column,
+        text: file.line(line).to_owned(),
+    })
+}
+
+/// A problem's event.
+pub fn problem(diagnostic: &Diagnostic, sources: &Sources) -> event::Problem {
+    event::Problem {
+        severity: match diagnostic.severity {
+            Severity::Error => "error".to_owned(),
+            Severity::Warning => "warning".to_owned(),
+        },
+        code: diagnostic.code.to_owned(),
+        message: diagnostic.message.clone(),
+        position: diagnostic.span().and_then(|span| position(sources, span)),
+        help: diagnostic.help.clone(),
+        rendered: diagnostic.render(sources, false),
+    }
+}
+
+/// What an engine did, with the kernel's line.
+pub fn outcome(outcome: &Outcome) -> event::Outcome {
+    let word = outcome.kind().name().to_owned();
+    let printed = outcome
+        .finished()
+        .map_or_else(Vec::new, |finished| finished.printed.clone());
+    let Some(Complaint {
+        kind,
+        message,
+        position,
+        detail,
+        launch,
+    }) = outcome.complaint()
+    else {
+        return event::Outcome {
+            outcome: word,
+            printed,
+            ..event::Outcome::default()
+        };
+    };
+    event::Outcome {
+        outcome: word,
+        error: kind.clone(),
+        message: message.clone(),
+        position: position.as_ref().map(|position| event::Position {
+            file: position.file.clone(),
+            line: position.line,
+            column: position.column,
+            text: position.text.clone(),
+        }),
+        detail: detail.clone(),
+        launch: *launch,
+        printed,
+    }
+}
+
+/// Everything that a verdict's event is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Judged<'a> {
+    /// The case.
+    pub case: &'a Case,
+    /// The verdict.
+    pub verdict: &'a Verdict,
+    /// The verdict against the case's expectations.
+    pub assessment: &'a Assessment,
+    /// What each engine did, in the order of columns.
+    pub witnesses: &'a [Witness<'a>],
+    /// The seconds that each of them took.
+    pub seconds: &'a [f64],
+    /// Language rules that made a difference between the engines.
+    pub rules: &'a [Rule],
+    /// The corpus' files.
+    pub sources: &'a Sources,
+}
+
+/// The event of a judged case.
+pub fn verdict(judged: &Judged<'_>) -> event::Verdict {
+    let Judged {
+        case,
+        verdict,
+        assessment,
+        witnesses,
+        seconds,
+        rules,
+        sources,
+    } = *judged;
+    let outcomes: IndexMap<String, event::Outcome> = witnesses
+        .iter()
+        .map(|witness| (witness.id.to_string(), outcome(witness.outcome)))
+        .filter(|(_, outcome)| outcome.outcome != "finished" || !outcome.printed.is_empty())
+        .collect();
+    let quiet =
+        assessment.expected && !verdict.vacuous && verdict.differences.is_empty() && outcomes.is_empty();
+    event::Verdict {
+        case: case.id.clone(),
+        about: if quiet { String::new() } else { case.about.clone() },
+        engines: witnesses.iter().map(|witness| witness.id.to_string()).collect(),
+        verdict: verdict.kind.name().to_owned(),
+        blame: verdict.blame.iter().map(ToString::to_string).collect(),
+        expected: assessment.expected,
+        seconds: witnesses
+            .iter()
+            .zip(seconds)
+            .map(|(witness, &seconds)| (witness.id.to_string(), (seconds * 1e7).round() / 1e7))
+            .collect(),
+        unconfirmed: verdict.unconfirmed,
+        vacuous: verdict.vacuous,
+        reason: verdict.reason.clone(),
+        outcomes,
+        differences: verdict
+            .differences
+            .iter()
+            .map(|difference| event::Difference {
+                baseline: difference.baseline.to_string(),
+                engine: difference.engine.to_string(),
+                kind: difference.kind.name().to_owned(),
+                elements: difference
+                    .comparison
+                    .as_ref()
+                    .map_or(0, |comparison| comparison.differing),
+                first: difference.comparison.as_ref().map_or_else(Vec::new, elements),
+            })
+            .collect(),
+        unexpected: assessment.unexpected.iter().map(ToString::to_string).collect(),
+        expectations: case
+            .expectations
+            .iter()
+            .zip(&assessment.expectations)
+            .filter(|(_, met)| **met != Met::NotTried)
+            .map(|(expectation, met)| event::Expectation {
+                engines: expectation.engines.iter().map(ToString::to_string).collect(),
+                versions: expectation.versions.to_string(),
+                verdict: expectation.verdict.map(|verdict| verdict.to_string()),
+                outcome: expectation.outcome.map(|outcome| outcome.to_string()),
+                why: expectation.why.clone(),
+                link: expectation.link.clone(),
+                state: if *met == Met::Stale {
+                    "stale".to_owned()
+                } else {
+                    "met".to_owned()
+                },
+                position: position(sources, expectation.span),
+            })
+            .collect(),
+        rules: rules
+            .iter()
+            .map(|rule| event::Rule {
+                rule: format!("{rule:?}"),
+                since: rule.since().to_string(),
+                about: rule.about().trim().to_owned(),
+            })
+            .collect(),
+        compared: verdict.compared,
+        undefined: verdict.undefined,
+        accepted: verdict.accepted,
+        position: if quiet { None } else { position(sources, case.span) },
+    }
+}
+
+fn elements(comparison: &Comparison) -> Vec<event::Element> {
+    comparison
+        .first
+        .iter()
+        .map(|element| event::Element {
+            storage: element.storage.clone(),
+            byte: element.byte,
+            guard: match element.zone {
+                Zone::Inside => String::new(),
+                Zone::Before => "before".to_owned(),
+                Zone::Behind => "behind".to_owned(),
+            },
+            dtype: element.dtype.map_or_else(String::new, |dtype| dtype.to_string()),
+            index: element.dtype.map(|dtype| element.byte / dtype.size()),
+            tensor: element
+                .tensor
+                .as_ref()
+                .map_or_else(String::new, |(name, _)| name.clone()),
+            at: element
+                .tensor
+                .as_ref()
+                .map_or_else(Vec::new, |(_, at)| at.to_vec()),
+            values: element.shown.clone(),
+            bits: element
+                .bits
+                .map(|bits| format!("0x{bits:0width$x}", width = element.size * 2)),
+            unwritten: element.unwritten,
+            accepted: element
+                .accepted
+                .map(|range| range.map(|bound| format!("{bound:?}"))),
+        })
+        .collect()
+}

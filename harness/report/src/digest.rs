@@ -1,0 +1,124 @@
+//! What a page-sized report keeps of a stream: the numbers of every area and engine, and the verdicts worth a look.
+//! Bounded, so that a stream of any length fits.
+
+use indexmap::IndexMap;
+use serde::Serialize;
+
+use crate::event::{Event, Internal, LeftOut, Problem, Start, Summary, Verdict};
+
+/// The most verdicts of a kind that are kept in full; all are counted.
+pub const KEPT: usize = 500;
+
+/// Numbers of one area.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Area {
+    /// Cases.
+    pub cases: u64,
+    /// Agree.
+    pub agree: u64,
+    /// Differ.
+    pub differ: u64,
+    /// Undefined.
+    pub undefined: u64,
+    /// Inconclusive.
+    pub inconclusive: u64,
+    /// Not let through by the gate.
+    pub failed: u64,
+}
+
+/// A stream in short.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Digest {
+    /// How it began.
+    pub start: Start,
+    /// How it ended; counted here when the stream ends early.
+    pub summary: Summary,
+    /// Whether the stream ends early.
+    pub cut: bool,
+    /// Every area, in the order of the stream.
+    pub areas: IndexMap<String, Area>,
+    /// Verdicts that the gate does not let through.
+    pub failures: Vec<Verdict>,
+    /// Differences that were expected.
+    pub differences: Vec<Verdict>,
+    /// Undefined and inconclusive verdicts that break nothing.
+    pub others: Vec<Verdict>,
+    /// Bad input.
+    pub problems: Vec<Problem>,
+    /// Failures of Conch.
+    pub internal: Vec<Internal>,
+    counted: Summary,
+    ended: bool,
+}
+
+impl Digest {
+    /// Takes in one event.
+    pub fn event(&mut self, event: &Event) {
+        self.counted.count(event);
+        match event {
+            Event::Start(start) => self.start = start.clone(),
+            Event::Problem(problem) => keep(&mut self.problems, problem),
+            Event::Internal(internal) => keep(&mut self.internal, internal),
+            Event::Summary(summary) => {
+                self.summary = summary.clone();
+                self.ended = true;
+            }
+            Event::Verdict(verdict) => {
+                let area = self.areas.entry(verdict.area().to_owned()).or_default();
+                area.cases += 1;
+                let count = match verdict.verdict.as_str() {
+                    "agree" => &mut area.agree,
+                    "differ" => &mut area.differ,
+                    "undefined" => &mut area.undefined,
+                    _ => &mut area.inconclusive,
+                };
+                *count += 1;
+                if !verdict.passes() {
+                    area.failed += 1;
+                    keep(&mut self.failures, verdict);
+                } else if verdict.verdict == "differ" {
+                    keep(&mut self.differences, verdict);
+                } else if verdict.verdict != "agree" {
+                    keep(&mut self.others, verdict);
+                }
+            }
+        }
+    }
+
+    /// Ends the stream.
+    #[must_use]
+    pub fn finish(mut self) -> Self {
+        if !self.ended {
+            self.cut = true;
+            self.summary = self.counted.clone();
+            self.summary.exit = self.summary.exit_code();
+        }
+        // Our own bugs come first.
+        self.failures
+            .sort_by_key(|verdict| !verdict.blame.iter().any(|id| id == "reference"));
+        self
+    }
+
+    /// Engines that would have run and cannot.
+    pub fn left_out(&self) -> &[LeftOut] {
+        &self.start.left_out
+    }
+
+    /// The outcome of the gate in words.
+    pub fn gate(&self) -> &'static str {
+        match (self.cut, self.summary.exit) {
+            (true, _) => "cut short",
+            (_, 0) => "as expected",
+            (_, 1) => "not as expected",
+            (_, 2) => "errors in what was given",
+            (_, 3) => "nothing was run",
+            _ => "interrupted",
+        }
+    }
+}
+
+fn keep<T: Clone>(all: &mut Vec<T>, one: &T) {
+    if all.len() < KEPT {
+        all.push(one.clone());
+    }
+}

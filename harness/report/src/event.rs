@@ -1,0 +1,426 @@
+//! The events of a run: what every report is printed from, and a public, versioned interface.
+//!
+//! A stream is one JSON object per line: a `start`, then `problem`, `verdict` and `internal` events in the order of
+//! the corpus whatever the number of jobs, then a `summary`. A stream whose run was killed ends early, in whole lines.
+//! Fields may be added within a [`FORMAT`]; readers ignore those that they do not know. Fields that hold nothing are
+//! left out.
+//!
+//! Left out: making events out of outcomes (see [`crate::describe`]) and showing them (the printers).
+
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+
+/// The version of the stream, in its `start` event. Raised when a field is removed or changes its meaning.
+pub const FORMAT: u32 = 1;
+
+/// One line of a stream.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// What is going to run.
+    Start(Start),
+    /// Something wrong with what was given: a case file, a kernel, an argument.
+    Problem(Problem),
+    /// One case was judged.
+    Verdict(Box<Verdict>),
+    /// Conch itself failed. Never a verdict about an engine.
+    Internal(Internal),
+    /// All there is to say.
+    Summary(Summary),
+}
+
+/// What is going to run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Start {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// Conch's version.
+    pub conch: String,
+    /// The engines, in the order of columns.
+    pub engines: Vec<String>,
+    /// Engines that would have run and cannot.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOut>,
+    /// Cases that will run.
+    pub cases: u64,
+    /// The filters given.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub filters: Vec<String>,
+    /// `I/N`, when only a part of the cases runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<String>,
+}
+
+/// An engine that would have run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// Its id.
+    pub engine: String,
+    /// Why it cannot, with the mend.
+    pub why: String,
+}
+
+/// A place in a file.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Position {
+    /// The path, as a user would write it.
+    pub file: String,
+    /// From 1.
+    pub line: u32,
+    /// In characters, from 1; left out where only the line is known.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub column: u32,
+    /// The line's text.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub text: String,
+}
+
+/// Bad input.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Problem {
+    /// `error` or `warning`.
+    pub severity: String,
+    /// The kind of problem, a stable word.
+    pub code: String,
+    /// One line.
+    pub message: String,
+    /// Where.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub position: Option<Position>,
+    /// How to mend it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub help: Option<String>,
+    /// All of it with the source lines, as rustc would show it.
+    pub rendered: String,
+}
+
+/// A failure of Conch.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Internal {
+    /// The case that it happened in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub case: Option<String>,
+    /// The engine that it happened in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub engine: Option<String>,
+    /// What happened.
+    pub message: String,
+}
+
+/// One judged case.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// The case's id.
+    pub case: String,
+    /// What the case shows.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub about: String,
+    /// The engines that were asked.
+    pub engines: Vec<String>,
+    /// `agree`, `differ`, `undefined` or `inconclusive`.
+    pub verdict: String,
+    /// The engines that are wrong.
+    #[serde(default)]
+    pub blame: Vec<String>,
+    /// Whether all is as the case file says.
+    pub expected: bool,
+    /// Seconds that each engine took.
+    #[serde(default)]
+    pub seconds: IndexMap<String, f64>,
+    /// Whether only the reference's word stands behind the blame.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub unconfirmed: bool,
+    /// Whether the trial compared nothing that the program computed.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub vacuous: bool,
+    /// Why it is undefined or inconclusive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// What each engine did, where it did not simply finish.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub outcomes: IndexMap<String, Outcome>,
+    /// Who differs from whom.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub differences: Vec<Difference>,
+    /// The engines that did what nobody wrote down.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unexpected: Vec<String>,
+    /// The expectations that speak of an engine of this run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub expectations: Vec<Expectation>,
+    /// Language rules that are not the same for all engines of the trial; each engine was judged by its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<Rule>,
+    /// Bytes whose value was compared.
+    #[serde(default)]
+    pub compared: u64,
+    /// Bytes left out because they have no defined value.
+    #[serde(default, skip_serializing_if = "is_zero_u64")]
+    pub undefined: u64,
+    /// Elements with other bits that a conforming implementation may give.
+    #[serde(default, skip_serializing_if = "is_zero_u64")]
+    pub accepted: u64,
+    /// Where the case is written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub position: Option<Position>,
+}
+
+/// What an engine did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// `finished`, `rejected`, `trapped`, `unsupported`, `exhausted`, `crashed` or `unavailable`.
+    pub outcome: String,
+    /// The kind of error: a diagnostic's code or a Python exception's type.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub error: String,
+    /// What was said.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub message: String,
+    /// Where in the kernel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub position: Option<Position>,
+    /// The rendered diagnostic or the traceback.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    /// Which launch of the case it was, from 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub launch: Option<usize>,
+    /// What the kernel printed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub printed: Vec<String>,
+}
+
+/// One engine that differs from another.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Difference {
+    /// What it is measured by, as a rule the reference.
+    pub baseline: String,
+    /// Who differs.
+    pub engine: String,
+    /// `memory`, `guard`, `acceptance`, `trap` or `crash`.
+    pub kind: String,
+    /// How many elements differ.
+    #[serde(default, skip_serializing_if = "is_zero_u64")]
+    pub elements: u64,
+    /// The first of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub first: Vec<Element>,
+}
+
+/// One element with two values.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Element {
+    /// The storage's name.
+    pub storage: String,
+    /// First byte in the storage, or in the guard zone.
+    pub byte: usize,
+    /// `before` or `behind` for the guard zones around the storage.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub guard: String,
+    /// The dtype that the bytes are seen as.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub dtype: String,
+    /// Which element of the storage it is, counted in that dtype.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub index: Option<usize>,
+    /// A tensor that shows it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub tensor: String,
+    /// The index into that tensor.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub at: Vec<i64>,
+    /// The baseline's value, then the engine's.
+    pub values: [String; 2],
+    /// Their bits, in hexadecimal.
+    pub bits: [String; 2],
+    /// Whether the baseline says that nobody wrote it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub unwritten: bool,
+    /// The least and the greatest value that would have been accepted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accepted: Option<[String; 2]>,
+}
+
+/// A written-down exception and what became of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Expectation {
+    /// The engines that it speaks of.
+    pub engines: Vec<String>,
+    /// Their versions.
+    pub versions: String,
+    /// The verdict that it foresees.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<String>,
+    /// The outcome that it foresees.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<String>,
+    /// Why.
+    pub why: String,
+    /// Where to read about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<String>,
+    /// `met` or `stale`.
+    pub state: String,
+    /// Where it is written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub position: Option<Position>,
+}
+
+/// A rule of the language that holds for some of the engines only and changes what the case means.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rule {
+    /// Its name.
+    pub rule: String,
+    /// The version that it holds from.
+    pub since: String,
+    /// What it says.
+    pub about: String,
+}
+
+/// All there is to say about a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Cases judged.
+    pub cases: u64,
+    /// Of these, all engines that spoke agree.
+    pub agree: u64,
+    /// Somebody is wrong.
+    pub differ: u64,
+    /// The program has no defined answer.
+    pub undefined: u64,
+    /// It cannot be told.
+    pub inconclusive: u64,
+    /// Cases with a difference, or an undefined program, that nobody wrote down.
+    pub unexpected: u64,
+    /// Cases with an expectation that no longer happens.
+    #[serde(default)]
+    pub stale: u64,
+    /// Cases whose trial compared nothing that the program computed.
+    #[serde(default)]
+    pub vacuous: u64,
+    /// Cases in which only the reference's word stands behind the blame.
+    #[serde(default)]
+    pub unconfirmed: u64,
+    /// Cases in which the reference is to blame: our own bug.
+    #[serde(default)]
+    pub reference_blamed: u64,
+    /// Errors in what was given.
+    #[serde(default)]
+    pub problems: u64,
+    /// Failures of Conch itself.
+    #[serde(default)]
+    pub internal: u64,
+    /// Wall-clock seconds of the run.
+    pub seconds: f64,
+    /// What each engine did, how often.
+    #[serde(default)]
+    pub engines: IndexMap<String, Tally>,
+    /// Whether the run was interrupted: the cases that are missing were not judged.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub interrupted: bool,
+    /// The exit code of the run.
+    #[serde(default)]
+    pub exit: u8,
+}
+
+/// What one engine did in a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Tally {
+    /// How often each outcome.
+    pub outcomes: IndexMap<String, u64>,
+    /// In how many cases it is to blame.
+    pub blamed: u64,
+    /// Seconds in all.
+    pub seconds: f64,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+const fn is_false(value: &bool) -> bool {
+    !*value
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+const fn is_zero(value: &u32) -> bool {
+    *value == 0
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+const fn is_zero_u64(value: &u64) -> bool {
+    *value == 0
+}
+
+impl Verdict {
+    /// Whether an expectation of the case no longer happens.
+    pub fn has_stale(&self) -> bool {
+        self.expectations
+            .iter()
+            .any(|expectation| expectation.state == "stale")
+    }
+
+    /// Whether the gate lets the case through.
+    pub fn passes(&self) -> bool {
+        self.expected && !self.vacuous
+    }
+
+    /// The area: the first part of the id.
+    pub fn area(&self) -> &str {
+        self.case.split(['/', ':']).next().unwrap_or_default()
+    }
+}
+
+impl Summary {
+    /// Counts one event.
+    pub fn count(&mut self, event: &Event) {
+        match event {
+            Event::Problem(problem) => self.problems += u64::from(problem.severity == "error"),
+            Event::Internal(_) => self.internal += 1,
+            Event::Verdict(verdict) => self.count_verdict(verdict),
+            Event::Start(start) => {
+                for engine in &start.engines {
+                    self.engines.entry(engine.clone()).or_default();
+                }
+            }
+            Event::Summary(_) => {}
+        }
+    }
+
+    fn count_verdict(&mut self, verdict: &Verdict) {
+        self.cases += 1;
+        match verdict.verdict.as_str() {
+            "agree" => self.agree += 1,
+            "differ" => self.differ += 1,
+            "undefined" => self.undefined += 1,
+            _ => self.inconclusive += 1,
+        }
+        self.unexpected += u64::from(!verdict.unexpected.is_empty());
+        self.stale += u64::from(verdict.has_stale());
+        self.vacuous += u64::from(verdict.vacuous);
+        self.unconfirmed += u64::from(verdict.unconfirmed);
+        self.reference_blamed += u64::from(verdict.blame.iter().any(|id| id == "reference"));
+        for engine in &verdict.engines {
+            let word = verdict
+                .outcomes
+                .get(engine)
+                .map_or("finished", |outcome| outcome.outcome.as_str());
+            let tally = self.engines.entry(engine.clone()).or_default();
+            *tally.outcomes.entry(word.to_owned()).or_default() += 1;
+            tally.blamed += u64::from(verdict.blame.contains(engine));
+            tally.seconds += verdict.seconds.get(engine).copied().unwrap_or(0.0);
+        }
+    }
+
+    /// The exit code that these numbers mean: 130 interrupted, 2 bad input, 1 not as expected, 3 nothing was run.
+    pub const fn exit_code(&self) -> u8 {
+        if self.interrupted {
+            130
+        } else if self.problems > 0 {
+            2
+        } else if self.unexpected + self.stale + self.vacuous + self.internal > 0 {
+            1
+        } else if self.cases == 0 {
+            3
+        } else {
+            0
+        }
+    }
+}

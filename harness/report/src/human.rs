@@ -1,0 +1,490 @@
+//! Events for a reader at a terminal or in a log: what needs a look in full, the rest in numbers.
+//! Left out: the progress bar (the command line's) and where the text goes.
+
+use std::fmt::Write as _;
+
+use crate::event::{Difference, Element, Event, Expectation, Outcome, Position, Start, Summary, Verdict};
+use crate::style::{Palette, Tone};
+
+/// Turns events into text, one after the other.
+#[derive(Clone, Debug, Default)]
+pub struct Human {
+    palette: Palette,
+    /// Whether every verdict gets a line.
+    pub verbose: bool,
+    reference_blamed: Vec<String>,
+}
+
+impl Human {
+    /// A printer with these colours.
+    pub fn new(palette: Palette) -> Self {
+        Self {
+            palette,
+            ..Self::default()
+        }
+    }
+
+    /// The text of an event, with its line breaks; empty for an event that needs no words.
+    pub fn event(&mut self, event: &Event) -> String {
+        match event {
+            Event::Start(start) => self.start(start),
+            Event::Problem(problem) => format!("{}\n", problem.rendered.trim_end()),
+            Event::Verdict(verdict) => self.verdict(verdict),
+            Event::Internal(internal) => {
+                let place = internal.case.as_deref().unwrap_or("the run");
+                let engine = internal
+                    .engine
+                    .as_ref()
+                    .map_or(String::new(), |engine| format!(", engine {engine}"));
+                format!(
+                    "{} {}{engine}\n  {}\n  This is a bug in Conch, not a verdict about any engine.\n",
+                    self.paint(Tone::Bad, "INTERNAL ERROR"),
+                    self.paint(Tone::Name, place),
+                    internal.message.replace('\n', "\n  "),
+                )
+            }
+            Event::Summary(summary) => self.summary(summary),
+        }
+    }
+
+    fn paint(&self, tone: Tone, words: &str) -> String {
+        self.palette.paint(tone, words)
+    }
+
+    fn start(&self, start: &Start) -> String {
+        let mut text = String::new();
+        let shard = start
+            .shard
+            .as_ref()
+            .map_or(String::new(), |shard| format!(" (shard {shard})"));
+        let engines: Vec<String> = start
+            .engines
+            .iter()
+            .map(|id| self.paint(Tone::Name, id))
+            .collect();
+        let _ = writeln!(
+            text,
+            "{} cases{shard} through {}",
+            start.cases,
+            engines.join(", ")
+        );
+        for left_out in &start.left_out {
+            let _ = writeln!(
+                text,
+                "{} {}: {}",
+                self.paint(Tone::Warn, "left out"),
+                self.paint(Tone::Name, &left_out.engine),
+                left_out.why
+            );
+        }
+        text
+    }
+
+    fn verdict(&mut self, verdict: &Verdict) -> String {
+        if verdict.blame.iter().any(|id| id == "reference") {
+            self.reference_blamed.push(verdict.case.clone());
+        }
+        if verdict.passes() {
+            return self.expected(verdict);
+        }
+        let mut text = self.headline(verdict);
+        if !verdict.about.is_empty() {
+            let _ = writeln!(text, "  {}", self.paint(Tone::Dim, &verdict.about));
+        }
+        if verdict.vacuous {
+            text.push_str(
+                "  Nothing that the program computed was compared: every byte it wrote has an undefined value, or \
+                 there is no byte at all.\n",
+            );
+        }
+        if verdict.verdict == "undefined" {
+            if let Some(outcome) = verdict.outcomes.get("reference") {
+                text.push_str(&self.outcome("reference", outcome));
+            }
+            text.push_str(
+                "  A program without a defined answer convicts nobody. If that is the point of the case, write it \
+                 down: expect: [{engine: reference, verdict: undefined, why: …}]\n",
+            );
+        }
+        if verdict.verdict == "differ" || verdict.verdict == "inconclusive" {
+            for (engine, outcome) in &verdict.outcomes {
+                text.push_str(&self.outcome(engine, outcome));
+            }
+        }
+        for difference in &verdict.differences {
+            text.push_str(&self.difference(difference));
+        }
+        for rule in &verdict.rules {
+            let _ = writeln!(text, "  language rule since {}: {}", rule.since, rule.about);
+        }
+        for expectation in verdict
+            .expectations
+            .iter()
+            .filter(|expectation| expectation.state == "stale")
+        {
+            text.push_str(&self.stale(expectation));
+        }
+        text
+    }
+
+    fn expected(&self, verdict: &Verdict) -> String {
+        let why = verdict
+            .expectations
+            .iter()
+            .find(|expectation| expectation.state == "met")
+            .map_or(String::new(), |expectation| {
+                let link = expectation
+                    .link
+                    .as_ref()
+                    .map_or(String::new(), |link| format!(" ({link})"));
+                format!(": {}{link}", expectation.why)
+            });
+        let name = self.paint(Tone::Name, &verdict.case);
+        match verdict.verdict.as_str() {
+            "differ" => format!(
+                "{} {name}  {}, as expected{why}\n",
+                self.paint(Tone::Dim, "differ "),
+                self.blame(verdict)
+            ),
+            "undefined" if self.verbose => {
+                format!("{} {name}  as expected{why}\n", self.paint(Tone::Dim, "undef  "))
+            }
+            "inconclusive" if self.verbose => format!(
+                "{} {name}  {}\n",
+                self.paint(Tone::Dim, "unknown"),
+                verdict.reason.as_deref().unwrap_or_default()
+            ),
+            "agree" if self.verbose => format!("{} {name}\n", self.paint(Tone::Good, "agree  ")),
+            _ => String::new(),
+        }
+    }
+
+    fn blame(&self, verdict: &Verdict) -> String {
+        if verdict.blame.is_empty() {
+            let parties: Vec<String> = verdict
+                .differences
+                .iter()
+                .map(|difference| format!("{} and {}", difference.baseline, difference.engine))
+                .collect();
+            return format!("{} disagree and nobody says who is wrong", parties.join(", "));
+        }
+        let names: Vec<String> = verdict
+            .blame
+            .iter()
+            .map(|id| self.paint(Tone::Strong, id))
+            .collect();
+        let verb = if names.len() == 1 { "is" } else { "are" };
+        let by = if verdict.unconfirmed {
+            " (the reference's word, unconfirmed)"
+        } else {
+            ""
+        };
+        format!("{} {verb} wrong{by}", names.join(", "))
+    }
+
+    fn headline(&self, verdict: &Verdict) -> String {
+        let name = self.paint(Tone::Name, &verdict.case);
+        let place = verdict
+            .position
+            .as_ref()
+            .map_or(String::new(), |at| format!("  {}:{}", at.file, at.line));
+        let place = self.paint(Tone::Dim, &place);
+        if verdict.vacuous {
+            return format!("{} {name}{place}\n", self.paint(Tone::Bad, "VACUOUS"));
+        }
+        match verdict.verdict.as_str() {
+            "differ" if verdict.unexpected.is_empty() => {
+                format!(
+                    "{} {name}  {}{place}\n",
+                    self.paint(Tone::Warn, "STALE"),
+                    self.blame(verdict)
+                )
+            }
+            "differ" if verdict.blame.iter().any(|id| id == "reference") => format!(
+                "{} {name}  two independent engines agree against it: this is a bug in Conch{place}\n",
+                self.paint(Tone::Bad, "REFERENCE IS WRONG")
+            ),
+            "differ" => format!(
+                "{} {name}  {}{place}\n",
+                self.paint(Tone::Bad, "DIFFER"),
+                self.blame(verdict)
+            ),
+            "undefined" if !verdict.unexpected.is_empty() => {
+                format!("{} {name}{place}\n", self.paint(Tone::Bad, "UNDEFINED"))
+            }
+            _ => format!("{} {name}{place}\n", self.paint(Tone::Warn, "STALE")),
+        }
+    }
+
+    fn stale(&self, expectation: &Expectation) -> String {
+        let what = match (&expectation.verdict, &expectation.outcome) {
+            (Some(verdict), Some(outcome)) => format!("{verdict}, {outcome}"),
+            (Some(word), None) | (None, Some(word)) => word.clone(),
+            (None, None) => "anything".to_owned(),
+        };
+        let mut text = format!(
+            "  {} {} {}: {what} ({})\n",
+            self.paint(Tone::Warn, "an expectation that no longer happens:"),
+            expectation.engines.join(", "),
+            expectation.versions,
+            expectation.why,
+        );
+        if let Some(position) = &expectation.position {
+            text.push_str(&source_line(position));
+        }
+        text
+    }
+
+    fn outcome(&self, engine: &str, outcome: &Outcome) -> String {
+        let mut text = format!("  {} {}", self.paint(Tone::Strong, engine), outcome.outcome);
+        if let Some(launch) = outcome.launch.filter(|&launch| launch > 0) {
+            let _ = write!(text, " in launch {}", launch + 1);
+        }
+        if !outcome.message.is_empty() || !outcome.error.is_empty() {
+            let colon = if outcome.error.is_empty() || outcome.message.is_empty() {
+                ""
+            } else {
+                ": "
+            };
+            let _ = write!(
+                text,
+                ": {}{colon}{}",
+                outcome.error,
+                outcome.message.replace('\n', "\n    ")
+            );
+        }
+        text.push('\n');
+        if let Some(position) = &outcome.position {
+            text.push_str(&source_line(position));
+        }
+        for line in &outcome.printed {
+            let _ = writeln!(text, "    printed: {line}");
+        }
+        text
+    }
+
+    fn difference(&self, difference: &Difference) -> String {
+        let Difference {
+            baseline,
+            engine,
+            kind,
+            elements,
+            first,
+        } = difference;
+        let what = match kind.as_str() {
+            "memory" => format!("{elements} {} of memory differ", plural(*elements, "element")),
+            "guard" => format!(
+                "{elements} {} outside of every storage were written",
+                plural(*elements, "word")
+            ),
+            "acceptance" => "one rejects what the other runs".to_owned(),
+            "trap" => "one stopped where the other did not, or for another reason".to_owned(),
+            _ => "its process died".to_owned(),
+        };
+        let mut text = format!(
+            "  {} against {baseline}: {what}\n",
+            self.paint(Tone::Strong, engine)
+        );
+        text.push_str(&table(baseline, engine, first));
+        if *elements > first.len() as u64 && !first.is_empty() {
+            let _ = writeln!(text, "    … and {} more", elements - first.len() as u64);
+        }
+        text
+    }
+
+    fn summary(&self, summary: &Summary) -> String {
+        let mut text = String::new();
+        let mut counts = vec![format!("{} agree", summary.agree)];
+        for (count, word) in [
+            (summary.differ, "differ"),
+            (summary.undefined, "undefined"),
+            (summary.inconclusive, "inconclusive"),
+        ] {
+            if count > 0 {
+                counts.push(format!("{count} {word}"));
+            }
+        }
+        let _ = writeln!(
+            text,
+            "\n{} {}: {}, in {:.2} s",
+            summary.cases,
+            plural(summary.cases, "case"),
+            counts.join(", "),
+            summary.seconds
+        );
+        let width = summary
+            .engines
+            .keys()
+            .map(|id| id.chars().count())
+            .max()
+            .unwrap_or(0);
+        for (id, tally) in &summary.engines {
+            let did: Vec<String> = tally
+                .outcomes
+                .iter()
+                .map(|(word, count)| format!("{count} {word}"))
+                .collect();
+            let blamed = if tally.blamed > 0 {
+                format!(", wrong in {}", tally.blamed)
+            } else {
+                String::new()
+            };
+            let _ = writeln!(
+                text,
+                "  {id:width$}  {}{blamed}, {:.3} s",
+                did.join(", "),
+                tally.seconds
+            );
+        }
+        if summary.cases > 0 && summary.inconclusive == summary.cases {
+            let _ = writeln!(
+                text,
+                "{} nothing was compared: no second engine said anything",
+                self.paint(Tone::Warn, "note:")
+            );
+        }
+        if summary.reference_blamed > 0 {
+            let _ = writeln!(
+                text,
+                "{} the reference is wrong in {}: {}",
+                self.paint(Tone::Bad, "first of all:"),
+                summary.reference_blamed,
+                shortened(&self.reference_blamed)
+            );
+        }
+        if summary.interrupted {
+            let _ = writeln!(
+                text,
+                "{} interrupted; the cases that are missing were not judged",
+                self.paint(Tone::Warn, "PARTIAL")
+            );
+        }
+        let mut reasons = Vec::new();
+        for (count, words) in [
+            (summary.unexpected, "unexpected"),
+            (summary.stale, "with an expectation that no longer happens"),
+            (summary.vacuous, "vacuous"),
+            (summary.internal, "with an internal error"),
+        ] {
+            if count > 0 {
+                reasons.push(format!("{count} {words}"));
+            }
+        }
+        if summary.problems > 0 {
+            reasons.push(format!(
+                "{} {} in what was given",
+                summary.problems,
+                plural(summary.problems, "error")
+            ));
+        }
+        let line = match (summary.exit, reasons.is_empty()) {
+            (0, _) => self.paint(Tone::Good, "as expected"),
+            (3, _) => self.paint(Tone::Bad, "nothing was run"),
+            (130, true) => self.paint(Tone::Warn, "as expected so far"),
+            (_, _) => format!(
+                "{}: {}",
+                self.paint(Tone::Bad, "NOT as expected"),
+                reasons.join(", ")
+            ),
+        };
+        let _ = writeln!(text, "{line}");
+        text
+    }
+}
+
+fn plural(count: u64, word: &str) -> String {
+    if count == 1 {
+        word.to_owned()
+    } else {
+        format!("{word}s")
+    }
+}
+
+fn shortened(names: &[String]) -> String {
+    let shown: Vec<&str> = names.iter().take(5).map(String::as_str).collect();
+    let rest = names.len().saturating_sub(shown.len());
+    if rest == 0 {
+        shown.join(", ")
+    } else {
+        format!("{} and {rest} more", shown.join(", "))
+    }
+}
+
+fn source_line(position: &Position) -> String {
+    let column = if position.column > 0 {
+        format!(":{}", position.column)
+    } else {
+        String::new()
+    };
+    let mut text = format!("    at {}:{}{column}\n", position.file, position.line);
+    if !position.text.trim().is_empty() {
+        let _ = writeln!(text, "      {} | {}", position.line, position.text.trim_end());
+    }
+    text
+}
+
+/// The elements side by side, columns as wide as they need to be.
+pub fn table(baseline: &str, engine: &str, elements: &[Element]) -> String {
+    if elements.is_empty() {
+        return String::new();
+    }
+    let mut rows = vec![[
+        String::new(),
+        baseline.to_owned(),
+        engine.to_owned(),
+        String::new(),
+    ]];
+    for element in elements {
+        rows.push([
+            place(element),
+            format!("{}  {}", element.values[0], element.bits[0]),
+            format!("{}  {}", element.values[1], element.bits[1]),
+            match (&element.accepted, element.unwritten) {
+                (Some([low, high]), _) => format!("accepted {low} to {high}"),
+                (None, true) => "nobody should have written it".to_owned(),
+                (None, false) => String::new(),
+            },
+        ]);
+    }
+    let width = |column: usize| {
+        rows.iter()
+            .map(|row| row[column].chars().count())
+            .max()
+            .unwrap_or(0)
+    };
+    let widths = [width(0), width(1), width(2)];
+    let mut text = String::new();
+    for [place, left, right, note] in &rows {
+        let line = format!(
+            "    {place:0$}  {left:1$}  {right:2$}  {note}",
+            widths[0], widths[1], widths[2]
+        );
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// Where an element is: `left[1, 0] f32 (original, byte 24)`.
+fn place(element: &Element) -> String {
+    let storage = &element.storage;
+    if !element.guard.is_empty() {
+        return format!("{} {storage}, guard byte {}", element.guard, element.byte);
+    }
+    if element.tensor.is_empty() {
+        return format!("{storage}, byte {}", element.byte);
+    }
+    let at: Vec<String> = element.at.iter().map(ToString::to_string).collect();
+    let home = if element.tensor == *storage {
+        String::new()
+    } else {
+        format!("{storage}, ")
+    };
+    format!(
+        "{}[{}] {} ({home}byte {})",
+        element.tensor,
+        at.join(", "),
+        element.dtype,
+        element.byte
+    )
+}

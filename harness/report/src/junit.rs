@@ -1,0 +1,109 @@
+//! Events as JUnit XML, which every CI can show: a suite per area, a test per case.
+//! Left out: everything JUnit has no place for (the stream is the whole truth).
+
+use std::time::Duration;
+
+use indexmap::IndexMap;
+use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+
+use crate::event::{Event, Verdict};
+use crate::human::Human;
+
+/// The report cannot be written down.
+#[derive(Debug, thiserror::Error)]
+#[error("write JUnit XML: {0}")]
+pub struct JunitError(#[from] quick_junit::SerializeError);
+
+/// The report of a whole stream.
+#[derive(Clone, Debug, Default)]
+pub struct Junit {
+    areas: IndexMap<String, Vec<TestCase>>,
+    seconds: f64,
+}
+
+impl Junit {
+    /// Takes in one event.
+    pub fn event(&mut self, event: &Event) {
+        match event {
+            Event::Verdict(verdict) => {
+                let case = test_case(verdict);
+                self.areas
+                    .entry(verdict.area().to_owned())
+                    .or_default()
+                    .push(case);
+            }
+            Event::Problem(problem) if problem.severity == "error" => {
+                let name = problem.position.as_ref().map_or_else(
+                    || problem.code.clone(),
+                    |at| format!("{}:{}:{}", at.file, at.line, at.column),
+                );
+                self.error("input", &name, &problem.message, &problem.rendered);
+            }
+            Event::Internal(internal) => {
+                let name = internal.case.clone().unwrap_or_else(|| "run".to_owned());
+                self.error("internal", &name, "internal error of Conch", &internal.message);
+            }
+            Event::Summary(summary) => {
+                self.seconds = summary.seconds;
+                if summary.interrupted {
+                    self.error(
+                        "run",
+                        "interrupted",
+                        "the run was interrupted",
+                        "the cases that are missing were not judged",
+                    );
+                }
+            }
+            Event::Start(_) | Event::Problem(_) => {}
+        }
+    }
+
+    fn error(&mut self, suite: &str, name: &str, message: &str, text: &str) {
+        let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
+        status.set_message(message).set_description(text);
+        self.areas
+            .entry(suite.to_owned())
+            .or_default()
+            .push(TestCase::new(name, status));
+    }
+
+    /// The XML.
+    pub fn finish(self) -> Result<String, JunitError> {
+        let mut report = Report::new("conch");
+        report.set_time(Duration::from_secs_f64(self.seconds.max(0.0)));
+        for (area, cases) in self.areas {
+            let mut suite = TestSuite::new(area);
+            suite.add_test_cases(cases);
+            report.add_test_suite(suite);
+        }
+        Ok(report.to_string()?)
+    }
+}
+
+fn test_case(verdict: &Verdict) -> TestCase {
+    let mut status = if verdict.passes() {
+        if verdict.verdict == "inconclusive" {
+            let mut status = TestCaseStatus::skipped();
+            status.set_message(verdict.reason.clone().unwrap_or_default());
+            status
+        } else {
+            TestCaseStatus::success()
+        }
+    } else {
+        TestCaseStatus::non_success(NonSuccessKind::Failure)
+    };
+    if !verdict.passes() {
+        let text = Human::default().event(&Event::Verdict(Box::new(verdict.clone())));
+        let message = text.lines().next().unwrap_or_default().to_owned();
+        status
+            .set_message(message)
+            .set_type(verdict.verdict.clone())
+            .set_description(text);
+    }
+    let mut case = TestCase::new(verdict.case.clone(), status);
+    case.set_classname(verdict.area().to_owned());
+    case.set_time(Duration::from_secs_f64(
+        verdict.seconds.values().sum::<f64>().max(0.0),
+    ));
+    case
+}

@@ -1,0 +1,469 @@
+//! Comparing what two engines left in memory, byte for byte and guard zones included.
+//!
+//! Bits are compared first. What remains is asked of the [`Acceptance`]: is the other value one that a conforming
+//! implementation may give? A NaN equals any NaN of the dtype that the bytes are seen as. Bytes whose value the
+//! reference says is undefined are left out; bytes that it says nobody wrote must not have been written.
+//!
+//! Left out: outcomes that are no memory (see [`crate::trial`]).
+
+use conch_memory::{ByteState, Dims, GUARD_BYTE, Memory, NamedTensor, StorageId, Tensor};
+use conch_tile::{DType, numeric};
+
+/// How many differing elements are kept for the report; all of them are counted.
+pub const KEPT: usize = 8;
+
+/// What a conforming implementation may leave in an element.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Bounds {
+    /// Exactly the reference's bits.
+    Exact,
+    /// Any value of the dtype between the two, inclusive; NaN only if `nan`.
+    Within {
+        /// What was stored there.
+        dtype: DType,
+        /// The least value.
+        low: f64,
+        /// The greatest value.
+        high: f64,
+        /// Whether a NaN is as good.
+        nan: bool,
+    },
+    /// It depends on a comparison that a conforming implementation may decide either way.
+    Unknown,
+}
+
+/// Says what a conforming implementation may leave behind. Asked only where bits differ, so that an implementation
+/// may do its work on the first question.
+pub trait Acceptance {
+    /// The bounds of the element that `byte` of `storage` belongs to, and the byte it starts at.
+    fn bounds(&self, storage: StorageId, byte: usize) -> Bounds;
+}
+
+/// Nothing but the same bits is accepted.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BitForBit;
+
+impl Acceptance for BitForBit {
+    fn bounds(&self, _: StorageId, _: usize) -> Bounds {
+        Bounds::Exact
+    }
+}
+
+/// Where in memory an element is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Zone {
+    /// In the storage.
+    Inside,
+    /// In the guard zone before it.
+    Before,
+    /// In the guard zone behind it.
+    Behind,
+}
+
+/// One element that two engines disagree about.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Element {
+    /// The storage's name.
+    pub storage: String,
+    /// The storage.
+    pub id: StorageId,
+    /// Whether it is inside.
+    pub zone: Zone,
+    /// First byte, from the start of the zone.
+    pub byte: usize,
+    /// Bytes.
+    pub size: usize,
+    /// What the bytes are seen as; nothing for bytes that no tensor shows.
+    pub dtype: Option<DType>,
+    /// The first tensor that shows it, and the index into it.
+    pub tensor: Option<(String, Dims)>,
+    /// The bytes of each side, little-endian.
+    pub bits: [u64; 2],
+    /// Each side's value as a reader would write it.
+    pub shown: [String; 2],
+    /// Whether nobody should have written it.
+    pub unwritten: bool,
+    /// The least and greatest value that would have been accepted, where there is a range.
+    pub accepted: Option<[f64; 2]>,
+}
+
+/// What comparing two memories gave.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Comparison {
+    /// Bytes whose value was compared.
+    pub compared: u64,
+    /// Bytes left out because their value is undefined.
+    pub undefined: u64,
+    /// Elements with other bits that a conforming implementation may give.
+    pub accepted: u64,
+    /// Elements that depend on a comparison that may go either way.
+    pub unknown: u64,
+    /// Elements that differ.
+    pub differing: u64,
+    /// The first of those.
+    pub first: Vec<Element>,
+    /// How many of those are in guard zones.
+    pub guards: u64,
+    /// Whether the two memories have other shapes altogether; says how.
+    pub mismatched: Option<String>,
+}
+
+impl Comparison {
+    /// Whether nothing differs, as far as can be said.
+    pub const fn same(&self) -> bool {
+        self.differing == 0 && self.mismatched.is_none()
+    }
+
+    /// Whether storages are the same and guard zones are not.
+    pub const fn only_guards(&self) -> bool {
+        self.guards > 0 && self.guards == self.differing && self.mismatched.is_none()
+    }
+}
+
+/// Compares `right` with `left`. `tracked` is the memory whose byte states say which bytes have a defined value, as a
+/// rule the reference's. `views` give the bytes their dtypes.
+pub fn compare(
+    left: &Memory,
+    right: &Memory,
+    tracked: Option<&Memory>,
+    acceptance: &dyn Acceptance,
+) -> Comparison {
+    let mut result = Comparison::default();
+    if left.len() != right.len() {
+        result.mismatched = Some(format!("{} storages against {}", left.len(), right.len()));
+        return result;
+    }
+    for id in left.ids() {
+        let (a, b) = (left.bytes(id), right.bytes(id));
+        if a.len() != b.len() {
+            result.mismatched = Some(format!(
+                "storage `{}` of {} bytes against {}",
+                left.name(id),
+                a.len(),
+                b.len()
+            ));
+            return result;
+        }
+        let states = tracked
+            .map(|memory| memory.states(id))
+            .filter(|states| states.len() == a.len());
+        if let Some(states) = states {
+            let undefined = states.iter().filter(|&&state| state == ByteState::Poison).count() as u64;
+            let unwritten = states.iter().filter(|&&state| state == ByteState::Uninit).count() as u64;
+            result.undefined += undefined;
+            result.compared += a.len() as u64 - undefined - unwritten;
+        } else {
+            result.compared += a.len() as u64;
+        }
+        if a != b {
+            storage(
+                &mut result,
+                &Sides {
+                    id,
+                    name: left.name(id),
+                    left,
+                    a,
+                    b,
+                    states,
+                    views: left.tensors(),
+                    acceptance,
+                },
+            );
+        }
+        guards(&mut result, left, right, id);
+    }
+    result
+}
+
+struct Sides<'a> {
+    id: StorageId,
+    name: &'a str,
+    left: &'a Memory,
+    a: &'a [u8],
+    b: &'a [u8],
+    states: Option<&'a [ByteState]>,
+    views: &'a [NamedTensor],
+    acceptance: &'a dyn Acceptance,
+}
+
+/// Which view shows a byte, by index in `views`, and where its element starts.
+#[derive(Clone, Copy)]
+struct Cover {
+    view: u32,
+    back: u8,
+}
+
+const UNCOVERED: Cover = Cover {
+    view: u32::MAX,
+    back: 0,
+};
+
+fn storage(result: &mut Comparison, sides: &Sides<'_>) {
+    let Sides { id, a, b, states, .. } = *sides;
+    let covers = covers(sides);
+    let mut at = 0;
+    while at < a.len() {
+        if a[at] == b[at] || states.is_some_and(|states| states[at] == ByteState::Poison) {
+            at += 1;
+            continue;
+        }
+        let seen = covers.first().map_or(UNCOVERED, |cover| cover[at]);
+        let bounds = sides.acceptance.bounds(id, at);
+        let (start, size, dtype) = match sides.views.get(seen.view as usize) {
+            Some(view) => (
+                at - seen.back as usize,
+                view.tensor.element_size(),
+                Some(view.tensor.dtype),
+            ),
+            // Bytes that nothing shows come in words, so that a stray store of a pointer reads as one element.
+            None => (at, (8 - at % 8).min(a.len() - at), None),
+        };
+        // An acceptance knows the dtype of the store itself, which is better than any view's.
+        let (start, size, dtype) = match bounds {
+            Bounds::Within { dtype, .. } if Some(dtype) != dtype_of(sides, seen) => {
+                let size = dtype.size();
+                (at / size * size, size, Some(dtype))
+            }
+            _ => (start, size, dtype),
+        };
+        let end = (start + size).min(a.len());
+        let bits = [word(&a[start..end]), word(&b[start..end])];
+        let unwritten = states.is_some_and(|states| states[at] == ByteState::Uninit);
+        let nan = !unwritten
+            && covers.iter().any(|cover| {
+                sides.views.get(cover[at].view as usize).is_some_and(|view| {
+                    let start = at - cover[at].back as usize;
+                    let size = view.tensor.element_size();
+                    a.get(start..start + size)
+                        .zip(b.get(start..start + size))
+                        .is_some_and(|(a, b)| {
+                            numeric::is_nan(view.tensor.dtype, word(a))
+                                && numeric::is_nan(view.tensor.dtype, word(b))
+                        })
+                })
+            });
+        let mut range = None;
+        let verdict = match bounds {
+            _ if nan => Accepted::Same,
+            _ if unwritten => Accepted::No,
+            Bounds::Exact => Accepted::No,
+            Bounds::Unknown => Accepted::Unknown,
+            Bounds::Within {
+                dtype,
+                low,
+                high,
+                nan,
+            } => {
+                range = Some([low, high]);
+                let number = numeric::decode(dtype, bits[1]);
+                if (number.is_nan() && nan) || (low <= number && number <= high) {
+                    Accepted::Yes
+                } else {
+                    Accepted::No
+                }
+            }
+        };
+        match verdict {
+            Accepted::Same => {}
+            Accepted::Yes => result.accepted += 1,
+            Accepted::Unknown => result.unknown += 1,
+            Accepted::No => {
+                result.differing += 1;
+                if result.first.len() < KEPT {
+                    let pointer = is_pointer(sides, start, size);
+                    result.first.push(Element {
+                        storage: sides.name.to_owned(),
+                        id,
+                        zone: Zone::Inside,
+                        byte: start,
+                        size: end - start,
+                        dtype,
+                        tensor: sides
+                            .views
+                            .get(seen.view as usize)
+                            .and_then(|view| Some((view.name.clone(), coordinates(&view.tensor, start)?))),
+                        bits,
+                        shown: bits.map(|bits| show(sides, dtype, bits, end - start, pointer)),
+                        unwritten,
+                        accepted: range,
+                    });
+                }
+            }
+        }
+        at = end.max(at + 1);
+    }
+}
+
+enum Accepted {
+    Same,
+    Yes,
+    Unknown,
+    No,
+}
+
+fn dtype_of(sides: &Sides<'_>, cover: Cover) -> Option<DType> {
+    sides.views.get(cover.view as usize).map(|view| view.tensor.dtype)
+}
+
+/// For each distinct dtype that shows bytes of the storage, which view shows each byte first. Float dtypes come last:
+/// the first map names elements for the reader, all maps are asked for NaNs.
+fn covers(sides: &Sides<'_>) -> Vec<Vec<Cover>> {
+    let mut first = vec![UNCOVERED; sides.a.len()];
+    let mut by_dtype: Vec<(DType, Vec<Cover>)> = Vec::new();
+    for (nth, view) in sides.views.iter().enumerate() {
+        if view.tensor.storage != sides.id {
+            continue;
+        }
+        let dtype = view.tensor.dtype;
+        let known = by_dtype
+            .iter()
+            .position(|(known, _)| *known == dtype)
+            .unwrap_or_else(|| {
+                by_dtype.push((dtype, vec![UNCOVERED; sides.a.len()]));
+                by_dtype.len() - 1
+            });
+        let size = view.tensor.element_size();
+        for start in element_bytes(&view.tensor) {
+            for back in 0..size {
+                let cover = Cover {
+                    view: nth as u32,
+                    back: back as u8,
+                };
+                for map in [&mut first, &mut by_dtype[known].1] {
+                    if let Some(slot) = map.get_mut(start + back)
+                        && slot.view == u32::MAX
+                    {
+                        *slot = cover;
+                    }
+                }
+            }
+        }
+    }
+    std::iter::once(first)
+        .chain(by_dtype.into_iter().map(|(_, cover)| cover))
+        .collect()
+}
+
+/// First byte of every element of a tensor, in row-major order.
+fn element_bytes(tensor: &Tensor) -> impl Iterator<Item = usize> + '_ {
+    let size = tensor.element_size();
+    let mut index: Dims = Dims::from_elem(0, tensor.dim());
+    let mut left = tensor.numel();
+    std::iter::from_fn(move || {
+        if left <= 0 {
+            return None;
+        }
+        left -= 1;
+        let element: i64 = tensor.offset + index.iter().zip(&tensor.strides).map(|(i, s)| i * s).sum::<i64>();
+        for (slot, &extent) in index.iter_mut().zip(&tensor.shape).rev() {
+            *slot += 1;
+            if *slot < extent {
+                break;
+            }
+            *slot = 0;
+        }
+        Some(usize::try_from(element).unwrap_or(usize::MAX / 16) * size)
+    })
+}
+
+/// The first index whose element starts at `byte`.
+pub fn coordinates(tensor: &Tensor, byte: usize) -> Option<Dims> {
+    let nth = element_bytes(tensor).position(|start| start == byte)? as i64;
+    let mut rest = nth;
+    let mut index: Dims = Dims::from_elem(0, tensor.dim());
+    for (slot, &extent) in index.iter_mut().zip(&tensor.shape).rev() {
+        *slot = rest % extent.max(1);
+        rest /= extent.max(1);
+    }
+    Some(index)
+}
+
+fn word(bytes: &[u8]) -> u64 {
+    bytes
+        .iter()
+        .take(8)
+        .rev()
+        .fold(0, |word, &byte| word << 8 | u64::from(byte))
+}
+
+/// Whether the case put an address there, or the reference left one there.
+fn is_pointer(sides: &Sides<'_>, start: usize, size: usize) -> bool {
+    size == 8
+        && sides
+            .left
+            .pointers(sides.id)
+            .iter()
+            .any(|pointer| pointer.offset == start)
+}
+
+fn show(sides: &Sides<'_>, dtype: Option<DType>, bits: u64, size: usize, pointer: bool) -> String {
+    if pointer && let Some(shown) = show_address(sides.left, sides.views, bits) {
+        return shown;
+    }
+    match dtype {
+        Some(dtype) => numeric::format(dtype, bits),
+        None => format!("0x{bits:0width$x}", width = size * 2),
+    }
+}
+
+/// An address as the tensor it points into and an offset in bytes.
+fn show_address(memory: &Memory, views: &[NamedTensor], address: u64) -> Option<String> {
+    let place = memory.find(address)?;
+    let tensor = views
+        .iter()
+        .filter(|view| {
+            view.tensor.storage == place.storage && view.tensor.byte_offset() as usize <= place.offset
+        })
+        .max_by_key(|view| view.tensor.byte_offset());
+    let (name, from) = tensor.map_or((memory.name(place.storage), 0), |view| {
+        (&view.name, view.tensor.byte_offset() as usize)
+    });
+    Some(format!("&{name} + {}", place.offset - from))
+}
+
+fn guards(result: &mut Comparison, left: &Memory, right: &Memory, id: StorageId) {
+    let (left_before, left_behind) = left.guards(id);
+    let (right_before, right_behind) = right.guards(id);
+    for (zone, a, b) in [
+        (Zone::Before, left_before, right_before),
+        (Zone::Behind, left_behind, right_behind),
+    ] {
+        // An engine may keep less guard zone than the layout has; what it has is compared.
+        let len = a.len().min(b.len());
+        let mut at = 0;
+        while at < len {
+            if a[at] == b[at] {
+                at += 1;
+                continue;
+            }
+            let end = (at / 8 * 8 + 8).min(len);
+            result.guards += 1;
+            result.differing += 1;
+            if result.first.len() < KEPT {
+                let bits = [word(&a[at..end]), word(&b[at..end])];
+                result.first.push(Element {
+                    storage: left.name(id).to_owned(),
+                    id,
+                    zone,
+                    byte: at,
+                    size: end - at,
+                    dtype: None,
+                    tensor: None,
+                    bits,
+                    shown: bits.map(|bits| format!("0x{bits:0width$x}", width = (end - at) * 2)),
+                    unwritten: true,
+                    accepted: None,
+                });
+            }
+            at = end;
+        }
+    }
+}
+
+/// Whether the guard zones are as they were laid out.
+pub fn guards_intact(memory: &Memory) -> bool {
+    memory.ids().all(|id| {
+        let (before, behind) = memory.guards(id);
+        before.iter().chain(behind).all(|&byte| byte == GUARD_BYTE)
+    })
+}

@@ -1,0 +1,500 @@
+//! The trial: outcomes in, one verdict out.
+//!
+//! Engines whose outcomes agree form a camp. The camp of the reference and any second, independent engine convicts the
+//! rest; the reference alone against a camp of two independent others is convicted itself; otherwise the reference's
+//! word stands, unconfirmed. Engines of one [`Family`] are one witness. Engines that cannot run the program, or ran out
+//! of something, say nothing and are in no camp. A program without a defined answer convicts nobody.
+//!
+//! The language changes between versions. A trial takes one bench per set of language rules: the reference's outcome
+//! by those rules and the engines that they hold for. The verdict of the case joins its benches.
+//!
+//! Left out: what was expected (see [`crate::expectation`]).
+
+use conch_case::VerdictKind;
+use conch_engine::{EngineId, Family, Finished, Outcome, Trap};
+
+use crate::difference::{Acceptance, Comparison, compare};
+
+/// One engine and what it did.
+#[derive(Clone, Copy, Debug)]
+pub struct Witness<'a> {
+    /// Who.
+    pub id: &'a EngineId,
+    /// What it did.
+    pub outcome: &'a Outcome,
+}
+
+/// Witnesses under one set of language rules.
+pub struct Bench<'a> {
+    /// The reference under these rules, if it was asked.
+    pub reference: Option<Witness<'a>>,
+    /// The other engines of these rules.
+    pub others: Vec<Witness<'a>>,
+    /// What the reference says a conforming implementation may give.
+    pub acceptance: &'a dyn Acceptance,
+}
+
+/// How one engine stands after the trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Standing {
+    /// In the camp that is held to be right.
+    Agrees,
+    /// In another one.
+    Differs,
+    /// The program has no defined answer.
+    Undefined,
+    /// It said nothing, or nothing could be said about it.
+    Silent,
+}
+
+/// In what way two engines differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// Other bytes in a storage.
+    Memory,
+    /// Bytes outside of every storage were written.
+    Guard,
+    /// One rejects what another one runs.
+    Acceptance,
+    /// One raised, or an assert failed, where another one did not.
+    Trap,
+    /// The engine's process died.
+    Crash,
+}
+
+impl Kind {
+    /// The word that reports use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Memory => "memory",
+            Self::Guard => "guard",
+            Self::Acceptance => "acceptance",
+            Self::Trap => "trap",
+            Self::Crash => "crash",
+        }
+    }
+}
+
+/// Two engines that do not agree, the one that is held to be right first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// What the other is measured by.
+    pub baseline: EngineId,
+    /// Who differs from it.
+    pub engine: EngineId,
+    /// In what way.
+    pub kind: Kind,
+    /// The bytes, where both finished.
+    pub comparison: Option<Comparison>,
+}
+
+/// What the trial gave.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Verdict {
+    /// In one word.
+    pub kind: VerdictKind,
+    /// Who is wrong.
+    pub blame: Vec<EngineId>,
+    /// Whether only the reference's word stands behind it.
+    pub unconfirmed: bool,
+    /// How each engine stands, in the order given.
+    pub standings: Vec<(EngineId, Standing)>,
+    /// Who differs from whom, and how.
+    pub differences: Vec<Difference>,
+    /// Why it is undefined or inconclusive.
+    pub reason: Option<String>,
+    /// Whether the trial compared nothing that the program computed.
+    pub vacuous: bool,
+    /// Bytes whose value was compared, over all pairs.
+    pub compared: u64,
+    /// Bytes left out because their value is undefined, over all pairs.
+    pub undefined: u64,
+    /// Elements whose bits differ and whose value a conforming implementation may give.
+    pub accepted: u64,
+}
+
+impl Verdict {
+    /// How an engine stands.
+    pub fn standing(&self, id: &EngineId) -> Option<Standing> {
+        self.standings
+            .iter()
+            .find(|(known, _)| known == id)
+            .map(|&(_, standing)| standing)
+    }
+}
+
+/// What all benches of a trial share.
+#[derive(Clone, Copy, Debug)]
+pub struct Facts {
+    /// Whether anything is launched. A case that only imports a module has no memory to compare.
+    pub has_launches: bool,
+}
+
+/// Judges a case.
+pub fn judge(benches: &[Bench<'_>], facts: Facts) -> Verdict {
+    let mut verdict = Verdict {
+        kind: VerdictKind::Agree,
+        blame: Vec::new(),
+        unconfirmed: false,
+        standings: Vec::new(),
+        differences: Vec::new(),
+        reason: None,
+        vacuous: false,
+        compared: 0,
+        undefined: 0,
+        accepted: 0,
+    };
+    let mut words = Vec::with_capacity(benches.len());
+    for bench in benches {
+        let mut trial = Trial {
+            bench,
+            facts,
+            verdict: &mut verdict,
+        };
+        words.push(trial.run());
+    }
+    // A difference under any rules is a difference; what is undefined under any rules is not a fair trial.
+    verdict.kind = [VerdictKind::Differ, VerdictKind::Undefined, VerdictKind::Agree]
+        .into_iter()
+        .find(|word| words.contains(word))
+        .unwrap_or(VerdictKind::Inconclusive);
+    if verdict.kind == VerdictKind::Inconclusive && verdict.reason.is_none() {
+        verdict.reason = Some("no engine said anything".to_owned());
+    }
+    verdict.vacuous &= matches!(verdict.kind, VerdictKind::Agree);
+    verdict
+}
+
+struct Trial<'a, 'b> {
+    bench: &'a Bench<'a>,
+    facts: Facts,
+    verdict: &'b mut Verdict,
+}
+
+/// What comparing two outcomes gave.
+enum Pair {
+    Same,
+    /// Nothing certain differs, something may; why.
+    Unknown(&'static str),
+    Different(Kind, Option<Comparison>),
+}
+
+impl Trial<'_, '_> {
+    fn run(&mut self) -> VerdictKind {
+        let reference = self.bench.reference;
+        if let Some(Witness {
+            outcome: Outcome::Trapped(Trap::Undefined, complaint),
+            ..
+        }) = reference
+        {
+            self.verdict
+                .reason
+                .get_or_insert_with(|| complaint.message.clone());
+            self.stand_all(Standing::Undefined);
+            return VerdictKind::Undefined;
+        }
+        match reference {
+            Some(reference) if reference.outcome.speaks() => self.by_reference(reference),
+            _ => self.by_majority(),
+        }
+    }
+
+    fn by_reference(&mut self, reference: Witness<'_>) -> VerdictKind {
+        let (mut camp, mut rest, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
+        for &other in &self.bench.others {
+            if !other.outcome.speaks() {
+                continue;
+            }
+            match self.pair(reference.outcome, other.outcome) {
+                Pair::Same => camp.push(other),
+                Pair::Unknown(why) => unknown.push(why),
+                Pair::Different(kind, comparison) => rest.push((other, kind, comparison)),
+            }
+        }
+        if rest.is_empty() {
+            self.stand(|id| {
+                let speaks = *id == *reference.id || camp.iter().any(|witness| witness.id == id);
+                if speaks {
+                    Standing::Agrees
+                } else {
+                    Standing::Silent
+                }
+            });
+            if camp.is_empty() {
+                let reason = unknown
+                    .first()
+                    .map_or_else(|| self.nobody_else(), |why| (*why).to_owned());
+                self.verdict.reason.get_or_insert(reason);
+                return VerdictKind::Inconclusive;
+            }
+            return VerdictKind::Agree;
+        }
+        let overruled = camp.is_empty() && self.overruling(&rest);
+        let confirmed = !camp.is_empty() || overruled;
+        self.verdict.unconfirmed |= !confirmed;
+        self.stand(|id| {
+            if *id == *reference.id {
+                if overruled {
+                    Standing::Differs
+                } else {
+                    Standing::Agrees
+                }
+            } else if rest.iter().any(|(witness, ..)| witness.id == id) {
+                if overruled {
+                    Standing::Agrees
+                } else {
+                    Standing::Differs
+                }
+            } else if camp.iter().any(|witness| witness.id == id) {
+                Standing::Agrees
+            } else {
+                Standing::Silent
+            }
+        });
+        if overruled {
+            self.verdict.blame.push(reference.id.clone());
+        }
+        for (witness, kind, comparison) in rest {
+            if !overruled {
+                self.verdict.blame.push(witness.id.clone());
+            }
+            self.verdict.differences.push(Difference {
+                baseline: reference.id.clone(),
+                engine: witness.id.clone(),
+                kind,
+                comparison,
+            });
+        }
+        VerdictKind::Differ
+    }
+
+    /// Whether those who differ from a lone reference are of two independent families and agree with each other.
+    fn overruling(&mut self, rest: &[(Witness<'_>, Kind, Option<Comparison>)]) -> bool {
+        let Some((first, ..)) = rest.first() else {
+            return false;
+        };
+        let independent = rest
+            .iter()
+            .any(|(witness, ..)| witness.id.family() != first.id.family());
+        independent
+            && rest
+                .iter()
+                .skip(1)
+                .all(|(witness, ..)| matches!(self.pair(first.outcome, witness.outcome), Pair::Same))
+    }
+
+    /// The trial without the reference: the camp with most independent families is held to be right.
+    fn by_majority(&mut self) -> VerdictKind {
+        let mut camps: Vec<Vec<Witness<'_>>> = Vec::new();
+        for &other in &self.bench.others {
+            if !other.outcome.speaks() {
+                continue;
+            }
+            let home = camps.iter().position(|camp| {
+                camp.first()
+                    .is_some_and(|first| matches!(self.pair(first.outcome, other.outcome), Pair::Same))
+            });
+            match home.and_then(|at| camps.get_mut(at)) {
+                Some(camp) => camp.push(other),
+                None => camps.push(vec![other]),
+            }
+        }
+        let families = |camp: &[Witness<'_>]| {
+            let mut families: Vec<Family> = camp.iter().map(|witness| witness.id.family()).collect();
+            families.sort_unstable();
+            families.dedup();
+            families.len()
+        };
+        let why = match self.bench.reference {
+            Some(reference) => format!(
+                "the reference is silent ({})",
+                reference.outcome.complaint().map_or_else(
+                    || reference.outcome.kind().to_string(),
+                    |complaint| format!("{}: {}", reference.outcome.kind(), complaint.message)
+                )
+            ),
+            None => "the reference was not asked".to_owned(),
+        };
+        match camps.as_slice() {
+            [] => {
+                self.verdict
+                    .reason
+                    .get_or_insert(format!("{why} and no other engine said anything"));
+                self.stand(|_| Standing::Silent);
+                VerdictKind::Inconclusive
+            }
+            [camp] => {
+                let word = if families(camp) > 1 {
+                    VerdictKind::Agree
+                } else {
+                    let who = if camp.len() == 1 {
+                        "there is one other engine"
+                    } else {
+                        "the others share their code"
+                    };
+                    self.verdict.reason.get_or_insert(format!("{why} and {who}"));
+                    VerdictKind::Inconclusive
+                };
+                self.stand(|id| match camp.iter().any(|witness| witness.id == id) {
+                    true if word == VerdictKind::Agree => Standing::Agrees,
+                    _ => Standing::Silent,
+                });
+                word
+            }
+            _ => {
+                let best = camps.iter().map(|camp| families(camp)).max().unwrap_or(0);
+                let mut winners = camps.iter().filter(|camp| families(camp) == best);
+                let winner = winners.next();
+                let convicted = best > 1 && winners.next().is_none();
+                let baseline = winner.and_then(|camp| camp.first()).copied();
+                let wins = |id: &EngineId| {
+                    convicted && winner.is_some_and(|camp| camp.iter().any(|witness| witness.id == id))
+                };
+                self.verdict.unconfirmed |= !convicted;
+                if !convicted {
+                    self.verdict
+                        .reason
+                        .get_or_insert(format!("{why}, so nobody says who is wrong"));
+                }
+                for camp in camps
+                    .iter()
+                    .filter(|camp| winner.is_none_or(|winner| !std::ptr::eq(*camp, winner)))
+                {
+                    for witness in camp {
+                        if convicted {
+                            self.verdict.blame.push(witness.id.clone());
+                        }
+                        if let Some(baseline) = baseline
+                            && let Pair::Different(kind, comparison) =
+                                self.pair(baseline.outcome, witness.outcome)
+                        {
+                            self.verdict.differences.push(Difference {
+                                baseline: baseline.id.clone(),
+                                engine: witness.id.clone(),
+                                kind,
+                                comparison,
+                            });
+                        }
+                    }
+                }
+                self.stand(|id| {
+                    if !camps.iter().flatten().any(|witness| witness.id == id) {
+                        Standing::Silent
+                    } else if wins(id) {
+                        Standing::Agrees
+                    } else {
+                        Standing::Differs
+                    }
+                });
+                VerdictKind::Differ
+            }
+        }
+    }
+
+    fn nobody_else(&self) -> String {
+        let mut silent = self.bench.others.iter().filter_map(|witness| {
+            Some(format!(
+                "{} is {}: {}",
+                witness.id,
+                witness.outcome.kind(),
+                witness.outcome.complaint()?.message
+            ))
+        });
+        match silent.next() {
+            None => "the reference ran alone".to_owned(),
+            Some(first) => silent.fold(first, |all, next| all + "; " + &next),
+        }
+    }
+
+    fn stand_all(&mut self, standing: Standing) {
+        self.stand(|_| standing);
+    }
+
+    /// Notes each engine's standing; one that already stands (the reference, on an earlier bench) keeps the worse.
+    fn stand(&mut self, standing: impl Fn(&EngineId) -> Standing) {
+        let severity = |standing: Standing| match standing {
+            Standing::Silent => 0,
+            Standing::Agrees => 1,
+            Standing::Undefined => 2,
+            Standing::Differs => 3,
+        };
+        for witness in self.bench.reference.iter().chain(&self.bench.others) {
+            let new = standing(witness.id);
+            match self.verdict.standings.iter_mut().find(|(id, _)| id == witness.id) {
+                Some((_, old)) if severity(*old) >= severity(new) => {}
+                Some((_, old)) => *old = new,
+                None => self.verdict.standings.push((witness.id.clone(), new)),
+            }
+        }
+    }
+
+    fn pair(&mut self, left: &Outcome, right: &Outcome) -> Pair {
+        use Outcome::{Crashed, Finished, Rejected, Trapped};
+        match (left, right) {
+            (Finished(left), Finished(right)) => self.memories(left, right),
+            // An engine that compiles refuses a program before it runs, one that interprets raises when it gets there.
+            (Rejected(_), Rejected(_) | Trapped(Trap::Raised, _))
+            | (Trapped(Trap::Raised, _), Rejected(_))
+            | (Trapped(Trap::Assert, _), Trapped(Trap::Assert, _))
+            | (Crashed(_), Crashed(_)) => Pair::Same,
+            (Trapped(Trap::Assert, _), Trapped(Trap::Raised, raised))
+            | (Trapped(Trap::Raised, raised), Trapped(Trap::Assert, _)) => {
+                if raised.kind == "AssertionError" {
+                    Pair::Same
+                } else {
+                    Pair::Different(Kind::Trap, None)
+                }
+            }
+            (Trapped(Trap::Raised, left), Trapped(Trap::Raised, right)) => {
+                if left.kind == right.kind {
+                    Pair::Same
+                } else {
+                    Pair::Different(Kind::Trap, None)
+                }
+            }
+            (Crashed(_), _) | (_, Crashed(_)) => Pair::Different(Kind::Crash, None),
+            (Rejected(_), _) | (_, Rejected(_)) => Pair::Different(Kind::Acceptance, None),
+            _ => Pair::Different(Kind::Trap, None),
+        }
+    }
+
+    fn memories(&mut self, left: &Finished, right: &Finished) -> Pair {
+        let reference = self
+            .bench
+            .reference
+            .and_then(|witness| witness.outcome.finished());
+        let known = reference.and_then(|finished| Some((finished.tracked?, &finished.memory)));
+        let comparison = compare(
+            &left.memory,
+            &right.memory,
+            known.map(|(_, memory)| memory),
+            self.bench.acceptance,
+        );
+        self.verdict.compared += comparison.compared;
+        self.verdict.undefined += comparison.undefined;
+        self.verdict.accepted += comparison.accepted;
+        let nothing = self.facts.has_launches && comparison.compared == 0;
+        let poisoned =
+            known.is_some_and(|(tracked, _)| tracked.stored > 0 && tracked.stored == tracked.poisoned);
+        self.verdict.vacuous |= nothing || poisoned;
+        if !comparison.same() {
+            if known.is_some_and(|(tracked, _)| tracked.order_dependent) && !comparison.only_guards() {
+                return Pair::Unknown(
+                    "programs met in an atomic, and another order of them may give another result",
+                );
+            }
+            let kind = if comparison.only_guards() {
+                Kind::Guard
+            } else {
+                Kind::Memory
+            };
+            Pair::Different(kind, Some(comparison))
+        } else if comparison.unknown > 0 {
+            Pair::Unknown(
+                "the result depends on a comparison that a conforming implementation may decide either way",
+            )
+        } else {
+            Pair::Same
+        }
+    }
+}
