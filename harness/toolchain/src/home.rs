@@ -104,7 +104,9 @@ pub(crate) const SCHEMA: u32 = 1;
 
 /// Bytes of all files under a folder. What cannot be read counts as nothing.
 pub(crate) fn size_of(folder: &Path) -> u64 {
-    let Ok(entries) = fs::read_dir(folder) else { return 0 };
+    let Ok(entries) = fs::read_dir(folder) else {
+        return 0;
+    };
     entries
         .flatten()
         .map(|entry| match entry.metadata() {
@@ -120,7 +122,11 @@ impl Home {
     pub fn discover() -> Result<Self, HomeError> {
         if let Some(path) = std::env::var_os("CONCH_HOME").filter(|path| !path.is_empty()) {
             let path = PathBuf::from(path);
-            let root = std::path::absolute(&path).map_err(|source| HomeError::Io { doing: "find", path, source })?;
+            let root = std::path::absolute(&path).map_err(|source| HomeError::Io {
+                doing: "find",
+                path,
+                source,
+            })?;
             return Ok(Self { root });
         }
         let strategy = etcetera::choose_app_strategy(AppStrategyArgs {
@@ -129,7 +135,9 @@ impl Home {
             app_name: "conch".to_owned(),
         })
         .map_err(|_| HomeError::Nowhere)?;
-        Ok(Self { root: strategy.data_dir() })
+        Ok(Self {
+            root: strategy.data_dir(),
+        })
     }
 
     /// A given folder.
@@ -152,7 +160,13 @@ impl Home {
         let entries = match fs::read_dir(&folder) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(source) => return Err(HomeError::Io { doing: "list", path: folder, source }),
+            Err(source) => {
+                return Err(HomeError::Io {
+                    doing: "list",
+                    path: folder,
+                    source,
+                });
+            }
         };
         let mut found: Vec<Toolchain> = entries
             .flatten()
@@ -169,8 +183,11 @@ impl Home {
         let root = self.toolchains_folder().join(id.to_string());
         let text = fs::read(root.join(MARKER)).ok()?;
         let contents: Contents = serde_json::from_slice(&text).ok()?;
-        (contents.schema == SCHEMA && contents.id == id.to_string())
-            .then(|| Toolchain { id: id.clone(), contents, root })
+        (contents.schema == SCHEMA && contents.id == id.to_string()).then(|| Toolchain {
+            id: id.clone(),
+            contents,
+            root,
+        })
     }
 
     /// Installs a toolchain from PyPI with uv or pip, or returns it if it is already there.
@@ -207,8 +224,11 @@ impl Home {
     /// system when the process ends in whatever way.
     pub(crate) fn lock(&self, id: &ToolchainId) -> Result<File, HomeError> {
         let folder = self.toolchains_folder();
-        fs::create_dir_all(&folder)
-            .map_err(|source| HomeError::Io { doing: "make", path: folder.clone(), source })?;
+        fs::create_dir_all(&folder).map_err(|source| HomeError::Io {
+            doing: "make",
+            path: folder.clone(),
+            source,
+        })?;
         let path = folder.join(format!(".lock-{id}"));
         File::options()
             .create(true)
@@ -216,6 +236,10 @@ impl Home {
             .truncate(false)
             .open(&path)
             .and_then(|file| file.lock().map(|()| file))
-            .map_err(|source| HomeError::Io { doing: "lock", path, source })
+            .map_err(|source| HomeError::Io {
+                doing: "lock",
+                path,
+                source,
+            })
     }
 }

@@ -15,7 +15,6 @@ pub struct ToolchainId {
 /// Every Triton release on PyPI that this knows, oldest first; the last patch of a minor is what `3.9` means.
 /// Source: `pip index versions triton`. Others are tried as they are named.
 pub const KNOWN: &[Version] = &[
-    Version::new(2, 2, 0),
     Version::new(2, 3, 0),
     Version::new(2, 3, 1),
     Version::new(3, 0, 0),
@@ -64,14 +63,20 @@ impl ToolchainId {
 
     /// The newest known patch of `major.minor`.
     pub fn newest_patch(major: u16, minor: u16) -> Option<Version> {
-        KNOWN.iter().rev().copied().find(|v| v.major == major && v.minor == minor)
+        KNOWN
+            .iter()
+            .rev()
+            .copied()
+            .find(|v| v.major == major && v.minor == minor)
     }
 }
 
 impl fmt::Display for ToolchainId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.triton)?;
-        self.numpy.as_ref().map_or(Ok(()), |numpy| write!(f, "+numpy{numpy}"))
+        self.numpy
+            .as_ref()
+            .map_or(Ok(()), |numpy| write!(f, "+numpy{numpy}"))
     }
 }
 
@@ -80,7 +85,10 @@ impl FromStr for ToolchainId {
 
     /// Reads `3.9.0`, `3.9` (its newest known patch), and either with `+numpy2`, `+numpy2.3` or `+numpy2.3.5`.
     fn from_str(name: &str) -> Result<Self, BadId> {
-        let bad = |problem: String| BadId { name: name.to_owned(), problem };
+        let bad = |problem: String| BadId {
+            name: name.to_owned(),
+            problem,
+        };
         let (triton, extra) = match name.split_once('+') {
             Some((triton, extra)) => (triton, Some(extra)),
             None => (name, None),
@@ -89,22 +97,37 @@ impl FromStr for ToolchainId {
             None => None,
             Some(extra) => {
                 let numbers = extra.strip_prefix("numpy").ok_or_else(|| {
-                    bad(format!("`+{extra}` is not a NumPy to pair it with; write `+numpy2` or `+numpy1.26.4`"))
+                    bad(format!(
+                        "`+{extra}` is not a NumPy to pair it with; write `+numpy2` or `+numpy1.26.4`"
+                    ))
                 })?;
-                numbers
-                    .parse::<Version>()
-                    .map_err(|_| bad(format!("`{numbers}` is not a NumPy version; write `+numpy2` or `+numpy1.26.4`")))?;
+                numbers.parse::<Version>().map_err(|_| {
+                    bad(format!(
+                        "`{numbers}` is not a NumPy version; write `+numpy2` or `+numpy1.26.4`"
+                    ))
+                })?;
                 Some(numbers.to_owned())
             }
         };
-        let version: Version =
-            triton.parse().map_err(|_| bad(format!("`{triton}` is not a Triton version; write one like `{NEWEST}`")))?;
+        let version: Version = triton.parse().map_err(|_| {
+            bad(format!(
+                "`{triton}` is not a Triton version; write one like `{NEWEST}`"
+            ))
+        })?;
         let version = match triton.split('.').count() {
-            1 => return Err(bad(format!("say which Triton {}, as in `{NEWEST}`", version.major))),
+            1 => {
+                return Err(bad(format!(
+                    "say which Triton {}, as in `{NEWEST}`",
+                    version.major
+                )));
+            }
             2 => Self::newest_patch(version.major, version.minor).unwrap_or(version),
             _ => version,
         };
-        Ok(Self { triton: version, numpy })
+        Ok(Self {
+            triton: version,
+            numpy,
+        })
     }
 }
 
@@ -114,8 +137,15 @@ mod tests {
 
     fn check(text: &str, expected: Result<&str, &str>) {
         let read = text.parse::<ToolchainId>();
-        let read = read.as_ref().map(ToString::to_string).map_err(|e| e.problem.as_str());
-        assert_eq!(read.as_deref(), expected.as_ref().copied().map_err(|e| e), "{text}");
+        let read = read
+            .as_ref()
+            .map(ToString::to_string)
+            .map_err(|e| e.problem.as_str());
+        assert_eq!(
+            read.as_deref(),
+            expected.as_ref().copied().map_err(|e| e),
+            "{text}"
+        );
     }
 
     #[test]
@@ -128,10 +158,22 @@ mod tests {
         check("3.0+numpy2", Ok("3.0.0+numpy2"));
         check("3.0.0+numpy2.3.5", Ok("3.0.0+numpy2.3.5"));
         check("3", Err("say which Triton 3, as in `3.9.0`"));
-        check("latest", Err("`latest` is not a Triton version; write one like `3.9.0`"));
-        check("3.9.0+torch", Err("`+torch` is not a NumPy to pair it with; write `+numpy2` or `+numpy1.26.4`"));
-        check("3.9.0+numpy", Err("`` is not a NumPy version; write `+numpy2` or `+numpy1.26.4`"));
-        check("3.9.0+numpy../x", Err("`../x` is not a NumPy version; write `+numpy2` or `+numpy1.26.4`"));
+        check(
+            "latest",
+            Err("`latest` is not a Triton version; write one like `3.9.0`"),
+        );
+        check(
+            "3.9.0+torch",
+            Err("`+torch` is not a NumPy to pair it with; write `+numpy2` or `+numpy1.26.4`"),
+        );
+        check(
+            "3.9.0+numpy",
+            Err("`` is not a NumPy version; write `+numpy2` or `+numpy1.26.4`"),
+        );
+        check(
+            "3.9.0+numpy../x",
+            Err("`../x` is not a NumPy version; write `+numpy2` or `+numpy1.26.4`"),
+        );
     }
 
     #[test]

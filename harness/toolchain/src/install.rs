@@ -1,10 +1,54 @@
 //! Making a toolchain. Left out: what is already there ([`crate::home`]).
 
+use std::fs::{self, File};
 use std::io;
-use std::path::PathBuf;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
-use crate::home::HomeError;
-use crate::{Home, Toolchain, ToolchainId};
+use conch_tile::DType;
+use conch_tile::rules::Version;
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use crate::home::{self, Contents, HomeError};
+use crate::request::{Grid, Launch, Module, Storage, Tensor, Value};
+use crate::{Home, Limits, Pool, Request, Toolchain, ToolchainId, id, python};
+
+/// The oldest Triton with an interpreter that runs kernels at all.
+const OLDEST: Version = Version::new(2, 3, 0);
+
+/// About the most that a toolchain takes while it is installed, in megabytes.
+const SIZE_MOST: u64 = 1800;
+
+/// What installers print when they cannot reach the package index.
+const NO_NETWORK: &[&str] = &[
+    "NewConnectionError",
+    "NameResolutionError",
+    "Failed to establish a new connection",
+    "name resolution",
+    "Name or service not known",
+    "Network is unreachable",
+    "ConnectTimeoutError",
+    "ReadTimeoutError",
+    "Connection refused",
+    "ProxyError",
+    "dns error",
+    "tcp connect error",
+    "error sending request",
+    "Could not connect",
+];
+
+/// About how many bytes an installation with pip has written in the end: the packed and the unpacked wheels.
+fn about_size(triton: Version) -> u64 {
+    let megabytes = match (triton.major, triton.minor) {
+        (0..=2, _) => 700,
+        (3, 0..=3) => 800,
+        (3, 4..=8) => 900,
+        _ => 1400,
+    };
+    megabytes << 20
+}
 
 /// Something that happened while a toolchain is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,7 +162,447 @@ pub enum AddError {
     Home(#[from] HomeError),
 }
 
+/// A kernel that every interpreter since 3.0 runs, for a last look at a new toolchain.
+const PROBE: &str = "import triton
+import triton.language as tl
+
+
+@triton.jit
+def add_one(x, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(x + at, tl.load(x + at) + 1)
+";
+
 pub(crate) fn add(home: &Home, id: &ToolchainId, observer: &dyn Observer) -> Result<Toolchain, AddError> {
-    observer.event(Event::Step(format!("looking for {id}")));
-    home.find(id).ok_or_else(|| HomeError::Missing { id: id.clone() }.into())
+    if let Some(there) = home.find(id) {
+        return Ok(there);
+    }
+    if id.triton() < OLDEST {
+        return Err(AddError::NoSuchVersion {
+            package: "triton",
+            version: id.triton().to_string(),
+            hint: format!("the oldest whose interpreter can be driven is {OLDEST}"),
+        });
+    }
+    let folder = home.toolchains_folder();
+    fs::create_dir_all(&folder).map_err(|source| unwritable(&folder, source))?;
+    observer.event(Event::Step(format!("waiting for other installations of {id}")));
+    let _lock = home.lock(id)?;
+    if let Some(there) = home.find(id) {
+        return Ok(there);
+    }
+    // Only the holder of the lock makes these, so whatever is there is of an installation that was interrupted.
+    let partial = folder.join(format!(".partial-{id}"));
+    remove(&partial)?;
+    let made = Attempt {
+        id,
+        observer,
+        partial: &partial,
+    }
+    .make();
+    let contents = match made {
+        Ok(contents) => contents,
+        Err(error) => {
+            // The first error is the one that matters; the next installation sweeps up what is left.
+            let _ = remove(&partial);
+            return Err(error);
+        }
+    };
+    let root = folder.join(id.to_string());
+    // Something without a valid marker: not an installation of ours.
+    remove(&root)?;
+    fs::rename(&partial, &root).map_err(|source| unwritable(&root, source))?;
+    Ok(Toolchain::at(id.clone(), contents, root))
+}
+
+fn remove(folder: &Path) -> Result<(), AddError> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(unwritable(folder, error)),
+        _ => Ok(()),
+    }
+}
+
+fn unwritable(path: &Path, source: io::Error) -> AddError {
+    let path = path.to_owned();
+    if source.kind() == io::ErrorKind::StorageFull {
+        return AddError::DiskFull {
+            path,
+            needed: SIZE_MOST,
+        };
+    }
+    AddError::Unwritable { path, source }
+}
+
+/// One installation, in a folder of its own.
+struct Attempt<'a> {
+    id: &'a ToolchainId,
+    observer: &'a dyn Observer,
+    partial: &'a Path,
+}
+
+/// What puts packages into an environment.
+enum Installer {
+    Uv(PathBuf),
+    /// A Python that has pip.
+    Pip(PathBuf),
+}
+
+impl Attempt<'_> {
+    fn make(&self) -> Result<Contents, AddError> {
+        let path = std::env::var_os("PATH");
+        let uv = path.as_deref().and_then(|path| {
+            std::env::split_paths(path)
+                .map(|folder| folder.join("uv"))
+                .find(|uv| uv.is_file())
+        });
+        let minors = python::suitable(self.id);
+        self.step(format!("looking for Python {}", python::phrase(&minors)));
+        let found = python::find(&minors, path.as_deref());
+        let scratch = self.partial.join("tmp");
+        fs::create_dir_all(&scratch).map_err(|source| unwritable(&scratch, source))?;
+
+        let (minor, installer) = match (&found.fit, uv, minors.first()) {
+            (Some(python), uv, _) => {
+                self.step(format!("making an environment with Python 3.{}", python.minor));
+                let mut venv = Command::new(&python.path);
+                venv.args(["-m", "venv", "--without-pip"]).arg(self.partial);
+                self.run(venv, "venv", None)?;
+                let installer = match uv {
+                    Some(uv) => Installer::Uv(uv),
+                    None => Installer::Pip(self.pip(&python.path)?),
+                };
+                (python.minor, installer)
+            }
+            (None, Some(uv), Some(&minor)) => {
+                self.step(format!(
+                    "making an environment with Python 3.{minor}, fetched by uv"
+                ));
+                let mut venv = Command::new(&uv);
+                venv.args(["venv", "--allow-existing", "--python", &format!("3.{minor}")])
+                    .arg(self.partial);
+                self.run(venv, "uv", None)?;
+                (minor, Installer::Uv(uv))
+            }
+            (None, None, _) if found.others.is_empty() => {
+                return Err(AddError::NoPython {
+                    wanted: python::phrase(&minors),
+                });
+            }
+            _ => {
+                return Err(AddError::WrongPython {
+                    id: self.id.clone(),
+                    wanted: python::phrase(&minors),
+                    found: found.phrase(),
+                });
+            }
+        };
+        let numpy = python::numpy_for(self.id, minor).unwrap_or_default();
+        self.install(&installer, &numpy)?;
+        let contents = self.verify()?;
+        fs::remove_dir_all(&scratch).map_err(|source| unwritable(&scratch, source))?;
+        let _ = fs::remove_file(self.log());
+        Ok(contents)
+    }
+
+    fn step(&self, text: String) {
+        self.observer.event(Event::Step(text));
+    }
+
+    fn log(&self) -> PathBuf {
+        self.partial.join("install.log")
+    }
+
+    fn environment_python(&self) -> PathBuf {
+        self.partial.join("bin").join("python")
+    }
+
+    /// A Python whose pip can install into the environment: the one that the environment was made with, if its pip is
+    /// there and new enough to install for another (22.3), or else the environment's own with the pip that Python
+    /// carries.
+    fn pip(&self, base: &Path) -> Result<PathBuf, AddError> {
+        let mut ask = Command::new(base);
+        ask.args(["-m", "pip", "--python"])
+            .arg(self.environment_python())
+            .arg("--version");
+        let able = ask
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+        if able.is_ok_and(|status| status.success()) {
+            return Ok(base.to_owned());
+        }
+        let own = self.environment_python();
+        let mut ensure = Command::new(&own);
+        ensure.args(["-m", "ensurepip"]);
+        self.run(ensure, "pip", None).map_err(|error| match error {
+            AddError::Installer { id, .. } => AddError::Installer {
+                id,
+                installer: "pip",
+                reason: format!(
+                    "{} has neither pip nor ensurepip; install uv, or Python's pip",
+                    base.display()
+                ),
+            },
+            other => other,
+        })?;
+        Ok(own)
+    }
+
+    fn install(&self, installer: &Installer, numpy: &str) -> Result<(), AddError> {
+        let triton = self.id.triton();
+        let (mut command, name) = match installer {
+            Installer::Uv(uv) => {
+                let mut command = Command::new(uv);
+                // Bytecode now, or every worker would compile Triton for itself.
+                command
+                    .args(["pip", "install", "--compile-bytecode", "--python"])
+                    .arg(self.environment_python());
+                (command, "uv")
+            }
+            Installer::Pip(python) => {
+                let mut command = Command::new(python);
+                command.args([
+                    "-m",
+                    "pip",
+                    "--disable-pip-version-check",
+                    "--no-input",
+                    "--retries",
+                    "2",
+                ]);
+                if *python != self.environment_python() {
+                    command.arg("--python").arg(self.environment_python());
+                }
+                command.args(["install", "--progress-bar", "off"]);
+                (command, "pip")
+            }
+        };
+        self.step(format!(
+            "installing triton {triton} and numpy {numpy} with {name}"
+        ));
+        command.args([
+            "--only-binary",
+            ":all:",
+            &format!("triton=={triton}"),
+            &format!("numpy=={numpy}"),
+        ]);
+        // uv downloads into its cache, so what it will write here says little about how far it is.
+        let total = matches!(installer, Installer::Pip(_)).then(|| about_size(triton));
+        self.run(command, name, Some(total)).map_err(|error| match error {
+            AddError::Installer { reason, .. } => self.explain(name, &reason, numpy),
+            other => other,
+        })
+    }
+
+    /// Runs a program of the installation to its end, reporting what it prints and, with `bytes`, how much is on disk.
+    fn run(
+        &self,
+        mut command: Command,
+        installer: &'static str,
+        bytes: Option<Option<u64>>,
+    ) -> Result<(), AddError> {
+        let failed = |reason: String| AddError::Installer {
+            id: self.id.clone(),
+            installer,
+            reason,
+        };
+        let log = self.log();
+        let output = File::create(&log).map_err(|source| unwritable(&log, source))?;
+        let errors = output.try_clone().map_err(|source| unwritable(&log, source))?;
+        command
+            .env("TMPDIR", self.partial.join("tmp"))
+            // A Python environment that happens to be switched on is none of this one's business.
+            .env_remove("PYTHONPATH")
+            .env_remove("PYTHONHOME")
+            .env_remove("VIRTUAL_ENV")
+            .env_remove("PIP_TARGET")
+            .env_remove("PIP_USER")
+            .env_remove("PIP_PREFIX")
+            .stdin(Stdio::null())
+            .stdout(output)
+            .stderr(errors)
+            .process_group(0);
+        let program = command.get_program().to_owned();
+        let mut child = Running(
+            command
+                .spawn()
+                .map_err(|e| failed(format!("{}: {e}", program.display())))?,
+        );
+        let mut seen = 0;
+        for tick in 0u32.. {
+            let status = child.0.try_wait().map_err(|error| failed(error.to_string()))?;
+            let text = fs::read(&log)
+                .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+                .unwrap_or_default();
+            let whole = text.rfind('\n').map_or(0, |end| end + 1);
+            for line in text.get(seen..whole).unwrap_or_default().lines() {
+                self.observer.event(Event::Line(line.to_owned()));
+            }
+            seen = whole.max(seen);
+            if let (Some(total), 0) = (bytes, tick % 5) {
+                self.observer.event(Event::Bytes {
+                    done: home::size_of(self.partial),
+                    total,
+                });
+            }
+            match status {
+                Some(status) if status.success() => return Ok(()),
+                Some(_) => return Err(failed(text)),
+                None if self.observer.cancelled() => return Err(AddError::Cancelled { id: self.id.clone() }),
+                None => std::thread::sleep(Duration::from_millis(if tick < 5 { 20 } else { 100 })),
+            }
+        }
+        Ok(())
+    }
+
+    /// What an installer's output means.
+    fn explain(&self, installer: &'static str, output: &str, numpy: &str) -> AddError {
+        let triton = self.id.triton();
+        let says = |signs: &[&str]| {
+            output
+                .lines()
+                .find(|line| signs.iter().any(|sign| line.contains(sign)))
+                .map(|line| line.trim().to_owned())
+        };
+        if says(&["No space left on device", "os error 28"]).is_some() {
+            return AddError::DiskFull {
+                path: self.partial.to_owned(),
+                needed: SIZE_MOST,
+            };
+        }
+        if let Some(reason) = says(NO_NETWORK) {
+            return AddError::NoNetwork { reason };
+        }
+        let missing = [
+            "No matching distribution found for",
+            "Because there is no version of",
+            "has no wheels",
+        ];
+        if let Some(line) = says(&missing) {
+            let (package, version) = if line.contains("numpy") && !line.contains("triton") {
+                ("numpy", numpy.to_owned())
+            } else {
+                ("triton", triton.to_string())
+            };
+            let listed = output
+                .split_once("(from versions: ")
+                .and_then(|(_, rest)| rest.split_once(')'));
+            let versions = match listed {
+                Some((versions, _)) if versions != "none" => versions.to_owned(),
+                _ if package == "triton" => id::KNOWN
+                    .iter()
+                    .map(ToString::to_string)
+                    .collect::<Vec<_>>()
+                    .join(", "),
+                _ => "other versions".to_owned(),
+            };
+            let place = if cfg!(target_os = "linux") {
+                ""
+            } else {
+                " (Triton has wheels for Linux only)"
+            };
+            return AddError::NoSuchVersion {
+                package,
+                version,
+                hint: format!("there are {versions}{place}"),
+            };
+        }
+        let lines: Vec<&str> = output.lines().filter(|line| !line.trim().is_empty()).collect();
+        let reason = lines[lines.len().saturating_sub(8)..].join("\n");
+        AddError::Installer {
+            id: self.id.clone(),
+            installer,
+            reason,
+        }
+    }
+
+    /// Has a worker of the new toolchain say what it holds and, from Triton 3.0 on, run a kernel.
+    fn verify(&self) -> Result<Contents, AddError> {
+        self.step("trying it".to_owned());
+        let broken = |reason: String| AddError::Broken {
+            id: self.id.clone(),
+            reason,
+        };
+        let ask = "import json, platform, numpy, triton; print(json.dumps([triton.__version__, numpy.__version__, \
+             platform.python_version()]))";
+        let output = Command::new(self.environment_python())
+            .args(["-s", "-c", ask])
+            .env("TRITON_INTERPRET", "1")
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|error| broken(error.to_string()))?;
+        let answer: Option<(String, String, String)> = serde_json::from_slice(&output.stdout).ok();
+        let Some((triton, numpy, python)) = answer else {
+            return Err(broken(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
+        };
+        if triton != self.id.triton().to_string() {
+            return Err(broken(format!("it says that it is triton {triton}")));
+        }
+        let contents = Contents {
+            schema: home::SCHEMA,
+            id: self.id.to_string(),
+            triton,
+            numpy,
+            python,
+        };
+        let toolchain = Toolchain::at(self.id.clone(), contents.clone(), self.partial.to_owned());
+        self.probe(toolchain).map_err(broken)?;
+        let marker = self.partial.join(home::MARKER);
+        let text = serde_json::to_vec_pretty(&contents).map_err(|error| broken(error.to_string()))?;
+        fs::write(&marker, text).map_err(|source| unwritable(&marker, source))?;
+        Ok(contents)
+    }
+
+    fn probe(&self, toolchain: Toolchain) -> Result<(), String> {
+        let module = Module {
+            path: self.partial.join("tmp").join("probe.py"),
+            text: PROBE.into(),
+        };
+        let mut request = Request::import(module);
+        if self.id.triton() >= Version::new(3, 0, 0) {
+            request.storages.push(Storage {
+                bytes: [0; 16].into(),
+                ..Storage::default()
+            });
+            let x = Tensor {
+                storage: 0,
+                dtype: DType::I32,
+                shape: vec![4],
+                strides: vec![1],
+                offset: 0,
+            };
+            request.launches.push(Launch {
+                kernel: "add_one".to_owned(),
+                grid: Grid::Fixed(vec![1]),
+                args: vec![Value::Tensor(x), Value::Int(4)],
+                kwargs: Vec::new(),
+                options: Vec::new(),
+            });
+        }
+        let limits = Limits {
+            time: Duration::from_secs(60),
+            ..Limits::default()
+        };
+        let pool = Pool::new(toolchain, 1).map_err(|error| error.to_string())?;
+        let response = pool
+            .request(&request, limits)
+            .map_err(|failure| failure.to_string())?;
+        // What it computes is not asked here: some pairs are installed because they get it wrong.
+        response.result.map_err(|raised| raised.traceback)
+    }
+}
+
+/// A program that ends, with everything it started, when it is no longer waited for.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Ok(None) = self.0.try_wait() {
+            if let Some(group) = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw) {
+                // An error means that nobody is left in it.
+                let _ = kill_process_group(group, Signal::KILL);
+            }
+            let _ = self.0.wait();
+        }
+    }
 }

@@ -18,8 +18,11 @@ pub mod home;
 pub mod id;
 mod install;
 pub mod pool;
+mod python;
 pub mod request;
 pub mod response;
+mod wire;
+mod worker;
 
 pub use failure::{Exit, WorkerFailure};
 pub use home::{AddError, Event, Home, HomeError, Observer, Toolchain};

@@ -1,7 +1,15 @@
-//! Workers kept ready, handed out, and replaced when they die.
+//! Workers kept ready, handed out, and replaced when they die. Left out: talking to one (`worker`).
 
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process_group};
+use tempfile::TempDir;
+
+use crate::worker::Worker;
 use crate::{Request, Response, Toolchain, WorkerFailure};
 
 /// What one request may use.
@@ -16,7 +24,10 @@ pub struct Limits {
 impl Default for Limits {
     /// 10 seconds and 2 GiB.
     fn default() -> Self {
-        Self { time: Duration::from_secs(10), memory: 2 << 30 }
+        Self {
+            time: Duration::from_secs(10),
+            memory: 2 << 30,
+        }
     }
 }
 
@@ -26,6 +37,19 @@ impl Default for Limits {
 pub struct Pool {
     toolchain: Toolchain,
     size: usize,
+    state: Mutex<State>,
+    freed: Condvar,
+    private: Private,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    idle: Vec<Worker>,
+    /// Workers that exist, the idle ones included, and places held for workers that are being started.
+    places: usize,
+    /// Process groups of the workers that exist and are not yet being reaped: those that may be killed by number.
+    groups: Vec<Pid>,
+    stopped: bool,
 }
 
 impl Pool {
@@ -33,8 +57,15 @@ impl Pool {
     ///
     /// # Errors
     /// The folder for the workers' private files cannot be made.
-    pub fn new(toolchain: Toolchain, size: usize) -> std::io::Result<Self> {
-        Ok(Self { toolchain, size: size.max(1) })
+    pub fn new(toolchain: Toolchain, size: usize) -> io::Result<Self> {
+        let private = Private::new(&toolchain)?;
+        Ok(Self {
+            toolchain,
+            size: size.max(1),
+            state: Mutex::new(State::default()),
+            freed: Condvar::new(),
+            private,
+        })
     }
 
     /// The toolchain.
@@ -52,11 +83,168 @@ impl Pool {
     /// # Errors
     /// The worker died, hung, ran out of memory, or could not be started. The next request gets a fresh one.
     pub fn request(&self, request: &Request, limits: Limits) -> Result<Response, WorkerFailure> {
-        let _ = (request, limits);
-        Err(WorkerFailure::Start { toolchain: self.toolchain.id.to_string(), reason: "no worker yet".to_owned() })
+        let mut worker = self.take()?;
+        match worker.ask(request, limits) {
+            Ok((response, false)) => {
+                self.give_back(worker);
+                Ok(response)
+            }
+            Ok((response, true)) => {
+                self.retire(worker);
+                Ok(response)
+            }
+            Err(failure) => {
+                let stopped = self.retire(worker);
+                Err(if stopped { WorkerFailure::Stopped } else { failure })
+            }
+        }
     }
 
     /// Kills every worker and fails what runs or waits with [`WorkerFailure::Stopped`], now and from now on. For
     /// Ctrl-C.
-    pub fn stop(&self) {}
+    pub fn stop(&self) {
+        let mut state = self.state();
+        state.stopped = true;
+        for &group in &state.groups {
+            // An error means that nobody is left in it.
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        let idle = std::mem::take(&mut state.idle);
+        drop(state);
+        for worker in idle {
+            self.retire(worker);
+        }
+        self.freed.notify_all();
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // The state is whole between any two statements that touch it.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(&self) -> Result<Worker, WorkerFailure> {
+        let mut state = self.state();
+        loop {
+            if state.stopped {
+                return Err(WorkerFailure::Stopped);
+            }
+            if let Some(worker) = state.idle.pop() {
+                return Ok(worker);
+            }
+            if state.places < self.size {
+                state.places += 1;
+                break;
+            }
+            state = self.freed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        drop(state);
+        match Worker::start(&self.toolchain, self.private.folder()) {
+            Ok(worker) => {
+                let mut state = self.state();
+                state.groups.extend(worker.group());
+                let stopped = state.stopped;
+                drop(state);
+                if stopped {
+                    self.retire(worker);
+                    return Err(WorkerFailure::Stopped);
+                }
+                Ok(worker)
+            }
+            Err(failure) => {
+                self.state().places -= 1;
+                self.freed.notify_one();
+                Err(failure)
+            }
+        }
+    }
+
+    fn give_back(&self, worker: Worker) {
+        let mut state = self.state();
+        if state.stopped {
+            drop(state);
+            self.retire(worker);
+            return;
+        }
+        state.idle.push(worker);
+        drop(state);
+        self.freed.notify_one();
+    }
+
+    /// Ends a worker and frees its place; whether the pool is stopped.
+    fn retire(&self, worker: Worker) -> bool {
+        let group = worker.group();
+        // Once it is reaped its number may be another process's.
+        self.state().groups.retain(|&other| Some(other) != group);
+        drop(worker);
+        let mut state = self.state();
+        state.places -= 1;
+        let stopped = state.stopped;
+        drop(state);
+        self.freed.notify_one();
+        stopped
+    }
+}
+
+/// The folder for the workers' private files, gone with the pool. Those of processes that were killed are swept up by
+/// whoever comes next: the lock of a living process's folder is held.
+#[derive(Debug)]
+struct Private {
+    folder: TempDir,
+    _lock: File,
+}
+
+const LOCK: &str = "lock";
+const PREFIX: &str = "conch-workers-";
+/// A folder younger than this may not have its lock taken yet.
+const NEW: Duration = Duration::from_secs(60);
+
+impl Private {
+    /// Makes the folder beside the toolchains, or among the system's temporary files where that cannot be written.
+    fn new(toolchain: &Toolchain) -> io::Result<Self> {
+        let beside = toolchain.root().ancestors().nth(2).map(|home| home.join("run"));
+        beside
+            .and_then(|run| fs::create_dir_all(&run).and_then(|()| Self::within(&run)).ok())
+            .map_or_else(|| Self::within(&std::env::temp_dir()), Ok)
+    }
+
+    fn within(run: &Path) -> io::Result<Self> {
+        sweep(run);
+        let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(run)?;
+        let lock = File::create_new(folder.path().join(LOCK))?;
+        lock.lock()?;
+        let package = folder.path().join(conch_worker::PACKAGE);
+        fs::create_dir(&package)?;
+        for (name, text) in conch_worker::FILES {
+            fs::write(package.join(name), text)?;
+        }
+        Ok(Self { folder, _lock: lock })
+    }
+
+    fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+/// Removes the folders of processes that are no more. What cannot be removed is somebody else's.
+fn sweep(run: &Path) {
+    let Ok(entries) = fs::read_dir(run) else { return };
+    let ours = entries
+        .flatten()
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX));
+    for folder in ours.map(|entry| entry.path()).collect::<Vec<PathBuf>>() {
+        let old = |lock: &File| {
+            lock.metadata()
+                .and_then(|data| data.modified())
+                .is_ok_and(|at| at.elapsed().is_ok_and(|age| age > NEW))
+        };
+        if File::open(folder.join(LOCK)).is_ok_and(|lock| old(&lock) && lock.try_lock().is_ok()) {
+            let _ = fs::remove_dir_all(&folder);
+        }
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.stop();
+    }
 }

@@ -68,7 +68,10 @@ pub struct Storage {
 impl Storage {
     /// Bytes of the storage itself.
     pub fn len(&self) -> usize {
-        self.bytes.len().saturating_sub(self.front).saturating_sub(self.back)
+        self.bytes
+            .len()
+            .saturating_sub(self.front)
+            .saturating_sub(self.back)
     }
 
     /// Whether the storage itself has no bytes.

@@ -55,7 +55,10 @@ pub struct Raised {
 impl Raised {
     /// The exception at the end of the chain: what went wrong, without what it was wrapped in.
     pub fn root(&self) -> &PythonError {
-        static NONE: PythonError = PythonError { kind: String::new(), message: String::new() };
+        static NONE: PythonError = PythonError {
+            kind: String::new(),
+            message: String::new(),
+        };
         self.chain.last().unwrap_or(&NONE)
     }
 }

@@ -1,1 +1,66 @@
-//! worker
+//! The Python package `conch_worker`, as text: what runs inside a toolchain, next to Triton.
+//!
+//! Its modules say what they are for. Left out: starting it and talking to it (`conch-toolchain`).
+//!
+//! Invariants: it needs Triton and NumPy and nothing else, neither torch nor a GPU; it speaks [`PROTOCOL`]; this crate
+//! does no IO.
+#![warn(missing_docs)]
+
+/// The package's folder name.
+pub const PACKAGE: &str = "conch_worker";
+
+/// The files of the package: name and text.
+pub const FILES: &[(&str, &str)] = &[
+    ("__init__.py", include_str!("../conch_worker/__init__.py")),
+    ("driver.py", include_str!("../conch_worker/driver.py")),
+    ("dtypes.py", include_str!("../conch_worker/dtypes.py")),
+    ("errors.py", include_str!("../conch_worker/errors.py")),
+    ("layout.py", include_str!("../conch_worker/layout.py")),
+    ("memory.py", include_str!("../conch_worker/memory.py")),
+    ("modules.py", include_str!("../conch_worker/modules.py")),
+    ("serve.py", include_str!("../conch_worker/serve.py")),
+    ("tensor.py", include_str!("../conch_worker/tensor.py")),
+    ("wire.py", include_str!("../conch_worker/wire.py")),
+];
+
+/// A program for `python -c`: serves its stdin and stdout with the package that lies in the folder that is its only
+/// argument. Bytecode is written for the package and not for a user's modules.
+pub const ENTRY: &str = "import sys; folder = sys.argv.pop(); sys.path.insert(0, folder); \
+     from conch_worker.serve import main; sys.path.remove(folder); sys.dont_write_bytecode = True; main()";
+
+/// The version of the protocol that the package speaks.
+pub const PROTOCOL: u32 = 1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_of_the_package_is_embedded() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(PACKAGE);
+        let mut on_disk: Vec<String> = std::fs::read_dir(folder)
+            .expect("the package is in the repository")
+            .map(|entry| {
+                entry
+                    .expect("readable")
+                    .file_name()
+                    .to_string_lossy()
+                    .into_owned()
+            })
+            .filter(|name| name.ends_with(".py"))
+            .collect();
+        on_disk.sort();
+        let embedded: Vec<&str> = FILES.iter().map(|(name, _)| *name).collect();
+        assert_eq!(embedded, on_disk);
+    }
+
+    #[test]
+    fn both_sides_speak_the_same_protocol() {
+        let wire = FILES
+            .iter()
+            .find(|(name, _)| *name == "wire.py")
+            .expect("embedded")
+            .1;
+        assert!(wire.contains(&format!("\nPROTOCOL = {PROTOCOL}\n")));
+    }
+}

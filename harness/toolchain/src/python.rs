@@ -1,0 +1,239 @@
+//! Which Python and which NumPy a Triton wants, and which Pythons are there. Left out: installing ([`crate::install`]).
+
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use conch_tile::rules::Version;
+
+use crate::ToolchainId;
+
+/// The second number of a Python 3 version.
+pub(crate) type Minor = u16;
+
+/// Every Triton here has wheels for it, so does every NumPy, and of those it is the newest.
+const BEST: Minor = 11;
+
+/// Pythons that a Triton release has wheels for. Source: the file names in the package index.
+fn wheels(triton: Version) -> std::ops::RangeInclusive<Minor> {
+    match (triton.major, triton.minor) {
+        (0..=2, _) | (3, 0 | 1) => 8..=12,
+        (3, 2..=4) => 9..=13,
+        (3, 5..=8) => 10..=14,
+        // From 3.9 on there is an abi3 wheel for 3.12 and later.
+        _ => 11..=14,
+    }
+}
+
+/// The NumPy to install beside a Triton, as a version requirement; none where no NumPy fits that Python.
+///
+/// Without a wish: up to Triton 3.1 the last of NumPy 1, because with NumPy 2 their loads and stores silently do
+/// nothing. From 3.2 on the last of the 2.3 series, because with NumPy 2.4 the interpreters of 3.2 to 3.6 raise a
+/// `TypeError` for `range(0, n)` with an `n` known only at run time, and one NumPy for all of them means that two of
+/// them differ by Triton alone. Older Pythons get the last NumPy that they can have.
+pub(crate) fn numpy_for(id: &ToolchainId, python: Minor) -> Option<String> {
+    let second = match python {
+        11..=14 => Some("2.3.5"),
+        10 => Some("2.2.6"),
+        9 => Some("2.0.2"),
+        _ => None,
+    };
+    let first = match python {
+        9..=12 => Some("1.26.4"),
+        8 => Some("1.24.4"),
+        _ => None,
+    };
+    match id.numpy() {
+        None if id.triton() < Version::new(3, 2, 0) => first.map(str::to_owned),
+        None => second.map(str::to_owned),
+        Some("1") => first.map(str::to_owned),
+        Some("2") => second.map(str::to_owned),
+        Some(wish) if wish.split('.').count() == 3 => Some(wish.to_owned()),
+        Some(wish) => Some(format!("{wish}.*")),
+    }
+}
+
+/// The Pythons that can hold a toolchain, the one to be preferred first.
+pub(crate) fn suitable(id: &ToolchainId) -> Vec<Minor> {
+    let mut minors: Vec<Minor> = wheels(id.triton())
+        .filter(|&minor| numpy_for(id, minor).is_some())
+        .collect();
+    minors.sort_by_key(|&minor| (minor.abs_diff(BEST), minor));
+    minors
+}
+
+/// `3.8 to 3.12`.
+pub(crate) fn phrase(minors: &[Minor]) -> String {
+    match (minors.iter().min(), minors.iter().max()) {
+        (Some(low), Some(high)) if low < high => format!("3.{low} to 3.{high}"),
+        (Some(only), _) => format!("3.{only}"),
+        _ => "that no release is known for".to_owned(),
+    }
+}
+
+/// A Python on this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Python {
+    pub path: PathBuf,
+    pub minor: Minor,
+}
+
+/// What a search of PATH found.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    /// A Python that fits.
+    pub fit: Option<Python>,
+    /// The versions of all that were looked at.
+    pub others: Vec<Minor>,
+}
+
+impl Found {
+    /// `3.6 and 3.14`, of those that do not fit.
+    pub(crate) fn phrase(&self) -> String {
+        let mut text = String::new();
+        for (index, minor) in self.others.iter().enumerate() {
+            let join = match index {
+                0 => "",
+                _ if index + 1 == self.others.len() => " and ",
+                _ => ", ",
+            };
+            let _ = write!(text, "{join}3.{minor}");
+        }
+        text
+    }
+}
+
+/// Looks for a Python that fits, along `path` (the value of PATH).
+pub(crate) fn find(minors: &[Minor], path: Option<&OsStr>) -> Found {
+    let folders: Vec<PathBuf> = path
+        .map(|path| std::env::split_paths(path).collect())
+        .unwrap_or_default();
+    let named = minors.iter().map(|minor| format!("python3.{minor}"));
+    let names: Vec<String> = named.chain(["python3".to_owned(), "python".to_owned()]).collect();
+    let mut found = Found::default();
+    for name in &names {
+        for program in folders
+            .iter()
+            .map(|folder| folder.join(name))
+            .filter(|program| program.is_file())
+        {
+            let Some(minor) = version_of(&program) else {
+                continue;
+            };
+            if minors.contains(&minor) {
+                found.fit = Some(Python { path: program, minor });
+                return found;
+            }
+            if !found.others.contains(&minor) {
+                found.others.push(minor);
+                found.others.sort_unstable();
+            }
+        }
+    }
+    found
+}
+
+/// The version of a CPython 3 of the usual build that can make environments; none if it is something else, or only
+/// the shim of a version that is not switched on.
+fn version_of(program: &std::path::Path) -> Option<Minor> {
+    const ASK: &str = "import sys, sysconfig, venv; \
+         print(sys.version_info[0], sys.version_info[1], sys.implementation.name, \
+         sysconfig.get_config_var('Py_GIL_DISABLED') or 0)";
+    let output = Command::new(program)
+        .args(["-c", ASK])
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .output()
+        .ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    let [major, minor, name, free_threaded] = text.split_whitespace().collect::<Vec<_>>().try_into().ok()?;
+    (output.status.success() && major == "3" && name == "cpython" && free_threaded == "0")
+        .then(|| minor.parse().ok())
+        .flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    fn id(text: &str) -> ToolchainId {
+        text.parse().expect("a toolchain")
+    }
+
+    #[test]
+    fn every_known_triton_has_a_python_and_a_numpy() {
+        for &triton in crate::id::KNOWN {
+            let id = ToolchainId::of(triton);
+            assert_eq!(suitable(&id).first(), Some(&BEST), "{id}");
+            assert!(numpy_for(&id, BEST).is_some(), "{id}");
+        }
+    }
+
+    #[test]
+    fn numpy_follows_triton_python_and_wishes() {
+        let check = |text: &str, python, expected: Option<&str>| {
+            assert_eq!(
+                numpy_for(&id(text), python).as_deref(),
+                expected,
+                "{text} on 3.{python}"
+            );
+        };
+        check("3.1.0", 11, Some("1.26.4"));
+        check("3.1.0", 8, Some("1.24.4"));
+        check("3.2.0", 11, Some("2.3.5"));
+        check("3.9.0", 11, Some("2.3.5"));
+        check("3.4.0", 10, Some("2.2.6"));
+        check("3.0.0+numpy2", 12, Some("2.3.5"));
+        check("3.0.0+numpy2", 8, None);
+        check("3.9.0+numpy1", 13, None);
+        check("3.9.0+numpy2.4", 12, Some("2.4.*"));
+        check("3.9.0+numpy2.4.6", 12, Some("2.4.6"));
+        assert_eq!(phrase(&suitable(&id("3.0.0+numpy2"))), "3.9 to 3.12");
+    }
+
+    /// A folder of programs that answer as Pythons of these versions would; 0 fails, as a shim does.
+    fn pythons(programs: &[(&str, Minor)]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (name, minor) in programs {
+            let path = folder.path().join(name);
+            let answer = if *minor == 0 {
+                "exit 127".to_owned()
+            } else {
+                format!("echo 3 {minor} cpython 0")
+            };
+            fs::write(&path, format!("#!/bin/sh\n{answer}\n")).expect("written");
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("executable");
+        }
+        folder
+    }
+
+    #[test]
+    fn a_python_that_fits_is_found_past_shims_and_wrong_versions() {
+        let folder = pythons(&[
+            ("python3.11", 0),
+            ("python3.12", 12),
+            ("python3", 14),
+            ("python", 9),
+        ]);
+        let wanted = suitable(&id("3.1.0"));
+        let found = find(&wanted, Some(folder.path().as_os_str()));
+        assert_eq!(
+            found.fit,
+            Some(Python {
+                path: folder.path().join("python3.12"),
+                minor: 12
+            })
+        );
+
+        let folder = pythons(&[("python3", 14), ("python", 7)]);
+        let found = find(&wanted, Some(folder.path().as_os_str()));
+        assert_eq!(
+            (found.fit.clone(), found.phrase().as_str()),
+            (None, "3.7 and 3.14")
+        );
+    }
+}

@@ -1,0 +1,382 @@
+//! Frames on the pipe to a worker, and what their JSON headers say. The Python side is `conch_worker/wire.py` and
+//! `serve.py`. Left out: moving bytes ([`crate::worker`]).
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::ser::SerializeSeq;
+use serde::{Deserialize, Serialize, Serializer};
+
+use crate::pool::Limits;
+use crate::request::{Device, Driver, Grid, Launch, Relocation, Request, Storage, Tensor, Value};
+use crate::response::{Location, Memory, Phase, PythonError, Raised, Response};
+
+/// Bytes before a frame's header: the header's length (u32) and that of the blobs (u64), little endian.
+pub(crate) const LENGTHS: usize = 12;
+
+/// More than any answer has; a longer header means that something else writes to the pipe.
+const HEADER_MOST: usize = 64 << 20;
+
+/// A worker's first words.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Hello {
+    pub protocol: u32,
+    pub triton: String,
+    pub numpy: String,
+    pub python: String,
+}
+
+#[derive(Serialize)]
+struct Header<'a> {
+    path: &'a str,
+    text: &'a str,
+    device: &'static str,
+    driver: bool,
+    memory: u64,
+    time: f64,
+    storages: Vec<StorageHeader<'a>>,
+    launches: Vec<LaunchHeader<'a>>,
+}
+
+/// Size with guard zones, front, back, relocations, whether to look for addresses.
+#[derive(Serialize)]
+struct StorageHeader<'a>(usize, usize, usize, Relocations<'a>, bool);
+
+struct Relocations<'a>(&'a [Relocation]);
+
+impl Serialize for Relocations<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(|r| (r.at, r.storage, r.addend)))
+    }
+}
+
+#[derive(Serialize)]
+struct LaunchHeader<'a> {
+    kernel: &'a str,
+    grid: GridHeader<'a>,
+    args: Vec<Wired<'a>>,
+    kwargs: Vec<(&'a str, Wired<'a>)>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum GridHeader<'a> {
+    Fixed(&'a [i64]),
+    Global(&'a str),
+}
+
+/// A value as the wire has it: JSON's own, or a list of a letter and its contents.
+struct Wired<'a>(&'a Value);
+
+impl Serialize for Wired<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Value::None => serializer.serialize_unit(),
+            Value::Bool(value) => serializer.serialize_bool(*value),
+            Value::Str(text) => serializer.serialize_str(text),
+            Value::Int(value) => match i64::try_from(*value) {
+                Ok(value) => serializer.serialize_i64(value),
+                Err(_) => ("i", value.to_string()).serialize(serializer),
+            },
+            Value::Float(value) => ("f", value.to_bits()).serialize(serializer),
+            Value::DType(dtype) => ("d", dtype.triton_name()).serialize(serializer),
+            Value::Constexpr(value) => ("c", Wired(value)).serialize(serializer),
+            Value::Tuple(items) => ("u", items.iter().map(Wired).collect::<Vec<_>>()).serialize(serializer),
+            Value::Global(name) => ("g", name).serialize(serializer),
+            Value::Descriptor { base, block_shape } => {
+                ("b", TensorSpec(base), block_shape).serialize(serializer)
+            }
+            Value::Tensor(tensor) => {
+                let mut seq = serializer.serialize_seq(Some(6))?;
+                seq.serialize_element("t")?;
+                tensor_elements(tensor, &mut seq)?;
+                seq.end()
+            }
+        }
+    }
+}
+
+struct TensorSpec<'a>(&'a Tensor);
+
+impl Serialize for TensorSpec<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut seq = serializer.serialize_seq(Some(5))?;
+        tensor_elements(self.0, &mut seq)?;
+        seq.end()
+    }
+}
+
+fn tensor_elements<S: SerializeSeq>(tensor: &Tensor, seq: &mut S) -> Result<(), S::Error> {
+    seq.serialize_element(&tensor.storage)?;
+    seq.serialize_element(
+        tensor
+            .dtype
+            .torch_name()
+            .unwrap_or_else(|| tensor.dtype.triton_name()),
+    )?;
+    seq.serialize_element(&tensor.shape)?;
+    seq.serialize_element(&tensor.strides)?;
+    seq.serialize_element(&tensor.offset)
+}
+
+/// The frame that asks for a request, or what is wrong with the request.
+pub(crate) fn frame(request: &Request, limits: Limits) -> Result<Vec<u8>, String> {
+    check(request)?;
+    let path = std::path::absolute(&request.module.path)
+        .map_err(|error| format!("the module's path {}: {error}", request.module.path.display()))?;
+    let header = Header {
+        path: &path.to_string_lossy(),
+        text: &request.module.text,
+        device: match request.device {
+            Device::Cuda => "cuda",
+            Device::Host => "cpu",
+        },
+        driver: request.driver == Driver::Fake,
+        memory: limits.memory,
+        time: limits.time.as_secs_f64(),
+        storages: request.storages.iter().map(storage_header).collect(),
+        launches: request.launches.iter().map(launch_header).collect(),
+    };
+    let blobs: usize = request.storages.iter().map(|storage| storage.bytes.len()).sum();
+    let mut frame = Vec::with_capacity(LENGTHS + 1024 + request.module.text.len() + blobs);
+    frame.resize(LENGTHS, 0);
+    serde_json::to_writer(&mut frame, &header).map_err(|error| error.to_string())?;
+    let length = u32::try_from(frame.len() - LENGTHS).map_err(|_| "a header of 4 GiB".to_owned())?;
+    frame[..4].copy_from_slice(&length.to_le_bytes());
+    frame[4..LENGTHS].copy_from_slice(&(blobs as u64).to_le_bytes());
+    for storage in &request.storages {
+        frame.extend_from_slice(&storage.bytes);
+    }
+    Ok(frame)
+}
+
+fn storage_header(storage: &Storage) -> StorageHeader<'_> {
+    let look = storage.holds_addresses || !storage.relocations.is_empty();
+    StorageHeader(
+        storage.bytes.len(),
+        storage.front,
+        storage.back,
+        Relocations(&storage.relocations),
+        look,
+    )
+}
+
+fn launch_header(launch: &Launch) -> LaunchHeader<'_> {
+    LaunchHeader {
+        kernel: &launch.kernel,
+        grid: match &launch.grid {
+            Grid::Fixed(sizes) => GridHeader::Fixed(sizes),
+            Grid::Global(name) => GridHeader::Global(name),
+        },
+        args: launch.args.iter().map(Wired).collect(),
+        kwargs: launch
+            .kwargs
+            .iter()
+            .chain(&launch.options)
+            .map(|(name, value)| (name.as_str(), Wired(value)))
+            .collect(),
+    }
+}
+
+/// Whether the indices in a request hold, so that a mistake of the caller's is not taken for one of the kernel's.
+fn check(request: &Request) -> Result<(), String> {
+    for (index, storage) in request.storages.iter().enumerate() {
+        if storage
+            .front
+            .checked_add(storage.back)
+            .is_none_or(|guards| guards > storage.bytes.len())
+        {
+            return Err(format!("storage {index} is smaller than its guard zones"));
+        }
+        for relocation in &storage.relocations {
+            let inside = relocation
+                .at
+                .checked_add(8)
+                .is_some_and(|end| end <= storage.len());
+            if !inside || relocation.at % 8 != 0 || relocation.storage >= request.storages.len() {
+                return Err(format!("storage {index} has an impossible {relocation:?}"));
+            }
+        }
+    }
+    for launch in &request.launches {
+        let named = launch
+            .kwargs
+            .iter()
+            .chain(&launch.options)
+            .map(|(_, value)| value);
+        launch
+            .args
+            .iter()
+            .chain(named)
+            .try_for_each(|value| check_value(value, request))?;
+    }
+    Ok(())
+}
+
+fn check_value(value: &Value, request: &Request) -> Result<(), String> {
+    match value {
+        Value::Tensor(tensor) | Value::Descriptor { base: tensor, .. } => {
+            let Some(storage) = request.storages.get(tensor.storage) else {
+                return Err(format!("there is no storage {}", tensor.storage));
+            };
+            if tensor.shape.len() != tensor.strides.len()
+                || tensor
+                    .shape
+                    .iter()
+                    .chain(&tensor.strides)
+                    .any(|&number| number < 0)
+                || tensor.offset < 0
+            {
+                return Err(format!("impossible {tensor:?}"));
+            }
+            let elements = tensor
+                .shape
+                .iter()
+                .zip(&tensor.strides)
+                .try_fold(i128::from(tensor.offset) + 1, |end, (&size, &stride)| {
+                    Some(end + i128::from(size.max(1) - 1).checked_mul(stride.into())?)
+                });
+            let end = elements.map(|end| end * tensor.dtype.size() as i128);
+            if !tensor.shape.contains(&0) && end.is_none_or(|end| end > storage.len() as i128) {
+                return Err(format!(
+                    "a view outside of its storage of {} bytes: {tensor:?}",
+                    storage.len()
+                ));
+            }
+            Ok(())
+        }
+        Value::Constexpr(value) => check_value(value, request),
+        Value::Tuple(items) => items.iter().try_for_each(|item| check_value(item, request)),
+        _ => Ok(()),
+    }
+}
+
+/// Lengths of a frame's header and blobs from its first bytes, once they are there.
+pub(crate) fn lengths(frame: &[u8]) -> Result<Option<(usize, usize)>, String> {
+    let Some((head, blobs)) = frame
+        .first_chunk::<4>()
+        .zip(frame.get(4..).and_then(|rest| rest.first_chunk::<8>()))
+    else {
+        return Ok(None);
+    };
+    let head = u32::from_le_bytes(*head) as usize;
+    let blobs = u64::from_le_bytes(*blobs);
+    match usize::try_from(blobs) {
+        Ok(blobs) if head <= HEADER_MOST && blobs < 1 << 46 => Ok(Some((head, blobs))),
+        _ => Err(format!(
+            "a frame with a header of {head} bytes and {blobs} bytes more"
+        )),
+    }
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    raised: Option<RaisedHeader>,
+    memory: Vec<(Option<usize>, Vec<(usize, usize, i64)>)>,
+    seconds: f64,
+    stdout: String,
+    stdout_cut: bool,
+    worn: bool,
+}
+
+#[derive(Deserialize)]
+struct RaisedHeader {
+    phase: String,
+    launch: usize,
+    chain: Vec<Link>,
+    location: Option<(String, u32, String)>,
+    traceback: String,
+}
+
+#[derive(Deserialize)]
+struct Link {
+    kind: String,
+    message: String,
+}
+
+/// Reads an answer; with it, whether the worker asks to be replaced.
+pub(crate) fn response(header: &[u8], blobs: &[u8], request: &Request) -> Result<(Response, bool), String> {
+    let answer: Answer = serde_json::from_slice(header).map_err(|error| format!("its answer: {error}"))?;
+    if answer.memory.len() != request.storages.len() {
+        return Err(format!(
+            "{} storages for {}",
+            answer.memory.len(),
+            request.storages.len()
+        ));
+    }
+    let mut rest = blobs;
+    let mut storages = Vec::with_capacity(answer.memory.len());
+    for ((size, found), sent) in answer.memory.into_iter().zip(&request.storages) {
+        let bytes = match size {
+            None => Arc::clone(&sent.bytes),
+            Some(size) if size == sent.bytes.len() => {
+                let (these, others) = rest.split_at_checked(size).ok_or("an answer cut short")?;
+                rest = others;
+                Arc::from(these)
+            }
+            Some(size) => {
+                return Err(format!(
+                    "a storage of {size} bytes for one of {}",
+                    sent.bytes.len()
+                ));
+            }
+        };
+        let relocations = found
+            .into_iter()
+            .map(|(at, storage, addend)| Relocation { at, storage, addend })
+            .collect();
+        storages.push(Memory { bytes, relocations });
+    }
+    let result = match answer.raised {
+        None => Ok(()),
+        Some(raised) => Err(Box::new(Raised {
+            phase: match raised.phase.as_str() {
+                "import" => Phase::Import,
+                "arguments" => Phase::Arguments(raised.launch),
+                "launch" => Phase::Launch(raised.launch),
+                other => return Err(format!("a phase `{other}`")),
+            },
+            chain: raised
+                .chain
+                .into_iter()
+                .map(|link| PythonError {
+                    kind: link.kind,
+                    message: link.message,
+                })
+                .collect(),
+            location: raised.location.map(|(file, line, function)| Location {
+                file: asked_path(&file, &request.module.path),
+                line,
+                function,
+            }),
+            traceback: raised.traceback,
+        })),
+    };
+    let response = Response {
+        result,
+        storages,
+        stdout: answer.stdout,
+        stdout_cut: answer.stdout_cut,
+        seconds: Duration::try_from_secs_f64(answer.seconds).unwrap_or_default(),
+    };
+    Ok((response, answer.worn))
+}
+
+/// A file the worker named, by the path the caller knows it by.
+pub(crate) fn asked_path(file: &str, asked: &Path) -> PathBuf {
+    let file = Path::new(file);
+    let Ok(absolute) = std::path::absolute(asked) else {
+        return file.to_owned();
+    };
+    if file == absolute {
+        return asked.to_owned();
+    }
+    let beside = absolute
+        .parent()
+        .and_then(|folder| file.strip_prefix(folder).ok());
+    match (beside, asked.parent()) {
+        (Some(beside), Some(folder)) => folder.join(beside),
+        _ => file.to_owned(),
+    }
+}

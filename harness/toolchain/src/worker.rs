@@ -1,0 +1,378 @@
+//! One worker process: starting it, talking to it against a clock, ending it. Left out: which worker does what
+//! ([`crate::pool`]).
+
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::process::{Pid, Signal, kill_process_group};
+
+use crate::failure::{Exit, WorkerFailure};
+use crate::pool::Limits;
+use crate::response::Location;
+use crate::wire::{self, Hello};
+use crate::{Request, Response, Toolchain};
+
+/// How long a worker may take to import Triton: cold disks are slow.
+const START_LIMIT: Duration = Duration::from_secs(120);
+
+/// The worker ends itself at the time limit and says where it was. This is how much longer it gets to do so.
+const GRACE: Duration = Duration::from_millis(1500);
+
+/// How long a process whose pipe is closed gets to be gone by itself, so that its own exit status is seen.
+const LAST_BREATH: Duration = Duration::from_secs(2);
+
+/// Bytes of stderr that are kept, from the end.
+const STDERR_KEPT: usize = 16 * 1024;
+
+/// Variables of the environment that reach a worker. Others could change what Triton or Python do.
+const PASSED: &[&str] = &["PATH", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "TZ"];
+
+/// A running worker. Killed and reaped when dropped.
+#[derive(Debug)]
+pub(crate) struct Worker {
+    child: Child,
+    stdin: ChildStdin,
+    stdout: ChildStdout,
+    stderr: ChildStderr,
+    /// What came from stdout and is not yet a whole frame.
+    incoming: Vec<u8>,
+    /// The end of what came from stderr since the request began.
+    said: Vec<u8>,
+    stderr_open: bool,
+}
+
+/// Why a frame did not come.
+enum Silence {
+    /// The process closed its pipe.
+    Gone,
+    /// The clock ran out.
+    Late,
+    /// What came is no frame.
+    Noise(String),
+}
+
+impl Worker {
+    /// Starts a worker with `folder` for its private files; the worker's Python package is in `folder` too.
+    pub(crate) fn start(toolchain: &Toolchain, folder: &Path) -> Result<Self, WorkerFailure> {
+        let failed = |reason: String| WorkerFailure::Start {
+            toolchain: toolchain.id.to_string(),
+            reason,
+        };
+        let mut worker = Self::spawn(&toolchain.python(), folder)
+            .map_err(|error| failed(format!("{}: {error}", toolchain.python().display())))?;
+        let hello: Hello = match worker.receive(Instant::now() + START_LIMIT) {
+            Ok((header, _)) => serde_json::from_slice(&header)
+                .map_err(|error| WorkerFailure::Protocol(format!("its first words: {error}")))?,
+            Err(Silence::Gone) => {
+                let how = worker.end();
+                return Err(failed(
+                    format!("{how}\n{}", worker.stderr_text()).trim_end().to_owned(),
+                ));
+            }
+            Err(Silence::Late) => return Err(failed(format!("nothing heard within {START_LIMIT:?}"))),
+            Err(Silence::Noise(noise)) => return Err(WorkerFailure::Protocol(noise)),
+        };
+        if hello.protocol != conch_worker::PROTOCOL {
+            return Err(WorkerFailure::Protocol(format!(
+                "it speaks version {}",
+                hello.protocol
+            )));
+        }
+        let contents = &toolchain.contents;
+        if (hello.triton.as_str(), hello.numpy.as_str())
+            != (contents.triton.as_str(), contents.numpy.as_str())
+        {
+            return Err(failed(format!(
+                "it was installed with triton {} and numpy {}, and has {} and {} (Python {}); remove and add it again",
+                contents.triton, contents.numpy, hello.triton, hello.numpy, hello.python
+            )));
+        }
+        Ok(worker)
+    }
+
+    fn spawn(python: &Path, folder: &Path) -> io::Result<Self> {
+        let mut command = Command::new(python);
+        // -s: without what the user installed for themselves.
+        command.args(["-s", "-c", conch_worker::ENTRY]).arg(folder);
+        command.env_clear();
+        command.envs(
+            PASSED
+                .iter()
+                .filter_map(|name| std::env::var_os(name).map(|value| (name, value))),
+        );
+        command
+            .env("TRITON_INTERPRET", "1")
+            // BLAS sums in another order with several threads.
+            .env("OMP_NUM_THREADS", "1")
+            .env("OPENBLAS_NUM_THREADS", "1")
+            .env("MKL_NUM_THREADS", "1")
+            .env("PYTHONHASHSEED", "0")
+            .env("PYTHONNOUSERSITE", "1")
+            .env("HOME", folder)
+            .env("TMPDIR", folder)
+            .env("TRITON_HOME", folder)
+            .env("TRITON_CACHE_DIR", folder.join("cache"));
+        let mut child = command
+            .current_dir(folder)
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let (Some(stdin), Some(stdout), Some(stderr)) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take())
+        else {
+            return Err(io::Error::other("no pipes"));
+        };
+        let worker = Self {
+            child,
+            stdin,
+            stdout,
+            stderr,
+            incoming: Vec::new(),
+            said: Vec::new(),
+            stderr_open: true,
+        };
+        set_nonblocking(&worker.stdin)?;
+        set_nonblocking(&worker.stdout)?;
+        set_nonblocking(&worker.stderr)?;
+        Ok(worker)
+    }
+
+    /// The process group's id, which is the process's.
+    pub(crate) fn group(&self) -> Option<Pid> {
+        i32::try_from(self.child.id()).ok().and_then(Pid::from_raw)
+    }
+
+    /// Asks, and waits for the answer. With it, whether the worker asks to be replaced. After an error the worker is
+    /// of no more use.
+    pub(crate) fn ask(
+        &mut self,
+        request: &Request,
+        limits: Limits,
+    ) -> Result<(Response, bool), WorkerFailure> {
+        let frame = wire::frame(request, limits).map_err(WorkerFailure::Protocol)?;
+        self.said.clear();
+        let deadline = Instant::now() + limits.time + GRACE;
+        match self.send(&frame, deadline).and_then(|()| self.receive(deadline)) {
+            Ok((header, blobs)) => {
+                let (response, worn) =
+                    wire::response(&header, &blobs, request).map_err(WorkerFailure::Protocol)?;
+                match &response.result {
+                    Err(raised)
+                        if raised
+                            .chain
+                            .iter()
+                            .any(|error| error.kind.ends_with("MemoryError")) =>
+                    {
+                        let stderr = raised.root().message.clone();
+                        Err(WorkerFailure::OutOfMemory {
+                            limit: limits.memory,
+                            stderr,
+                        })
+                    }
+                    _ => Ok((response, worn)),
+                }
+            }
+            Err(Silence::Noise(noise)) => Err(WorkerFailure::Protocol(noise)),
+            Err(Silence::Late) => Err(self.timed_out(request, limits)),
+            Err(Silence::Gone) => {
+                let how = self.end();
+                let stderr = self.stderr_text();
+                if how == Exit::Code(1) && stderr.contains("Timeout (") {
+                    return Err(self.timed_out(request, limits));
+                }
+                if ["MemoryError", "std::bad_alloc", "Cannot allocate memory"]
+                    .iter()
+                    .any(|s| stderr.contains(s))
+                {
+                    return Err(WorkerFailure::OutOfMemory {
+                        limit: limits.memory,
+                        stderr,
+                    });
+                }
+                let location = fault_location(&stderr, request);
+                Err(WorkerFailure::Crashed {
+                    how,
+                    stderr,
+                    location,
+                })
+            }
+        }
+    }
+
+    fn timed_out(&self, request: &Request, limits: Limits) -> WorkerFailure {
+        let stderr = self.stderr_text();
+        let location = fault_location(&stderr, request);
+        WorkerFailure::TimedOut {
+            limit: limits.time,
+            stderr,
+            location,
+        }
+    }
+
+    fn stderr_text(&self) -> String {
+        String::from_utf8_lossy(&self.said).into_owned()
+    }
+
+    fn send(&mut self, frame: &[u8], deadline: Instant) -> Result<(), Silence> {
+        let mut rest = frame;
+        while !rest.is_empty() {
+            match self.stdin.write(rest) {
+                Ok(count) => rest = rest.get(count..).unwrap_or_default(),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.wait(true, deadline)?,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return Err(Silence::Gone),
+            }
+            self.drain_stderr();
+        }
+        Ok(())
+    }
+
+    fn receive(&mut self, deadline: Instant) -> Result<(Vec<u8>, Vec<u8>), Silence> {
+        let mut chunk = [0; 64 * 1024];
+        loop {
+            if let Some((head, blobs)) = wire::lengths(&self.incoming).map_err(Silence::Noise)? {
+                let end = wire::LENGTHS + head + blobs;
+                if self.incoming.len() > end {
+                    return Err(Silence::Noise("more than one answer".to_owned()));
+                }
+                if self.incoming.len() == end {
+                    let mut header = std::mem::take(&mut self.incoming);
+                    let blobs = header.split_off(wire::LENGTHS + head);
+                    header.drain(..wire::LENGTHS);
+                    return Ok((header, blobs));
+                }
+                self.incoming.reserve(end - self.incoming.len());
+            }
+            match self.stdout.read(&mut chunk) {
+                Ok(0) => return Err(Silence::Gone),
+                Ok(count) => self
+                    .incoming
+                    .extend_from_slice(chunk.get(..count).unwrap_or_default()),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.wait(false, deadline)?,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return Err(Silence::Gone),
+            }
+        }
+    }
+
+    /// Waits until something can be read (or written, if `writing`), reading stderr meanwhile.
+    fn wait(&mut self, writing: bool, deadline: Instant) -> Result<(), Silence> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(Silence::Late);
+        }
+        let timeout = Timespec {
+            tv_sec: left.as_secs() as i64,
+            tv_nsec: i64::from(left.subsec_nanos()),
+        };
+        let main = if writing {
+            PollFd::new(&self.stdin, PollFlags::OUT)
+        } else {
+            PollFd::new(&self.stdout, PollFlags::IN)
+        };
+        let mut watched = vec![main];
+        if self.stderr_open {
+            watched.push(PollFd::new(&self.stderr, PollFlags::IN));
+        }
+        match poll(&mut watched, Some(&timeout)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(_) => return Err(Silence::Gone),
+        }
+        self.drain_stderr();
+        Ok(())
+    }
+
+    fn drain_stderr(&mut self) {
+        let mut chunk = [0; 4096];
+        while self.stderr_open {
+            match self.stderr.read(&mut chunk) {
+                Ok(0) => self.stderr_open = false,
+                Ok(count) => self
+                    .said
+                    .extend_from_slice(chunk.get(..count).unwrap_or_default()),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => self.stderr_open = false,
+            }
+            if self.said.len() > 4 * STDERR_KEPT {
+                self.said.drain(..self.said.len() - STDERR_KEPT);
+            }
+        }
+        if self.said.len() > STDERR_KEPT {
+            self.said.drain(..self.said.len() - STDERR_KEPT);
+        }
+    }
+
+    /// Sees the process off: gives it a moment to end by itself (its pipe is closed already), kills what is left of
+    /// its group, reaps it, and reads the last of its stderr.
+    fn end(&mut self) -> Exit {
+        let deadline = Instant::now() + LAST_BREATH;
+        while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < deadline {
+            self.drain_stderr();
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        let status = self.kill();
+        self.drain_stderr();
+        status.map_or(Exit::Code(-1), exit_of)
+    }
+
+    /// Kills the whole process group and reaps the worker.
+    fn kill(&mut self) -> io::Result<ExitStatus> {
+        if let Some(group) = self.group() {
+            // An error means that nobody is left in it.
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        self.child.wait()
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        let _ = self.kill();
+    }
+}
+
+fn exit_of(status: ExitStatus) -> Exit {
+    match (status.signal(), status.code()) {
+        (Some(signal), _) => Exit::Signal(signal),
+        (None, code) => Exit::Code(code.unwrap_or(-1)),
+    }
+}
+
+fn set_nonblocking(pipe: &impl AsFd) -> io::Result<()> {
+    let flags = fcntl_getfl(pipe)?;
+    Ok(fcntl_setfl(pipe, flags | OFlags::NONBLOCK)?)
+}
+
+/// The innermost frame of the user's files in what Python's fault handler wrote, whose tracebacks begin with the
+/// innermost frame: `  File "/k.py", line 6 in add`.
+fn fault_location(stderr: &str, request: &Request) -> Option<Location> {
+    let asked = &request.module.path;
+    let path = std::path::absolute(asked).ok()?;
+    let folder = path.parent()?;
+    let frames = || {
+        stderr.lines().filter_map(|line| {
+            let (file, rest) = line.strip_prefix("  File \"")?.split_once("\", line ")?;
+            let (line, function) = rest.split_once(" in ")?;
+            Some((file, line.parse().ok()?, function))
+        })
+    };
+    let beside = |file: &str| {
+        let file = Path::new(file);
+        file.starts_with(folder) && !file.components().any(|part| part.as_os_str() == "site-packages")
+    };
+    let (file, line, function) = frames().find(|(file, _, _)| beside(file))?;
+    Some(Location {
+        file: wire::asked_path(file, asked),
+        line,
+        function: function.to_owned(),
+    })
+}

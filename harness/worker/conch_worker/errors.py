@@ -1,0 +1,68 @@
+"""Exceptions as a report shows them: types and messages down to the root cause, and the line of the user's file."""
+
+from __future__ import annotations
+
+import traceback
+from types import TracebackType
+from typing import Callable
+
+# The end of a traceback says what happened; recursion makes the beginning long.
+_TRACEBACK_LIMIT = 16 * 1024
+_MESSAGE_LIMIT = 16 * 1024
+
+
+def chain_of(error: BaseException) -> list[BaseException]:
+    """The exception and its causes, root cause last."""
+    chain: list[BaseException] = []
+    link: BaseException | None = error
+    while link is not None and link not in chain:
+        chain.append(link)
+        link = link.__cause__ or (None if link.__suppress_context__ else link.__context__)
+    return chain
+
+
+def _kind(error: BaseException) -> str:
+    kind = type(error)
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _message(error: BaseException) -> str:
+    try:
+        return str(error)[:_MESSAGE_LIMIT]
+    except Exception as broken:
+        return f"<{_kind(broken)} while reading the message>"
+
+
+def _location(error: BaseException, is_users: Callable[[str], bool]) -> tuple[str, int, str] | None:
+    """File, line and function of the innermost frame in the user's files."""
+    if isinstance(error, SyntaxError) and error.filename and is_users(error.filename):
+        return error.filename, error.lineno or 1, "<module>"
+    found = None
+    step: TracebackType | None = error.__traceback__
+    while step is not None:
+        code = step.tb_frame.f_code
+        if is_users(code.co_filename):
+            # A frame of code without line numbers has none.
+            found = (code.co_filename, step.tb_lineno or 1, code.co_name)
+        step = step.tb_next
+    return found
+
+
+def describe(error: BaseException, is_users: Callable[[str], bool]) -> dict:
+    """What the wire says of an exception."""
+    chain = chain_of(error)
+    location = None
+    for link in reversed(chain):
+        location = _location(link, is_users)
+        if location is not None:
+            break
+    try:
+        text = "".join(traceback.format_exception(type(error), error, error.__traceback__, limit=-64))
+    except Exception:
+        # A `__str__` that raises, or lines that cannot be read, in Python versions that do not guard against them.
+        text = ""
+    return {
+        "chain": [{"kind": _kind(link), "message": _message(link)} for link in chain],
+        "location": location,
+        "traceback": text[-_TRACEBACK_LIMIT:],
+    }

@@ -1,0 +1,190 @@
+"""Storages and their addresses.
+
+A storage on the fake CUDA device has an address that is never mapped in this process, and keeps its bytes elsewhere:
+following a device address is a segmentation fault, as it is on a host with a real GPU. A storage on the CPU has the
+address of its bytes. Around every storage lie guard zones; a host copy of a storage gets copies of its guard zones, and
+`Session.settle` carries what was written into those back to the storage, so that no stray write goes unseen.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+# Below it lie the heap of a non-PIE program and above it everything that Linux maps without being asked for an
+# address, on every 64-bit architecture with at least 47 bits of user addresses.
+_DEVICE_BASE = 0x2000_0000_0000
+# Far enough apart that an address past the end of one storage is not taken for the next.
+_DEVICE_STEP = 1 << 32
+# torch's CPU allocator aligns to 64 bytes, its CUDA allocator to 512. What fits both keeps the kinds comparable.
+_ALIGNMENT = 512
+
+
+class Device:
+    """A stand-in for `torch.device`."""
+
+    __slots__ = ("index", "type")
+
+    def __init__(self, kind: str, index: int | None = None) -> None:
+        self.type = kind
+        self.index = index
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __repr__(self) -> str:
+        rest = "" if self.index is None else f", index={self.index}"
+        return f"device(type={self.type!r}{rest})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Device) and (self.type, self.index) == (other.type, other.index)
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.index))
+
+
+CPU = Device("cpu")
+CUDA = Device("cuda", 0)
+
+
+def device_of(name: object) -> Device:
+    """The device that torch would understand by `name`."""
+    if isinstance(name, Device):
+        return name
+    if name == "cpu":
+        return CPU
+    if name in ("cuda", "cuda:0") or (name == 0 and not isinstance(name, bool)):
+        return CUDA
+    raise RuntimeError(f"no such device: {name!r}")
+
+
+def _aligned(size: int, front: int) -> np.ndarray:
+    """Fresh bytes whose byte `front` is aligned."""
+    room = np.empty(size + _ALIGNMENT, dtype=np.uint8)
+    start = -(room.__array_interface__["data"][0] + front) % _ALIGNMENT
+    return room[start : start + size]
+
+
+class UntypedStorage:
+    """A stand-in for `torch.UntypedStorage`: `bytes` is guard zone, storage, guard zone."""
+
+    __slots__ = ("address", "back", "bytes", "device", "front", "session")
+
+    def __init__(self, session: Session, device: Device, data: np.ndarray, front: int, back: int) -> None:
+        self.session = session
+        self.device = device
+        self.front = front
+        self.back = back
+        self.bytes = _aligned(len(data), front)
+        self.bytes[:] = data
+        if device.type == "cuda":
+            self.address = session.next_device_address(self.nbytes())
+        else:
+            self.address = self.bytes.__array_interface__["data"][0] + front
+
+    def body(self) -> np.ndarray:
+        """The bytes without the guard zones."""
+        return self.bytes[self.front : len(self.bytes) - self.back]
+
+    def nbytes(self) -> int:
+        return len(self.bytes) - self.front - self.back
+
+    size = nbytes
+    __len__ = nbytes
+
+    def data_ptr(self) -> int:
+        # torch allocates nothing for an empty storage.
+        return self.address if self.nbytes() else 0
+
+    def cpu(self) -> UntypedStorage:
+        if self.device.type == "cpu":
+            return self
+        copy = UntypedStorage(self.session, CPU, self.bytes, self.front, self.back)
+        self.session.copied(self, copy, 0)
+        return copy
+
+    def clone(self) -> UntypedStorage:
+        return UntypedStorage(self.session, self.device, self.bytes, self.front, self.back)
+
+    def copy_(self, source: UntypedStorage, non_blocking: bool = False) -> UntypedStorage:
+        if self.nbytes() != source.nbytes():
+            raise RuntimeError("size does not match")
+        if self is not source:
+            self.body()[:] = source.body()
+        return self
+
+
+class _Copy(NamedTuple):
+    """A storage made from another: byte `b` of it stands for byte `b + shift` of its origin."""
+
+    origin: UntypedStorage
+    copy: UntypedStorage
+    shift: int
+    guards: tuple[bytes, bytes]
+
+
+class Session:
+    """The memory of one request: its storages and the host copies made of them."""
+
+    def __init__(self) -> None:
+        self.storages: list[UntypedStorage] = []
+        self._copies: list[_Copy] = []
+        self._next = _DEVICE_BASE
+
+    def next_device_address(self, size: int) -> int:
+        address = self._next
+        self._next += -(-(size + _DEVICE_STEP) // _DEVICE_STEP) * _DEVICE_STEP
+        return address
+
+    def copied(self, origin: UntypedStorage, copy: UntypedStorage, shift: int) -> None:
+        """Notes that `copy` was made from `origin`."""
+        guards = (copy.bytes[: copy.front].tobytes(), copy.bytes[len(copy.bytes) - copy.back :].tobytes())
+        self._copies.append(_Copy(origin, copy, shift, guards))
+
+    def settle(self) -> None:
+        """Carries writes into the guard zones of host copies over to those of their origins."""
+        for origin, copy, _, (front, back) in self._copies:
+            for old, now, theirs in (
+                (front, copy.bytes[: copy.front], origin.bytes[: origin.front]),
+                (back, copy.bytes[len(copy.bytes) - copy.back :], origin.bytes[len(origin.bytes) - origin.back :]),
+            ):
+                if old != now.tobytes():
+                    changed = now != np.frombuffer(old, dtype=np.uint8)
+                    theirs[changed] = now[changed]
+
+    def relocations(self, storage: UntypedStorage) -> list[tuple[int, int, int]]:
+        """The addresses in a storage, as (byte, index of the storage pointed into, byte within that). Their bytes are
+        set to zero."""
+        body = storage.body()
+        words = body[: len(body) // 8 * 8].view(np.uint64)
+        found: dict[int, tuple[int, int, int, int]] = {}
+        for index, target in enumerate(self.storages):
+            self._find(words, index, target, 0, found)
+        for origin, copy, shift, _ in self._copies:
+            for index, target in enumerate(self.storages):
+                if target is origin:
+                    self._find(words, index, copy, shift, found)
+        for word in found:
+            words[word] = 0
+        return [(word * 8, index, addend) for word, (_, _, index, addend) in sorted(found.items())]
+
+    @staticmethod
+    def _find(
+        words: np.ndarray,
+        index: int,
+        target: UntypedStorage,
+        shift: int,
+        found: dict[int, tuple[int, int, int, int]],
+    ) -> None:
+        # Nothing else lives near a device address. Near a host address anything may, beyond the guard zones.
+        near = target.device.type == "cuda"
+        low = target.address - (_DEVICE_STEP // 4 if near else target.front)
+        high = target.address + target.nbytes() + (_DEVICE_STEP // 4 if near else target.back)
+        hits = np.nonzero((words >= np.uint64(low)) & (words <= np.uint64(high)))[0]
+        for word in hits.tolist():
+            at = int(words[word]) - target.address
+            outside = max(0, -at, at - target.nbytes())
+            best = (outside, 0 if outside or at < target.nbytes() else 1, index, at + shift)
+            if word not in found or best < found[word]:
+                found[word] = best

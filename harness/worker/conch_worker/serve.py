@@ -1,0 +1,291 @@
+"""The worker's loop: read a request, do it, answer, for as long as the other side is there."""
+
+from __future__ import annotations
+
+import faulthandler
+import io
+import os
+import platform
+import resource
+import select
+import signal
+import struct
+import sys
+import tempfile
+import threading
+import time
+from contextlib import ExitStack
+
+import numpy as np
+import triton
+import triton.language as tl
+
+from . import driver, errors, wire
+from .memory import CPU, CUDA, Session, UntypedStorage
+from .modules import Modules
+from .tensor import Tensor, tensor_of
+from .dtypes import DTYPES
+
+# Bytes of stdout that are sent back, and that a request may write at all.
+_STDOUT_KEPT = 64 * 1024
+_STDOUT_MOST = 256 << 20
+# Growth after which a worker asks to be replaced. What grows is in Triton and NumPy, or in modules of the user's.
+_GROWTH_MOST = 1 << 30
+_GROWTH_EVERY = 64
+
+
+class _Stdout:
+    """Keeps what is printed away from the pipe to the other side, which is stdout's place no longer."""
+
+    def __init__(self) -> None:
+        with tempfile.TemporaryFile() if not hasattr(os, "memfd_create") else _memory_file() as file:
+            os.dup2(file.fileno(), 1)
+        self._stream = io.TextIOWrapper(open(1, "wb", closefd=False), encoding="utf-8", errors="backslashreplace")
+        self.reset()
+
+    def reset(self) -> None:
+        sys.stdout = sys.__stdout__ = self._stream
+
+    def take(self) -> tuple[str, bool]:
+        """What was printed since the last time, and whether that is not all of it."""
+        try:
+            self._stream.flush()
+        except OSError:
+            # More than a request may write: what could not be written is dropped with the buffer.
+            self._stream.detach()
+            self._stream = io.TextIOWrapper(open(1, "wb", closefd=False), encoding="utf-8", errors="backslashreplace")
+        self.reset()
+        size = os.fstat(1).st_size
+        if not size:
+            return "", False
+        text = os.pread(1, _STDOUT_KEPT, 0).decode("utf-8", "replace")
+        os.ftruncate(1, 0)
+        os.lseek(1, 0, os.SEEK_SET)
+        return text, size > _STDOUT_KEPT
+
+
+def _memory_file() -> io.FileIO:
+    return io.FileIO(os.memfd_create("stdout"), "r+")
+
+
+def _die_with_parent(pipe: int) -> None:
+    """Ends this process, and what a kernel may have started, when the other side closes its end of the pipe, as the
+    system does for it if it is killed."""
+
+    def watch() -> None:
+        poll = select.poll()
+        poll.register(pipe, 0)
+        while not poll.poll():
+            pass
+        if os.getpgrp() == os.getpid():
+            os.killpg(0, signal.SIGKILL)
+        os._exit(0)
+
+    threading.Thread(target=watch, name="conch-parent", daemon=True).start()
+
+
+def _resident(field: int) -> int:
+    """Bytes of address space (0) or of memory (1) in use; 0 where the system does not say."""
+    try:
+        with open("/proc/self/statm", "rb") as file:
+            return int(file.read().split()[field]) * resource.getpagesize()
+    except OSError:
+        return 0
+
+
+class _Failed(Exception):
+    """An exception of the user's code, with the phase it happened in."""
+
+    def __init__(self, phase: str, launch: int, error: BaseException) -> None:
+        super().__init__(phase)
+        self.phase = phase
+        self.launch = launch
+        self.error = error
+
+
+class Worker:
+    """What lives from one request to the next."""
+
+    def __init__(self) -> None:
+        self.modules = Modules()
+        self.space = _resident(0)
+        self.memory_at_start = _resident(1)
+        self.memory_limit = -1
+        self.answered = 0
+
+    def limit_memory(self, most: int) -> None:
+        if most == self.memory_limit or not self.space:
+            return
+        hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+        wanted = self.space + most
+        resource.setrlimit(
+            resource.RLIMIT_AS, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard)
+        )
+        self.memory_limit = most
+
+    def answer(self, header: dict, blobs: memoryview) -> tuple[dict, list]:
+        """Does what is asked; the header and the blobs of the answer."""
+        began = time.perf_counter()
+        session = Session()
+        originals = _storages(session, header, blobs)
+        failure = None
+        try:
+            self._run(session, header)
+        except _Failed as failed:
+            folder = os.path.join(os.path.dirname(header["path"]), "")
+            failure = errors.describe(failed.error, lambda file: self.modules.is_users(folder, file))
+            failure["phase"] = failed.phase
+            failure["launch"] = failed.launch
+            # The frames hold the kernels' values.
+            failed.error.__traceback__ = None
+        memory, out = _memory(session, header, originals)
+        return {"raised": failure, "memory": memory, "seconds": time.perf_counter() - began}, out
+
+    def _run(self, session: Session, header: dict) -> None:
+        phase, launch = "import", 0
+        try:
+            with ExitStack() as stack:
+                fake = header["driver"]
+                stack.enter_context(driver.installed(fake))
+                launches = header["launches"]
+                module = stack.enter_context(
+                    self.modules.loaded(header["path"], header["text"], fake, not launches)
+                )
+                for launch, spec in enumerate(launches):
+                    phase = "arguments"
+                    values = _Values(session, module)
+                    kernel = values.named(spec["kernel"])
+                    grid = spec["grid"]
+                    grid = values.named(grid) if isinstance(grid, str) else tuple(grid)
+                    args = [values.read(value) for value in spec["args"]]
+                    kwargs = {name: values.read(value) for name, value in spec["kwargs"]}
+                    phase = "launch"
+                    kernel[grid](*args, **kwargs)
+        except BaseException as error:
+            raise _Failed(phase, launch, error) from None
+        finally:
+            session.settle()
+
+    def worn(self) -> bool:
+        """Whether this process has grown so much that it should be replaced."""
+        self.answered += 1
+        return self.answered % _GROWTH_EVERY == 0 and _resident(1) - self.memory_at_start > _GROWTH_MOST
+
+
+class _Values:
+    """Argument values as the wire has them: JSON's own, or a list of a letter and its contents."""
+
+    def __init__(self, session: Session, module: object) -> None:
+        self.session = session
+        self.module = module
+
+    def named(self, path: str) -> object:
+        value = self.module
+        for name in path.split("."):
+            value = getattr(value, name)
+        return value
+
+    def read(self, value: object) -> object:
+        if not isinstance(value, list):
+            return value
+        letter = value[0]
+        if letter == "t":
+            return self.tensor(value[1:])
+        if letter == "i":
+            return int(value[1])
+        if letter == "f":
+            return struct.unpack("<d", struct.pack("<Q", value[1]))[0]
+        if letter == "d":
+            return getattr(tl, value[1])
+        if letter == "c":
+            return tl.constexpr(self.read(value[1]))
+        if letter == "u":
+            return tuple(self.read(item) for item in value[1])
+        if letter == "g":
+            return self.named(value[1])
+        if letter == "b":
+            from triton.tools.tensor_descriptor import TensorDescriptor
+
+            base = self.tensor(value[1])
+            return TensorDescriptor(base, list(base.shape), list(base.stride()), value[2])
+        raise ValueError(f"no such value: {value!r}")
+
+    def tensor(self, spec: list) -> object:
+        if spec[1] in DTYPES:
+            return tensor_of(self.session, spec)
+        # What torch has no dtype for is passed as bytes that Triton is told the type of.
+        storage, name, shape, strides, offset = spec
+        base = tensor_of(self.session, (storage, "uint8", shape, strides, offset))
+        return triton.reinterpret(base, getattr(tl, name))
+
+
+def _storages(session: Session, header: dict, blobs: memoryview) -> list[memoryview]:
+    """Makes the storages; the bytes they were asked to have."""
+    device = CUDA if header["device"] == "cuda" else CPU
+    start = 0
+    originals = []
+    for size, front, back, _, _ in header["storages"]:
+        data = blobs[start : start + size]
+        start += size
+        originals.append(data)
+        session.storages.append(UntypedStorage(session, device, np.frombuffer(data, dtype=np.uint8), front, back))
+    for storage, (_, _, _, relocations, _) in zip(session.storages, header["storages"]):
+        for at, target, addend in relocations:
+            address = session.storages[target].address + addend
+            storage.body()[at : at + 8] = np.frombuffer(struct.pack("<Q", address % (1 << 64)), dtype=np.uint8)
+    return originals
+
+
+def _memory(session: Session, header: dict, originals: list[memoryview]) -> tuple[list, list]:
+    """What became of the storages: the size sent (none: as it was) and the addresses in each; and the bytes."""
+    memory: list = []
+    blobs: list = []
+    for storage, original, (_, _, _, _, holds) in zip(session.storages, originals, header["storages"]):
+        found = session.relocations(storage) if holds else []
+        data = storage.bytes.tobytes()
+        if data == original:
+            memory.append([None, found])
+        else:
+            memory.append([len(data), found])
+            blobs.append(data)
+    return memory, blobs
+
+
+def main() -> None:
+    """Serves the pipes that were stdin and stdout until the other side goes away."""
+    requests = os.fdopen(os.dup(0), "rb")
+    answers = os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    stdout = _Stdout()
+    faulthandler.enable()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+    most = _STDOUT_MOST if hard == resource.RLIM_INFINITY else min(_STDOUT_MOST, hard)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, hard))
+    _die_with_parent(requests.fileno())
+    worker = Worker()
+    hello = {
+        "protocol": wire.PROTOCOL,
+        "triton": triton.__version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+    }
+    wire.write(answers, hello, [])
+    while True:
+        frame = wire.read(requests)
+        if frame is None:
+            return
+        header, blobs = frame
+        worker.limit_memory(header["memory"])
+        # Says where it hangs, and ends it even if nobody is there any more to do so.
+        faulthandler.dump_traceback_later(header["time"], exit=True)
+        answer, out = worker.answer(header, blobs)
+        faulthandler.cancel_dump_traceback_later()
+        answer["stdout"], answer["stdout_cut"] = stdout.take()
+        answer["worn"] = worker.worn()
+        wire.write(answers, answer, out)
+
+
+__all__ = ["Tensor", "Worker", "main"]

@@ -1,0 +1,223 @@
+"""A stand-in for `torch.Tensor`: what Triton's interpreter, in all of 2.3 to 3.9, and its autotuner ask of one."""
+
+from __future__ import annotations
+
+from typing import Sequence
+
+import numpy as np
+
+from . import layout
+from .dtypes import DTYPES, dtype
+from .memory import Device, Session, UntypedStorage, device_of
+
+_WORDS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
+
+
+class Tensor:
+    """A view of a storage; strides and offset in elements."""
+
+    __slots__ = ("_offset", "_storage", "_strides", "dtype", "shape")
+
+    requires_grad = False
+
+    def __init__(
+        self,
+        storage: UntypedStorage,
+        kind: dtype,
+        shape: Sequence[int],
+        strides: Sequence[int],
+        offset: int,
+    ) -> None:
+        self.dtype = kind
+        self.set_(storage, offset, shape, strides)
+
+    def set_(
+        self,
+        storage: UntypedStorage,
+        storage_offset: int = 0,
+        size: Sequence[int] = (),
+        stride: Sequence[int] = (),
+    ) -> Tensor:
+        if len(size) != len(stride) or any(number < 0 for number in (storage_offset, *size, *stride)):
+            raise RuntimeError(f"no tensor has size {tuple(size)}, stride {tuple(stride)}, offset {storage_offset}")
+        if layout.numel(size):
+            last = storage_offset + sum((length - 1) * step for length, step in zip(size, stride))
+            if (last + 1) * self.dtype.itemsize > storage.nbytes():
+                raise RuntimeError(
+                    f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {storage_offset}, and "
+                    f"itemsize {self.dtype.itemsize} requiring a storage size of {(last + 1) * self.dtype.itemsize} "
+                    f"are out of bounds for storage of size {storage.nbytes()}"
+                )
+        self._storage = storage
+        self._offset = storage_offset
+        self.shape = tuple(size)
+        self._strides = tuple(stride)
+        return self
+
+    def _new(self, storage: UntypedStorage, strides: Sequence[int], offset: int = 0) -> Tensor:
+        return Tensor(storage, self.dtype, self.shape, strides, offset)
+
+    def _elements(self) -> np.ndarray:
+        """The elements as unsigned numbers of their size, in place."""
+        word = self.dtype.itemsize
+        return np.ndarray(
+            self.shape,
+            _WORDS[word],
+            self._storage.bytes,
+            # NumPy wants an offset inside the buffer even where there is nothing to see.
+            self._storage.front + self._offset * word if self.numel() else 0,
+            tuple(stride * word for stride in self._strides),
+        )
+
+    # What it is.
+
+    @property
+    def device(self) -> Device:
+        return self._storage.device
+
+    @property
+    def is_cuda(self) -> bool:
+        return self.device.type == "cuda"
+
+    @property
+    def is_cpu(self) -> bool:
+        return self.device.type == "cpu"
+
+    def get_device(self) -> int:
+        return -1 if self.device.index is None else self.device.index
+
+    @property
+    def data(self) -> Tensor:
+        return self._new(self._storage, self._strides, self._offset)
+
+    def detach(self) -> Tensor:
+        return self.data
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    def dim(self) -> int:
+        return len(self.shape)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of a 0-d tensor")
+        return self.shape[0]
+
+    def numel(self) -> int:
+        return layout.numel(self.shape)
+
+    nelement = numel
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self.numel() * self.dtype.itemsize
+
+    def element_size(self) -> int:
+        return self.dtype.itemsize
+
+    def size(self, dim: int | None = None) -> tuple[int, ...] | int:
+        return self.shape if dim is None else self.shape[dim]
+
+    def stride(self, dim: int | None = None) -> tuple[int, ...] | int:
+        return self._strides if dim is None else self._strides[dim]
+
+    def storage_offset(self) -> int:
+        return self._offset
+
+    def untyped_storage(self) -> UntypedStorage:
+        return self._storage
+
+    def data_ptr(self) -> int:
+        # torch gives no address for a tensor of no elements.
+        return self._storage.address + self._offset * self.dtype.itemsize if self.numel() else 0
+
+    def is_contiguous(self) -> bool:
+        return layout.is_contiguous(self.shape, self._strides)
+
+    # Making others.
+
+    def new_empty(
+        self,
+        size: int | Sequence[int],
+        *,
+        dtype: dtype | None = None,
+        device: object = None,
+    ) -> Tensor:
+        sizes = (size,) if isinstance(size, int) else tuple(size)
+        kind = dtype or self.dtype
+        where = self.device if device is None else device_of(device)
+        data = np.zeros(layout.numel(sizes) * kind.itemsize, dtype=np.uint8)
+        storage = UntypedStorage(self._storage.session, where, data, 0, 0)
+        return Tensor(storage, kind, sizes, layout.contiguous_strides(sizes), 0)
+
+    def _copy(self, device: Device, strides: Sequence[int]) -> Tensor:
+        """A copy in a storage of its own, between guard zones like those around this one."""
+        mine = self._storage
+        data = np.concatenate(
+            (
+                mine.bytes[: mine.front],
+                np.zeros(self.nbytes, dtype=np.uint8),
+                mine.bytes[len(mine.bytes) - mine.back :],
+            )
+        )
+        storage = UntypedStorage(mine.session, device, data, mine.front, mine.back)
+        copy = self._new(storage, strides)
+        copy._elements()[...] = self._elements()
+        if device.type == "cpu":
+            mine.session.copied(mine, storage, self._offset * self.dtype.itemsize)
+        return copy
+
+    def to(self, device: object, non_blocking: bool = False, copy: bool = False) -> Tensor:
+        where = device_of(device)
+        if where == self.device and not copy:
+            return self
+        return self._copy(where, layout.copy_strides(self.shape, self._strides))
+
+    def cpu(self) -> Tensor:
+        return self.to("cpu")
+
+    def cuda(self) -> Tensor:
+        return self.to("cuda")
+
+    def clone(self) -> Tensor:
+        return self.to(self.device, copy=True)
+
+    def contiguous(self) -> Tensor:
+        if self.is_contiguous():
+            return self
+        return self._copy(self.device, layout.contiguous_strides(self.shape))
+
+    # Writing.
+
+    def _check_writable(self) -> None:
+        if layout.overlaps_itself(self.shape, self._strides):
+            raise RuntimeError(
+                "unsupported operation: more than one element of the written-to tensor refers to a single memory "
+                "location. Please clone() the tensor before performing the operation."
+            )
+
+    def copy_(self, source: Tensor, non_blocking: bool = False) -> Tensor:
+        if source is self:
+            return self
+        if source.dtype is not self.dtype:
+            raise NotImplementedError(f"copy_ from {source.dtype} to {self.dtype}")
+        self._check_writable()
+        self._elements()[...] = source._elements()
+        return self
+
+    def zero_(self) -> Tensor:
+        self._check_writable()
+        self._elements()[...] = 0
+        return self
+
+
+def tensor_of(session: Session, spec: Sequence) -> Tensor:
+    """The tensor that a request describes: storage, dtype, shape, strides, offset."""
+    storage, kind, shape, strides, offset = spec
+    return Tensor(session.storages[storage], DTYPES[kind], shape, strides, offset)
