@@ -9,6 +9,7 @@
 mod function;
 mod op;
 mod printer;
+mod signature;
 mod types;
 mod verifier;
 
@@ -18,4 +19,7 @@ pub use op::{
     TernaryOp, UnaryOp,
 };
 pub use types::{Elem, Shape, Type};
-pub use verifier::VerifyError;
+pub use verifier::{MAX_NUMEL, VerifyError};
+
+#[cfg(test)]
+mod tests;

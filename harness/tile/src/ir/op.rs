@@ -81,7 +81,7 @@ op_table! {
         Tanh = "tanh";
         /// Error function.
         Erf = "erf";
-        /// Whether a float is NaN; the result is `i1`, or `i32` for libdevice callers to convert.
+        /// Whether a float is NaN; the result is `i1`.
         IsNan = "isnan";
         /// Whether a float is infinite; the result is `i1`.
         IsInf = "isinf";

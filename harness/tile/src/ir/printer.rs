@@ -1,1 +1,463 @@
-//! IR as text.
+//! IR as text, in the manner of TTIR: for snapshots, messages and `conch explain`. There is no reader.
+//!
+//! The text of a function is a function of the function alone: values are named after their Python variable, or
+//! numbered in the order of the text, and a name that is taken gets a number of its own.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+
+use super::{Block, Function, LocId, OpKind, Operation, Rounding, ValueId};
+use crate::source::{SourceId, Span};
+
+impl Function {
+    /// The text, with where each operation came from at the end of its line: `// 12:5`, and for inlined code
+    /// `// 12:5 from 30:9`. A file that is not the kernel's own is named.
+    pub fn display_with_locations(&self) -> impl fmt::Display + '_ {
+        Printed {
+            function: self,
+            locations: true,
+        }
+    }
+
+    /// One line for one operation, its regions as `{ … }`, and values named after their numbers in the table. Works
+    /// for malformed functions too.
+    pub(super) fn operation_text(&self, operation: &Operation) -> String {
+        let mut text = String::new();
+        let names = Names {
+            function: self,
+            given: HashMap::new(),
+        };
+        // Writing to a `String` does not fail.
+        let _ = Writer {
+            function: self,
+            names: &names,
+            out: &mut text,
+            locations: false,
+            brief: true,
+        }
+        .operation(operation, 0);
+        text.truncate(text.trim_end().len());
+        text
+    }
+}
+
+/// The text without locations.
+impl fmt::Display for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Printed {
+            function: self,
+            locations: false,
+        }
+        .fmt(f)
+    }
+}
+
+struct Printed<'a> {
+    function: &'a Function,
+    locations: bool,
+}
+
+impl fmt::Display for Printed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = Names::of(self.function);
+        Writer {
+            function: self.function,
+            names: &names,
+            out: f,
+            locations: self.locations,
+            brief: false,
+        }
+        .function()
+    }
+}
+
+/// What each value is called.
+struct Names<'a> {
+    function: &'a Function,
+    given: HashMap<ValueId, String>,
+}
+
+impl<'a> Names<'a> {
+    fn of(function: &'a Function) -> Self {
+        let mut naming = Naming {
+            function,
+            given: HashMap::new(),
+            taken: HashSet::new(),
+            namesakes: HashMap::new(),
+            next: 0,
+        };
+        for param in &function.params {
+            naming.value(param.value);
+        }
+        naming.block(&function.body, 0);
+        Self {
+            function,
+            given: naming.given,
+        }
+    }
+
+    fn write(&self, value: ValueId, out: &mut dyn fmt::Write) -> fmt::Result {
+        if let Some(name) = self.given.get(&value) {
+            return write!(out, "%{name}");
+        }
+        match self
+            .function
+            .values
+            .get(value.0 as usize)
+            .and_then(|info| info.name.as_deref())
+        {
+            Some(name) => write!(out, "%{name}#{}", value.0),
+            None => write!(out, "%#{}", value.0),
+        }
+    }
+}
+
+struct Naming<'a> {
+    function: &'a Function,
+    given: HashMap<ValueId, String>,
+    taken: HashSet<String>,
+    /// How many values bear a name already.
+    namesakes: HashMap<&'a str, usize>,
+    next: usize,
+}
+
+impl Naming<'_> {
+    fn block(&mut self, block: &Block, depth: usize) {
+        for &arg in &block.args {
+            self.value(arg);
+        }
+        for operation in &block.ops {
+            for &result in &operation.results {
+                self.value(result);
+            }
+            if depth < DEEPEST {
+                for region in operation.kind.regions() {
+                    self.block(region, depth + 1);
+                }
+            }
+        }
+    }
+
+    fn value(&mut self, value: ValueId) {
+        if self.given.contains_key(&value) {
+            return;
+        }
+        let name = match self
+            .function
+            .values
+            .get(value.0 as usize)
+            .and_then(|info| info.name.as_deref())
+        {
+            None => {
+                self.next += 1;
+                (self.next - 1).to_string()
+            }
+            Some(name) if self.taken.insert(name.to_owned()) => name.to_owned(),
+            Some(name) => {
+                let number = self.namesakes.entry(name).or_default();
+                loop {
+                    *number += 1;
+                    let candidate = format!("{name}_{number}");
+                    if self.taken.insert(candidate.clone()) {
+                        break candidate;
+                    }
+                }
+            }
+        };
+        self.given.insert(value, name);
+    }
+}
+
+/// Regions below this depth are left out of the text. The verifier refuses such functions.
+pub(super) const DEEPEST: usize = 200;
+
+struct Writer<'a, W: fmt::Write> {
+    function: &'a Function,
+    names: &'a Names<'a>,
+    out: W,
+    locations: bool,
+    brief: bool,
+}
+
+impl<W: fmt::Write> Writer<'_, W> {
+    fn function(&mut self) -> fmt::Result {
+        write!(self.out, "func @{}(", self.function.name)?;
+        for (nth, param) in self.function.params.iter().enumerate() {
+            if nth > 0 {
+                self.out.write_str(", ")?;
+            }
+            self.value(param.value)?;
+            self.out.write_str(": ")?;
+            self.ty(param.value)?;
+        }
+        self.out.write_str(") {\n")?;
+        for operation in &self.function.body.ops {
+            self.operation(operation, 1)?;
+        }
+        self.out.write_str("}\n")
+    }
+
+    fn value(&mut self, value: ValueId) -> fmt::Result {
+        self.names.write(value, &mut self.out)
+    }
+
+    fn values(&mut self, values: &[ValueId]) -> fmt::Result {
+        for (nth, &value) in values.iter().enumerate() {
+            if nth > 0 {
+                self.out.write_str(", ")?;
+            }
+            self.value(value)?;
+        }
+        Ok(())
+    }
+
+    fn ty(&mut self, value: ValueId) -> fmt::Result {
+        match self.function.values.get(value.0 as usize) {
+            Some(info) => write!(self.out, "{}", info.ty),
+            None => self.out.write_str("?"),
+        }
+    }
+
+    fn types(&mut self, values: &[ValueId]) -> fmt::Result {
+        for (nth, &value) in values.iter().enumerate() {
+            if nth > 0 {
+                self.out.write_str(", ")?;
+            }
+            self.ty(value)?;
+        }
+        Ok(())
+    }
+
+    fn args(&mut self, values: &[ValueId]) -> fmt::Result {
+        self.out.write_str("(")?;
+        for (nth, &value) in values.iter().enumerate() {
+            if nth > 0 {
+                self.out.write_str(", ")?;
+            }
+            self.value(value)?;
+            self.out.write_str(": ")?;
+            self.ty(value)?;
+        }
+        self.out.write_str(")")
+    }
+
+    fn indent(&mut self, depth: usize) -> fmt::Result {
+        for _ in 0..depth {
+            self.out.write_str("  ")?;
+        }
+        Ok(())
+    }
+
+    fn operation(&mut self, operation: &Operation, depth: usize) -> fmt::Result {
+        self.indent(depth)?;
+        if !operation.results.is_empty() {
+            self.values(&operation.results)?;
+            self.out.write_str(" = ")?;
+        }
+        self.mnemonic(&operation.kind)?;
+        if !operation.operands.is_empty() {
+            self.out.write_str(" ")?;
+            self.values(&operation.operands)?;
+        }
+        self.attributes(&operation.kind, operation)?;
+        self.signature(operation)?;
+        for (nth, region) in operation.kind.regions().enumerate() {
+            if nth > 0 {
+                self.out
+                    .write_str(if matches!(operation.kind, OpKind::While { .. }) {
+                        " do"
+                    } else {
+                        " else"
+                    })?;
+            }
+            self.region(region, depth)?;
+        }
+        self.location(operation.loc)?;
+        self.out.write_str("\n")
+    }
+
+    fn region(&mut self, region: &Block, depth: usize) -> fmt::Result {
+        if !region.args.is_empty() {
+            self.out.write_str(" ")?;
+            self.args(&region.args)?;
+        }
+        if self.brief || depth >= DEEPEST {
+            return self.out.write_str(" { … }");
+        }
+        self.out.write_str(" {\n")?;
+        for operation in &region.ops {
+            self.operation(operation, depth + 1)?;
+        }
+        self.indent(depth)?;
+        self.out.write_str("}")
+    }
+
+    fn mnemonic(&mut self, kind: &OpKind) -> fmt::Result {
+        let text = match kind {
+            OpKind::Constant(_) => "constant",
+            OpKind::ProgramId(_) => "program_id",
+            OpKind::NumPrograms(_) => "num_programs",
+            OpKind::Range { .. } => "range",
+            OpKind::Unary(op) => op.name(),
+            OpKind::Binary(op) => op.name(),
+            OpKind::Ternary(op) => op.name(),
+            OpKind::Compare(predicate) => return write!(self.out, "cmp {}", predicate.name()),
+            OpKind::Select => "select",
+            OpKind::Cast { kind, .. } => kind.name(),
+            OpKind::Splat => "splat",
+            OpKind::Broadcast => "broadcast",
+            OpKind::Reshape { .. } => "reshape",
+            OpKind::Trans { .. } => "trans",
+            OpKind::Join => "join",
+            OpKind::Split => "split",
+            OpKind::Cat { .. } => "cat",
+            OpKind::Gather { .. } => "gather",
+            OpKind::AddPtr => "addptr",
+            OpKind::Load { .. } => "load",
+            OpKind::Store { .. } => "store",
+            OpKind::AtomicRmw { op, .. } => return write!(self.out, "atomic_rmw {}", op.name()),
+            OpKind::AtomicCas => "atomic_cas",
+            OpKind::Reduce { .. } => "reduce",
+            OpKind::Scan { .. } => "scan",
+            OpKind::Dot { .. } => "dot",
+            OpKind::Histogram { .. } => "histogram",
+            OpKind::For { .. } => "for",
+            OpKind::If { .. } => "if",
+            OpKind::While { .. } => "while",
+            OpKind::Yield => "yield",
+            OpKind::Assert { .. } => "assert",
+            OpKind::Print { .. } => "print",
+            OpKind::Assume => "assume",
+            OpKind::Barrier => "barrier",
+            OpKind::Hint { promise, .. } => return write!(self.out, "hint {}", promise.name()),
+            OpKind::Poison => "poison",
+            OpKind::Unsupported(_) => "unsupported",
+        };
+        self.out.write_str(text)
+    }
+
+    fn attributes(&mut self, kind: &OpKind, operation: &Operation) -> fmt::Result {
+        let out = &mut self.out;
+        match kind {
+            OpKind::Constant(bits) => {
+                let dtype = operation
+                    .results
+                    .first()
+                    .and_then(|result| self.function.values.get(result.0 as usize))
+                    .and_then(|info| info.ty.elem.num());
+                match dtype {
+                    Some(dtype) if crate::numeric::is_nan(dtype, *bits) => write!(out, " nan({bits:#x})"),
+                    Some(dtype) => write!(out, " {}", crate::numeric::format(dtype, *bits)),
+                    None => write!(out, " {bits:#x}"),
+                }
+            }
+            OpKind::ProgramId(axis) | OpKind::NumPrograms(axis) => write!(out, " {axis}"),
+            OpKind::Range { start, end } => write!(out, " {start} to {end}"),
+            OpKind::Cast {
+                rounding: Rounding::TowardZero,
+                ..
+            } => out.write_str(" rtz"),
+            OpKind::Reshape { reorder: true } | OpKind::Cat { reorder: true } => out.write_str(" reorder"),
+            OpKind::Trans { order } => write!(out, " {:?}", order.as_slice()),
+            OpKind::Gather { axis } => write!(out, " axis {axis}"),
+            OpKind::Load {
+                mask,
+                other,
+                volatile,
+            } => {
+                for (set, text) in [(mask, " masked"), (other, " other"), (volatile, " volatile")] {
+                    if *set {
+                        out.write_str(text)?;
+                    }
+                }
+                Ok(())
+            }
+            OpKind::Store { mask: true }
+            | OpKind::AtomicRmw { mask: true, .. }
+            | OpKind::Histogram { mask: true } => out.write_str(" masked"),
+            OpKind::Reduce { axis, combine, .. } => {
+                write!(out, " axis {axis}")?;
+                combine.map_or(Ok(()), |combine| write!(out, " {}", combine.name()))
+            }
+            OpKind::Scan {
+                axis,
+                reverse,
+                combine,
+                ..
+            } => {
+                write!(out, " axis {axis}")?;
+                out.write_str(if *reverse { " reverse" } else { "" })?;
+                combine.map_or(Ok(()), |combine| write!(out, " {}", combine.name()))
+            }
+            OpKind::Dot {
+                precision,
+                max_imprecise,
+            } => {
+                write!(out, " {}", precision.name())?;
+                if *max_imprecise == 0 {
+                    Ok(())
+                } else {
+                    write!(out, " max_imprecise {max_imprecise}")
+                }
+            }
+            OpKind::Assert { message, mask } => {
+                write!(out, " {message:?}{}", if *mask { " masked" } else { "" })
+            }
+            OpKind::Print { prefix, hex } => write!(out, " {prefix:?}{}", if *hex { " hex" } else { "" }),
+            OpKind::Hint { values, .. } => write!(out, " {:?}", values.as_slice()),
+            OpKind::Unsupported(name) => write!(out, " {name:?}"),
+            _ => Ok(()),
+        }
+    }
+
+    /// `: type` where operands and results have one type, `: operands -> results` where they do not.
+    fn signature(&mut self, operation: &Operation) -> fmt::Result {
+        let (operands, results) = (&operation.operands, &operation.results);
+        if operands.is_empty() && results.is_empty() {
+            return Ok(());
+        }
+        self.out.write_str(" : ")?;
+        let types = |value: &ValueId| self.function.values.get(value.0 as usize).map(|info| &info.ty);
+        let mut all = operands.iter().chain(results).map(types);
+        let first = all.next();
+        if all.all(|ty| Some(ty) == first) {
+            let only = operands.iter().chain(results).next().copied();
+            return only.map_or(Ok(()), |value| self.ty(value));
+        }
+        self.types(operands)?;
+        if results.is_empty() {
+            return Ok(());
+        }
+        self.out
+            .write_str(if operands.is_empty() { "" } else { " -> " })?;
+        self.types(results)
+    }
+
+    fn location(&mut self, loc: LocId) -> fmt::Result {
+        if !self.locations {
+            return Ok(());
+        }
+        let home = self
+            .function
+            .locs
+            .first()
+            .map_or(SourceId(0), |loc| loc.span.source);
+        // A malformed table of places may lead in a circle.
+        for (nth, span) in self.function.call_stack(loc).take(DEEPEST).enumerate() {
+            self.out.write_str(if nth == 0 { "  // " } else { " from " })?;
+            self.position(span, home)?;
+        }
+        Ok(())
+    }
+
+    fn position(&mut self, span: Span, home: SourceId) -> fmt::Result {
+        let Some(file) = self.function.sources.get(span.source) else {
+            return self.out.write_str("?");
+        };
+        if span.source != home {
+            write!(self.out, "{}:", file.name)?;
+        }
+        let (line, column) = file.line_column(span.start);
+        write!(self.out, "{line}:{column}")
+    }
+}

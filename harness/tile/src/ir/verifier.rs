@@ -1,6 +1,375 @@
-//! Whether IR is well-formed.
+//! Whether IR is well-formed: every value is defined once and before its uses, every operation has the operands,
+//! types and regions it needs, every region yields what is taken. A function that passes can be executed and printed
+//! without looking again. Works on any function, however it was made.
+//!
+//! Left out: rules of Triton that are not needed to execute, such as extents that are powers of two (frontend).
 
-/// What is wrong with a function.
+use super::printer::DEEPEST;
+use super::{Block, Elem, Function, LocId, OpKind, Operation, Type, ValueId};
+use crate::DType;
+use crate::source::Span;
+
+/// The most lanes a block may have (`TRITON_MAX_TENSOR_NUMEL`, `triton/language/core.py`).
+pub const MAX_NUMEL: usize = 1 << 20;
+
+/// What is wrong with a function. Such a function is the fault of whoever made it, not of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct VerifyError(pub String);
+#[error("malformed IR at {position}: {message}, in `{operation}`")]
+pub struct VerifyError {
+    /// What is wrong.
+    pub message: String,
+    /// The operation as text, values by number; the function's name for what is in no operation.
+    pub operation: String,
+    /// `file:line:column` of the Python source.
+    pub position: String,
+    /// The Python source that the operation came from.
+    pub span: Span,
+}
+
+impl Function {
+    /// Checks the whole function and reports the first thing that is wrong.
+    pub fn verify(&self) -> Result<(), VerifyError> {
+        let mut verifier = Verifier {
+            function: self,
+            state: vec![State::Undefined; self.values.len()],
+        };
+        verifier.header().map_err(|message| VerifyError {
+            message,
+            operation: format!("func @{}", self.name),
+            position: self.sources.position(self.span(LocId(0))),
+            span: self.span(LocId(0)),
+        })?;
+        verifier.ops(&self.body, 0)?;
+        match self
+            .body
+            .ops
+            .iter()
+            .find(|operation| operation.kind == OpKind::Yield)
+        {
+            Some(operation) => Err(verifier.error(operation, "the function's body yields".to_owned())),
+            None => Ok(()),
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Undefined,
+    Visible,
+    /// Defined in a region that has ended.
+    Hidden,
+}
+
+struct Verifier<'a> {
+    function: &'a Function,
+    state: Vec<State>,
+}
+
+type Check = Result<(), String>;
+
+fn ensure(holds: bool, message: impl FnOnce() -> String) -> Check {
+    if holds { Ok(()) } else { Err(message()) }
+}
+
+impl<'a> Verifier<'a> {
+    fn error(&self, operation: &Operation, message: String) -> VerifyError {
+        let span = self.function.span(operation.loc);
+        VerifyError {
+            message,
+            operation: self.function.operation_text(operation),
+            position: self.function.sources.position(span),
+            span,
+        }
+    }
+
+    fn header(&mut self) -> Check {
+        for (at, info) in self.function.values.iter().enumerate() {
+            well_formed(&info.ty).map_err(|message| format!("value {at}: {message}"))?;
+        }
+        for (at, loc) in self.function.locs.iter().enumerate() {
+            // Callers come first, so that following them ends.
+            ensure(loc.caller.is_none_or(|caller| (caller.0 as usize) < at), || {
+                format!("place {at} is called from a later one")
+            })?;
+        }
+        for param in &self.function.params {
+            self.define(param.value)?;
+            let scalar = self.ty(param.value)?.is_scalar();
+            ensure(scalar, || format!("parameter `{}` is a block", param.name))?;
+        }
+        ensure(self.function.body.args.is_empty(), || {
+            "the body takes arguments".to_owned()
+        })
+    }
+
+    fn ty(&self, value: ValueId) -> Result<&'a Type, String> {
+        self.function
+            .values
+            .get(value.0 as usize)
+            .map(|info| &info.ty)
+            .ok_or_else(|| format!("there is no value {}", value.0))
+    }
+
+    fn tys(&self, values: &[ValueId]) -> Result<Vec<&'a Type>, String> {
+        values.iter().map(|&value| self.ty(value)).collect()
+    }
+
+    fn define(&mut self, value: ValueId) -> Check {
+        let state = self
+            .state
+            .get_mut(value.0 as usize)
+            .ok_or_else(|| format!("there is no value {}", value.0))?;
+        ensure(*state == State::Undefined, || {
+            format!("value {} is defined twice", value.0)
+        })?;
+        *state = State::Visible;
+        Ok(())
+    }
+
+    fn ops(&mut self, block: &'a Block, depth: usize) -> Result<(), VerifyError> {
+        for operation in &block.ops {
+            self.uses(operation)
+                .map_err(|message| self.error(operation, message))?;
+            self.check(operation)
+                .map_err(|message| self.error(operation, message))?;
+            for region in operation.kind.regions() {
+                if depth >= DEEPEST {
+                    return Err(self.error(operation, format!("regions are nested more than {DEEPEST} deep")));
+                }
+                self.region(operation, region, depth + 1)?;
+            }
+            for &result in &operation.results {
+                self.define(result)
+                    .map_err(|message| self.error(operation, message))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn region(&mut self, owner: &'a Operation, region: &'a Block, depth: usize) -> Result<(), VerifyError> {
+        for &arg in &region.args {
+            self.define(arg).map_err(|message| self.error(owner, message))?;
+        }
+        self.ops(region, depth)?;
+        let early = region
+            .ops
+            .iter()
+            .rev()
+            .skip(1)
+            .find(|operation| operation.kind == OpKind::Yield);
+        if let Some(operation) = early {
+            return Err(self.error(operation, "a yield is not the last of its region".to_owned()));
+        }
+        for &arg in &region.args {
+            self.hide(arg);
+        }
+        for operation in &region.ops {
+            for &result in &operation.results {
+                self.hide(result);
+            }
+        }
+        Ok(())
+    }
+
+    fn hide(&mut self, value: ValueId) {
+        if let Some(state) = self.state.get_mut(value.0 as usize) {
+            *state = State::Hidden;
+        }
+    }
+
+    fn uses(&self, operation: &Operation) -> Check {
+        ensure((operation.loc.0 as usize) < self.function.locs.len(), || {
+            "it has no place".to_owned()
+        })?;
+        for &operand in &operation.operands {
+            match self.state.get(operand.0 as usize) {
+                None => return Err(format!("there is no value {}", operand.0)),
+                Some(State::Visible) => {}
+                Some(State::Undefined) => {
+                    return Err(format!("value {} is used before it is defined", operand.0));
+                }
+                Some(State::Hidden) => {
+                    return Err(format!("value {} is used outside of its region", operand.0));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Types of operands, results and the boundaries of regions.
+    fn check(&self, operation: &'a Operation) -> Check {
+        let operands = self.tys(&operation.operands)?;
+        let results = self.tys(&operation.results)?;
+        let signature = Signature {
+            operands: &operands,
+            results: &results,
+        };
+        match &operation.kind {
+            OpKind::Reduce { axis, region, .. } => {
+                let wanted = reduced(signature, *axis)?;
+                same_types("result", &results, &wanted)?;
+                self.combine(signature, region)
+            }
+            OpKind::Scan { axis, region, .. } => {
+                reduced(signature, *axis)?;
+                let wanted: Vec<Type> = operands.iter().map(|&ty| ty.clone()).collect();
+                same_types("result", &results, &wanted)?;
+                self.combine(signature, region)
+            }
+            OpKind::For { body } => self.check_for(signature, body),
+            OpKind::If {
+                then_block,
+                else_block,
+            } => {
+                let [condition] = operands[..] else {
+                    return Err(count("operand", 1, operands.len()));
+                };
+                is_scalar_bool("condition", condition)?;
+                for region in [then_block, else_block] {
+                    ensure(region.args.is_empty(), || "a branch takes arguments".to_owned())?;
+                    refs("yielded value", &self.yields(region)?, &results)?;
+                }
+                Ok(())
+            }
+            OpKind::While { before, after } => self.check_while(signature, before, after),
+            kind => super::signature::check(kind, signature),
+        }
+    }
+
+    fn yields(&self, region: &'a Block) -> Result<Vec<&'a Type>, String> {
+        match region.ops.last() {
+            Some(last) if last.kind == OpKind::Yield => self.tys(&last.operands),
+            _ => Err("a region does not end with a yield".to_owned()),
+        }
+    }
+
+    /// The region of a reduce or scan: two elements of each operand, to one of each.
+    fn combine(&self, signature: Signature<'_>, region: &'a Block) -> Check {
+        let elements: Vec<Type> = signature
+            .operands
+            .iter()
+            .map(|ty| Type::scalar(ty.elem))
+            .collect();
+        let both: Vec<Type> = elements.iter().chain(&elements).cloned().collect();
+        same_types("region argument", &self.tys(&region.args)?, &both)?;
+        same_types("yielded value", &self.yields(region)?, &elements)?;
+        pure(region, 0)
+    }
+
+    fn check_for(&self, signature: Signature<'_>, body: &'a Block) -> Check {
+        let [lower, upper, step, initial @ ..] = signature.operands else {
+            return Err(count("operand", 3, signature.operands.len()));
+        };
+        let number = lower.is_scalar() && is_int(lower.elem);
+        ensure(number && lower == upper && lower == step, || {
+            format!("bounds and step are {lower}, {upper} and {step}, not scalar integers of one type")
+        })?;
+        let mut taken = vec![*lower];
+        taken.extend(initial);
+        refs("region argument", &self.tys(&body.args)?, &taken)?;
+        refs("yielded value", &self.yields(body)?, initial)?;
+        refs("result", signature.results, initial)
+    }
+
+    fn check_while(&self, signature: Signature<'_>, before: &'a Block, after: &'a Block) -> Check {
+        refs("region argument", &self.tys(&before.args)?, signature.operands)?;
+        let yields = self.yields(before)?;
+        let [condition, passed @ ..] = &yields[..] else {
+            return Err("the test yields no condition".to_owned());
+        };
+        is_scalar_bool("condition", condition)?;
+        refs("region argument", &self.tys(&after.args)?, passed)?;
+        refs("yielded value", &self.yields(after)?, signature.operands)?;
+        refs("result", signature.results, passed)
+    }
+}
+
+/// The types on both sides of an operation.
+#[derive(Clone, Copy)]
+pub(super) struct Signature<'a> {
+    pub(super) operands: &'a [&'a Type],
+    pub(super) results: &'a [&'a Type],
+}
+
+fn well_formed(ty: &Type) -> Check {
+    ensure(ty.block != ty.shape.is_empty(), || {
+        "a block has extents, and a scalar has none".to_owned()
+    })?;
+    let lanes = ty
+        .shape
+        .iter()
+        .try_fold(1usize, |lanes, &extent| lanes.checked_mul(extent));
+    ensure(
+        lanes.is_some_and(|lanes| (1..=MAX_NUMEL).contains(&lanes)),
+        || format!("{ty} does not have 1 to {MAX_NUMEL} lanes"),
+    )?;
+    ensure(!matches!(ty.elem, Elem::Ptr { depth: 0, .. }), || {
+        "a pointer points to nothing".to_owned()
+    })
+}
+
+fn pure(region: &Block, depth: usize) -> Check {
+    for operation in &region.ops {
+        let touches = matches!(
+            operation.kind,
+            OpKind::Load { .. }
+                | OpKind::Store { .. }
+                | OpKind::AtomicRmw { .. }
+                | OpKind::AtomicCas
+                | OpKind::Barrier
+        );
+        ensure(!touches, || "a combine region touches memory".to_owned())?;
+        if depth < DEEPEST {
+            for inner in operation.kind.regions() {
+                pure(inner, depth + 1)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The types that a reduction leaves.
+fn reduced(signature: Signature<'_>, axis: usize) -> Result<Vec<Type>, String> {
+    let Some(first) = signature.operands.first() else {
+        return Err("it has no operands".to_owned());
+    };
+    for ty in signature.operands {
+        ensure(ty.shape == first.shape, || {
+            format!("operands of {} and {} lanes", first, ty)
+        })?;
+    }
+    ensure(axis < first.shape.len(), || format!("{first} has no axis {axis}"))?;
+    let mut shape = first.shape.clone();
+    shape.remove(axis);
+    Ok(signature
+        .operands
+        .iter()
+        .map(|ty| Type::block(ty.elem, shape.clone()))
+        .collect())
+}
+
+pub(super) fn count(what: &str, wanted: usize, got: usize) -> String {
+    format!("{got} {what}s where {wanted} belong")
+}
+
+pub(super) fn same_types(what: &str, got: &[&Type], wanted: &[Type]) -> Check {
+    refs(what, got, &wanted.iter().collect::<Vec<_>>())
+}
+
+fn refs(what: &str, got: &[&Type], wanted: &[&Type]) -> Check {
+    ensure(got.len() == wanted.len(), || count(what, wanted.len(), got.len()))?;
+    for (nth, (got, wanted)) in got.iter().zip(wanted).enumerate() {
+        ensure(got == wanted, || format!("{what} {nth} is {got}, not {wanted}"))?;
+    }
+    Ok(())
+}
+
+pub(super) fn is_int(elem: Elem) -> bool {
+    elem.num().is_some_and(DType::is_int)
+}
+
+fn is_scalar_bool(what: &str, ty: &Type) -> Check {
+    ensure(*ty == Type::num(DType::I1), || {
+        format!("the {what} is {ty}, not i1")
+    })
+}
