@@ -96,6 +96,51 @@ rules! {
     FloatAnnotationsAreTypes: since (3, 4, 0), "wheels 3.3.1 and 3.4.0, runtime/jit.py";
     /// `a < b < c` is accepted and evaluates `b` once.
     ChainedComparisons: since (3, 9, 0), "wheels 3.8.0 and 3.9.0, code_generator.py";
+    /// Two different 8-bit floats compute in `f16`; before, they had no common type.
+    Fp8PairsPromote: since (3, 2, 0), "computation_type_impl; wheels 3.1.0 and 3.2.0";
+    /// `/` and `%` with any float below `f64` compute in `f32`; before, 8-bit floats beside a Python scalar stayed as
+    /// they were, and beside an integer tensor they had no type.
+    NarrowDivisionIsF32: since (3, 9, 0), "computation_type_impl; wheels 3.8.0 and 3.9.0";
+    /// A Python int beside a tensor must fit in the dtype that is computed in; before, it wrapped.
+    ScalarsMustFit: since (3, 3, 1), "binary_op_type_checking_impl; wheels 3.2.0 and 3.3.1";
+    /// The literal `-0.0` keeps its sign; before, every zero was `+0.0`.
+    NegativeZeroLiteral: since (3, 9, 0), "scalar_constant; wheels 3.8.0 and 3.9.0";
+    /// Python scalars are weak in `minimum`, `maximum`, `clamp`, `fma`, `fdiv`, `div_rn` and `umulhi` too.
+    WeakScalarsInFunctions: since (3, 9, 0), "core.minimum, math.fma; wheels 3.8.0 and 3.9.0";
+    /// `minimum`, `maximum`, `clamp`, `sum` and scans of `bf16` stay in `bf16`; before, they computed in `f32`.
+    BfloatExtremaStayBfloat: since (3, 9, 0), "_promote_bfloat16_to_float32 is gone; wheels 3.8.0 and 3.9.0";
+    /// `clamp` takes integers.
+    IntegerClamp: since (3, 9, 0), "semantic.clamp; wheels 3.8.0 and 3.9.0";
+    /// `fdiv(…, ieee_rounding=True)` is correctly rounded; before, the argument had no effect.
+    FdivRounds: since (3, 8, 0), "semantic.fdiv; wheels 3.7.1 and 3.8.0";
+    /// Unsigned offsets below 64 bits are zero-extended; before, pointer arithmetic read them as signed.
+    UnsignedOffsetsZeroExtend: since (3, 3, 1), "semantic.add; wheels 3.2.0 and 3.3.1";
+    /// A load through a pointer to `i1` gives `i1`; before, it gave `i8`.
+    LoadedBoolsAreI1: since (3, 2, 0), "semantic._load_legacy; wheels 3.1.0 and 3.2.0";
+    /// A store through a pointer to `i1` writes whether the value is not zero; before, its low byte.
+    StoredBoolsAreNormal: since (3, 9, 0), "semantic.store; wheels 3.8.0 and 3.9.0";
+    /// A load broadcasts its pointer to the mask too; before, the mask had to have the pointer's rank.
+    LoadBroadcastsPointer: since (3, 5, 1), "semantic._load_legacy; wheels 3.4.0 and 3.5.1";
+    /// A store adds missing dimensions to its value and mask; before, they had to have the pointer's rank.
+    StoreAddsDimensions: since (3, 6, 0), "semantic._store_legacy; wheels 3.5.1 and 3.6.0";
+    /// `atomic_add` takes `bf16`.
+    AtomicAddTakesBfloat: since (3, 4, 0), "atom_red_typechecking_impl; wheels 3.3.1 and 3.4.0";
+    /// `atomic_max` and `atomic_min` of floats go by the sign bit; before, by comparison with 0.0.
+    AtomicExtremaBySignBit: since (3, 4, 0), "semantic._signbit; wheels 3.3.1 and 3.4.0";
+    /// `cat` keeps the order of elements unless told otherwise, along any dimension.
+    OrderedCat: since (3, 7, 1), "core.cat; wheels 3.6.0 and 3.7.1";
+    /// `dot` takes `f64`.
+    DotTakesDouble: since (3, 5, 1), "semantic.dot; wheels 3.4.0 and 3.5.1";
+    /// `dot` takes any number of rows and columns; before, at least 16.
+    SmallDots: since (3, 5, 1), "min_dot_size of the CUDA backend; wheels 3.4.0 and 3.5.1";
+    /// `dot` takes inner dimensions of 8 for `f32` and 4 for `f64`; before, at least 16.
+    ShallowDots: since (3, 9, 0), "min_dot_size of the CUDA backend; wheels 3.8.0 and 3.9.0";
+    /// `dot` without `out_dtype` results in its accumulator's dtype; before, in `f32`.
+    DotFollowsAccumulator: since (3, 8, 0), "core.dot; wheels 3.7.1 and 3.8.0";
+    /// `histogram` takes 32-bit integers only.
+    HistogramTakes32Bits: since (3, 9, 0), "semantic.histogram; wheels 3.8.0 and 3.9.0";
+    /// Block pointers (`make_block_ptr`, `advance`) are gone.
+    NoBlockPointers: since (3, 9, 0), "core.make_block_ptr; wheels 3.8.0 and 3.9.0";
 }
 
 /// The rules of one version.
