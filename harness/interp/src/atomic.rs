@@ -1,0 +1,126 @@
+//! Atomics: each active lane reads, changes and writes its element, in the order of lanes. What a masked-off lane gives
+//! is not defined. Which of several lanes or programs comes first is not defined either, and is noted in the launch's
+//! statistics where it can show.
+
+use conch_tile::DType;
+use conch_tile::ir::{AtomicOp, BinaryOp};
+use conch_tile::numeric::{self, Computed};
+
+use crate::elementwise::arithmetic;
+use crate::machine::Machine;
+use crate::outcome::Stop;
+use crate::program::{Slot, Step};
+use crate::transfer::{Run, Update};
+use crate::value::{Buf, Poison, Value, write};
+
+/// The arithmetic of an atomic; none for an exchange.
+const fn arithmetic_of(op: AtomicOp) -> Option<BinaryOp> {
+    match op {
+        AtomicOp::Add => Some(BinaryOp::Add),
+        AtomicOp::And => Some(BinaryOp::And),
+        AtomicOp::Or => Some(BinaryOp::Or),
+        AtomicOp::Xor => Some(BinaryOp::Xor),
+        AtomicOp::Max => Some(BinaryOp::Max),
+        AtomicOp::Min => Some(BinaryOp::Min),
+        AtomicOp::Xchg => None,
+    }
+}
+
+impl Machine<'_> {
+    pub(crate) fn atomic_rmw(&mut self, op: AtomicOp, mask: bool, step: &Step) -> Result<(), Stop> {
+        let value = step.ins[1];
+        let layout = self.layout(value);
+        let dtype = arithmetic(layout.elem);
+        let mask = if mask { step.ins.get(2).copied() } else { None };
+        let function = arithmetic_of(op);
+        // An order of exchanges shows in memory, one of sums only in the rounding of floats.
+        let ordered = function.is_none() || (op == AtomicOp::Add && dtype.is_float());
+        self.each(step, mask, ordered, |machine, lane, address| {
+            let operand = machine.value(value);
+            let (bits, poison) = (operand.bits(lane, &layout), operand.poison.at(lane));
+            machine.update(step.ins[0], step.loc, (lane, address, layout.size), |old| {
+                let (bits, flawed) = match function.map(|function| numeric::binary(function, dtype, old, bits)) {
+                    None => (bits, false),
+                    Some(Computed::Bits(bits)) => (bits, false),
+                    Some(Computed::Poison | Computed::DivisionByZero) => (0, true),
+                };
+                Some(Update { bits, poison: poison || flawed, replaces: function.is_none() })
+            })
+        })
+    }
+
+    pub(crate) fn atomic_cas(&mut self, step: &Step) -> Result<(), Stop> {
+        let (compare, value) = (step.ins[1], step.ins[2]);
+        let layout = self.layout(value);
+        let compared = self.layout(compare);
+        self.each(step, None, true, |machine, lane, address| {
+            let (expected, new) = (machine.value(compare), machine.value(value));
+            let unknown = expected.poison.at(lane);
+            let (expected, bits) = (expected.bits(lane, &compared), new.bits(lane, &layout));
+            let poison = new.poison.at(lane);
+            machine.update(step.ins[0], step.loc, (lane, address, layout.size), |old| {
+                (unknown || old == expected).then_some(Update { bits, poison: poison || unknown, replaces: true })
+            })
+        })
+    }
+
+    /// Runs an atomic for each active lane and collects what was there before.
+    fn each(
+        &mut self,
+        step: &Step,
+        mask: Option<Slot>,
+        ordered: bool,
+        mut one: impl FnMut(&mut Self, usize, u64) -> Result<Option<u64>, Stop>,
+    ) -> Result<(), Stop> {
+        let out = step.outs[0];
+        let layout = self.layout(out);
+        let size = layout.size;
+        let (runs, disjoint) = self.plan(step.ins[0], mask, step.loc, size)?;
+        let used = self.program.used[out as usize];
+        if (used || ordered) && !disjoint && meet(&runs, size) {
+            self.stats.order_dependent = true;
+        }
+        let mut buf: Buf = self.state.pool.zeros(layout.lanes * size)?;
+        let mut marks: Buf = self.state.pool.take(layout.lanes)?;
+        marks.fill(1);
+        let mut poisoned = layout.lanes;
+        for run in &runs {
+            for nth in 0..run.count {
+                let lane = run.lane + nth;
+                let address = run.address.wrapping_add((nth as i64).wrapping_mul(run.stride) as u64);
+                if let Some(old) = one(self, lane, address)? {
+                    let old = if layout.elem.num() == Some(DType::I1) { old & 1 } else { old };
+                    write(&mut buf, lane, size, old);
+                    if let Some(mark) = marks.get_mut(lane) {
+                        *mark = 0;
+                    }
+                    poisoned -= 1;
+                }
+            }
+        }
+        self.state.runs = runs;
+        if self.racing && self.state.shadow.met && (used || ordered) {
+            self.stats.order_dependent = true;
+        }
+        let poison = if poisoned == 0 {
+            self.state.pool.give(marks);
+            Poison::None
+        } else {
+            Poison::Lanes(marks)
+        };
+        self.set_lanes(out, Value::dense(buf).with_poison(poison));
+        Ok(())
+    }
+}
+
+/// Whether two lanes of an access share bytes.
+fn meet(runs: &[Run], size: usize) -> bool {
+    let mut addresses: Vec<u64> = runs
+        .iter()
+        .flat_map(|run| {
+            (0..run.count).map(|nth| run.address.wrapping_add((nth as i64).wrapping_mul(run.stride) as u64))
+        })
+        .collect();
+    addresses.sort_unstable();
+    addresses.windows(2).any(|pair| pair[1] - pair[0] < size as u64)
+}

@@ -1,0 +1,30 @@
+//! Addresses that are no multiple of the element's size: a fault on a GPU, and slow or worse elsewhere.
+
+use conch_memory::Memory;
+
+use super::{Access, Home, Site, bytes, place};
+use crate::outcome::{Stop, TrapKind};
+
+/// The trap for an address that is not aligned.
+#[cold]
+pub(crate) fn trap(
+    site: Site<'_>,
+    memory: &Memory,
+    home: Option<&Home>,
+    access: Access,
+    lane: usize,
+    address: u64,
+    size: usize,
+) -> Stop {
+    let kind = TrapKind::Misaligned;
+    let message =
+        format!("{} of {} at an address that is no multiple of {size}", access.name(), bytes(size as u64));
+    let mut diagnostic = site.diagnostic(kind, Some(lane), message);
+    if let Some(place) = place(memory, address) {
+        diagnostic = diagnostic.note(format!("the address is {address:#x}, {place}"));
+    }
+    if let Some(home) = home {
+        diagnostic = diagnostic.note(home.describe(memory));
+    }
+    site.trap(kind, Some(lane), diagnostic)
+}

@@ -1,0 +1,89 @@
+//! Accesses outside of storages. A pointer that a kernel derived from a parameter may only reach the storage of that
+//! parameter's argument, whatever its offset; a pointer loaded from memory or made from an integer may reach any.
+
+use conch_memory::{Fault, Memory, ORIGIN};
+
+use super::{Access, Home, Site, bytes};
+use crate::outcome::{Stop, TrapKind};
+
+/// The arena index of `len` bytes at `address`, if they may be accessed.
+#[inline]
+pub(crate) fn locate(memory: &Memory, home: Option<&Home>, address: u64, len: usize) -> Option<usize> {
+    let at = address.wrapping_sub(ORIGIN) as usize;
+    match home {
+        Some(home) => {
+            let end = at.checked_add(len)?;
+            (home.start <= at && end <= home.end).then_some(at)
+        }
+        None => memory.access(address, len).is_ok().then_some(at),
+    }
+}
+
+/// The trap for an access that [`locate`] refused.
+#[cold]
+pub(crate) fn trap(
+    site: Site<'_>,
+    memory: &Memory,
+    home: Option<&Home>,
+    access: Access,
+    lane: usize,
+    address: u64,
+    size: usize,
+) -> Stop {
+    let kind = TrapKind::OutOfBounds;
+    let size = size as u64;
+    let what = format!("{} of {}", access.name(), bytes(size));
+    let message = match home {
+        Some(home) => {
+            let at = address.wrapping_sub(ORIGIN) as i64;
+            let (start, end) = (home.start as i64, home.end as i64);
+            let name = memory.name(home.storage);
+            if at < start && start.wrapping_sub(at) > 0 {
+                format!("{what} that starts {} before storage `{name}`", bytes(start.wrapping_sub(at) as u64))
+            } else if at < end {
+                format!("{what} of which only {} are inside of storage `{name}`", bytes(end.wrapping_sub(at) as u64))
+            } else if at == end {
+                format!("{what} just past the end of storage `{name}`")
+            } else {
+                format!("{what} that starts {} past the end of storage `{name}`", bytes(at.wrapping_sub(end) as u64))
+            }
+        }
+        None if address < 4096 => format!("{what} through a null pointer"),
+        None => match memory.access(address, size as usize) {
+            Err(Fault::Before { storage, distance }) => {
+                format!("{what} that starts {} before storage `{}`", bytes(distance), memory.name(storage))
+            }
+            Err(Fault::Behind { storage, distance: 0 }) => {
+                format!("{what} just past the end of storage `{}`", memory.name(storage))
+            }
+            Err(Fault::Behind { storage, distance }) => {
+                format!("{what} that starts {} past the end of storage `{}`", bytes(distance), memory.name(storage))
+            }
+            Err(Fault::Straddles { storage, inside, .. }) => format!(
+                "{what} of which only {} are inside of storage `{}`",
+                bytes(inside as u64),
+                memory.name(storage)
+            ),
+            Err(Fault::Outside) | Ok(_) => format!("{what} at an address that belongs to no storage"),
+        },
+    };
+    let mut diagnostic = site.diagnostic(kind, Some(lane), message);
+    if let Some(home) = home {
+        diagnostic = diagnostic.note(home.describe(memory));
+        if let Some(there) = memory.find(address).filter(|there| there.storage != home.storage) {
+            diagnostic = diagnostic.note(format!(
+                "byte {} of storage `{}` lies there, which this pointer must not reach",
+                there.offset,
+                memory.name(there.storage)
+            ));
+        }
+    } else {
+        diagnostic = diagnostic.note(format!("the address is {address:#x}"));
+    }
+    let diagnostic = diagnostic.help(match access {
+        Access::Atomic => "guard the access with a mask that is false for this lane",
+        Access::Load => "mask the load: `tl.load(ptr, mask=offsets < n, other=0)`",
+        Access::Store => "mask the store: `tl.store(ptr, value, mask=offsets < n)`",
+    });
+    site.trap(kind, Some(lane), diagnostic)
+}

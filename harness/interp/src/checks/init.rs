@@ -1,0 +1,54 @@
+//! Reads of bytes that nothing was written to.
+
+use conch_memory::{ByteState, Memory};
+
+use super::{Access, Site, bytes, place_at};
+use crate::outcome::{Stop, TrapKind};
+
+/// What a run of bytes holds, all of them together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Known {
+    /// Defined values.
+    All,
+    /// Some were written without a defined value; none is uninitialised.
+    SomePoison,
+    /// Some were never written.
+    SomeUninit,
+}
+
+/// What is known of a run of bytes.
+#[inline]
+pub(crate) fn known(states: &[ByteState]) -> Known {
+    // `Init` is 1, so the first fold is zero when all are; it has no early way out, so that it is vectorised.
+    if states.iter().fold(0, |any, &state| any | (state as u8 ^ ByteState::Init as u8)) == 0 {
+        Known::All
+    } else if states.contains(&ByteState::Uninit) {
+        Known::SomeUninit
+    } else {
+        Known::SomePoison
+    }
+}
+
+/// The trap for a read of uninitialised bytes; `index` is the arena index of the element.
+#[cold]
+pub(crate) fn trap(
+    site: Site<'_>,
+    memory: &Memory,
+    access: Access,
+    lane: usize,
+    index: usize,
+    size: usize,
+) -> Stop {
+    let kind = TrapKind::Uninitialised;
+    let states = memory.arena().1.get(index..index + size).unwrap_or(&[]);
+    let first = states.iter().position(|&state| state == ByteState::Uninit).unwrap_or(0);
+    let diagnostic = site
+        .diagnostic(
+            kind,
+            Some(lane),
+            format!("{} of {} that nothing was written to", access.name(), bytes(size as u64)),
+        )
+        .note(format!("the first of them is {}", place_at(memory, index + first)))
+        .help("write the storage before it is read, or give it a fill other than `uninit`");
+    site.trap(kind, Some(lane), diagnostic)
+}

@@ -1,0 +1,113 @@
+//! What the reference watches for, a module for each concern: what it finds and how it says so.
+//! Left out: when a check is due, which is for the operations to know ([`crate::machine`]).
+//!
+//! What may be missed: a race that is ordered by luck (programs run one after the other, in the order of their ids, so
+//! whoever synchronises through an atomic counts as ordered after every program before it); accesses of one program's
+//! lanes to each other's writes with no barrier between; conflicting values of which one equals what was there.
+
+pub(crate) mod alignment;
+pub(crate) mod bounds;
+pub(crate) mod conflict;
+pub(crate) mod division;
+pub(crate) mod init;
+pub(crate) mod poison;
+pub(crate) mod promise;
+pub(crate) mod race;
+
+use conch_memory::{Memory, ORIGIN, Place};
+use conch_tile::diagnostic::Diagnostic;
+use conch_tile::ir::{Function, LocId};
+
+use crate::outcome::{Stop, Trap, TrapKind};
+
+/// Where execution is, for messages.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Site<'a> {
+    pub function: &'a Function,
+    pub loc: LocId,
+    pub program: [u32; 3],
+}
+
+impl Site<'_> {
+    /// Stops the program.
+    pub(crate) fn trap(self, kind: TrapKind, lane: Option<usize>, diagnostic: Diagnostic) -> Stop {
+        Stop::Trap(Box::new(Trap { kind, program: self.program, lane, diagnostic }))
+    }
+
+    /// A message about the operation, with the calls it was inlined at.
+    pub(crate) fn diagnostic(self, kind: TrapKind, lane: Option<usize>, message: impl Into<String>) -> Diagnostic {
+        let mut stack = self.function.call_stack(self.loc);
+        let span = stack.next().unwrap_or_default();
+        let place = match lane {
+            Some(lane) => format!("in program {}, lane {lane}", program_id(self.program)),
+            None => format!("in program {}", program_id(self.program)),
+        };
+        let mut diagnostic = Diagnostic::error(kind.code(), span, message).here(place);
+        for call in stack {
+            diagnostic = diagnostic.label(call, "called here");
+        }
+        diagnostic
+    }
+}
+
+/// A program id as Triton prints it.
+pub(crate) fn program_id([x, y, z]: [u32; 3]) -> String {
+    format!("({x}, {y}, {z})")
+}
+
+/// What an operation does to memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    Load,
+    Store,
+    Atomic,
+}
+
+impl Access {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Load => "load",
+            Self::Store => "store",
+            Self::Atomic => "atomic",
+        }
+    }
+}
+
+/// The storage that a pointer was made from, as a range of arena indices, and the tensor it came as.
+#[derive(Clone, Debug)]
+pub(crate) struct Home {
+    pub start: usize,
+    pub end: usize,
+    pub storage: conch_memory::StorageId,
+    pub tensor: Option<String>,
+}
+
+impl Home {
+    /// How messages call it.
+    fn describe(&self, memory: &Memory) -> String {
+        let storage = memory.name(self.storage);
+        let bytes = bytes((self.end - self.start) as u64);
+        match &self.tensor {
+            Some(tensor) if tensor != storage => {
+                format!("the pointer was made from tensor `{tensor}` in storage `{storage}` of {bytes}")
+            }
+            _ => format!("the pointer was made from storage `{storage}` of {bytes}"),
+        }
+    }
+}
+
+/// A number of bytes in words.
+pub(crate) fn bytes(count: u64) -> String {
+    if count == 1 { "1 byte".to_owned() } else { format!("{count} bytes") }
+}
+
+/// The place of an address in words: `byte 12 of storage x`, with the tensors that start in that storage.
+fn place(memory: &Memory, address: u64) -> Option<String> {
+    let Place { storage, offset } = memory.find(address)?;
+    Some(format!("byte {offset} of storage `{}`", memory.name(storage)))
+}
+
+/// The place of an arena index in words.
+pub(crate) fn place_at(memory: &Memory, index: usize) -> String {
+    place(memory, ORIGIN.wrapping_add(index as u64)).unwrap_or_else(|| "no storage".to_owned())
+}

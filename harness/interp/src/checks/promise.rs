@@ -1,0 +1,67 @@
+//! What a kernel promises to the compiler: `tl.assume`, `tl.multiple_of`, `tl.max_contiguous`, `tl.max_constancy`;
+//! and what it asserts. A false promise makes the program undefined, a false assertion stops it.
+
+use conch_tile::ir::Promise;
+
+use super::Site;
+use crate::outcome::{Stop, TrapKind};
+
+/// The trap for a false `tl.assume`.
+#[cold]
+pub(crate) fn assume(site: Site<'_>, lane: Option<usize>) -> Stop {
+    let kind = TrapKind::FalseAssume;
+    let diagnostic = site
+        .diagnostic(kind, lane, "`tl.assume` of a condition that is false")
+        .note("the compiler may rely on the condition anywhere in the kernel");
+    site.trap(kind, lane, diagnostic)
+}
+
+/// The trap for a false promise about a value; `lane` breaks it.
+#[cold]
+pub(crate) fn hint(site: Site<'_>, lane: usize, promise: Promise, dimension: usize, number: usize, value: u64) -> Stop {
+    let kind = TrapKind::FalsePromise;
+    let what = match promise {
+        Promise::MultipleOf => format!("the first of every contiguous run is a multiple of {number}"),
+        Promise::MaxContiguous => format!("runs of {number} rise by 1"),
+        Promise::MaxConstancy => format!("runs of {number} are equal"),
+    };
+    let diagnostic = site
+        .diagnostic(kind, Some(lane), format!("`tl.{}` of a value that is not so", promise.name()))
+        .note(format!("it promises that along dimension {dimension} {what}; this lane holds {}", value as i64));
+    site.trap(kind, Some(lane), diagnostic)
+}
+
+/// The trap for a false `tl.device_assert`.
+#[cold]
+pub(crate) fn assertion(site: Site<'_>, lane: Option<usize>, message: &str) -> Stop {
+    let kind = TrapKind::AssertionFailed;
+    let text = if message.is_empty() {
+        "device assertion failed".to_owned()
+    } else {
+        format!("device assertion failed: {message}")
+    };
+    let diagnostic = site.diagnostic(kind, lane, text);
+    site.trap(kind, lane, diagnostic)
+}
+
+/// The trap for an index that a gather's source does not have.
+#[cold]
+pub(crate) fn index(site: Site<'_>, lane: usize, index: i64, extent: usize) -> Stop {
+    let kind = TrapKind::IndexOutOfRange;
+    let diagnostic = site.diagnostic(
+        kind,
+        Some(lane),
+        format!("`tl.gather` of index {index} from a dimension of {extent}"),
+    );
+    site.trap(kind, Some(lane), diagnostic)
+}
+
+/// The trap for a loop that cannot go on.
+#[cold]
+pub(crate) fn loop_step(site: Site<'_>, step: i64) -> Stop {
+    let kind = TrapKind::LoopStep;
+    let diagnostic = site
+        .diagnostic(kind, None, format!("the step of a loop is {step}, which is not positive"))
+        .note("Triton's compiled loops count upward and stop at the first value that is not below the end");
+    site.trap(kind, None, diagnostic)
+}

@@ -1,0 +1,68 @@
+//! What a caller decides about a launch. Left out: the launch itself ([`crate::Program::launch`]).
+
+use conch_memory::{Memory, StorageId, Tensor};
+
+/// How much is watched while a launch runs. Accesses stay inside storages either way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Checks {
+    /// Everything: also races between programs, conflicting lanes of one store, and false promises.
+    #[default]
+    Full,
+    /// What costs next to nothing: bounds, alignment, uninitialised and poison use, division.
+    Fast,
+}
+
+/// Options and limits of a launch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Config {
+    /// How much is watched.
+    pub checks: Checks,
+    /// Whether `tl.device_assert` is active. Compiled kernels have it only with `debug=True` or `TRITON_DEBUG=1`.
+    pub device_asserts: bool,
+    /// The most work: one for each operation and each lane of it.
+    pub fuel: u64,
+    /// The most bytes of values that may live at a time.
+    pub memory_limit: usize,
+    /// The most bytes that `tl.device_print` may write.
+    pub print_limit: usize,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            checks: Checks::Full,
+            device_asserts: false,
+            fuel: 1 << 33,
+            memory_limit: 1 << 30,
+            print_limit: 16 << 20,
+        }
+    }
+}
+
+/// The value of one kernel parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Arg {
+    /// The bits of a number, in the parameter's own dtype.
+    Number(u64),
+    /// An address. Accesses through it must stay inside of `storage`, where that is given.
+    Pointer {
+        /// The address, as [`Memory::address_of`] gives it.
+        address: u64,
+        /// The storage that the pointer was made from. `None` for null and wild pointers: whatever storage such a
+        /// pointer hits may be accessed through it.
+        storage: Option<StorageId>,
+        /// The tensor's name, for messages.
+        name: Option<String>,
+    },
+}
+
+impl Arg {
+    /// A tensor: the address of its first element.
+    pub fn tensor(memory: &Memory, tensor: &Tensor, name: impl Into<String>) -> Self {
+        Self::Pointer {
+            address: memory.address_of(tensor),
+            storage: Some(tensor.storage),
+            name: Some(name.into()),
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! What a kernel says about itself: prints, assertions, assumptions, promises.
+
+use std::fmt::Write as _;
+
+use conch_tile::ir::{Elem, Promise, Shape};
+use conch_tile::numeric;
+
+use crate::checks::{poison, program_id, promise};
+use crate::config::Checks;
+use crate::machine::Machine;
+use crate::outcome::{Exhausted, Resource, Stop};
+use crate::program::Step;
+use crate::shape::row_major;
+use crate::value::Repr;
+
+impl Machine<'_> {
+    /// Traps on the first lane whose condition is false or poison.
+    fn hold(
+        &mut self,
+        step: &Step,
+        mask: bool,
+        what: &str,
+        fails: impl Fn(&Self, Option<usize>) -> Stop,
+    ) -> Result<(), Stop> {
+        let condition = step.ins[0];
+        let mask = if mask { step.ins.get(1).copied() } else { None };
+        let layout = self.layout(condition);
+        let value = self.value(condition);
+        if mask.is_none() && value.poison.is_none() && matches!(value.repr, Repr::Uniform(bits) if bits & 1 == 1) {
+            return Ok(());
+        }
+        for lane in 0..layout.lanes {
+            let place = (!layout.scalar).then_some(lane);
+            if let Some(mask) = mask {
+                let (value, mask_layout) = (self.value(mask), self.layout(mask));
+                let at = if mask_layout.scalar { 0 } else { lane };
+                if value.poison.at(at) {
+                    return Err(poison::trap(self.site(step.loc), place, "the mask of an assertion"));
+                }
+                if value.bits(at, &mask_layout) & 1 == 0 {
+                    continue;
+                }
+            }
+            if value.poison.at(lane) {
+                return Err(poison::trap(self.site(step.loc), place, what));
+            }
+            if value.bits(lane, &layout) & 1 == 0 {
+                return Err(fails(self, place));
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn assertion(&mut self, message: &str, mask: bool, step: &Step) -> Result<(), Stop> {
+        if !self.config.device_asserts {
+            return Ok(());
+        }
+        self.hold(step, mask, "the condition of `tl.device_assert`", |machine, lane| {
+            promise::assertion(machine.site(step.loc), lane, message)
+        })
+    }
+
+    pub(crate) fn assume(&mut self, step: &Step) -> Result<(), Stop> {
+        self.hold(step, false, "the condition of `tl.assume`", |machine, lane| {
+            promise::assume(machine.site(step.loc), lane)
+        })
+    }
+
+    /// Checks a promise and passes the value on.
+    pub(crate) fn hint(&mut self, kind: Promise, numbers: &Shape, step: &Step) -> Result<(), Stop> {
+        let (a, out) = (step.ins[0], step.outs[0]);
+        if self.config.checks == Checks::Full {
+            self.kept(kind, numbers, step)?;
+        }
+        let value = self.copy(a)?;
+        self.set(out, value);
+        Ok(())
+    }
+
+    fn kept(&self, kind: Promise, numbers: &Shape, step: &Step) -> Result<(), Stop> {
+        let a = step.ins[0];
+        let (value, layout) = (self.value(a), self.layout(a));
+        let unit = match layout.elem {
+            Elem::Ptr { .. } => layout.elem.pointee().map_or(1, Elem::size) as u64,
+            Elem::Num(_) => 1,
+        };
+        let ones = layout.ones();
+        let shape = &self.ty(a).shape;
+        let strides = row_major(shape);
+        // A promise about a scalar has one number and no dimension.
+        let dimensions = if layout.scalar { 1 } else { shape.len() };
+        for (d, &number) in numbers.iter().enumerate().take(dimensions) {
+            if number <= 1 {
+                continue;
+            }
+            let (stride, extent) = match (strides.get(d), shape.get(d)) {
+                (Some(&stride), Some(&extent)) if !layout.scalar => (stride, extent.max(1)),
+                _ => (1, 1),
+            };
+            for lane in (0..layout.lanes).filter(|&lane| !value.poison.at(lane)) {
+                let bits = value.bits(lane, &layout);
+                let index = lane / stride % extent;
+                let before = (index > 0 && !value.poison.at(lane - stride)).then(|| value.bits(lane - stride, &layout));
+                let follows = before.is_some_and(|before| before.wrapping_add(unit) & ones == bits);
+                let broken = match kind {
+                    Promise::MultipleOf => !follows && bits % number as u64 != 0,
+                    Promise::MaxContiguous => index % number != 0 && before.is_some() && !follows,
+                    Promise::MaxConstancy => index % number != 0 && before.is_some_and(|before| before != bits),
+                };
+                if broken {
+                    return Err(promise::hint(self.site(step.loc), lane, kind, d, number, bits));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// `pid (0, 0, 0) idx ( 3) prefix: value`, a line for each lane of each operand, as Triton's devices print.
+    pub(crate) fn print(&mut self, prefix: &str, hex: bool, step: &Step) -> Result<(), Stop> {
+        let prefix = normalised(prefix, !step.ins.is_empty());
+        let id = program_id(self.id);
+        if step.ins.is_empty() {
+            return self.line(format!("pid {id}{prefix}"));
+        }
+        for (nth, &slot) in step.ins.iter().enumerate() {
+            let layout = self.layout(slot);
+            let shape = &self.ty(slot).shape;
+            let strides = row_major(shape);
+            for lane in 0..layout.lanes {
+                let mut line = format!("pid {id} idx (");
+                for (d, (&extent, &stride)) in shape.iter().zip(&strides).enumerate() {
+                    let comma = if d > 0 { ", " } else { "" };
+                    let width = extent.saturating_sub(1).max(1).ilog10() as usize + 1;
+                    // Writing to a string cannot fail.
+                    let _ = write!(line, "{comma}{:width$}", lane / stride % extent.max(1));
+                }
+                line.push(')');
+                line.push_str(&prefix);
+                if step.ins.len() > 1 {
+                    let _ = write!(line, "(operand {nth}) ");
+                }
+                let value = self.value(slot);
+                if value.poison.at(lane) {
+                    line.push_str("undefined");
+                } else {
+                    line.push_str(&shown(layout.elem, value.bits(lane, &layout), hex));
+                }
+                self.line(line)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, line: String) -> Result<(), Stop> {
+        self.printed = self.printed.saturating_add(line.len());
+        if self.printed > self.config.print_limit {
+            let limit = self.config.print_limit as u64;
+            return Err(Stop::Exhausted(Exhausted { what: Resource::Prints, limit }));
+        }
+        self.prints.push(line);
+        Ok(())
+    }
+}
+
+/// The prefix as `semantic.device_print` changes it.
+fn normalised(prefix: &str, values: bool) -> String {
+    let mut text = prefix.to_owned();
+    if values && !text.ends_with(' ') {
+        text.push(' ');
+    }
+    if values && !text.ends_with(": ") {
+        text.pop();
+        text.push_str(": ");
+    }
+    if text.chars().count() > 2 && !text.starts_with(' ') {
+        text.insert(0, ' ');
+    }
+    text
+}
+
+/// A lane as C's `printf` shows it: `%i`, `%u`, `%f`, `%p`, or `0x%0*x`.
+fn shown(elem: Elem, bits: u64, hex: bool) -> String {
+    match elem {
+        Elem::Ptr { .. } => format!("{bits:#x}"),
+        Elem::Num(dtype) if hex => format!("0x{bits:0width$x}", width = dtype.size() * 2),
+        Elem::Num(dtype) if dtype.is_int() => numeric::decode_int(dtype, bits).to_string(),
+        Elem::Num(dtype) => {
+            let value = numeric::decode(dtype, bits);
+            if value.is_nan() {
+                "nan".to_owned()
+            } else if value.is_infinite() {
+                (if value < 0.0 { "-inf" } else { "inf" }).to_owned()
+            } else {
+                format!("{value:.6}")
+            }
+        }
+    }
+}

@@ -1,0 +1,475 @@
+//! Operations that do the same to every lane. The arithmetic is [`conch_tile::numeric`]'s; here are the rules that keep
+//! lanes from being stored, and poison.
+
+use conch_tile::DType;
+use conch_tile::ir::{BinaryOp, CastKind, CmpPredicate, Elem, Rounding, TernaryOp, UnaryOp};
+use conch_tile::numeric::lanes::{self, Flaws, Operand};
+use conch_tile::numeric::{self, Computed};
+
+use crate::affine::{Affine, BoxMask, MaskRule, RANK, integer};
+use crate::checks::{division, poison};
+use crate::machine::Machine;
+use crate::outcome::Stop;
+use crate::program::{Slot, Step};
+use crate::value::{Buf, Layout, Poison, Repr, Value, materialise, read};
+
+/// The dtype that an element computes as; pointers are unsigned addresses.
+pub(crate) fn arithmetic(elem: Elem) -> DType {
+    elem.num().unwrap_or(DType::U64)
+}
+
+/// What an operand gives to [`lanes`].
+pub(crate) fn operand(value: &Value) -> Operand<'_> {
+    match value.repr {
+        Repr::Uniform(bits) => Operand::Uniform(bits),
+        _ => Operand::Block(value.lanes().unwrap_or(&[])),
+    }
+}
+
+/// An integer or pointer value as a rule.
+fn affine(value: &Value, elem: Elem) -> Option<Affine> {
+    match value.repr {
+        Repr::Affine(affine) => Some(affine),
+        Repr::Uniform(bits) => integer(bits, elem).map(Affine::constant),
+        _ => None,
+    }
+}
+
+/// A rule as a representation; equal lanes become uniform.
+fn affine_repr(affine: Affine, layout: &Layout) -> Option<Repr> {
+    if !layout.ruled {
+        return None;
+    }
+    let affine = affine.checked(layout.elem, &layout.extents)?;
+    Some(match affine.uniform(&layout.extents) {
+        Some(all) => Repr::Uniform(all as u64 & layout.ones()),
+        None => Repr::Affine(affine),
+    })
+}
+
+fn mask_repr(rule: MaskRule) -> Repr {
+    match rule {
+        MaskRule::Uniform(all) => Repr::Uniform(u64::from(all)),
+        MaskRule::Box(mask) => Repr::Mask(mask),
+    }
+}
+
+fn binary_rule(op: BinaryOp, a: &Value, b: &Value, layout: &Layout) -> Option<Repr> {
+    if layout.elem == Elem::Num(DType::I1) {
+        return mask_rule(op, &a.repr, &b.repr, layout);
+    }
+    if !matches!(a.repr, Repr::Affine(_)) && !matches!(b.repr, Repr::Affine(_)) {
+        return None;
+    }
+    let (x, y) = (affine(a, layout.elem)?, affine(b, layout.elem)?);
+    let constant = |affine: &Affine| (affine.strides == [0; RANK]).then_some(affine.base);
+    let result = match op {
+        BinaryOp::Add => x.add(y)?,
+        BinaryOp::Sub => x.sub(y)?,
+        BinaryOp::Mul => match (constant(&x), constant(&y)) {
+            (_, Some(by)) => x.scale(by)?,
+            (Some(by), _) => y.scale(by)?,
+            _ => return None,
+        },
+        BinaryOp::Shl => {
+            let by = constant(&y).filter(|by| (0..31).contains(by))?;
+            x.scale(1 << by)?
+        }
+        _ => return None,
+    };
+    affine_repr(result, layout)
+}
+
+fn mask_rule(op: BinaryOp, a: &Repr, b: &Repr, layout: &Layout) -> Option<Repr> {
+    match (op, a, b) {
+        (BinaryOp::And, Repr::Mask(x), Repr::Mask(y)) => Some(mask_repr(x.and(*y, &layout.extents))),
+        (BinaryOp::And, Repr::Mask(x), Repr::Uniform(all)) | (BinaryOp::And, Repr::Uniform(all), Repr::Mask(x)) => {
+            Some(if all & 1 == 1 { Repr::Mask(*x) } else { Repr::Uniform(0) })
+        }
+        (BinaryOp::Or, Repr::Mask(x), Repr::Uniform(all)) | (BinaryOp::Or, Repr::Uniform(all), Repr::Mask(x)) => {
+            Some(if all & 1 == 1 { Repr::Uniform(1) } else { Repr::Mask(*x) })
+        }
+        (BinaryOp::Xor, Repr::Mask(x), Repr::Uniform(all)) | (BinaryOp::Xor, Repr::Uniform(all), Repr::Mask(x)) => {
+            if all & 1 == 1 { Some(Repr::Mask(x.not(&layout.extents)?)) } else { Some(Repr::Mask(*x)) }
+        }
+        _ => None,
+    }
+}
+
+impl Machine<'_> {
+    /// Writes the lanes of a slot out, if they are known by rule.
+    pub(crate) fn write_out(&mut self, slot: Slot) -> Result<(), Stop> {
+        let value = self.value(slot);
+        if value.buf.is_some() || matches!(value.repr, Repr::Uniform(_)) {
+            return Ok(());
+        }
+        let (repr, layout) = (value.repr, self.layout(slot));
+        let mut buf = self.state.pool.take(layout.lanes * layout.size)?;
+        materialise(&repr, &layout, &mut buf);
+        self.state.slots[slot as usize].buf = Some(buf);
+        Ok(())
+    }
+
+    /// The lanes of a slot, written out whatever they are.
+    pub(crate) fn stored(&mut self, slot: Slot) -> Result<Buf, Stop> {
+        let layout = self.layout(slot);
+        let mut buf = self.state.pool.take(layout.lanes * layout.size)?;
+        let value = &self.state.slots[slot as usize];
+        match value.lanes() {
+            Some(lanes) => buf.copy_from_slice(lanes),
+            None => materialise(&value.repr, &layout, &mut buf),
+        }
+        Ok(buf)
+    }
+
+    /// Lanes that are poison in any operand.
+    pub(crate) fn merged(&mut self, slots: &[Slot]) -> Result<Poison, Stop> {
+        if slots.iter().all(|&slot| self.value(slot).poison.is_none()) {
+            return Ok(Poison::None);
+        }
+        let mut merged: Option<Buf> = None;
+        for &slot in slots {
+            match &self.state.slots[slot as usize].poison {
+                Poison::None => {}
+                Poison::All => {
+                    if let Some(buf) = merged {
+                        self.state.pool.give(buf);
+                    }
+                    return Ok(Poison::All);
+                }
+                Poison::Lanes(lanes) => match &mut merged {
+                    None => merged = Some(self.state.pool.copy(lanes)?),
+                    Some(buf) => {
+                        for (to, &from) in buf.iter_mut().zip(lanes.iter()) {
+                            *to |= from;
+                        }
+                    }
+                },
+            }
+        }
+        Ok(merged.map_or(Poison::None, Poison::Lanes))
+    }
+
+    /// Lane by lane whether it is poison.
+    pub(crate) fn poison_by(&mut self, lanes: usize, poison: impl Fn(&Self, usize) -> bool) -> Result<Poison, Stop> {
+        let mut buf = self.state.pool.take(lanes)?;
+        let mut any = false;
+        for (lane, to) in buf.iter_mut().enumerate() {
+            let is = poison(self, lane);
+            any |= is;
+            *to = u8::from(is);
+        }
+        if any {
+            return Ok(Poison::Lanes(buf));
+        }
+        self.state.pool.give(buf);
+        Ok(Poison::None)
+    }
+
+    /// Puts a computed block in its slot, with the poison of the operands and that of the operation.
+    fn settle(&mut self, step: &Step, buf: Buf, poison: Poison, flaws: &Flaws) -> Result<(), Stop> {
+        if let Some(&lane) = flaws.division_by_zero.first() {
+            return Err(division::trap(self.site(step.loc), Some(lane as usize)));
+        }
+        let poison = self.with_flaws(poison, &flaws.poison, self.layout(step.outs[0]).lanes)?;
+        self.set_lanes(step.outs[0], Value::dense(buf).with_poison(poison));
+        Ok(())
+    }
+
+    fn with_flaws(&mut self, poison: Poison, flaws: &[u32], lanes: usize) -> Result<Poison, Stop> {
+        if flaws.is_empty() {
+            return Ok(poison);
+        }
+        let mut buf = match poison {
+            Poison::All => return Ok(Poison::All),
+            Poison::Lanes(buf) => buf,
+            Poison::None => self.state.pool.zeros(lanes)?,
+        };
+        for &lane in flaws {
+            if let Some(to) = buf.get_mut(lane as usize) {
+                *to = 1;
+            }
+        }
+        Ok(Poison::Lanes(buf))
+    }
+
+    /// Puts what a single computation gave in every lane.
+    fn settle_uniform(&mut self, step: &Step, computed: Computed, poison: Poison) -> Result<(), Stop> {
+        let value = match computed {
+            Computed::Bits(bits) => Value::uniform(bits).with_poison(poison),
+            Computed::Poison => {
+                self.state.pool.recycle(Value::uniform(0).with_poison(poison));
+                Value::poison()
+            }
+            Computed::DivisionByZero => {
+                let lane = (!self.layout(step.outs[0]).scalar).then_some(0);
+                return Err(division::trap(self.site(step.loc), lane));
+            }
+        };
+        self.set(step.outs[0], value);
+        Ok(())
+    }
+
+    pub(crate) fn range(&mut self, start: i32, out: Slot) -> Result<(), Stop> {
+        let layout = self.layout(out);
+        let rule = Affine { base: i64::from(start), strides: [0, 0, 0, 1] };
+        let repr = affine_repr(rule, &layout).ok_or(Stop::malformed("a range"))?;
+        self.set(out, Value::rule(repr));
+        Ok(())
+    }
+
+    pub(crate) fn unary(&mut self, op: UnaryOp, step: &Step) -> Result<(), Stop> {
+        let (a, out) = (step.ins[0], step.outs[0]);
+        let dtype = arithmetic(self.layout(a).elem);
+        let layout = self.layout(out);
+        let poison = self.merged(&[a])?;
+        let repr = self.value(a).repr;
+        if let Repr::Uniform(bits) = repr {
+            return self.settle_uniform(step, numeric::unary(op, dtype, bits), poison);
+        }
+        let rule = match (op, repr) {
+            (UnaryOp::Neg, Repr::Affine(rule)) => rule.scale(-1).and_then(|rule| affine_repr(rule, &layout)),
+            (UnaryOp::Not, Repr::Mask(mask)) => mask.not(&layout.extents).map(Repr::Mask),
+            _ => None,
+        };
+        if let Some(repr) = rule {
+            self.set(out, Value::rule(repr).with_poison(poison));
+            return Ok(());
+        }
+        self.write_out(a)?;
+        let mut buf = self.state.pool.take(layout.lanes * layout.size)?;
+        let flaws = lanes::unary(op, dtype, operand(self.value(a)), &mut buf);
+        self.settle(step, buf, poison, &flaws)
+    }
+
+    pub(crate) fn binary(&mut self, op: BinaryOp, step: &Step) -> Result<(), Stop> {
+        let (a, b, out) = (step.ins[0], step.ins[1], step.outs[0]);
+        let layout = self.layout(out);
+        let dtype = arithmetic(layout.elem);
+        let poison = self.binary_poison(op, dtype, a, b, step)?;
+        let (x, y) = (self.value(a), self.value(b));
+        if let (Repr::Uniform(x), Repr::Uniform(y)) = (x.repr, y.repr) {
+            return self.settle_uniform(step, numeric::binary(op, dtype, x, y), poison);
+        }
+        if let Some(repr) = binary_rule(op, x, y, &layout) {
+            self.set(out, Value::rule(repr).with_poison(poison));
+            return Ok(());
+        }
+        self.write_out(a)?;
+        self.write_out(b)?;
+        let mut buf = self.state.pool.take(layout.lanes * layout.size)?;
+        let flaws = lanes::binary(op, dtype, operand(self.value(a)), operand(self.value(b)), &mut buf);
+        self.settle(step, buf, poison, &flaws)
+    }
+
+    /// The poison lanes of a binary operation. An undefined value is some value: where the other operand alone decides
+    /// the result (`false & x`), the result is defined. An undefined divisor may be zero.
+    fn binary_poison(&mut self, op: BinaryOp, dtype: DType, a: Slot, b: Slot, step: &Step) -> Result<Poison, Stop> {
+        if self.value(a).poison.is_none() && self.value(b).poison.is_none() {
+            return Ok(Poison::None);
+        }
+        let lanes = self.layout(step.outs[0]).lanes;
+        let integer = dtype.is_int();
+        if integer && matches!(op, BinaryOp::IntDiv | BinaryOp::Rem | BinaryOp::FloorRem) {
+            let divisor = &self.value(b).poison;
+            if let Some(lane) = (0..lanes).find(|&lane| divisor.at(lane)) {
+                return Err(poison::trap(self.site(step.loc), Some(lane), "the divisor of an integer division"));
+            }
+        }
+        let ones = if dtype == DType::I1 { 1 } else { self.layout(step.outs[0]).ones() };
+        let absorbing = match op {
+            BinaryOp::And | BinaryOp::Mul if integer => 0,
+            BinaryOp::Or => ones,
+            _ => return self.merged(&[a, b]),
+        };
+        let (la, lb) = (self.layout(a), self.layout(b));
+        self.poison_by(lanes, |machine, lane| {
+            let (x, y) = (machine.value(a), machine.value(b));
+            match (x.poison.at(lane), y.poison.at(lane)) {
+                (false, false) => false,
+                (true, true) => true,
+                (true, false) => y.bits(lane, &lb) != absorbing,
+                (false, true) => x.bits(lane, &la) != absorbing,
+            }
+        })
+    }
+
+    pub(crate) fn ternary(&mut self, op: TernaryOp, step: &Step) -> Result<(), Stop> {
+        let (a, b, c) = (step.ins[0], step.ins[1], step.ins[2]);
+        let layout = self.layout(step.outs[0]);
+        let dtype = arithmetic(layout.elem);
+        let poison = self.merged(&[a, b, c])?;
+        let reprs = (self.value(a).repr, self.value(b).repr, self.value(c).repr);
+        if let (Repr::Uniform(x), Repr::Uniform(y), Repr::Uniform(z)) = reprs {
+            return self.settle_uniform(step, numeric::ternary(op, dtype, x, y, z), poison);
+        }
+        for slot in [a, b, c] {
+            self.write_out(slot)?;
+        }
+        let mut buf = self.state.pool.take(layout.lanes * layout.size)?;
+        let (x, y, z) = (operand(self.value(a)), operand(self.value(b)), operand(self.value(c)));
+        let flaws = lanes::ternary(op, dtype, x, y, z, &mut buf);
+        self.settle(step, buf, poison, &flaws)
+    }
+
+    pub(crate) fn compare(&mut self, predicate: CmpPredicate, step: &Step) -> Result<(), Stop> {
+        let (a, b, out) = (step.ins[0], step.ins[1], step.outs[0]);
+        let (layout, elem) = (self.layout(out), self.layout(a).elem);
+        let dtype = arithmetic(elem);
+        let poison = self.merged(&[a, b])?;
+        let (x, y) = (self.value(a), self.value(b));
+        if let (Repr::Uniform(x), Repr::Uniform(y)) = (x.repr, y.repr) {
+            let holds = numeric::compare(predicate, dtype, x, y);
+            self.set(out, Value::uniform(u64::from(holds)).with_poison(poison));
+            return Ok(());
+        }
+        let ruled = matches!(x.repr, Repr::Affine(_)) || matches!(y.repr, Repr::Affine(_));
+        if ruled
+            && let (Some(x), Some(y)) = (affine(x, elem), affine(y, elem))
+            && let Some(rule) = x.compare(predicate, y, &layout.extents)
+        {
+            self.set(out, Value::rule(mask_repr(rule)).with_poison(poison));
+            return Ok(());
+        }
+        self.write_out(a)?;
+        self.write_out(b)?;
+        let mut buf = self.state.pool.take(layout.lanes)?;
+        lanes::compare(predicate, dtype, operand(self.value(a)), operand(self.value(b)), &mut buf);
+        self.settle(step, buf, poison, &Flaws::default())
+    }
+
+    pub(crate) fn select(&mut self, step: &Step) -> Result<(), Stop> {
+        let (c, a, b, out) = (step.ins[0], step.ins[1], step.ins[2], step.outs[0]);
+        let layout = self.layout(out);
+        let condition = self.value(c);
+        if let (Repr::Uniform(all), Poison::None) = (condition.repr, &condition.poison) {
+            let chosen = self.copy(if all & 1 == 1 { a } else { b })?;
+            self.set(out, chosen);
+            return Ok(());
+        }
+        let clean = [c, a, b].iter().all(|&slot| self.value(slot).poison.is_none());
+        let poison = if clean {
+            Poison::None
+        } else {
+            let lc = self.layout(c);
+            self.poison_by(layout.lanes, |machine, lane| {
+                let condition = machine.value(c);
+                condition.poison.at(lane)
+                    || machine.value(if condition.bits(lane, &lc) & 1 == 1 { a } else { b }).poison.at(lane)
+            })?
+        };
+        for slot in [c, a, b] {
+            self.write_out(slot)?;
+        }
+        let mut buf = self.state.pool.take(layout.lanes * layout.size)?;
+        let (condition, x, y) = (operand(self.value(c)), operand(self.value(a)), operand(self.value(b)));
+        lanes::select(layout.size, condition, x, y, &mut buf);
+        self.set_lanes(out, Value::dense(buf).with_poison(poison));
+        Ok(())
+    }
+
+    pub(crate) fn cast(&mut self, kind: CastKind, rounding: Rounding, step: &Step) -> Result<(), Stop> {
+        let (a, out) = (step.ins[0], step.outs[0]);
+        let (from, to) = (self.layout(a), self.layout(out));
+        let poison = self.merged(&[a])?;
+        let repr = self.value(a).repr;
+        let (source, target) = (arithmetic(from.elem), arithmetic(to.elem));
+        let same = from.elem == to.elem || kind == CastKind::Bits || (from.elem.is_ptr() && to.elem.is_ptr());
+        match repr {
+            Repr::Uniform(bits) if same => {
+                self.set(out, Value::uniform(bits).with_poison(poison));
+                return Ok(());
+            }
+            Repr::Uniform(bits) => {
+                return self.settle_uniform(step, numeric::cast(source, target, rounding, bits), poison);
+            }
+            Repr::Affine(rule) if target.is_int() && target.bits() > 1 => {
+                if let Some(repr) = affine_repr(rule, &to) {
+                    self.set(out, Value::rule(repr).with_poison(poison));
+                    return Ok(());
+                }
+            }
+            Repr::Mask(_) if from.elem == to.elem => {
+                self.set(out, Value::rule(repr).with_poison(poison));
+                return Ok(());
+            }
+            _ => {}
+        }
+        if same {
+            let buf = self.stored(a)?;
+            self.set_lanes(out, Value::dense(buf).with_poison(poison));
+            return Ok(());
+        }
+        self.write_out(a)?;
+        let mut buf = self.state.pool.take(to.lanes * to.size)?;
+        let flaws = lanes::cast(source, target, rounding, operand(self.value(a)), &mut buf);
+        self.settle(step, buf, poison, &flaws)
+    }
+
+    pub(crate) fn add_ptr(&mut self, step: &Step) -> Result<(), Stop> {
+        let (p, o, out) = (step.ins[0], step.ins[1], step.outs[0]);
+        let layout = self.layout(out);
+        let poison = self.merged(&[p, o])?;
+        let size = layout.elem.pointee().map_or(1, Elem::size) as i64;
+        let offset_layout = self.layout(o);
+        let (pointer, offset) = (self.value(p), self.value(o));
+        let rule = affine(pointer, layout.elem)
+            .zip(affine(offset, offset_layout.elem))
+            .and_then(|(pointer, offset)| pointer.add(offset.scale(size)?))
+            .and_then(|rule| affine_repr(rule, &layout));
+        if let Some(repr) = rule {
+            self.set(out, Value::rule(repr).with_poison(poison));
+            return Ok(());
+        }
+        let extend = |bits: u64| {
+            integer(bits, offset_layout.elem).unwrap_or(bits as i64).wrapping_mul(size) as u64
+        };
+        if let (Repr::Uniform(x), Repr::Uniform(y)) = (pointer.repr, offset.repr) {
+            self.set(out, Value::uniform(x.wrapping_add(extend(y))).with_poison(poison));
+            return Ok(());
+        }
+        self.write_out(p)?;
+        self.write_out(o)?;
+        let mut buf = self.state.pool.take(layout.lanes * 8)?;
+        let (pointer, offset) = (self.value(p), self.value(o));
+        for (lane, to) in buf.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+            let base = match pointer.repr {
+                Repr::Uniform(bits) => bits,
+                _ => read(pointer.lanes().unwrap_or(&[]), lane, 8),
+            };
+            let by = match offset.repr {
+                Repr::Uniform(bits) => bits,
+                _ => read(offset.lanes().unwrap_or(&[]), lane, offset_layout.size),
+            };
+            *to = base.wrapping_add(extend(by)).to_le_bytes();
+        }
+        self.set_lanes(out, Value::dense(buf).with_poison(poison));
+        Ok(())
+    }
+}
+
+/// A rule seen through other extents: broadcast, reshape and the like. `from[d]` is the source's dimension of result
+/// dimension `d`, where it has one.
+pub(crate) fn remapped(repr: Repr, from: [Option<usize>; RANK], layout: &Layout) -> Option<Repr> {
+    match repr {
+        Repr::Uniform(_) => Some(repr),
+        Repr::Dense => None,
+        Repr::Affine(rule) => {
+            let mut strides = [0; RANK];
+            for (to, source) in strides.iter_mut().zip(from) {
+                *to = source.and_then(|d| rule.strides.get(d)).copied().unwrap_or(0);
+            }
+            affine_repr(Affine { base: rule.base, strides }, layout)
+        }
+        Repr::Mask(mask) => {
+            let mut seen = BoxMask { lo: [0; RANK], hi: layout.extents };
+            for (d, source) in from.into_iter().enumerate() {
+                if let Some(s) = source {
+                    *seen.lo.get_mut(d)? = *mask.lo.get(s)?;
+                    *seen.hi.get_mut(d)? = *mask.hi.get(s)?;
+                }
+            }
+            Some(mask_repr(seen.rule(&layout.extents)))
+        }
+    }
+}

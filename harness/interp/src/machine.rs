@@ -1,0 +1,425 @@
+//! Running programs: slots, control flow, fuel. What each operation does to lanes is in the modules beside this one.
+//!
+//! A program runs its kernel's blocks step by step. Every value is in the slot of its number; a slot's buffers go back
+//! to the pool after the value's last use, so that a launch allocates only while it is new. What does not depend on
+//! the program id is computed once a launch (the prologue).
+
+use std::rc::Rc;
+
+use conch_memory::{Memory, ORIGIN};
+use conch_tile::ir::{LocId, OpKind};
+use conch_tile::numeric;
+use smallvec::SmallVec;
+
+use crate::checks::race::Shadow;
+use crate::checks::{Home, Site, conflict, poison, promise};
+use crate::config::{Arg, Checks, Config};
+use crate::outcome::{Exhausted, Finished, InternalError, Outcome, Resource, Stats, Stop, Unsupported};
+use crate::program::{Code, Op, Origin, Program, Slot, Step};
+use crate::transfer::Run;
+use crate::value::{Layout, Poison, Pool, Repr, Value};
+
+/// Pools larger than this are emptied after a launch.
+const KEEP: usize = 64 << 20;
+
+/// What launches of one program leave behind for the next.
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    pub slots: Vec<Value>,
+    pub pool: Pool,
+    pub shadow: Shadow,
+    pub runs: Vec<Run>,
+    pub writes: Vec<conflict::Write>,
+}
+
+/// A launch that is under way.
+pub(crate) struct Machine<'a> {
+    pub program: &'a Program,
+    pub config: &'a Config,
+    pub memory: &'a mut Memory,
+    pub state: &'a mut State,
+    /// For each parameter, the storage that it points into.
+    pub homes: Vec<Option<Rc<Home>>>,
+    pub grid: [u32; 3],
+    pub id: [u32; 3],
+    /// Whether races are watched.
+    pub racing: bool,
+    /// Lanes of a scalar: more than 1 while a region runs over many elements at once.
+    pub width: usize,
+    pub fuel: u64,
+    pub prints: Vec<String>,
+    pub printed: usize,
+    pub stats: Stats,
+}
+
+/// Runs a launch.
+pub(crate) fn launch(
+    program: &Program,
+    state: &mut State,
+    grid: [u32; 3],
+    args: &[Arg],
+    memory: &mut Memory,
+    config: &Config,
+) -> Result<Outcome, InternalError> {
+    let homes = bind(program, args, memory)?;
+    if program.oversized {
+        let limit = config.memory_limit as u64;
+        return Ok(Outcome::Exhausted(Exhausted { what: Resource::Memory, limit }));
+    }
+    let programs = grid.iter().map(|&n| u64::from(n)).fold(1u64, u64::saturating_mul);
+    state.pool.limit = config.memory_limit;
+    state.slots.resize_with(program.layouts.len(), Value::default);
+    let racing = config.checks == Checks::Full && programs > 1;
+    if racing {
+        state.shadow.begin(memory.arena().0.len(), programs);
+    }
+    for (param, arg) in program.function.params.iter().zip(args) {
+        let bits = match arg {
+            Arg::Number(bits) => *bits & program.layouts[param.value.0 as usize].ones(),
+            Arg::Pointer { address, .. } => *address,
+        };
+        state.slots[param.value.0 as usize] = Value::uniform(bits);
+    }
+    let mut machine = Machine {
+        program,
+        config,
+        memory,
+        state,
+        homes,
+        grid,
+        id: [0; 3],
+        racing,
+        width: 1,
+        fuel: config.fuel,
+        prints: Vec::new(),
+        printed: 0,
+        stats: Stats::default(),
+    };
+    let result = if programs == 0 { Ok(()) } else { machine.programs() };
+    machine.stats.fuel = config.fuel - machine.fuel;
+    let (prints, stats) = (std::mem::take(&mut machine.prints), machine.stats);
+    for slot in 0..state.slots.len() {
+        let old = std::mem::take(&mut state.slots[slot]);
+        state.pool.recycle(old);
+    }
+    state.pool.shrink(KEEP);
+    Ok(match result {
+        Ok(()) => Outcome::Finished(Finished { prints, stats }),
+        Err(Stop::Trap(trap)) => Outcome::Trapped(trap),
+        Err(Stop::Exhausted(exhausted)) => Outcome::Exhausted(exhausted),
+        Err(Stop::Unsupported { construct, loc }) => {
+            Outcome::Unsupported(Unsupported { construct, span: program.function.span(loc) })
+        }
+        Err(Stop::Internal(error)) => return Err(error),
+    })
+}
+
+/// Checks the arguments and finds the storages that they point into.
+fn bind(program: &Program, args: &[Arg], memory: &Memory) -> Result<Vec<Option<Rc<Home>>>, InternalError> {
+    let function = &program.function;
+    if args.len() != function.params.len() {
+        return Err(InternalError::ArgumentCount {
+            kernel: function.name.clone(),
+            given: args.len(),
+            expected: function.params.len(),
+        });
+    }
+    function
+        .params
+        .iter()
+        .zip(args)
+        .map(|(param, arg)| {
+            let pointer = program.layouts[param.value.0 as usize].elem.is_ptr();
+            match arg {
+                Arg::Number(_) if !pointer => Ok(None),
+                Arg::Pointer { storage, name, .. } if pointer => Ok(storage.map(|storage| {
+                    let start = memory.address(storage).wrapping_sub(ORIGIN) as usize;
+                    let end = start.saturating_add(memory.size(storage));
+                    Rc::new(Home { start, end, storage, tensor: name.clone() })
+                })),
+                _ => Err(InternalError::ArgumentKind {
+                    kernel: function.name.clone(),
+                    parameter: param.name.clone(),
+                    expected: if pointer { "pointer" } else { "number" },
+                }),
+            }
+        })
+        .collect()
+}
+
+impl<'a> Machine<'a> {
+    fn programs(&mut self) -> Result<(), Stop> {
+        let program = self.program;
+        self.block(&program.prologue)?;
+        let mut number = 0;
+        for z in 0..self.grid[2] {
+            for y in 0..self.grid[1] {
+                for x in 0..self.grid[0] {
+                    self.id = [x, y, z];
+                    if self.racing {
+                        self.state.shadow.enter(number);
+                    }
+                    number += 1;
+                    self.spend(1)?;
+                    self.block(&program.body)?;
+                    self.stats.programs = number;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Uses fuel up.
+    #[inline]
+    pub(crate) fn spend(&mut self, cost: u64) -> Result<(), Stop> {
+        match self.fuel.checked_sub(cost) {
+            Some(left) => {
+                self.fuel = left;
+                Ok(())
+            }
+            None => {
+                self.fuel = 0;
+                Err(Stop::fuel(self.config.fuel))
+            }
+        }
+    }
+
+    /// Where execution is, for messages.
+    pub(crate) fn site(&self, loc: LocId) -> Site<'a> {
+        Site { function: &self.program.function, loc, program: self.id }
+    }
+
+    /// What a slot's bytes mean, now.
+    #[inline]
+    pub(crate) fn layout(&self, slot: Slot) -> Layout {
+        let layout = self.program.layouts[slot as usize];
+        if layout.scalar && self.width != 1 { layout.widened(self.width) } else { layout }
+    }
+
+    #[inline]
+    pub(crate) fn value(&self, slot: Slot) -> &Value {
+        &self.state.slots[slot as usize]
+    }
+
+    /// Puts a value in a slot.
+    #[inline]
+    pub(crate) fn set(&mut self, slot: Slot, value: Value) {
+        let old = std::mem::replace(&mut self.state.slots[slot as usize], value);
+        if old.buf.is_some() || !old.poison.is_none() {
+            self.state.pool.recycle(old);
+        }
+    }
+
+    /// Puts stored lanes in a slot; a single lane becomes uniform.
+    pub(crate) fn set_lanes(&mut self, slot: Slot, value: Value) {
+        let layout = self.layout(slot);
+        if layout.lanes != 1 {
+            return self.set(slot, value);
+        }
+        let bits = value.bits(0, &layout);
+        let poison = if value.poison.at(0) { Poison::All } else { Poison::None };
+        self.state.pool.recycle(value);
+        self.set(slot, Value::uniform(bits).with_poison(poison));
+    }
+
+    /// A value with buffers of its own.
+    pub(crate) fn copy(&mut self, slot: Slot) -> Result<Value, Stop> {
+        let value = &self.state.slots[slot as usize];
+        let pool = &mut self.state.pool;
+        Ok(Value {
+            repr: value.repr,
+            buf: match (&value.repr, &value.buf) {
+                (Repr::Dense, Some(buf)) => Some(pool.copy(buf)?),
+                _ => None,
+            },
+            poison: match &value.poison {
+                Poison::None => Poison::None,
+                Poison::All => Poison::All,
+                Poison::Lanes(buf) => Poison::Lanes(pool.copy(buf)?),
+            },
+        })
+    }
+
+    fn free(&mut self, slots: &[Slot]) {
+        for &slot in slots {
+            self.set(slot, Value::uniform(0));
+        }
+    }
+
+    /// Runs a block up to its yield.
+    pub(crate) fn block(&mut self, code: &'a Code) -> Result<(), Stop> {
+        for step in &code.steps {
+            self.spend(step.cost)?;
+            self.step(step)?;
+            self.free(&step.frees);
+        }
+        Ok(())
+    }
+
+    /// Takes out what a block yields.
+    pub(crate) fn yields(&mut self, code: &Code) -> Result<SmallVec<[Value; 4]>, Stop> {
+        let mut values = SmallVec::new();
+        for yielded in &code.yields {
+            values.push(if yielded.moves {
+                std::mem::take(&mut self.state.slots[yielded.slot as usize])
+            } else {
+                self.copy(yielded.slot)?
+            });
+        }
+        Ok(values)
+    }
+
+    fn set_all(&mut self, slots: &[Slot], values: impl IntoIterator<Item = Value>) {
+        for (&slot, value) in slots.iter().zip(values) {
+            self.set(slot, value);
+        }
+    }
+
+    /// A scalar that decides something: its bits, unless it is poison.
+    pub(crate) fn decisive(&self, slot: Slot, loc: LocId, what: &str) -> Result<u64, Stop> {
+        let value = self.value(slot);
+        if value.poison.at(0) {
+            return Err(poison::trap(self.site(loc), None, what));
+        }
+        Ok(value.bits(0, &self.layout(slot)))
+    }
+
+    fn step(&mut self, step: &'a Step) -> Result<(), Stop> {
+        match &step.op {
+            Op::Binary(op) => self.binary(*op, step),
+            Op::Unary(op) => self.unary(*op, step),
+            Op::Plain(kind) => self.plain(kind, step),
+            Op::If(then_code, else_code) => {
+                let condition = self.decisive(step.ins[0], step.loc, "the condition of `if`")?;
+                let code = if condition & 1 == 1 { then_code } else { else_code };
+                self.block(code)?;
+                let values = self.yields(code)?;
+                self.set_all(&step.outs, values);
+                Ok(())
+            }
+            Op::For(code) => self.for_loop(code, step),
+            Op::While(before, after) => self.while_loop(before, after, step),
+            Op::Reduce { axis, combine, region, code } => self.reduce(*axis, *combine, *region, code, step),
+            Op::Scan { axis, reverse, combine, region, code } => {
+                self.scan(*axis, *reverse, *combine, *region, code, step)
+            }
+        }
+    }
+
+    fn for_loop(&mut self, code: &'a Code, step: &'a Step) -> Result<(), Stop> {
+        let (bounds, initial) = step.ins.split_at(3);
+        let dtype = self.program.layouts[code.args[0] as usize].elem.num();
+        let dtype = dtype.ok_or(Stop::malformed("a loop over pointers"))?;
+        let mut numbers = [0; 3];
+        let names = ["the start of a loop", "the end of a loop", "the step of a loop"];
+        for ((number, &slot), name) in numbers.iter_mut().zip(bounds).zip(names) {
+            *number = numeric::decode_int(dtype, self.decisive(slot, step.loc, name)?);
+        }
+        let [lower, upper, stride] = numbers;
+        if stride <= 0 {
+            return Err(promise::loop_step(self.site(step.loc), stride as i64));
+        }
+        let mut carried = SmallVec::<[Value; 4]>::new();
+        for &slot in initial {
+            carried.push(self.copy(slot)?);
+        }
+        let mut at = lower;
+        while at < upper {
+            self.spend(1)?;
+            self.set(code.args[0], Value::uniform(numeric::encode_int(dtype, at)));
+            self.set_all(&code.args[1..], carried);
+            self.block(code)?;
+            carried = self.yields(code)?;
+            at += stride;
+        }
+        self.set_all(&step.outs, carried);
+        Ok(())
+    }
+
+    fn while_loop(&mut self, before: &'a Code, after: &'a Code, step: &'a Step) -> Result<(), Stop> {
+        let mut carried = SmallVec::<[Value; 4]>::new();
+        for &slot in &step.ins {
+            carried.push(self.copy(slot)?);
+        }
+        loop {
+            self.spend(1)?;
+            self.set_all(&before.args, carried);
+            self.block(before)?;
+            let mut passed = self.yields(before)?.into_iter();
+            let condition = passed.next().ok_or(Stop::malformed("a loop without a condition"))?;
+            if condition.poison.at(0) {
+                return Err(poison::trap(self.site(step.loc), None, "the condition of `while`"));
+            }
+            let Repr::Uniform(condition) = condition.repr else {
+                return Err(Stop::malformed("a loop with a block for a condition"));
+            };
+            if condition & 1 == 0 {
+                self.set_all(&step.outs, passed);
+                return Ok(());
+            }
+            self.set_all(&after.args, passed);
+            self.block(after)?;
+            carried = self.yields(after)?;
+        }
+    }
+
+    fn plain(&mut self, kind: &'a OpKind, step: &'a Step) -> Result<(), Stop> {
+        match kind {
+            OpKind::Constant(bits) => self.set(step.outs[0], Value::uniform(*bits)),
+            OpKind::ProgramId(axis) => {
+                let id = self.id.get(*axis as usize).copied().unwrap_or(0);
+                self.set(step.outs[0], Value::uniform(u64::from(id)));
+            }
+            OpKind::NumPrograms(axis) => {
+                let count = self.grid.get(*axis as usize).copied().unwrap_or(1);
+                self.set(step.outs[0], Value::uniform(u64::from(count)));
+            }
+            OpKind::Poison => self.set(step.outs[0], Value::poison()),
+            OpKind::Barrier => {}
+            OpKind::Range { start, .. } => self.range(*start, step.outs[0])?,
+            OpKind::Ternary(op) => self.ternary(*op, step)?,
+            OpKind::Compare(predicate) => self.compare(*predicate, step)?,
+            OpKind::Select => self.select(step)?,
+            OpKind::Cast { kind, rounding } => self.cast(*kind, *rounding, step)?,
+            OpKind::AddPtr => self.add_ptr(step)?,
+            OpKind::Splat => self.splat(step)?,
+            OpKind::Broadcast => self.broadcast(step)?,
+            OpKind::Reshape { .. } => self.reshape(step)?,
+            OpKind::Trans { order } => self.trans(order, step)?,
+            OpKind::Join => self.join(step)?,
+            OpKind::Split => self.split(step)?,
+            OpKind::Cat { .. } => self.cat(step)?,
+            OpKind::Gather { axis } => self.gather(*axis, step)?,
+            OpKind::Load { mask, other, volatile } => self.load(*mask, *other, *volatile, step)?,
+            OpKind::Store { mask } => self.store(*mask, step)?,
+            OpKind::AtomicRmw { op, mask } => self.atomic_rmw(*op, *mask, step)?,
+            OpKind::AtomicCas => self.atomic_cas(step)?,
+            OpKind::Dot { .. } => self.dot(step)?,
+            OpKind::Histogram { mask } => self.histogram(*mask, step)?,
+            OpKind::Assert { message, mask } => self.assertion(message, *mask, step)?,
+            OpKind::Print { prefix, hex } => self.print(prefix, *hex, step)?,
+            OpKind::Assume => self.assume(step)?,
+            OpKind::Hint { promise, values } => self.hint(*promise, values, step)?,
+            OpKind::Unsupported(construct) => {
+                return Err(Stop::Unsupported { construct: construct.clone(), loc: step.loc });
+            }
+            OpKind::Yield
+            | OpKind::Unary(_)
+            | OpKind::Binary(_)
+            | OpKind::For { .. }
+            | OpKind::If { .. }
+            | OpKind::While { .. }
+            | OpKind::Reduce { .. }
+            | OpKind::Scan { .. } => return Err(Stop::malformed("an operation out of place")),
+        }
+        Ok(())
+    }
+
+    /// The storage that a pointer was made from.
+    pub(crate) fn home(&self, pointer: Slot) -> Option<&Rc<Home>> {
+        match self.program.origins[pointer as usize] {
+            Origin::Param(param) => self.homes.get(param as usize)?.as_ref(),
+            Origin::None | Origin::Any => None,
+        }
+    }
+}

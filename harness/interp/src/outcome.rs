@@ -1,0 +1,230 @@
+//! How a launch ends. Left out: how it gets there; each kind of trap is found and worded in [`crate::checks`].
+
+use std::fmt;
+
+use conch_tile::diagnostic::Diagnostic;
+use conch_tile::ir::LocId;
+use conch_tile::source::Span;
+
+/// How a launch ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// Every program ran to its end; the memory holds the result.
+    Finished(Finished),
+    /// A program did what has no meaning, or asserted something false. The memory holds what was written until then.
+    Trapped(Box<Trap>),
+    /// A limit of [`crate::Config`] was reached.
+    Exhausted(Exhausted),
+    /// The program needs what the reference does not know.
+    Unsupported(Unsupported),
+}
+
+/// What a finished launch left besides memory.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Finished {
+    /// The lines of `tl.device_print`, by program and lane. A device gives no order.
+    pub prints: Vec<String>,
+    /// What was done.
+    pub stats: Stats,
+}
+
+/// What a launch did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Stats {
+    /// Programs run.
+    pub programs: u64,
+    /// Work done, in the unit of [`crate::Config::fuel`].
+    pub fuel: u64,
+    /// Bytes written by stores and atomics.
+    pub bytes_stored: u64,
+    /// Bytes of those that were written with no defined value.
+    pub bytes_poisoned: u64,
+    /// Whether programs met in an atomic whose result was used, or that does not commute: another order of programs,
+    /// which an engine may well have, may give another result.
+    pub order_dependent: bool,
+}
+
+/// A program that stopped.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trap {
+    /// What was done.
+    pub kind: TrapKind,
+    /// The program that did it.
+    pub program: [u32; 3],
+    /// Its lane, where the operation has lanes.
+    pub lane: Option<usize>,
+    /// What to tell the user.
+    pub diagnostic: Diagnostic,
+}
+
+/// The ways to stop that are the program's fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum TrapKind {
+    /// An access that is not inside of the storage its pointer was made from.
+    OutOfBounds,
+    /// An address that is no multiple of the element's size.
+    Misaligned,
+    /// A read of bytes that nothing was written to.
+    Uninitialised,
+    /// A value that nothing defines decides what is accessed or executed.
+    PoisonUse,
+    /// Two programs of a launch accessed the same bytes, at least one of them writing, with no atomics between.
+    Race,
+    /// Two lanes of one store wrote different values to the same bytes.
+    ConflictingLanes,
+    /// An integer divided by zero.
+    DivisionByZero,
+    /// `tl.assume` of something false.
+    FalseAssume,
+    /// A false `tl.multiple_of`, `tl.max_contiguous` or `tl.max_constancy`.
+    FalsePromise,
+    /// An index outside of a gather's source.
+    IndexOutOfRange,
+    /// A loop whose step is not positive.
+    LoopStep,
+    /// `tl.device_assert` of something false. Defined: the program says so itself.
+    AssertionFailed,
+}
+
+impl TrapKind {
+    /// Every kind.
+    pub const ALL: [Self; 12] = [
+        Self::OutOfBounds,
+        Self::Misaligned,
+        Self::Uninitialised,
+        Self::PoisonUse,
+        Self::Race,
+        Self::ConflictingLanes,
+        Self::DivisionByZero,
+        Self::FalseAssume,
+        Self::FalsePromise,
+        Self::IndexOutOfRange,
+        Self::LoopStep,
+        Self::AssertionFailed,
+    ];
+
+    /// The diagnostic's code.
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::OutOfBounds => "out-of-bounds",
+            Self::Misaligned => "misaligned",
+            Self::Uninitialised => "uninitialised-read",
+            Self::PoisonUse => "poison-use",
+            Self::Race => "race",
+            Self::ConflictingLanes => "conflicting-lanes",
+            Self::DivisionByZero => "division-by-zero",
+            Self::FalseAssume => "false-assume",
+            Self::FalsePromise => "false-promise",
+            Self::IndexOutOfRange => "index-out-of-range",
+            Self::LoopStep => "loop-step",
+            Self::AssertionFailed => "assertion-failed",
+        }
+    }
+
+    /// Whether the program has no defined meaning; only a failed assertion has one.
+    pub const fn is_undefined(self) -> bool {
+        !matches!(self, Self::AssertionFailed)
+    }
+}
+
+impl fmt::Display for TrapKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.code())
+    }
+}
+
+/// A limit that was reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exhausted {
+    /// Of what.
+    pub what: Resource,
+    /// The limit, in the resource's unit.
+    pub limit: u64,
+}
+
+impl fmt::Display for Exhausted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the limit of {} {} was reached", self.limit, self.what)
+    }
+}
+
+/// What can run out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Resource {
+    /// Operations and lanes.
+    Fuel,
+    /// Bytes of values.
+    Memory,
+    /// Bytes of printed text.
+    Prints,
+}
+
+impl fmt::Display for Resource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Fuel => "operations and lanes",
+            Self::Memory => "bytes of values",
+            Self::Prints => "bytes of printed text",
+        })
+    }
+}
+
+/// What the reference does not know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unsupported {
+    /// Its name.
+    pub construct: String,
+    /// Where it is used.
+    pub span: Span,
+}
+
+/// The interpreter, or who called it, is wrong: never the kernel. A fragment that fits "failed to …".
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InternalError {
+    /// The number of arguments is not the number of parameters.
+    #[error("launch `{kernel}` with {given} arguments for {expected} parameters")]
+    ArgumentCount {
+        /// The kernel.
+        kernel: String,
+        /// Arguments given.
+        given: usize,
+        /// Parameters.
+        expected: usize,
+    },
+    /// A number for a pointer, or the other way round.
+    #[error("launch `{kernel}`: parameter `{parameter}` is a {expected}")]
+    ArgumentKind {
+        /// The kernel.
+        kernel: String,
+        /// The parameter.
+        parameter: String,
+        /// `number` or `pointer`.
+        expected: &'static str,
+    },
+    /// IR that the verifier would refuse.
+    #[error("execute {0}: the IR is not well-formed")]
+    MalformedIr(&'static str),
+}
+
+/// Why execution leaves a block early.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    Trap(Box<Trap>),
+    Exhausted(Exhausted),
+    Unsupported { construct: String, loc: LocId },
+    Internal(InternalError),
+}
+
+impl Stop {
+    pub(crate) const fn memory(limit: usize) -> Self {
+        Self::Exhausted(Exhausted { what: Resource::Memory, limit: limit as u64 })
+    }
+
+    pub(crate) const fn fuel(limit: u64) -> Self {
+        Self::Exhausted(Exhausted { what: Resource::Fuel, limit })
+    }
+
+    pub(crate) const fn malformed(what: &'static str) -> Self {
+        Self::Internal(InternalError::MalformedIr(what))
+    }
+}

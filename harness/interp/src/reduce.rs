@@ -1,0 +1,554 @@
+//! Reductions and scans. The order in which elements are combined is not defined by the language; this is ours:
+//!
+//! - A reduction by a well-known operation pairs the first half of the axis with the second, again and again (the
+//!   middle element of an odd number waits). That is a tree: fast here, accurate, and like what devices do.
+//! - A reduction by another region pairs neighbours, again and again, when the region gives the same result however
+//!   it is associated; else it goes from the first element to the last.
+//! - A scan goes from the first element to the last (from the last to the first when reversed).
+//!
+//! A poison element makes poison of all that it is combined into.
+
+use conch_tile::ir::{BinaryOp, Combine};
+use conch_tile::numeric::lanes::{self, Operand};
+use smallvec::SmallVec;
+
+use crate::elementwise::arithmetic;
+use crate::machine::Machine;
+use crate::outcome::Stop;
+use crate::program::{Code, Region, Slot, Step};
+use crate::shape::{Movement, row_major};
+use crate::value::{Buf, Layout, Poison, Repr, Value, materialise};
+
+/// The operation of a well-known region.
+const fn operation(combine: Combine) -> BinaryOp {
+    match combine {
+        Combine::Add => BinaryOp::Add,
+        Combine::Mul => BinaryOp::Mul,
+        Combine::Min => BinaryOp::Min,
+        Combine::Max => BinaryOp::Max,
+        Combine::And => BinaryOp::And,
+        Combine::Or => BinaryOp::Or,
+        Combine::Xor => BinaryOp::Xor,
+    }
+}
+
+/// The lanes of an operand by rows: row `j` holds the `width` lanes whose index along the axis is `j`.
+#[derive(Debug)]
+struct Rows {
+    data: Buf,
+    marks: Option<Buf>,
+    layout: Layout,
+}
+
+type Elements = SmallVec<[Value; 2]>;
+
+/// How an operand's lanes lie around the axis.
+#[derive(Clone, Copy, Debug)]
+struct Axis {
+    outer: usize,
+    count: usize,
+    inner: usize,
+}
+
+impl Axis {
+    const fn width(self) -> usize {
+        self.outer * self.inner
+    }
+
+    /// From a block to its rows.
+    fn rows(self) -> Movement {
+        Movement {
+            shape: smallvec::smallvec![self.count, self.outer, self.inner],
+            strides: smallvec::smallvec![self.inner, self.count * self.inner, 1],
+            offset: 0,
+        }
+    }
+
+    /// From rows to a block.
+    fn block(self) -> Movement {
+        Movement {
+            shape: smallvec::smallvec![self.outer, self.count, self.inner],
+            strides: smallvec::smallvec![self.inner, self.width(), 1],
+            offset: 0,
+        }
+    }
+}
+
+impl<'a> Machine<'a> {
+    fn axis(&self, slot: Slot, axis: usize) -> Result<Axis, Stop> {
+        let shape = &self.ty(slot).shape;
+        let count = shape.get(axis).copied().filter(|&count| count > 0).ok_or(Stop::malformed("a reduction"))?;
+        let outer = shape.iter().take(axis).product();
+        let inner = row_major(shape).get(axis).copied().unwrap_or(1);
+        Ok(Axis { outer, count, inner })
+    }
+
+    pub(crate) fn reduce(
+        &mut self,
+        axis: usize,
+        combine: Option<Combine>,
+        region: Region,
+        code: &'a Code,
+        step: &'a Step,
+    ) -> Result<(), Stop> {
+        let along = self.axis(step.ins[0], axis)?;
+        if let (Some(combine), [a], [out]) = (combine, step.ins.as_slice(), step.outs.as_slice()) {
+            return self.reduce_known(operation(combine), along, *a, *out);
+        }
+        let operands = self.by_rows(along, &step.ins)?;
+        let results = if region.exact && region.wide {
+            self.reduce_tree(along, operands, code)?
+        } else {
+            let mut carried = self.elements(along, &operands, 0, 1)?;
+            for row in 1..along.count {
+                let next = self.elements(along, &operands, row, 1)?;
+                carried = self.combine(along.width(), region, carried, next, code)?;
+            }
+            self.release(operands);
+            carried
+        };
+        for (&out, value) in step.outs.iter().zip(results) {
+            let value = self.fitted(value, along.width(), self.layout(out))?;
+            self.set_lanes(out, value);
+        }
+        Ok(())
+    }
+
+    /// Rows of all operands.
+    fn by_rows(&mut self, along: Axis, slots: &[Slot]) -> Result<SmallVec<[Rows; 2]>, Stop> {
+        let movement = along.rows();
+        let mut all = SmallVec::new();
+        for &slot in slots {
+            let layout = self.layout(slot);
+            let from = self.stored(slot)?;
+            let mut data = self.state.pool.take(layout.lanes * layout.size)?;
+            movement.copy(layout.size, &from, &mut data);
+            self.state.pool.give(from);
+            let marks = match &self.state.slots[slot as usize].poison {
+                Poison::None => None,
+                Poison::All => {
+                    let mut marks = self.state.pool.take(layout.lanes)?;
+                    marks.fill(1);
+                    Some(marks)
+                }
+                Poison::Lanes(from) => {
+                    let mut marks = self.state.pool.take(layout.lanes)?;
+                    movement.copy(1, from, &mut marks);
+                    Some(marks)
+                }
+            };
+            all.push(Rows { data, marks, layout });
+        }
+        Ok(all)
+    }
+
+    fn release(&mut self, operands: SmallVec<[Rows; 2]>) {
+        for rows in operands {
+            self.state.pool.give(rows.data);
+            if let Some(marks) = rows.marks {
+                self.state.pool.give(marks);
+            }
+        }
+    }
+
+    /// Some rows of each operand, as values of their own.
+    fn elements(
+        &mut self,
+        along: Axis,
+        operands: &SmallVec<[Rows; 2]>,
+        first: usize,
+        rows: usize,
+    ) -> Result<Elements, Stop> {
+        let (from, lanes) = (first * along.width(), rows * along.width());
+        let mut values = Elements::new();
+        for operand in operands {
+            let size = operand.layout.size;
+            let bytes = operand.data.get(from * size..(from + lanes) * size).unwrap_or(&[]);
+            let poison = match &operand.marks {
+                None => Poison::None,
+                Some(marks) => Poison::Lanes(self.state.pool.copy(marks.get(from..from + lanes).unwrap_or(&[]))?),
+            };
+            values.push(Value::dense(self.state.pool.copy(bytes)?).with_poison(poison));
+        }
+        Ok(values)
+    }
+
+    /// Runs the region on pairs of elements, `lanes` pairs at once if the region can.
+    fn combine(
+        &mut self,
+        lanes: usize,
+        region: Region,
+        left: Elements,
+        right: Elements,
+        code: &'a Code,
+    ) -> Result<Elements, Stop> {
+        let count = left.len();
+        if code.args.len() != 2 * count || code.yields.len() != count {
+            return Err(Stop::malformed("a region that combines"));
+        }
+        let before = self.width;
+        if region.wide {
+            self.spend(lanes as u64)?;
+            self.width = lanes;
+            for (&arg, value) in code.args.iter().zip(left.into_iter().chain(right)) {
+                self.set_lanes(arg, value);
+            }
+            let result = self.block(code);
+            self.width = before;
+            result?;
+            return Ok(self.yields(code)?.into_iter().collect());
+        }
+        let layouts: SmallVec<[Layout; 2]> =
+            code.args.iter().take(count).map(|&arg| self.program.layouts[arg as usize].widened(lanes)).collect();
+        let mut results = Vec::with_capacity(count);
+        for layout in &layouts {
+            results.push((self.state.pool.zeros(lanes * layout.size)?, self.state.pool.zeros(lanes)?));
+        }
+        self.width = 1;
+        for lane in 0..lanes {
+            for (nth, (&arg, value)) in code.args.iter().zip(left.iter().chain(&right)).enumerate() {
+                let bits = value.bits(lane, &layouts[nth % count]);
+                let poison = if value.poison.at(lane) { Poison::All } else { Poison::None };
+                self.set(arg, Value::uniform(bits).with_poison(poison));
+            }
+            self.block(code)?;
+            let yielded = self.yields(code)?;
+            for (((data, marks), layout), value) in results.iter_mut().zip(&layouts).zip(yielded) {
+                crate::value::write(data, lane, layout.size, value.bits(0, layout));
+                if let Some(mark) = marks.get_mut(lane) {
+                    *mark = u8::from(value.poison.at(0));
+                }
+            }
+        }
+        self.width = before;
+        for value in left.into_iter().chain(right) {
+            self.state.pool.recycle(value);
+        }
+        Ok(results
+            .into_iter()
+            .map(|(data, marks)| {
+                let poison = if marks.contains(&1) { Poison::Lanes(marks) } else { Poison::None };
+                Value::dense(data).with_poison(poison)
+            })
+            .collect())
+    }
+
+    /// A region's result with as many lanes as it stands for, written out if there are several.
+    fn fitted(&mut self, value: Value, lanes: usize, layout: Layout) -> Result<Value, Stop> {
+        let wide = layout.widened(lanes);
+        match value.repr {
+            Repr::Affine(_) | Repr::Mask(_) => {
+                let mut buf = self.state.pool.take(lanes * wide.size)?;
+                materialise(&value.repr, &wide, &mut buf);
+                let Value { buf: old, poison, .. } = value;
+                if let Some(old) = old {
+                    self.state.pool.give(old);
+                }
+                Ok(Value::dense(buf).with_poison(poison))
+            }
+            Repr::Uniform(_) | Repr::Dense => Ok(value),
+        }
+    }
+
+    /// Combines neighbours until one row is left.
+    fn reduce_tree(
+        &mut self,
+        along: Axis,
+        operands: SmallVec<[Rows; 2]>,
+        code: &'a Code,
+    ) -> Result<Elements, Stop> {
+        let width = along.width();
+        let mut count = along.count;
+        let mut rows = self.elements(along, &operands, 0, count)?;
+        let layouts: SmallVec<[Layout; 2]> = operands.iter().map(|operand| operand.layout).collect();
+        self.release(operands);
+        while count > 1 {
+            let pairs = count / 2;
+            let take = |first: usize| Movement {
+                shape: smallvec::smallvec![pairs, width],
+                strides: smallvec::smallvec![2 * width, 1],
+                offset: first * width,
+            };
+            let left = self.picked(&rows, &layouts, &take(0), pairs * width)?;
+            let right = self.picked(&rows, &layouts, &take(1), pairs * width)?;
+            let odd = if count % 2 == 1 {
+                let last = Movement {
+                    shape: smallvec::smallvec![width],
+                    strides: smallvec::smallvec![1],
+                    offset: (count - 1) * width,
+                };
+                Some(self.picked(&rows, &layouts, &last, width)?)
+            } else {
+                None
+            };
+            for value in rows {
+                self.state.pool.recycle(value);
+            }
+            let region = Region { wide: true, exact: true };
+            rows = self.combine(pairs * width, region, left, right, code)?;
+            count = pairs;
+            for (value, layout) in rows.iter_mut().zip(&layouts) {
+                let owned = std::mem::take(value);
+                *value = self.fitted(owned, pairs * width, *layout)?;
+            }
+            if let Some(odd) = odd {
+                let mut appended = Elements::new();
+                for ((head, tail), layout) in rows.into_iter().zip(odd).zip(&layouts) {
+                    appended.push(self.appended(head, pairs * width, tail, width, *layout)?);
+                }
+                rows = appended;
+                count += 1;
+            }
+        }
+        Ok(rows)
+    }
+
+    /// Lanes picked out of values.
+    fn picked(
+        &mut self,
+        values: &Elements,
+        layouts: &[Layout],
+        movement: &Movement,
+        lanes: usize,
+    ) -> Result<Elements, Stop> {
+        let mut picked = Elements::new();
+        for (value, layout) in values.iter().zip(layouts) {
+            let poison = match &value.poison {
+                Poison::None => Poison::None,
+                Poison::All => Poison::All,
+                Poison::Lanes(from) => {
+                    let mut marks = self.state.pool.take(lanes)?;
+                    movement.copy(1, from, &mut marks);
+                    Poison::Lanes(marks)
+                }
+            };
+            let taken = match (value.repr, value.lanes()) {
+                (Repr::Uniform(bits), _) => Value::uniform(bits),
+                (_, from) => {
+                    let mut buf = self.state.pool.take(lanes * layout.size)?;
+                    movement.copy(layout.size, from.unwrap_or(&[]), &mut buf);
+                    Value::dense(buf)
+                }
+            };
+            picked.push(taken.with_poison(poison));
+        }
+        Ok(picked)
+    }
+
+    fn appended(
+        &mut self,
+        head: Value,
+        head_lanes: usize,
+        tail: Value,
+        tail_lanes: usize,
+        layout: Layout,
+    ) -> Result<Value, Stop> {
+        let size = layout.size;
+        let mut buf = self.state.pool.take((head_lanes + tail_lanes) * size)?;
+        let (front, back) = buf.split_at_mut(head_lanes * size);
+        for (to, value, lanes) in [(front, &head, head_lanes), (back, &tail, tail_lanes)] {
+            match value.lanes() {
+                Some(from) => to.copy_from_slice(from),
+                None => materialise(&value.repr, &layout.widened(lanes), to),
+            }
+        }
+        let poison = if head.poison.is_none() && tail.poison.is_none() {
+            Poison::None
+        } else {
+            let mut marks = self.state.pool.take(head_lanes + tail_lanes)?;
+            for (lane, mark) in marks.iter_mut().enumerate() {
+                let poison = match lane.checked_sub(head_lanes) {
+                    None => head.poison.at(lane),
+                    Some(lane) => tail.poison.at(lane),
+                };
+                *mark = u8::from(poison);
+            }
+            Poison::Lanes(marks)
+        };
+        self.state.pool.recycle(head);
+        self.state.pool.recycle(tail);
+        Ok(Value::dense(buf).with_poison(poison))
+    }
+
+    /// Halves the axis until one element is left.
+    fn reduce_known(&mut self, op: BinaryOp, along: Axis, a: Slot, out: Slot) -> Result<(), Stop> {
+        let layout = self.layout(a);
+        let dtype = arithmetic(layout.elem);
+        let size = layout.size;
+        let poison = self.reduced_poison(along, a)?;
+        let data = self.stored(a)?;
+        let mut result = self.state.pool.take(along.width() * size)?;
+        if along.inner == 1 && along.count > 1 && along.outer > 1 {
+            // Many short rows: go along the rows, all of them at once.
+            let mut rows = self.state.pool.take(layout.lanes * size)?;
+            along.rows().copy(size, &data, &mut rows);
+            self.state.pool.give(data);
+            let (x, y) = self.halve(op, dtype, rows, along.count, along.outer * size)?;
+            result.copy_from_slice(x.get(..along.outer * size).unwrap_or(&[]));
+            self.state.pool.give(x);
+            self.state.pool.give(y);
+        } else {
+            let (block, row) = (along.count * along.inner * size, along.inner * size);
+            for (from, to) in data.chunks_exact(block).zip(result.chunks_exact_mut(row)) {
+                let copy = self.state.pool.copy(from)?;
+                let (x, y) = self.halve(op, dtype, copy, along.count, row)?;
+                to.copy_from_slice(x.get(..row).unwrap_or(&[]));
+                self.state.pool.give(x);
+                self.state.pool.give(y);
+            }
+            self.state.pool.give(data);
+        }
+        self.set_lanes(out, Value::dense(result).with_poison(poison));
+        Ok(())
+    }
+
+    /// Combines rows of `row` bytes until the first holds the result of all; gives that buffer and a spare one.
+    fn halve(
+        &mut self,
+        op: BinaryOp,
+        dtype: conch_tile::DType,
+        rows: Buf,
+        count: usize,
+        row: usize,
+    ) -> Result<(Buf, Buf), Stop> {
+        let (mut from, mut count) = (rows, count);
+        let mut to = self.state.pool.take(from.len())?;
+        while count > 1 {
+            let pairs = count / 2;
+            let rest = count - pairs;
+            let left = from.get(..pairs * row).unwrap_or(&[]);
+            let right = from.get(rest * row..count * row).unwrap_or(&[]);
+            let target = to.get_mut(..pairs * row).unwrap_or(&mut []);
+            lanes::binary(op, dtype, Operand::Block(left), Operand::Block(right), target);
+            if rest > pairs
+                && let (Some(middle), Some(target)) =
+                    (from.get(pairs * row..rest * row), to.get_mut(pairs * row..rest * row))
+            {
+                target.copy_from_slice(middle);
+            }
+            std::mem::swap(&mut from, &mut to);
+            count = rest;
+        }
+        Ok((from, to))
+    }
+
+    fn reduced_poison(&mut self, along: Axis, a: Slot) -> Result<Poison, Stop> {
+        match &self.state.slots[a as usize].poison {
+            Poison::None => Ok(Poison::None),
+            Poison::All => Ok(Poison::All),
+            Poison::Lanes(marks) => {
+                let mut reduced = self.state.pool.zeros(along.width())?;
+                for (lane, _) in marks.iter().enumerate().filter(|(_, mark)| **mark != 0) {
+                    let at = lane / (along.count * along.inner) * along.inner + lane % along.inner;
+                    if let Some(to) = reduced.get_mut(at) {
+                        *to = 1;
+                    }
+                }
+                Ok(Poison::Lanes(reduced))
+            }
+        }
+    }
+
+    pub(crate) fn scan(
+        &mut self,
+        axis: usize,
+        reverse: bool,
+        combine: Option<Combine>,
+        region: Region,
+        code: &'a Code,
+        step: &'a Step,
+    ) -> Result<(), Stop> {
+        let along = self.axis(step.ins[0], axis)?;
+        let width = along.width();
+        let mut operands = self.by_rows(along, &step.ins)?;
+        let order = |nth: usize| if reverse { along.count - 1 - nth } else { nth };
+        if let (Some(combine), [rows]) = (combine, operands.as_mut_slice()) {
+            scan_known(operation(combine), rows, width, along.count, order);
+        } else {
+            let mut carried = self.elements(along, &operands, order(0), 1)?;
+            for nth in 1..along.count {
+                let next = self.elements(along, &operands, order(nth), 1)?;
+                let combined = self.combine(width, region, carried, next, code)?;
+                carried = Elements::new();
+                for (value, rows) in combined.into_iter().zip(&mut operands) {
+                    let value = self.fitted(value, width, rows.layout)?;
+                    self.put_row(rows, order(nth), width, &value)?;
+                    carried.push(value);
+                }
+            }
+            for value in carried {
+                self.state.pool.recycle(value);
+            }
+        }
+        let movement = along.block();
+        for (rows, &out) in operands.into_iter().zip(&step.outs) {
+            let lanes = along.count * width;
+            let mut data = self.state.pool.take(lanes * rows.layout.size)?;
+            movement.copy(rows.layout.size, &rows.data, &mut data);
+            self.state.pool.give(rows.data);
+            let poison = match rows.marks {
+                None => Poison::None,
+                Some(from) => {
+                    let mut marks = self.state.pool.take(lanes)?;
+                    movement.copy(1, &from, &mut marks);
+                    self.state.pool.give(from);
+                    Poison::Lanes(marks)
+                }
+            };
+            self.set_lanes(out, Value::dense(data).with_poison(poison));
+        }
+        Ok(())
+    }
+
+    /// Writes a value over a row.
+    fn put_row(&mut self, rows: &mut Rows, row: usize, width: usize, value: &Value) -> Result<(), Stop> {
+        let size = rows.layout.size;
+        if let Some(to) = rows.data.get_mut(row * width * size..(row + 1) * width * size) {
+            match value.lanes() {
+                Some(from) => to.copy_from_slice(from),
+                None => materialise(&value.repr, &rows.layout.widened(width), to),
+            }
+        }
+        if rows.marks.is_none() && !value.poison.is_none() {
+            rows.marks = Some(self.state.pool.zeros(rows.layout.lanes)?);
+        }
+        if let Some(marks) = rows.marks.as_mut().and_then(|marks| marks.get_mut(row * width..(row + 1) * width)) {
+            for (lane, mark) in marks.iter_mut().enumerate() {
+                *mark = u8::from(value.poison.at(lane));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A scan by a well-known operation, row by row.
+fn scan_known(op: BinaryOp, rows: &mut Rows, width: usize, count: usize, order: impl Fn(usize) -> usize) {
+    let dtype = arithmetic(rows.layout.elem);
+    let row = width * rows.layout.size;
+    let mut sum: SmallVec<[u8; 64]> = rows.data.get(order(0) * row..(order(0) + 1) * row).unwrap_or(&[]).into();
+    for nth in 1..count {
+        let at = order(nth) * row;
+        let Some(next) = rows.data.get_mut(at..at + row) else { return };
+        if width == 1 {
+            let size = rows.layout.size;
+            let (x, y) = (crate::value::read(&sum, 0, size), crate::value::read(next, 0, size));
+            let bits = conch_tile::numeric::binary(op, dtype, x, y).bits().unwrap_or(0);
+            crate::value::write(next, 0, size, bits);
+        } else {
+            let own: SmallVec<[u8; 256]> = (&*next).into();
+            lanes::binary(op, dtype, Operand::Block(&sum), Operand::Block(&own), next);
+        }
+        sum.copy_from_slice(next);
+    }
+    if let Some(marks) = &mut rows.marks {
+        for lane in 0..width {
+            let mut poison = false;
+            for nth in 0..count {
+                if let Some(mark) = marks.get_mut(order(nth) * width + lane) {
+                    poison |= *mark != 0;
+                    *mark = u8::from(poison);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,341 @@
+//! Operations that move lanes and compute nothing. Poison moves with its lane.
+
+use conch_tile::ir::{Shape, Type};
+use smallvec::SmallVec;
+
+use crate::affine::RANK;
+use crate::checks::{poison, promise};
+use crate::elementwise::{arithmetic, remapped};
+use crate::machine::Machine;
+use crate::outcome::Stop;
+use crate::program::{Slot, Step};
+use crate::value::{Buf, Layout, Poison, Repr, Value, read};
+
+/// Where each lane of a block is taken from: lane `i` of a block of this shape is the source's lane
+/// `offset + Σ strides[d] * i[d]`.
+#[derive(Clone, Debug)]
+pub(crate) struct Movement {
+    pub shape: SmallVec<[usize; 6]>,
+    pub strides: SmallVec<[usize; 6]>,
+    pub offset: usize,
+}
+
+impl Movement {
+    /// Copies elements of `size` bytes.
+    pub(crate) fn copy(&self, size: usize, from: &[u8], to: &mut [u8]) {
+        match size {
+            1 => self.copy_elements(from.as_chunks::<1>().0, to.as_chunks_mut::<1>().0),
+            2 => self.copy_elements(from.as_chunks::<2>().0, to.as_chunks_mut::<2>().0),
+            4 => self.copy_elements(from.as_chunks::<4>().0, to.as_chunks_mut::<4>().0),
+            _ => self.copy_elements(from.as_chunks::<8>().0, to.as_chunks_mut::<8>().0),
+        }
+    }
+
+    fn copy_elements<T: Copy>(&self, from: &[T], to: &mut [T]) {
+        let (Some((&inner, outer)), Some((&step, steps))) = (self.shape.split_last(), self.strides.split_last())
+        else {
+            if let (Some(to), Some(&from)) = (to.first_mut(), from.get(self.offset)) {
+                *to = from;
+            }
+            return;
+        };
+        if inner == 0 {
+            return;
+        }
+        let mut index: SmallVec<[usize; 6]> = smallvec::smallvec![0; outer.len()];
+        let mut start = self.offset;
+        for row in to.chunks_mut(inner) {
+            let Some(source) = from.get(start..) else { return };
+            match step {
+                0 => {
+                    if let Some(&value) = source.first() {
+                        row.fill(value);
+                    }
+                }
+                1 => {
+                    if let Some(source) = source.get(..row.len()) {
+                        row.copy_from_slice(source);
+                    }
+                }
+                _ => {
+                    for (to, &value) in row.iter_mut().zip(source.iter().step_by(step)) {
+                        *to = value;
+                    }
+                }
+            }
+            for d in (0..outer.len()).rev() {
+                index[d] += 1;
+                start += steps[d];
+                if index[d] < outer[d] {
+                    break;
+                }
+                start -= steps[d] * outer[d];
+                index[d] = 0;
+            }
+        }
+    }
+}
+
+/// Row-major strides in lanes.
+pub(crate) fn row_major(shape: &[usize]) -> SmallVec<[usize; 6]> {
+    let mut strides: SmallVec<[usize; 6]> = smallvec::smallvec![1; shape.len()];
+    let mut stride = 1;
+    for (to, &extent) in strides.iter_mut().zip(shape).rev() {
+        *to = stride;
+        stride *= extent;
+    }
+    strides
+}
+
+impl<'a> Machine<'a> {
+    pub(crate) fn ty(&self, slot: Slot) -> &'a Type {
+        &self.program.function.values[slot as usize].ty
+    }
+
+    /// A slot's lanes, moved.
+    pub(crate) fn moved(&mut self, slot: Slot, movement: &Movement, lanes: usize) -> Result<Value, Stop> {
+        let size = self.layout(slot).size;
+        self.write_out(slot)?;
+        let pool = &mut self.state.pool;
+        let value = &self.state.slots[slot as usize];
+        let poison = match &value.poison {
+            Poison::None => Poison::None,
+            Poison::All => Poison::All,
+            Poison::Lanes(from) => {
+                let mut to = pool.take(lanes)?;
+                movement.copy(1, from, &mut to);
+                Poison::Lanes(to)
+            }
+        };
+        if let Repr::Uniform(bits) = value.repr {
+            return Ok(Value::uniform(bits).with_poison(poison));
+        }
+        let mut to = pool.take(lanes * size)?;
+        movement.copy(size, value.lanes().unwrap_or(&[]), &mut to);
+        Ok(Value::dense(to).with_poison(poison))
+    }
+
+    pub(crate) fn splat(&mut self, step: &Step) -> Result<(), Stop> {
+        let value = self.value(step.ins[0]);
+        let bits = value.bits(0, &self.layout(step.ins[0]));
+        let poison = if value.poison.at(0) { Poison::All } else { Poison::None };
+        self.set(step.outs[0], Value::uniform(bits).with_poison(poison));
+        Ok(())
+    }
+
+    /// The lanes of `a` as they are, if a rule gives them, else moved.
+    fn remap(
+        &mut self,
+        step: &Step,
+        from: [Option<usize>; RANK],
+        movement: impl FnOnce(&Self) -> Movement,
+    ) -> Result<(), Stop> {
+        let (a, out) = (step.ins[0], step.outs[0]);
+        let (source, layout) = (self.layout(a), self.layout(out));
+        let value = self.value(a);
+        if value.poison.is_none()
+            && source.ruled
+            && layout.ruled
+            && let Some(repr) = remapped(value.repr, from, &layout)
+        {
+            self.set(out, Value::rule(repr));
+            return Ok(());
+        }
+        let movement = movement(self);
+        let value = self.moved(a, &movement, layout.lanes)?;
+        self.set_lanes(out, value);
+        Ok(())
+    }
+
+    pub(crate) fn broadcast(&mut self, step: &Step) -> Result<(), Stop> {
+        let (a, out) = (step.ins[0], step.outs[0]);
+        let extents = self.layout(a).extents;
+        let mut from = [None; RANK];
+        for (d, (to, &extent)) in from.iter_mut().zip(&extents).enumerate() {
+            *to = (extent != 1).then_some(d);
+        }
+        self.remap(step, from, |machine| {
+            let (source, target) = (&machine.ty(a).shape, &machine.ty(out).shape);
+            let mut strides = row_major(source);
+            for (stride, &extent) in strides.iter_mut().zip(source) {
+                if extent == 1 {
+                    *stride = 0;
+                }
+            }
+            Movement { shape: target.as_slice().into(), strides, offset: 0 }
+        })
+    }
+
+    pub(crate) fn reshape(&mut self, step: &Step) -> Result<(), Stop> {
+        let (a, out) = (step.ins[0], step.outs[0]);
+        let (source, layout) = (self.layout(a), self.layout(out));
+        let value = self.value(a);
+        if !matches!(value.repr, Repr::Dense)
+            && value.poison.is_none()
+            && let Some(from) = same_extents(&source, &layout)
+            && let Some(repr) = remapped(value.repr, from, &layout)
+        {
+            self.set(out, Value::rule(repr));
+            return Ok(());
+        }
+        self.write_out(a)?;
+        // The operand's buffers become the result's where this is their last use.
+        let value = if step.frees.contains(&a) {
+            let mut value = std::mem::take(&mut self.state.slots[a as usize]);
+            if !matches!(value.repr, Repr::Uniform(_)) {
+                value.repr = Repr::Dense;
+            }
+            value
+        } else {
+            let mut value = self.copy(a)?;
+            if matches!(value.repr, Repr::Affine(_) | Repr::Mask(_)) {
+                value.buf = Some(self.stored(a)?);
+                value.repr = Repr::Dense;
+            }
+            value
+        };
+        self.set_lanes(out, value);
+        Ok(())
+    }
+
+    pub(crate) fn trans(&mut self, order: &Shape, step: &Step) -> Result<(), Stop> {
+        let a = step.ins[0];
+        let rank = order.len();
+        let pad = RANK.saturating_sub(rank);
+        let mut from = [None; RANK];
+        for (d, &source) in order.iter().enumerate() {
+            if let Some(to) = from.get_mut(pad + d) {
+                *to = Some(pad + source);
+            }
+        }
+        self.remap(step, from, |machine| {
+            let source = &machine.ty(a).shape;
+            let strides = row_major(source);
+            let pick = |from: &[usize]| order.iter().map(|&d| from.get(d).copied().unwrap_or(1)).collect();
+            Movement { shape: pick(source), strides: pick(&strides), offset: 0 }
+        })
+    }
+
+    /// Blocks next to each other: `places` gives, for each operand, the movement from the result back to the lanes
+    /// that it fills.
+    fn interleaved(&mut self, step: &Step, place: impl Fn(usize, usize) -> usize) -> Result<(), Stop> {
+        let (a, b, out) = (step.ins[0], step.ins[1], step.outs[0]);
+        let (layout, lanes) = (self.layout(out), self.layout(a).lanes);
+        let size = layout.size;
+        let (x, y) = (self.stored(a)?, self.stored(b)?);
+        let mut buf = self.state.pool.take(layout.lanes * size)?;
+        for (nth, from) in [&x, &y].into_iter().enumerate() {
+            for (lane, bytes) in from.chunks_exact(size).enumerate() {
+                let at = place(lane, nth) * size;
+                if let Some(to) = buf.get_mut(at..at + size) {
+                    to.copy_from_slice(bytes);
+                }
+            }
+        }
+        self.state.pool.give(x);
+        self.state.pool.give(y);
+        let clean = self.value(a).poison.is_none() && self.value(b).poison.is_none();
+        let poison = if clean {
+            Poison::None
+        } else {
+            let mut marks = self.state.pool.zeros(layout.lanes)?;
+            for (nth, slot) in [a, b].into_iter().enumerate() {
+                for lane in (0..lanes).filter(|&lane| self.value(slot).poison.at(lane)) {
+                    if let Some(to) = marks.get_mut(place(lane, nth)) {
+                        *to = 1;
+                    }
+                }
+            }
+            Poison::Lanes(marks)
+        };
+        self.set_lanes(out, Value::dense(buf).with_poison(poison));
+        Ok(())
+    }
+
+    pub(crate) fn join(&mut self, step: &Step) -> Result<(), Stop> {
+        self.interleaved(step, |lane, nth| lane * 2 + nth)
+    }
+
+    pub(crate) fn cat(&mut self, step: &Step) -> Result<(), Stop> {
+        let lanes = self.layout(step.ins[0]).lanes;
+        self.interleaved(step, |lane, nth| nth * lanes + lane)
+    }
+
+    pub(crate) fn split(&mut self, step: &Step) -> Result<(), Stop> {
+        let a = step.ins[0];
+        for (nth, &out) in step.outs.iter().take(2).enumerate() {
+            let lanes = self.layout(out).lanes;
+            let movement =
+                Movement { shape: smallvec::smallvec![lanes], strides: smallvec::smallvec![2], offset: nth };
+            let value = self.moved(a, &movement, lanes)?;
+            self.set_lanes(out, value);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn gather(&mut self, axis: usize, step: &Step) -> Result<(), Stop> {
+        let (a, i, out) = (step.ins[0], step.ins[1], step.outs[0]);
+        let (source, indices) = (self.layout(a), self.layout(i));
+        let layout = self.layout(out);
+        let dtype = arithmetic(indices.elem);
+        let from = &self.ty(a).shape;
+        let shape = &self.ty(out).shape;
+        let extent = from.get(axis).copied().ok_or(Stop::malformed("a gather"))?;
+        let (strides, own) = (row_major(from), row_major(shape));
+        self.write_out(a)?;
+        self.write_out(i)?;
+        let size = layout.size;
+        let mut buf: Buf = self.state.pool.take(layout.lanes * size)?;
+        let mut marks = None;
+        for lane in 0..layout.lanes {
+            let index = self.value(i);
+            if index.poison.at(lane) {
+                return Err(poison::trap(self.site(step.loc), Some(lane), "the index of a gather"));
+            }
+            let at = conch_tile::numeric::decode_int(dtype, index.bits(lane, &indices));
+            let Some(at) = usize::try_from(at).ok().filter(|&at| at < extent) else {
+                return Err(promise::index(self.site(step.loc), lane, at as i64, extent));
+            };
+            let mut place = 0;
+            for (d, ((&stride, &own), &extent)) in strides.iter().zip(&own).zip(shape).enumerate() {
+                place += stride * if d == axis { at } else { lane / own % extent.max(1) };
+            }
+            let value = &self.state.slots[a as usize];
+            let bits = match value.repr {
+                Repr::Uniform(bits) => bits,
+                _ => read(value.lanes().unwrap_or(&[]), place.min(source.lanes), size),
+            };
+            if value.poison.at(place) {
+                if marks.is_none() {
+                    marks = Some(self.state.pool.zeros(layout.lanes)?);
+                }
+                if let Some(to) = marks.as_mut().and_then(|marks| marks.get_mut(lane)) {
+                    *to = 1;
+                }
+            }
+            crate::value::write(&mut buf, lane, size, bits);
+        }
+        let poison = marks.map_or(Poison::None, Poison::Lanes);
+        self.set_lanes(out, Value::dense(buf).with_poison(poison));
+        Ok(())
+    }
+}
+
+/// Which dimension of `source` each dimension of `target` is, when the two differ only by extents of 1.
+fn same_extents(source: &Layout, target: &Layout) -> Option<[Option<usize>; RANK]> {
+    if !source.ruled || !target.ruled {
+        return None;
+    }
+    let mut from = [None; RANK];
+    let mut rest = source.extents.iter().enumerate().filter(|&(_, &extent)| extent != 1);
+    for (to, &extent) in from.iter_mut().zip(&target.extents) {
+        if extent != 1 {
+            let (d, &own) = rest.next()?;
+            if own != extent {
+                return None;
+            }
+            *to = Some(d);
+        }
+    }
+    rest.next().is_none().then_some(from)
+}
