@@ -2,24 +2,36 @@
 //!
 //! The text is parsed by ruff's parser; [`Expression::evaluate`] walks the tree. There are tensors with torch's
 //! methods, attributes and indexing, integers, floats, strings, booleans, `None`, dtypes, tuples and lists,
-//! arithmetic, comparisons, `and`/`or`/`not`, conditional expressions, list comprehensions and a handful of builtins.
+//! arithmetic, comparisons, `and`/`or`/`not`, conditional expressions, list comprehensions and a handful of builtins
+//! (`min`, `max`, `len`, `range`, `sum`, …, `cdiv`, `next_power_of_2`, and what [`is_reserved`] lists of `torch`,
+//! `triton`, `tl` and `math`).
 //!
-//! Left out: statements, lambdas, calls of anything that is not listed, tensor arithmetic (an expression lays tensors
-//! out, a kernel computes).
+//! Left out: statements, lambdas, f-strings, calls of anything that is not listed, tensor arithmetic (an expression
+//! lays tensors out, a kernel computes).
 //!
-//! Invariants: no IO, no panic, and bounded time, memory and stack for any text.
+//! Invariants: no IO, no panic, and bounded time, memory and stack for any text: text of [`Expression::MAX_LEN`]
+//! bytes, nesting of [`Expression::MAX_DEPTH`], and a budget of steps that every value made is counted against.
 
+mod arguments;
+mod builtin;
+mod eval;
+mod method;
+mod names;
+mod operator;
 mod value;
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use conch_memory::Storages;
 use indexmap::IndexMap;
+use ruff_python_ast::ModExpression;
 
+pub use builtin::is_reserved;
 pub use value::{Address, Value};
 
 /// What names mean in an expression: tensors by name (a storage's name is the tensor over all of it) and matrix
-/// variables.
+/// variables. A name of [`is_reserved`] is never looked up here.
 pub type Names = IndexMap<String, Value>;
 
 /// What is wrong with an expression, and where in its text.
@@ -28,41 +40,77 @@ pub type Names = IndexMap<String, Value>;
 pub struct ExprError {
     /// Bytes of the expression's text.
     pub range: Range<usize>,
-    /// One line, lower case, no full stop; torch's own words where torch would have raised.
+    /// One line, no full stop; torch's own words where torch would have raised.
     pub message: String,
     /// The mend, where one is known.
     pub help: Option<String>,
 }
 
-/// A parsed expression.
+impl ExprError {
+    fn new(range: Range<usize>, message: impl Into<String>) -> Self {
+        Self { range, message: message.into(), help: None }
+    }
+
+    fn help(mut self, help: Option<String>) -> Self {
+        self.help = help;
+        self
+    }
+}
+
+/// A parsed expression. Clones share the tree.
 #[derive(Clone, Debug)]
 pub struct Expression {
-    text: String,
+    text: Arc<str>,
+    tree: Arc<ModExpression>,
 }
 
 impl Expression {
-    /// Parses one expression. Text of more than [`Self::MAX_LEN`] bytes is an error.
-    pub fn parse(text: &str) -> Result<Self, ExprError> {
-        unimplemented!("{text}")
-    }
-
     /// The longest text that [`Self::parse`] takes, in bytes.
     pub const MAX_LEN: usize = 4096;
+
+    /// The deepest tree that [`Self::parse`] takes: a chain of 50 method calls is one of 100.
+    pub const MAX_DEPTH: usize = 128;
+
+    /// Parses one expression.
+    pub fn parse(text: &str) -> Result<Self, ExprError> {
+        if text.len() > Self::MAX_LEN {
+            return Err(ExprError::new(
+                0..text.len(),
+                format!("an expression of {} bytes is longer than the {} that are read", text.len(), Self::MAX_LEN),
+            ));
+        }
+        let parsed = ruff_python_parser::parse_expression(text)
+            .map_err(|error| ExprError::new(eval::bytes(error.location), lower_first(&error.error.to_string())))?;
+        let tree = parsed.into_syntax();
+        names::check_depth(&tree.body)?;
+        Ok(Self { text: text.into(), tree: Arc::new(tree) })
+    }
 
     /// The text that was parsed.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The names that the expression takes from outside, with the bytes of each use, in order of appearance. Names of
-    /// builtins, modules and dtypes are left out.
+    /// The names that the expression takes from outside, with the bytes of each use, in order of appearance.
+    /// Reserved names ([`is_reserved`]) and the variables of comprehensions are left out.
     pub fn free_names(&self) -> Vec<(String, Range<usize>)> {
-        unimplemented!()
+        names::free(&self.tree.body)
     }
 
     /// Evaluates the expression. Operations that copy (`clone`, `contiguous`, `reshape`, `flip`, …) add storages to
     /// `storages`, named after the text that made them.
     pub fn evaluate(&self, names: &Names, storages: &mut Storages) -> Result<Value, ExprError> {
-        unimplemented!("{names:?} {storages:?}")
+        eval::Evaluator::new(&self.text, names, storages).value(&self.tree.body)
+    }
+}
+
+fn lower_first(text: &str) -> String {
+    let mut chars = text.chars();
+    match (chars.next(), chars.next()) {
+        // `EOF` and the like stay as they are.
+        (Some(first), Some(second)) if !second.is_uppercase() => {
+            first.to_lowercase().chain([second]).chain(chars).collect()
+        }
+        _ => text.to_owned(),
     }
 }

@@ -7,9 +7,9 @@ use crate::memory::{GUARD, ORIGIN};
 /// Every storage begins at a multiple of this many bytes, as memory from torch's CUDA allocator does.
 pub const ALIGNMENT: usize = 512;
 
-/// The most bytes that the storages of one set may have together (1 GiB). A case that asks for more is an error and
+/// The most bytes that the storages of one set may have together (256 MiB). A case that asks for more is an error and
 /// allocates nothing.
-pub const MAX_BYTES: u64 = 1 << 30;
+pub const MAX_BYTES: u64 = 1 << 28;
 
 /// What lies in a byte that nothing was written to. No value of it may decide a result.
 pub const UNINIT_BYTE: u8 = 0xA9;
@@ -43,7 +43,7 @@ pub struct Pointer {
 }
 
 /// A run of bytes that owns its memory (`torch.UntypedStorage`).
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Storage {
     name: String,
     pub(crate) bytes: Vec<u8>,

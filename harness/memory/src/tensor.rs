@@ -1,4 +1,4 @@
-//! Tensors: views of a storage. Left out: the operations that make further views (see `crate::view`).
+//! Tensors: views of a storage. Left out: the operations that make further views (see [`crate::view`]).
 
 use conch_tile::DType;
 use smallvec::SmallVec;

@@ -55,6 +55,33 @@ impl Value {
             Self::List(_) => "list",
         }
     }
+
+    /// The value in a message: its kind, and itself where that is short.
+    pub(super) fn described(&self) -> String {
+        if *self == Self::None {
+            "None".to_owned()
+        } else {
+            format!("{} `{}`", self.kind(), self.shown())
+        }
+    }
+
+    /// The value as text that is short enough for a message.
+    pub(super) fn shown(&self) -> String {
+        let text = self.to_string();
+        match text.char_indices().nth(40) {
+            Some((end, _)) => format!("{}…", &text[..end]),
+            None => text,
+        }
+    }
+
+    /// How many values it is made of, itself included; long strings count by length.
+    pub(super) fn weight(&self) -> usize {
+        match self {
+            Self::Str(text) => 1 + text.len() / 16,
+            Self::Tuple(items) | Self::List(items) => 1 + items.iter().map(Self::weight).sum::<usize>(),
+            _ => 1,
+        }
+    }
 }
 
 /// As Python's `repr`, tensors by dtype and shape.
@@ -70,7 +97,9 @@ impl fmt::Display for Value {
             Self::Str(text) => write!(f, "'{}'", text.escape_debug()),
             Self::DType(dtype) => write!(f, "{dtype}"),
             Self::Tensor(tensor) => write!(f, "tensor({}, {:?})", tensor.dtype, &tensor.shape[..]),
-            Self::Address(address) => write!(f, "address(storage {} + {})", address.storage.0, address.offset),
+            Self::Address(address) => {
+                write!(f, "address(storage {} + {})", address.storage.0, address.offset)
+            }
             Self::Tuple(items) => {
                 f.write_str("(")?;
                 write_items(f, items)?;

@@ -1,0 +1,76 @@
+//! Indexing by integers, slices, `None` and `...`. Left out: indexing by tensors and lists, which copies.
+
+use crate::error::TorchError;
+use crate::tensor::Tensor;
+
+/// One item between the brackets of `x[…]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Index {
+    /// An integer; negative ones count from the end.
+    At(i64),
+    /// `start:end:step`.
+    Slice {
+        /// First element; 0 when absent.
+        start: Option<i64>,
+        /// One past the last; the end when absent.
+        end: Option<i64>,
+        /// 1 when absent.
+        step: Option<i64>,
+    },
+    /// `None`: a new dimension of one element.
+    NewAxis,
+    /// `...`: as many whole dimensions as the other items leave.
+    Ellipsis,
+}
+
+impl Tensor {
+    /// `x[items]`.
+    pub fn index(&self, items: &[Index]) -> Result<Self, TorchError> {
+        let specified = items
+            .iter()
+            .filter(|item| matches!(item, Index::At(_) | Index::Slice { .. }))
+            .count();
+        if items.iter().filter(|item| **item == Index::Ellipsis).count() > 1 {
+            return TorchError::index("an index can only have a single ellipsis ('...')");
+        }
+        if let ([Index::At(0)], []) = (items, &self.shape[..]) {
+            return TorchError::index(
+                "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to \
+                 convert a 0-dim tensor to a number",
+            );
+        }
+        if specified > self.dim() {
+            return TorchError::index(format!("too many indices for tensor of dimension {}", self.dim()));
+        }
+        let mut out = self.clone();
+        let mut dim = 0usize;
+        for (nth, item) in items.iter().enumerate() {
+            match *item {
+                Index::At(at) => {
+                    let size = out.size_at(dim);
+                    if at < -size || at >= size {
+                        return TorchError::index(format!(
+                            "index {at} is out of bounds for dimension {nth} with size {size}"
+                        ));
+                    }
+                    out = out.take(dim, if at < 0 { at + size } else { at });
+                }
+                Index::Slice { start, end, step } => {
+                    match step {
+                        Some(0) => return TorchError::value("slice step cannot be zero"),
+                        Some(..0) => return TorchError::value("step must be greater than zero"),
+                        _ => {}
+                    }
+                    out = out.slice(dim as i64, start, end, step.unwrap_or(1))?;
+                    dim += 1;
+                }
+                Index::NewAxis => {
+                    out = out.unsqueeze(dim as i64)?;
+                    dim += 1;
+                }
+                Index::Ellipsis => dim += self.dim() - specified,
+            }
+        }
+        Ok(out)
+    }
+}
