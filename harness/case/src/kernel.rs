@@ -38,6 +38,8 @@ pub struct Function {
     pub heuristics: bool,
     /// Parameters that autotune configurations or heuristics give, where those are written as literals.
     pub given_by_decorators: Vec<String>,
+    /// Whether `given_by_decorators` is certain: no autotuner's configurations or heuristics came from a variable.
+    pub decorators_are_literal: bool,
 }
 
 /// A parameter of a function.

@@ -1,0 +1,99 @@
+//! Arguments against a kernel's signature, as Python would bind them. Left out: what values mean to Triton.
+
+use conch_tile::diagnostic::Diagnostic;
+use conch_tile::source::Span;
+
+use crate::kernel::{Kernel, Parameter, ParameterKind};
+use crate::nearest::{list, suggestion};
+use crate::schema::LaunchSchema;
+
+const ON_PURPOSE: &str = "`unchecked: true` on the launch passes it all the same";
+
+/// Adds a problem for every argument that has no parameter, and for parameters that have no argument.
+pub(crate) fn check(kernel: &Kernel, launch: &LaunchSchema, problems: &mut Vec<Diagnostic>) {
+    let Some(function) = kernel.function() else { return };
+    let parameters = &function.parameters;
+    let by_position: Vec<&Parameter> = parameters
+        .iter()
+        .filter(|parameter| {
+            matches!(parameter.kind, ParameterKind::PositionalOnly | ParameterKind::PositionalOrKeyword)
+        })
+        .collect();
+    let has = |kind| parameters.iter().any(|parameter| parameter.kind == kind);
+    let start = Span { end: launch.span.start, ..launch.span };
+    let definition = |problem: Diagnostic| problem.label(function.span, "the kernel").note(ON_PURPOSE);
+    if let Some(extra) = launch.positional.get(by_position.len())
+        && !has(ParameterKind::VarPositional)
+    {
+        problems.push(definition(
+            Diagnostic::error(
+                "unknown-argument",
+                extra.span(),
+                format!(
+                    "{} positional arguments for the {} positional parameters of `{}`",
+                    launch.positional.len(),
+                    by_position.len(),
+                    kernel.name
+                ),
+            )
+            .help("remove it, or pass keyword-only parameters by name"),
+        ));
+    }
+    for (key, _) in &launch.keyword {
+        let found = parameters.iter().position(|parameter| {
+            parameter.name == key.name
+                && matches!(parameter.kind, ParameterKind::PositionalOrKeyword | ParameterKind::KeywordOnly)
+        });
+        match found {
+            Some(_) => {
+                let position = by_position.iter().position(|parameter| parameter.name == key.name);
+                if let Some(first) = position.and_then(|at| launch.positional.get(at)) {
+                    problems.push(definition(
+                        Diagnostic::error("duplicate-argument", key.span, format!("two arguments for `{}`", key.name))
+                            .label(first.span(), "by position")
+                            .help("remove one"),
+                    ));
+                }
+            }
+            None if has(ParameterKind::VarKeyword) => {}
+            None => {
+                let named = parameters
+                    .iter()
+                    .filter(|parameter| {
+                        matches!(parameter.kind, ParameterKind::PositionalOrKeyword | ParameterKind::KeywordOnly)
+                    })
+                    .map(|parameter| parameter.name.as_str());
+                let mut problem = Diagnostic::error(
+                    "unknown-argument",
+                    key.span,
+                    format!("`{}` has no parameter `{}`", kernel.name, key.name),
+                );
+                problem.help = suggestion(&key.name, named);
+                problems.push(definition(problem));
+            }
+        }
+    }
+    if !function.decorators_are_literal {
+        return;
+    }
+    let missing: Vec<&str> = parameters
+        .iter()
+        .filter(|parameter| {
+            let variadic = matches!(parameter.kind, ParameterKind::VarPositional | ParameterKind::VarKeyword);
+            let position = by_position.iter().position(|other| other.name == parameter.name);
+            !variadic
+                && parameter.default.is_none()
+                && position.is_none_or(|at| at >= launch.positional.len())
+                && !launch.keyword.iter().any(|(key, _)| key.name == parameter.name)
+                && !function.given_by_decorators.contains(&parameter.name)
+        })
+        .map(|parameter| parameter.name.as_str())
+        .collect();
+    if !missing.is_empty() {
+        let what = if missing.len() == 1 { "an argument" } else { "arguments" };
+        problems.push(definition(
+            Diagnostic::error("missing-argument", start, format!("launch of `{}` without {what} for {}", kernel.name, list(&missing)))
+                .help(format!("add `{}: …` to `args`", missing.join(": …, "))),
+        ));
+    }
+}

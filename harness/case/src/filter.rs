@@ -1,0 +1,212 @@
+//! Which cases of a corpus to run: patterns over ids, and shards. Left out: what runs them.
+
+use globset::{GlobBuilder, GlobMatcher};
+
+/// Patterns of which a case's id must match one. No patterns match everything.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    patterns: Vec<Pattern>,
+}
+
+/// `path` or `path:condition,condition`.
+#[derive(Clone, Debug)]
+struct Pattern {
+    path: GlobMatcher,
+    conditions: Vec<GlobMatcher>,
+}
+
+/// The text is no pattern.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{pattern}` is not a pattern: {reason}")]
+pub struct BadPattern {
+    /// What was given.
+    pub pattern: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+impl Filter {
+    /// Reads patterns. `root` is the corpus as a user would write it: it may stand before a path, as a shell's
+    /// completion would put it there.
+    ///
+    /// The part before `:` is a glob for the path or for any folder that the case is in, the parts behind it are globs
+    /// for `variable=value`, all of which must match one.
+    pub fn parse<S: AsRef<str>>(patterns: &[S], root: &str) -> Result<Self, BadPattern> {
+        let patterns = patterns.iter().map(|text| Pattern::parse(text.as_ref(), root)).collect::<Result<_, _>>()?;
+        Ok(Self { patterns })
+    }
+
+    /// Whether a case of this id is meant.
+    pub fn matches(&self, id: &str) -> bool {
+        let (path, labels) = id.split_once(':').unwrap_or((id, ""));
+        self.patterns.is_empty() || self.patterns.iter().any(|pattern| pattern.matches(path, labels))
+    }
+
+    /// Whether a case of the file with this id may be meant.
+    pub fn may_match_file(&self, file: &str) -> bool {
+        self.patterns.is_empty() || self.patterns.iter().any(|pattern| pattern.matches_path(file))
+    }
+}
+
+impl Pattern {
+    fn parse(text: &str, root: &str) -> Result<Self, BadPattern> {
+        let bad = |reason: String| BadPattern { pattern: text.to_owned(), reason };
+        let (path, conditions) = match text.split_once(':') {
+            Some((path, conditions)) => (path, Some(conditions)),
+            None => (text, None),
+        };
+        let path = path.strip_prefix("./").unwrap_or(path);
+        let root = root.strip_prefix("./").unwrap_or(root).trim_end_matches('/');
+        let path = match path.strip_prefix(root).filter(|_| !root.is_empty()) {
+            Some("") => "**",
+            Some(rest) => rest.strip_prefix('/').unwrap_or(path),
+            None => path,
+        };
+        let path = path.trim_end_matches('/');
+        let path = path.strip_suffix(".yaml").or_else(|| path.strip_suffix(".yml")).unwrap_or(path);
+        if path.is_empty() {
+            return Err(bad("it is empty".to_owned()));
+        }
+        let glob = |text: &str| {
+            GlobBuilder::new(text)
+                .literal_separator(true)
+                .build()
+                .map(|glob| glob.compile_matcher())
+                .map_err(|error| bad(error.kind().to_string()))
+        };
+        let conditions = match conditions {
+            None => Vec::new(),
+            Some(conditions) => split_conditions(conditions).into_iter().map(glob).collect::<Result<_, _>>()?,
+        };
+        Ok(Self { path: glob(path)?, conditions })
+    }
+
+    fn matches_path(&self, path: &str) -> bool {
+        let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
+        ends.into_iter().any(|end| path.get(..end).is_some_and(|folder| self.path.is_match(folder)))
+    }
+
+    fn matches(&self, path: &str, labels: &str) -> bool {
+        self.matches_path(path)
+            && self.conditions.iter().all(|condition| labels.split(',').any(|label| condition.is_match(label)))
+    }
+}
+
+/// Splits at commas that are not inside of `{a,b}`.
+fn split_conditions(text: &str) -> Vec<&str> {
+    let (mut depth, mut start, mut parts) = (0usize, 0, Vec::new());
+    for (at, c) in text.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 => {
+                parts.push(&text[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&text[start..]);
+    parts
+}
+
+/// One of several equal parts of a run: `2/4` holds every fourth case from the second on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Shard {
+    index: usize,
+    count: usize,
+}
+
+/// The text is no shard.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a shard: write `I/N` with I from 1 to N")]
+pub struct BadShard(pub String);
+
+impl Shard {
+    /// All there is.
+    pub const ALL: Self = Self { index: 0, count: 1 };
+
+    /// Whether the case of this number, counted from 0 after filtering, belongs to the shard.
+    pub const fn holds(self, number: usize) -> bool {
+        number % self.count == self.index
+    }
+}
+
+impl Default for Shard {
+    fn default() -> Self {
+        Self::ALL
+    }
+}
+
+impl std::str::FromStr for Shard {
+    type Err = BadShard;
+
+    fn from_str(text: &str) -> Result<Self, BadShard> {
+        let bad = || BadShard(text.to_owned());
+        let (index, count) = text.split_once('/').ok_or_else(bad)?;
+        let (index, count): (usize, usize) = (index.parse().map_err(|_| bad())?, count.parse().map_err(|_| bad())?);
+        if index == 0 || index > count {
+            return Err(bad());
+        }
+        Ok(Self { index: index - 1, count })
+    }
+}
+
+impl std::fmt::Display for Shard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.index + 1, self.count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(pattern: &str, id: &str, expected: bool) {
+        let filter = Filter::parse(&[pattern], "cases").expect(pattern);
+        assert_eq!(filter.matches(id), expected, "{pattern} {id}");
+        let file = id.split(':').next().unwrap_or_default();
+        assert!(filter.may_match_file(file) || !expected, "{pattern} {file}");
+    }
+
+    #[test]
+    fn a_pattern_names_areas_files_and_points() {
+        check("alias", "alias/same_twice:dtype=f32", true);
+        check("alias/", "alias/same_twice", true);
+        check("alia", "alias/same_twice", false);
+        check("al*", "alias/same_twice:dtype=f32", true);
+        check("alias/*:dtype=bf16", "alias/same_twice:dtype=bf16", true);
+        check("alias/*:dtype=bf16", "alias/same_twice:n=4,dtype=bf16", true);
+        check("alias/*:dtype=bf16", "alias/same_twice:dtype=f16", false);
+        check("alias/*:dtype=bf16,n=4", "alias/same_twice:n=4,dtype=bf16", true);
+        check("alias/*:dtype=bf16,n=4", "alias/same_twice:n=5,dtype=bf16", false);
+        check("alias:dtype={f16,bf16}", "alias/same_twice:dtype=bf16", true);
+        check("alias:dtype=*16", "alias/same_twice:dtype=f32", false);
+        check("*/same_*", "alias/same_twice", true);
+        check("cases/alias/same_twice.yaml", "alias/same_twice:dtype=f32", true);
+        check("./cases/alias", "alias/same_twice", true);
+        check("cases", "alias/same_twice", true);
+        check("**", "alias/same_twice:dtype=f32", true);
+        check("alias/same_twice:dtype=f32", "alias/same_twice", false);
+    }
+
+    #[test]
+    fn what_is_no_pattern_is_refused() {
+        for wrong in ["", "/", "a[", "a:{", "a:[z-a]"] {
+            assert!(Filter::parse(&[wrong], "cases").is_err(), "{wrong}");
+        }
+        assert!(Filter::default().matches("anything"));
+    }
+
+    #[test]
+    fn shards_split_without_overlap() {
+        for wrong in ["", "1", "0/2", "3/2", "a/b", "1/0", "-1/2"] {
+            assert!(wrong.parse::<Shard>().is_err(), "{wrong}");
+        }
+        let shards: Vec<Shard> = ["1/3", "2/3", "3/3"].iter().map(|text| text.parse().expect(text)).collect();
+        for number in 0..20 {
+            assert_eq!(shards.iter().filter(|shard| shard.holds(number)).count(), 1);
+        }
+        assert_eq!(shards[1].to_string(), "2/3");
+    }
+}

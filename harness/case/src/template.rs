@@ -1,0 +1,287 @@
+//! Text with `{…}` in it, and the expressions that such text may be.
+//!
+//! `{…}` holds an expression over the matrix variables; its value takes its place: text as it is, everything else as
+//! Python would print it. `{{` and `}}` are braces. What comes out is read as if it had been written there.
+//!
+//! Left out: what expressions mean ([`crate::expr`]).
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::ops::Range;
+
+use conch_memory::Storages;
+use conch_tile::diagnostic::Diagnostic;
+use conch_tile::source::Span;
+
+use crate::expr::{ExprError, Expression, Names, Value};
+use crate::nearest::suggestion;
+use crate::yaml::{Node, Yaml};
+
+/// Text with placeholders.
+#[derive(Clone, Debug)]
+pub(crate) struct Template {
+    /// Where the text is.
+    pub span: Span,
+    text_at: Option<u32>,
+    pieces: Vec<Piece>,
+}
+
+#[derive(Clone, Debug)]
+enum Piece {
+    Text(String),
+    Hole { expression: Expression, span: Span, at: Option<u32> },
+}
+
+impl Template {
+    /// Reads text that stands at `span`; `text_at` is the place of its first byte when it stands there as it is.
+    pub fn parse(text: &str, span: Span, text_at: Option<u32>) -> Result<Self, Diagnostic> {
+        let mut pieces = Vec::new();
+        let mut plain = String::new();
+        let place = |range: Range<usize>| part(span, text_at, range);
+        let mut rest = 0;
+        while let Some(found) = text[rest..].find(['{', '}']) {
+            let at = rest + found;
+            plain.push_str(&text[rest..at]);
+            let brace = &text[at..=at];
+            if text[at + 1..].starts_with(brace) {
+                plain.push_str(brace);
+                rest = at + 2;
+                continue;
+            }
+            let Some(len) = text[at + 1..].find('}').filter(|_| brace == "{") else {
+                return Err(Diagnostic::error("bad-placeholder", place(at..at + 1), format!("`{brace}` without its other half"))
+                    .help("write a matrix variable as `{name}`, and a brace as `{{` or `}}`"));
+            };
+            let inner = at + 1..at + 1 + len;
+            let hole = place(inner.clone());
+            let expression = Expression::parse(&text[inner.clone()])
+                .map_err(|error| described("bad-placeholder", &error, hole, text_at.map(|at| at + inner.start as u32), None))?;
+            if !plain.is_empty() {
+                pieces.push(Piece::Text(std::mem::take(&mut plain)));
+            }
+            pieces.push(Piece::Hole { expression, span: hole, at: text_at.map(|at| at + inner.start as u32) });
+            rest = inner.end + 1;
+        }
+        plain.push_str(&text[rest..]);
+        if !plain.is_empty() || pieces.is_empty() {
+            pieces.push(Piece::Text(plain));
+        }
+        // Doubled braces make the text shorter than what stands in the file.
+        let as_it_is = text_at.filter(|_| !text.contains("{{") && !text.contains("}}"));
+        Ok(Self { span, text_at: as_it_is, pieces })
+    }
+
+    /// The text, when it is the same at every point.
+    pub fn constant(&self) -> Option<&str> {
+        match &self.pieces[..] {
+            [Piece::Text(text)] => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The text at a point.
+    pub fn render(&self, names: &Names) -> Result<Cow<'_, str>, Diagnostic> {
+        if let Some(text) = self.constant() {
+            return Ok(Cow::Borrowed(text));
+        }
+        let mut out = String::new();
+        for piece in &self.pieces {
+            match piece {
+                Piece::Text(text) => out.push_str(text),
+                Piece::Hole { expression, span, at } => {
+                    known(expression, names, *span, *at, None, "matrix variable")?;
+                    let value = expression
+                        .evaluate(names, &mut Storages::new())
+                        .map_err(|error| described("bad-placeholder", &error, *span, *at, None))?;
+                    write_value(&mut out, &value);
+                }
+            }
+        }
+        Ok(Cow::Owned(out))
+    }
+}
+
+/// A value as text: a string as it is, everything else as Python prints it.
+pub(crate) fn write_value(out: &mut String, value: &Value) {
+    match value {
+        Value::Str(text) => out.push_str(text),
+        other => out.push_str(&other.to_string()),
+    }
+}
+
+/// A value of the file: a constant, an expression (perhaps with placeholders), or a list of values.
+#[derive(Clone, Debug)]
+pub(crate) enum ValueTemplate {
+    Constant(Value, Span),
+    /// Parsed once, the same at every point.
+    Expression(Expression, Template),
+    /// Parsed at every point.
+    Text(Template),
+    List(Vec<ValueTemplate>, Span),
+}
+
+impl ValueTemplate {
+    /// Reads a node; every problem in it goes to `problems`.
+    pub fn parse(node: &Node, problems: &mut Vec<Diagnostic>) -> Option<Self> {
+        let span = node.span;
+        Some(match &node.value {
+            Yaml::Null => Self::Constant(Value::None, span),
+            Yaml::Bool(value) => Self::Constant(Value::Bool(*value), span),
+            Yaml::Int(value) => Self::Constant(Value::Int(*value), span),
+            Yaml::Float(value) => Self::Constant(Value::Float(*value), span),
+            Yaml::Str(text) => match Self::parse_text(text, span, node.text_at) {
+                Ok(value) => value,
+                Err(problem) => {
+                    problems.push(problem);
+                    return None;
+                }
+            },
+            Yaml::Seq(items) => {
+                let read: Vec<_> = items.iter().filter_map(|item| Self::parse(item, problems)).collect();
+                if read.len() < items.len() {
+                    return None;
+                }
+                Self::List(read, span)
+            }
+            Yaml::Map(_) => {
+                problems.push(
+                    Diagnostic::error("wrong-type", span, "a mapping where a value belongs")
+                        .help("write a number, an expression or a list; text is an expression, so quote it twice: \"'relu'\""),
+                );
+                return None;
+            }
+        })
+    }
+
+    /// Reads an expression.
+    pub fn parse_text(text: &str, span: Span, text_at: Option<u32>) -> Result<Self, Diagnostic> {
+        let template = Template::parse(text, span, text_at)?;
+        let Some(constant) = template.constant() else { return Ok(Self::Text(template)) };
+        let expression = Expression::parse(constant)
+            .map_err(|error| described("bad-expression", &error, span, template.text_at, None))?;
+        Ok(Self::Expression(expression, template))
+    }
+
+    /// Where it is written.
+    pub fn span(&self) -> Span {
+        match self {
+            Self::Constant(_, span) | Self::List(_, span) => *span,
+            Self::Expression(_, template) | Self::Text(template) => template.span,
+        }
+    }
+
+    /// The value at a point. Expressions that copy tensors add to `storages`.
+    pub fn evaluate(&self, names: &Names, storages: &mut Storages) -> Result<Value, Diagnostic> {
+        match self {
+            Self::Constant(value, _) => Ok(value.clone()),
+            Self::Expression(expression, template) => {
+                evaluate(expression, names, storages, template.span, template.text_at, None)
+            }
+            Self::Text(template) => {
+                let text = template.render(names)?;
+                let expression = Expression::parse(&text)
+                    .map_err(|error| described("bad-expression", &error, template.span, None, Some(&text)))?;
+                evaluate(&expression, names, storages, template.span, None, Some(&text))
+            }
+            Self::List(items, _) => {
+                items.iter().map(|item| item.evaluate(names, storages)).collect::<Result<_, _>>().map(Value::List)
+            }
+        }
+    }
+
+    /// The expression's text at a point; a value that is no text as Python prints it.
+    pub fn text(&self, names: &Names) -> Result<String, Diagnostic> {
+        Ok(match self {
+            Self::Constant(value, _) => value.to_string(),
+            Self::Expression(expression, _) => expression.text().to_owned(),
+            Self::Text(template) => template.render(names)?.into_owned(),
+            Self::List(items, _) => {
+                let items: Vec<_> = items.iter().map(|item| item.text(names)).collect::<Result<_, _>>()?;
+                format!("[{}]", items.join(", "))
+            }
+        })
+    }
+
+    /// Whether every name that it takes from outside is there.
+    pub fn is_known(&self, names: &Names) -> bool {
+        self.all_names(names, &mut |name| names.contains_key(name))
+    }
+
+    /// Whether it takes any of these names from outside.
+    pub fn mentions(&self, names: &Names, wanted: &HashSet<String>) -> bool {
+        !wanted.is_empty() && !self.all_names(names, &mut |name| !wanted.contains(name))
+    }
+
+    /// Whether something is true of every name that it takes from outside. Text that is no expression at this point
+    /// has none.
+    fn all_names(&self, names: &Names, test: &mut dyn FnMut(&str) -> bool) -> bool {
+        match self {
+            Self::Constant(..) => true,
+            Self::Expression(expression, _) => expression.free_names().iter().all(|(name, _)| test(name)),
+            Self::Text(template) => template
+                .render(names)
+                .ok()
+                .and_then(|text| Expression::parse(&text).ok())
+                .is_none_or(|expression| expression.free_names().iter().all(|(name, _)| test(name))),
+            Self::List(items, _) => items.iter().all(|item| item.all_names(names, test)),
+        }
+    }
+}
+
+fn evaluate(
+    expression: &Expression,
+    names: &Names,
+    storages: &mut Storages,
+    span: Span,
+    text_at: Option<u32>,
+    substituted: Option<&str>,
+) -> Result<Value, Diagnostic> {
+    known(expression, names, span, text_at, substituted, "tensor or matrix variable")?;
+    expression
+        .evaluate(names, storages)
+        .map_err(|error| described("bad-expression", &error, span, text_at, substituted))
+}
+
+/// An error at the first name that is not there.
+fn known(
+    expression: &Expression,
+    names: &Names,
+    span: Span,
+    text_at: Option<u32>,
+    substituted: Option<&str>,
+    what: &str,
+) -> Result<(), Diagnostic> {
+    let Some((name, range)) = expression.free_names().into_iter().find(|(name, _)| !names.contains_key(name)) else {
+        return Ok(());
+    };
+    let mut diagnostic = Diagnostic::error("unknown-name", part(span, text_at, range), format!("unknown {what} `{name}`"));
+    diagnostic.help = suggestion(&name, names.keys().map(String::as_str))
+        .or_else(|| Some("define it under `storages`, `tensors` or `matrix`".to_owned()));
+    if let Some(text) = substituted {
+        diagnostic = diagnostic.note(format!("the text is `{text}` at this point of the matrix"));
+    }
+    Err(diagnostic)
+}
+
+fn described(
+    code: &'static str,
+    error: &ExprError,
+    span: Span,
+    text_at: Option<u32>,
+    substituted: Option<&str>,
+) -> Diagnostic {
+    let mut diagnostic = Diagnostic::error(code, part(span, text_at, error.range.clone()), error.message.clone());
+    diagnostic.help.clone_from(&error.help);
+    if let Some(text) = substituted {
+        diagnostic = diagnostic.note(format!("the text is `{text}` at this point of the matrix"));
+    }
+    diagnostic
+}
+
+/// The place of a part of a text, or of the whole text when it does not stand in the file as it is.
+fn part(span: Span, text_at: Option<u32>, range: Range<usize>) -> Span {
+    let Some(at) = text_at else { return span };
+    let byte = |offset: usize| at.saturating_add(u32::try_from(offset).unwrap_or(u32::MAX)).clamp(span.start, span.end);
+    let (start, end) = (byte(range.start), byte(range.end));
+    Span { start, end: end.max(start), ..span }
+}
