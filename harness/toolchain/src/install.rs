@@ -386,6 +386,10 @@ impl Attempt<'_> {
             &format!("triton=={triton}"),
             &format!("numpy=={numpy}"),
         ]);
+        if triton < Version::new(3, 3, 0) {
+            // They import it and do not say so. Later ones say so or do without.
+            command.arg("setuptools<81");
+        }
         // uv downloads into its cache, so what it will write here says little about how far it is.
         let total = matches!(installer, Installer::Pip(_)).then(|| about_size(triton));
         self.run(command, name, Some(total)).map_err(|error| match error {

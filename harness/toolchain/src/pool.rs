@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tempfile::TempDir;
 
 use crate::worker::Worker;
-use crate::{Request, Response, Toolchain, WorkerFailure};
+use crate::{Request, Response, Toolchain, WorkerFailure, wire};
 
 /// What one request may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,8 +83,9 @@ impl Pool {
     /// # Errors
     /// The worker died, hung, ran out of memory, or could not be started. The next request gets a fresh one.
     pub fn request(&self, request: &Request, limits: Limits) -> Result<Response, WorkerFailure> {
+        let frame = wire::frame(request, limits).map_err(WorkerFailure::Protocol)?;
         let mut worker = self.take()?;
-        match worker.ask(request, limits) {
+        match worker.ask(&frame, request, limits) {
             Ok((response, false)) => {
                 self.give_back(worker);
                 Ok(response)

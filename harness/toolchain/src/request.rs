@@ -31,7 +31,8 @@ pub enum Device {
 /// Whether Triton finds a GPU driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Driver {
-    /// None, as on a machine without a GPU: what a user would see.
+    /// None, as on a machine without a GPU: what a user would see. Triton finds a torch that sees no GPU (some
+    /// versions look for one while a module is imported); the module itself finds no torch.
     #[default]
     Absent,
     /// One that answers for a CUDA device of compute capability 9.0 and benchmarks every configuration as equal.

@@ -235,9 +235,9 @@ fn check_value(value: &Value, request: &Request) -> Result<(), String> {
                 .iter()
                 .zip(&tensor.strides)
                 .try_fold(i128::from(tensor.offset) + 1, |end, (&size, &stride)| {
-                    Some(end + i128::from(size.max(1) - 1).checked_mul(stride.into())?)
+                    i128::from(size.max(1) - 1).checked_mul(stride.into())?.checked_add(end)
                 });
-            let end = elements.map(|end| end * tensor.dtype.size() as i128);
+            let end = elements.map(|end| end.saturating_mul(tensor.dtype.size() as i128));
             if !tensor.shape.contains(&0) && end.is_none_or(|end| end > storage.len() as i128) {
                 return Err(format!(
                     "a view outside of its storage of {} bytes: {tensor:?}",

@@ -114,6 +114,9 @@ impl Worker {
             .env("MKL_NUM_THREADS", "1")
             .env("PYTHONHASHSEED", "0")
             .env("PYTHONNOUSERSITE", "1")
+            // A machine without a GPU, also on one that has some.
+            .env("CUDA_VISIBLE_DEVICES", "-1")
+            .env("HIP_VISIBLE_DEVICES", "-1")
             .env("HOME", folder)
             .env("TMPDIR", folder)
             .env("TRITON_HOME", folder)
@@ -150,17 +153,17 @@ impl Worker {
         i32::try_from(self.child.id()).ok().and_then(Pid::from_raw)
     }
 
-    /// Asks, and waits for the answer. With it, whether the worker asks to be replaced. After an error the worker is
-    /// of no more use.
+    /// Sends the frame made of a request, and waits for the answer. With it, whether the worker asks to be replaced.
+    /// After an error the worker is of no more use.
     pub(crate) fn ask(
         &mut self,
+        frame: &[u8],
         request: &Request,
         limits: Limits,
     ) -> Result<(Response, bool), WorkerFailure> {
-        let frame = wire::frame(request, limits).map_err(WorkerFailure::Protocol)?;
         self.said.clear();
         let deadline = Instant::now() + limits.time + GRACE;
-        match self.send(&frame, deadline).and_then(|()| self.receive(deadline)) {
+        match self.send(frame, deadline).and_then(|()| self.receive(deadline)) {
             Ok((header, blobs)) => {
                 let (response, worn) =
                     wire::response(&header, &blobs, request).map_err(WorkerFailure::Protocol)?;

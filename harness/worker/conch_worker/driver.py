@@ -1,10 +1,17 @@
-"""A Triton driver that answers for a CUDA device that is not there, for those who ask for one."""
+"""What Triton is told of GPUs: that torch sees none, or, for those who ask for it, a driver for one that is not there.
+
+Hardly anyone has Triton without torch, and several versions import torch to look for a GPU, some of them while a module
+is imported. So Triton's own modules, and no others, find a torch that sees no GPU.
+"""
 
 from __future__ import annotations
 
+import builtins
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Callable, Iterator, Sequence
 
+from .dtypes import DTYPES
 from .memory import CUDA, Device
 
 # H100 and H200.
@@ -48,6 +55,47 @@ class FakeDriver:
             return [1.0] * len(quantiles) if quantiles else 1.0
 
         return bench
+
+
+class _NoCuda:
+    """`torch.cuda` of a CUDA build on a machine without a GPU."""
+
+    def is_available(self) -> bool:
+        return False
+
+    def device_count(self) -> int:
+        return 0
+
+    def __getattr__(self, name: str) -> Callable:
+        def initialise(*_: object, **__: object) -> None:
+            raise RuntimeError(
+                "Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and installed a "
+                "driver from http://www.nvidia.com/Download/index.aspx"
+            )
+
+        return initialise
+
+
+_TORCH = SimpleNamespace(__name__="torch", cuda=_NoCuda(), version=SimpleNamespace(cuda="12.8", hip=None), **DTYPES)
+
+
+def show_triton_a_torch() -> None:
+    """From now on, where Triton's modules import torch they find one that sees no GPU."""
+    find = builtins.__import__
+
+    def find_for(
+        name: str,
+        globals: dict | None = None,
+        locals: dict | None = None,
+        fromlist: Sequence[str] = (),
+        level: int = 0,
+    ) -> object:
+        if name.partition(".")[0] == "torch" and level == 0:
+            if str((globals or {}).get("__name__")).partition(".")[0] == "triton":
+                return _TORCH
+        return find(name, globals, locals, fromlist, level)
+
+    builtins.__import__ = find_for
 
 
 @contextmanager

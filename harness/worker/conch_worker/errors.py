@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import traceback
 from types import TracebackType
 from typing import Callable
@@ -48,6 +49,15 @@ def _location(error: BaseException, is_users: Callable[[str], bool]) -> tuple[st
     return found
 
 
+def _outside(step: TracebackType | None) -> TracebackType | None:
+    """A traceback without the worker's own frames, which come first."""
+    own = os.path.dirname(__file__)
+    outside = step
+    while outside is not None and os.path.dirname(outside.tb_frame.f_code.co_filename) == own:
+        outside = outside.tb_next
+    return outside
+
+
 def describe(error: BaseException, is_users: Callable[[str], bool]) -> dict:
     """What the wire says of an exception."""
     chain = chain_of(error)
@@ -57,7 +67,7 @@ def describe(error: BaseException, is_users: Callable[[str], bool]) -> dict:
         if location is not None:
             break
     try:
-        text = "".join(traceback.format_exception(type(error), error, error.__traceback__, limit=-64))
+        text = "".join(traceback.format_exception(type(error), error, _outside(error.__traceback__), limit=-64))
     except Exception:
         # A `__str__` that raises, or lines that cannot be read, in Python versions that do not guard against them.
         text = ""

@@ -39,7 +39,9 @@ def is_contiguous(sizes: Sequence[int], strides: Sequence[int]) -> bool:
 
 def is_dense(sizes: Sequence[int], strides: Sequence[int]) -> bool:
     """Whether the elements fill a run of memory, each place once, in some order of the dimensions
-    (torch: `is_non_overlapping_and_dense`)."""
+    (torch: `is_non_overlapping_and_dense`). No elements do so whatever the strides."""
+    if numel(sizes) == 0:
+        return True
     if len(sizes) == 1:
         return sizes[0] < 2 or strides[0] == 1
     step = 1

@@ -264,6 +264,7 @@ def main() -> None:
     hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
     most = _STDOUT_MOST if hard == resource.RLIM_INFINITY else min(_STDOUT_MOST, hard)
     resource.setrlimit(resource.RLIMIT_FSIZE, (most, hard))
+    driver.show_triton_a_torch()
     _die_with_parent(requests.fileno())
     worker = Worker()
     hello = {
