@@ -94,6 +94,8 @@ rules! {
     AnnotatedGlobalsAreNoConstexprs: since (3, 3, 0), "wheels 3.2.0 and 3.3.1, code_generator.py";
     /// Parameters annotated with float types, `int` or `float` have that type; before, only integer widths and `bool`.
     FloatAnnotationsAreTypes: since (3, 4, 0), "wheels 3.3.1 and 3.4.0, runtime/jit.py";
+    /// A constexpr that a `@triton.jit` function returns stays a constexpr; before, it became a tensor.
+    ReturnedConstexprsStay: since (3, 7, 0), "wheels 3.6.0 and 3.7.1, code_generator.py visit_Return";
     /// `a < b < c` is accepted and evaluates `b` once.
     ChainedComparisons: since (3, 9, 0), "wheels 3.8.0 and 3.9.0, code_generator.py";
     /// Two different 8-bit floats compute in `f16`; before, they had no common type.
@@ -134,7 +136,7 @@ rules! {
     /// `dot` takes any number of rows and columns; before, at least 16.
     SmallDots: since (3, 5, 1), "min_dot_size of the CUDA backend; wheels 3.4.0 and 3.5.1";
     /// `dot` takes inner dimensions of 8 for `f32` and 4 for `f64`; before, at least 16.
-    ShallowDots: since (3, 9, 0), "min_dot_size of the CUDA backend; wheels 3.8.0 and 3.9.0";
+    ShallowDots: since (3, 8, 0), "min_dot_size of the CUDA backend; wheels 3.7.1 and 3.8.0";
     /// `dot` without `out_dtype` results in its accumulator's dtype; before, in `f32`.
     DotFollowsAccumulator: since (3, 8, 0), "core.dot; wheels 3.7.1 and 3.8.0";
     /// `histogram` takes 32-bit integers only.
