@@ -108,14 +108,15 @@ impl DType {
         !self.is_float()
     }
 
-    /// Whether this is a signed integer type. Triton counts `i1` as signed (`tl.int1`).
+    /// Whether this is a signed integer type.
     pub const fn is_signed_int(self) -> bool {
-        matches!(self, Self::I1 | Self::I8 | Self::I16 | Self::I32 | Self::I64)
+        matches!(self, Self::I8 | Self::I16 | Self::I32 | Self::I64)
     }
 
-    /// Whether this is an unsigned integer type.
+    /// Whether this is an unsigned integer type. `i1` is one (`dtype.UINT_TYPES` in `triton/language/core.py`, all
+    /// versions): `True` is above `False`.
     pub const fn is_unsigned_int(self) -> bool {
-        matches!(self, Self::U8 | Self::U16 | Self::U32 | Self::U64)
+        matches!(self, Self::I1 | Self::U8 | Self::U16 | Self::U32 | Self::U64)
     }
 
     /// The short name, as case files and reports write it.

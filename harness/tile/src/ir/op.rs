@@ -127,7 +127,7 @@ op_table! {
         MinPropagateNan = "min_nan";
         /// Larger one; NaN when either is.
         MaxPropagateNan = "max_nan";
-        /// High half of the product, by the signedness of the dtype.
+        /// High half of the product of the bits as unsigned numbers, whatever the dtype (`tt.mulhiui`, `tl.umulhi`).
         MulHi = "mulhi";
         /// x to the y (`libdevice.pow`).
         Pow = "pow";

@@ -12,7 +12,7 @@
 //! | to `fp8e4nv`, `fp8e5` | rounded once to nearest even; overflow and infinity give the largest number | `cvt.rn.satfinite.e4m3x2.f32` |
 //! | `f32` to `fp8e5` toward zero | through `f16` toward zero; infinity stays | `cvt.rz.f16.f32`, then the high byte |
 //! | `f16`, `f32` to `fp8e4b15` | to `f16` toward zero, limited to 1.75 (a NaN too), to nearest, ties away from zero | the assembly in `extra/cuda/utils.py` |
-//! | from fp8 | exact | `cvt.rn.f16x2.e4m3x2` |
+//! | from fp8 | exact | `cvt.rn.f16x2.e4m3x2`; from `fp8e5` to `bf16`, 3.9.0's bit tricks make numbers of NaNs and infinities |
 //!
 //! CUDA has no `fp8e4b8` and `fp8e5b16`; they follow `fp8e4nv` here. No cast leads between fp8 and integers
 //! (`semantic.cast` ends in an assertion), nor is one defined here.
@@ -44,7 +44,7 @@ pub fn decode(dtype: DType, bits: u64) -> f64 {
 pub fn decode_int(dtype: DType, bits: u64) -> i128 {
     fn int<T: Int>(bits: u64) -> i128 {
         let extended = of_bits::<T>(bits).extend();
-        if T::SIGNED && T::BITS > 1 {
+        if T::SIGNED {
             extended as i64 as i128
         } else {
             extended as i128
@@ -190,6 +190,11 @@ fn to_float<S: Float, V: Visit1>(from: DType, to: DType, rounding: Rounding, vis
         DType::F16 => visitor.total(|x: S| F16::of(soft::f32_to_f16_toward_zero(x.to_odd()))),
         DType::BF16 if near => visitor.total(|x: S| BF16::of(soft::f32_to_bf16(x.to_odd()))),
         DType::BF16 => visitor.total(|x: S| BF16::of(soft::f32_to_bf16_toward_zero(x.to_odd()))),
+        // A NaN becomes a number here, and on the way from `f32` to `f16` its sign was lost.
+        DType::F8E4B15 if from == DType::F16 => visitor.total(|x: S| {
+            let value = x.to_odd();
+            F8E4B15::of(soft::f32_to_fp8e4b15_limited(value.abs()) | (value.to_bits() >> 24) as u8 & 0x80)
+        }),
         DType::F8E4B15 => visitor.total(|x: S| F8E4B15::of(soft::f32_to_fp8e4b15_limited(x.to_odd()))),
         DType::F8E5 if !near => visitor.total(|x: S| F8E5::of(soft::f32_to_fp8e5_toward_zero(x.to_odd()))),
         _ => {

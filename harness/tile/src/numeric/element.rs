@@ -51,6 +51,7 @@ pub(super) trait Int: Element + Ord {
     fn quotient(self, divisor: Self) -> Self;
     /// Remainder with the dividend's sign. The caller has excluded what `quotient` excludes.
     fn remainder(self, divisor: Self) -> Self;
+    /// The high half of the product of the bits, read as unsigned.
     fn mulhi(self, other: Self) -> Self;
     fn and(self, other: Self) -> Self;
     fn or(self, other: Self) -> Self;
@@ -114,7 +115,7 @@ macro_rules! int {
             }
             #[inline(always)]
             fn mulhi(self, other: Self) -> Self {
-                ((self as $wide).wrapping_mul(other as $wide) >> Self::BITS) as Self
+                ((self as $unsigned as $wide).wrapping_mul(other as $unsigned as $wide) >> Self::BITS) as Self
             }
             #[inline(always)]
             fn and(self, other: Self) -> Self {
@@ -165,39 +166,25 @@ macro_rules! int {
 }
 
 int! {
-    i8 u8 i16 true;
-    i16 u16 i32 true;
-    i32 u32 i64 true;
-    i64 u64 i128 true;
+    i8 u8 u16 true;
+    i16 u16 u32 true;
+    i32 u32 u64 true;
+    i64 u64 u128 true;
     u8 u8 u16 false;
     u16 u16 u32 false;
     u32 u32 u64 false;
     u64 u64 u128 false;
 }
 
-/// An `i1`. Arithmetic is modulo 2; the order is that of a signed integer of one bit, whose set value is -1, because
-/// Triton compares and takes minima of `i1` with `slt`, `minsi` and the like (`semantic.py`, `less_than`, `minimum`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// An `i1`, which Triton counts as unsigned: arithmetic is modulo 2, and the set bit is the larger one (`arith.addi`,
+/// `cmpi ult`, `maxui`, `divui` in TTIR).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Bit(u8);
 
 impl Bit {
     #[inline(always)]
     pub(super) fn new(set: bool) -> Self {
         Self(u8::from(set))
-    }
-}
-
-impl Ord for Bit {
-    #[inline(always)]
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        other.0.cmp(&self.0)
-    }
-}
-
-impl PartialOrd for Bit {
-    #[inline(always)]
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
     }
 }
 
@@ -215,10 +202,10 @@ impl Element for Bit {
 
 impl Int for Bit {
     const BITS: u32 = 1;
-    const SIGNED: bool = true;
+    const SIGNED: bool = false;
     const ZERO: Self = Self(0);
     const ALL_ONES: Self = Self(1);
-    const LOWEST: Self = Self(1);
+    const LOWEST: Self = Self(0);
     const LEAST: f64 = 0.0;
     const END: f64 = 2.0;
     #[inline(always)]

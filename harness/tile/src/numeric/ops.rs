@@ -69,9 +69,7 @@ fn unary_int<T: Int, V: Visit1>(op: UnaryOp, visitor: V) -> V::Out {
         UnaryOp::Neg => visitor.total(|x: T| T::ZERO.sub(x)),
         UnaryOp::Not => visitor.total(|x: T| x.xor(T::ALL_ONES)),
         // `math.absi`: the lowest value wraps to itself. Unsigned numbers and booleans are their own (`semantic.abs`).
-        UnaryOp::Abs if T::SIGNED && T::BITS > 1 => {
-            visitor.total(|x: T| if x < T::ZERO { T::ZERO.sub(x) } else { x })
-        }
+        UnaryOp::Abs if T::SIGNED => visitor.total(|x: T| if x < T::ZERO { T::ZERO.sub(x) } else { x }),
         UnaryOp::Abs => visitor.total(|x: T| x),
         _ => visitor.undefined(),
     }

@@ -135,7 +135,7 @@ pub(super) fn f32_to_fp8e5_toward_zero(value: f32) -> u8 {
 #[inline(always)]
 pub(super) fn f32_to_fp8e4b15_limited(value: f32) -> u8 {
     let half = f32_to_f16_toward_zero(value);
-    let sign = (value.to_bits() >> 24) as u8 & 0x80;
+    let sign = (half >> 8) as u8 & 0x80;
     let magnitude = (half & 0x7fff).min(0x3f00);
     ((magnitude * 2 + 0x80) >> 8) as u8 | sign
 }
