@@ -1,1 +1,38 @@
-fn main() {}
+//! The `conch` command line: arguments in, exit code out, nothing else. The only place in Conch that prints.
+
+mod args;
+mod corpus;
+mod engines;
+mod explain;
+mod interrupt;
+mod judge;
+mod list;
+mod picture;
+mod pipeline;
+mod report;
+mod run;
+mod terminal;
+mod toolchain;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Cli, Command};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    judge::remember_panics();
+    let stop = interrupt::listen();
+    let done = judge::guarded(|| match &cli.command {
+        Command::Run(args) => run::run(args, stop),
+        Command::List(args) => list::list(args),
+        Command::Explain(args) => explain::explain(args, stop),
+        Command::Toolchain(args) => toolchain::toolchain(args, stop),
+        Command::Report(args) => report::report(args),
+    });
+    ExitCode::from(done.unwrap_or_else(|panic| {
+        terminal::Terminal::new().note(&format!("internal error: {panic}\nThis is a bug in Conch."));
+        1
+    }))
+}

@@ -9,8 +9,16 @@
 //! else; only here is a GPU seen.
 #![warn(missing_docs)]
 
+mod cuda;
+mod engine;
 mod id;
+mod interpret;
 mod outcome;
+mod reference;
 
+pub use cuda::Cuda;
+pub use engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, Prepared, Run};
 pub use id::{BadEngineId, EngineId, Family, nearest};
+pub use interpret::Interpret;
 pub use outcome::{Complaint, Finished, Outcome, Position, Tracked, Trap};
+pub use reference::{Kernel, Reference};

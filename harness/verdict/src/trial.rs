@@ -171,6 +171,14 @@ struct Trial<'a, 'b> {
     verdict: &'b mut Verdict,
 }
 
+/// How many independent witnesses a camp has.
+fn families(camp: &[Witness<'_>]) -> usize {
+    let mut families: Vec<Family> = camp.iter().map(|witness| witness.id.family()).collect();
+    families.sort_unstable();
+    families.dedup();
+    families.len()
+}
+
 /// What comparing two outcomes gave.
 enum Pair {
     Same,
@@ -229,35 +237,30 @@ impl Trial<'_, '_> {
             }
             return VerdictKind::Agree;
         }
-        let overruled = camp.is_empty() && self.overruling(&rest);
-        let confirmed = !camp.is_empty() || overruled;
-        self.verdict.unconfirmed |= !confirmed;
-        self.stand(|id| {
-            if *id == *reference.id {
-                if overruled {
-                    Standing::Differs
-                } else {
-                    Standing::Agrees
-                }
-            } else if rest.iter().any(|(witness, ..)| witness.id == id) {
-                if overruled {
-                    Standing::Agrees
-                } else {
-                    Standing::Differs
-                }
-            } else if camp.iter().any(|witness| witness.id == id) {
-                Standing::Agrees
+        let overruling = if camp.is_empty() {
+            self.overruling(&rest)
+        } else {
+            Vec::new()
+        };
+        self.verdict.unconfirmed |= camp.is_empty() && overruling.is_empty();
+        let right = |id: &EngineId| {
+            if overruling.is_empty() {
+                *id == *reference.id || camp.iter().any(|witness| witness.id == id)
             } else {
-                Standing::Silent
+                overruling.contains(id)
             }
+        };
+        let wrong = |id: &EngineId| {
+            !right(id) && (*id == *reference.id || rest.iter().any(|(witness, ..)| witness.id == id))
+        };
+        self.stand(|id| match (right(id), wrong(id)) {
+            (true, _) => Standing::Agrees,
+            (_, true) => Standing::Differs,
+            _ => Standing::Silent,
         });
-        if overruled {
-            self.verdict.blame.push(reference.id.clone());
-        }
+        let parties = std::iter::once(reference.id).chain(rest.iter().map(|(witness, ..)| witness.id));
+        self.verdict.blame.extend(parties.filter(|id| wrong(id)).cloned());
         for (witness, kind, comparison) in rest {
-            if !overruled {
-                self.verdict.blame.push(witness.id.clone());
-            }
             self.verdict.differences.push(Difference {
                 baseline: reference.id.clone(),
                 engine: witness.id.clone(),
@@ -268,43 +271,37 @@ impl Trial<'_, '_> {
         VerdictKind::Differ
     }
 
-    /// Whether those who differ from a lone reference are of two independent families and agree with each other.
-    fn overruling(&mut self, rest: &[(Witness<'_>, Kind, Option<Comparison>)]) -> bool {
-        let Some((first, ..)) = rest.first() else {
-            return false;
-        };
-        let independent = rest
+    /// Among those who differ from a lone reference, a camp of two independent families.
+    fn overruling(&mut self, rest: &[(Witness<'_>, Kind, Option<Comparison>)]) -> Vec<EngineId> {
+        let camps = self.camps(rest.iter().map(|(witness, ..)| *witness));
+        camps
             .iter()
-            .any(|(witness, ..)| witness.id.family() != first.id.family());
-        independent
-            && rest
-                .iter()
-                .skip(1)
-                .all(|(witness, ..)| matches!(self.pair(first.outcome, witness.outcome), Pair::Same))
+            .find(|camp| families(camp) > 1)
+            .map_or_else(Vec::new, |camp| {
+                camp.iter().map(|witness| witness.id.clone()).collect()
+            })
+    }
+
+    /// Witnesses that agree with each other, together.
+    fn camps<'w>(&mut self, witnesses: impl Iterator<Item = Witness<'w>>) -> Vec<Vec<Witness<'w>>> {
+        let mut camps: Vec<Vec<Witness<'w>>> = Vec::new();
+        for witness in witnesses {
+            let home = camps.iter().position(|camp| {
+                camp.first()
+                    .is_some_and(|first| matches!(self.pair(first.outcome, witness.outcome), Pair::Same))
+            });
+            match home.and_then(|at| camps.get_mut(at)) {
+                Some(camp) => camp.push(witness),
+                None => camps.push(vec![witness]),
+            }
+        }
+        camps
     }
 
     /// The trial without the reference: the camp with most independent families is held to be right.
     fn by_majority(&mut self) -> VerdictKind {
-        let mut camps: Vec<Vec<Witness<'_>>> = Vec::new();
-        for &other in &self.bench.others {
-            if !other.outcome.speaks() {
-                continue;
-            }
-            let home = camps.iter().position(|camp| {
-                camp.first()
-                    .is_some_and(|first| matches!(self.pair(first.outcome, other.outcome), Pair::Same))
-            });
-            match home.and_then(|at| camps.get_mut(at)) {
-                Some(camp) => camp.push(other),
-                None => camps.push(vec![other]),
-            }
-        }
-        let families = |camp: &[Witness<'_>]| {
-            let mut families: Vec<Family> = camp.iter().map(|witness| witness.id.family()).collect();
-            families.sort_unstable();
-            families.dedup();
-            families.len()
-        };
+        let others = &self.bench.others;
+        let camps = self.camps(others.iter().filter(|other| other.outcome.speaks()).copied());
         let why = match self.bench.reference {
             Some(reference) => format!(
                 "the reference is silent ({})",

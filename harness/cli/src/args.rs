@@ -1,0 +1,248 @@
+//! What can be asked on the command line, and the help that teaches it.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use conch_engine::EngineId;
+use conch_toolchain::ToolchainId;
+
+/// Run Triton kernels through independent engines, compare every byte, and name the engine that is wrong.
+#[derive(Debug, Parser)]
+#[command(
+    name = "conch",
+    version,
+    max_term_width = 110,
+    after_help = "Examples:
+  conch run                                      the whole corpus, through the reference and the newest Triton
+  conch run alias layout --engine reference --engine interpret@3.2.0
+  conch explain layout/split_columns:dtype=f16   what a case is, and what every engine made of it
+  conch list 'dtype/*:dtype=bf16'                which cases a filter means
+  conch toolchain add 3.1.0                      install another Triton
+
+Exit codes: 0 everything is as expected, 1 a disagreement that nobody expected or an expectation that no longer
+happens, 2 something is wrong with what was given, 3 nothing was run, 130 interrupted."
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run cases through engines and judge what they did.
+    Run(RunArgs),
+    /// List the cases that filters mean.
+    List(ListArgs),
+    /// Show one case in full: storages, tensors, IR, every engine's outcome, the first elements that differ.
+    Explain(ExplainArgs),
+    /// Install, list and remove versions of Triton.
+    Toolchain(ToolchainArgs),
+    /// Print a stored stream of events again.
+    Report(ReportArgs),
+}
+
+/// Which corpus, and which part of it.
+#[derive(Debug, Args)]
+pub struct Selection {
+    /// Which cases: an area (`alias` or `alias/`), a case file (`alias/same_twice`), an id
+    /// (`alias/same_twice:dtype=f32`) or a pattern (`'alias/*:dtype=bf16'`). Several add up; none means all.
+    #[arg(value_name = "FILTER")]
+    pub filters: Vec<String>,
+
+    /// The folder of case files. Without it, `cases` in this folder or the nearest one above that has it.
+    #[arg(long, value_name = "DIR")]
+    pub cases: Option<PathBuf>,
+}
+
+/// Which engines.
+#[derive(Debug, Args)]
+pub struct Engines {
+    /// An engine: `reference`, `interpret@3.9.0` (Triton's interpreter, tensors as CUDA's), `interpret@3.9.0+host`
+    /// (with CPU tensors), `interpret@3.0.0+numpy2` (with another NumPy), `cuda@3.9.0`. Again for more. Without it: the
+    /// reference and the newest Triton's interpreter, if that is installed or can be.
+    #[arg(long = "engine", value_name = "ID", value_parser = engine_id)]
+    pub engines: Vec<EngineId>,
+
+    /// Do not install toolchains; use those that are there.
+    #[arg(long)]
+    pub offline: bool,
+}
+
+/// Arguments of `conch run`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  conch run
+  conch run alias layout scalar --engine reference --engine interpret@3.2.0
+  conch run 'alias/*:dtype=bf16' --format jsonl | jq 'select(.expected == false)'
+  conch run --shard 2/8 --out reports/shard-2
+
+A run writes events.jsonl, report.html, report.md and junit.xml into the folder given by --out.")]
+pub struct RunArgs {
+    /// Which cases.
+    #[command(flatten)]
+    pub selection: Selection,
+
+    /// Which engines.
+    #[command(flatten)]
+    pub engines: Engines,
+
+    /// How many cases to run at once. Without it, as many as there are cores.
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub jobs: Option<u16>,
+
+    /// Run one part of N: `2/8` is every eighth case beginning with the second.
+    #[arg(long, value_name = "I/N")]
+    pub shard: Option<Shard>,
+
+    /// What to print: text for people, or the stream of events for programs.
+    #[arg(long, value_enum, default_value_t = RunFormat::Human)]
+    pub format: RunFormat,
+
+    /// Where reports go. Without it, `reports/run` beside the corpus.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+
+    /// Print a line for every case.
+    #[arg(long, short)]
+    pub verbose: bool,
+}
+
+/// Arguments of `conch list`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  conch list
+  conch list layout/ 'dtype/*:dtype=bf16'")]
+pub struct ListArgs {
+    /// Which cases.
+    #[command(flatten)]
+    pub selection: Selection,
+}
+
+/// Arguments of `conch explain`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  conch explain alias/same_twice:dtype=f32
+  conch explain layout/split_columns --engine interpret@3.2.0 --engine interpret@3.3.1")]
+pub struct ExplainArgs {
+    /// The case's id, or a filter that means few cases.
+    #[arg(value_name = "CASE")]
+    pub case: String,
+
+    /// The folder of case files.
+    #[arg(long, value_name = "DIR")]
+    pub cases: Option<PathBuf>,
+
+    /// Which engines.
+    #[command(flatten)]
+    pub engines: Engines,
+}
+
+/// Arguments of `conch toolchain`.
+#[derive(Debug, Args)]
+pub struct ToolchainArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: ToolchainCommand,
+}
+
+/// What to do with toolchains.
+#[derive(Debug, Subcommand)]
+pub enum ToolchainCommand {
+    /// Install a Triton from PyPI, in an environment of its own, with the NumPy that fits it.
+    #[command(after_help = "Examples:
+  conch toolchain add 3.9.0
+  conch toolchain add 3.0.0+numpy2     the same Triton with another NumPy
+
+Toolchains live in your data directory; CONCH_HOME names another one.")]
+    Add {
+        /// `3.9.0`, `3.9` (its last patch) or `3.0.0+numpy2`.
+        #[arg(required = true, value_name = "VERSION")]
+        ids: Vec<ToolchainId>,
+    },
+    /// List what is installed.
+    List,
+    /// Remove what was installed.
+    Remove {
+        /// As `list` shows it.
+        #[arg(required = true, value_name = "VERSION")]
+        ids: Vec<ToolchainId>,
+    },
+}
+
+/// Arguments of `conch report`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  conch report reports/run/events.jsonl
+  conch report reports/run/events.jsonl --format html > report.html
+  conch report a.jsonl b.jsonl --format junit     two shards in one report")]
+pub struct ReportArgs {
+    /// Streams that `conch run` wrote; `-` is standard input.
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+
+    /// As what.
+    #[arg(long, value_enum, default_value_t = ReportFormat::Human)]
+    pub format: ReportFormat,
+
+    /// Print a line for every case (human only).
+    #[arg(long, short)]
+    pub verbose: bool,
+}
+
+/// What a run prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum RunFormat {
+    /// Text for people.
+    Human,
+    /// One event per line.
+    Jsonl,
+}
+
+/// What a stream can be printed as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ReportFormat {
+    /// Text for people.
+    Human,
+    /// One page that needs nothing else.
+    Html,
+    /// XML for a CI.
+    Junit,
+    /// For a pull request.
+    Markdown,
+}
+
+/// One part of several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shard {
+    /// From 1.
+    pub index: u64,
+    /// At least 1.
+    pub of: u64,
+}
+
+impl std::str::FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text.split_once('/').and_then(|(index, of)| Some((index.parse().ok()?, of.parse().ok()?)));
+        match parts {
+            Some((index, of)) if 1 <= index && index <= of => Ok(Self { index, of }),
+            _ => Err("write I/N, with I from 1 to N: `2/8`".to_owned()),
+        }
+    }
+}
+
+impl std::fmt::Display for Shard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.index, self.of)
+    }
+}
+
+fn engine_id(text: &str) -> Result<EngineId, String> {
+    text.parse().map_err(|error: conch_engine::BadEngineId| match error.suggestion {
+        Some(suggestion) => format!("{}\n  did you mean `{suggestion}`?", error.reason),
+        None => error.reason,
+    })
+}

@@ -1,0 +1,145 @@
+//! From engine ids to engines: toolchains are found or installed here.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use conch_engine::{Cuda, Engine, EngineId, Interpret, Reference};
+use conch_report::event::{LeftOut, Problem};
+use conch_tile::rules::Version;
+use conch_toolchain::pool::Limits;
+use conch_toolchain::{AddError, Event, Home, Observer, Pool, Toolchain, ToolchainId};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::judge::Panel;
+use crate::terminal::Terminal;
+
+/// What came of setting engines up.
+pub struct Setup {
+    /// Those that can run.
+    pub panel: Panel,
+    /// Those that would have run by default and cannot.
+    pub left_out: Vec<LeftOut>,
+    /// Those that were asked for and cannot.
+    pub problems: Vec<Problem>,
+}
+
+/// Sets up the engines asked for, or the default ones. At most `jobs` workers are used by each.
+pub fn set_up(wanted: &[EngineId], offline: bool, jobs: usize, stop: &AtomicBool) -> Setup {
+    let by_default = wanted.is_empty();
+    let newest = EngineId::Interpret { toolchain: ToolchainId::of(Version::NEWEST), host: false };
+    let defaults = [EngineId::Reference, newest];
+    let mut panel = Panel { reference: None, others: Vec::new(), order: Vec::new() };
+    let (mut left_out, mut problems) = (Vec::new(), Vec::new());
+    for id in if by_default { &defaults[..] } else { wanted } {
+        if panel.order.contains(id) {
+            continue;
+        }
+        match id {
+            EngineId::Reference => panel.reference = Some(Arc::new(Reference::default())),
+            EngineId::Cuda { version } => panel.others.push(Arc::new(Cuda::new(*version))),
+            EngineId::Interpret { toolchain, host } => match interpret(toolchain, *host, offline, jobs, stop) {
+                Ok(engine) => panel.others.push(engine),
+                Err(why) if by_default => {
+                    left_out.push(LeftOut { engine: id.to_string(), why });
+                    continue;
+                }
+                Err(why) => {
+                    problems.push(problem(id, &why));
+                    continue;
+                }
+            },
+        }
+        panel.order.push(id.clone());
+    }
+    Setup { panel, left_out, problems }
+}
+
+fn problem(id: &EngineId, why: &str) -> Problem {
+    Problem {
+        severity: "error".to_owned(),
+        code: "engine".to_owned(),
+        message: format!("engine {id} cannot run: {why}"),
+        position: None,
+        help: None,
+        rendered: format!("error[engine]: engine {id} cannot run: {why}"),
+    }
+}
+
+fn interpret(
+    id: &ToolchainId,
+    host: bool,
+    offline: bool,
+    jobs: usize,
+    stop: &AtomicBool,
+) -> Result<Arc<dyn Engine>, String> {
+    let toolchain = find_or_add(id, offline, stop)?;
+    let pool = Pool::new(toolchain, jobs).map_err(|error| format!("failed to start workers: {error}"))?;
+    let limits = Limits { time: Duration::from_secs(20), ..Limits::default() };
+    Ok(Arc::new(Interpret::new(pool, host, limits)))
+}
+
+fn find_or_add(id: &ToolchainId, offline: bool, stop: &AtomicBool) -> Result<Toolchain, String> {
+    let home = Home::discover().map_err(|error| format!("failed to {error}"))?;
+    if let Some(toolchain) = home.find(id) {
+        return Ok(toolchain);
+    }
+    if offline {
+        return Err(format!("Triton {id} is not installed, and --offline keeps it so"));
+    }
+    add(&home, id, stop).map_err(|error| format!("failed to {error}"))
+}
+
+/// Installs a toolchain, showing how it goes.
+pub fn add(home: &Home, id: &ToolchainId, stop: &AtomicBool) -> Result<Toolchain, AddError> {
+    let installation = Installation { bar: RefCell::new(None), stop, id: id.to_string() };
+    let result = home.add(id, &installation);
+    if let Some(bar) = installation.bar.into_inner() {
+        bar.finish_and_clear();
+    }
+    result
+}
+
+/// Shows an installation: a bar on a terminal, a line per step elsewhere.
+struct Installation<'a> {
+    bar: RefCell<Option<ProgressBar>>,
+    stop: &'a AtomicBool,
+    id: String,
+}
+
+impl Observer for Installation<'_> {
+    fn event(&self, event: Event) {
+        if !Terminal::is_interactive() {
+            if let Event::Step(step) = event {
+                Terminal::new().note(&format!("toolchain {}: {step}", self.id));
+            }
+            return;
+        }
+        let mut slot = self.bar.borrow_mut();
+        let bar = slot.get_or_insert_with(|| {
+            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+            bar.enable_steady_tick(Duration::from_millis(120));
+            bar
+        });
+        match event {
+            Event::Step(step) => bar.set_message(format!("toolchain {}: {step}", self.id)),
+            Event::Bytes { done, total } => {
+                if let Some(total) = total {
+                    bar.set_length(total);
+                    if let Ok(style) =
+                        ProgressStyle::with_template("{bar:30} {bytes}/{total_bytes} {msg}")
+                    {
+                        bar.set_style(style);
+                    }
+                }
+                bar.set_position(done);
+            }
+            Event::Line(_) => {}
+        }
+    }
+
+    fn cancelled(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,104 @@
+//! Standard output and standard error, the progress bar included. The only place in Conch that prints.
+
+use std::io::{self, IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+use conch_report::Palette;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// How often a log without a bar hears how far the run is.
+const HEARTBEAT: Duration = Duration::from_secs(10);
+
+/// Where text goes.
+#[derive(Debug)]
+pub struct Terminal {
+    /// Colours of standard output.
+    pub palette: Palette,
+    bar: ProgressBar,
+    done: u64,
+    total: u64,
+    last: Instant,
+    broken: Option<io::Error>,
+}
+
+impl Terminal {
+    /// Colours only where a terminal shows them and nobody said no (`NO_COLOR`, `TERM=dumb`).
+    pub fn new() -> Self {
+        let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+            && std::env::var_os("TERM").is_none_or(|value| value != "dumb");
+        Self {
+            palette: Palette { colour: wanted && io::stdout().is_terminal() },
+            bar: ProgressBar::hidden(),
+            done: 0,
+            total: 0,
+            last: Instant::now(),
+            broken: None,
+        }
+    }
+
+    /// Whether anybody sees a bar.
+    pub fn is_interactive() -> bool {
+        io::stderr().is_terminal() && std::env::var_os("CI").is_none_or(|value| value.is_empty())
+    }
+
+    /// Shows how far the run is, as a bar on a terminal and as a line now and then elsewhere.
+    pub fn begin(&mut self, total: u64) {
+        (self.done, self.total, self.last) = (0, total, Instant::now());
+        if Self::is_interactive() {
+            let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
+            if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} cases {msg} {eta} left") {
+                bar.set_style(style);
+            }
+            self.bar = bar;
+        }
+    }
+
+    /// One more case is done.
+    pub fn advance(&mut self, failed: u64) {
+        self.done += 1;
+        self.bar.set_position(self.done);
+        if failed > 0 {
+            self.bar.set_message(format!("{failed} not as expected"));
+        }
+        if self.bar.is_hidden() && self.last.elapsed() >= HEARTBEAT {
+            self.last = Instant::now();
+            self.note(&format!("{}/{} cases", self.done, self.total));
+        }
+    }
+
+    /// The run is over.
+    pub fn end(&mut self) {
+        self.bar.finish_and_clear();
+        self.bar = ProgressBar::hidden();
+    }
+
+    /// Prints to standard output. When that is gone the run goes on; [`Self::broken`] says so in the end.
+    pub fn print(&mut self, text: &str) {
+        if text.is_empty() || self.broken.is_some() {
+            return;
+        }
+        let result = self.bar.suspend(|| {
+            let mut out = io::stdout().lock();
+            out.write_all(text.as_bytes()).and_then(|()| out.flush())
+        });
+        if let Err(error) = result {
+            if error.kind() != io::ErrorKind::BrokenPipe {
+                self.note(&format!("error: write to standard output: {error}"));
+            }
+            self.broken = Some(error);
+        }
+    }
+
+    /// Prints a line to standard error.
+    pub fn note(&self, text: &str) {
+        self.bar.suspend(|| {
+            // Nothing is left to tell when standard error is gone.
+            let _ = writeln!(io::stderr().lock(), "{text}");
+        });
+    }
+
+    /// Why standard output stopped taking text. A reader that went away is no failure.
+    pub fn failed(&self) -> bool {
+        self.broken.as_ref().is_some_and(|error| error.kind() != io::ErrorKind::BrokenPipe)
+    }
+}

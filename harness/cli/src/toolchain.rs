@@ -1,0 +1,92 @@
+//! `conch toolchain add`, `list`, `remove`.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use conch_report::Tone;
+use conch_toolchain::{AddError, Home};
+
+use crate::args::{ToolchainArgs, ToolchainCommand};
+use crate::engines;
+use crate::terminal::Terminal;
+
+/// Does it, and answers with the exit code.
+pub fn toolchain(args: &ToolchainArgs, stop: &AtomicBool) -> u8 {
+    let mut terminal = Terminal::new();
+    let home = match Home::discover() {
+        Ok(home) => home,
+        Err(error) => {
+            terminal.note(&format!("error: failed to {error}"));
+            return 2;
+        }
+    };
+    let mut exit = 0;
+    match &args.command {
+        ToolchainCommand::Add { ids } => {
+            for id in ids {
+                let there = home.find(id).is_some();
+                match engines::add(&home, id, stop) {
+                    Ok(toolchain) => {
+                        let contents = &toolchain.contents;
+                        let what = format!(
+                            "{} triton {}, numpy {}, Python {}\n",
+                            if there { "already installed:" } else { "installed:" },
+                            contents.triton,
+                            contents.numpy,
+                            contents.python
+                        );
+                        terminal.print(&what);
+                    }
+                    Err(AddError::Cancelled { .. }) => {
+                        terminal.note("cancelled; nothing was left behind");
+                        return 130;
+                    }
+                    Err(error) => {
+                        terminal.note(&format!("error: failed to {error}"));
+                        exit = 2;
+                    }
+                }
+                if stop.load(Ordering::Relaxed) {
+                    return 130;
+                }
+            }
+        }
+        ToolchainCommand::List => match home.list() {
+            Ok(list) if list.is_empty() => {
+                terminal.print("nothing is installed; `conch toolchain add 3.9.0` installs Triton 3.9.0\n");
+            }
+            Ok(list) => {
+                let width = list.iter().map(|one| one.id.to_string().len()).max().unwrap_or(0);
+                for toolchain in list {
+                    let contents = &toolchain.contents;
+                    let name = format!("{:width$}", toolchain.id.to_string());
+                    let line = format!(
+                        "{}  triton {}, numpy {}, Python {}, {} MB\n",
+                        terminal.palette.paint(Tone::Name, &name),
+                        contents.triton,
+                        contents.numpy,
+                        contents.python,
+                        toolchain.size() / 1_000_000
+                    );
+                    terminal.print(&line);
+                }
+                terminal.print(&format!("in {}\n", home.root().display()));
+            }
+            Err(error) => {
+                terminal.note(&format!("error: failed to {error}"));
+                exit = 2;
+            }
+        },
+        ToolchainCommand::Remove { ids } => {
+            for id in ids {
+                match home.remove(id) {
+                    Ok(()) => terminal.print(&format!("removed {id}\n")),
+                    Err(error) => {
+                        terminal.note(&format!("error: failed to {error}"));
+                        exit = 2;
+                    }
+                }
+            }
+        }
+    }
+    exit
+}

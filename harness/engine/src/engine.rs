@@ -1,0 +1,178 @@
+//! What every engine is to the rest of Conch.
+//!
+//! An engine works in two steps: [`Engine::prepare`] parses or compiles, [`Prepared::launch`] executes, as often as
+//! wanted. What was prepared is cached by content inside of the engine.
+
+use std::time::{Duration, Instant};
+
+use conch_case::Case;
+use conch_memory::Memory;
+use conch_tile::DType;
+use conch_tile::rules::Rules;
+use conch_toolchain::ToolchainId;
+
+use crate::{EngineId, Finished, Outcome};
+
+/// Something a case may ask of an engine, besides dtypes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Feature {
+    /// Importing a module without launching anything.
+    Import,
+    /// Arguments whose strides are not those of a contiguous tensor.
+    StridedArguments,
+    /// Kernels that load an address from memory and load through it.
+    PointersInMemory,
+    /// Arithmetic on bf16, besides moving it about.
+    Bf16Arithmetic,
+    /// `tl.make_block_ptr` and `tl.advance`.
+    BlockPointers,
+    /// `tl.device_assert`.
+    DeviceAssert,
+    /// Knowing which bytes have a defined value, and stopping at undefined behaviour.
+    Definedness,
+    /// Judging by the language rules of any version.
+    AnyRules,
+}
+
+/// What an engine needs to be there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// An installed toolchain.
+    pub toolchain: Option<ToolchainId>,
+    /// A GPU.
+    pub gpu: bool,
+}
+
+/// What an engine can do, as data: a generator narrows itself to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Dtypes of tensors.
+    pub dtypes: Vec<DType>,
+    /// What else.
+    pub features: Vec<Feature>,
+    /// What must be there.
+    pub needs: Needs,
+}
+
+impl Capabilities {
+    /// Whether the engine has a feature.
+    pub fn has(&self, feature: Feature) -> bool {
+        self.features.contains(&feature)
+    }
+
+    /// Whether it takes tensors of a dtype.
+    pub fn takes(&self, dtype: DType) -> bool {
+        self.dtypes.contains(&dtype)
+    }
+}
+
+/// Conch failed, not the program and not the engine under test. Fits behind "failed to ".
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Failure {
+    /// The run was stopped while the engine worked.
+    #[error("finish: stopped")]
+    Stopped,
+    /// A bug of ours.
+    #[error("{doing}: {reason}")]
+    Internal {
+        /// What was being done.
+        doing: String,
+        /// What went wrong.
+        reason: String,
+    },
+}
+
+impl Failure {
+    /// A bug of ours.
+    pub fn internal(doing: impl Into<String>, reason: impl std::fmt::Display) -> Self {
+        Self::Internal {
+            doing: doing.into(),
+            reason: reason.to_string(),
+        }
+    }
+}
+
+/// What preparing came to.
+pub enum Preparation {
+    /// It can be launched.
+    Ready(Box<dyn Prepared>),
+    /// There is nothing to launch: the program was rejected, or the engine cannot do it.
+    Ended(Outcome),
+}
+
+/// A case's kernels, ready to be launched over and over.
+pub trait Prepared: Send + Sync {
+    /// Makes the launches of `case`, which is the one prepared or differs from it only in what does not decide
+    /// specialisation (the contents of storages, say), from its first memory.
+    fn launch(&self, case: &Case) -> Result<Outcome, Failure>;
+}
+
+/// An engine. Shared between threads.
+pub trait Engine: Send + Sync {
+    /// Its name.
+    fn id(&self) -> &EngineId;
+
+    /// What it can do.
+    fn capabilities(&self) -> &Capabilities;
+
+    /// Parses or compiles what a case launches. `rules` are whose language it is; an engine with a version of its own
+    /// speaks that one's and no other.
+    fn prepare(&self, case: &Case, rules: Rules) -> Result<Preparation, Failure>;
+
+    /// Whether two sets of rules may give two outcomes.
+    fn rules_matter(&self) -> bool {
+        false
+    }
+
+    /// Ends what runs, for Ctrl-C. Whatever is asked from then on fails with [`Failure::Stopped`].
+    fn stop(&self) {}
+
+    /// Prepares and launches.
+    fn run(&self, case: &Case, rules: Rules) -> Result<Run, Failure> {
+        let start = Instant::now();
+        let prepared = match self.prepare(case, rules)? {
+            Preparation::Ended(outcome) => {
+                return Ok(Run {
+                    outcome,
+                    prepare: start.elapsed(),
+                    launch: Duration::ZERO,
+                });
+            }
+            Preparation::Ready(prepared) => prepared,
+        };
+        let prepare = start.elapsed();
+        let outcome = prepared.launch(case)?;
+        Ok(Run {
+            outcome,
+            prepare,
+            launch: start.elapsed().saturating_sub(prepare),
+        })
+    }
+}
+
+/// An outcome with the time it took.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    /// What the engine did.
+    pub outcome: Outcome,
+    /// Time for parsing or compiling; next to nothing when it was cached.
+    pub prepare: Duration,
+    /// Time for the launches, transport included.
+    pub launch: Duration,
+}
+
+impl Run {
+    /// Both together.
+    pub fn total(&self) -> Duration {
+        self.prepare + self.launch
+    }
+}
+
+/// The outcome of a case that launches nothing: its module is there and imports.
+pub(crate) fn imported(memory: Memory) -> Outcome {
+    Outcome::Finished(Box::new(Finished {
+        memory,
+        tracked: None,
+        printed: Vec::new(),
+    }))
+}

@@ -1,0 +1,332 @@
+//! Triton's own interpreter, one version of it, in the Python workers of a toolchain.
+//!
+//! Arguments are placed at addresses of the worker's own; what comes back is put where the case's layout has it, and
+//! addresses that a kernel left in memory are translated to the layout's. Left out: how a worker is kept alive and
+//! what it costs when it dies (`conch-toolchain`).
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use conch_case::{ArgValue, Case};
+use conch_memory::{Memory, ORIGIN, StorageId};
+use conch_tile::DType;
+use conch_tile::rules::{Rules, Version};
+use conch_tile::source::SourceFile;
+use conch_toolchain::pool::Limits;
+use conch_toolchain::request::{self, Device, Driver, Grid, Relocation, Request, Value};
+use conch_toolchain::response::{Location, Phase, Raised, Response};
+use conch_toolchain::{Pool, WorkerFailure};
+
+use crate::engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, Prepared, imported};
+use crate::{Complaint, EngineId, Finished, Outcome, Position, Trap};
+
+/// `interpret@V`.
+#[derive(Debug)]
+pub struct Interpret {
+    id: EngineId,
+    capabilities: Capabilities,
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    pool: Pool,
+    limits: Limits,
+    device: Device,
+}
+
+impl Interpret {
+    /// The interpreter of the pool's toolchain. With `host`, tensors are the CPU's; else they behave as CUDA's do.
+    pub fn new(pool: Pool, host: bool, limits: Limits) -> Self {
+        let toolchain = pool.toolchain().id.clone();
+        let version = toolchain.triton();
+        let mut features = vec![Feature::Import, Feature::StridedArguments];
+        if host {
+            features.push(Feature::PointersInMemory);
+        }
+        if version < Version::new(3, 9, 0) {
+            features.push(Feature::BlockPointers);
+        }
+        let dtypes = DType::ALL
+            .into_iter()
+            .filter(|&dtype| dtype != DType::BF16 || version >= Version::new(3, 0, 0))
+            .collect();
+        let needs = Needs {
+            toolchain: Some(toolchain.clone()),
+            gpu: false,
+        };
+        let device = if host { Device::Host } else { Device::Cuda };
+        Self {
+            id: EngineId::Interpret { toolchain, host },
+            capabilities: Capabilities {
+                dtypes,
+                features,
+                needs,
+            },
+            shared: Arc::new(Shared { pool, limits, device }),
+        }
+    }
+}
+
+impl Engine for Interpret {
+    fn id(&self) -> &EngineId {
+        &self.id
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    /// An interpreter has nothing to prepare; the worker keeps imported modules by content.
+    fn prepare(&self, case: &Case, _rules: Rules) -> Result<Preparation, Failure> {
+        let misplaced = case.storages.iter().find_map(|(_, storage)| {
+            let pointer = storage
+                .pointers()
+                .iter()
+                .find(|pointer| pointer.offset % 8 != 0)?;
+            Some(format!(
+                "storage `{}` holds an address at byte {}",
+                storage.name(),
+                pointer.offset
+            ))
+        });
+        Ok(match misplaced {
+            Some(message) => Preparation::Ended(Outcome::Unsupported(Box::new(Complaint::new(
+                "misaligned-address",
+                message + ", which is no multiple of 8",
+            )))),
+            None => Preparation::Ready(Box::new(Ready {
+                shared: Arc::clone(&self.shared),
+            })),
+        })
+    }
+
+    fn stop(&self) {
+        self.shared.pool.stop();
+    }
+}
+
+struct Ready {
+    shared: Arc<Shared>,
+}
+
+impl Prepared for Ready {
+    fn launch(&self, case: &Case) -> Result<Outcome, Failure> {
+        let memory = case.memory();
+        let request = translate(case, &memory, self.shared.device);
+        match self.shared.pool.request(&request, self.shared.limits) {
+            Ok(response) => answered(case, memory, response),
+            Err(failure) => unanswered(case, failure),
+        }
+    }
+}
+
+/// The case in the worker's words.
+fn translate(case: &Case, memory: &Memory, device: Device) -> Request {
+    let pointers = memory.ids().any(|id| !memory.pointers(id).is_empty());
+    let storages = memory
+        .ids()
+        .map(|id| {
+            let (front, back) = memory.guards(id);
+            let declared = case.declared.get(id.0 as usize).map(|declared| declared.dtype);
+            request::Storage {
+                bytes: [front, memory.bytes(id), back].concat().into(),
+                front: front.len(),
+                back: back.len(),
+                relocations: memory
+                    .pointers(id)
+                    .iter()
+                    .map(|pointer| Relocation {
+                        at: pointer.offset,
+                        storage: pointer.target.0 as usize,
+                        addend: pointer.target_offset,
+                    })
+                    .collect(),
+                // Where an address may end up: copied from a table, or made with `ptr.to(tl.int64)`.
+                holds_addresses: pointers || matches!(declared, Some(DType::I64 | DType::U64)),
+            }
+        })
+        .collect();
+    let launches = case
+        .launches
+        .iter()
+        .map(|launch| request::Launch {
+            kernel: launch.kernel.name.clone(),
+            grid: Grid::Fixed(
+                launch
+                    .grid
+                    .iter()
+                    .take(launch.grid_dims.into())
+                    .map(|&n| n.into())
+                    .collect(),
+            ),
+            args: launch.positional.iter().map(|arg| value(&arg.value)).collect(),
+            kwargs: launch
+                .keyword
+                .iter()
+                .map(|(name, arg)| (name.clone(), value(&arg.value)))
+                .collect(),
+            options: launch
+                .options
+                .iter()
+                .map(|(name, option)| (name.clone(), value(option)))
+                .collect(),
+        })
+        .collect();
+    Request {
+        module: request::Module {
+            path: PathBuf::from(&case.module.file.name),
+            text: Arc::clone(&case.module.file.text),
+        },
+        storages,
+        launches,
+        device,
+        driver: Driver::Absent,
+    }
+}
+
+fn value(value: &ArgValue) -> Value {
+    match value {
+        ArgValue::None => Value::None,
+        ArgValue::Bool(flag) => Value::Bool(*flag),
+        ArgValue::Int(number) => Value::Int(*number),
+        ArgValue::Float(number) => Value::Float(*number),
+        ArgValue::Str(text) => Value::Str(text.clone()),
+        ArgValue::DType(dtype) => Value::DType(*dtype),
+        ArgValue::Tensor { tensor, .. } => Value::Tensor(request::Tensor {
+            storage: tensor.storage.0 as usize,
+            dtype: tensor.dtype,
+            shape: tensor.shape.to_vec(),
+            strides: tensor.strides.to_vec(),
+            offset: tensor.offset,
+        }),
+        ArgValue::Tuple(values) => Value::Tuple(values.iter().map(self::value).collect()),
+    }
+}
+
+fn answered(case: &Case, mut memory: Memory, response: Response) -> Result<Outcome, Failure> {
+    if let Err(raised) = response.result {
+        return Ok(stopped(case, &raised));
+    }
+    if case.is_import_only() {
+        return Ok(imported(memory));
+    }
+    if response.storages.len() != memory.len() {
+        return Err(Failure::internal(
+            "read the worker's answer",
+            format!("{} storages instead of {}", response.storages.len(), memory.len()),
+        ));
+    }
+    for (id, after) in memory.ids().zip(&response.storages) {
+        let (front, back) = memory.guards(id);
+        let start = (memory.address(id) - ORIGIN) as usize - front.len();
+        let len = front.len() + memory.size(id) + back.len();
+        if after.bytes.len() != len {
+            return Err(Failure::internal(
+                "read the worker's answer",
+                format!(
+                    "storage `{}` of {} bytes instead of {len}",
+                    memory.name(id),
+                    after.bytes.len()
+                ),
+            ));
+        }
+        let first = start + front.len();
+        let addresses: Vec<(usize, u64)> = after
+            .relocations
+            .iter()
+            .map(|found| {
+                let base = memory.address(StorageId(found.storage as u32));
+                (first + found.at, base.wrapping_add_signed(found.addend))
+            })
+            .collect();
+        let (arena, _) = memory.arena_mut();
+        if let Some(to) = arena.get_mut(start..start + len) {
+            to.copy_from_slice(&after.bytes);
+        }
+        for (at, address) in addresses {
+            if let Some(to) = arena.get_mut(at..at + 8) {
+                to.copy_from_slice(&address.to_le_bytes());
+            }
+        }
+    }
+    let printed = response.stdout.lines().map(str::to_owned).collect();
+    Ok(Outcome::Finished(Box::new(Finished {
+        memory,
+        tracked: None,
+        printed,
+    })))
+}
+
+/// A Python exception. One of Triton's compiler is a rejection, every other a trap.
+fn stopped(case: &Case, raised: &Raised) -> Outcome {
+    let root = raised.root();
+    let rejected = raised.chain.iter().any(|error| {
+        error.kind.starts_with("triton.compiler.errors.")
+            || [
+                "CompilationError",
+                "CompileTimeAssertionFailure",
+                "UnsupportedLanguageConstruct",
+            ]
+            .contains(&error.kind.as_str())
+    });
+    let complaint = Box::new(Complaint {
+        kind: root.kind.clone(),
+        message: root.message.clone(),
+        position: raised.location.as_ref().map(|location| position(case, location)),
+        detail: Some(raised.traceback.clone()).filter(|text| !text.is_empty()),
+        launch: match raised.phase {
+            Phase::Import => None,
+            Phase::Arguments(launch) | Phase::Launch(launch) => Some(launch),
+        },
+    });
+    if rejected {
+        Outcome::Rejected(complaint)
+    } else {
+        Outcome::Trapped(Trap::Raised, complaint)
+    }
+}
+
+/// A worker that could not answer.
+fn unanswered(case: &Case, failure: WorkerFailure) -> Result<Outcome, Failure> {
+    let complaint = |kind: &str, message: String, stderr: String, location: Option<&Location>| {
+        Box::new(Complaint {
+            position: location.map(|location| position(case, location)),
+            detail: Some(stderr).filter(|text| !text.is_empty()),
+            ..Complaint::new(kind, message)
+        })
+    };
+    let message = failure.to_string();
+    Ok(match failure {
+        WorkerFailure::Crashed {
+            how,
+            stderr,
+            location,
+        } => Outcome::Crashed(complaint("crash", how.to_string(), stderr, location.as_ref())),
+        WorkerFailure::TimedOut { stderr, location, .. } => {
+            Outcome::Exhausted(complaint("time", message, stderr, location.as_ref()))
+        }
+        WorkerFailure::OutOfMemory { stderr, .. } => {
+            Outcome::Exhausted(complaint("memory", message, stderr, None))
+        }
+        WorkerFailure::Start { reason, .. } => {
+            Outcome::Unavailable(complaint("worker", reason, String::new(), None))
+        }
+        WorkerFailure::Protocol(reason) => return Err(Failure::internal("talk to the worker", reason)),
+        WorkerFailure::Stopped => return Err(Failure::Stopped),
+    })
+}
+
+fn position(case: &Case, location: &Location) -> Position {
+    let path = location.file.to_string_lossy();
+    let same = |file: &&Arc<SourceFile>| file.name == path || path.ends_with(&file.name);
+    let file = std::iter::once(&case.module.file)
+        .chain(case.module.imports.iter().map(|(_, file)| file))
+        .find(same);
+    Position {
+        file: file.map_or_else(|| path.into_owned(), |file| file.name.clone()),
+        line: location.line,
+        column: 0,
+        text: file.map_or_else(String::new, |file| file.line(location.line).to_owned()),
+    }
+}

@@ -1,0 +1,403 @@
+//! The reference: our frontend and our interpreter, in this process.
+//!
+//! Tracing is cached by what decides it: the kernel's text, its specialisation and the language rules. Left out: the
+//! meaning of a kernel (`conch-frontend`) and of its operations (`conch-interp`).
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use conch_case::{ArgValue, Case, Launch};
+use conch_frontend::{Refusal, Refused, Request, Traced};
+use conch_interp::{Config, Program, TrapKind};
+use conch_memory::Memory;
+use conch_tile::diagnostic::Diagnostic;
+use conch_tile::ir::{Elem, Rounding};
+use conch_tile::rules::Rules;
+use conch_tile::source::{SourceFile, Sources, Span};
+use conch_tile::{DType, numeric};
+
+use crate::engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, Prepared, imported};
+use crate::{Complaint, EngineId, Finished, Outcome, Position, Tracked, Trap};
+
+/// How many traced kernels are kept. A run over cases that share nothing stays within this.
+const CACHED: usize = 512;
+
+/// `reference`.
+#[derive(Debug)]
+pub struct Reference {
+    capabilities: Capabilities,
+    config: Config,
+    cache: Mutex<HashMap<String, Traceability>>,
+}
+
+/// A traced kernel or why there is none, with the file that the key names by its address.
+#[derive(Clone, Debug)]
+struct Traceability {
+    kernel: Result<Arc<Kernel>, Arc<Refused>>,
+    _file: Arc<SourceFile>,
+}
+
+/// A kernel that was traced for one specialisation.
+#[derive(Debug)]
+pub struct Kernel {
+    /// The traced kernel.
+    pub traced: Traced,
+    program: Program,
+}
+
+impl Default for Reference {
+    fn default() -> Self {
+        Self::new(Config::default())
+    }
+}
+
+impl Reference {
+    /// The reference with these limits.
+    pub fn new(config: Config) -> Self {
+        Self {
+            capabilities: Capabilities {
+                dtypes: DType::ALL.to_vec(),
+                features: vec![
+                    Feature::Import,
+                    Feature::StridedArguments,
+                    Feature::PointersInMemory,
+                    Feature::Bf16Arithmetic,
+                    Feature::DeviceAssert,
+                    Feature::Definedness,
+                    Feature::AnyRules,
+                ],
+                needs: Needs::default(),
+            },
+            config,
+            cache: Mutex::default(),
+        }
+    }
+
+    /// The kernel of a launch, traced or taken from the cache.
+    pub fn kernel(
+        &self,
+        launch: &Launch,
+        rules: Rules,
+    ) -> Result<Result<Arc<Kernel>, Arc<Refused>>, Failure> {
+        let request = request(launch, rules);
+        let key = key(&request);
+        let cached = self
+            .cache
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(&key)
+            .cloned();
+        if let Some(cached) = cached {
+            return Ok(cached.kernel);
+        }
+        let kernel = match conch_frontend::trace(&request) {
+            Ok(traced) => {
+                let program = Program::prepare(traced.function.clone())
+                    .map_err(|error| Failure::internal(format!("prepare `{}`", launch.kernel.name), error))?;
+                Ok(Arc::new(Kernel { traced, program }))
+            }
+            Err(refused) => Err(Arc::new(refused)),
+        };
+        let entry = Traceability {
+            kernel: kernel.clone(),
+            _file: Arc::clone(&request.file),
+        };
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        if cache.len() >= CACHED {
+            cache.clear();
+        }
+        cache.insert(key, entry);
+        Ok(kernel)
+    }
+}
+
+impl Engine for Reference {
+    fn id(&self) -> &EngineId {
+        &EngineId::Reference
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    fn prepare(&self, case: &Case, rules: Rules) -> Result<Preparation, Failure> {
+        let mut kernels = Vec::with_capacity(case.launches.len());
+        for (nth, launch) in case.launches.iter().enumerate() {
+            match self.kernel(launch, rules)? {
+                Ok(kernel) => kernels.push(kernel),
+                Err(refused) => return Ok(Preparation::Ended(refusal(&refused, nth))),
+            }
+        }
+        Ok(Preparation::Ready(Box::new(Ready {
+            kernels,
+            config: self.config,
+        })))
+    }
+
+    fn rules_matter(&self) -> bool {
+        true
+    }
+}
+
+struct Ready {
+    kernels: Vec<Arc<Kernel>>,
+    config: Config,
+}
+
+impl Prepared for Ready {
+    fn launch(&self, case: &Case) -> Result<Outcome, Failure> {
+        let mut memory = case.memory();
+        if case.is_import_only() {
+            return Ok(imported(memory));
+        }
+        let mut tracked = Tracked::default();
+        let mut printed = Vec::new();
+        for (nth, (launch, kernel)) in case.launches.iter().zip(&self.kernels).enumerate() {
+            let args = arguments(launch, kernel, &memory)?;
+            let config = Config {
+                device_asserts: debug(launch),
+                ..self.config
+            };
+            let outcome = kernel
+                .program
+                .launch(launch.grid, &args, &mut memory, &config)
+                .map_err(|error| Failure::internal(format!("run `{}`", launch.kernel.name), error))?;
+            let sources = &kernel.traced.function.sources;
+            match outcome {
+                conch_interp::Outcome::Finished(finished) => {
+                    tracked.stored += finished.stats.bytes_stored;
+                    tracked.poisoned += finished.stats.bytes_poisoned;
+                    tracked.order_dependent |= finished.stats.order_dependent;
+                    printed.extend(finished.prints);
+                }
+                conch_interp::Outcome::Trapped(trap) => {
+                    let kind = if trap.kind == TrapKind::AssertionFailed {
+                        Trap::Assert
+                    } else {
+                        Trap::Undefined
+                    };
+                    return Ok(Outcome::Trapped(
+                        kind,
+                        Box::new(complaint(&trap.diagnostic, sources, nth)),
+                    ));
+                }
+                conch_interp::Outcome::Exhausted(exhausted) => {
+                    let mut complaint = Complaint::new("limit", exhausted.to_string());
+                    complaint.launch = Some(nth);
+                    return Ok(Outcome::Exhausted(Box::new(complaint)));
+                }
+                conch_interp::Outcome::Unsupported(unsupported) => {
+                    let mut complaint = Complaint::new(
+                        "unsupported",
+                        format!("`{}` is not supported yet", unsupported.construct),
+                    );
+                    complaint.position = position(sources, unsupported.span);
+                    complaint.launch = Some(nth);
+                    return Ok(Outcome::Unsupported(Box::new(complaint)));
+                }
+            }
+        }
+        Ok(Outcome::Finished(Box::new(Finished {
+            memory,
+            tracked: Some(tracked),
+            printed,
+        })))
+    }
+}
+
+/// Whether asserts are compiled in. Triton does so with `debug=True` only.
+fn debug(launch: &Launch) -> bool {
+    launch
+        .options
+        .iter()
+        .any(|(name, value)| name == "debug" && *value == ArgValue::Bool(true))
+}
+
+fn request(launch: &Launch, rules: Rules) -> Request {
+    Request {
+        file: Arc::clone(&launch.kernel.module.file),
+        modules: launch.kernel.module.imports.clone(),
+        kernel: launch.kernel.name.clone(),
+        positional: launch
+            .positional
+            .iter()
+            .map(|arg| compile_time(&arg.value))
+            .collect(),
+        keyword: launch
+            .keyword
+            .iter()
+            .map(|(name, arg)| (name.clone(), compile_time(&arg.value)))
+            .collect(),
+        options: launch
+            .options
+            .iter()
+            .map(|(name, value)| (name.clone(), compile_time(value)))
+            .collect(),
+        rules,
+    }
+}
+
+/// What decides a trace. A file is named by its address, which the cache keeps alive.
+fn key(request: &Request) -> String {
+    let mut key = String::with_capacity(160);
+    let Request {
+        file,
+        modules: _,
+        kernel,
+        positional,
+        keyword,
+        options,
+        rules,
+    } = request;
+    let _ = write!(
+        key,
+        "{:p} {kernel} {positional:?} {keyword:?} {options:?} {}",
+        Arc::as_ptr(file),
+        rules.version
+    );
+    key
+}
+
+/// An argument as the compiler sees it.
+fn compile_time(value: &ArgValue) -> conch_frontend::Arg {
+    use conch_frontend::Arg;
+    match value {
+        ArgValue::None => Arg::None,
+        ArgValue::Bool(flag) => Arg::Bool(*flag),
+        ArgValue::Int(number) => Arg::Int(*number),
+        ArgValue::Float(number) => Arg::Float(*number),
+        ArgValue::Str(text) => Arg::Str(text.clone()),
+        ArgValue::DType(dtype) => Arg::DType(*dtype),
+        ArgValue::Tensor { tensor, .. } => Arg::Pointer(Elem::Ptr {
+            pointee: tensor.dtype,
+            depth: 1,
+        }),
+        ArgValue::Tuple(values) => Arg::Tuple(values.iter().map(compile_time).collect()),
+    }
+}
+
+/// The values of the traced kernel's parameters.
+fn arguments(launch: &Launch, kernel: &Kernel, memory: &Memory) -> Result<Vec<conch_interp::Arg>, Failure> {
+    let Traced {
+        function,
+        bindings,
+        arguments: reached,
+    } = &kernel.traced;
+    function
+        .params
+        .iter()
+        .zip(bindings)
+        .map(|(param, binding)| {
+            let elem = function.ty(param.value).elem;
+            let given = launch
+                .arguments()
+                .find(|(name, _)| *name == Some(binding.name.as_str()));
+            let passed = match given {
+                Some((_, arg)) => {
+                    inside(&arg.value, &binding.path).and_then(|value| run_time(value, elem, memory))
+                }
+                None => reached
+                    .iter()
+                    .find(|(name, _)| *name == binding.name)
+                    .and_then(|(_, arg)| inside_default(arg, &binding.path))
+                    .and_then(|arg| by_default(arg, elem)),
+            };
+            passed.ok_or_else(|| {
+                Failure::internal(
+                    format!("bind the arguments of `{}`", function.name),
+                    format!("nothing fits parameter `{}`", param.name),
+                )
+            })
+        })
+        .collect()
+}
+
+fn inside<'a>(value: &'a ArgValue, path: &[usize]) -> Option<&'a ArgValue> {
+    path.iter().try_fold(value, |value, &at| match value {
+        ArgValue::Tuple(values) => values.get(at),
+        _ => None,
+    })
+}
+
+fn inside_default<'a>(arg: &'a conch_frontend::Arg, path: &[usize]) -> Option<&'a conch_frontend::Arg> {
+    path.iter().try_fold(arg, |arg, &at| match arg {
+        conch_frontend::Arg::Tuple(args) => args.get(at),
+        _ => None,
+    })
+}
+
+fn run_time(value: &ArgValue, elem: Elem, memory: &Memory) -> Option<conch_interp::Arg> {
+    match (value, elem) {
+        (ArgValue::Tensor { name, tensor }, Elem::Ptr { .. }) => {
+            Some(conch_interp::Arg::tensor(memory, tensor, name.clone()))
+        }
+        (ArgValue::Int(number), Elem::Ptr { .. }) => Some(conch_interp::Arg::Pointer {
+            address: *number as u64,
+            storage: None,
+            name: None,
+        }),
+        (ArgValue::Int(number), Elem::Num(dtype)) => Some(number_of_int(dtype, *number)),
+        (ArgValue::Float(number), Elem::Num(dtype)) => Some(number_of_float(dtype, *number)),
+        (ArgValue::Bool(flag), Elem::Num(dtype)) => Some(number_of_int(dtype, i128::from(*flag))),
+        _ => None,
+    }
+}
+
+/// A default value, or one that a heuristic decided, that reached a parameter of the launch.
+fn by_default(arg: &conch_frontend::Arg, elem: Elem) -> Option<conch_interp::Arg> {
+    match (arg, elem) {
+        (conch_frontend::Arg::Int(number), Elem::Num(dtype)) => Some(number_of_int(dtype, *number)),
+        (conch_frontend::Arg::Float(number), Elem::Num(dtype)) => Some(number_of_float(dtype, *number)),
+        (conch_frontend::Arg::Bool(flag), Elem::Num(dtype)) => Some(number_of_int(dtype, i128::from(*flag))),
+        _ => None,
+    }
+}
+
+fn number_of_int(dtype: DType, number: i128) -> conch_interp::Arg {
+    conch_interp::Arg::Number(if dtype.is_float() {
+        numeric::encode(dtype, number as f64, Rounding::NearestEven)
+    } else {
+        numeric::encode_int(dtype, number)
+    })
+}
+
+fn number_of_float(dtype: DType, number: f64) -> conch_interp::Arg {
+    conch_interp::Arg::Number(if dtype.is_float() {
+        numeric::encode(dtype, number, Rounding::NearestEven)
+    } else {
+        numeric::encode_int(dtype, number as i128)
+    })
+}
+
+fn refusal(refused: &Refused, launch: usize) -> Outcome {
+    match &refused.refusal {
+        Refusal::Rejected(diagnostic) => {
+            Outcome::Rejected(Box::new(complaint(diagnostic, &refused.sources, launch)))
+        }
+        Refusal::Unsupported(diagnostic) => {
+            Outcome::Unsupported(Box::new(complaint(diagnostic, &refused.sources, launch)))
+        }
+    }
+}
+
+fn complaint(diagnostic: &Diagnostic, sources: &Sources, launch: usize) -> Complaint {
+    Complaint {
+        kind: diagnostic.code.to_owned(),
+        message: diagnostic.message.clone(),
+        position: diagnostic.span().and_then(|span| position(sources, span)),
+        detail: Some(diagnostic.render(sources, false)),
+        launch: Some(launch),
+    }
+}
+
+fn position(sources: &Sources, span: Span) -> Option<Position> {
+    let file = sources.get(span.source)?;
+    let (line, column) = file.line_column(span.start);
+    Some(Position {
+        file: file.name.clone(),
+        line,
+        column,
+        text: file.line(line).to_owned(),
+    })
+}

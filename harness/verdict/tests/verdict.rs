@@ -1,0 +1,525 @@
+//! Who is blamed for what: outcomes in, one line out.
+
+use std::fmt::Write as _;
+
+use conch_case::{EnginePattern, Expectation, OutcomeKind, VerdictKind};
+use conch_engine::{Complaint, EngineId, Finished, Outcome, Tracked, Trap};
+use conch_memory::{ByteState, Memory, NamedTensor, ORIGIN, StorageId, Storages, Tensor};
+use conch_tile::DType;
+use conch_tile::source::Span;
+use conch_verdict::{
+    Acceptance, Bench, BitForBit, Bounds, Facts, Standing, Verdict, Witness, assess, compare, judge,
+};
+
+/// One storage of four f32, seen as `x`.
+fn memory(values: [f32; 4]) -> Memory {
+    let mut storages = Storages::new();
+    let id = storages.add("x", 16).expect("small");
+    let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+    assert!(storages.write(id, 0, &bytes));
+    let tensor = Tensor::contiguous(id, DType::F32, &[4]);
+    Memory::new(
+        &storages,
+        vec![NamedTensor {
+            name: "x".to_owned(),
+            tensor,
+        }],
+    )
+}
+
+fn finish(memory: Memory, tracked: Option<Tracked>) -> Outcome {
+    Outcome::Finished(Box::new(Finished {
+        memory,
+        tracked,
+        printed: Vec::new(),
+    }))
+}
+
+const STORED: Tracked = Tracked {
+    stored: 16,
+    poisoned: 0,
+    order_dependent: false,
+};
+
+/// An outcome in a word: a number for finished memory that begins with it, or a kind of failure.
+fn outcome(word: &str, reference: bool) -> Outcome {
+    let complaint = |kind: &str| Box::new(Complaint::new(kind, format!("{word} it was")));
+    match word {
+        "rejected" => Outcome::Rejected(complaint("rejected")),
+        "undefined" => Outcome::Trapped(Trap::Undefined, complaint("out-of-bounds")),
+        "assert" => Outcome::Trapped(Trap::Assert, complaint("assertion-failed")),
+        "AssertionError" | "TypeError" => Outcome::Trapped(Trap::Raised, complaint(word)),
+        "unsupported" => Outcome::Unsupported(complaint("unsupported")),
+        "exhausted" => Outcome::Exhausted(complaint("time")),
+        "crashed" => Outcome::Crashed(complaint("crash")),
+        "unavailable" => Outcome::Unavailable(complaint("no-gpu")),
+        "guard" => {
+            let mut memory = memory([1.0; 4]);
+            let behind = (memory.address(StorageId(0)) - ORIGIN) as usize + 16;
+            memory.arena_mut().0[behind] = 0;
+            finish(memory, None)
+        }
+        "poison" => {
+            let mut memory = memory([1.0; 4]);
+            memory.parts_mut(StorageId(0)).1.fill(ByteState::Poison);
+            finish(
+                memory,
+                Some(Tracked {
+                    stored: 16,
+                    poisoned: 16,
+                    order_dependent: false,
+                }),
+            )
+        }
+        "racy" => finish(
+            memory([1.0; 4]),
+            Some(Tracked {
+                order_dependent: true,
+                ..STORED
+            }),
+        ),
+        number => {
+            let value: f32 = number.parse().expect(number);
+            finish(memory([value, 1.0, 1.0, 1.0]), reference.then_some(STORED))
+        }
+    }
+}
+
+/// `reference=1 interpret@3.9.0=2`.
+fn trial(line: &str) -> (Vec<(EngineId, Outcome)>, Verdict) {
+    let outcomes: Vec<(EngineId, Outcome)> = line
+        .split_whitespace()
+        .map(|part| {
+            let (id, word) = part.split_once('=').expect(part);
+            let id: EngineId = id.parse().expect(id);
+            let outcome = outcome(word, id == EngineId::Reference);
+            (id, outcome)
+        })
+        .collect();
+    let verdict = {
+        let all: Vec<Witness<'_>> = outcomes
+            .iter()
+            .map(|(id, outcome)| Witness { id, outcome })
+            .collect();
+        let (reference, others) = all
+            .into_iter()
+            .partition::<Vec<_>, _>(|one| *one.id == EngineId::Reference);
+        let bench = Bench {
+            reference: reference.first().copied(),
+            others,
+            acceptance: &BitForBit,
+        };
+        judge(&[bench], Facts { has_launches: true })
+    };
+    (outcomes, verdict)
+}
+
+/// Holds text against the accepted one in the folder of all snapshots.
+fn accept(name: &str, text: &str) {
+    insta::with_settings!({snapshot_path => "../../../snapshots/verdict", prepend_module_to_snapshot => false}, {
+        insta::assert_snapshot!(name, text);
+    });
+}
+
+fn in_a_line(verdict: &Verdict) -> String {
+    let mut line = verdict.kind.to_string();
+    if !verdict.blame.is_empty() {
+        let blame: Vec<String> = verdict.blame.iter().map(ToString::to_string).collect();
+        let _ = write!(line, ", blame {}", blame.join(" "));
+    }
+    if verdict.unconfirmed {
+        line.push_str(", unconfirmed");
+    }
+    if verdict.vacuous {
+        line.push_str(", vacuous");
+    }
+    for difference in &verdict.differences {
+        let _ = write!(
+            line,
+            ", {} {} from {}",
+            difference.engine,
+            difference.kind.name(),
+            difference.baseline
+        );
+    }
+    if let Some(reason) = &verdict.reason {
+        let _ = write!(line, " ({reason})");
+    }
+    line
+}
+
+#[test]
+fn camps_convict() {
+    let table = [
+        // The reference and another one.
+        "reference=1 interpret@3.9.0=1",
+        "reference=1 interpret@3.9.0=2",
+        "reference=1 interpret@3.2.0=2 interpret@3.9.0=1",
+        "reference=1 interpret@3.2.0=2 interpret@3.9.0=2",
+        // Three independent ones.
+        "reference=1 interpret@3.9.0=2 cuda@3.9.0=1",
+        "reference=1 interpret@3.9.0=1 cuda@3.9.0=2",
+        "reference=1 interpret@3.9.0=2 cuda@3.9.0=2",
+        "reference=1 interpret@3.9.0=2 cuda@3.9.0=3",
+        "reference=1 interpret@3.2.0=3 interpret@3.9.0=2 cuda@3.9.0=2",
+        "reference=1 interpret@3.2.0=1 interpret@3.9.0=2 cuda@3.9.0=2",
+        // Refusals.
+        "reference=rejected interpret@3.9.0=1",
+        "reference=rejected interpret@3.9.0=TypeError",
+        "reference=rejected cuda@3.9.0=rejected",
+        "reference=1 cuda@3.9.0=rejected",
+        "reference=1 interpret@3.9.0=TypeError",
+        "reference=1 interpret@3.9.0=crashed",
+        "reference=1 interpret@3.9.0=guard",
+        "reference=assert interpret@3.9.0=AssertionError",
+        "reference=assert interpret@3.9.0=TypeError",
+        "reference=assert interpret@3.9.0=1",
+        // Undefined ends the trial.
+        "reference=undefined interpret@3.9.0=1 cuda@3.9.0=2",
+        "reference=undefined",
+        // Silence.
+        "reference=1",
+        "reference=1 interpret@3.9.0=exhausted",
+        "reference=1 interpret@3.9.0=unavailable cuda@3.9.0=unavailable",
+        "reference=unsupported interpret@3.9.0=1",
+        "reference=unsupported interpret@3.2.0=1 interpret@3.9.0=1",
+        "reference=unsupported interpret@3.2.0=1 interpret@3.9.0=2",
+        "reference=unsupported interpret@3.9.0=1 cuda@3.9.0=1",
+        "reference=exhausted interpret@3.2.0=2 interpret@3.9.0=1 cuda@3.9.0=1",
+        "interpret@3.9.0=1 cuda@3.9.0=1",
+        "interpret@3.9.0=1 cuda@3.9.0=2",
+        "interpret@3.9.0=1",
+        "reference=unsupported interpret@3.9.0=exhausted",
+        // Nothing to compare.
+        "reference=poison interpret@3.9.0=2",
+        "reference=racy interpret@3.9.0=2",
+        "reference=racy interpret@3.9.0=1",
+    ];
+    let lines: String = table
+        .iter()
+        .map(|line| format!("{line}\n    {}\n", in_a_line(&trial(line).1)))
+        .collect();
+    accept("camps", &lines);
+}
+
+fn expectation(engine: &str, versions: &str, verdict: Option<VerdictKind>) -> Expectation {
+    Expectation {
+        engines: vec![EnginePattern::parse(engine).expect(engine)],
+        versions: versions.parse().expect(versions),
+        verdict,
+        outcome: None,
+        message: None,
+        why: "because".to_owned(),
+        link: None,
+        span: Span::default(),
+    }
+}
+
+fn assessed(line: &str, expectations: &[Expectation]) -> String {
+    let (outcomes, verdict) = trial(line);
+    let witnesses: Vec<Witness<'_>> = outcomes
+        .iter()
+        .map(|(id, outcome)| Witness { id, outcome })
+        .collect();
+    let assessment = assess(&verdict, &witnesses, expectations);
+    let unexpected: Vec<String> = assessment.unexpected.iter().map(ToString::to_string).collect();
+    format!(
+        "{line}\n    {}, unexpected [{}], {:?}\n",
+        if assessment.expected {
+            "expected"
+        } else {
+            "NOT expected"
+        },
+        unexpected.join(" "),
+        assessment.expectations
+    )
+}
+
+#[test]
+fn expectations_are_met_stale_or_not_tried() {
+    let old_differs = expectation("interpret", "<3.3", Some(VerdictKind::Differ));
+    let raises = Expectation {
+        outcome: Some(OutcomeKind::Trapped),
+        message: Some("TypeError".into()),
+        ..old_differs.clone()
+    };
+    let undefined = expectation("reference", "*", Some(VerdictKind::Undefined));
+    let mut lines = String::new();
+    for line in [
+        "reference=1 interpret@3.9.0=1",
+        "reference=1 interpret@3.9.0=2",
+        "reference=1 interpret@3.2.0=2",
+        "reference=1 interpret@3.2.0=1",
+        "reference=1 interpret@3.2.0=exhausted",
+        "reference=1 interpret@3.1.0=2 interpret@3.2.0=1",
+        "reference=1 interpret@3.2.0+host=2",
+        "reference=undefined interpret@3.2.0=1",
+    ] {
+        lines += &assessed(line, std::slice::from_ref(&old_differs));
+    }
+    lines += "\nwith an outcome and a message\n";
+    for line in [
+        "reference=1 interpret@3.2.0=TypeError",
+        "reference=1 interpret@3.2.0=AssertionError",
+        "reference=1 interpret@3.2.0=2",
+        "reference=1 interpret@3.2.0=1",
+    ] {
+        lines += &assessed(line, std::slice::from_ref(&raises));
+    }
+    lines += "\nundefined\n";
+    for line in [
+        "reference=undefined interpret@3.2.0=1",
+        "reference=1 interpret@3.2.0=1",
+    ] {
+        lines += &assessed(line, std::slice::from_ref(&undefined));
+        lines += &assessed(line, &[]);
+    }
+    accept("expectations", &lines);
+}
+
+#[test]
+fn each_engine_has_a_standing() {
+    let (_, verdict) = trial("reference=1 interpret@3.2.0=2 interpret@3.9.0=1 cuda@3.9.0=unavailable");
+    let standings: Vec<Standing> = verdict.standings.iter().map(|&(_, standing)| standing).collect();
+    assert_eq!(
+        standings,
+        [
+            Standing::Agrees,
+            Standing::Differs,
+            Standing::Agrees,
+            Standing::Silent
+        ]
+    );
+}
+
+#[test]
+fn a_case_without_memory_is_not_vacuous_when_it_only_imports() {
+    let empty = || finish(Memory::new(&Storages::new(), Vec::new()), None);
+    let (reference, other) = (empty(), empty());
+    let id: EngineId = "interpret@3.9.0".parse().expect("an id");
+    for has_launches in [false, true] {
+        let bench = Bench {
+            reference: Some(Witness {
+                id: &EngineId::Reference,
+                outcome: &reference,
+            }),
+            others: vec![Witness {
+                id: &id,
+                outcome: &other,
+            }],
+            acceptance: &BitForBit,
+        };
+        let verdict = judge(&[bench], Facts { has_launches });
+        assert_eq!(
+            (verdict.kind, verdict.vacuous),
+            (VerdictKind::Agree, has_launches)
+        );
+    }
+}
+
+#[test]
+fn benches_judge_by_their_own_reference() {
+    let (one, two) = (outcome("1", true), outcome("2", true));
+    let (old, new): (EngineId, EngineId) = (
+        "interpret@3.2.0".parse().expect("id"),
+        "interpret@3.9.0".parse().expect("id"),
+    );
+    let check = |old_says: &str, new_says: &str, expected: &str| {
+        let (old_says, new_says) = (outcome(old_says, false), outcome(new_says, false));
+        let benches =
+            [(&one, &old, &old_says), (&two, &new, &new_says)].map(|(reference, id, outcome)| Bench {
+                reference: Some(Witness {
+                    id: &EngineId::Reference,
+                    outcome: reference,
+                }),
+                others: vec![Witness { id, outcome }],
+                acceptance: &BitForBit,
+            });
+        assert_eq!(
+            in_a_line(&judge(&benches, Facts { has_launches: true })),
+            expected
+        );
+    };
+    check("1", "2", "agree");
+    check(
+        "1",
+        "1",
+        "differ, blame interpret@3.9.0, unconfirmed, interpret@3.9.0 memory from reference",
+    );
+    check(
+        "2",
+        "2",
+        "differ, blame interpret@3.2.0, unconfirmed, interpret@3.2.0 memory from reference",
+    );
+}
+
+/// A storage of `bytes`, seen as these tensors.
+fn bytes(content: &[u8], views: &[(&str, DType, i64)]) -> Memory {
+    let mut storages = Storages::new();
+    let id = storages.add("s", content.len() as u64).expect("small");
+    assert!(storages.write(id, 0, content));
+    let tensors = views
+        .iter()
+        .map(|&(name, dtype, offset)| {
+            let mut tensor =
+                Tensor::contiguous(id, dtype, &[content.len() as i64 / dtype.size() as i64 - offset]);
+            tensor.offset = offset;
+            NamedTensor {
+                name: name.to_owned(),
+                tensor,
+            }
+        })
+        .collect();
+    Memory::new(&storages, tensors)
+}
+
+#[test]
+fn any_nan_equals_any_nan_of_the_dtype_that_shows_it() {
+    let check = |dtype: DType, left: u64, right: u64, same: bool| {
+        let word = |bits: u64| bits.to_le_bytes()[..dtype.size()].to_vec();
+        let left_memory = bytes(&word(left), &[("x", dtype, 0)]);
+        let right_memory = bytes(&word(right), &[("x", dtype, 0)]);
+        let comparison = compare(&left_memory, &right_memory, None, &BitForBit);
+        assert_eq!(comparison.same(), same, "{dtype} {left:#x} {right:#x}");
+    };
+    check(DType::F32, 0x7fc0_0000, 0xffc0_0001, true);
+    check(DType::F32, 0x7f80_0000, 0x7fc0_0000, false);
+    check(DType::F32, 0x8000_0000, 0, false);
+    check(DType::I32, 0x7fc0_0000, 0xffc0_0001, false);
+    check(DType::F16, 0x7e00, 0xfe01, true);
+    check(DType::BF16, 0x7fc0, 0xffc1, true);
+    check(DType::F64, 0x7ff8_0000_0000_0000, 0xfff8_0000_0000_0001, true);
+    check(DType::F8E5, 0x7f, 0xfe, true);
+    check(DType::F8E4NV, 0x7f, 0xff, true);
+    check(DType::F8E4B15, 0x7f, 0xff, false);
+}
+
+#[test]
+fn undefined_bytes_are_left_out_and_unwritten_ones_must_stay_so() {
+    let reference = {
+        let mut memory = bytes(&[1, 2, 3, 4, 5, 6, 7, 8], &[("x", DType::I8, 0)]);
+        let states = memory.parts_mut(StorageId(0)).1;
+        states[1] = ByteState::Poison;
+        states[2] = ByteState::Uninit;
+        memory
+    };
+    let other = bytes(&[1, 9, 3, 4, 5, 6, 7, 8], &[]);
+    let comparison = compare(&reference, &other, Some(&reference), &BitForBit);
+    assert!(comparison.same());
+    assert_eq!((comparison.compared, comparison.undefined), (6, 1));
+
+    let other = bytes(&[1, 9, 9, 4, 5, 6, 7, 8], &[]);
+    let comparison = compare(&reference, &other, Some(&reference), &BitForBit);
+    assert_eq!(comparison.differing, 1);
+    assert!(comparison.first[0].unwritten);
+}
+
+#[test]
+fn a_difference_names_storage_tensor_index_values_and_bits() {
+    let left = bytes(
+        &[0, 0, 128, 63, 0, 0, 0, 64, 0, 0, 0, 0],
+        &[("x", DType::F32, 0), ("y", DType::F32, 1)],
+    );
+    let right = bytes(&[0, 0, 128, 63, 0, 0, 0, 0, 0, 0, 128, 191], &[]);
+    let comparison = compare(&left, &right, None, &BitForBit);
+    let shown: Vec<String> = comparison
+        .first
+        .iter()
+        .map(|e| {
+            format!(
+                "{} byte {} {:?} {} {:x?} {:?}",
+                e.storage, e.byte, e.dtype, e.size, e.bits, e.shown
+            )
+        })
+        .collect();
+    assert_eq!(comparison.differing, 2);
+    assert_eq!(
+        shown,
+        [
+            "s byte 4 Some(F32) 4 [40000000, 0] [\"2.0\", \"0.0\"]",
+            "s byte 8 Some(F32) 4 [0, bf800000] [\"0.0\", \"-1.0\"]",
+        ]
+    );
+    assert_eq!(
+        comparison.first[0]
+            .tensor
+            .as_ref()
+            .map(|(name, at)| (name.as_str(), at.to_vec())),
+        Some(("x", vec![1]))
+    );
+}
+
+#[test]
+fn addresses_are_shown_as_tensor_and_offset() {
+    let build = |target_offset: i64| {
+        let mut storages = Storages::new();
+        let table = storages.add("table", 8).expect("small");
+        let x = storages.add("x", 64).expect("small");
+        assert!(storages.write_pointer(table, 0, x, target_offset));
+        let tensors = vec![
+            NamedTensor {
+                name: "table".into(),
+                tensor: Tensor::contiguous(table, DType::I64, &[1]),
+            },
+            NamedTensor {
+                name: "x".into(),
+                tensor: Tensor::contiguous(x, DType::F32, &[16]),
+            },
+        ];
+        Memory::new(&storages, tensors)
+    };
+    let comparison = compare(&build(0), &build(12), None, &BitForBit);
+    assert_eq!(
+        comparison.first[0].shown,
+        ["&x + 0".to_owned(), "&x + 12".to_owned()]
+    );
+}
+
+/// Every element may be off by a tenth.
+struct Tenth;
+
+impl Acceptance for Tenth {
+    fn bounds(&self, _: StorageId, _: usize) -> Bounds {
+        Bounds::Within {
+            dtype: DType::F32,
+            low: 0.9,
+            high: 1.1,
+            nan: false,
+        }
+    }
+}
+
+#[test]
+fn a_value_inside_the_bounds_is_accepted_and_counted() {
+    let check = |value: f32, accepted: u64, differing: u64| {
+        let comparison = compare(&memory([1.0; 4]), &memory([value, 1.0, 1.0, 1.0]), None, &Tenth);
+        assert_eq!(
+            (comparison.accepted, comparison.differing),
+            (accepted, differing),
+            "{value}"
+        );
+    };
+    check(1.05, 1, 0);
+    check(1.2, 0, 1);
+    check(f32::NAN, 0, 1);
+    check(1.0, 0, 0);
+}
+
+proptest::proptest! {
+    #[test]
+    fn a_memory_is_the_same_as_itself_and_a_changed_byte_is_found(
+        content in proptest::collection::vec(0u8.., 1..64),
+        at in 0usize..64,
+        flip in 1u8..,
+    ) {
+        let views = [("x", DType::I8, 0)];
+        let left = bytes(&content, &views);
+        proptest::prop_assert!(compare(&left, &left.clone(), None, &BitForBit).same());
+        let mut changed = content.clone();
+        let at = at % content.len();
+        changed[at] ^= flip;
+        let comparison = compare(&left, &bytes(&changed, &views), None, &BitForBit);
+        proptest::prop_assert_eq!(comparison.differing, 1);
+        proptest::prop_assert_eq!(comparison.first[0].byte, at);
+    }
+}
