@@ -19,6 +19,8 @@ use crate::yaml::{Key, Node, Yaml};
 pub(crate) enum Fill {
     /// `zeros`, `ones`, `arange`, `random`, `uninit`; the word may have placeholders.
     Word(Template),
+    /// `"[i * i for i in range(8)]"`; it may also give a word at some points.
+    Expression(ValueTemplate),
     /// `{ full: 3 }`.
     Full(Literal),
     /// `{ arange: { start: 1, step: 2 } }`.
@@ -59,21 +61,16 @@ impl Fill {
     /// Reads `fill:`.
     pub fn parse(node: &Node, problems: &mut Vec<Diagnostic>) -> Option<Self> {
         match &node.value {
-            Yaml::Str(text) => match Template::parse(text, node.span, node.text_at) {
-                Ok(word) => {
-                    if let Some(constant) = word.constant()
-                        && let Err(problem) = known_word(constant, node.span)
-                    {
-                        problems.push(problem);
-                        return None;
-                    }
-                    Some(Self::Word(word))
-                }
-                Err(problem) => {
-                    problems.push(problem);
-                    None
-                }
-            },
+            Yaml::Str(text) => {
+                let read = if text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+                    known_word(text, node.span)
+                        .and_then(|()| Template::parse(text, node.span, node.text_at))
+                        .map(Self::Word)
+                } else {
+                    ValueTemplate::parse_text(text, node.span, node.text_at).map(Self::Expression)
+                };
+                read.map_err(|problem| problems.push(problem)).ok()
+            }
             Yaml::Seq(_) => Some(Self::Values(Nested::parse(node, problems)?, node.span)),
             Yaml::Map(pairs) => match &pairs[..] {
                 [(key, value)] => Self::mapping(key, value, problems),
@@ -148,7 +145,7 @@ impl Fill {
                 problem.help = if WORDS.contains(&other) {
                     Some(format!("write `fill: {other}`, without a value"))
                 } else {
-                    suggestion(other, MAPPINGS.into_iter().chain(WORDS))
+                    suggestion(other, WORDS.into_iter().chain(["full", "addresses"]))
                 };
                 problems.push(problem);
                 None
@@ -159,6 +156,7 @@ impl Fill {
     /// Whether the fill needs tensors that are not named yet.
     pub fn is_known(&self, names: &Names) -> bool {
         match self {
+            Self::Expression(value) => word(value, names).is_some() || value.is_known(names),
             Self::Addresses(items, _) => items.iter().all(|item| item.is_known(names)),
             Self::Values(nested, _) => nested.is_known(names),
             Self::Full(value) => value.is_known(names),
@@ -169,6 +167,7 @@ impl Fill {
     /// Whether the fill needs any of these names.
     pub fn mentions(&self, names: &Names, wanted: &HashSet<String>) -> bool {
         match self {
+            Self::Expression(value) => value.mentions(names, wanted),
             Self::Addresses(items, _) => items.iter().any(|item| item.mentions(names, wanted)),
             Self::Values(nested, _) => {
                 let mut leaves = Vec::new();
@@ -189,6 +188,7 @@ impl Fill {
         };
         Ok(match self {
             Self::Word(word) => word.render(names)?.into_owned(),
+            Self::Expression(value) => value.text(names)?,
             Self::Full(value) => format!("full {}", value.describe(names)?),
             Self::Arange { start, step, .. } => {
                 format!("arange from {} by {}", optional(start, "0")?, optional(step, "1")?)
@@ -222,15 +222,31 @@ impl Fill {
         let count = storages.size(id) / dtype.size().max(1);
         let mut bytes = Vec::with_capacity(count.saturating_mul(dtype.size()));
         match self {
-            Self::Word(word) => {
-                let text = word.render(names)?;
-                known_word(&text, word.span)?;
-                match &*text {
-                    "uninit" => return Ok(()),
-                    "zeros" => bytes.resize(storages.size(id), 0),
-                    "ones" => (0..count).for_each(|_| push(&mut bytes, dtype, encode_int(dtype, 1))),
-                    "arange" => arange(&mut bytes, dtype, count, &Value::Int(0), &Value::Int(1)),
-                    _ => Random::new(dtype, 0).fill(&mut bytes, count),
+            Self::Word(template) => {
+                let text = template.render(names)?;
+                known_word(&text, template.span)?;
+                if text == "uninit" {
+                    return Ok(());
+                }
+                plain(&text, &mut bytes, dtype, count);
+            }
+            Self::Expression(value) => {
+                let text = word(value, names);
+                match text.as_deref() {
+                    Some("uninit") => return Ok(()),
+                    Some(text) => plain(text, &mut bytes, dtype, count),
+                    None => {
+                        let list = value.evaluate(names, storages)?;
+                        let span = value.span();
+                        let nested = match &list {
+                            Value::List(_) | Value::Tuple(_) => Nested::of(&list, span),
+                            other => {
+                                return Err(wrong(span, other, "a list of values")
+                                    .help("write a fill such as `zeros`, or an expression that gives a list"));
+                            }
+                        };
+                        return nested.write(id, dtype, shape, names, storages, span);
+                    }
                 }
             }
             Self::Full(value) => match value.bits(dtype, names, storages)? {
@@ -303,6 +319,21 @@ fn address(value: &Value) -> Option<Option<(StorageId, i64)>> {
     }
 }
 
+/// The word that an expression is at a point, if it is one.
+fn word(value: &ValueTemplate, names: &Names) -> Option<String> {
+    value.text(names).ok().filter(|text| WORDS.contains(&text.as_str()))
+}
+
+/// The contents that a word other than `uninit` means.
+fn plain(word: &str, bytes: &mut Vec<u8>, dtype: DType, count: usize) {
+    match word {
+        "zeros" => bytes.resize(count * dtype.size(), 0),
+        "ones" => (0..count).for_each(|_| push(bytes, dtype, encode_int(dtype, 1))),
+        "arange" => arange(bytes, dtype, count, &Value::Int(0), &Value::Int(1)),
+        _ => Random::new(dtype, 0).fill(bytes, count),
+    }
+}
+
 fn known_word(word: &str, span: Span) -> Result<(), Diagnostic> {
     if WORDS.contains(&word) {
         return Ok(());
@@ -311,7 +342,7 @@ fn known_word(word: &str, span: Span) -> Result<(), Diagnostic> {
     problem.help = if MAPPINGS.contains(&word) {
         Some(format!("write it with its value: `{{ {word}: … }}`"))
     } else {
-        suggestion(word, WORDS.into_iter().chain(MAPPINGS))
+        suggestion(word, WORDS.into_iter().chain(["full", "addresses"]))
     };
     Err(problem)
 }
@@ -426,6 +457,14 @@ impl Nested {
         (read.len() == items.len()).then_some(Self::Many(read))
     }
 
+    /// The values of a list.
+    fn of(value: &Value, span: Span) -> Self {
+        match value {
+            Value::List(items) | Value::Tuple(items) => Self::Many(items.iter().map(|item| Self::of(item, span)).collect()),
+            other => Self::One(Literal::Value(ValueTemplate::Constant(other.clone(), span))),
+        }
+    }
+
     fn is_known(&self, names: &Names) -> bool {
         match self {
             Self::One(literal) => literal.is_known(names),
@@ -518,22 +557,20 @@ fn arange(bytes: &mut Vec<u8>, dtype: DType, count: usize, start: &Value, step: 
 struct Random {
     dtype: DType,
     state: u64,
-    low: Value,
-    high: Value,
+    /// From the first up to, and without, the second; floats without one are of any magnitude near 1.
+    range: Option<(Value, Value)>,
     edges: bool,
 }
 
 impl Random {
-    /// Integers of the whole range, floats from -1 to 1.
+    /// Integers of the whole range, floats of many magnitudes, edge values.
     fn new(dtype: DType, seed: u64) -> Self {
-        let (low, high) = if dtype.is_float() {
-            (Value::Float(-1.0), Value::Float(1.0))
-        } else {
+        let range = (!dtype.is_float()).then(|| {
             let bits = dtype.bits();
             let low = if dtype.is_signed_int() && dtype != DType::I1 { -(1i128 << (bits - 1)) } else { 0 };
             (Value::Int(low), Value::Int(low + (1i128 << bits)))
-        };
-        Self { dtype, state: seed, low, high, edges: false }
+        });
+        Self { dtype, state: seed, range, edges: true }
     }
 
     fn read(
@@ -563,20 +600,23 @@ impl Random {
                 other => Err(wrong(template.span(), &other, if dtype.is_float() { "a number" } else { "an integer" })),
             }
         };
-        let whole = (random.low.clone(), random.high.clone());
-        random.low = bound(low, random.low)?;
-        random.high = bound(high, random.high)?;
-        let ordered = match (&random.low, &random.high, &whole) {
-            (Value::Int(low), Value::Int(high), (Value::Int(least), Value::Int(most))) => {
-                least <= low && low < high && high <= most
+        if low.is_some() || high.is_some() {
+            random.edges = false;
+            let whole = random.range.take();
+            let (least, most) = whole.clone().unwrap_or((Value::Float(-1.0), Value::Float(1.0)));
+            let (low, high) = (bound(low, least)?, bound(high, most)?);
+            let ordered = match (&low, &high, &whole) {
+                (Value::Int(low), Value::Int(high), Some((Value::Int(least), Value::Int(most)))) => {
+                    least <= low && low < high && high <= most
+                }
+                (Value::Float(low), Value::Float(high), _) => low < high,
+                _ => false,
+            };
+            if !ordered {
+                return Err(Diagnostic::error("out-of-range", span, format!("random numbers from {low} to {high} for {dtype}"))
+                    .help("`low` is included and `high` is not; both must fit the dtype"));
             }
-            (Value::Float(low), Value::Float(high), _) => low < high,
-            _ => false,
-        };
-        if !ordered {
-            let message = format!("random numbers from {} to {} for {dtype}", random.low, random.high);
-            return Err(Diagnostic::error("out-of-range", span, message)
-                .help("`low` is included and `high` is not; both must fit the dtype"));
+            random.range = Some((low, high));
         }
         if let Some(template) = edges {
             match evaluate(template)? {
@@ -605,18 +645,23 @@ impl Random {
                 push(bytes, self.dtype, edges.get(at).copied().unwrap_or(0));
                 continue;
             }
-            let bits = match (&self.low, &self.high) {
-                (Value::Int(low), Value::Int(high)) => {
+            let bits = match &self.range {
+                Some((Value::Int(low), Value::Int(high))) => {
                     let width = (high - low).max(1) as u128;
                     // The high part of the product is uniform up to one part in 2^64 / width.
                     let offset = (u128::from(draw) * width) >> 64;
                     encode_int(self.dtype, low + offset as i128)
                 }
-                (Value::Float(low), Value::Float(high)) => {
+                Some((Value::Float(low), Value::Float(high))) => {
                     let unit = (draw >> 11) as f64 / (1u64 << 53) as f64;
                     encode(self.dtype, low + (high - low) * unit, Rounding::NearestEven)
                 }
-                _ => 0,
+                _ => {
+                    // Sign, 52 bits of mantissa, and an exponent from -8 to 7.
+                    let exponent = 1023 - 8 + (draw >> 2 & 15);
+                    let value = f64::from_bits(draw & 1 << 63 | exponent << 52 | (draw >> 11 & ((1 << 52) - 1)));
+                    encode(self.dtype, value, Rounding::NearestEven)
+                }
             };
             push(bytes, self.dtype, bits);
         }

@@ -8,7 +8,7 @@ use conch_memory::Storages;
 use conch_tile::diagnostic::Diagnostic;
 use conch_tile::source::Span;
 
-use crate::expr::{Names, Value};
+use crate::expr::{Names, Value, is_reserved};
 use crate::nearest::suggestion;
 use crate::template::{ValueTemplate, write_value};
 use crate::yaml::{Key, Node, Yaml};
@@ -76,6 +76,7 @@ impl Matrix {
             );
             return Self::none();
         };
+        let before = problems.len();
         let mut matrix = Self::none();
         let special = |name: &str| matches!(name, "include" | "exclude");
         for (key, value) in pairs.iter().filter(|(key, _)| !special(&key.name)) {
@@ -100,7 +101,7 @@ impl Matrix {
         // Variables that only `include` gives have no points of their own.
         let own = pairs.iter().any(|(key, _)| !special(&key.name));
         matrix.product = if own { product } else { 0 };
-        if matrix.variables.is_empty() && matrix.include.is_empty() {
+        if matrix.variables.is_empty() && matrix.include.is_empty() && problems.len() == before {
             problems.push(
                 Diagnostic::error("empty-matrix", node.span, "a matrix without variables")
                     .help("name a variable and its values, or leave `matrix` out"),
@@ -497,12 +498,12 @@ fn literal(node: &Node, problems: &mut Vec<Diagnostic>) -> Option<Value> {
     })
 }
 
-/// How an id writes a value: `f16`, `-3`, `4x6`, `f32+float32`. `None` when it would not be readable.
+/// How an id writes a value: `f16`, `-3`, `4x6`, `f32+float32`. `None` when nothing readable would be left.
 fn label(value: &Value) -> Option<String> {
     match value {
         Value::None => Some("none".to_owned()),
         Value::Bool(value) => Some(value.to_string()),
-        Value::Str(text) => is_label(text).then(|| text.clone()),
+        Value::Str(text) => slug(text),
         Value::List(items) if items.is_empty() => Some("empty".to_owned()),
         Value::List(items) => {
             let labels: Vec<_> = items.iter().map(label).collect::<Option<_>>()?;
@@ -521,6 +522,20 @@ fn label(value: &Value) -> Option<String> {
             Some(text)
         }
     }
+}
+
+/// Text with everything that an id has no room for as `_`: `base.view(8, 6)` is `base.view_8_6`.
+fn slug(text: &str) -> Option<String> {
+    let mut slug = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_label(c.encode_utf8(&mut [0; 4])) {
+            slug.push(c);
+        } else if !slug.ends_with('_') {
+            slug.push('_');
+        }
+    }
+    let slug = if is_label(text) { text } else { slug.trim_matches('_') };
+    is_label(slug).then(|| slug.to_owned())
 }
 
 fn is_label(text: &str) -> bool {
@@ -544,16 +559,16 @@ pub(crate) fn identifier(key: &Key, what: &str) -> Result<(), Diagnostic> {
         return Err(Diagnostic::error("bad-name", key.span, format!("`{}` is no name for a {what}", key.name))
             .help("use letters, digits and `_`, beginning with a letter"));
     }
-    if KEYWORDS.contains(&key.name.as_str()) {
-        return Err(Diagnostic::error("bad-name", key.span, format!("`{}` has a meaning of its own", key.name))
+    if KEYWORDS.contains(&key.name.as_str()) || is_reserved(&key.name) {
+        return Err(Diagnostic::error("bad-name", key.span, format!("`{}` has a meaning of its own in expressions", key.name))
             .help("take another name"));
     }
     Ok(())
 }
 
-/// Words that no name may be: Python's keywords and what expressions always know.
-const KEYWORDS: [&str; 40] = [
+/// Python's keywords.
+const KEYWORDS: [&str; 35] = [
     "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del",
     "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal",
-    "not", "or", "pass", "raise", "return", "try", "while", "with", "yield", "torch", "tl", "triton", "inf", "nan",
+    "not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
 ];

@@ -84,6 +84,12 @@ pub(crate) fn parse(source: SourceId, text: &str) -> Result<Node, Diagnostic> {
     merge(outline, plain, &place, text)
 }
 
+/// A span without the white space that it ends in.
+fn trimmed(span: Span, text: &str) -> Span {
+    let written = text.get(span.start as usize..span.end as usize).unwrap_or_default();
+    Span { end: span.start + written.trim_end().len() as u32, ..span }
+}
+
 const CODE: &str = "malformed-yaml";
 
 /// Byte spans of one text from the character indices that saphyr counts.
@@ -216,7 +222,7 @@ fn close(open: Open, bracket: Span, last: Span) -> Outline {
 
 /// Lays the values over the places. The recursion is as deep as [`MAX_DEPTH`] at most.
 fn merge(outline: Outline, plain: Plain, place: &Places, text: &str) -> Result<Node, Diagnostic> {
-    let span = outline.span;
+    let span = trimmed(outline.span, text);
     let differently = || {
         Diagnostic::error(CODE, span, "YAML that its two versions, 1.1 and 1.2, read differently")
             .help("quote the text, or write it another way")
