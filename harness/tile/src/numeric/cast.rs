@@ -170,10 +170,10 @@ fn from_float<S: Float, V: Visit1>(from: DType, to: DType, rounding: Rounding, v
 
 #[inline(always)]
 fn to_int<S: Float, T: Int>(x: S) -> Result<T, Flaw> {
-    let whole = x.to_f64().trunc();
-    // The bounds are powers of two or zero, hence exact; a NaN is within none.
-    if whole >= T::LEAST && whole < T::END {
-        Ok(T::truncate_double(whole))
+    let value = x.to_f64();
+    // A NaN is within no bounds.
+    if (value > T::BELOW || value >= T::LEAST) && value < T::END {
+        Ok(T::truncate_double(value))
     } else {
         Err(Flaw::Poison)
     }

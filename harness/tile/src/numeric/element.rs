@@ -6,7 +6,9 @@ use super::math::Native;
 use super::soft::{self, Fp8Format};
 
 /// The stored form of an element: an unsigned integer of its size.
-pub(super) trait Raw: Pod + Eq {
+pub(super) trait Raw:
+    Pod + Eq + std::ops::BitAnd<Output = Self> + std::ops::BitOr<Output = Self> + std::ops::Not<Output = Self>
+{
     fn from_u64(bits: u64) -> Self;
     fn to_u64(self) -> u64;
 }
@@ -41,8 +43,9 @@ pub(super) trait Int: Element + Ord {
     const ZERO: Self;
     const ALL_ONES: Self;
     const LOWEST: Self;
-    /// The lowest value, and one past the highest.
+    /// The lowest value, one below it (or the same, where a double cannot tell), and one past the highest.
     const LEAST: f64;
+    const BELOW: f64 = Self::LEAST - 1.0;
     const END: f64;
     fn add(self, other: Self) -> Self;
     fn sub(self, other: Self) -> Self;
@@ -56,6 +59,8 @@ pub(super) trait Int: Element + Ord {
     fn and(self, other: Self) -> Self;
     fn or(self, other: Self) -> Self;
     fn xor(self, other: Self) -> Self;
+    /// The bits as an unsigned shift count, if it is below the width.
+    fn count(self) -> Option<u32>;
     /// The shift count is below the width.
     fn shl(self, count: u32) -> Self;
     fn shr(self, count: u32) -> Self;
@@ -64,7 +69,7 @@ pub(super) trait Int: Element + Ord {
     fn extend(self) -> u64;
     /// The low bits.
     fn truncate(bits: u64) -> Self;
-    /// From an integral number in range.
+    /// From a number in range, toward zero.
     fn truncate_double(value: f64) -> Self;
     /// To nearest even.
     fn to_f32(self) -> f32;
@@ -128,6 +133,11 @@ macro_rules! int {
             #[inline(always)]
             fn xor(self, other: Self) -> Self {
                 self ^ other
+            }
+            #[inline(always)]
+            fn count(self) -> Option<u32> {
+                let count = self as $unsigned;
+                (count < Self::BITS as $unsigned).then_some(count as u32)
             }
             #[inline(always)]
             fn shl(self, count: u32) -> Self {
@@ -243,6 +253,10 @@ impl Int for Bit {
     #[inline(always)]
     fn xor(self, other: Self) -> Self {
         Self(self.0 ^ other.0)
+    }
+    #[inline(always)]
+    fn count(self) -> Option<u32> {
+        (self.0 == 0).then_some(0)
     }
     #[inline(always)]
     fn shl(self, _: u32) -> Self {

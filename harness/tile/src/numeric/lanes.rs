@@ -44,11 +44,17 @@ impl Flaws {
         self.poison.is_empty() && self.division_by_zero.is_empty()
     }
 
-    fn add(&mut self, flaw: Flaw, lane: usize) {
-        match flaw {
-            Flaw::Poison => self.poison.push(lane as u32),
-            Flaw::DivisionByZero => self.division_by_zero.push(lane as u32),
+    /// Lists the flawed lanes among `results`.
+    fn of<T>(results: impl Iterator<Item = Result<T, Flaw>>) -> Self {
+        let mut flaws = Self::default();
+        for (lane, result) in results.enumerate() {
+            match result {
+                Ok(_) => {}
+                Err(Flaw::Poison) => flaws.poison.push(lane as u32),
+                Err(Flaw::DivisionByZero) => flaws.division_by_zero.push(lane as u32),
+            }
         }
+        flaws
     }
 }
 
@@ -144,7 +150,11 @@ pub fn fill(size: usize, bits: u64, out: &mut [u8]) {
 }
 
 fn select_raw<T: Raw>(condition: Operand<'_>, x: Operand<'_>, y: Operand<'_>, out: &mut [u8]) {
-    let pick = |set: u8, x: T, y: T| if set == 0 { y } else { x };
+    // Masks instead of a condition, which the compiler would turn into a branch a lane.
+    let pick = |set: u8, x: T, y: T| {
+        let mask = T::from_u64(0u64.wrapping_sub(u64::from(set & 1)));
+        (x & mask) | (y & !mask)
+    };
     let (x, y) = (Source::<T>::of(x), Source::<T>::of(y));
     write_all(out, |out: &mut [T]| match (condition, &x, &y) {
         (Operand::Uniform(set), x, y) => {
@@ -194,6 +204,15 @@ impl<'a, T: Raw> Source<'a, T> {
             Operand::Block(bytes) => Self::Many(elements(bytes)),
         }
     }
+
+    /// The elements one after the other, a uniform one without end.
+    fn iter(&self) -> impl Iterator<Item = T> + '_ {
+        let (one, many) = match self {
+            Self::One(value) => (Some(*value), None),
+            Self::Many(values) => (None, Some(values.iter().copied())),
+        };
+        one.into_iter().cycle().chain(many.into_iter().flatten())
+    }
 }
 
 fn elements<T: Raw>(bytes: &[u8]) -> Cow<'_, [T]> {
@@ -220,15 +239,12 @@ fn write_all<T: Raw, R>(out: &mut [u8], write: impl FnOnce(&mut [T]) -> R) -> R 
     result
 }
 
+/// What is stored for a lane; `flawed` is set when that is nothing. No branch, so that loops vectorise: which lanes
+/// they are is found out in a second pass, when there are any.
 #[inline(always)]
-fn settle<T: Element>(result: Result<T, Flaw>, lane: usize, flaws: &mut Flaws) -> T::Raw {
-    match result {
-        Ok(value) => value.raw(),
-        Err(flaw) => {
-            flaws.add(flaw, lane);
-            T::Raw::from_u64(0)
-        }
-    }
+fn settle<T: Element>(result: Result<T, Flaw>, flawed: &mut bool) -> T::Raw {
+    *flawed |= result.is_err();
+    result.map_or_else(|_| T::Raw::from_u64(0), Element::raw)
 }
 
 /// No meaning: every lane is poison.
@@ -263,21 +279,24 @@ impl Visit1 for Loop1<'_, '_> {
     }
 
     fn partial<A: Element, R: Element>(self, f: impl Fn(A) -> Result<R, Flaw>) -> Flaws {
-        let mut flaws = Flaws::default();
         let x = Source::<A::Raw>::of(self.x);
-        write_all(self.out, |out: &mut [R::Raw]| {
-            for (lane, out) in out.iter_mut().enumerate() {
-                let x = match &x {
-                    Source::One(x) => *x,
-                    Source::Many(x) => match x.get(lane) {
-                        Some(x) => *x,
-                        None => break,
-                    },
-                };
-                *out = settle(f(A::of(x)), lane, &mut flaws);
+        let mut flawed = false;
+        let lanes = write_all(self.out, |out: &mut [R::Raw]| {
+            match &x {
+                Source::One(x) => out.fill(settle(f(A::of(*x)), &mut flawed)),
+                Source::Many(x) => {
+                    for (out, &x) in out.iter_mut().zip(x.iter()) {
+                        *out = settle(f(A::of(x)), &mut flawed);
+                    }
+                }
             }
+            out.len()
         });
-        flaws
+        if flawed {
+            Flaws::of(x.iter().take(lanes).map(|x| f(A::of(x))))
+        } else {
+            Flaws::default()
+        }
     }
 
     fn undefined(self) -> Flaws {
@@ -321,33 +340,41 @@ impl Visit2 for Loop2<'_, '_> {
     }
 
     fn partial<A: Element>(self, f: impl Fn(A, A) -> Result<A, Flaw>) -> Flaws {
-        let mut flaws = Flaws::default();
         let (x, y) = (Source::<A::Raw>::of(self.x), Source::<A::Raw>::of(self.y));
-        write_all(self.out, |out: &mut [A::Raw]| match (x, y) {
-            (Source::Many(x), Source::Many(y)) => {
-                for (lane, ((out, &x), &y)) in out.iter_mut().zip(x.iter()).zip(y.iter()).enumerate() {
-                    *out = settle(f(A::of(x), A::of(y)), lane, &mut flaws);
+        let mut flawed = false;
+        let lanes = write_all(self.out, |out: &mut [A::Raw]| {
+            match (&x, &y) {
+                (Source::Many(x), Source::Many(y)) => {
+                    for ((out, &x), &y) in out.iter_mut().zip(x.iter()).zip(y.iter()) {
+                        *out = settle(f(A::of(x), A::of(y)), &mut flawed);
+                    }
                 }
-            }
-            (Source::Many(x), Source::One(y)) => {
-                let y = A::of(y);
-                for (lane, (out, &x)) in out.iter_mut().zip(x.iter()).enumerate() {
-                    *out = settle(f(A::of(x), y), lane, &mut flaws);
+                (Source::Many(x), Source::One(y)) => {
+                    let y = A::of(*y);
+                    for (out, &x) in out.iter_mut().zip(x.iter()) {
+                        *out = settle(f(A::of(x), y), &mut flawed);
+                    }
                 }
-            }
-            (Source::One(x), Source::Many(y)) => {
-                let x = A::of(x);
-                for (lane, (out, &y)) in out.iter_mut().zip(y.iter()).enumerate() {
-                    *out = settle(f(x, A::of(y)), lane, &mut flaws);
+                (Source::One(x), Source::Many(y)) => {
+                    let x = A::of(*x);
+                    for (out, &y) in out.iter_mut().zip(y.iter()) {
+                        *out = settle(f(x, A::of(y)), &mut flawed);
+                    }
                 }
+                (Source::One(x), Source::One(y)) => out.fill(settle(f(A::of(*x), A::of(*y)), &mut flawed)),
             }
-            (Source::One(x), Source::One(y)) => {
-                for (lane, out) in out.iter_mut().enumerate() {
-                    *out = settle(f(A::of(x), A::of(y)), lane, &mut flaws);
-                }
-            }
+            out.len()
         });
-        flaws
+        if flawed {
+            Flaws::of(
+                x.iter()
+                    .zip(y.iter())
+                    .take(lanes)
+                    .map(|(x, y)| f(A::of(x), A::of(y))),
+            )
+        } else {
+            Flaws::default()
+        }
     }
 
     fn undefined(self) -> Flaws {

@@ -115,19 +115,8 @@ fn unary_float<T: Float, V: Visit1>(op: UnaryOp, visitor: V) -> V::Out {
 }
 
 fn binary_int<T: Int, V: Visit2>(op: BinaryOp, visitor: V) -> V::Out {
-    // The count is an unsigned number; of `T`'s own bits only.
     fn count<T: Int>(y: T) -> Result<u32, Flaw> {
-        let mask = if T::BITS == 64 {
-            u64::MAX
-        } else {
-            (1 << T::BITS) - 1
-        };
-        let count = y.extend() & mask;
-        if count < T::BITS as u64 {
-            Ok(count as u32)
-        } else {
-            Err(Flaw::Poison)
-        }
+        y.count().ok_or(Flaw::Poison)
     }
     fn divisible<T: Int>(x: T, y: T) -> Result<(), Flaw> {
         if y == T::ZERO {
