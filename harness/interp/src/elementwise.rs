@@ -273,7 +273,7 @@ impl Machine<'_> {
         if integer && matches!(op, BinaryOp::IntDiv | BinaryOp::Rem | BinaryOp::FloorRem) {
             let divisor = &self.value(b).poison;
             if let Some(lane) = (0..lanes).find(|&lane| divisor.at(lane)) {
-                return Err(poison::trap(self.site(step.loc), Some(lane), "the divisor of an integer division"));
+                return Err(poison::trap(self.site_of(b, step.loc), Some(lane), "the divisor of an integer division"));
             }
         }
         let ones = if dtype == DType::I1 { 1 } else { self.layout(step.outs[0]).ones() };

@@ -186,7 +186,12 @@ impl<'a> Machine<'a> {
 
     /// Where execution is, for messages.
     pub(crate) fn site(&self, loc: LocId) -> Site<'a> {
-        Site { function: &self.program.function, loc, program: self.id }
+        Site { function: &self.program.function, loc, program: self.id, scalar: false }
+    }
+
+    /// Where an operation on lanes like those of `slot` is, for messages.
+    pub(crate) fn site_of(&self, slot: Slot, loc: LocId) -> Site<'a> {
+        Site { scalar: self.program.layouts[slot as usize].scalar, ..self.site(loc) }
     }
 
     /// What a slot's bytes mean, now.

@@ -19,7 +19,7 @@ use crate::value::Layout;
 pub(crate) type Slot = u32;
 
 /// Blocks may be nested this deep.
-const NESTING: usize = 200;
+const NESTING: usize = 256;
 
 /// A kernel that can be launched any number of times, from several threads at once.
 #[derive(Debug)]

@@ -90,7 +90,7 @@ impl Machine<'_> {
                 if !value.poison.is_none()
                     && let Some(lane) = (0..layout.lanes).find(|&lane| value.poison.at(lane))
                 {
-                    return Err(poison::trap(self.site(loc), Some(lane), "the mask of a memory access"));
+                    return Err(poison::trap(self.site_of(pointer, loc), Some(lane), "the mask of a memory access"));
                 }
                 value.repr
             }
@@ -144,14 +144,14 @@ impl Machine<'_> {
                 }
             }
         }
-        let pointer = self.value(pointer);
-        if !pointer.poison.is_none()
+        let addresses = self.value(pointer);
+        if !addresses.poison.is_none()
             && let Some(lane) = runs
                 .iter()
                 .flat_map(|run| run.lane..run.lane + run.count)
-                .find(|&lane| pointer.poison.at(lane))
+                .find(|&lane| addresses.poison.at(lane))
         {
-            return Err(poison::trap(self.site(loc), Some(lane), "the pointer of a memory access"));
+            return Err(poison::trap(self.site_of(pointer, loc), Some(lane), "the pointer of a memory access"));
         }
         Ok((runs, disjoint))
     }
@@ -170,7 +170,7 @@ impl Machine<'_> {
             marks = self.masked_off(&mut buf, &layout, other_slot, &runs)?;
         }
         let home = self.home(pointer).cloned();
-        let reach = Reach { site: self.site(step.loc), home: home.as_deref(), access: Access::Load, size };
+        let reach = Reach { site: self.site_of(pointer, step.loc), home: home.as_deref(), access: Access::Load, size };
         let poisoned = self.load_runs(&reach, &runs, &mut buf, volatile)?;
         self.state.runs = runs;
         for lane in poisoned {
@@ -323,7 +323,7 @@ impl Machine<'_> {
             _ => None,
         };
         let home = self.home(pointer).cloned();
-        let reach = Reach { site: self.site(step.loc), home: home.as_deref(), access: Access::Store, size };
+        let reach = Reach { site: self.site_of(pointer, step.loc), home: home.as_deref(), access: Access::Store, size };
         self.store_runs(&reach, &runs, value, uniform.as_deref())?;
         if let Some(buf) = uniform {
             self.state.pool.give(buf);
@@ -443,7 +443,7 @@ impl Machine<'_> {
         (lane, address, size): (usize, u64, usize),
         change: impl FnOnce(u64) -> Option<Update>,
     ) -> Result<Option<u64>, Stop> {
-        let site = self.site(loc);
+        let site = self.site_of(pointer, loc);
         let reach = Reach { site, home: self.home(pointer).map(AsRef::as_ref), access: Access::Atomic, size };
         let index = reach.element(self.memory, lane, address)?;
         let (bytes, states) = self.memory.arena();

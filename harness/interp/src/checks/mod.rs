@@ -26,11 +26,14 @@ pub(crate) struct Site<'a> {
     pub function: &'a Function,
     pub loc: LocId,
     pub program: [u32; 3],
+    /// Whether the operation is on scalars, so that there is no lane to name.
+    pub scalar: bool,
 }
 
 impl Site<'_> {
     /// Stops the program.
     pub(crate) fn trap(self, kind: TrapKind, lane: Option<usize>, diagnostic: Diagnostic) -> Stop {
+        let lane = lane.filter(|_| !self.scalar);
         Stop::Trap(Box::new(Trap { kind, program: self.program, lane, diagnostic }))
     }
 
@@ -38,7 +41,7 @@ impl Site<'_> {
     pub(crate) fn diagnostic(self, kind: TrapKind, lane: Option<usize>, message: impl Into<String>) -> Diagnostic {
         let mut stack = self.function.call_stack(self.loc);
         let span = stack.next().unwrap_or_default();
-        let place = match lane {
+        let place = match lane.filter(|_| !self.scalar) {
             Some(lane) => format!("in program {}, lane {lane}", program_id(self.program)),
             None => format!("in program {}", program_id(self.program)),
         };

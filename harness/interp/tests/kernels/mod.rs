@@ -1,0 +1,434 @@
+//! Kernels built by hand, for tests and benchmarks: the IR that the frontend would make of the text beside it.
+#![allow(dead_code, unreachable_pub, reason = "each test and benchmark uses a part")]
+
+use conch_interp::{Arg, Config, Outcome, Program};
+use conch_memory::{Memory, NamedTensor, StorageId, Storages, Tensor};
+use conch_tile::DType;
+use conch_tile::ir::{
+    BinaryOp, Builder, CastKind, CmpPredicate, Combine, Elem, Function, InputPrecision, LocId, OpKind, Rounding, Type,
+    UnaryOp, ValueId,
+};
+use conch_tile::source::{SourceFile, SourceId, Sources, Span};
+
+/// A builder that knows the kernel's text: [`Kernel::at`] says which part of it the next operations come from.
+pub struct Kernel {
+    pub b: Builder,
+    text: String,
+}
+
+pub const F32: Elem = Elem::Num(DType::F32);
+pub const I32: Elem = Elem::Num(DType::I32);
+pub const I64: Elem = Elem::Num(DType::I64);
+pub const I1: Elem = Elem::Num(DType::I1);
+
+impl Kernel {
+    pub fn new(text: &str) -> Self {
+        let mut sources = Sources::default();
+        let id = sources.add(SourceFile::new("kernel.py", text));
+        Self { b: Builder::new("kernel", sources, Span::new(id, 0, text.len() as u32)), text: text.to_owned() }
+    }
+
+    fn span(&self, part: &str) -> Span {
+        let start = self.text.find(part).unwrap_or_else(|| panic!("the text has no `{part}`")) as u32;
+        Span::new(SourceId(0), start, start + part.len() as u32)
+    }
+
+    /// The next operations come from this part of the text.
+    pub fn at(&mut self, part: &str) -> &mut Self {
+        let span = self.span(part);
+        let loc = self.b.add_loc(span, None);
+        self.b.set_loc(loc);
+        self
+    }
+
+    /// The next operations come from `part`, inlined where the text says `caller`.
+    pub fn inlined(&mut self, part: &str, caller: &str) -> &mut Self {
+        let (span, caller) = (self.span(part), self.span(caller));
+        let outer: LocId = self.b.add_loc(caller, None);
+        let loc = self.b.add_loc(span, Some(outer));
+        self.b.set_loc(loc);
+        self
+    }
+
+    pub fn pointer(&mut self, name: &str, dtype: DType) -> ValueId {
+        self.b.param(name, Type::scalar(Elem::ptr_to(dtype)))
+    }
+
+    pub fn number(&mut self, name: &str, dtype: DType) -> ValueId {
+        self.b.param(name, Type::num(dtype))
+    }
+
+    pub fn shape(&self, value: ValueId) -> Vec<usize> {
+        self.b.ty(value).shape.to_vec()
+    }
+
+    pub fn program_id(&mut self, axis: u8) -> ValueId {
+        self.b.op(OpKind::ProgramId(axis), &[], Type::num(DType::I32))
+    }
+
+    pub fn int(&mut self, value: i32) -> ValueId {
+        self.b.constant(value as u32 as u64, Type::num(DType::I32))
+    }
+
+    pub fn full(&mut self, dtype: DType, bits: u64, shape: &[usize]) -> ValueId {
+        self.b.constant(bits, Type::block(Elem::Num(dtype), shape))
+    }
+
+    pub fn arange(&mut self, end: i32) -> ValueId {
+        self.b.op(OpKind::Range { start: 0, end }, &[], Type::block(I32, [end as usize].as_slice()))
+    }
+
+    /// An operation whose result has the first operand's type.
+    pub fn same(&mut self, kind: OpKind, operands: &[ValueId]) -> ValueId {
+        let ty = self.b.ty(operands[0]).clone();
+        self.b.op(kind, operands, ty)
+    }
+
+    /// A binary operation; a scalar is spread to the other operand's shape.
+    pub fn binary(&mut self, op: BinaryOp, x: ValueId, y: ValueId) -> ValueId {
+        let (x, y) = self.alike(x, y);
+        self.same(OpKind::Binary(op), &[x, y])
+    }
+
+    pub fn add(&mut self, x: ValueId, y: ValueId) -> ValueId {
+        self.binary(BinaryOp::Add, x, y)
+    }
+
+    pub fn mul(&mut self, x: ValueId, y: ValueId) -> ValueId {
+        self.binary(BinaryOp::Mul, x, y)
+    }
+
+    pub fn unary(&mut self, op: UnaryOp, x: ValueId) -> ValueId {
+        self.same(OpKind::Unary(op), &[x])
+    }
+
+    pub fn compare(&mut self, predicate: CmpPredicate, x: ValueId, y: ValueId) -> ValueId {
+        let (x, y) = self.alike(x, y);
+        let ty = self.b.ty(x).with_elem(I1);
+        self.b.op(OpKind::Compare(predicate), &[x, y], ty)
+    }
+
+    pub fn less(&mut self, x: ValueId, y: ValueId) -> ValueId {
+        self.compare(CmpPredicate::Lt, x, y)
+    }
+
+    pub fn cast(&mut self, x: ValueId, to: DType) -> ValueId {
+        let ty = self.b.ty(x).with_elem(Elem::Num(to));
+        self.b.op(OpKind::Cast { kind: CastKind::Value, rounding: Rounding::NearestEven }, &[x], ty)
+    }
+
+    /// `x` in this shape: splat, expanded by hand before, broadcast.
+    pub fn spread(&mut self, x: ValueId, shape: &[usize]) -> ValueId {
+        let ty = self.b.ty(x).clone();
+        if ty.shape.as_slice() == shape {
+            return x;
+        }
+        let kind = if ty.is_scalar() { OpKind::Splat } else { OpKind::Broadcast };
+        self.b.op(kind, &[x], Type::block(ty.elem, shape))
+    }
+
+    fn alike(&mut self, x: ValueId, y: ValueId) -> (ValueId, ValueId) {
+        let (a, b) = (self.shape(x), self.shape(y));
+        let rank = a.len().max(b.len());
+        let shape: Vec<usize> = (0..rank)
+            .map(|d| a.get(d).copied().unwrap_or(1).max(b.get(d).copied().unwrap_or(1)))
+            .collect();
+        (self.spread(x, &shape), self.spread(y, &shape))
+    }
+
+    pub fn reshape(&mut self, x: ValueId, shape: &[usize]) -> ValueId {
+        let elem = self.b.ty(x).elem;
+        self.b.op(OpKind::Reshape { reorder: false }, &[x], Type::block(elem, shape))
+    }
+
+    /// `x[:, None]`.
+    pub fn column(&mut self, x: ValueId) -> ValueId {
+        let n = self.shape(x)[0];
+        self.reshape(x, &[n, 1])
+    }
+
+    /// `x[None, :]`.
+    pub fn row(&mut self, x: ValueId) -> ValueId {
+        let n = self.shape(x)[0];
+        self.reshape(x, &[1, n])
+    }
+
+    pub fn offset(&mut self, pointer: ValueId, offset: ValueId) -> ValueId {
+        let (pointer, offset) = self.alike(pointer, offset);
+        self.same(OpKind::AddPtr, &[pointer, offset])
+    }
+
+    pub fn load(&mut self, pointer: ValueId, mask: Option<ValueId>, other: Option<ValueId>) -> ValueId {
+        let ty = self.b.ty(pointer).clone();
+        let elem = ty.elem.pointee().expect("a pointer");
+        let operands: Vec<ValueId> = [Some(pointer), mask, other].into_iter().flatten().collect();
+        let kind = OpKind::Load { mask: mask.is_some(), other: other.is_some(), volatile: false };
+        self.b.op(kind, &operands, ty.with_elem(elem))
+    }
+
+    pub fn store(&mut self, pointer: ValueId, value: ValueId, mask: Option<ValueId>) {
+        let shape = self.shape(pointer);
+        let value = self.spread(value, &shape);
+        let operands: Vec<ValueId> = [Some(pointer), Some(value), mask].into_iter().flatten().collect();
+        self.b.effect(OpKind::Store { mask: mask.is_some() }, &operands);
+    }
+
+    pub fn select(&mut self, condition: ValueId, x: ValueId, y: ValueId) -> ValueId {
+        let ty = self.b.ty(x).clone();
+        self.b.op(OpKind::Select, &[condition, x, y], ty)
+    }
+
+    /// A reduction by a well-known operation.
+    pub fn reduce(&mut self, x: ValueId, axis: usize, combine: Combine, op: BinaryOp) -> ValueId {
+        let ty = self.b.ty(x).clone();
+        let scalar = Type::scalar(ty.elem);
+        let (left, right) = (self.b.value(scalar.clone()), self.b.value(scalar.clone()));
+        self.b.open_block(&[left, right]);
+        let both = self.b.op(OpKind::Binary(op), &[left, right], scalar);
+        let region = self.b.close_block(&[both]);
+        let mut shape = ty.shape.clone();
+        shape.remove(axis);
+        self.b.op(
+            OpKind::Reduce { axis, combine: Some(combine), region },
+            &[x],
+            Type::block(ty.elem, shape),
+        )
+    }
+
+    pub fn dot(&mut self, x: ValueId, y: ValueId, accumulator: ValueId) -> ValueId {
+        let ty = self.b.ty(accumulator).clone();
+        let kind = OpKind::Dot { precision: InputPrecision::Ieee, max_imprecise: 0 };
+        self.b.op(kind, &[x, y, accumulator], ty)
+    }
+
+    pub fn finish(self) -> Function {
+        let function = self.b.finish();
+        if let Err(error) = function.verify() {
+            panic!("{error}");
+        }
+        function
+    }
+}
+
+/// Storages of one dtype each, with what a launch needs around them.
+#[derive(Default)]
+pub struct World {
+    storages: Storages,
+    tensors: Vec<NamedTensor>,
+}
+
+impl World {
+    /// A tensor that starts at its storage's start; `None` leaves it uninitialised.
+    pub fn tensor(&mut self, name: &str, dtype: DType, count: usize, bytes: Option<&[u8]>) -> StorageId {
+        let id = self.storages.add(name, (count * dtype.size()) as u64).expect("small");
+        if let Some(bytes) = bytes {
+            assert!(self.storages.write(id, 0, bytes));
+        }
+        let tensor = Tensor::contiguous(id, dtype, &[count as i64]);
+        self.tensors.push(NamedTensor { name: name.to_owned(), tensor });
+        id
+    }
+
+    pub fn floats(&mut self, name: &str, values: &[f32]) -> StorageId {
+        let bytes: Vec<u8> = values.iter().flat_map(|x| x.to_le_bytes()).collect();
+        self.tensor(name, DType::F32, values.len(), Some(&bytes))
+    }
+
+    pub fn ints(&mut self, name: &str, values: &[i32]) -> StorageId {
+        let bytes: Vec<u8> = values.iter().flat_map(|x| x.to_le_bytes()).collect();
+        self.tensor(name, DType::I32, values.len(), Some(&bytes))
+    }
+
+    pub fn storages(&mut self) -> &mut Storages {
+        &mut self.storages
+    }
+
+    /// The memory, and an argument for each tensor in order of creation.
+    pub fn finish(self) -> (Memory, Vec<Arg>) {
+        let memory = Memory::new(&self.storages, self.tensors.clone());
+        let args = self.tensors.iter().map(|t| Arg::tensor(&memory, &t.tensor, &t.name)).collect();
+        (memory, args)
+    }
+}
+
+pub fn floats(memory: &Memory, storage: u32) -> Vec<f32> {
+    memory.bytes(StorageId(storage)).as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b)).collect()
+}
+
+pub fn ints(memory: &Memory, storage: u32) -> Vec<i32> {
+    memory.bytes(StorageId(storage)).as_chunks::<4>().0.iter().map(|b| i32::from_le_bytes(*b)).collect()
+}
+
+/// Runs a kernel once.
+pub fn launch(function: &Function, grid: [u32; 3], args: &[Arg], memory: &mut Memory) -> Outcome {
+    let program = Program::prepare(function.clone()).expect("verified");
+    program.launch(grid, args, memory, &Config::default()).expect("no bug of ours")
+}
+
+/// Runs a kernel that must finish.
+pub fn finish(function: &Function, grid: [u32; 3], args: &[Arg], memory: &mut Memory) {
+    match launch(function, grid, args, memory) {
+        Outcome::Finished(_) => {}
+        other => panic!("{}", shown(function, &other)),
+    }
+}
+
+/// An outcome as a user sees it.
+pub fn shown(function: &Function, outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Trapped(trap) => trap.diagnostic.render(&function.sources, false),
+        Outcome::Exhausted(exhausted) => exhausted.to_string(),
+        Outcome::Unsupported(unsupported) => {
+            format!("unsupported: {} at {}", unsupported.construct, function.sources.position(unsupported.span))
+        }
+        Outcome::Finished(finished) => finished.prints.join("\n"),
+    }
+}
+
+pub const VECTOR_ADD: &str = "\
+@triton.jit
+def add(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    x = tl.load(x_ptr + offsets, mask=mask)
+    y = tl.load(y_ptr + offsets, mask=mask)
+    tl.store(out_ptr + offsets, x + y, mask=mask)
+";
+
+/// The sum of two vectors of `n` floats.
+pub fn vector_add(block: i32) -> Function {
+    let mut k = Kernel::new(VECTOR_ADD);
+    let (x, y, out) = (k.pointer("x_ptr", DType::F32), k.pointer("y_ptr", DType::F32), k.pointer("out_ptr", DType::F32));
+    let n = k.number("n", DType::I32);
+    let pid = k.at("tl.program_id(0)").program_id(0);
+    let size = k.int(block);
+    let start = k.at("tl.program_id(0) * BLOCK").mul(pid, size);
+    let range = k.at("tl.arange(0, BLOCK)").arange(block);
+    let offsets = k.at("tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)").add(start, range);
+    let mask = k.at("offsets < n").less(offsets, n);
+    let px = k.at("x_ptr + offsets").offset(x, offsets);
+    let vx = k.at("tl.load(x_ptr + offsets, mask=mask)").load(px, Some(mask), None);
+    let py = k.at("y_ptr + offsets").offset(y, offsets);
+    let vy = k.at("tl.load(y_ptr + offsets, mask=mask)").load(py, Some(mask), None);
+    let po = k.at("out_ptr + offsets").offset(out, offsets);
+    let sum = k.at("x + y").add(vx, vy);
+    k.at("tl.store(out_ptr + offsets, x + y, mask=mask)").store(po, sum, Some(mask));
+    k.finish()
+}
+
+pub const ADD_ONE: &str = "\
+@triton.jit
+def add_one(ptr, rows, columns, stride_0, stride_1, BLOCK_0: tl.constexpr, BLOCK_1: tl.constexpr):
+    i = tl.program_id(0) * BLOCK_0 + tl.arange(0, BLOCK_0)
+    j = tl.program_id(1) * BLOCK_1 + tl.arange(0, BLOCK_1)
+    p = ptr + i[:, None] * stride_0 + j[None, :] * stride_1
+    mask = (i[:, None] < rows) & (j[None, :] < columns)
+    tl.store(p, tl.load(p, mask=mask) + 1, mask=mask)
+";
+
+/// One more in every element of a strided matrix.
+pub fn add_one(block_0: i32, block_1: i32) -> Function {
+    let mut k = Kernel::new(ADD_ONE);
+    let ptr = k.pointer("ptr", DType::F32);
+    let [rows, columns, stride_0, stride_1] =
+        ["rows", "columns", "stride_0", "stride_1"].map(|name| k.number(name, DType::I32));
+    let index = |k: &mut Kernel, axis: u8, block: i32| {
+        let pid = k.program_id(axis);
+        let size = k.int(block);
+        let start = k.mul(pid, size);
+        let range = k.arange(block);
+        k.add(start, range)
+    };
+    let i = index(&mut k, 0, block_0);
+    let j = index(&mut k, 1, block_1);
+    let (i, j) = (k.column(i), k.row(j));
+    let down = k.at("i[:, None] * stride_0").mul(i, stride_0);
+    let p = k.at("ptr + i[:, None] * stride_0").offset(ptr, down);
+    let right = k.at("j[None, :] * stride_1").mul(j, stride_1);
+    let p = k.at("ptr + i[:, None] * stride_0 + j[None, :] * stride_1").offset(p, right);
+    let a = k.at("i[:, None] < rows").less(i, rows);
+    let b = k.at("j[None, :] < columns").less(j, columns);
+    let mask = k.at("(i[:, None] < rows) & (j[None, :] < columns)").binary(BinaryOp::And, a, b);
+    let x = k.at("tl.load(p, mask=mask)").load(p, Some(mask), None);
+    let one = k.full(DType::F32, u64::from(1.0f32.to_bits()), &[block_0 as usize, block_1 as usize]);
+    let sum = k.at("tl.load(p, mask=mask) + 1").add(x, one);
+    k.at("tl.store(p, tl.load(p, mask=mask) + 1, mask=mask)").store(p, sum, Some(mask));
+    k.finish()
+}
+
+pub const SOFTMAX: &str = "\
+@triton.jit
+def softmax(out_ptr, in_ptr, stride, n, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    columns = tl.arange(0, BLOCK)
+    mask = columns < n
+    x = tl.load(in_ptr + row * stride + columns, mask=mask, other=-float('inf'))
+    x = tl.exp(x - tl.max(x, axis=0))
+    tl.store(out_ptr + row * stride + columns, x / tl.sum(x, axis=0), mask=mask)
+";
+
+/// The softmax of each row, a program each.
+pub fn softmax(block: i32) -> Function {
+    let mut k = Kernel::new(SOFTMAX);
+    let (out, input) = (k.pointer("out_ptr", DType::F32), k.pointer("in_ptr", DType::F32));
+    let (stride, n) = (k.number("stride", DType::I32), k.number("n", DType::I32));
+    let row = k.program_id(0);
+    let columns = k.arange(block);
+    let mask = k.less(columns, n);
+    let start = k.mul(row, stride);
+    let p = k.offset(input, start);
+    let p = k.offset(p, columns);
+    let low = k.full(DType::F32, u64::from(f32::NEG_INFINITY.to_bits()), &[block as usize]);
+    let x = k.load(p, Some(mask), Some(low));
+    let most = k.reduce(x, 0, Combine::Max, BinaryOp::Max);
+    let shifted = k.binary(BinaryOp::Sub, x, most);
+    let e = k.unary(UnaryOp::Exp, shifted);
+    let sum = k.reduce(e, 0, Combine::Add, BinaryOp::Add);
+    let q = k.binary(BinaryOp::Div, e, sum);
+    let p = k.offset(out, start);
+    let p = k.offset(p, columns);
+    k.store(p, q, Some(mask));
+    k.finish()
+}
+
+/// A product of square matrices of `size`, a program a tile, with a loop over `k`.
+pub fn matmul(size: i32, tile: i32, dtype: DType) -> Function {
+    let mut k = Kernel::new("c = a @ b\n");
+    let (a, b, c) = (k.pointer("a", dtype), k.pointer("b", dtype), k.pointer("c", DType::F32));
+    let width = k.int(size);
+    let length = k.int(tile);
+    let range = k.arange(tile);
+    let place = |k: &mut Kernel, axis: u8| {
+        let pid = k.program_id(axis);
+        let start = k.mul(pid, length);
+        k.add(start, range)
+    };
+    let (i, j) = (place(&mut k, 0), place(&mut k, 1));
+    let (i, j) = (k.column(i), k.row(j));
+    let down = k.mul(i, width);
+    let (ks_row, ks_column) = (k.row(range), k.column(range));
+    let pa = k.offset(a, down);
+    let pa = k.offset(pa, ks_row);
+    let kd = k.mul(ks_column, width);
+    let pb = k.offset(b, kd);
+    let pb = k.offset(pb, j);
+    let shape = [tile as usize, tile as usize];
+    let zero = k.full(DType::F32, 0, &shape);
+    let (ta, tb) = (k.b.ty(pa).clone(), k.b.ty(pb).clone());
+    let tz = k.b.ty(zero).clone();
+    let low = k.int(0);
+    let iv = k.b.value(Type::num(DType::I32));
+    let (arg_a, arg_b, arg_c) = (k.b.value(ta.clone()), k.b.value(tb.clone()), k.b.value(tz.clone()));
+    k.b.open_block(&[iv, arg_a, arg_b, arg_c]);
+    let (x, y) = (k.load(arg_a, None, None), k.load(arg_b, None, None));
+    let sum = k.dot(x, y, arg_c);
+    let next_a = k.offset(arg_a, length);
+    let rows = k.mul(width, length);
+    let next_b = k.offset(arg_b, rows);
+    let body = k.b.close_block(&[next_a, next_b, sum]);
+    let results = k.b.op_multi(OpKind::For { body }, &[low, width, length, pa, pb, zero], &[ta, tb, tz]);
+    let pc = k.offset(c, down);
+    let pc = k.offset(pc, j);
+    k.store(pc, results[2], None);
+    k.finish()
+}

@@ -1,0 +1,37 @@
+//! Each kind of undefined behaviour: what finds it, what does not, and the words it is told in.
+
+#[path = "../kernels/mod.rs"]
+mod kernels;
+
+mod alignment;
+mod bounds;
+mod conflict;
+mod division;
+mod init;
+mod poison;
+mod promise;
+mod race;
+
+use conch_interp::{Arg, Outcome, Program, TrapKind};
+use conch_memory::Memory;
+use conch_tile::ir::Function;
+
+/// Runs a kernel that must trap, and gives the message.
+#[track_caller]
+fn trap(kind: TrapKind, function: &Function, grid: [u32; 3], args: &[Arg], memory: &mut Memory) -> String {
+    let outcome = kernels::launch(function, grid, args, memory);
+    match &outcome {
+        Outcome::Trapped(trap) if trap.kind == kind => {}
+        other => panic!("not {kind}: {other:?}"),
+    }
+    kernels::shown(function, &outcome)
+}
+
+/// Runs a kernel twice with one preparation: what the first launch leaves behind must not change the second.
+fn twice(function: &Function, grid: [u32; 3], args: &[Arg], memory: &Memory) -> [Outcome; 2] {
+    let program = Program::prepare(function.clone()).expect("verified");
+    [0, 1].map(|_| {
+        let mut memory = memory.clone();
+        program.launch(grid, args, &mut memory, &conch_interp::Config::default()).expect("no bug of ours")
+    })
+}
