@@ -1,4 +1,4 @@
-//! Expressions of case files: Python as PyTorch users write it, over the case's tensors and matrix variables.
+//! Expressions of case files: Python as torch's users write it, over the case's tensors and matrix variables.
 //!
 //! The text is parsed by ruff's parser; [`Expression::evaluate`] walks the tree. There are tensors with torch's
 //! methods, attributes and indexing, integers, floats, strings, booleans, `None`, dtypes, tuples and lists,
@@ -48,7 +48,11 @@ pub struct ExprError {
 
 impl ExprError {
     fn new(range: Range<usize>, message: impl Into<String>) -> Self {
-        Self { range, message: message.into(), help: None }
+        Self {
+            range,
+            message: message.into(),
+            help: None,
+        }
     }
 
     fn help(mut self, help: Option<String>) -> Self {
@@ -76,14 +80,22 @@ impl Expression {
         if text.len() > Self::MAX_LEN {
             return Err(ExprError::new(
                 0..text.len(),
-                format!("an expression of {} bytes is longer than the {} that are read", text.len(), Self::MAX_LEN),
+                format!(
+                    "an expression of {} bytes is longer than the {} that are read",
+                    text.len(),
+                    Self::MAX_LEN
+                ),
             ));
         }
-        let parsed = ruff_python_parser::parse_expression(text)
-            .map_err(|error| ExprError::new(eval::bytes(error.location), lower_first(&error.error.to_string())))?;
+        let parsed = ruff_python_parser::parse_expression(text).map_err(|error| {
+            ExprError::new(eval::bytes(error.location), lower_first(&error.error.to_string()))
+        })?;
         let tree = parsed.into_syntax();
         names::check_depth(&tree.body)?;
-        Ok(Self { text: text.into(), tree: Arc::new(tree) })
+        Ok(Self {
+            text: text.into(),
+            tree: Arc::new(tree),
+        })
     }
 
     /// The text that was parsed.
@@ -114,3 +126,6 @@ fn lower_first(text: &str) -> String {
         _ => text.to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,6 +3,7 @@
 //! - [`Storage`] owns bytes, [`Tensor`] is a view of one; [`Storages`] is the set that a case is built in. View
 //!   operations are methods of [`Tensor`] (module [`view`]), operations that may copy are methods of [`Storages`]
 //!   (module `copy`); both have torch's meaning and torch's errors ([`TorchError`]).
+//! - [`overlap`] says exactly which bytes two tensors share.
 //! - [`Memory`] lays storages out in a virtual address space with guard zones between them and maps an address back
 //!   to a place, which is what the reference interpreter and every engine's outcome speak in.
 //!
@@ -16,6 +17,7 @@ mod copy;
 mod error;
 mod format;
 mod memory;
+pub mod overlap;
 mod storage;
 mod tensor;
 pub mod view;

@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use crate::storage::{ALIGNMENT, ByteState, Pointer, StorageId, Storages};
-use crate::tensor::Tensor;
+use crate::tensor::{Dims, Tensor};
 
 /// The address of the arena's first byte, which is in the first storage's guard zone.
 pub const ORIGIN: u64 = 0x7f20_0000_0000;
@@ -229,6 +229,18 @@ impl Memory {
         &self.map.tensors
     }
 
+    /// The named tensors that cover a byte, with the index of the covering element.
+    pub fn tensors_at(&self, place: Place) -> impl Iterator<Item = (&NamedTensor, Dims)> {
+        self.map
+            .tensors
+            .iter()
+            .filter(move |named| named.tensor.storage == place.storage)
+            .filter_map(move |named| {
+                let byte = i64::try_from(place.offset).ok()?;
+                Some((named, named.tensor.index_of_byte(byte)?))
+            })
+    }
+
     /// The content of a storage; empty for an id of another memory.
     #[inline]
     pub fn bytes(&self, id: StorageId) -> &[u8] {
@@ -292,3 +304,6 @@ impl Memory {
         self.map.regions.get(id.0 as usize)
     }
 }
+
+#[cfg(test)]
+mod tests;

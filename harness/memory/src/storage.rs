@@ -183,9 +183,16 @@ impl Storages {
         };
         to.copy_from_slice(bytes);
         states.fill(ByteState::Init);
-        storage
+        // An address that is overwritten in part is none any more.
+        let first = storage
             .pointers
-            .retain(|pointer| pointer.offset.saturating_add(8) <= range.start || pointer.offset >= range.end);
+            .partition_point(|pointer| pointer.offset.saturating_add(8) <= range.start);
+        let last = storage
+            .pointers
+            .partition_point(|pointer| pointer.offset < range.end);
+        if first < last {
+            storage.pointers.drain(first..last);
+        }
         true
     }
 

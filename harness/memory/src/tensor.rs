@@ -35,6 +35,14 @@ impl Tensor {
         }
     }
 
+    /// Whether the fields are those of a tensor at all: as many strides as sizes, and nothing negative. What the
+    /// operations of this crate make always is.
+    pub fn is_proper(&self) -> bool {
+        self.shape.len() == self.strides.len()
+            && self.offset >= 0
+            && self.shape.iter().chain(&self.strides).all(|&n| n >= 0)
+    }
+
     /// `x.dim()`.
     pub fn dim(&self) -> usize {
         self.shape.len()

@@ -479,16 +479,16 @@ fn math(
     if let "gcd" | "copysign" = name {
         let [a, b] = arguments.bind(["a", "b"])?;
         let (a, b) = (a.required()?, b.required()?);
-        return Ok(match name {
-            "copysign" => Value::Float(number(&a)?.as_f64().copysign(number(&b)?.as_f64())),
-            _ => {
-                let (mut a, mut b) = (int(&a)?.unsigned_abs(), int(&b)?.unsigned_abs());
-                while b != 0 {
-                    (a, b) = (b, a % b);
-                }
-                Value::Int(i128::try_from(a).map_err(|_| operator::too_wide(&range))?)
-            }
-        });
+        if name == "copysign" {
+            return Ok(Value::Float(number(&a)?.as_f64().copysign(number(&b)?.as_f64())));
+        }
+        let (mut a, mut b) = (int(&a)?.unsigned_abs(), int(&b)?.unsigned_abs());
+        while b != 0 {
+            (a, b) = (b, a % b);
+        }
+        return i128::try_from(a)
+            .map(Value::Int)
+            .map_err(|_| operator::too_wide(&range));
     }
     let [x] = arguments.bind(["x"])?;
     let x = x.required()?;

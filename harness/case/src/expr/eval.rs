@@ -122,7 +122,7 @@ impl<'a> Evaluator<'a> {
                 self.value(if taken { &choice.body } else { &choice.orelse })?
             }
             Expr::Attribute(attribute) => {
-                if let Some(module) = self.module(&attribute.value) {
+                if let Some(module) = module(&attribute.value) {
                     return builtin::constant(module, &attribute.attr.id, &range);
                 }
                 let object = self.value(&attribute.value)?;
@@ -177,15 +177,6 @@ impl<'a> Evaluator<'a> {
         })
     }
 
-    /// The module that an expression names, `triton` or `triton.language` say.
-    fn module(&self, expr: &Expr) -> Option<Module> {
-        match expr {
-            Expr::Name(name) => Module::named(&name.id),
-            Expr::Attribute(attribute) => self.module(&attribute.value)?.submodule(&attribute.attr.id),
-            _ => None,
-        }
-    }
-
     fn call(&mut self, call: &ExprCall) -> Result<Value, ExprError> {
         let range = bytes(call.range());
         let mut positional = Vec::new();
@@ -228,7 +219,7 @@ impl<'a> Evaluator<'a> {
             Expr::Name(name) => builtin::call(self, &name.id, &bytes(name.range), arguments(&name.id)),
             Expr::Attribute(attribute) => {
                 let (name, at) = (attribute.attr.id.as_str(), bytes(attribute.attr.range));
-                if let Some(module) = self.module(&attribute.value) {
+                if let Some(module) = module(&attribute.value) {
                     return builtin::module_call(self, module, name, &at, arguments(name));
                 }
                 let arguments = arguments(name);
@@ -415,21 +406,30 @@ impl<'a> Evaluator<'a> {
     }
 }
 
+/// The module that an expression names, `triton` or `triton.language` say.
+fn module(expr: &Expr) -> Option<Module> {
+    match expr {
+        Expr::Name(name) => Module::named(&name.id),
+        Expr::Attribute(attribute) => module(&attribute.value)?.submodule(&attribute.attr.id),
+        _ => None,
+    }
+}
+
 fn number(number: &Number, range: &Range<usize>) -> Result<Value, ExprError> {
     match number {
-        Number::Int(int) => match int.as_u64() {
-            Some(int) => Ok(Value::Int(int.into())),
-            None => {
-                let text = int.to_string().replace('_', "").to_lowercase();
-                let parsed = match text.get(..2) {
-                    Some("0x") => i128::from_str_radix(&text[2..], 16),
-                    Some("0o") => i128::from_str_radix(&text[2..], 8),
-                    Some("0b") => i128::from_str_radix(&text[2..], 2),
-                    _ => text.parse(),
-                };
-                parsed.map(Value::Int).map_err(|_| operator::too_wide(range))
+        Number::Int(int) => {
+            if let Some(int) = int.as_u64() {
+                return Ok(Value::Int(int.into()));
             }
-        },
+            let text = int.to_string().replace('_', "").to_lowercase();
+            let parsed = match text.split_at_checked(2) {
+                Some(("0x", digits)) => i128::from_str_radix(digits, 16),
+                Some(("0o", digits)) => i128::from_str_radix(digits, 8),
+                Some(("0b", digits)) => i128::from_str_radix(digits, 2),
+                _ => text.parse(),
+            };
+            parsed.map(Value::Int).map_err(|_| operator::too_wide(range))
+        }
         Number::Float(float) => Ok(Value::Float(*float)),
         Number::Complex { .. } => Err(ExprError::new(
             range.clone(),

@@ -234,9 +234,8 @@ fn ints(op: Operator, a: i128, b: i128, range: &Range<usize>) -> Result<Value, E
         Operator::Add => a.checked_add(b),
         Operator::Sub => a.checked_sub(b),
         Operator::Mult => a.checked_mul(b),
-        Operator::Div if b == 0 => return Err(by_zero()),
+        Operator::Div | Operator::FloorDiv | Operator::Mod if b == 0 => return Err(by_zero()),
         Operator::Div => return Ok(Value::Float(true_div(a, b))),
-        Operator::FloorDiv | Operator::Mod if b == 0 => return Err(by_zero()),
         Operator::FloorDiv => floor_div_mod(a, b).map(|(quotient, _)| quotient),
         Operator::Mod => floor_div_mod(a, b).map(|(_, remainder)| remainder),
         Operator::Pow if b < 0 => return floats(op, a as f64, b as f64, range),
@@ -264,11 +263,20 @@ fn ints(op: Operator, a: i128, b: i128, range: &Range<usize>) -> Result<Value, E
     result.map(Value::Int).ok_or_else(|| too_wide(range))
 }
 
-/// The float nearest to `a / b`. Where both are exact floats, one division rounds once; larger operands, which Python
-/// divides exactly, first give up common factors of two.
+/// The float nearest to `a / b`, as Python's division of integers gives it.
 fn true_div(a: i128, b: i128) -> f64 {
-    let shared = a.trailing_zeros().min(b.trailing_zeros()).min(127);
-    (a >> shared) as f64 / (b >> shared) as f64
+    let (magnitude, divisor) = (a.unsigned_abs(), b.unsigned_abs());
+    let (mut quotient, mut remainder) = (magnitude / divisor, magnitude % divisor);
+    let mut exponent = 0;
+    // Two bits more than a float holds decide how to round, and a last one that stands for all that follow.
+    while quotient < 1 << 55 && remainder != 0 && exponent > -200 {
+        remainder <<= 1;
+        quotient = quotient << 1 | u128::from(remainder >= divisor);
+        remainder -= if remainder >= divisor { divisor } else { 0 };
+        exponent -= 1;
+    }
+    let rounded = (quotient | u128::from(remainder != 0)) as f64 * 2f64.powi(exponent);
+    if (a < 0) == (b < 0) { rounded } else { -rounded }
 }
 
 fn floats(op: Operator, a: f64, b: f64, range: &Range<usize>) -> Result<Value, ExprError> {

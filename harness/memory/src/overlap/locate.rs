@@ -1,0 +1,69 @@
+//! From a byte back to the element that covers it.
+
+use crate::tensor::{Dims, Tensor};
+
+/// The most positions that a search looks at.
+const MAX_STEPS: u32 = 10_000;
+
+impl Tensor {
+    /// The index of an element that covers a byte of the storage; of several, the first in order of indices taken
+    /// from the largest stride on. `None` too where a search is given up, which takes many strides of which none
+    /// contains the others (use [`super::covered`] where the answer decides something).
+    pub fn index_of_byte(&self, byte: i64) -> Option<Dims> {
+        let (start, end) = self.byte_range().filter(|_| self.is_proper())?;
+        if byte < start || byte >= end {
+            return None;
+        }
+        let target = (byte - start) / self.element_size() as i64;
+        let mut order: Vec<usize> = (0..self.dim())
+            .filter(|&dim| self.shape[dim] > 1 && self.strides[dim] > 0)
+            .collect();
+        order.sort_by_key(|&dim| std::cmp::Reverse(self.strides[dim]));
+        // How far all dimensions from each one on reach together.
+        let mut reach = vec![0i64; order.len() + 1];
+        for (at, &dim) in order.iter().enumerate().rev() {
+            reach[at] = reach[at + 1].saturating_add((self.shape[dim] - 1).saturating_mul(self.strides[dim]));
+        }
+        let mut search = Search {
+            tensor: self,
+            order,
+            reach,
+            index: smallvec::smallvec![0; self.dim()],
+            steps: 0,
+        };
+        search.from(0, target).then_some(search.index)
+    }
+}
+
+struct Search<'a> {
+    tensor: &'a Tensor,
+    order: Vec<usize>,
+    reach: Vec<i64>,
+    index: Dims,
+    steps: u32,
+}
+
+impl Search<'_> {
+    /// Whether the dimensions from `at` on can make up `left` elements. As deep as a tensor has dimensions.
+    fn from(&mut self, at: usize, left: i64) -> bool {
+        let Some(&dim) = self.order.get(at) else {
+            return left == 0;
+        };
+        let (stride, size) = (self.tensor.strides[dim], self.tensor.shape[dim]);
+        // The rest reaches at most so far, which bounds this index from below.
+        let least = left.saturating_sub(self.reach[at + 1]).max(0);
+        let least = (least as u64).div_ceil(stride as u64) as i64;
+        for nth in least..=(left / stride).min(size - 1) {
+            self.steps += 1;
+            if self.steps > MAX_STEPS {
+                return false;
+            }
+            self.index[dim] = nth;
+            if self.from(at + 1, left - nth * stride) {
+                return true;
+            }
+        }
+        self.index[dim] = 0;
+        false
+    }
+}
