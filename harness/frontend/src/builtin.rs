@@ -1,10 +1,33 @@
 //! The table of what Triton offers a kernel: each function of `tl`, `tl.math`, `libdevice`, each tensor method, with
 //! its Python signature, the versions that have it and how it is lowered. Adding one is adding one row.
+//!
+//! Rows are in the module of their kind. A function of Triton's standard library that Triton writes in Triton is a
+//! row too; it is lowered to a call of the prelude. Left out: what steers tracing itself (`range`, `static_assert`,
+//! `constexpr`), which is the tracer's.
+
+pub(crate) mod argument;
+mod create;
+mod debug;
+mod libdevice;
+mod math;
+mod memory;
+mod movement;
+mod reduction;
+mod signature;
+mod standard;
+mod types;
+
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::LazyLock;
 
 use conch_tile::ir::ValueId;
+use conch_tile::rules::{Rules, Version};
 
-use crate::tracer::{Traced, Tracer};
-use crate::value::Value;
+pub(crate) use self::types::type_attribute;
+use crate::semantic::shape::permute;
+use crate::tracer::{Stop, Traced, Tracer};
+use crate::value::{Constant, TypeValue, Value};
 
 /// A function that the tracer knows by itself.
 #[derive(Debug)]
@@ -17,27 +40,190 @@ pub(crate) struct Builtin {
     pub lower: fn(&mut Tracer<'_>, &[Value]) -> Traced<Value>,
 }
 
+/// A row of the table: a builtin and where it is found.
+#[derive(Debug)]
+struct Row {
+    builtin: Builtin,
+    /// The first version that has it in this form.
+    since: Version,
+    /// The first version that does not.
+    until: Option<Version>,
+    /// Whether it is a method of tensors too, whose first parameter is the tensor.
+    method: bool,
+}
+
+/// A row for every version.
+const fn row(signature: &'static str, lower: fn(&mut Tracer<'_>, &[Value]) -> Traced<Value>) -> Row {
+    Row { builtin: Builtin { signature, lower }, since: Version::new(0, 0, 0), until: None, method: false }
+}
+
+impl Row {
+    /// It exists from this version on.
+    const fn since(mut self, major: u16, minor: u16, patch: u16) -> Self {
+        self.since = Version::new(major, minor, patch);
+        self
+    }
+
+    /// It exists in this form before this version.
+    const fn until(mut self, major: u16, minor: u16, patch: u16) -> Self {
+        self.until = Some(Version::new(major, minor, patch));
+        self
+    }
+
+    /// It is a method of tensors too.
+    const fn method(mut self) -> Self {
+        self.method = true;
+        self
+    }
+
+    fn holds(&self, rules: Rules) -> bool {
+        rules.version >= self.since && self.until.is_none_or(|until| rules.version < until)
+    }
+}
+
+/// Every table.
+static TABLES: &[&[Row]] = &[
+    create::ROWS,
+    movement::ROWS,
+    math::ROWS,
+    memory::ROWS,
+    reduction::ROWS,
+    debug::ROWS,
+    standard::ROWS,
+    libdevice::ROWS,
+    libdevice::UNSUPPORTED,
+];
+
+/// The modules whose functions `tl` offers under their short names.
+const OF_TL: [&str; 4] = ["tl", "tl.math", "tl.standard", "tl.random"];
+
+/// The rows by the name after the last dot.
+static BY_NAME: LazyLock<HashMap<&'static str, Vec<&'static Row>>> = LazyLock::new(|| {
+    let mut map: HashMap<&str, Vec<&Row>> = HashMap::new();
+    for row in TABLES.iter().copied().flatten() {
+        map.entry(row.builtin.short_name()).or_default().push(row);
+    }
+    map
+});
+
 /// The prelude: Triton's standard library in Triton, a module's name (`standard`) and text each. The tracer parses it
 /// once and finds functions through [`Tracer::prelude`].
-pub(crate) const PRELUDE: &[(&str, &str)] = &[];
+pub(crate) const PRELUDE: &[(&str, &str)] = &[
+    ("standard", include_str!("prelude/standard.py")),
+    ("sorting", include_str!("prelude/sorting.py")),
+    ("random", include_str!("prelude/random.py")),
+];
 
 /// What `name` is in a module, by its canonical dotted name: `tl`, `tl.math`, `tl.extra.libdevice`, `triton`, …
 /// Functions, constants, types (`tl.float32`), submodules. `None`: Triton (of these rules) has no such name.
 pub(crate) fn lookup(tr: &mut Tracer<'_>, module: &str, name: &str) -> Option<Value> {
-    let _ = (tr, module, name);
-    None
+    let module = canonical(module);
+    if let Some(value) = types::constant(module, name) {
+        return Some(value);
+    }
+    let submodule = match (module, name) {
+        ("triton", "language") => Some("tl"),
+        ("tl", "math") => Some("tl.math"),
+        ("tl", "standard") => Some("tl.standard"),
+        ("tl", "random") => Some("tl.random"),
+        ("tl", "core") => Some("tl.core"),
+        ("tl", "extra") => Some("tl.extra"),
+        ("tl.extra", "cuda") => Some("tl.extra.cuda"),
+        ("tl.extra", "libdevice") | ("tl.extra.cuda", "libdevice") => Some("tl.extra.libdevice"),
+        _ => None,
+    };
+    if let Some(submodule) = submodule {
+        return Some(Value::Module(submodule.into()));
+    }
+    let modules: &[&str] = match module {
+        "tl" => &OF_TL,
+        "tl.core" => &["tl", "tl.core"],
+        _ => std::slice::from_ref(&module),
+    };
+    let rules = tr.rules;
+    BY_NAME
+        .get(name)?
+        .iter()
+        .find(|row| row.holds(rules) && modules.contains(&home(&row.builtin)))
+        .map(|row| Value::Builtin(&row.builtin))
+}
+
+/// Other spellings of a module's name.
+fn canonical(module: &str) -> &str {
+    match module {
+        "triton.language" => "tl",
+        "tl.extra.cuda.libdevice" | "triton.language.extra.libdevice" | "triton.language.extra.cuda.libdevice" => {
+            "tl.extra.libdevice"
+        }
+        other => other,
+    }
+}
+
+/// The module a builtin is of.
+fn home(builtin: &Builtin) -> &'static str {
+    builtin.name().rsplit_once('.').map_or("", |(module, _)| module)
 }
 
 /// `tensor.name`: `dtype`, `shape`, `type`, `T`, methods (as `Value::Method`). Unknown names are rejected with the
 /// nearest spelling.
 pub(crate) fn tensor_attribute(tr: &mut Tracer<'_>, tensor: ValueId, name: &str) -> Traced<Value> {
-    let _ = tensor;
-    Err(tr.unsupported(format!("the attribute `{name}` of a tensor")))
+    let ty = tr.ty(tensor).clone();
+    match name {
+        "dtype" => return Ok(Value::Constant(Constant::Type(TypeValue::Elem(ty.elem)))),
+        "type" => return Ok(types::type_of(&ty)),
+        "shape" => return Ok(Value::tuple(ty.shape.iter().map(|&extent| Value::int(extent as i128)))),
+        "numel" => return Ok(Value::int(ty.numel() as i128)),
+        "T" => return permute(tr, tensor, &[1, 0]).map(Value::Tensor),
+        _ => {}
+    }
+    let rules = tr.rules;
+    let method = BY_NAME.get(name).and_then(|rows| {
+        rows.iter().find(|row| row.method && row.holds(rules) && home(&row.builtin) != "tl.extra.libdevice")
+    });
+    if let Some(row) = method {
+        return Ok(Value::Method(Rc::new(Value::Tensor(tensor)), &row.builtin));
+    }
+    let methods = TABLES.iter().copied().flatten().filter(|row| row.method && row.holds(rules));
+    let names = ["dtype", "type", "shape", "numel", "T"].into_iter();
+    let near = nearest(name, names.chain(methods.map(|row| row.builtin.short_name())));
+    Err(unknown(tr, &format!("a tensor has no attribute `{name}`"), near))
 }
 
-/// Python's own functions that work on tensors: `min`, `max`, `abs`. The tracer has `range`, `len`, `int`, `float`,
+/// A rejected name, with what it may have been meant to be.
+fn unknown(tr: &Tracer<'_>, message: &str, near: Option<&str>) -> Stop {
+    let diagnostic = tr.diagnostic("unknown-attribute", message);
+    Stop::Rejected(Box::new(match near {
+        Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+        None => diagnostic,
+    }))
+}
+
+/// The nearest of `candidates` to a misspelled name.
+fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    crate::tracer::nearest(name, candidates)
+}
+
+/// Python's own functions that work on tensors: `min` and `max`. The tracer has `range`, `len`, `int`, `float`,
 /// `isinstance`, `print` and the static ones.
 pub(crate) fn python_builtin(name: &str) -> Option<Value> {
-    let _ = name;
-    None
+    let rows = math::PYTHON;
+    rows.iter().find(|row| row.builtin.name() == name).map(|row| Value::Builtin(&row.builtin))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every row is named as its table says, and no version has two rows of one name in one module.
+    #[test]
+    fn rows_do_not_overlap() {
+        for versions in [[3, 0, 0], [3, 2, 0], [3, 3, 1], [3, 4, 0], [3, 5, 1], [3, 6, 0], [3, 7, 1], [3, 8, 0], [3, 9, 0]] {
+            let [major, minor, patch] = versions;
+            let rules = Rules::of(Version::new(major, minor, patch));
+            let mut seen = std::collections::HashSet::new();
+            for row in TABLES.iter().copied().flatten().filter(|row| row.holds(rules)) {
+                assert!(seen.insert(row.builtin.name()), "{} twice in {}", row.builtin.name(), rules.version);
+            }
+        }
+    }
 }

@@ -1,0 +1,108 @@
+//! Program ids and the making of tensors.
+
+use conch_tile::DType;
+use conch_tile::ir::{OpKind, Type};
+
+use super::argument::{at, block_shape, dtype, flag, int, items, to_tensor};
+use super::{Row, row};
+use crate::constant::{self, PyBinary};
+use crate::semantic::arithmetic::{self, select};
+use crate::semantic::cast::cast;
+use crate::semantic::promotion::{Operand, number_constant, operand};
+use crate::semantic::shape::{arange, splat, unsplat};
+use crate::tracer::{Traced, Tracer};
+use crate::value::{Constant, TypeValue, Value};
+
+pub(super) const ROWS: &[Row] = &[
+    row("tl.program_id(axis)", |tr, args| grid(tr, args, false)),
+    row("tl.num_programs(axis)", |tr, args| grid(tr, args, true)),
+    row("tl.arange(start, end)", |tr, args| {
+        let (start, end) = (int(tr, at(args, 0), "arange's start")?, int(tr, at(args, 1), "arange's end")?);
+        arange(tr, start, end).map(Value::Tensor)
+    }),
+    row("tl.full(shape, value, dtype)", full),
+    row("tl.to_tensor(x)", |tr, args| to_tensor(tr, at(args, 0)).map(Value::Tensor)).since(3, 7, 1),
+    row("tl.core._to_tensor(x)", |tr, args| to_tensor(tr, at(args, 0)).map(Value::Tensor)),
+    row("tl.where(condition, x, y)", |tr, args| {
+        let condition = to_tensor(tr, at(args, 0))?;
+        let (x, y) = (operand(tr, at(args, 1))?, operand(tr, at(args, 2))?);
+        select(tr, condition, x, y).map(Value::Tensor)
+    }),
+    row("tl.expect_zero(x, mask)", expect_zero).since(3, 8, 0),
+    row("tl.add(x, y, sanitize_overflow=True)", |tr, args| operator(tr, PyBinary::Add, args)).since(3, 2, 0),
+    row("tl.sub(x, y, sanitize_overflow=True)", |tr, args| operator(tr, PyBinary::Sub, args)).since(3, 6, 0),
+    row("tl.mul(x, y, sanitize_overflow=True)", |tr, args| operator(tr, PyBinary::Mul, args)).since(3, 6, 0),
+    row("tl.pointer_type(element_ty, address_space='global', const=False)", |tr, args| {
+        let elem = super::argument::elem(tr, at(args, 0), "element_ty")?;
+        Ok(Value::Constant(Constant::Type(TypeValue::Elem(elem.pointer()))))
+    }),
+    row("tl.block_type(element_ty, shape)", |tr, args| {
+        let elem = super::argument::elem(tr, at(args, 0), "element_ty")?;
+        let shape = block_shape(tr, items(at(args, 1)))?;
+        Ok(super::types::type_of(&Type::block(elem, shape)))
+    }),
+    row("triton.cdiv(x, y)", |tr, args| {
+        let (x, y) = (int(tr, at(args, 0), "cdiv's x")?, int(tr, at(args, 1), "cdiv's y")?);
+        let fold = |op, x: &Constant, y: i128| constant::binary(op, x, &Constant::Int(y));
+        fold(PyBinary::Add, &Constant::Int(x), y)
+            .and_then(|sum| fold(PyBinary::Sub, &sum, 1))
+            .and_then(|sum| fold(PyBinary::FloorDiv, &sum, y))
+            .map(Value::Constant)
+            .map_err(|failure| tr.failure(failure))
+    }),
+    row("triton.next_power_of_2(n)", |tr, args| {
+        let n = int(tr, at(args, 0), "next_power_of_2's argument")?;
+        match u64::try_from(n).ok().and_then(u64::checked_next_power_of_two) {
+            Some(power) if n > 0 => Ok(Value::int(i128::from(power))),
+            _ if n == 0 => Ok(Value::int(0)),
+            _ => Err(tr.unsupported("next_power_of_2 of a number that is negative or past 2**63")),
+        }
+    }),
+];
+
+fn grid(tr: &mut Tracer<'_>, args: &[Value], count: bool) -> Traced<Value> {
+    let axis = int(tr, at(args, 0), "the axis of the grid")?;
+    let axis = match axis {
+        0..=2 => axis as u8,
+        _ => return Err(tr.reject(format!("the axis of the grid must be 0, 1 or 2, not {axis}"))),
+    };
+    let kind = if count { OpKind::NumPrograms(axis) } else { OpKind::ProgramId(axis) };
+    Ok(Value::Tensor(tr.op(kind, &[], Type::num(DType::I32))))
+}
+
+fn full(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
+    let shape = block_shape(tr, items(at(args, 0)))?;
+    let dtype = dtype(tr, at(args, 2), "dtype")?;
+    let scalar = match operand(tr, at(args, 1))? {
+        Operand::Tensor(value) => {
+            if tr.ty(value).numel() != 1 {
+                return Err(tr.reject("full takes a value with one element"));
+            }
+            let value = unsplat(tr, value)?;
+            cast(tr, value, dtype)?
+        }
+        Operand::Number(number) => {
+            let like = Type::block(Type::num(dtype).elem, shape);
+            return number_constant(tr, number, dtype, Some(like)).map(Value::Tensor);
+        }
+    };
+    Ok(Value::Tensor(splat(tr, scalar, &shape)))
+}
+
+/// A value that is expected to be zero where the mask is true: itself; asserted where asserts are on.
+fn expect_zero(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
+    let mask = to_tensor(tr, at(args, 1))?;
+    if super::debug::asserts(tr) {
+        let x = operand(tr, at(args, 0))?;
+        let zero = Operand::Number(crate::semantic::promotion::Number::Int(0));
+        let is_zero = arithmetic::compare(tr, conch_tile::ir::CmpPredicate::Eq, x, zero)?;
+        super::debug::assert_where(tr, is_zero, "expect_zero expected x == 0 where mask is true", Some(mask))?;
+    }
+    Ok(at(args, 0).clone())
+}
+
+fn operator(tr: &mut Tracer<'_>, op: PyBinary, args: &[Value]) -> Traced<Value> {
+    flag(tr, at(args, 2), "sanitize_overflow")?;
+    let (lhs, rhs) = (operand(tr, at(args, 0))?, operand(tr, at(args, 1))?);
+    arithmetic::binary(tr, op, lhs, rhs).map(Value::Tensor)
+}

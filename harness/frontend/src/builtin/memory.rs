@@ -1,0 +1,167 @@
+//! Loads, stores and atomics.
+
+use conch_tile::ir::{AtomicOp, ValueId};
+
+use super::argument::{at, flag, items, optional_tensor, tensor, text, to_tensor};
+use super::{Row, row};
+use crate::semantic::memory::{atomic, atomic_cas, load, store};
+use crate::tracer::{Traced, Tracer};
+use crate::value::Value;
+
+pub(super) const ROWS: &[Row] = &[
+    row(
+        "tl.load(pointer, mask=None, other=None, *, cache_modifier='', eviction_policy='', volatile=False)",
+        |tr, args| {
+            hints(tr, at(args, 3), at(args, 4), &LOAD_CACHE)?;
+            loaded(tr, args, at(args, 5))
+        },
+    )
+    .since(3, 9, 0),
+    row(
+        "tl.load(pointer, mask=None, other=None, boundary_check=(), padding_option='', cache_modifier='', \
+         eviction_policy='', volatile=False)",
+        |tr, args| {
+            no_boundary(tr, at(args, 3))?;
+            if text(tr, at(args, 4), "padding_option")?.is_some_and(|option| !option.is_empty()) {
+                return Err(tr.reject("`padding_option` is for block pointers"));
+            }
+            hints(tr, at(args, 5), at(args, 6), &LOAD_CACHE)?;
+            loaded(tr, args, at(args, 7))
+        },
+    )
+    .until(3, 9, 0),
+    row("tl.store(pointer, value, mask=None, *, cache_modifier='', eviction_policy='')", |tr, args| {
+        hints(tr, at(args, 3), at(args, 4), &STORE_CACHE)?;
+        stored(tr, args)
+    })
+    .since(3, 9, 0)
+    .method(),
+    row(
+        "tl.store(pointer, value, mask=None, boundary_check=(), cache_modifier='', eviction_policy='')",
+        |tr, args| {
+            no_boundary(tr, at(args, 3))?;
+            hints(tr, at(args, 4), at(args, 5), &STORE_CACHE)?;
+            stored(tr, args)
+        },
+    )
+    .until(3, 9, 0)
+    .method(),
+    row("tl.atomic_add(pointer, val, mask=None, sem=None, scope=None)", |tr, args| rmw(tr, AtomicOp::Add, args))
+        .method(),
+    row("tl.atomic_max(pointer, val, mask=None, sem=None, scope=None)", |tr, args| rmw(tr, AtomicOp::Max, args))
+        .method(),
+    row("tl.atomic_min(pointer, val, mask=None, sem=None, scope=None)", |tr, args| rmw(tr, AtomicOp::Min, args))
+        .method(),
+    row("tl.atomic_and(pointer, val, mask=None, sem=None, scope=None)", |tr, args| rmw(tr, AtomicOp::And, args))
+        .method(),
+    row("tl.atomic_or(pointer, val, mask=None, sem=None, scope=None)", |tr, args| rmw(tr, AtomicOp::Or, args))
+        .method(),
+    row("tl.atomic_xor(pointer, val, mask=None, sem=None, scope=None)", |tr, args| rmw(tr, AtomicOp::Xor, args))
+        .method(),
+    row("tl.atomic_xchg(pointer, val, mask=None, sem=None, scope=None)", |tr, args| rmw(tr, AtomicOp::Xchg, args))
+        .method(),
+    row("tl.atomic_cas(pointer, cmp, val, sem=None, scope=None)", |tr, args| {
+        let pointer = tensor(tr, at(args, 0), "pointer")?;
+        let (compare, value) = (to_tensor(tr, at(args, 1))?, to_tensor(tr, at(args, 2))?);
+        order(tr, at(args, 3), at(args, 4))?;
+        atomic_cas(tr, pointer, compare, value).map(Value::Tensor)
+    })
+    .method(),
+    row("tl.atomic_load(pointer, mask=None, sem=None, scope=None)", |tr, _| {
+        Err(tr.unsupported("`tl.atomic_load`"))
+    })
+    .since(3, 9, 0)
+    .method(),
+    row("tl.atomic_store(pointer, val, mask=None, sem=None, scope=None)", |tr, _| {
+        Err(tr.unsupported("`tl.atomic_store`"))
+    })
+    .since(3, 9, 0)
+    .method(),
+    row("tl.atomic_poll(pointer, expected_value, sem=None, scope=None, timeout_ns=None)", |tr, _| {
+        Err(tr.unsupported("`tl.atomic_poll`"))
+    })
+    .since(3, 9, 0)
+    .method(),
+    row("tl.make_block_ptr(base, shape, strides, offsets, block_shape, order)", block_pointers),
+    row("tl.advance(base, offsets)", block_pointers).method(),
+    row("tl.make_tensor_descriptor(base, shape, strides, block_shape, padding_option='zero')", |tr, _| {
+        Err(tr.unsupported("`tl.make_tensor_descriptor`"))
+    })
+    .since(3, 4, 0),
+    row("tl.load_tensor_descriptor(desc, offsets)", |tr, _| Err(tr.unsupported("`tl.load_tensor_descriptor`")))
+        .since(3, 4, 0),
+    row("tl.store_tensor_descriptor(desc, offsets, value)", |tr, _| {
+        Err(tr.unsupported("`tl.store_tensor_descriptor`"))
+    })
+    .since(3, 4, 0),
+];
+
+const LOAD_CACHE: [&str; 5] = ["", ".ca", ".cg", ".cs", ".cv"];
+const STORE_CACHE: [&str; 5] = ["", ".wb", ".cg", ".cs", ".wt"];
+const EVICTION: [&str; 4] = ["", "evict_normal", "evict_first", "evict_last"];
+
+/// Cache hints change no result, but a wrong one is refused.
+fn hints(tr: &Tracer<'_>, cache: &Value, eviction: &Value, allowed: &[&str]) -> Traced<()> {
+    for (what, value, allowed) in [("cache_modifier", cache, allowed), ("eviction_policy", eviction, &EVICTION[..])] {
+        let given = text(tr, value, what)?.unwrap_or("");
+        if !allowed.contains(&given) {
+            return Err(tr.reject(format!("{what} `{given}` is not supported")));
+        }
+    }
+    Ok(())
+}
+
+fn no_boundary(tr: &Tracer<'_>, boundary: &Value) -> Traced<()> {
+    match boundary {
+        Value::Tuple { .. } | Value::List(_) if items(boundary).is_empty() => Ok(()),
+        value if value.is_none() => Ok(()),
+        _ => Err(tr.reject("`boundary_check` is for block pointers, not for tensors of pointers")),
+    }
+}
+
+/// Memory order and scope: every program of the reference is one thread of events, so they only have to be right.
+fn order(tr: &Tracer<'_>, sem: &Value, scope: &Value) -> Traced<()> {
+    let sem = text(tr, sem, "sem")?.unwrap_or("");
+    if !["", "acquire", "release", "acq_rel", "relaxed"].contains(&sem) {
+        return Err(tr.reject(format!("memory semantic `{sem}` is not supported")));
+    }
+    let scope = text(tr, scope, "scope")?.unwrap_or("");
+    if !["", "gpu", "cta", "sys"].contains(&scope) {
+        return Err(tr.reject(format!("memory scope `{scope}` is not supported")));
+    }
+    Ok(())
+}
+
+fn pointer(tr: &Tracer<'_>, value: &Value) -> Traced<ValueId> {
+    tensor(tr, value, "the pointer")
+}
+
+fn loaded(tr: &mut Tracer<'_>, args: &[Value], volatile: &Value) -> Traced<Value> {
+    let pointer = pointer(tr, at(args, 0))?;
+    let (mask, other) = (optional_tensor(tr, at(args, 1))?, optional_tensor(tr, at(args, 2))?);
+    let volatile = flag(tr, volatile, "volatile")?;
+    load(tr, pointer, mask, other, volatile).map(Value::Tensor)
+}
+
+fn stored(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
+    let pointer = pointer(tr, at(args, 0))?;
+    let value = to_tensor(tr, at(args, 1))?;
+    let mask = optional_tensor(tr, at(args, 2))?;
+    store(tr, pointer, value, mask)?;
+    Ok(Value::NONE)
+}
+
+fn rmw(tr: &mut Tracer<'_>, op: AtomicOp, args: &[Value]) -> Traced<Value> {
+    let pointer = pointer(tr, at(args, 0))?;
+    let value = to_tensor(tr, at(args, 1))?;
+    let mask = optional_tensor(tr, at(args, 2))?;
+    order(tr, at(args, 3), at(args, 4))?;
+    atomic(tr, op, pointer, value, mask).map(Value::Tensor)
+}
+
+fn block_pointers(tr: &mut Tracer<'_>, _: &[Value]) -> Traced<Value> {
+    if tr.rules.holds(conch_tile::rules::Rule::NoBlockPointers) {
+        return Err(tr.reject("block pointers have been removed; use a tensor descriptor"));
+    }
+    Err(tr.unsupported("block pointers"))
+}

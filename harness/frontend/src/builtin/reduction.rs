@@ -1,0 +1,131 @@
+//! Reductions with the user's functions, scans, histograms and matrix products.
+
+use conch_tile::DType;
+use conch_tile::rules::Rule;
+
+use super::argument::{at, block_shape, dtype, flag, int, optional_tensor, tensor, tensors, text};
+use super::{Row, row};
+use crate::semantic::dot::{self, Options};
+use crate::semantic::promotion::shown;
+use crate::semantic::reduce;
+use crate::semantic::shape::{arange, axis, broadcast_to, expand_dims};
+use crate::tracer::{Traced, Tracer};
+use crate::value::Value;
+
+pub(super) const ROWS: &[Row] = &[
+    row("tl.reduce(input, axis, combine_fn, keep_dims=False)", |tr, args| {
+        let inputs = tensors(tr, at(args, 0), "the input of a reduction")?;
+        let axis = if at(args, 1).is_none() { None } else { Some(int(tr, at(args, 1), "axis")?) };
+        let keep = flag(tr, at(args, 3), "keep_dims")?;
+        let results = reduce::reduce(tr, &inputs, axis, at(args, 2), keep)?;
+        Ok(as_given(at(args, 0), results))
+    })
+    .method(),
+    row("tl.core._reduce_with_indices(input, axis, combine_fn, keep_dims=False)", with_indices),
+    row("tl.associative_scan(input, axis, combine_fn, reverse=False)", |tr, args| {
+        let inputs = tensors(tr, at(args, 0), "the input of a scan")?;
+        let axis = int(tr, at(args, 1), "axis")?;
+        let reverse = flag(tr, at(args, 3), "reverse")?;
+        let results = reduce::scan(tr, &inputs, axis, at(args, 2), reverse)?;
+        Ok(as_given(at(args, 0), results))
+    })
+    .method(),
+    row("tl.histogram(input, num_bins)", |tr, args| histogram(tr, args)).until(3, 4, 0).method(),
+    row("tl.histogram(input, num_bins, mask=None)", |tr, args| histogram(tr, args)).since(3, 4, 0).method(),
+    row("tl.map_elementwise(scalar_fn, *args, pack=1)", |tr, _| Err(tr.unsupported("`tl.map_elementwise`")))
+        .since(3, 5, 1),
+    row(
+        "tl.dot(input, other, acc=None, input_precision=None, allow_tf32=None, max_num_imprecise_acc=None, \
+         out_dtype=None)",
+        product,
+    ),
+    row(
+        "tl.dot_scaled(lhs, lhs_scale, lhs_format, rhs, rhs_scale, rhs_format, acc=None, fast_math=False, \
+         lhs_k_pack=True, rhs_k_pack=True, out_dtype=None)",
+        |tr, _| Err(tr.unsupported("`tl.dot_scaled`")),
+    )
+    .since(3, 2, 0),
+    row("tl.inline_asm_elementwise(asm, constraints, args, dtype, is_pure, pack)", |tr, _| {
+        Err(tr.unsupported("`tl.inline_asm_elementwise`"))
+    }),
+];
+
+/// One result for one tensor, a tuple for a tuple.
+fn as_given(input: &Value, results: Vec<conch_tile::ir::ValueId>) -> Value {
+    match (input, results.as_slice()) {
+        (Value::Tensor(_), &[result]) => Value::Tensor(result),
+        _ => Value::tuple(results.into_iter().map(Value::Tensor)),
+    }
+}
+
+/// A reduction of a tensor together with the index of each element along the axis.
+fn with_indices(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
+    let input = tensor(tr, at(args, 0), "the input of a reduction")?;
+    let shape = tr.ty(input).shape.clone();
+    if at(args, 1).is_none() {
+        return Err(tr.reject("a reduction that returns indices needs an axis"));
+    }
+    let along = int(tr, at(args, 1), "axis")?;
+    let along = axis(tr, along, shape.len())?;
+    let extent = shape.get(along).copied().unwrap_or(1);
+    let mut index = arange(tr, 0, extent as i128)?;
+    if shape.len() > 1 {
+        let others: Vec<i128> = (0..shape.len()).filter(|&dim| dim != along).map(|dim| dim as i128).collect();
+        index = expand_dims(tr, index, &others)?;
+        index = broadcast_to(tr, index, &shape)?;
+    }
+    let keep = flag(tr, at(args, 3), "keep_dims")?;
+    let results = reduce::reduce(tr, &[input, index], Some(along as i128), at(args, 2), keep)?;
+    Ok(Value::tuple(results.into_iter().map(Value::Tensor)))
+}
+
+fn histogram(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
+    let input = tensor(tr, at(args, 0), "the input of a histogram")?;
+    let shape = tr.ty(input).shape.clone();
+    if shape.len() != 1 {
+        return Err(tr.reject("histogram only supports 1D input"));
+    }
+    let narrow = tr.rules.holds(Rule::HistogramTakes32Bits);
+    match tr.dtype(input) {
+        Some(dtype) if dtype.is_int() && (!narrow || dtype.bits() == 32) => {}
+        dtype => {
+            let got = dtype.map_or_else(|| "pointers".to_owned(), shown);
+            let wanted = if narrow { "32-bit integer" } else { "integer" };
+            return Err(tr.reject(format!("histogram only supports {wanted} input, but got {got}")));
+        }
+    }
+    let bins = block_shape(tr, std::slice::from_ref(at(args, 1)))?;
+    let mask = match optional_tensor(tr, at(args, 2))? {
+        None => None,
+        Some(mask) => {
+            let mask = broadcast_to(tr, mask, &shape)?;
+            if tr.dtype(mask) != Some(DType::I1) {
+                return Err(tr.reject("mask must have boolean scalar type"));
+            }
+            Some(mask)
+        }
+    };
+    reduce::histogram(tr, input, bins.iter().product(), mask).map(Value::Tensor)
+}
+
+fn product(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
+    let (lhs, rhs) = (tensor(tr, at(args, 0), "input")?, tensor(tr, at(args, 1), "other")?);
+    let acc = if at(args, 2).is_none() { None } else { Some(tensor(tr, at(args, 2), "acc")?) };
+    let named = text(tr, at(args, 3), "input_precision")?;
+    let tf32 = at(args, 4);
+    let name = match (named, tf32.is_none()) {
+        (Some(_), false) => {
+            return Err(tr.reject("only one of input_precision and allow_tf32 can be specified"));
+        }
+        (Some(name), true) => name,
+        (None, true) => "tf32",
+        (None, false) => if flag(tr, tf32, "allow_tf32")? { "tf32" } else { "ieee" },
+    };
+    let precision = dot::precision(tr, name)?;
+    let most = at(args, 5);
+    let max_imprecise = if most.is_none() { None } else { Some(int(tr, most, "max_num_imprecise_acc")?) };
+    let out = at(args, 6);
+    let out_dtype = if out.is_none() { None } else { Some(dtype(tr, out, "out_dtype")?) };
+    let options = Options { precision, max_imprecise, out_dtype };
+    dot::dot(tr, lhs, rhs, acc, options).map(Value::Tensor)
+}

@@ -1,0 +1,163 @@
+//! Triton's standard library as rows: each is a call of the prelude, with every argument passed by position.
+
+use super::argument::at;
+use super::{Row, row};
+use crate::tracer::{Traced, Tracer};
+use crate::value::Value;
+
+/// A row that calls a function of the prelude.
+macro_rules! prelude {
+    ($signature:literal, $module:literal, $function:literal) => {
+        row($signature, |tr, args| call(tr, $module, $function, args))
+    };
+}
+
+pub(super) const ROWS: &[Row] = &[
+    prelude!("tl.standard.cdiv(x, div)", "standard", "cdiv_left_to_right").until(3, 6, 0).method(),
+    prelude!("tl.standard.cdiv(x, div)", "standard", "cdiv").since(3, 6, 0).method(),
+    prelude!("tl.standard.sigmoid(x)", "standard", "sigmoid").method(),
+    row("tl.standard.softmax(x, ieee_rounding=False)", |tr, args| {
+        let args = [at(args, 0).clone(), Value::int(0), Value::bool(false), at(args, 1).clone()];
+        call(tr, "standard", "softmax_keep_dims", &args)
+    })
+    .until(3, 4, 0)
+    .method(),
+    prelude!(
+        "tl.standard.softmax(x, dim=None, keep_dims=False, ieee_rounding=False)",
+        "standard",
+        "softmax_keep_dims"
+    )
+    .since(3, 4, 0)
+    .until(3, 9, 0)
+    .method(),
+    row("tl.standard.softmax(x, dim=None, *, keep_dims=None, ieee_rounding=False)", |tr, args| {
+        let args = [at(args, 0).clone(), at(args, 1).clone(), at(args, 3).clone()];
+        call(tr, "standard", "softmax", &args)
+    })
+    .since(3, 9, 0)
+    .method(),
+    row("tl.standard.ravel(x)", |tr, args| {
+        call(tr, "standard", "ravel", &[at(args, 0).clone(), Value::bool(true)])
+    })
+    .until(3, 3, 1)
+    .method(),
+    prelude!("tl.standard.ravel(x, can_reorder=False)", "standard", "ravel").since(3, 3, 1).method(),
+    prelude!("tl.standard.swizzle2d(i, j, size_i, size_j, size_g)", "standard", "swizzle2d_whole_groups")
+        .until(3, 2, 0),
+    prelude!("tl.standard.swizzle2d(i, j, size_i, size_j, size_g)", "standard", "swizzle2d").since(3, 2, 0),
+    prelude!("tl.standard.zeros(shape, dtype)", "standard", "zeros"),
+    prelude!("tl.standard.zeros_like(input)", "standard", "zeros_like"),
+    prelude!(
+        "tl.standard.max(input, axis=None, return_indices=False, return_indices_tie_break_left=True, \
+         keep_dims=False)",
+        "standard",
+        "max_bf16_in_f32"
+    )
+    .until(3, 9, 0)
+    .method(),
+    prelude!(
+        "tl.standard.max(input, axis=None, return_indices=False, return_indices_tie_break_left=True, \
+         keep_dims=False)",
+        "standard",
+        "max"
+    )
+    .since(3, 9, 0)
+    .method(),
+    prelude!(
+        "tl.standard.min(input, axis=None, return_indices=False, return_indices_tie_break_left=True, \
+         keep_dims=False)",
+        "standard",
+        "min_bf16_in_f32"
+    )
+    .until(3, 9, 0)
+    .method(),
+    prelude!(
+        "tl.standard.min(input, axis=None, return_indices=False, return_indices_tie_break_left=True, \
+         keep_dims=False)",
+        "standard",
+        "min"
+    )
+    .since(3, 9, 0)
+    .method(),
+    prelude!("tl.standard.argmax(input, axis, tie_break_left=True, keep_dims=False)", "standard", "argmax").method(),
+    prelude!("tl.standard.argmin(input, axis, tie_break_left=True, keep_dims=False)", "standard", "argmin").method(),
+    prelude!("tl.standard.sum(input, axis=None, keep_dims=False)", "standard", "sum_as_it_is")
+        .until(3, 3, 1)
+        .method(),
+    prelude!("tl.standard.sum(input, axis=None, keep_dims=False, dtype=None)", "standard", "sum")
+        .since(3, 3, 1)
+        .method(),
+    prelude!("tl.standard.xor_sum(input, axis=None, keep_dims=False)", "standard", "xor_sum").method(),
+    prelude!("tl.standard.reduce_or(input, axis, keep_dims=False)", "standard", "reduce_or").since(3, 4, 0).method(),
+    prelude!("tl.standard.cumsum(input, axis=0, reverse=False)", "standard", "cumsum_as_it_is")
+        .until(3, 4, 0)
+        .method(),
+    prelude!("tl.standard.cumsum(input, axis=0, reverse=False, dtype=None)", "standard", "cumsum_bf16_in_f32")
+        .since(3, 4, 0)
+        .until(3, 9, 0)
+        .method(),
+    prelude!("tl.standard.cumsum(input, axis=0, reverse=False, dtype=None)", "standard", "cumsum")
+        .since(3, 9, 0)
+        .method(),
+    prelude!("tl.standard.cumprod(input, axis=0, reverse=False)", "standard", "cumprod_as_it_is")
+        .until(3, 9, 0)
+        .method(),
+    prelude!("tl.standard.cumprod(input, axis=0, reverse=False, dtype=None)", "standard", "cumprod")
+        .since(3, 9, 0)
+        .method(),
+    prelude!("tl.standard.interleave(a, b)", "standard", "interleave"),
+    prelude!("tl.standard.squeeze(x, dim)", "standard", "squeeze").since(3, 7, 1),
+    prelude!("tl.standard.unsqueeze(x, dim)", "standard", "unsqueeze").since(3, 7, 1),
+    prelude!("tl.standard.sort(x, dim=None, descending=0)", "sorting", "sort").until(3, 4, 0).method(),
+    prelude!("tl.standard.sort(x, dim=None, descending=0)", "sorting", "sort").since(3, 4, 0),
+    row("tl.standard.topk(x, k, dim=None)", |tr, args| {
+        let args = [at(args, 0).clone(), at(args, 1).clone(), at(args, 2).clone(), Value::bool(true)];
+        call(tr, "sorting", "topk", &args)
+    })
+    .since(3, 4, 0)
+    .until(3, 8, 0),
+    prelude!("tl.standard.topk(x, k, dim=None, descending=True)", "sorting", "topk").since(3, 8, 0),
+    prelude!("tl.standard.bitonic_merge(x, dim=None, descending=0)", "sorting", "bitonic_merge").since(3, 4, 0),
+    prelude!("tl.standard.flip(x, dim=None)", "sorting", "flip_last").until(3, 4, 0).method(),
+    prelude!("tl.standard.flip(x, dim=None)", "sorting", "flip").since(3, 4, 0).method(),
+    prelude!("tl.random.philox_impl(c0, c1, c2, c3, k0, k1, n_rounds=10)", "random", "philox_impl"),
+    prelude!("tl.random.philox(seed, c0, c1, c2, c3, n_rounds=10)", "random", "philox"),
+    prelude!("tl.random.randint(seed, offset, n_rounds=10)", "random", "randint"),
+    prelude!("tl.random.randint4x(seed, offset, n_rounds=10)", "random", "randint4x_whole_offset").until(3, 4, 0),
+    prelude!("tl.random.randint4x(seed, offset, n_rounds=10)", "random", "randint4x").since(3, 4, 0),
+    prelude!("tl.random.uint_to_uniform_float(x)", "random", "uint_to_uniform_float"),
+    prelude!("tl.random.rand(seed, offset, n_rounds=10)", "random", "rand"),
+    prelude!("tl.random.rand4x(seed, offsets, n_rounds=10)", "random", "rand4x"),
+    prelude!("tl.random.pair_uniform_to_normal(u1, u2)", "random", "pair_uniform_to_normal"),
+    prelude!("tl.random.randn(seed, offset, n_rounds=10)", "random", "randn"),
+    prelude!("tl.random.randn4x(seed, offset, n_rounds=10)", "random", "randn4x"),
+];
+
+fn call(tr: &mut Tracer<'_>, module: &str, function: &str, args: &[Value]) -> Traced<Value> {
+    match tr.prelude(module, function) {
+        Some(callee) => tr.call(&callee, args.to_vec(), Vec::new()),
+        None => Err(tr.unsupported(format!("`{function}` of the standard library's `{module}`"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ROWS;
+
+    /// Every prelude function that a row names is defined in the prelude.
+    #[test]
+    fn the_prelude_has_what_rows_call() {
+        let source = include_str!("standard.rs");
+        let (table, _) = source.split_once("fn call").unwrap_or((source, ""));
+        let mut names = 0;
+        for (module, text) in crate::builtin::PRELUDE {
+            let quoted = format!("\"{module}\"");
+            for (at, _) in table.match_indices(quoted.as_str()) {
+                let after = table[at + quoted.len()..].split('"').nth(1).unwrap_or_default();
+                assert!(text.contains(&format!("\ndef {after}(")), "{module}.{after}");
+                names += 1;
+            }
+        }
+        assert!(names >= ROWS.len(), "{names} calls in {} rows", ROWS.len());
+    }
+}

@@ -1,0 +1,172 @@
+//! Types as Python values: their names in `tl`, and their attributes.
+
+use std::rc::Rc;
+
+use conch_tile::DType;
+use conch_tile::ir::{Elem, Type};
+
+use super::argument::at;
+use super::{Builtin, nearest, unknown};
+use crate::constant;
+use crate::semantic::promotion::is_signed;
+use crate::semantic::shape::MAX_NUMEL;
+use crate::tracer::{Traced, Tracer};
+use crate::value::{Constant, TypeValue, Value};
+
+/// The type of a value as `x.type` gives it.
+pub(super) fn type_of(ty: &Type) -> Value {
+    let shown = if ty.is_scalar() { TypeValue::Elem(ty.elem) } else { TypeValue::Block(ty.elem, ty.shape.clone()) };
+    Value::Constant(Constant::Type(shown))
+}
+
+/// Constants of modules: dtypes, `PropagateNan`, limits, and classes that are only named.
+pub(super) fn constant(module: &str, name: &str) -> Option<Value> {
+    match module {
+        "tl" | "tl.core" => {}
+        "tl.PropagateNan" => {
+            let name = match name {
+                "NONE" => "PropagateNan.NONE",
+                "ALL" => "PropagateNan.ALL",
+                _ => return None,
+            };
+            return Some(Value::str(name));
+        }
+        _ => return None,
+    }
+    if let Some(dtype) = DType::ALL.into_iter().find(|dtype| dtype.triton_name() == name) {
+        return Some(Value::Constant(dtype.into()));
+    }
+    let named = |name| Some(Value::Constant(Constant::Type(TypeValue::Named(name))));
+    match name {
+        "PropagateNan" => Some(Value::Module("tl.PropagateNan".into())),
+        "TRITON_MAX_TENSOR_NUMEL" => Some(Value::int(MAX_NUMEL)),
+        "pi32_t" => Some(Value::Constant(Constant::Type(TypeValue::Elem(Elem::ptr_to(DType::I32))))),
+        "tensor" => named("tensor"),
+        "dtype" => named("dtype"),
+        "const" => named("const"),
+        "void" => named("void"),
+        _ => None,
+    }
+}
+
+/// Questions that a type answers when they are called.
+macro_rules! questions {
+    ($($name:literal: |$ty:ident| $answer:expr;)+) => {
+        static QUESTIONS: &[Builtin] = &[$( Builtin {
+            signature: concat!("dtype.", $name, "(self)"),
+            lower: |tr, args| {
+                let $ty = asked(tr, at(args, 0))?;
+                Ok(Value::bool($answer))
+            },
+        } ),+];
+    };
+}
+
+questions! {
+    "is_floating": |ty| num(&ty).is_some_and(DType::is_float);
+    "is_standard_floating": |ty| num(&ty).is_some_and(|dtype| dtype.is_float() && !dtype.is_fp8());
+    "is_int": |ty| num(&ty).is_some_and(DType::is_int);
+    "is_int_signed": |ty| num(&ty).is_some_and(is_signed);
+    "is_int_unsigned": |ty| num(&ty).is_some_and(|dtype| dtype.is_int() && !is_signed(dtype));
+    "is_bool": |ty| num(&ty) == Some(DType::I1);
+    "is_int1": |ty| num(&ty) == Some(DType::I1);
+    "is_int8": |ty| num(&ty) == Some(DType::I8);
+    "is_int16": |ty| num(&ty) == Some(DType::I16);
+    "is_int32": |ty| num(&ty) == Some(DType::I32);
+    "is_int64": |ty| num(&ty) == Some(DType::I64);
+    "is_uint8": |ty| num(&ty) == Some(DType::U8);
+    "is_uint16": |ty| num(&ty) == Some(DType::U16);
+    "is_uint32": |ty| num(&ty) == Some(DType::U32);
+    "is_uint64": |ty| num(&ty) == Some(DType::U64);
+    "is_fp8": |ty| num(&ty).is_some_and(DType::is_fp8);
+    "is_fp8e4nv": |ty| num(&ty) == Some(DType::F8E4NV);
+    "is_fp8e4b8": |ty| num(&ty) == Some(DType::F8E4B8);
+    "is_fp8e4b15": |ty| num(&ty) == Some(DType::F8E4B15);
+    "is_fp8e5": |ty| num(&ty) == Some(DType::F8E5);
+    "is_fp8e5b16": |ty| num(&ty) == Some(DType::F8E5B16);
+    "is_fp16": |ty| num(&ty) == Some(DType::F16);
+    "is_bf16": |ty| num(&ty) == Some(DType::BF16);
+    "is_fp32": |ty| num(&ty) == Some(DType::F32);
+    "is_fp64": |ty| num(&ty) == Some(DType::F64);
+    "is_ptr": |ty| matches!(ty, TypeValue::Elem(Elem::Ptr { .. }));
+    "is_block": |ty| matches!(ty, TypeValue::Block(..));
+    "is_void": |ty| matches!(ty, TypeValue::Named("void"));
+    "is_const": |ty| matches!(ty, TypeValue::Named("const"));
+}
+
+/// The number that a scalar type is; a block type is none.
+const fn num(ty: &TypeValue) -> Option<DType> {
+    match ty {
+        TypeValue::Elem(elem) => elem.num(),
+        _ => None,
+    }
+}
+
+fn asked(tr: &Tracer<'_>, value: &Value) -> Traced<TypeValue> {
+    match value {
+        Value::Constant(Constant::Type(ty)) => Ok(ty.clone()),
+        _ => Err(tr.reject("this is no type")),
+    }
+}
+
+const ATTRIBUTES: [&str; 11] = [
+    "name",
+    "scalar",
+    "primitive_bitwidth",
+    "itemsize",
+    "int_bitwidth",
+    "fp_mantissa_width",
+    "exponent_bias",
+    "element_ty",
+    "shape",
+    "numel",
+    "dtype",
+];
+
+/// `type.name`: `primitive_bitwidth`, `element_ty`, `is_floating` (as `Value::Method`). Unknown names are rejected
+/// with the nearest spelling.
+pub(crate) fn type_attribute(tr: &mut Tracer<'_>, ty: &TypeValue, name: &str) -> Traced<Value> {
+    if let Some(question) = QUESTIONS.iter().find(|question| question.short_name() == name) {
+        return Ok(Value::Method(Rc::new(Value::Constant(Constant::Type(ty.clone()))), question));
+    }
+    let of_type = |ty: TypeValue| Value::Constant(Constant::Type(ty));
+    let bits = |bits: u32| Value::int(i128::from(bits));
+    let found = match (name, ty) {
+        ("name", TypeValue::Elem(_)) => Some(Value::str(&constant::repr(&Constant::Type(ty.clone())))),
+        ("scalar", TypeValue::Elem(elem) | TypeValue::Block(elem, _)) => Some(of_type(TypeValue::Elem(*elem))),
+        ("element_ty", TypeValue::Block(elem, _)) => Some(of_type(TypeValue::Elem(*elem))),
+        ("element_ty", TypeValue::Elem(elem)) => elem.pointee().map(|elem| of_type(TypeValue::Elem(elem))),
+        ("shape", TypeValue::Block(_, shape)) => {
+            Some(Value::tuple(shape.iter().map(|&extent| Value::int(extent as i128))))
+        }
+        ("numel", TypeValue::Block(_, shape)) => Some(Value::int(shape.iter().product::<usize>() as i128)),
+        ("primitive_bitwidth", _) => num(ty).map(|dtype| bits(dtype.bits())),
+        ("itemsize", _) => num(ty).map(|dtype| bits(dtype.bits() / 8)),
+        ("int_bitwidth", _) => num(ty).filter(|dtype| dtype.is_int()).map(|dtype| bits(dtype.bits())),
+        ("fp_mantissa_width", _) => num(ty).and_then(float_format).map(|(mantissa, _)| bits(mantissa)),
+        ("exponent_bias", _) => num(ty).and_then(float_format).map(|(_, bias)| bits(bias)),
+        _ => None,
+    };
+    found.ok_or_else(|| {
+        let questions = QUESTIONS.iter().map(Builtin::short_name);
+        let near = nearest(name, ATTRIBUTES.into_iter().chain(questions)).filter(|near| *near != name);
+        let shown = constant::repr(&Constant::Type(ty.clone()));
+        unknown(tr, &format!("the type {shown} has no attribute `{name}`"), near)
+    })
+}
+
+/// Bits of the stored significand and the exponent's bias.
+const fn float_format(dtype: DType) -> Option<(u32, u32)> {
+    Some(match dtype {
+        DType::F8E4B15 => (3, 15),
+        DType::F8E4NV => (3, 7),
+        DType::F8E4B8 => (3, 8),
+        DType::F8E5 => (2, 15),
+        DType::F8E5B16 => (2, 16),
+        DType::F16 => (10, 15),
+        DType::BF16 => (7, 127),
+        DType::F32 => (23, 127),
+        DType::F64 => (52, 1023),
+        _ => return None,
+    })
+}

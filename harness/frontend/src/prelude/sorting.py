@@ -1,0 +1,153 @@
+"""Sorting networks. A block is seen as a hypercube with two places along every dimension, so that a compare-and-swap
+is between the two halves along one of them."""
+
+import triton.language as tl
+import triton
+
+
+@triton.constexpr_function
+def log2(number):
+    power = 0
+    while number > 1:
+        number = number // 2
+        power += 1
+    return power
+
+
+@triton.constexpr_function
+def is_power_of_two(number):
+    return number > 0 and (number & (number - 1)) == 0
+
+
+@triton.constexpr_function
+def cube(dimensions):
+    return [2] * dimensions if dimensions > 0 else [1]
+
+
+@triton.constexpr_function
+def side_shape(dimensions, inner):
+    return [1] * (dimensions - inner - 1) + [2] + [1] * inner
+
+
+@triton.constexpr_function
+def cubed_along(shape, along, steps):
+    return list(shape[:along]) + cube(steps) + list(shape[along + 1:])
+
+
+@triton.constexpr_function
+def flipped_dim(dim, rank):
+    if dim is None:
+        return rank - 1
+    return dim + rank if dim < 0 else dim
+
+
+@triton.jit
+def _bits(x):
+    # The signed integer with the same bits, so that xor works on every dtype.
+    if x.dtype.primitive_bitwidth == 64:
+        return x.to(tl.int64, bitcast=True)
+    elif x.dtype.primitive_bitwidth == 32:
+        return x.to(tl.int32, bitcast=True)
+    elif x.dtype.primitive_bitwidth == 16:
+        return x.to(tl.int16, bitcast=True)
+    elif x.dtype.primitive_bitwidth == 8:
+        return x.to(tl.int8, bitcast=True)
+    else:
+        return x.to(tl.int1, bitcast=True)
+
+
+@triton.jit
+def _side(dimensions: tl.constexpr, inner: tl.constexpr):
+    # 0 and 1 along the dimension that has `inner` dimensions inside of it.
+    return tl.reshape(tl.arange(0, 2), side_shape(dimensions, inner))
+
+
+@triton.jit
+def _swapped(x, along: tl.constexpr):
+    # Each element's partner along a dimension of extent 2: the xor of both, without itself.
+    bits = _bits(x)
+    return (bits ^ tl.xor_sum(bits, along, True)).to(x.dtype, bitcast=True)
+
+
+@triton.jit
+def _compare_and_swap(x, descending, inner: tl.constexpr):
+    dimensions: tl.constexpr = log2(x.numel)
+    partner = _swapped(x, dimensions - 1 - inner)
+    second = _side(dimensions, inner)
+    return tl.where((x > partner) != (descending ^ second).to(tl.int1), partner, x)
+
+
+@triton.jit
+def _merge(x, stage: tl.constexpr, order: tl.constexpr):
+    # 0: ascending, 1: descending, 2: by turns, runs of 2**stage elements each.
+    if order == 2:
+        descending = _side(log2(x.numel), stage)
+    else:
+        descending = order
+    for i in tl.static_range(stage):
+        x = _compare_and_swap(x, descending, stage - 1 - i)
+    return x
+
+
+@triton.jit
+def sort_some(x, k: tl.constexpr, dim: tl.constexpr, descending: tl.constexpr):
+    last: tl.constexpr = len(x.shape) - 1
+    tl.static_assert(dim is None or dim == last, "only minor dimension is currently supported")
+    log_n: tl.constexpr = log2(x.shape[last])
+    log_k: tl.constexpr = log_n if k is None else log2(k)
+    direction: tl.constexpr = 1 if descending else 0
+    if log_k == 0:
+        if descending:
+            return tl.max(x, axis=last, keep_dims=True)
+        else:
+            return tl.min(x, axis=last, keep_dims=True)
+    else:
+        cubed = tl.reshape(x, cube(log2(x.numel)))
+        for i in tl.static_range(1, log_k + 1):
+            cubed = _merge(cubed, i, 2 if i < log_n else direction)
+        # Each round keeps the better half of two sorted runs, which is bitonic, and sorts it again.
+        for i in tl.static_range(log_k + 1, log_n + 1):
+            if descending:
+                cubed = tl.max(cubed, axis=log2(cubed.numel) - 1 - log_k)
+            else:
+                cubed = tl.min(cubed, axis=log2(cubed.numel) - 1 - log_k)
+            cubed = _merge(cubed, log_k, 2 if i < log_n else direction)
+        return tl.reshape(cubed, x.shape[:-1] + (2**log_k,))
+
+
+@triton.jit
+def sort(x, dim: tl.constexpr, descending: tl.constexpr):
+    return sort_some(x, None, dim, descending)
+
+
+@triton.jit
+def topk(x, k: tl.constexpr, dim: tl.constexpr, descending: tl.constexpr):
+    tl.static_assert(is_power_of_two(k), "topk: k must be a power of two")
+    tl.static_assert(k <= x.shape[len(x.shape) - 1], "topk: k must not exceed the size of the selected dimension")
+    return sort_some(x, k, dim, descending)
+
+
+@triton.jit
+def bitonic_merge(x, dim: tl.constexpr, descending: tl.constexpr):
+    last: tl.constexpr = len(x.shape) - 1
+    tl.static_assert(dim is None or dim == last, "only minor dimension is currently supported")
+    direction: tl.constexpr = 1 if descending else 0
+    cubed = tl.reshape(x, cube(log2(x.numel)))
+    return tl.reshape(_merge(cubed, log2(x.shape[last]), direction), x.shape)
+
+
+@triton.jit
+def flip(x, dim: tl.constexpr):
+    along: tl.constexpr = flipped_dim(dim, len(x.shape))
+    tl.static_assert(along >= 0 and along < len(x.shape), "flip: dim must be None or in [-rank, rank)")
+    steps: tl.constexpr = log2(x.shape[along])
+    y = tl.reshape(_bits(x), cubed_along(x.shape, along, steps))
+    for i in tl.static_range(steps):
+        y = y ^ tl.xor_sum(y, along + i, True)
+    return tl.reshape(y, x.shape).to(x.dtype, bitcast=True)
+
+
+@triton.jit
+def flip_last(x, dim: tl.constexpr):
+    tl.static_assert(dim is None or dim == len(x.shape) - 1, "Currently only support flipping the last dimension")
+    return flip(x, None)

@@ -1,0 +1,245 @@
+//! Loads, stores and atomics. Left out: cache hints, which change no result, and tensor descriptors.
+
+use conch_tile::DType;
+use conch_tile::ir::{AtomicOp, BinaryOp, CmpPredicate, Elem, OpKind, Type, UnaryOp, ValueId};
+use conch_tile::rules::Rule;
+
+use super::arithmetic::select;
+use super::cast::{bitcast, bool_like, bool_pointer, cast, cast_elem, elem_shown, stored_bool};
+use super::promotion::Operand;
+use super::shape::{broadcast, broadcast_all, broadcast_to, shown};
+use crate::tracer::{Traced, Tracer};
+
+/// What a pointer points to; anything but a pointer is rejected.
+fn pointee(tr: &Tracer<'_>, pointer: ValueId, function: &str) -> Traced<Elem> {
+    let elem = tr.ty(pointer).elem;
+    elem.pointee().ok_or_else(|| {
+        tr.reject(format!("unsupported pointer type {} in `tl.{function}`", elem_shown(elem)))
+    })
+}
+
+/// Refuses a block beside a scalar pointer.
+fn no_block(tr: &Tracer<'_>, value: Option<ValueId>, what: &str) -> Traced<()> {
+    if value.is_some_and(|value| tr.is_block(value)) {
+        return Err(tr.reject(format!("{what} cannot be a block if the pointer is not a block")));
+    }
+    Ok(())
+}
+
+fn boolean(tr: &Tracer<'_>, mask: Option<ValueId>) -> Traced<()> {
+    match mask.map(|mask| tr.ty(mask).elem) {
+        Some(elem) if elem != Elem::Num(DType::I1) => {
+            Err(tr.reject(format!("mask must have boolean scalar type, not {}", elem_shown(elem))))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// `tl.load`.
+pub(crate) fn load(
+    tr: &mut Tracer<'_>,
+    mut pointer: ValueId,
+    mut mask: Option<ValueId>,
+    mut other: Option<ValueId>,
+    volatile: bool,
+) -> Traced<ValueId> {
+    let mut element = pointee(tr, pointer, "load")?;
+    if mask.is_none() && other.is_some() {
+        return Err(tr.reject("`other` cannot be provided without `mask`"));
+    }
+    if tr.is_block(pointer) {
+        for value in [&mut mask, &mut other].into_iter().flatten() {
+            if tr.rules.holds(Rule::LoadBroadcastsPointer) {
+                (pointer, *value) = broadcast(tr, pointer, *value)?;
+            } else {
+                let shape = tr.ty(pointer).shape.clone();
+                *value = broadcast_to(tr, *value, &shape)?;
+            }
+        }
+        // A pointer that grew with `other` leaves the mask behind.
+        if let Some(mask) = &mut mask {
+            let shape = tr.ty(pointer).shape.clone();
+            *mask = broadcast_to(tr, *mask, &shape)?;
+        }
+    } else {
+        no_block(tr, mask, "the mask")?;
+        no_block(tr, other, "`other`")?;
+    }
+    boolean(tr, mask)?;
+    let (pointer, is_bool) = bool_pointer(tr, pointer);
+    if is_bool {
+        element = Elem::Num(DType::I8);
+    }
+    if let Some(other) = &mut other {
+        *other = cast_elem(tr, *other, element, None)?;
+    }
+    let ty = tr.ty(pointer).with_elem(element);
+    let operands: Vec<ValueId> = [Some(pointer), mask, other].into_iter().flatten().collect();
+    let kind = OpKind::Load { mask: mask.is_some(), other: other.is_some(), volatile };
+    let loaded = tr.op(kind, &operands, ty);
+    if is_bool && tr.rules.holds(Rule::LoadedBoolsAreI1) { cast(tr, loaded, DType::I1) } else { Ok(loaded) }
+}
+
+/// Pointer, value and mask of a store or atomic in one shape, which must be the pointer's.
+fn stored_operands(
+    tr: &mut Tracer<'_>,
+    pointer: ValueId,
+    value: ValueId,
+    mask: Option<ValueId>,
+) -> Traced<(ValueId, ValueId, Option<ValueId>)> {
+    if !tr.is_block(pointer) {
+        no_block(tr, Some(value), "the value")?;
+        no_block(tr, mask, "the mask")?;
+        return Ok((pointer, value, mask));
+    }
+    let shape = tr.ty(pointer).shape.clone();
+    if !tr.rules.holds(Rule::StoreAddsDimensions) {
+        let value = broadcast_to(tr, value, &shape)?;
+        let mask = mask.map(|mask| broadcast_to(tr, mask, &shape)).transpose()?;
+        return Ok((pointer, value, mask));
+    }
+    let operands: Vec<ValueId> = [Some(pointer), Some(value), mask].into_iter().flatten().collect();
+    let operands = broadcast_all(tr, &operands)?;
+    let (Some(&wide), Some(&value)) = (operands.first(), operands.get(1)) else {
+        return Err(tr.unsupported("a store without operands"));
+    };
+    if tr.ty(wide).shape != shape {
+        return Err(tr.reject(format!(
+            "expected the pointer to have shape {} but got {}",
+            shown(&tr.ty(wide).shape),
+            shown(&shape)
+        )));
+    }
+    Ok((pointer, value, operands.get(2).copied()))
+}
+
+/// `tl.store`.
+pub(crate) fn store(tr: &mut Tracer<'_>, pointer: ValueId, value: ValueId, mask: Option<ValueId>) -> Traced<()> {
+    let element = pointee(tr, pointer, "store")?;
+    let (pointer, value, mask) = stored_operands(tr, pointer, value, mask)?;
+    boolean(tr, mask)?;
+    let (pointer, is_bool) = bool_pointer(tr, pointer);
+    let value = if is_bool { stored_bool(tr, value)? } else { cast_elem(tr, value, element, None)? };
+    let operands: Vec<ValueId> = [Some(pointer), Some(value), mask].into_iter().flatten().collect();
+    tr.builder.effect(OpKind::Store { mask: mask.is_some() }, &operands);
+    Ok(())
+}
+
+/// `tl.atomic_add` and its like.
+pub(crate) fn atomic(
+    tr: &mut Tracer<'_>,
+    op: AtomicOp,
+    pointer: ValueId,
+    value: ValueId,
+    mask: Option<ValueId>,
+) -> Traced<ValueId> {
+    let function = format!("atomic_{}", op.name());
+    let element = pointee(tr, pointer, &function)?;
+    let Some(dtype) = element.num() else {
+        return Err(tr.reject(format!("{function} does not support {}", elem_shown(element))));
+    };
+    let small = match dtype {
+        DType::F16 => op != AtomicOp::Add,
+        DType::BF16 => op != AtomicOp::Add || !tr.rules.holds(Rule::AtomicAddTakesBfloat),
+        _ => dtype.bits() <= 16,
+    };
+    let bitwise = matches!(op, AtomicOp::And | AtomicOp::Or | AtomicOp::Xor);
+    if small || bitwise && dtype.is_float() {
+        return Err(tr.reject(format!("{function} does not support {}", elem_shown(element))));
+    }
+    let (pointer, value, mask) = stored_operands(tr, pointer, value, mask)?;
+    let value = cast(tr, value, dtype)?;
+    boolean(tr, mask)?;
+    if dtype.is_float() && matches!(op, AtomicOp::Min | AtomicOp::Max) {
+        return float_extremum(tr, op, pointer, value, mask);
+    }
+    Ok(exchange(tr, op, pointer, value, mask))
+}
+
+fn exchange(
+    tr: &mut Tracer<'_>,
+    op: AtomicOp,
+    pointer: ValueId,
+    value: ValueId,
+    mask: Option<ValueId>,
+) -> ValueId {
+    let ty = tr.ty(value).clone();
+    let operands: Vec<ValueId> = [Some(pointer), Some(value), mask].into_iter().flatten().collect();
+    tr.op(OpKind::AtomicRmw { op, mask: mask.is_some() }, &operands, ty)
+}
+
+/// The larger (or smaller) float through integer atomics: where the operand's sign bit is clear, as signed integers,
+/// where it is set, the other extremum of unsigned ones.
+fn float_extremum(
+    tr: &mut Tracer<'_>,
+    op: AtomicOp,
+    pointer: ValueId,
+    value: ValueId,
+    mask: Option<ValueId>,
+) -> Traced<ValueId> {
+    let ty = tr.ty(value).clone();
+    let bools = bool_like(&ty);
+    let (signed, unsigned) =
+        if ty.elem == Elem::Num(DType::F64) { (DType::I64, DType::U64) } else { (DType::I32, DType::U32) };
+    let (negative, positive) = if tr.rules.holds(Rule::AtomicExtremaBySignBit) {
+        let bits = bitcast(tr, value, Elem::Num(signed))?;
+        let zero = tr.constant(0, ty.with_elem(Elem::Num(signed)));
+        let negative = tr.op(OpKind::Compare(CmpPredicate::Lt), &[bits, zero], bools.clone());
+        (negative, tr.op(OpKind::Unary(UnaryOp::Not), &[negative], bools.clone()))
+    } else {
+        let zero = tr.constant(0, ty.clone());
+        let positive = tr.op(OpKind::Compare(CmpPredicate::Ge), &[value, zero], bools.clone());
+        (tr.op(OpKind::Compare(CmpPredicate::Lt), &[value, zero], bools.clone()), positive)
+    };
+    let other = if op == AtomicOp::Max { AtomicOp::Min } else { AtomicOp::Max };
+    let mut parts = [value, value];
+    for (part, (dtype, op, lanes)) in
+        parts.iter_mut().zip([(signed, op, positive), (unsigned, other, negative)])
+    {
+        let value = bitcast(tr, value, Elem::Num(dtype))?;
+        let pointer = cast_elem(tr, pointer, Elem::ptr_to(dtype), None)?;
+        let lanes = match mask {
+            Some(mask) => tr.op(OpKind::Binary(BinaryOp::And), &[mask, lanes], bools.clone()),
+            None => lanes,
+        };
+        let before = exchange(tr, op, pointer, value, Some(lanes));
+        *part = bitcast(tr, before, ty.elem)?;
+    }
+    let [from_positive, from_negative] = parts;
+    select(tr, positive, Operand::Tensor(from_positive), Operand::Tensor(from_negative))
+}
+
+/// `tl.atomic_cas`: nothing is broadcast or cast.
+pub(crate) fn atomic_cas(
+    tr: &mut Tracer<'_>,
+    pointer: ValueId,
+    compare: ValueId,
+    value: ValueId,
+) -> Traced<ValueId> {
+    let element = pointee(tr, pointer, "atomic_cas")?;
+    if !element.num().is_some_and(|dtype| matches!(dtype.bits(), 16 | 32 | 64)) {
+        return Err(tr.reject("atomic_cas only supports elements with width 16, 32 or 64"));
+    }
+    let wanted: Type = tr.ty(pointer).with_elem(element);
+    for (what, operand) in [("cmp", compare), ("val", value)] {
+        if !same_bits(tr.ty(operand), &wanted) {
+            return Err(tr.reject(format!(
+                "atomic_cas needs `{what}` of the type that the pointer points to, {wanted}, but it is {}",
+                tr.ty(operand)
+            )));
+        }
+    }
+    // Integers of another signedness have the same IR type in Triton, and the result has the value's.
+    let given = tr.ty(value).elem;
+    let compare = bitcast(tr, compare, element)?;
+    let value = bitcast(tr, value, element)?;
+    let ty = tr.ty(value).clone();
+    let before = tr.op(OpKind::AtomicCas, &[pointer, compare, value], ty);
+    bitcast(tr, before, given)
+}
+
+/// Whether two types are one to MLIR, where integers have no sign.
+fn same_bits(a: &Type, b: &Type) -> bool {
+    let signless = |elem: Elem| elem.num().filter(|dtype| dtype.is_int()).map(DType::bits);
+    a.shape == b.shape && (a.elem == b.elem || signless(a.elem).is_some() && signless(a.elem) == signless(b.elem))
+}

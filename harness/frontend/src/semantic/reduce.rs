@@ -1,0 +1,145 @@
+//! Reductions, scans and mapped functions: their regions are traced calls of `@triton.jit` functions.
+//! Left out: the standard library's reductions, which are Triton code (`prelude`).
+
+use conch_tile::DType;
+use conch_tile::ir::{BinaryOp, Block, Combine, OpKind, Shape, Type, ValueId};
+use smallvec::SmallVec;
+
+use super::promotion::describe;
+use super::shape::{axis, expand_dim, reshape};
+use crate::builtin::argument::tensors;
+use crate::tracer::{Traced, Tracer};
+use crate::value::Value;
+
+/// Traces a call of `combine` on two of each element into a region.
+fn region(tr: &mut Tracer<'_>, elements: &[Type], combine: &Value) -> Traced<Block> {
+    if !matches!(combine, Value::Function(_) | Value::Builtin(_)) {
+        return Err(tr.reject(format!("{} is no @triton.jit function to combine with", describe(combine))));
+    }
+    let args: Vec<ValueId> =
+        elements.iter().chain(elements).map(|element| tr.builder.value(element.clone())).collect();
+    tr.builder.open_block(&args);
+    let arguments = args.iter().map(|&arg| Value::Tensor(arg)).collect();
+    let result = tr.call(combine, arguments, Vec::new())?;
+    let yields = tensors(tr, &result, "the combine function's result")?;
+    let matches = yields.len() == elements.len()
+        && yields.iter().zip(elements).all(|(&value, element)| tr.ty(value) == element);
+    if !matches {
+        let list = |types: &mut dyn Iterator<Item = String>| types.collect::<Vec<_>>().join(", ");
+        let wanted = list(&mut elements.iter().map(ToString::to_string));
+        let got = list(&mut yields.iter().map(|&value| tr.ty(value).to_string()));
+        return Err(tr.reject(format!("the combine function must return ({wanted}) but returns ({got})")));
+    }
+    Ok(tr.builder.close_block(&yields))
+}
+
+/// The well-known operation that a region is, if it is one.
+fn known(region: &Block) -> Option<Combine> {
+    let ([operation, end], &[left, right]) = (&region.ops[..], &region.args[..]) else { return None };
+    let in_order = operation.operands[..] == [left, right] || operation.operands[..] == [right, left];
+    if !in_order || operation.results[..] != end.operands[..] {
+        return None;
+    }
+    let OpKind::Binary(op) = operation.kind else { return None };
+    match op {
+        BinaryOp::Add => Some(Combine::Add),
+        BinaryOp::Mul => Some(Combine::Mul),
+        BinaryOp::Min => Some(Combine::Min),
+        BinaryOp::Max => Some(Combine::Max),
+        BinaryOp::And => Some(Combine::And),
+        BinaryOp::Or => Some(Combine::Or),
+        BinaryOp::Xor => Some(Combine::Xor),
+        _ => None,
+    }
+}
+
+fn same_shape(tr: &Tracer<'_>, inputs: &[ValueId], what: &str) -> Traced<Shape> {
+    let mut shapes = inputs.iter().map(|&input| &tr.ty(input).shape);
+    let Some(first) = shapes.next().cloned() else {
+        return Err(tr.reject(format!("{what} needs at least one tensor")));
+    };
+    if shapes.any(|shape| *shape != first) {
+        return Err(tr.reject(format!("all inputs of {what} must have the same shape")));
+    }
+    Ok(first)
+}
+
+fn elements(tr: &Tracer<'_>, inputs: &[ValueId]) -> Vec<Type> {
+    inputs.iter().map(|&input| Type::scalar(tr.ty(input).elem)).collect()
+}
+
+/// `tl.reduce`: along an axis, or of all lanes.
+pub(crate) fn reduce(
+    tr: &mut Tracer<'_>,
+    inputs: &[ValueId],
+    at: Option<i128>,
+    combine: &Value,
+    keep_dims: bool,
+) -> Traced<Vec<ValueId>> {
+    let shape = same_shape(tr, inputs, "a reduction")?;
+    let rank = shape.len();
+    let (inputs, at, rest) = match at {
+        Some(at) => {
+            let at = axis(tr, at, rank)?;
+            let mut rest = shape;
+            rest.remove(at);
+            (inputs.to_vec(), at, rest)
+        }
+        None => {
+            let numel = shape.iter().product();
+            let mut flat = Vec::with_capacity(inputs.len());
+            for &input in inputs {
+                flat.push(if rank == 1 { input } else { reshape(tr, input, &[numel], true)? });
+            }
+            (flat, 0, Shape::new())
+        }
+    };
+    let elements = elements(tr, &inputs);
+    let region = region(tr, &elements, combine)?;
+    let results: Vec<Type> = elements.iter().map(|element| Type::block(element.elem, rest.clone())).collect();
+    let kind = OpKind::Reduce { axis: at, combine: known(&region), region };
+    let reduced = tr.builder.op_multi(kind, &inputs, &results);
+    if !keep_dims {
+        return Ok(reduced.into_vec());
+    }
+    let whole = rest.is_empty();
+    let mut kept = Vec::with_capacity(reduced.len());
+    for value in reduced {
+        kept.push(if whole {
+            (0..rank).fold(value, |value, _| expand_dim(tr, value, 0))
+        } else {
+            expand_dim(tr, value, at)
+        });
+    }
+    Ok(kept)
+}
+
+/// `tl.associative_scan`.
+pub(crate) fn scan(
+    tr: &mut Tracer<'_>,
+    inputs: &[ValueId],
+    at: i128,
+    combine: &Value,
+    reverse: bool,
+) -> Traced<Vec<ValueId>> {
+    let shape = same_shape(tr, inputs, "a scan")?;
+    let at = axis(tr, at, shape.len())?;
+    let elements = elements(tr, inputs);
+    let region = region(tr, &elements, combine)?;
+    let results: Vec<Type> = inputs.iter().map(|&input| tr.ty(input).clone()).collect();
+    let kind = OpKind::Scan { axis: at, reverse, combine: known(&region), region };
+    Ok(tr.builder.op_multi(kind, inputs, &results).into_vec())
+}
+
+/// `tl.histogram`.
+pub(crate) fn histogram(
+    tr: &mut Tracer<'_>,
+    values: ValueId,
+    bins: usize,
+    mask: Option<ValueId>,
+) -> Traced<ValueId> {
+    let operands: SmallVec<[ValueId; 2]> = [Some(values), mask].into_iter().flatten().collect();
+    let shape: Shape = smallvec::smallvec![bins];
+    let ty = Type::block(conch_tile::ir::Elem::Num(DType::I32), shape);
+    Ok(tr.op(OpKind::Histogram { mask: mask.is_some() }, &operands, ty))
+}
