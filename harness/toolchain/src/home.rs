@@ -42,7 +42,8 @@ pub enum HomeError {
     },
 }
 
-pub use crate::install::{AddError, Event, Observer};
+pub use crate::explain::AddError;
+pub use crate::install::{Event, Observer};
 
 /// What an installed toolchain holds, as its marker file says. The marker is the last thing an installation writes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -136,16 +136,11 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expected: Result<&str, &str>) {
-        let read = text.parse::<ToolchainId>();
-        let read = read
-            .as_ref()
-            .map(ToString::to_string)
-            .map_err(|e| e.problem.as_str());
-        assert_eq!(
-            read.as_deref(),
-            expected.as_ref().copied().map_err(|e| e),
-            "{text}"
-        );
+        let read = text
+            .parse::<ToolchainId>()
+            .map(|id| id.to_string())
+            .map_err(|bad| bad.problem);
+        assert_eq!(read.as_deref().map_err(String::as_str), expected, "{text}");
     }
 
     #[test]

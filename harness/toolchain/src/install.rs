@@ -11,33 +11,13 @@ use conch_tile::DType;
 use conch_tile::rules::Version;
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use crate::home::{self, Contents, HomeError};
+use crate::explain::{self, AddError, SIZE_MOST};
+use crate::home::{self, Contents};
 use crate::request::{Grid, Launch, Module, Storage, Tensor, Value};
-use crate::{Home, Limits, Pool, Request, Toolchain, ToolchainId, id, python};
+use crate::{Home, Limits, Pool, Request, Toolchain, ToolchainId, python};
 
 /// The oldest Triton with an interpreter that runs kernels at all.
 const OLDEST: Version = Version::new(2, 3, 0);
-
-/// About the most that a toolchain takes while it is installed, in megabytes.
-const SIZE_MOST: u64 = 1800;
-
-/// What installers print when they cannot reach the package index.
-const NO_NETWORK: &[&str] = &[
-    "NewConnectionError",
-    "NameResolutionError",
-    "Failed to establish a new connection",
-    "name resolution",
-    "Name or service not known",
-    "Network is unreachable",
-    "ConnectTimeoutError",
-    "ReadTimeoutError",
-    "Connection refused",
-    "ProxyError",
-    "dns error",
-    "tcp connect error",
-    "error sending request",
-    "Could not connect",
-];
 
 /// About how many bytes an installation with pip has written in the end: the packed and the unpacked wheels.
 fn about_size(triton: Version) -> u64 {
@@ -80,86 +60,6 @@ pub trait Observer {
 /// An observer that looks away.
 impl Observer for () {
     fn event(&self, _event: Event) {}
-}
-
-/// A toolchain could not be made.
-#[derive(Debug, thiserror::Error)]
-pub enum AddError {
-    /// No Python at all.
-    #[error("find Python: no python3 on PATH, and no uv that could fetch one; install Python {wanted}")]
-    NoPython {
-        /// The versions that would do.
-        wanted: String,
-    },
-    /// Pythons, but none that this Triton has wheels for.
-    #[error("find a Python for {id}: it needs Python {wanted}, and PATH has only {found}")]
-    WrongPython {
-        /// The toolchain.
-        id: ToolchainId,
-        /// The versions that would do.
-        wanted: String,
-        /// The versions that are there.
-        found: String,
-    },
-    /// The package index cannot be reached.
-    #[error("reach the package index: there seems to be no network ({reason})")]
-    NoNetwork {
-        /// The installer's words.
-        reason: String,
-    },
-    /// There is no such release.
-    #[error("find {package} {version} in the package index: {hint}")]
-    NoSuchVersion {
-        /// `triton` or `numpy`.
-        package: &'static str,
-        /// The version asked for.
-        version: String,
-        /// What there is.
-        hint: String,
-    },
-    /// No room.
-    #[error("write {}: the disk is full (a toolchain takes up to {needed} MB)", path.display())]
-    DiskFull {
-        /// The folder.
-        path: PathBuf,
-        /// About how much is needed, in megabytes.
-        needed: u64,
-    },
-    /// The folder cannot be written.
-    #[error("write {}: {source}; set CONCH_HOME to a folder that can be written", path.display())]
-    Unwritable {
-        /// The folder.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// The installer failed in another way.
-    #[error("install {id} with {installer}: {reason}")]
-    Installer {
-        /// The toolchain.
-        id: ToolchainId,
-        /// `uv` or `pip`.
-        installer: &'static str,
-        /// The end of what it printed.
-        reason: String,
-    },
-    /// It was installed and does not work, so it was removed again.
-    #[error("use {id} once installed: {reason}")]
-    Broken {
-        /// The toolchain.
-        id: ToolchainId,
-        /// What happened.
-        reason: String,
-    },
-    /// [`Observer::cancelled`] said so.
-    #[error("finish installing {id}: cancelled, nothing was left behind")]
-    Cancelled {
-        /// The toolchain.
-        id: ToolchainId,
-    },
-    /// The home folder.
-    #[error(transparent)]
-    Home(#[from] HomeError),
 }
 
 /// A kernel that every interpreter since 3.0 runs, for a last look at a new toolchain.
@@ -247,6 +147,15 @@ enum Installer {
     Pip(PathBuf),
 }
 
+/// Whether a step of the installation fills the disk.
+#[derive(Clone, Copy)]
+enum Growth {
+    /// Not to speak of.
+    Small,
+    /// Yes, up to about so many bytes if that is known.
+    Watched { total: Option<u64> },
+}
+
 impl Attempt<'_> {
     fn make(&self) -> Result<Contents, AddError> {
         let path = std::env::var_os("PATH");
@@ -266,7 +175,7 @@ impl Attempt<'_> {
                 self.step(format!("making an environment with Python 3.{}", python.minor));
                 let mut venv = Command::new(&python.path);
                 venv.args(["-m", "venv", "--without-pip"]).arg(self.partial);
-                self.run(venv, "venv", None)?;
+                self.run(venv, "venv", Growth::Small)?;
                 let installer = match uv {
                     Some(uv) => Installer::Uv(uv),
                     None => Installer::Pip(self.pip(&python.path)?),
@@ -280,7 +189,7 @@ impl Attempt<'_> {
                 let mut venv = Command::new(&uv);
                 venv.args(["venv", "--allow-existing", "--python", &format!("3.{minor}")])
                     .arg(self.partial);
-                self.run(venv, "uv", None)?;
+                self.run(venv, "uv", Growth::Small)?;
                 (minor, Installer::Uv(uv))
             }
             (None, None, _) if found.others.is_empty() => {
@@ -335,17 +244,18 @@ impl Attempt<'_> {
         let own = self.environment_python();
         let mut ensure = Command::new(&own);
         ensure.args(["-m", "ensurepip"]);
-        self.run(ensure, "pip", None).map_err(|error| match error {
-            AddError::Installer { id, .. } => AddError::Installer {
-                id,
-                installer: "pip",
-                reason: format!(
-                    "{} has neither pip nor ensurepip; install uv, or Python's pip",
-                    base.display()
-                ),
-            },
-            other => other,
-        })?;
+        self.run(ensure, "pip", Growth::Small)
+            .map_err(|error| match error {
+                AddError::Installer { id, .. } => AddError::Installer {
+                    id,
+                    installer: "pip",
+                    reason: format!(
+                        "{} has neither pip nor ensurepip; install uv, or Python's pip",
+                        base.display()
+                    ),
+                },
+                other => other,
+            })?;
         Ok(own)
     }
 
@@ -392,19 +302,17 @@ impl Attempt<'_> {
         }
         // uv downloads into its cache, so what it will write here says little about how far it is.
         let total = matches!(installer, Installer::Pip(_)).then(|| about_size(triton));
-        self.run(command, name, Some(total)).map_err(|error| match error {
-            AddError::Installer { reason, .. } => self.explain(name, &reason, numpy),
-            other => other,
-        })
+        self.run(command, name, Growth::Watched { total })
+            .map_err(|error| match error {
+                AddError::Installer { reason, .. } => {
+                    explain::output(self.id, name, &reason, numpy, self.partial)
+                }
+                other => other,
+            })
     }
 
-    /// Runs a program of the installation to its end, reporting what it prints and, with `bytes`, how much is on disk.
-    fn run(
-        &self,
-        mut command: Command,
-        installer: &'static str,
-        bytes: Option<Option<u64>>,
-    ) -> Result<(), AddError> {
+    /// Runs a program of the installation to its end, reporting what it prints and how much is on disk.
+    fn run(&self, mut command: Command, installer: &'static str, growth: Growth) -> Result<(), AddError> {
         let failed = |reason: String| AddError::Installer {
             id: self.id.clone(),
             installer,
@@ -443,7 +351,7 @@ impl Attempt<'_> {
                 self.observer.event(Event::Line(line.to_owned()));
             }
             seen = whole.max(seen);
-            if let (Some(total), 0) = (bytes, tick % 5) {
+            if let (Growth::Watched { total }, 0) = (growth, tick % 5) {
                 self.observer.event(Event::Bytes {
                     done: home::size_of(self.partial),
                     total,
@@ -457,67 +365,6 @@ impl Attempt<'_> {
             }
         }
         Ok(())
-    }
-
-    /// What an installer's output means.
-    fn explain(&self, installer: &'static str, output: &str, numpy: &str) -> AddError {
-        let triton = self.id.triton();
-        let says = |signs: &[&str]| {
-            output
-                .lines()
-                .find(|line| signs.iter().any(|sign| line.contains(sign)))
-                .map(|line| line.trim().to_owned())
-        };
-        if says(&["No space left on device", "os error 28"]).is_some() {
-            return AddError::DiskFull {
-                path: self.partial.to_owned(),
-                needed: SIZE_MOST,
-            };
-        }
-        if let Some(reason) = says(NO_NETWORK) {
-            return AddError::NoNetwork { reason };
-        }
-        let missing = [
-            "No matching distribution found for",
-            "Because there is no version of",
-            "has no wheels",
-        ];
-        if let Some(line) = says(&missing) {
-            let (package, version) = if line.contains("numpy") && !line.contains("triton") {
-                ("numpy", numpy.to_owned())
-            } else {
-                ("triton", triton.to_string())
-            };
-            let listed = output
-                .split_once("(from versions: ")
-                .and_then(|(_, rest)| rest.split_once(')'));
-            let versions = match listed {
-                Some((versions, _)) if versions != "none" => versions.to_owned(),
-                _ if package == "triton" => id::KNOWN
-                    .iter()
-                    .map(ToString::to_string)
-                    .collect::<Vec<_>>()
-                    .join(", "),
-                _ => "other versions".to_owned(),
-            };
-            let place = if cfg!(target_os = "linux") {
-                ""
-            } else {
-                " (Triton has wheels for Linux only)"
-            };
-            return AddError::NoSuchVersion {
-                package,
-                version,
-                hint: format!("there are {versions}{place}"),
-            };
-        }
-        let lines: Vec<&str> = output.lines().filter(|line| !line.trim().is_empty()).collect();
-        let reason = lines[lines.len().saturating_sub(8)..].join("\n");
-        AddError::Installer {
-            id: self.id.clone(),
-            installer,
-            reason,
-        }
     }
 
     /// Has a worker of the new toolchain say what it holds and, from Triton 3.0 on, run a kernel.
@@ -584,7 +431,7 @@ impl Attempt<'_> {
             });
         }
         let limits = Limits {
-            time: Duration::from_secs(60),
+            time: Duration::from_mins(1),
             ..Limits::default()
         };
         let pool = Pool::new(toolchain, 1).map_err(|error| error.to_string())?;

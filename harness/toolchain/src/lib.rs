@@ -13,6 +13,7 @@
 //! - A toolchain is there whole or not at all: it is made beside its place and renamed into it.
 #![warn(missing_docs)]
 
+mod explain;
 pub mod failure;
 pub mod home;
 pub mod id;

@@ -197,7 +197,7 @@ struct Private {
 const LOCK: &str = "lock";
 const PREFIX: &str = "conch-workers-";
 /// A folder younger than this may not have its lock taken yet.
-const NEW: Duration = Duration::from_secs(60);
+const NEW: Duration = Duration::from_mins(1);
 
 impl Private {
     /// Makes the folder beside the toolchains, or among the system's temporary files where that cannot be written.

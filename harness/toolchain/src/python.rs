@@ -46,9 +46,8 @@ pub(crate) fn numpy_for(id: &ToolchainId, python: Minor) -> Option<String> {
     };
     match id.numpy() {
         None if id.triton() < Version::new(3, 2, 0) => first.map(str::to_owned),
-        None => second.map(str::to_owned),
+        None | Some("2") => second.map(str::to_owned),
         Some("1") => first.map(str::to_owned),
-        Some("2") => second.map(str::to_owned),
         Some(wish) if wish.split('.').count() == 3 => Some(wish.to_owned()),
         Some(wish) => Some(format!("{wish}.*")),
     }
@@ -134,7 +133,7 @@ pub(crate) fn find(minors: &[Minor], path: Option<&OsStr>) -> Found {
     found
 }
 
-/// The version of a CPython 3 of the usual build that can make environments; none if it is something else, or only
+/// The version of a Python of the usual kind that can make environments; none if it is something else, or only
 /// the shim of a version that is not switched on.
 fn version_of(program: &std::path::Path) -> Option<Minor> {
     const ASK: &str = "import sys, sysconfig, venv; \

@@ -230,13 +230,14 @@ fn check_value(value: &Value, request: &Request) -> Result<(), String> {
             {
                 return Err(format!("impossible {tensor:?}"));
             }
-            let elements = tensor
-                .shape
-                .iter()
-                .zip(&tensor.strides)
-                .try_fold(i128::from(tensor.offset) + 1, |end, (&size, &stride)| {
-                    i128::from(size.max(1) - 1).checked_mul(stride.into())?.checked_add(end)
-                });
+            let elements = tensor.shape.iter().zip(&tensor.strides).try_fold(
+                i128::from(tensor.offset) + 1,
+                |end, (&size, &stride)| {
+                    i128::from(size.max(1) - 1)
+                        .checked_mul(stride.into())?
+                        .checked_add(end)
+                },
+            );
             let end = elements.map(|end| end.saturating_mul(tensor.dtype.size() as i128));
             if !tensor.shape.contains(&0) && end.is_none_or(|end| end > storage.len() as i128) {
                 return Err(format!(
@@ -273,12 +274,16 @@ pub(crate) fn lengths(frame: &[u8]) -> Result<Option<(usize, usize)>, String> {
 #[derive(Deserialize)]
 struct Answer {
     raised: Option<RaisedHeader>,
-    memory: Vec<(Option<usize>, Vec<(usize, usize, i64)>)>,
+    memory: Vec<MemoryHeader>,
     seconds: f64,
     stdout: String,
     stdout_cut: bool,
     worn: bool,
 }
+
+/// Bytes sent for a storage (none: it is as it was), and the addresses in it.
+#[derive(Deserialize)]
+struct MemoryHeader(Option<usize>, Vec<(usize, usize, i64)>);
 
 #[derive(Deserialize)]
 struct RaisedHeader {
@@ -307,7 +312,7 @@ pub(crate) fn response(header: &[u8], blobs: &[u8], request: &Request) -> Result
     }
     let mut rest = blobs;
     let mut storages = Vec::with_capacity(answer.memory.len());
-    for ((size, found), sent) in answer.memory.into_iter().zip(&request.storages) {
+    for (MemoryHeader(size, found), sent) in answer.memory.into_iter().zip(&request.storages) {
         let bytes = match size {
             None => Arc::clone(&sent.bytes),
             Some(size) if size == sent.bytes.len() => {

@@ -8,8 +8,10 @@ use std::path::Path;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::buffer::spare_capacity;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::failure::{Exit, WorkerFailure};
@@ -19,7 +21,7 @@ use crate::wire::{self, Hello};
 use crate::{Request, Response, Toolchain};
 
 /// How long a worker may take to import Triton: cold disks are slow.
-const START_LIMIT: Duration = Duration::from_secs(120);
+const START_LIMIT: Duration = Duration::from_mins(2);
 
 /// The worker ends itself at the time limit and says where it was. This is how much longer it gets to do so.
 const GRACE: Duration = Duration::from_millis(1500);
@@ -29,6 +31,9 @@ const LAST_BREATH: Duration = Duration::from_secs(2);
 
 /// Bytes of stderr that are kept, from the end.
 const STDERR_KEPT: usize = 16 * 1024;
+
+/// Room made for every read of an answer: what a pipe holds.
+const READ_AT_LEAST: usize = 64 * 1024;
 
 /// Variables of the environment that reach a worker. Others could change what Triton or Python do.
 const PASSED: &[&str] = &["PATH", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "TZ"];
@@ -239,7 +244,6 @@ impl Worker {
     }
 
     fn receive(&mut self, deadline: Instant) -> Result<(Vec<u8>, Vec<u8>), Silence> {
-        let mut chunk = [0; 64 * 1024];
         loop {
             if let Some((head, blobs)) = wire::lengths(&self.incoming).map_err(Silence::Noise)? {
                 let end = wire::LENGTHS + head + blobs;
@@ -254,13 +258,11 @@ impl Worker {
                 }
                 self.incoming.reserve(end - self.incoming.len());
             }
-            match self.stdout.read(&mut chunk) {
+            self.incoming.reserve(READ_AT_LEAST);
+            match rustix::io::read(&self.stdout, spare_capacity(&mut self.incoming)) {
                 Ok(0) => return Err(Silence::Gone),
-                Ok(count) => self
-                    .incoming
-                    .extend_from_slice(chunk.get(..count).unwrap_or_default()),
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.wait(false, deadline)?,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => self.wait(false, deadline)?,
                 Err(_) => return Err(Silence::Gone),
             }
         }
@@ -286,7 +288,7 @@ impl Worker {
             watched.push(PollFd::new(&self.stderr, PollFlags::IN));
         }
         match poll(&mut watched, Some(&timeout)) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Ok(_) | Err(Errno::INTR) => {}
             Err(_) => return Err(Silence::Gone),
         }
         self.drain_stderr();

@@ -1,15 +1,17 @@
-"""What Triton is told of GPUs: that torch sees none, or, for those who ask for it, a driver for one that is not there.
+"""What Triton is told of GPUs: that torch sees none, or, for those who ask for it, a driver for one that is
+not there.
 
-Hardly anyone has Triton without torch, and several versions import torch to look for a GPU, some of them while a module
-is imported. So Triton's own modules, and no others, find a torch that sees no GPU.
+Hardly anyone has Triton without torch, and several versions import torch to look for a GPU, some of them
+while a module is imported. So Triton's own modules, and no others, find a torch that sees no GPU.
 """
 
 from __future__ import annotations
 
 import builtins
+import os
 from contextlib import contextmanager
 from types import SimpleNamespace
-from typing import Callable, Iterator, Sequence
+from typing import Any, Callable, Iterator, Mapping, Sequence
 
 from .dtypes import DTYPES
 from .memory import CUDA, Device
@@ -46,7 +48,7 @@ class FakeDriver:
     def get_active_torch_device(self) -> Device:
         return CUDA
 
-    def get_benchmarker(self) -> Callable:
+    def get_benchmarker(self) -> Callable[..., float | list[float]]:
         def bench(
             kernel_call: Callable[[], object], *, quantiles: Sequence[float] | None = None, **_: object
         ) -> float | list[float]:
@@ -66,32 +68,44 @@ class _NoCuda:
     def device_count(self) -> int:
         return 0
 
-    def __getattr__(self, name: str) -> Callable:
+    def __getattr__(self, name: str) -> Callable[..., None]:
         def initialise(*_: object, **__: object) -> None:
             raise RuntimeError(
-                "Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and installed a "
-                "driver from http://www.nvidia.com/Download/index.aspx"
+                "Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU and "
+                "installed a driver from http://www.nvidia.com/Download/index.aspx"
             )
 
         return initialise
 
 
-_TORCH = SimpleNamespace(__name__="torch", cuda=_NoCuda(), version=SimpleNamespace(cuda="12.8", hip=None), **DTYPES)
+_CUDA = _NoCuda()
+_TORCH = SimpleNamespace(
+    __name__="torch",
+    cuda=_CUDA,
+    version=SimpleNamespace(cuda="12.8", hip=None),
+    # Triton 3.1 asks it for what it otherwise takes from `torch.cuda`.
+    _dynamo=SimpleNamespace(device_interface=SimpleNamespace(get_interface_for_device=lambda _device: _CUDA)),
+    **DTYPES,
+)
 
 
 def show_triton_a_torch() -> None:
     """From now on, where Triton's modules import torch they find one that sees no GPU."""
+    import triton as package
+
     find = builtins.__import__
+    # Some versions load the modules of their backends under names that do not say whose they are.
+    triton = os.path.join(os.path.dirname(package.__file__), "")
 
     def find_for(
         name: str,
-        globals: dict | None = None,
-        locals: dict | None = None,
-        fromlist: Sequence[str] = (),
+        globals: Mapping[str, object] | None = None,
+        locals: Mapping[str, object] | None = None,
+        fromlist: Sequence[str] | None = (),
         level: int = 0,
-    ) -> object:
+    ) -> Any:
         if name.partition(".")[0] == "torch" and level == 0:
-            if str((globals or {}).get("__name__")).partition(".")[0] == "triton":
+            if str((globals or {}).get("__file__")).startswith(triton):
                 return _TORCH
         return find(name, globals, locals, fromlist, level)
 

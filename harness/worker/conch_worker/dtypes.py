@@ -1,4 +1,5 @@
-"""torch's dtypes, as far as Triton looks at them: it reads `str(dtype)` and takes what follows the last dot."""
+"""torch's dtypes, as far as Triton looks at them: it reads `str(dtype)` and takes what follows the last
+dot."""
 
 from __future__ import annotations
 

@@ -1,11 +1,12 @@
-"""Exceptions as a report shows them: types and messages down to the root cause, and the line of the user's file."""
+"""Exceptions as a report shows them: types and messages down to the root cause, and the line of the user's
+file."""
 
 from __future__ import annotations
 
 import os
 import traceback
 from types import TracebackType
-from typing import Callable
+from typing import Any, Callable
 
 # The end of a traceback says what happened; recursion makes the beginning long.
 _TRACEBACK_LIMIT = 16 * 1024
@@ -30,7 +31,7 @@ def _kind(error: BaseException) -> str:
 def _message(error: BaseException) -> str:
     try:
         return str(error)[:_MESSAGE_LIMIT]
-    except Exception as broken:
+    except Exception as broken:  # noqa: BLE001 (a user's `__str__` may raise anything)
         return f"<{_kind(broken)} while reading the message>"
 
 
@@ -58,7 +59,7 @@ def _outside(step: TracebackType | None) -> TracebackType | None:
     return outside
 
 
-def describe(error: BaseException, is_users: Callable[[str], bool]) -> dict:
+def describe(error: BaseException, is_users: Callable[[str], bool]) -> dict[str, Any]:
     """What the wire says of an exception."""
     chain = chain_of(error)
     location = None
@@ -67,9 +68,12 @@ def describe(error: BaseException, is_users: Callable[[str], bool]) -> dict:
         if location is not None:
             break
     try:
-        text = "".join(traceback.format_exception(type(error), error, _outside(error.__traceback__), limit=-64))
-    except Exception:
-        # A `__str__` that raises, or lines that cannot be read, in Python versions that do not guard against them.
+        text = "".join(
+            traceback.format_exception(type(error), error, _outside(error.__traceback__), limit=-64)
+        )
+    except Exception:  # noqa: BLE001
+        # A `__str__` that raises, or lines that cannot be read, in Python versions that do not guard against
+        # them.
         text = ""
     return {
         "chain": [{"kind": _kind(link), "message": _message(link)} for link in chain],

@@ -1,5 +1,5 @@
-"""How torch lays tensors out. Rules of torch's `_to_copy`, `is_contiguous` and `has_internal_overlap`; the golden file
-`cpu_copies.jsonl`, read off a GPU, holds them to it."""
+"""How torch lays tensors out. Rules of torch's `_to_copy`, `is_contiguous` and `has_internal_overlap`; the
+golden file `cpu_copies.jsonl`, read off a GPU, holds them to it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def contiguous_strides(sizes: Sequence[int]) -> tuple[int, ...]:
 
 
 def is_contiguous(sizes: Sequence[int], strides: Sequence[int]) -> bool:
-    """Whether the elements lie one after the other in row-major order. Strides of one-element dimensions are free."""
+    """Whether the elements lie one after the other in row-major order. Strides of one-element dimensions are
+    free."""
     if numel(sizes) == 0:
         return True
     step = 1
@@ -55,15 +56,16 @@ def is_dense(sizes: Sequence[int], strides: Sequence[int]) -> bool:
 
 
 def overlaps_itself(sizes: Sequence[int], strides: Sequence[int]) -> bool:
-    """Whether torch sees that two elements share memory: a dimension of stride 0. It does not look further."""
+    """Whether torch sees that two elements share memory: a dimension of stride 0. It does not look
+    further."""
     if is_dense(sizes, strides):
         return False
     return any(stride == 0 and size > 1 for size, stride in zip(sizes, strides))
 
 
 def copy_strides(sizes: Sequence[int], strides: Sequence[int]) -> tuple[int, ...]:
-    """Strides of a copy to another device (`memory_format=torch.preserve_format`): the same where they are dense,
-    else dense in the order that the strides have."""
+    """Strides of a copy to another device (`memory_format=torch.preserve_format`): the same where they are
+    dense, else dense in the order that the strides have."""
     if is_dense(sizes, strides):
         return tuple(strides)
     if len(sizes) <= 1:
@@ -77,8 +79,8 @@ def copy_strides(sizes: Sequence[int], strides: Sequence[int]) -> tuple[int, ...
             return strides[left] - strides[right]
         return 1 if sizes[left] > sizes[right] else 0
 
-    # An insertion sort that walks over pairs of which nothing can be said, because its result then depends on how it
-    # goes, and torch's goes like this.
+    # An insertion sort that walks over pairs of which nothing can be said, because its result then depends on
+    # how it goes, and torch's goes like this.
     inner_first = list(reversed(range(len(sizes))))
     for start in range(1, len(inner_first)):
         at = start

@@ -1,9 +1,10 @@
 """Storages and their addresses.
 
-A storage on the fake CUDA device has an address that is never mapped in this process, and keeps its bytes elsewhere:
-following a device address is a segmentation fault, as it is on a host with a real GPU. A storage on the CPU has the
-address of its bytes. Around every storage lie guard zones; a host copy of a storage gets copies of its guard zones, and
-`Session.settle` carries what was written into those back to the storage, so that no stray write goes unseen.
+A storage on the fake CUDA device has an address that is never mapped in this process, and keeps its bytes
+elsewhere: following a device address is a segmentation fault, as it is on a host with a real GPU. A storage
+on the CPU has the address of its bytes. Around every storage lie guard zones; a host copy of a storage gets
+copies of its guard zones, and `Session.settle` carries what was written into those back to the storage, so
+that no stray write goes unseen.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-# Below it lie the heap of a non-PIE program and above it everything that Linux maps without being asked for an
-# address, on every 64-bit architecture with at least 47 bits of user addresses.
+# Below it lie the heap of a non-PIE program and above it everything that Linux maps without being asked for
+# an address, on every 64-bit architecture with at least 47 bits of user addresses.
 _DEVICE_BASE = 0x2000_0000_0000
 # Far enough apart that an address past the end of one storage is not taken for the next.
 _DEVICE_STEP = 1 << 32
-# torch's CPU allocator aligns to 64 bytes, its CUDA allocator to 512. What fits both keeps the kinds comparable.
+# torch's CPU allocator aligns to 64 bytes, its CUDA allocator to 512. What fits both keeps the kinds
+# comparable.
 _ALIGNMENT = 512
 
 
@@ -147,15 +149,19 @@ class Session:
         for origin, copy, _, (front, back) in self._copies:
             for old, now, theirs in (
                 (front, copy.bytes[: copy.front], origin.bytes[: origin.front]),
-                (back, copy.bytes[len(copy.bytes) - copy.back :], origin.bytes[len(origin.bytes) - origin.back :]),
+                (
+                    back,
+                    copy.bytes[len(copy.bytes) - copy.back :],
+                    origin.bytes[len(origin.bytes) - origin.back :],
+                ),
             ):
                 if old != now.tobytes():
                     changed = now != np.frombuffer(old, dtype=np.uint8)
                     theirs[changed] = now[changed]
 
     def relocations(self, storage: UntypedStorage) -> list[tuple[int, int, int]]:
-        """The addresses in a storage, as (byte, index of the storage pointed into, byte within that). Their bytes are
-        set to zero."""
+        """The addresses in a storage, as (byte, index of the storage pointed into, byte within that). Their
+        bytes are set to zero."""
         body = storage.body()
         words = body[: len(body) // 8 * 8].view(np.uint64)
         found: dict[int, tuple[int, int, int, int]] = {}

@@ -1,8 +1,9 @@
 """Kernel files as Python modules.
 
-A file's text comes with the request and is given to `linecache`, where `inspect` (and so Triton) finds it, whether or
-not the file on disk says the same. Executing a module again for every request would cost more than most launches, so
-an executed module is kept for the next request of the same text, unless something in it could remember the last one.
+A file's text comes with the request and is given to `linecache`, where `inspect` (and so Triton) finds it,
+whether or not the file on disk says the same. Executing a module again for every request would cost more than
+most launches, so an executed module is kept for the next request of the same text, unless something in it
+could remember the last one.
 """
 
 from __future__ import annotations
@@ -18,7 +19,18 @@ from typing import Iterator
 # Beyond it, the modules and code kept are dropped and made again as they are needed.
 _KEPT = 512
 
-_CONSTANTS = (type(None), bool, int, float, complex, str, bytes, frozenset, type(Ellipsis), type(NotImplemented))
+_CONSTANTS = (
+    type(None),
+    bool,
+    int,
+    float,
+    complex,
+    str,
+    bytes,
+    frozenset,
+    type(Ellipsis),
+    type(NotImplemented),
+)
 
 
 def _interpreted() -> tuple[type, ...]:
@@ -42,7 +54,7 @@ class _Loaded:
 
     __slots__ = ("module", "rewritten", "siblings", "values")
 
-    def __init__(self, module: ModuleType, siblings: dict[str, ModuleType], rewritten: set) -> None:
+    def __init__(self, module: ModuleType, siblings: dict[str, ModuleType], rewritten: set[object]) -> None:
         self.module = module
         self.siblings = siblings
         self.rewritten = rewritten
@@ -50,13 +62,17 @@ class _Loaded:
 
     def reusable(self) -> bool:
         return all(
-            name.startswith("__") or _forgets(value) for _, values in self.values for name, value in values.items()
+            name.startswith("__") or _forgets(value)
+            for _, values in self.values
+            for name, value in values.items()
         )
 
     def untouched(self) -> bool:
         """Whether every name means what it meant. (Triton's interpreter adds names of its own.)"""
         missing = object()
-        return all(now.get(name, missing) is value for now, values in self.values for name, value in values.items())
+        return all(
+            now.get(name, missing) is value for now, values in self.values for name, value in values.items()
+        )
 
 
 class Modules:
@@ -89,8 +105,8 @@ class Modules:
 
     @contextmanager
     def loaded(self, path: str, text: str, driver: bool, once: bool) -> Iterator[ModuleType]:
-        """The module, importable and with its siblings importable, for as long as the context lasts. With `once`, it
-        is executed even if an executed one is at hand."""
+        """The module, importable and with its siblings importable, for as long as the context lasts. With
+        `once`, it is executed even if an executed one is at hand."""
         digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
         folder = os.path.join(os.path.dirname(path), "")
         # A modification time of none tells `linecache` never to look at the file.
@@ -113,7 +129,7 @@ class Modules:
                 module = ModuleType(name)
                 module.__file__ = path
                 sys.modules[name] = module
-                exec(self._compile(path, text, digest), vars(module))
+                exec(self._compile(path, text, digest), vars(module))  # noqa: S102 (as import does)
                 siblings = self._siblings(folder, before)
                 siblings.pop(name, None)
                 loaded = _Loaded(module, siblings, set())
@@ -140,13 +156,14 @@ class Modules:
             _forget(rewritten, set(rewritten) - rewritten_before)
 
 
-def _rewritten() -> dict:
-    """The interpreter's table of kernels with a rewritten syntax tree, which would otherwise grow for ever."""
+def _rewritten() -> dict[object, object]:
+    """The interpreter's table of kernels with a rewritten syntax tree, which would otherwise grow for
+    ever."""
     from triton.runtime import interpreter
 
     return getattr(interpreter.InterpretedFunction, "rewritten_fn", {})
 
 
-def _forget(rewritten: dict, functions: set) -> None:
+def _forget(rewritten: dict[object, object], functions: set[object]) -> None:
     for function in functions:
         rewritten.pop(function, None)

@@ -15,21 +15,23 @@ import tempfile
 import threading
 import time
 from contextlib import ExitStack
+from typing import Any
 
 import numpy as np
 import triton
 import triton.language as tl
 
 from . import driver, errors, wire
+from .dtypes import DTYPES
 from .memory import CPU, CUDA, Session, UntypedStorage
 from .modules import Modules
-from .tensor import Tensor, tensor_of
-from .dtypes import DTYPES
+from .tensor import tensor_of
 
 # Bytes of stdout that are sent back, and that a request may write at all.
 _STDOUT_KEPT = 64 * 1024
 _STDOUT_MOST = 256 << 20
-# Growth after which a worker asks to be replaced. What grows is in Triton and NumPy, or in modules of the user's.
+# Growth after which a worker asks to be replaced. What grows is in Triton and NumPy, or in modules of the
+# user's.
 _GROWTH_MOST = 1 << 30
 _GROWTH_EVERY = 64
 
@@ -38,22 +40,28 @@ class _Stdout:
     """Keeps what is printed away from the pipe to the other side, which is stdout's place no longer."""
 
     def __init__(self) -> None:
-        with tempfile.TemporaryFile() if not hasattr(os, "memfd_create") else _memory_file() as file:
-            os.dup2(file.fileno(), 1)
-        self._stream = io.TextIOWrapper(open(1, "wb", closefd=False), encoding="utf-8", errors="backslashreplace")
+        file = os.memfd_create("stdout") if hasattr(os, "memfd_create") else tempfile.mkstemp()[0]
+        os.dup2(file, 1)
+        os.close(file)
+        self._open()
+
+    def _open(self) -> None:
+        self._stream = io.TextIOWrapper(
+            io.BufferedWriter(io.FileIO(1, "w", closefd=False), 1 << 16), "utf-8", "backslashreplace"
+        )
         self.reset()
 
     def reset(self) -> None:
-        sys.stdout = sys.__stdout__ = self._stream
+        sys.stdout = self._stream
+        sys.__stdout__ = self._stream  # type: ignore[misc]
 
     def take(self) -> tuple[str, bool]:
         """What was printed since the last time, and whether that is not all of it."""
         try:
             self._stream.flush()
-        except OSError:
-            # More than a request may write: what could not be written is dropped with the buffer.
-            self._stream.detach()
-            self._stream = io.TextIOWrapper(open(1, "wb", closefd=False), encoding="utf-8", errors="backslashreplace")
+        except (OSError, ValueError):
+            # More than a request may write, or closed: what could not be written is dropped with the buffer.
+            self._open()
         self.reset()
         size = os.fstat(1).st_size
         if not size:
@@ -64,13 +72,9 @@ class _Stdout:
         return text, size > _STDOUT_KEPT
 
 
-def _memory_file() -> io.FileIO:
-    return io.FileIO(os.memfd_create("stdout"), "r+")
-
-
 def _die_with_parent(pipe: int) -> None:
-    """Ends this process, and what a kernel may have started, when the other side closes its end of the pipe, as the
-    system does for it if it is killed."""
+    """Ends this process, and what a kernel may have started, when the other side closes its end of the pipe,
+    as the system does for it if it is killed."""
 
     def watch() -> None:
         poll = select.poll()
@@ -93,16 +97,6 @@ def _resident(field: int) -> int:
         return 0
 
 
-class _Failed(Exception):
-    """An exception of the user's code, with the phase it happened in."""
-
-    def __init__(self, phase: str, launch: int, error: BaseException) -> None:
-        super().__init__(phase)
-        self.phase = phase
-        self.launch = launch
-        self.error = error
-
-
 class Worker:
     """What lives from one request to the next."""
 
@@ -123,25 +117,23 @@ class Worker:
         )
         self.memory_limit = most
 
-    def answer(self, header: dict, blobs: memoryview) -> tuple[dict, list]:
+    def answer(self, header: dict[str, Any], blobs: memoryview) -> tuple[dict[str, Any], list[bytes]]:
         """Does what is asked; the header and the blobs of the answer."""
         began = time.perf_counter()
         session = Session()
         originals = _storages(session, header, blobs)
+        ended = self._run(session, header)
         failure = None
-        try:
-            self._run(session, header)
-        except _Failed as failed:
+        if ended is not None:
+            phase, launch, error = ended
             folder = os.path.join(os.path.dirname(header["path"]), "")
-            failure = errors.describe(failed.error, lambda file: self.modules.is_users(folder, file))
-            failure["phase"] = failed.phase
-            failure["launch"] = failed.launch
-            # The frames hold the kernels' values.
-            failed.error.__traceback__ = None
+            failure = errors.describe(error, lambda file: self.modules.is_users(folder, file))
+            failure.update(phase=phase, launch=launch)
         memory, out = _memory(session, header, originals)
         return {"raised": failure, "memory": memory, "seconds": time.perf_counter() - began}, out
 
-    def _run(self, session: Session, header: dict) -> None:
+    def _run(self, session: Session, header: dict[str, Any]) -> tuple[str, int, BaseException] | None:
+        """Imports and launches; the exception that ended it, with the phase and the launch it came in."""
         phase, launch = "import", 0
         try:
             with ExitStack() as stack:
@@ -151,7 +143,7 @@ class Worker:
                 module = stack.enter_context(
                     self.modules.loaded(header["path"], header["text"], fake, not launches)
                 )
-                for launch, spec in enumerate(launches):
+                for launch, spec in enumerate(launches):  # noqa: B007 (told where it stopped)
                     phase = "arguments"
                     values = _Values(session, module)
                     kernel = values.named(spec["kernel"])
@@ -161,10 +153,11 @@ class Worker:
                     kwargs = {name: values.read(value) for name, value in spec["kwargs"]}
                     phase = "launch"
                     kernel[grid](*args, **kwargs)
-        except BaseException as error:
-            raise _Failed(phase, launch, error) from None
+        except BaseException as error:  # noqa: BLE001 (SystemExit is an outcome too)
+            return phase, launch, error
         finally:
             session.settle()
+        return None
 
     def worn(self) -> bool:
         """Whether this process has grown so much that it should be replaced."""
@@ -179,8 +172,8 @@ class _Values:
         self.session = session
         self.module = module
 
-    def named(self, path: str) -> object:
-        value = self.module
+    def named(self, path: str) -> Any:
+        value: Any = self.module
         for name in path.split("."):
             value = getattr(value, name)
         return value
@@ -210,7 +203,7 @@ class _Values:
             return TensorDescriptor(base, list(base.shape), list(base.stride()), value[2])
         raise ValueError(f"no such value: {value!r}")
 
-    def tensor(self, spec: list) -> object:
+    def tensor(self, spec: list[Any]) -> Any:
         if spec[1] in DTYPES:
             return tensor_of(self.session, spec)
         # What torch has no dtype for is passed as bytes that Triton is told the type of.
@@ -219,7 +212,7 @@ class _Values:
         return triton.reinterpret(base, getattr(tl, name))
 
 
-def _storages(session: Session, header: dict, blobs: memoryview) -> list[memoryview]:
+def _storages(session: Session, header: dict[str, Any], blobs: memoryview) -> list[memoryview]:
     """Makes the storages; the bytes they were asked to have."""
     device = CUDA if header["device"] == "cuda" else CPU
     start = 0
@@ -228,18 +221,25 @@ def _storages(session: Session, header: dict, blobs: memoryview) -> list[memoryv
         data = blobs[start : start + size]
         start += size
         originals.append(data)
-        session.storages.append(UntypedStorage(session, device, np.frombuffer(data, dtype=np.uint8), front, back))
+        session.storages.append(
+            UntypedStorage(session, device, np.frombuffer(data, dtype=np.uint8), front, back)
+        )
     for storage, (_, _, _, relocations, _) in zip(session.storages, header["storages"]):
         for at, target, addend in relocations:
             address = session.storages[target].address + addend
-            storage.body()[at : at + 8] = np.frombuffer(struct.pack("<Q", address % (1 << 64)), dtype=np.uint8)
+            storage.body()[at : at + 8] = np.frombuffer(
+                struct.pack("<Q", address % (1 << 64)), dtype=np.uint8
+            )
     return originals
 
 
-def _memory(session: Session, header: dict, originals: list[memoryview]) -> tuple[list, list]:
-    """What became of the storages: the size sent (none: as it was) and the addresses in each; and the bytes."""
-    memory: list = []
-    blobs: list = []
+def _memory(
+    session: Session, header: dict[str, Any], originals: list[memoryview]
+) -> tuple[list[Any], list[bytes]]:
+    """What became of the storages: the size sent (none: as it was) and the addresses in each; and the
+    bytes."""
+    memory: list[Any] = []
+    blobs: list[bytes] = []
     for storage, original, (_, _, _, _, holds) in zip(session.storages, originals, header["storages"]):
         found = session.relocations(storage) if holds else []
         data = storage.bytes.tobytes()
@@ -287,6 +287,3 @@ def main() -> None:
         answer["stdout"], answer["stdout_cut"] = stdout.take()
         answer["worn"] = worker.worn()
         wire.write(answers, answer, out)
-
-
-__all__ = ["Tensor", "Worker", "main"]

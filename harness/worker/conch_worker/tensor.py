@@ -1,8 +1,9 @@
-"""A stand-in for `torch.Tensor`: what Triton's interpreter, in all of 2.3 to 3.9, and its autotuner ask of one."""
+"""A stand-in for `torch.Tensor`: what Triton's interpreter, in all of 2.3 to 3.9, and its autotuner ask of
+one."""
 
 from __future__ import annotations
 
-from typing import Sequence
+from typing import Any, Sequence
 
 import numpy as np
 
@@ -39,14 +40,17 @@ class Tensor:
         stride: Sequence[int] = (),
     ) -> Tensor:
         if len(size) != len(stride) or any(number < 0 for number in (storage_offset, *size, *stride)):
-            raise RuntimeError(f"no tensor has size {tuple(size)}, stride {tuple(stride)}, offset {storage_offset}")
+            raise RuntimeError(
+                f"no tensor has size {tuple(size)}, stride {tuple(stride)}, offset {storage_offset}"
+            )
         if layout.numel(size):
             last = storage_offset + sum((length - 1) * step for length, step in zip(size, stride))
-            if (last + 1) * self.dtype.itemsize > storage.nbytes():
+            needed = (last + 1) * self.dtype.itemsize
+            if needed > storage.nbytes():
                 raise RuntimeError(
-                    f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {storage_offset}, and "
-                    f"itemsize {self.dtype.itemsize} requiring a storage size of {(last + 1) * self.dtype.itemsize} "
-                    f"are out of bounds for storage of size {storage.nbytes()}"
+                    f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset "
+                    f"{storage_offset}, and itemsize {self.dtype.itemsize} requiring a storage size of "
+                    f"{needed} are out of bounds for storage of size {storage.nbytes()}"
                 )
         self._storage = storage
         self._offset = storage_offset
@@ -57,7 +61,7 @@ class Tensor:
     def _new(self, storage: UntypedStorage, strides: Sequence[int], offset: int = 0) -> Tensor:
         return Tensor(storage, self.dtype, self.shape, strides, offset)
 
-    def _elements(self) -> np.ndarray:
+    def _elements(self) -> np.ndarray[Any, Any]:
         """The elements as unsigned numbers of their size, in place."""
         word = self.dtype.itemsize
         return np.ndarray(
@@ -198,8 +202,8 @@ class Tensor:
     def _check_writable(self) -> None:
         if layout.overlaps_itself(self.shape, self._strides):
             raise RuntimeError(
-                "unsupported operation: more than one element of the written-to tensor refers to a single memory "
-                "location. Please clone() the tensor before performing the operation."
+                "unsupported operation: more than one element of the written-to tensor refers to a single "
+                "memory location. Please clone() the tensor before performing the operation."
             )
 
     def copy_(self, source: Tensor, non_blocking: bool = False) -> Tensor:
@@ -217,7 +221,7 @@ class Tensor:
         return self
 
 
-def tensor_of(session: Session, spec: Sequence) -> Tensor:
+def tensor_of(session: Session, spec: Sequence[Any]) -> Tensor:
     """The tensor that a request describes: storage, dtype, shape, strides, offset."""
     storage, kind, shape, strides, offset = spec
     return Tensor(session.storages[storage], DTYPES[kind], shape, strides, offset)

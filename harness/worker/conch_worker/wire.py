@@ -1,10 +1,11 @@
-"""Frames on the pipe: lengths of header and blobs, a JSON header, then raw bytes that the header divides into blobs."""
+"""Frames on the pipe: lengths of header and blobs, a JSON header, then raw bytes that the header divides into
+blobs."""
 
 from __future__ import annotations
 
 import json
 import struct
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 # What the two sides speak. Raised with every change of what a header may say.
 PROTOCOL = 1
@@ -12,7 +13,7 @@ PROTOCOL = 1
 _LENGTHS = struct.Struct("<IQ")
 
 
-def read(pipe: BinaryIO) -> tuple[dict, memoryview] | None:
+def read(pipe: BinaryIO) -> tuple[dict[str, Any], memoryview] | None:
     """The next frame's header and blobs, or none at the end of the pipe."""
     lengths = pipe.read(_LENGTHS.size)
     if len(lengths) < _LENGTHS.size:
@@ -24,7 +25,7 @@ def read(pipe: BinaryIO) -> tuple[dict, memoryview] | None:
     return json.loads(data[:header_size]), memoryview(data)[header_size:]
 
 
-def write(pipe: BinaryIO, header: dict, blobs: list[memoryview | bytes]) -> None:
+def write(pipe: BinaryIO, header: dict[str, Any], blobs: list[bytes]) -> None:
     """Sends a frame."""
     text = json.dumps(header, separators=(",", ":")).encode("utf-8", "replace")
     pipe.write(b"".join((_LENGTHS.pack(len(text), sum(len(blob) for blob in blobs)), text, *blobs)))

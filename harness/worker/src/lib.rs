@@ -47,7 +47,7 @@ mod tests {
                     .to_string_lossy()
                     .into_owned()
             })
-            .filter(|name| name.ends_with(".py"))
+            .filter(|name| name != "__pycache__")
             .collect();
         on_disk.sort();
         let embedded: Vec<&str> = FILES.iter().map(|(name, _)| *name).collect();

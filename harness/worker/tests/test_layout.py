@@ -1,4 +1,5 @@
-"""`PYTHONPATH=harness/worker python -m unittest discover -s harness/worker/tests`, with NumPy and no Triton."""
+"""`PYTHONPATH=harness/worker python -m unittest discover -s harness/worker/tests`, with NumPy and no
+Triton."""
 
 from __future__ import annotations
 

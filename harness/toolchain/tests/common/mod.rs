@@ -1,0 +1,152 @@
+//! What the tests of workers share: the installed toolchains, kernels, storages, requests.
+// Each test file uses its part of this.
+#![allow(dead_code)]
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use conch_tile::DType;
+use conch_toolchain::request::{Grid, Launch, Module, Storage, Tensor, Value};
+use conch_toolchain::response::Raised;
+use conch_toolchain::{Home, Limits, Pool, Request, Response, Toolchain, ToolchainId};
+
+/// The installed ones of these.
+pub fn toolchains(wanted: &[&str]) -> Vec<Toolchain> {
+    let required = std::env::var("CONCH_TEST_TOOLCHAINS").unwrap_or_default();
+    let home = Home::discover().expect("a home");
+    let mut found = Vec::new();
+    for name in wanted {
+        let id: ToolchainId = name.parse().expect("a toolchain");
+        match home.find(&id) {
+            Some(toolchain) => found.push(toolchain),
+            None if required.split([',', ' ']).any(|one| one == *name) => {
+                panic!("the toolchain {name} is not installed")
+            }
+            None => eprintln!("NOT RUN with {name}: it is not installed"),
+        }
+    }
+    found
+}
+
+pub const NEWEST: &str = "3.9.0";
+pub const ALL: &[&str] = &[
+    "3.0.0", "3.1.0", "3.2.0", "3.3.1", "3.4.0", "3.5.1", "3.6.0", "3.7.1", "3.8.0", "3.9.0",
+];
+
+pub fn kernels(name: &str) -> Module {
+    let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "kernels", name]
+        .iter()
+        .collect();
+    let text = std::fs::read_to_string(&path).expect("a kernel file");
+    Module {
+        path,
+        text: text.into(),
+    }
+}
+
+/// The 1-based line that a kernel file's text is on.
+pub fn line_of(module: &Module, text: &str) -> u32 {
+    module
+        .text
+        .lines()
+        .position(|line| line.trim() == text)
+        .expect("in the file") as u32
+        + 1
+}
+
+pub const GUARD: usize = 16;
+
+pub fn storage(words: &[i32]) -> Storage {
+    let guard = [0xA5; GUARD];
+    let body = words.iter().flat_map(|word| word.to_le_bytes());
+    Storage {
+        bytes: guard.into_iter().chain(body).chain(guard).collect(),
+        front: GUARD,
+        back: GUARD,
+        ..Storage::default()
+    }
+}
+
+pub fn words(bytes: &[u8]) -> Vec<i32> {
+    let body = &bytes[GUARD..bytes.len() - GUARD];
+    body.chunks_exact(4)
+        .map(|word| i32::from_le_bytes(word.try_into().expect("4")))
+        .collect()
+}
+
+pub fn tensor(storage: usize, shape: &[i64], strides: &[i64], offset: i64) -> Value {
+    typed(DType::I32, storage, shape, strides, offset)
+}
+
+pub fn typed(dtype: DType, storage: usize, shape: &[i64], strides: &[i64], offset: i64) -> Value {
+    Value::Tensor(Tensor {
+        storage,
+        dtype,
+        shape: shape.to_vec(),
+        strides: strides.to_vec(),
+        offset,
+    })
+}
+
+pub fn launch(kernel: &str, args: Vec<Value>) -> Launch {
+    Launch {
+        kernel: kernel.to_owned(),
+        grid: Grid::Fixed(vec![1]),
+        args,
+        kwargs: vec![],
+        options: vec![],
+    }
+}
+
+pub fn request(module: &str, storages: Vec<Storage>, launches: Vec<Launch>) -> Request {
+    Request {
+        storages,
+        launches,
+        ..Request::import(kernels(module))
+    }
+}
+
+/// A request for one of the kernels that take one tensor.
+pub fn simple(kernel: &str) -> Request {
+    request(
+        "behaviour.py",
+        vec![storage(&[5; 4])],
+        vec![launch(kernel, vec![tensor(0, &[4], &[1], 0)])],
+    )
+}
+
+pub fn pool(toolchain: &Toolchain) -> Pool {
+    Pool::new(toolchain.clone(), 1).expect("a pool")
+}
+
+pub fn limits(milliseconds: u64) -> Limits {
+    Limits {
+        time: Duration::from_millis(milliseconds),
+        ..Limits::default()
+    }
+}
+
+#[track_caller]
+pub fn finished(pool: &Pool, request: &Request) -> Response {
+    let response = pool.request(request, limits(30_000)).expect("an answer");
+    assert_eq!(response.result, Ok(()), "{}", pool.toolchain().id);
+    response
+}
+
+#[track_caller]
+pub fn raised(pool: &Pool, request: &Request) -> Raised {
+    *pool
+        .request(request, limits(30_000))
+        .expect("an answer")
+        .result
+        .expect_err("it raises")
+}
+
+/// The pool still works.
+#[track_caller]
+pub fn assert_goes_on(pool: &Pool) {
+    assert_eq!(
+        words(&finished(pool, &simple("nothing")).storages[0].bytes),
+        [5; 4]
+    );
+}

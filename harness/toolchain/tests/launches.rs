@@ -1,0 +1,352 @@
+//! What kernels do in workers of real toolchains. A test runs with those that are installed and says which it missed; with
+//! `CONCH_TEST_TOOLCHAINS=3.1.0,3.9.0` a missing one is an error (CI has it so).
+
+mod common;
+
+use common::*;
+use std::path::Path;
+
+use conch_tile::DType;
+use conch_tile::rules::Version;
+use conch_toolchain::request::{Device, Driver, Grid, Module, Relocation, Storage, Value};
+use conch_toolchain::response::Phase;
+use conch_toolchain::{Exit, Request, WorkerFailure};
+
+/// What the project began with: split columns, and the same tensor twice. As CUDA tensors they go wrong up to 3.2,
+/// as CPU tensors never.
+#[test]
+fn strided_and_aliased_cuda_tensors_go_wrong_up_to_3_2() {
+    for toolchain in toolchains(ALL) {
+        let pool = pool(&toolchain);
+        let original: Vec<i32> = (0..24).collect();
+        let columns = |offset: i64, width: i64| {
+            let part = tensor(0, &[4, width], &[6, 1], offset);
+            let args = vec![
+                part,
+                Value::Int(6),
+                Value::Int(1),
+                Value::Int(4),
+                Value::Int(width.into()),
+            ];
+            launch("add_one", args)
+        };
+        let mut split = request(
+            "behaviour.py",
+            vec![storage(&original)],
+            vec![columns(0, 2), columns(2, 4)],
+        );
+        let same = tensor(0, &[4], &[1], 0);
+        let twice = launch("copy_then_double", vec![same.clone(), same, Value::Int(4)]);
+        let mut twice = request("behaviour.py", vec![storage(&[1, 2, 3, 4])], vec![twice]);
+
+        let right: Vec<i32> = (1..25).collect();
+        let works = toolchain.triton() >= Version::new(3, 3, 0);
+        let id = &toolchain.id;
+        assert_eq!(
+            words(&finished(&pool, &split).storages[0].bytes) == right,
+            works,
+            "split, {id}"
+        );
+        let doubled = words(&finished(&pool, &twice).storages[0].bytes);
+        assert_eq!(
+            doubled,
+            if works { [2, 4, 6, 8] } else { [1, 2, 3, 4] },
+            "twice, {id}"
+        );
+
+        split.device = Device::Host;
+        twice.device = Device::Host;
+        assert_eq!(
+            words(&finished(&pool, &split).storages[0].bytes),
+            right,
+            "split, {id}+host"
+        );
+        assert_eq!(
+            words(&finished(&pool, &twice).storages[0].bytes),
+            [2, 4, 6, 8],
+            "twice, {id}+host"
+        );
+    }
+}
+
+#[test]
+fn writing_back_to_expanded_cuda_tensors_raises_what_torch_raises() {
+    for toolchain in toolchains(&["3.2.0"]) {
+        let request = request(
+            "behaviour.py",
+            vec![storage(&[1, 2])],
+            vec![launch("nothing", vec![tensor(0, &[3, 2], &[0, 1], 0)])],
+        );
+        let raised = raised(&pool(&toolchain), &request);
+        assert_eq!(
+            (raised.root().kind.as_str(), raised.phase),
+            ("RuntimeError", Phase::Launch(0))
+        );
+        assert!(
+            raised
+                .root()
+                .message
+                .starts_with("unsupported operation: more than one element")
+        );
+    }
+}
+
+/// A device address is not to be followed on the host, a host address is.
+#[test]
+fn pointers_in_memory_point_where_the_device_says() {
+    for toolchain in toolchains(ALL) {
+        let pool = pool(&toolchain);
+        let mut table = storage(&[0; 4]);
+        table.relocations = vec![Relocation {
+            at: 0,
+            storage: 1,
+            addend: 4,
+        }];
+        let storages = vec![table, storage(&[1, 2, 3, 4, 5]), storage(&[0; 4])];
+        let follow = launch(
+            "follow",
+            vec![
+                typed(DType::I64, 0, &[2], &[1], 0),
+                tensor(2, &[4], &[1], 0),
+                Value::Int(4),
+            ],
+        );
+        let mut request = request("behaviour.py", storages, vec![follow]);
+        match pool.request(&request, limits(30_000)) {
+            Err(WorkerFailure::Crashed {
+                how: Exit::Signal(11),
+                stderr,
+                location,
+            }) => {
+                assert!(stderr.contains("Segmentation fault"), "{stderr}");
+                let location = location.expect("a line");
+                assert_eq!(location.file, request.module.path);
+                assert_eq!(
+                    location.line,
+                    line_of(&request.module, "tl.store(out + at, tl.load(x + at))")
+                );
+            }
+            other => panic!("{}: {other:?}", toolchain.id),
+        }
+        request.device = Device::Host;
+        let response = finished(&pool, &request);
+        assert_eq!(words(&response.storages[2].bytes), [2, 3, 4, 5]);
+        assert_eq!(
+            response.storages[0].relocations,
+            [Relocation {
+                at: 0,
+                storage: 1,
+                addend: 4
+            }]
+        );
+    }
+}
+
+#[test]
+fn addresses_that_a_kernel_writes_come_back_as_relocations() {
+    for toolchain in toolchains(ALL) {
+        for device in [Device::Cuda, Device::Host] {
+            let table = Storage {
+                holds_addresses: true,
+                ..storage(&[9; 4])
+            };
+            let args = vec![typed(DType::I64, 0, &[2], &[1], 0), tensor(1, &[4], &[1], 0)];
+            let storages = vec![table, storage(&[0; 4])];
+            let request = Request {
+                device,
+                ..request("behaviour.py", storages, vec![launch("put_address", args)])
+            };
+            let response = finished(&pool(&toolchain), &request);
+            assert_eq!(
+                words(&response.storages[0].bytes),
+                [9, 9, 0, 0],
+                "{}",
+                toolchain.id
+            );
+            let expected = [Relocation {
+                at: 8,
+                storage: 1,
+                addend: 12,
+            }];
+            assert_eq!(
+                response.storages[0].relocations, expected,
+                "{} {device:?}",
+                toolchain.id
+            );
+        }
+    }
+}
+
+#[test]
+fn stray_writes_show_in_the_guard_zones() {
+    for toolchain in toolchains(ALL) {
+        for device in [Device::Cuda, Device::Host] {
+            let args = vec![tensor(0, &[2], &[1], 0), Value::Int(4)];
+            let request = Request {
+                device,
+                ..request(
+                    "behaviour.py",
+                    vec![storage(&[0; 2])],
+                    vec![launch("beyond", args)],
+                )
+            };
+            let bytes = finished(&pool(&toolchain), &request).storages.remove(0).bytes;
+            assert_eq!(words(&bytes), [7, 7]);
+            assert_eq!(bytes[..GUARD], [0xA5; GUARD]);
+            let back = &bytes[bytes.len() - GUARD..];
+            assert_eq!(back[..8], [7, 0, 0, 0, 7, 0, 0, 0], "{} {device:?}", toolchain.id);
+            assert_eq!(back[8..], [0xA5; 8]);
+        }
+    }
+}
+
+#[test]
+fn requests_do_not_see_each_other() {
+    for toolchain in toolchains(ALL) {
+        let pool = pool(&toolchain);
+        let count = launch("count", vec![tensor(0, &[1], &[1], 0)]);
+        let once = request("remembers.py", vec![storage(&[0])], vec![count.clone()]);
+        let twice = request("remembers.py", vec![storage(&[0])], vec![count.clone(), count]);
+        assert_eq!(
+            words(&finished(&pool, &once).storages[0].bytes),
+            [101],
+            "{}",
+            toolchain.id
+        );
+        assert_eq!(words(&finished(&pool, &once).storages[0].bytes), [101]);
+        assert_eq!(words(&finished(&pool, &twice).storages[0].bytes), [202]);
+        // The same names in another folder are other modules.
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join("sibling.py"), "counted = 40\n").expect("written");
+        let mut elsewhere = once.clone();
+        elsewhere.module.path = folder.path().join("remembers.py");
+        assert_eq!(words(&finished(&pool, &elsewhere).storages[0].bytes), [141]);
+        // And another text at the same path is another module.
+        let mut edited = once;
+        edited.module.text = edited.module.text.replace("* 100", "* 1000").into();
+        assert_eq!(words(&finished(&pool, &edited).storages[0].bytes), [1001]);
+    }
+}
+
+/// `@triton.autotune` on a machine without a GPU, as a user of each version finds it.
+#[test]
+fn autotuned_modules_do_what_each_version_does_without_a_gpu() {
+    for toolchain in toolchains(ALL) {
+        let pool = pool(&toolchain);
+        let import = Request::import(kernels("tuned.py"));
+        let mut launched = request(
+            "tuned.py",
+            vec![storage(&[1; 8])],
+            vec![launch("add_one", vec![tensor(0, &[8], &[1], 0), Value::Int(8)])],
+        );
+        launched.launches[0].grid = Grid::Global("grid".to_owned());
+        let version = toolchain.triton();
+        let outcome =
+            |request: &Request| match pool.request(request, limits(30_000)).expect("an answer").result {
+                Ok(()) => "ok".to_owned(),
+                Err(raised) => format!("{}: {}", raised.root().kind, raised.root().message),
+            };
+        let none_active = "RuntimeError: 0 active drivers ([]). There should only be one.";
+        let expected = match (version.major, version.minor) {
+            (3, 2 | 3) => none_active,
+            _ => "ok",
+        };
+        assert_eq!(outcome(&import), expected, "{}", toolchain.id);
+        let launching = match (version.major, version.minor) {
+            (3, 0 | 1) => "RuntimeError: Found no NVIDIA driver on your system.",
+            _ => none_active,
+        };
+        assert!(
+            outcome(&launched).starts_with(launching),
+            "{}: {}",
+            toolchain.id,
+            outcome(&launched)
+        );
+        launched.driver = Driver::Fake;
+        if version >= Version::new(3, 3, 0) {
+            // Benchmarking runs the kernel too, and this one is not idempotent: up to the autotuner's own choice,
+            // every element has been added to at least once, and all of them as often.
+            let after = words(&finished(&pool, &launched).storages[0].bytes);
+            assert!(
+                after[0] > 1 && after.iter().all(|&word| word == after[0]),
+                "{after:?}"
+            );
+        }
+        launched.driver = Driver::Absent;
+        assert_eq!(
+            outcome(&import),
+            expected,
+            "the fake driver is gone again, {}",
+            toolchain.id
+        );
+    }
+}
+
+#[test]
+fn arguments_of_every_kind_arrive() {
+    let text = r#"
+import triton
+import triton.language as tl
+
+
+def same(found, wanted):
+    assert type(found) is type(wanted) and repr(found) == repr(wanted), f"{found!r} is not {wanted!r}"
+
+
+CONSTANT = (1, "two")
+
+
+@triton.jit
+def kernel(a: tl.constexpr, b: tl.constexpr, c: tl.constexpr, d: tl.constexpr, e: tl.constexpr, f: tl.constexpr,
+           g: tl.constexpr, h: tl.constexpr, fp8, b15):
+    same(a, 170141183460469231731687303715884105727)
+    same(b, float("-inf"))
+    same(c, True)
+    same(d, None)
+    same(e, "text with \" and \u00e9")
+    same(f, tl.bfloat16)
+    same(g, (1, (2.5, None)))
+    same(h, CONSTANT)
+    same(str(fp8.dtype.element_ty), "fp8e4nv")
+    same(str(b15.dtype.element_ty), "fp8e4b15")
+"#;
+    for toolchain in toolchains(ALL) {
+        let values = [
+            Value::Int(i128::MAX),
+            Value::Float(f64::NEG_INFINITY),
+            Value::Bool(true),
+            Value::None,
+            Value::Str("text with \" and é".to_owned()),
+            Value::DType(DType::BF16),
+            Value::Tuple(vec![
+                Value::Int(1),
+                Value::Tuple(vec![Value::Float(2.5), Value::None]),
+            ]),
+            Value::Global("CONSTANT".to_owned()),
+        ];
+        let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+        let mut arguments = launch("kernel", values[..3].to_vec());
+        arguments.kwargs = names[3..]
+            .iter()
+            .map(|&name| name.to_owned())
+            .zip(values[3..].to_vec())
+            .collect();
+        arguments
+            .kwargs
+            .push(("fp8".to_owned(), typed(DType::F8E4NV, 0, &[4], &[1], 0)));
+        arguments
+            .kwargs
+            .push(("b15".to_owned(), typed(DType::F8E4B15, 0, &[4], &[1], 0)));
+        arguments.options = vec![("num_warps".to_owned(), Value::Int(4))];
+        let module = Module {
+            path: Path::new("/nowhere/at/all/kernels.py").to_owned(),
+            text: text.into(),
+        };
+        let request = Request {
+            storages: vec![storage(&[0])],
+            launches: vec![arguments],
+            ..Request::import(module)
+        };
+        finished(&pool(&toolchain), &request);
+    }
+}
