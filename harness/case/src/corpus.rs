@@ -312,7 +312,10 @@ impl Loader {
             None => Some((source, file)),
             Some((at, code, message)) => {
                 let at = u32::try_from(at).unwrap_or(0);
-                self.problems.push(Diagnostic::error(code, Span::new(source, at, at), message));
+                self.problems.push(
+                    Diagnostic::error(code, Span::new(source, at, at), message)
+                        .help("mend the file, or take it out of the corpus"),
+                );
                 None
             }
         }
@@ -321,6 +324,9 @@ impl Loader {
     fn case_file(&mut self, path: String, id: String, source: SourceId, text: &SourceFile) {
         let before = self.problems.len();
         let Some(schema) = Schema::parse(source, text, &mut self.problems) else { return };
+        if self.problems.len() > before {
+            return;
+        }
         let points = self.points(&schema);
         let mut file = CaseFile { path, id, schema, kernels: HashMap::new(), modules: HashMap::new() };
         if self.problems.len() == before {
@@ -367,7 +373,7 @@ impl Loader {
             }
         }
         if !found {
-            let span = schema.span;
+            let span = schema.matrix.span().unwrap_or(schema.span);
             self.problems.push(
                 Diagnostic::error("empty-matrix", span, "a matrix of which `exclude` leaves no point")
                     .help("exclude less"),

@@ -34,6 +34,30 @@ impl Expectation {
     }
 }
 
+/// One line: engines, versions, what is expected, why, and the link.
+impl std::fmt::Display for Expectation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (nth, engine) in self.engines.iter().enumerate() {
+            write!(f, "{}{engine}", if nth > 0 { ", " } else { "" })?;
+        }
+        write!(f, " {}:", self.versions)?;
+        if let Some(verdict) = self.verdict {
+            write!(f, " verdict {verdict}")?;
+        }
+        if let Some(outcome) = self.outcome {
+            write!(f, " outcome {outcome}")?;
+        }
+        if let Some(message) = &self.message {
+            write!(f, " with {message:?}")?;
+        }
+        write!(f, ": {}", self.why)?;
+        if let Some(link) = &self.link {
+            write!(f, " ({link})")?;
+        }
+        Ok(())
+    }
+}
+
 macro_rules! words {
     ($(#[doc = $doc:literal])+ $kind:ident { $( $(#[doc = $variant_doc:literal])+ $variant:ident = $word:literal, )+ }) => {
         $(#[doc = $doc])+

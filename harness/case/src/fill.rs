@@ -356,6 +356,7 @@ pub(crate) fn unknown_key(key: &Key, what: &str, known: &[&str]) -> Diagnostic {
 
 fn wrong(span: Span, value: &Value, wanted: &str) -> Diagnostic {
     Diagnostic::error("wrong-type", span, format!("{value}, of type {}, where {wanted} belongs", value.kind()))
+        .help(format!("write {wanted}"))
 }
 
 fn count_problem(span: Span, found: usize, shape: &[i64], count: usize) -> Diagnostic {

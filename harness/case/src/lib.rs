@@ -2,6 +2,7 @@
 #![warn(missing_docs)]
 
 mod bind;
+pub mod canonical;
 pub mod case;
 pub mod corpus;
 pub mod expectation;
@@ -19,6 +20,7 @@ mod template;
 pub mod versions;
 mod yaml;
 
+pub use canonical::{Canonical, CanonicalLaunch, CanonicalStorage, ContentHash};
 pub use case::{Arg, ArgValue, Case, Declared, Launch};
 pub use corpus::{CaseFile, Corpus, Entry, Input, Missing, Problems};
 pub use expectation::{EnginePattern, Expectation, OutcomeKind, VerdictKind};

@@ -24,6 +24,8 @@ pub(crate) struct Matrix {
     exclude: Vec<Exclusion>,
     /// Points before `include` and `exclude`.
     product: u64,
+    /// The first key.
+    span: Option<Span>,
 }
 
 #[derive(Clone, Debug)]
@@ -77,7 +79,7 @@ impl Matrix {
             return Self::none();
         };
         let before = problems.len();
-        let mut matrix = Self::none();
+        let mut matrix = Self { span: pairs.first().map(|(key, _)| key.span), ..Self::none() };
         let special = |name: &str| matches!(name, "include" | "exclude");
         for (key, value) in pairs.iter().filter(|(key, _)| !special(&key.name)) {
             matrix.variable(key, value, problems);
@@ -93,7 +95,7 @@ impl Matrix {
         });
         let Some(product) = points else {
             problems.push(
-                Diagnostic::error("matrix-too-large", node.span, format!("a matrix of more than {MAX_POINTS} points"))
+                Diagnostic::error("matrix-too-large", matrix.span.unwrap_or(node.span), format!("a matrix of more than {MAX_POINTS} points"))
                     .help("split the file, or list the points that matter under `include`"),
             );
             return Self::none();
@@ -323,6 +325,11 @@ impl Matrix {
     /// Every name that the matrix binds, with its place.
     pub fn bound(&self) -> impl Iterator<Item = (&str, Span)> {
         self.variables.iter().flat_map(|variable| variable.bound().map(move |name| (name, variable.span)))
+    }
+
+    /// Where it is written.
+    pub fn span(&self) -> Option<Span> {
+        self.span
     }
 
     /// Whether some points may be left out.

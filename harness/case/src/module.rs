@@ -40,9 +40,10 @@ pub(crate) fn parse(source: SourceId, text: &str) -> Result<Contents, Vec<Diagno
     stacker::grow(STACK, || {
         let parsed = ruff_python_parser::parse_unchecked_source(text, PySourceType::Python);
         if !parsed.errors().is_empty() {
-            return Err(parsed
-                .errors()
-                .iter()
+            let mut errors: Vec<_> = parsed.errors().iter().collect();
+            errors.sort_by_key(|error| error.location.start());
+            return Err(errors
+                .into_iter()
                 .take(MAX_SYNTAX_ERRORS)
                 .map(|error| {
                     let message = format!("syntax error in a kernel file: {}", lower_first(&error.error.to_string()));

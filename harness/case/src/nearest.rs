@@ -2,7 +2,11 @@
 
 /// The candidate that a typing error away from `word`, if there is one. Of equally near ones the first.
 pub(crate) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let allowed = (word.chars().count() / 3).clamp(1, 3);
+    // One letter for another is a typing error only in a word that has more of them.
+    let allowed = match word.chars().count() {
+        0..=2 => 0,
+        count => (count / 3).min(3),
+    };
     let lower = word.to_lowercase();
     candidates
         .into_iter()
@@ -20,7 +24,8 @@ pub(crate) fn suggestion<'a>(word: &str, candidates: impl IntoIterator<Item = &'
     }
     match candidates.len() {
         0 => None,
-        1..=24 => Some(format!("there are {}", list(&candidates))),
+        1 => Some(format!("there is only {}", list(&candidates))),
+        2..=24 => Some(format!("there are {}", list(&candidates))),
         _ => None,
     }
 }
@@ -56,6 +61,8 @@ mod tests {
         check("bf61", Some("bf16"));
         check("grid", None);
         check("", None);
+        assert_eq!(nearest("y", ["x", "n"]), None);
+        assert_eq!(nearest("N", ["x", "n"]), Some("n"));
     }
 
     #[test]

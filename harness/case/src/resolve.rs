@@ -258,9 +258,10 @@ fn dtype(template: &Template, names: &Names) -> Result<DType, Diagnostic> {
     text.strip_prefix("tl.").unwrap_or(text).parse().map_err(|_| {
         let mut problem = Diagnostic::error("unknown-dtype", template.span, format!("unknown dtype `{text}`"));
         let known = DType::ALL.into_iter().map(DType::name).chain(DType::ALL.into_iter().map(DType::triton_name));
-        problem.help = Some(match nearest(text, known) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("there are {}", crate::nearest::list(&DType::ALL.map(DType::name))),
+        problem.help = Some(match (DType::from_torch_name(text), nearest(text, known)) {
+            (Some(torch), _) => format!("did you mean `{torch}`?"),
+            (None, Some(near)) => format!("did you mean `{near}`?"),
+            (None, None) => format!("there are {}", crate::nearest::list(&DType::ALL.map(DType::name))),
         });
         problem
     })

@@ -148,7 +148,7 @@ impl Schema {
         let storages = reader.storages(top.get("storages"));
         let tensors = reader.tensors(top.get("tensors"));
         reader.unique(&matrix, &storages, &tensors);
-        let import = top.get("import").is_some();
+        let import = top.get("import").is_some() && top.get("kernel").is_none();
         let launches = match top.get("launches") {
             Some(node) => reader.launches(node, import),
             None if import => Vec::new(),

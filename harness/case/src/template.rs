@@ -14,7 +14,7 @@ use conch_tile::diagnostic::Diagnostic;
 use conch_tile::source::Span;
 
 use crate::expr::{ExprError, Expression, Names, Value};
-use crate::nearest::suggestion;
+use crate::nearest::{nearest, suggestion};
 use crate::yaml::{Node, Yaml};
 
 /// Text with placeholders.
@@ -237,9 +237,25 @@ fn evaluate(
     substituted: Option<&str>,
 ) -> Result<Value, Diagnostic> {
     known(expression, names, span, text_at, substituted, "tensor or matrix variable")?;
-    expression
-        .evaluate(names, storages)
-        .map_err(|error| described("bad-expression", &error, span, text_at, substituted))
+    expression.evaluate(names, storages).map_err(|error| {
+        let mut problem = described("bad-expression", &error, span, text_at, substituted);
+        let mut told: Vec<String> = Vec::new();
+        for (name, _) in expression.free_names() {
+            if let Some(Value::Tensor(tensor)) = names.get(&name)
+                && !told.contains(&name)
+            {
+                problem = problem.note(format!(
+                    "`{name}` has dtype {}, shape {:?}, strides {:?} and offset {}",
+                    tensor.dtype,
+                    &tensor.shape[..],
+                    &tensor.strides[..],
+                    tensor.offset
+                ));
+                told.push(name);
+            }
+        }
+        problem
+    })
 }
 
 /// An error at the first name that is not there.
@@ -259,6 +275,9 @@ fn known(
         .or_else(|| Some("define it under `storages`, `tensors` or `matrix`".to_owned()));
     if let Some(text) = substituted {
         diagnostic = diagnostic.note(format!("the text is `{text}` at this point of the matrix"));
+    }
+    if expression.text().trim() == name && nearest(&name, names.keys().map(String::as_str)).is_none() {
+        diagnostic = diagnostic.note(format!("text is an expression; a string is quoted twice: `\"'{name}'\"`"));
     }
     Err(diagnostic)
 }

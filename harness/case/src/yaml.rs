@@ -234,6 +234,10 @@ fn merge(outline: Outline, plain: Plain, place: &Places, text: &str) -> Result<N
                 Plain::Null => Yaml::Null,
                 Plain::Bool(value) => Yaml::Bool(value),
                 Plain::Int(value) => Yaml::Int(value),
+                Plain::Float(_) if is_integer(&scalar) => {
+                    return Err(Diagnostic::error(CODE, span, "an integer of more than 128 bits")
+                        .help("no kernel takes such a number; write `1e40` for a float"));
+                }
                 Plain::Float(value) => Yaml::Float(value),
                 Plain::Str(value) if value == scalar => Yaml::Str(value),
                 Plain::Str(_) | Plain::Seq(_) | Plain::Map(_) => return Err(differently()),
@@ -270,6 +274,12 @@ fn merge(outline: Outline, plain: Plain, place: &Places, text: &str) -> Result<N
         _ => return Err(differently()),
     };
     Ok(Node { span, text_at, value })
+}
+
+/// Digits alone: YAML libraries read what does not fit as a float.
+fn is_integer(text: &str) -> bool {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// What serde_yaml makes of the text.

@@ -1,0 +1,336 @@
+//! A resolved case as plain data, for snapshots, `conch explain` and everything that stores cases; and its hash.
+//!
+//! The form is for reading: elements are written as numbers, one line per storage. It is stable: two cases that do the
+//! same have the same [`Canonical::hash`], whatever their ids, texts and expectations are.
+//!
+//! Left out: reading it back. A case is read from a case file.
+
+use std::fmt;
+
+use conch_memory::{ByteState, Storage, Storages, Tensor};
+use conch_tile::numeric;
+use serde::Serialize;
+
+use crate::case::{ArgValue, Case, Declared, Launch};
+use crate::kernel::{Kernel, Module};
+
+/// Storages of more elements than this are written by their first ones and a hash of all bytes.
+const MAX_SHOWN: usize = 64;
+
+/// A case as plain data.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Canonical {
+    /// The case's id.
+    pub id: String,
+    /// What it shows.
+    pub about: String,
+    /// The module's path in the corpus.
+    pub module: String,
+    /// The storages, copies that expressions made included.
+    pub storages: Vec<CanonicalStorage>,
+    /// The named tensors that are not whole storages, as `name = dtype storage[offset] shape strides`.
+    pub tensors: Vec<String>,
+    /// The launches.
+    pub launches: Vec<CanonicalLaunch>,
+    /// Expectations, one line each.
+    pub expectations: Vec<String>,
+    /// [`Case::content_hash`].
+    pub hash: String,
+}
+
+/// A storage as plain data.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CanonicalStorage {
+    /// Its name.
+    pub name: String,
+    /// The dtype it was declared with; none for a copy.
+    pub dtype: Option<String>,
+    /// The shape it was declared with.
+    pub shape: Vec<i64>,
+    /// How many bytes it has.
+    pub bytes: usize,
+    /// What it holds.
+    pub content: String,
+}
+
+/// A launch as plain data.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CanonicalLaunch {
+    /// `file.py:function`.
+    pub kernel: String,
+    /// Programs along x, y and z.
+    pub grid: [u32; 3],
+    /// Arguments in order, `name = value`, without a name for those whose parameter is not known.
+    pub args: Vec<String>,
+    /// Launch options, `name = value`.
+    pub options: Vec<String>,
+}
+
+/// 256 bits that differ when what runs differs.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ContentHash([u8; 32]);
+
+impl ContentHash {
+    /// The bytes.
+    pub const fn bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+impl fmt::Display for ContentHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for ContentHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Case {
+    /// The case as plain data.
+    pub fn canonical(&self) -> Canonical {
+        let tensors = self
+            .tensors
+            .iter()
+            .filter(|named| self.storages.get(named.tensor.storage).is_none_or(|storage| storage.name() != named.name))
+            .map(|named| format!("{} = {}", named.name, tensor(&named.tensor, &self.storages)))
+            .collect();
+        let storages = self
+            .storages
+            .iter()
+            .enumerate()
+            .map(|(at, (_, storage))| canonical_storage(storage, self.declared.get(at), &self.storages))
+            .collect();
+        Canonical {
+            id: self.id.clone(),
+            about: self.about.clone(),
+            module: self.module.path.clone(),
+            storages,
+            tensors,
+            launches: self.launches.iter().map(|launch| canonical_launch(launch, &self.storages)).collect(),
+            expectations: self.expectations.iter().map(ToString::to_string).collect(),
+            hash: self.content_hash().to_string(),
+        }
+    }
+
+    /// A hash of everything that decides what the case does: kernels with the files they import, storages, grids,
+    /// arguments and options. Ids, words and expectations do not.
+    pub fn content_hash(&self) -> ContentHash {
+        let mut feed = Feed(blake3::Hasher::new());
+        feed.text("conch case 1");
+        feed.module(&self.module);
+        feed.number(self.storages.len() as u64);
+        for (_, storage) in self.storages.iter() {
+            feed.storage(storage);
+        }
+        feed.number(self.launches.len() as u64);
+        for launch in &self.launches {
+            feed.launch(launch);
+        }
+        feed.finish()
+    }
+}
+
+impl Kernel {
+    /// A hash of the kernel's name, its file and the files that it imports: what a compiler's cache may go by, beside
+    /// the specialisation.
+    pub fn content_hash(&self) -> ContentHash {
+        let mut feed = Feed(blake3::Hasher::new());
+        feed.text("conch kernel 1");
+        feed.kernel(self);
+        feed.finish()
+    }
+}
+
+/// Hashes with lengths in front, so that no two values run into each other.
+struct Feed(blake3::Hasher);
+
+impl Feed {
+    fn finish(self) -> ContentHash {
+        ContentHash(*self.0.finalize().as_bytes())
+    }
+
+    fn number(&mut self, number: u64) {
+        self.0.update(&number.to_le_bytes());
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.number(bytes.len() as u64);
+        self.0.update(bytes);
+    }
+
+    fn text(&mut self, text: &str) {
+        self.bytes(text.as_bytes());
+    }
+
+    fn module(&mut self, module: &Module) {
+        self.text(&module.file.text);
+        self.number(module.imports.len() as u64);
+        for (name, file) in &module.imports {
+            self.text(name);
+            self.text(&file.text);
+        }
+    }
+
+    fn kernel(&mut self, kernel: &Kernel) {
+        self.text(&kernel.name);
+        self.module(&kernel.module);
+    }
+
+    fn storage(&mut self, storage: &Storage) {
+        self.number(storage.pointers().len() as u64);
+        let mut bytes = storage.bytes().to_vec();
+        for pointer in storage.pointers() {
+            for number in [pointer.offset as u64, pointer.target.0.into(), pointer.target_offset as u64] {
+                self.number(number);
+            }
+            // The address itself is of this process' making.
+            if let Some(address) = bytes.get_mut(pointer.offset..pointer.offset + 8) {
+                address.fill(0);
+            }
+        }
+        self.bytes(&bytes);
+        let states: Vec<u8> = storage.states().iter().map(|&state| state as u8).collect();
+        self.bytes(&states);
+    }
+
+    fn launch(&mut self, launch: &Launch) {
+        self.kernel(&launch.kernel);
+        launch.grid.iter().for_each(|&size| self.number(size.into()));
+        self.number(launch.positional.len() as u64);
+        for arg in &launch.positional {
+            self.value(&arg.value);
+        }
+        self.number(launch.keyword.len() as u64);
+        for (name, arg) in &launch.keyword {
+            self.text(name);
+            self.value(&arg.value);
+        }
+        self.number(launch.options.len() as u64);
+        for (name, value) in &launch.options {
+            self.text(name);
+            self.value(value);
+        }
+    }
+
+    fn value(&mut self, value: &ArgValue) {
+        match value {
+            ArgValue::None => self.text("none"),
+            ArgValue::Bool(value) => self.text(if *value { "true" } else { "false" }),
+            ArgValue::Int(value) => {
+                self.text("int");
+                self.bytes(&value.to_le_bytes());
+            }
+            ArgValue::Float(value) => {
+                self.text("float");
+                self.number(value.to_bits());
+            }
+            ArgValue::Str(text) => {
+                self.text("str");
+                self.text(text);
+            }
+            ArgValue::DType(dtype) => {
+                self.text("dtype");
+                self.text(dtype.name());
+            }
+            ArgValue::Tensor { tensor, .. } => {
+                self.text("tensor");
+                self.text(tensor.dtype.name());
+                self.number(tensor.storage.0.into());
+                self.number(tensor.offset as u64);
+                for dims in [&tensor.shape, &tensor.strides] {
+                    self.number(dims.len() as u64);
+                    dims.iter().for_each(|&size| self.number(size as u64));
+                }
+            }
+            ArgValue::Tuple(items) => {
+                self.text("tuple");
+                self.number(items.len() as u64);
+                items.iter().for_each(|item| self.value(item));
+            }
+        }
+    }
+}
+
+fn tensor(tensor: &Tensor, storages: &Storages) -> String {
+    let name = storages.get(tensor.storage).map_or("?", Storage::name);
+    format!("{} {name}[{}] {:?} {:?}", tensor.dtype, tensor.offset, &tensor.shape[..], &tensor.strides[..])
+}
+
+fn canonical_storage(storage: &Storage, declared: Option<&Declared>, storages: &Storages) -> CanonicalStorage {
+    let content = match declared {
+        Some(declared) => elements(storage, declared, storages),
+        None => format!("blake3 {}", blake3::hash(storage.bytes()).to_hex()),
+    };
+    CanonicalStorage {
+        name: storage.name().to_owned(),
+        dtype: declared.map(|declared| declared.dtype.to_string()),
+        shape: declared.map_or_else(Vec::new, |declared| declared.shape.clone()),
+        bytes: storage.bytes().len(),
+        content,
+    }
+}
+
+/// The elements as numbers, `uninit`, or `&storage+bytes`.
+fn elements(storage: &Storage, declared: &Declared, storages: &Storages) -> String {
+    let size = declared.dtype.size();
+    let count = storage.bytes().len() / size;
+    let mut shown: Vec<String> = Vec::with_capacity(count.min(MAX_SHOWN));
+    for (at, (bytes, states)) in
+        storage.bytes().chunks_exact(size).zip(storage.states().chunks_exact(size)).take(MAX_SHOWN).enumerate()
+    {
+        if let Some(pointer) = storage.pointers().iter().find(|pointer| pointer.offset == at * size) {
+            let target = storages.get(pointer.target).map_or("?", Storage::name);
+            shown.push(format!("&{target}{:+}", pointer.target_offset));
+        } else if states.iter().all(|&state| state == ByteState::Init) {
+            let mut bits = [0; 8];
+            bits.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+            let bits = u64::from_le_bytes(bits);
+            let text = numeric::format(declared.dtype, bits);
+            // The number alone does not say which NaN it is.
+            shown.push(if text == "nan" { format!("bits({bits:#x})") } else { text });
+        } else {
+            shown.push("uninit".to_owned());
+        }
+    }
+    let mut text = shown.join(" ");
+    if count > MAX_SHOWN {
+        text.push_str(&format!(" … blake3 {}", blake3::hash(storage.bytes()).to_hex()));
+    }
+    text
+}
+
+fn canonical_launch(launch: &Launch, storages: &Storages) -> CanonicalLaunch {
+    let named = |name: Option<&str>, value: &ArgValue| {
+        let value = argument(value, storages);
+        name.map_or_else(|| value.clone(), |name| format!("{name} = {value}"))
+    };
+    CanonicalLaunch {
+        kernel: format!("{}:{}", launch.kernel.module.path, launch.kernel.name),
+        grid: launch.grid,
+        args: launch.arguments().map(|(name, arg)| named(name, &arg.value)).collect(),
+        options: launch.options.iter().map(|(name, value)| named(Some(name), value)).collect(),
+    }
+}
+
+/// A value as Python prints it; a tensor by its layout.
+fn argument(value: &ArgValue, storages: &Storages) -> String {
+    match value {
+        ArgValue::None => "None".to_owned(),
+        ArgValue::Bool(true) => "True".to_owned(),
+        ArgValue::Bool(false) => "False".to_owned(),
+        ArgValue::Int(value) => value.to_string(),
+        ArgValue::Float(value) if value.is_nan() => "nan".to_owned(),
+        ArgValue::Float(value) => format!("{value:?}"),
+        ArgValue::Str(text) => format!("'{}'", text.escape_debug()),
+        ArgValue::DType(dtype) => format!("tl.{}", dtype.triton_name()),
+        ArgValue::Tensor { tensor: view, .. } => tensor(view, storages),
+        ArgValue::Tuple(items) => {
+            let items: Vec<_> = items.iter().map(|item| argument(item, storages)).collect();
+            format!("({}{})", items.join(", "), if items.len() == 1 { "," } else { "" })
+        }
+    }
+}
