@@ -1,18 +1,47 @@
 //! The tracer: Python statements and expressions to values and IR.
 //!
-//! [`Tracer`] holds what is the same for a whole trace; a [`Frame`] what belongs to one Python function that is being
+//! [`Tracer`] holds what is the same for a whole trace; [`Frame`] what belongs to one Python function that is being
 //! run. The operations of the language are not here: `semantic` gives operators their types, `builtin` lowers calls.
 
+mod call;
+mod control;
+mod expression;
+mod frame;
+mod function;
+mod host;
+mod host_call;
+mod launch;
+mod loops;
+mod module;
+mod python;
+mod returns;
+mod statement;
+
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
+use conch_tile::DType;
 use conch_tile::diagnostic::Diagnostic;
 use conch_tile::ir::{Builder, LocId, OpKind, Type, ValueId};
 use conch_tile::rules::Rules;
-use conch_tile::source::Span;
-use conch_tile::{DType, ir};
+use conch_tile::source::{SourceId, Span};
+use ruff_text_size::TextRange;
 
-use crate::value::{Constant, Value};
-use crate::{Refused, Request, Traced as TracedKernel};
+pub(crate) use self::function::{JitOptions, Parameter, UserFunction, Wrapper};
+pub(crate) use self::host::Host;
+pub(crate) use self::launch::trace;
+pub(crate) use self::module::nearest;
+
+use self::frame::Frame;
+use self::module::{Scope, ScopeId};
+use crate::{Arg, Request};
+
+/// What evaluating may cost in steps before the trace is given up.
+const FUEL: u64 = 4_000_000;
+/// Operations a trace may make, thrown away ones included.
+const MAX_OPERATIONS: usize = 1_000_000;
+/// How a module that is a file goes by in [`crate::value::Value::Module`], followed by its scope.
+const FILE_PREFIX: &str = "file ";
 
 /// Why tracing ended before its end.
 #[derive(Debug)]
@@ -26,18 +55,11 @@ pub(crate) enum Stop {
 /// What tracing a piece of Python gives.
 pub(crate) type Traced<T> = Result<T, Stop>;
 
-/// A `@triton.jit` function of the user or of the prelude.
-#[derive(Debug)]
-pub(crate) struct UserFunction {
-    /// Its name.
-    pub name: Rc<str>,
-}
-
 /// Something of Python's that compile-time code may call.
 #[derive(Debug)]
 pub(crate) struct PythonCallable {
-    /// Its name.
-    pub name: Rc<str>,
+    /// A `@constexpr_function` or the class of a named tuple.
+    pub callable: Host,
 }
 
 /// A trace in progress.
@@ -48,7 +70,22 @@ pub(crate) struct Tracer<'a> {
     pub rules: Rules,
     /// What was asked for.
     pub request: &'a Request,
+    /// Launch options, those of an autotuner's configuration included.
+    options: Vec<(Rc<str>, Arg)>,
     span: Span,
+    caller: Option<LocId>,
+    frame: Frame,
+    /// Functions whose bodies are being run, outermost first, with the calls' places and arguments.
+    calls: Vec<call::ActiveCall>,
+    locs: HashMap<(Span, Option<LocId>), LocId>,
+    scopes: Vec<Scope>,
+    modules: HashMap<Rc<str>, ScopeId>,
+    prelude_sources: HashSet<SourceId>,
+    host_depth: usize,
+    depth: usize,
+    /// How many loop bodies are being run only to learn what they carry.
+    discovering: usize,
+    fuel: u64,
 }
 
 impl Tracer<'_> {
@@ -73,31 +110,33 @@ impl Tracer<'_> {
         Stop::Unsupported(Box::new(self.diagnostic("unsupported", message)))
     }
 
-    /// A diagnostic at the current place with the calls that lead there.
+    /// A limit of ours that the program met.
+    fn exhausted(&self, what: impl AsRef<str>) -> Stop {
+        let message = format!("the reference stops here: {}", what.as_ref());
+        Stop::Unsupported(Box::new(self.diagnostic("exhausted", message)))
+    }
+
+    /// A diagnostic at the current place with the calls that lead there. In Triton's own library the place is the
+    /// call that entered it.
     pub fn diagnostic(&self, code: &'static str, message: impl Into<String>) -> Diagnostic {
-        Diagnostic::error(code, self.span, message)
+        const SHOWN: usize = 4;
+        let mut places: Vec<Span> = self.calls.iter().map(|call| call.span).collect();
+        places.push(self.span);
+        let own = places.iter().rposition(|span| !self.prelude_sources.contains(&span.source)).unwrap_or(0);
+        let library = places.get(own + 1..).and_then(<[Span]>::last).copied();
+        places.truncate(own + 1);
+        let here = places.pop().unwrap_or(self.span);
+        let mut diagnostic = Diagnostic::error(code, here, message);
+        if let Some(library) = library {
+            diagnostic = diagnostic.label(library, "in Triton's library");
+        }
+        let callers = places.iter().filter(|span| **span != Span::default()).rev().take(SHOWN);
+        callers.fold(diagnostic, |diagnostic, span| diagnostic.label(*span, "called here"))
     }
 
     /// The value of a launch option (`num_warps`, `debug`), if the launch or the kernel's configuration gave it.
-    pub fn option(&self, name: &str) -> Option<&crate::Arg> {
-        self.request.options.iter().find(|(key, _)| key == name).map(|(_, value)| value)
-    }
-
-    /// Calls a function, builtin or method, as `callee(*positional, **keyword)`.
-    pub fn call(
-        &mut self,
-        callee: &Value,
-        positional: Vec<Value>,
-        keyword: Vec<(Rc<str>, Value)>,
-    ) -> Traced<Value> {
-        let _ = (positional, keyword);
-        Err(self.unsupported(format!("calling {callee:?}")))
-    }
-
-    /// A function of the prelude, by the module (`standard`, `random`, …) and name it has there.
-    pub fn prelude(&mut self, module: &str, name: &str) -> Option<Value> {
-        let _ = (module, name);
-        None
+    pub fn option(&self, name: &str) -> Option<&Arg> {
+        self.options.iter().rev().find(|(key, _)| &**key == name).map(|(_, value)| value)
     }
 
     /// The type of a value.
@@ -129,13 +168,38 @@ impl Tracer<'_> {
     pub fn loc(&self) -> LocId {
         self.builder.loc()
     }
-}
 
-/// Traces a kernel for one specialisation.
-pub(crate) fn trace(request: &Request) -> Result<TracedKernel, Refused> {
-    let _ = (request, ir::Shape::new(), Constant::None);
-    Err(Refused {
-        refusal: crate::Refusal::Unsupported(Box::new(Diagnostic::error("unsupported", Span::default(), ""))),
-        sources: conch_tile::source::Sources::default(),
-    })
+    /// Counts a step.
+    fn burn(&mut self) -> Traced<()> {
+        if self.fuel == 0 {
+            return Err(self.exhausted("the kernel takes too long to trace"));
+        }
+        if self.builder.work() > MAX_OPERATIONS {
+            return Err(self.exhausted("the kernel makes too many operations (is a loop unrolled too far?)"));
+        }
+        self.fuel -= 1;
+        Ok(())
+    }
+
+    /// Makes a piece of the current function's text the current place; gives back the place before.
+    fn enter(&mut self, range: TextRange) -> (Span, LocId) {
+        let span = module::span_of(self.frame.source, range);
+        let before = (self.span, self.builder.loc());
+        self.span = span;
+        let loc = match self.locs.get(&(span, self.caller)) {
+            Some(&loc) => loc,
+            None => {
+                let loc = self.builder.add_loc(span, self.caller);
+                self.locs.insert((span, self.caller), loc);
+                loc
+            }
+        };
+        self.builder.set_loc(loc);
+        before
+    }
+
+    fn leave(&mut self, (span, loc): (Span, LocId)) {
+        self.span = span;
+        self.builder.set_loc(loc);
+    }
 }

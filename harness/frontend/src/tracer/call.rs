@@ -1,0 +1,346 @@
+//! Calls: of builtins, of `@triton.jit` functions (whose bodies are run in place) and of what Python has.
+
+use std::rc::Rc;
+
+use conch_tile::source::Span;
+use ruff_python_ast::{self as ast, Expr};
+use ruff_text_size::Ranged;
+
+use super::frame::{Frame, Kind};
+use super::host::Host;
+use super::host_call::HostArguments;
+use super::{Stop, Traced, Tracer, UserFunction, python};
+use crate::builtin::Builtin;
+use crate::value::{Constant, Value};
+
+/// Calls of `@triton.jit` functions inside of each other.
+const MAX_CALLS: usize = 100;
+
+/// A call whose body is being run.
+#[derive(Debug)]
+pub(super) struct ActiveCall {
+    /// Where it is.
+    pub span: Span,
+    function: Rc<UserFunction>,
+    arguments: Vec<Value>,
+}
+
+impl Tracer<'_> {
+    /// Calls a function, builtin or method, as `callee(*positional, **keyword)`.
+    pub fn call(
+        &mut self,
+        callee: &Value,
+        mut positional: Vec<Value>,
+        keyword: Vec<(Rc<str>, Value)>,
+    ) -> Traced<Value> {
+        match callee {
+            Value::Builtin(builtin) => self.call_builtin(builtin, positional, keyword),
+            Value::Method(receiver, builtin) => {
+                positional.insert(0, (**receiver).clone());
+                self.call_builtin(builtin, positional, keyword)
+            }
+            Value::Function(function) => self.call_function(function, positional, keyword),
+            Value::Python(python) => self.call_python(&python.callable, &positional, &keyword),
+            Value::Constant(constant) => {
+                let name = crate::constant::type_name(constant);
+                Err(self.reject(format!("'{name}' object is not callable")))
+            }
+            _ => {
+                let text = self.type_text(callee);
+                Err(self.reject(format!("{text} is not callable")))
+            }
+        }
+    }
+
+    fn call_builtin(
+        &mut self,
+        builtin: &'static Builtin,
+        positional: Vec<Value>,
+        keyword: Vec<(Rc<str>, Value)>,
+    ) -> Traced<Value> {
+        let bound = builtin.bind(self, positional, keyword)?;
+        (builtin.lower)(self, &bound)
+    }
+
+    pub(super) fn call_node(&mut self, node: &ast::ExprCall) -> Traced<Value> {
+        let callee = self.eval(&node.func)?;
+        if let Value::Builtin(builtin) = &callee
+            && std::ptr::eq(*builtin, &raw const python::STATIC_ASSERT)
+        {
+            return self.static_assert(node);
+        }
+        let mut positional = Vec::with_capacity(node.arguments.args.len());
+        for argument in &node.arguments.args {
+            if let Expr::Starred(starred) = argument {
+                match self.eval(&starred.value)? {
+                    Value::Tuple { items, .. } | Value::List(items) => positional.extend(items.iter().cloned()),
+                    other => {
+                        let text = self.type_text(&other);
+                        return Err(self.reject(format!("only a tuple can be unpacked with `*`, not {text}")));
+                    }
+                }
+            } else {
+                positional.push(self.eval(argument)?);
+            }
+        }
+        let mut keyword: Vec<(Rc<str>, Value)> = Vec::with_capacity(node.arguments.keywords.len());
+        for argument in &node.arguments.keywords {
+            let Some(name) = &argument.arg else {
+                return Err(self.not_in_triton("`**` in a call"));
+            };
+            let value = self.eval(&argument.value)?;
+            if keyword.iter().any(|(key, _)| **key == *name.as_str()) {
+                return Err(self.reject(format!("keyword argument repeated: {}", name.as_str())));
+            }
+            keyword.push((name.as_str().into(), value));
+        }
+        self.call(&callee, positional, keyword)
+    }
+
+    /// `tl.static_assert(condition, message)`: the message is evaluated only if it is needed.
+    fn static_assert(&mut self, node: &ast::ExprCall) -> Traced<Value> {
+        let args = &node.arguments.args;
+        let (1..=2, true) = (args.len(), node.arguments.keywords.is_empty()) else {
+            return Err(self.reject("`static_assert` requires one or two positional arguments only"));
+        };
+        let condition = match args.first() {
+            Some(condition) => self.eval(condition)?,
+            None => Value::NONE,
+        };
+        match condition {
+            Value::Constant(Constant::Bool(true)) => Ok(Value::NONE),
+            Value::Constant(Constant::Bool(false)) => {
+                let message = match args.get(1).map(|message| self.eval(message)) {
+                    None => String::new(),
+                    Some(Ok(Value::Constant(message))) => crate::constant::text(&message),
+                    Some(Ok(value)) => self.type_text(&value),
+                    Some(Err(_)) => "<failed to evaluate assertion message>".to_owned(),
+                };
+                let span = super::module::span_of(self.frame.source, node.range());
+                self.span = span;
+                let shown = if message.is_empty() {
+                    "static assertion failed".to_owned()
+                } else {
+                    format!("static assertion failed: {message}")
+                };
+                Err(self.reject_with("static-assert", shown))
+            }
+            _ => Err(self.reject(
+                "the condition of `static_assert` could not be determined at compile time: it has to be a bool that \
+                 depends on constexprs only",
+            )),
+        }
+    }
+
+    /// Binds a call's arguments to a function's parameters, as Python would.
+    fn bind_call(
+        &mut self,
+        function: &UserFunction,
+        positional: Vec<Value>,
+        mut keyword: Vec<(Rc<str>, Value)>,
+    ) -> Traced<Vec<(Rc<str>, Value)>> {
+        let parameters = &function.def.parameters;
+        let mut positional = positional.into_iter();
+        let mut bound: Vec<(Rc<str>, Value)> = Vec::new();
+        let mut missing: Vec<&str> = Vec::new();
+        let mut take = |name: &str| keyword.iter().position(|(key, _)| &**key == name).map(|at| keyword.remove(at).1);
+        let places = parameters.posonlyargs.iter().chain(&parameters.args).map(|parameter| (parameter, true));
+        for (parameter, by_place) in places.chain(parameters.kwonlyargs.iter().map(|parameter| (parameter, false))) {
+            let name = parameter.name().as_str();
+            let placed = if by_place { positional.next() } else { None };
+            let named = take(name);
+            let value = match (placed, named) {
+                (Some(_), Some(_)) => {
+                    return Err(self.reject_with("bad-arguments", format!("multiple values for argument '{name}'")));
+                }
+                (Some(value), None) | (None, Some(value)) => Some(value),
+                (None, None) => match function.default_of(name).cloned() {
+                    Some(default) => Some(self.default_value(name, &default)?),
+                    None => None,
+                },
+            };
+            match value {
+                Some(value) => bound.push((name.into(), value)),
+                None => missing.push(name),
+            }
+            if by_place && parameters.args.last().is_some_and(|last| last.name().as_str() == name) {
+                self.bind_rest(parameters, &mut positional, &mut bound);
+            }
+        }
+        if parameters.args.is_empty() {
+            self.bind_rest(parameters, &mut positional, &mut bound);
+        }
+        if let Some(name) = missing.first() {
+            return Err(self.reject_with(
+                "bad-arguments",
+                format!("`{}` is missing a required argument: '{name}'", function.name),
+            ));
+        }
+        if positional.next().is_some() {
+            return Err(self.reject_with("bad-arguments", format!("too many positional arguments for `{}`", function.name)));
+        }
+        if parameters.kwarg.is_some() {
+            return Err(self.unsupported("`**kwargs` of a @triton.jit function"));
+        }
+        if let Some((name, _)) = keyword.first() {
+            return Err(self.reject_with(
+                "bad-arguments",
+                format!("`{}` got an unexpected keyword argument '{name}'", function.name),
+            ));
+        }
+        Ok(bound)
+    }
+
+    #[expect(clippy::unused_self, reason = "a step of `bind_call`")]
+    fn bind_rest(
+        &self,
+        parameters: &ast::Parameters,
+        positional: &mut impl Iterator<Item = Value>,
+        bound: &mut Vec<(Rc<str>, Value)>,
+    ) {
+        if let Some(rest) = &parameters.vararg
+            && !bound.iter().any(|(name, _)| **name == *rest.name.as_str())
+        {
+            bound.push((rest.name.as_str().into(), Value::tuple(positional)));
+        }
+    }
+
+    /// A parameter's default as a compile-time value.
+    pub(super) fn default_value(&mut self, name: &str, default: &Host) -> Traced<Value> {
+        match self.kernel_value(default) {
+            Some(value) => Ok(value),
+            None => Err(self.unsupported(format!("the default of the parameter `{name}`"))),
+        }
+    }
+
+    fn call_function(
+        &mut self,
+        function: &Rc<UserFunction>,
+        positional: Vec<Value>,
+        keyword: Vec<(Rc<str>, Value)>,
+    ) -> Traced<Value> {
+        let bound = self.bind_call(function, positional, keyword)?;
+        if function.options.noinline {
+            for (name, value) in &bound {
+                if let Value::Tensor(id) = value
+                    && self.is_block(*id)
+                    && self.ty(*id).numel() != 1
+                {
+                    return Err(self.reject(format!(
+                        "`{}` is marked noinline, but was called with the non-scalar argument `{name}`",
+                        function.name
+                    )));
+                }
+            }
+        }
+        let arguments: Vec<Value> = bound.iter().map(|(_, value)| value.clone()).collect();
+        let recursive = self.calls.iter().any(|call| {
+            Rc::ptr_eq(&call.function, function)
+                && call.arguments.len() == arguments.len()
+                && call.arguments.iter().zip(&arguments).all(|(a, b)| self.same_type(a, b))
+        });
+        if recursive {
+            return Err(self.reject_with("recursion", format!("`{}` calls itself", function.name)));
+        }
+        if self.calls.len() >= MAX_CALLS {
+            return Err(self.exhausted("calls nest too deep"));
+        }
+        let (span, loc) = (self.span, self.builder.loc());
+        let caller = self.caller.replace(loc);
+        let frame = Frame { scope: function.scope, source: self.source_of(function.scope), ..Frame::default() };
+        let outer = std::mem::replace(&mut self.frame, frame);
+        self.calls.push(ActiveCall { span, function: Rc::clone(function), arguments });
+        for (name, value) in bound {
+            self.frame.set(&name, value, Kind::Plain);
+        }
+        let flow = self.run(&function.def.body, true)?;
+        let value = self.result_of(flow)?;
+        self.calls.pop();
+        self.frame = outer;
+        self.caller = caller;
+        self.leave((span, loc));
+        Ok(value)
+    }
+
+    /// Runs the body of the kernel itself.
+    pub(super) fn run_kernel(
+        &mut self,
+        function: &Rc<UserFunction>,
+        bound: Vec<(Rc<str>, Value, Kind)>,
+    ) -> Traced<Value> {
+        self.frame = Frame { scope: function.scope, source: self.source_of(function.scope), ..Frame::default() };
+        let arguments = bound.iter().map(|(_, value, _)| value.clone()).collect();
+        self.calls.push(ActiveCall { span: Span::default(), function: Rc::clone(function), arguments });
+        for (name, value, kind) in bound {
+            self.frame.set(&name, value, kind);
+        }
+        let flow = self.run(&function.def.body, true)?;
+        let value = self.result_of(flow)?;
+        self.calls.pop();
+        Ok(value)
+    }
+
+    fn call_python(
+        &mut self,
+        callable: &Host,
+        positional: &[Value],
+        keyword: &[(Rc<str>, Value)],
+    ) -> Traced<Value> {
+        if let Host::NamedTuple(class) = callable {
+            return self.construct(&class.name, &class.fields, &class.defaults, positional, keyword);
+        }
+        let tensors = positional.iter().chain(keyword.iter().map(|(_, value)| value));
+        if tensors.clone().any(|value| !super::frame::leaves(value).is_empty()) {
+            return Err(self.reject("a constexpr function takes compile-time values only"));
+        }
+        let arguments = HostArguments {
+            positional: positional.iter().map(Host::from_value).collect(),
+            keyword: keyword.iter().map(|(name, value)| (Rc::clone(name), Host::from_value(value))).collect(),
+        };
+        let span = self.span;
+        let result = self.host_call(callable, arguments, span)?;
+        match self.kernel_value(&result) {
+            Some(value) => Ok(value),
+            None => Err(match &result {
+                Host::Unknown(unknown) => self.unsupported(&unknown.what),
+                _ => self.unsupported("what this function returns"),
+            }),
+        }
+    }
+
+    /// Makes a named tuple.
+    fn construct(
+        &mut self,
+        class: &str,
+        fields: &Rc<[Rc<str>]>,
+        defaults: &[(Rc<str>, Host)],
+        positional: &[Value],
+        keyword: &[(Rc<str>, Value)],
+    ) -> Traced<Value> {
+        let mut items = Vec::with_capacity(fields.len());
+        for (place, field) in fields.iter().enumerate() {
+            let named = keyword.iter().find(|(key, _)| key == field).map(|(_, value)| value.clone());
+            let value = match (positional.get(place).cloned().or(named), defaults.iter().find(|(key, _)| key == field)) {
+                (Some(value), _) => value,
+                (None, Some((_, default))) => self.default_value(field, default)?,
+                (None, None) => return Err(self.reject(format!("`{class}` is missing a required argument: '{field}'"))),
+            };
+            items.push(value);
+        }
+        let unknown = keyword.iter().find(|(key, _)| !fields.contains(key));
+        if positional.len() > fields.len() || unknown.is_some() {
+            return Err(self.reject(format!("`{class}` does not take these arguments")));
+        }
+        Ok(Value::Tuple { items: items.into(), names: Rc::clone(fields) })
+    }
+}
+
+impl Stop {
+    /// The diagnostic.
+    pub(super) fn into_refusal(self) -> crate::Refusal {
+        match self {
+            Self::Rejected(diagnostic) => crate::Refusal::Rejected(diagnostic),
+            Self::Unsupported(diagnostic) => crate::Refusal::Unsupported(diagnostic),
+        }
+    }
+}

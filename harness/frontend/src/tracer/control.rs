@@ -1,0 +1,440 @@
+//! Runs of statements, and `if`: decided while tracing, or an operation with two regions.
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use conch_tile::DType;
+use conch_tile::ir::{Block, OpKind, Type, ValueId};
+use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_text_size::Ranged;
+
+use super::frame::{Kind, Names, leaves, rebuild};
+use super::returns::Flow;
+use super::{Traced, Tracer, module};
+use crate::semantic;
+use crate::value::Value;
+
+/// What stands behind an `if`'s own body.
+#[derive(Clone, Copy)]
+pub(super) enum Else<'a> {
+    /// Nothing.
+    Nothing,
+    /// `else:`.
+    Body(&'a [Stmt]),
+    /// `elif …:`, and what stands behind it.
+    If(&'a Expr, &'a [Stmt], &'a [ast::ElifElseClause]),
+}
+
+/// One side of an `if` that was run.
+struct Arm {
+    /// What it did, not yet finished.
+    block: Block,
+    /// How it ended.
+    flow: Flow,
+    /// The names at its end.
+    names: Names,
+    /// The names it bound.
+    bound: BTreeSet<Rc<str>>,
+}
+
+/// A variable that gets one value after an `if` from what its sides hold. `None`: that side has returned.
+struct Export {
+    name: Rc<str>,
+    then_value: Option<Value>,
+    else_value: Option<Value>,
+}
+
+/// What stands behind a condition's body, given its clauses.
+pub(super) fn else_of(clauses: &[ast::ElifElseClause]) -> Else<'_> {
+    match clauses.split_first() {
+        None => Else::Nothing,
+        Some((clause, rest)) => match &clause.test {
+            Some(test) => Else::If(test, &clause.body, rest),
+            None => Else::Body(&clause.body),
+        },
+    }
+}
+
+/// Whether statements contain a `return`, in branches and loops too.
+fn returns(body: &[Stmt]) -> bool {
+    body.iter().any(|statement| match statement {
+        Stmt::Return(_) => true,
+        Stmt::If(node) => returns(&node.body) || node.elif_else_clauses.iter().any(|clause| returns(&clause.body)),
+        Stmt::For(node) => returns(&node.body),
+        Stmt::While(node) => returns(&node.body),
+        Stmt::With(node) => returns(&node.body),
+        _ => false,
+    })
+}
+
+fn else_returns(orelse: Else<'_>) -> bool {
+    match orelse {
+        Else::Nothing => false,
+        Else::Body(body) => returns(body),
+        Else::If(_, body, rest) => returns(body) || rest.iter().any(|clause| returns(&clause.body)),
+    }
+}
+
+impl Tracer<'_> {
+    /// Runs statements one after the other. `tail` says that the function ends after them, so that nothing needs what
+    /// they leave behind.
+    pub(super) fn run(&mut self, body: &[Stmt], tail: bool) -> Traced<Flow> {
+        self.burn()?;
+        module::with_stack(|| {
+            let mut rest = body;
+            while let Some((statement, after)) = rest.split_first() {
+                rest = after;
+                if let Stmt::If(node) = statement {
+                    let before = self.enter(statement.range());
+                    let orelse = else_of(&node.elif_else_clauses);
+                    let (flow, consumed) = self.branch(&node.test, &node.body, orelse, after, tail)?;
+                    self.leave(before);
+                    if consumed {
+                        return Ok(flow);
+                    }
+                    match self.go_on(flow, after, tail, false)? {
+                        Some(flow) => return Ok(flow),
+                        None => continue,
+                    }
+                }
+                let flow = self.statement(statement)?;
+                if let Some(flow) = self.go_on(flow, after, tail, matches!(statement, Stmt::Return(_)))? {
+                    return Ok(flow);
+                }
+            }
+            Ok(Flow::Falls)
+        })
+    }
+
+    /// What becomes of the statements after one that ended with `flow`. `None`: they are run as usual.
+    fn go_on(&mut self, flow: Flow, after: &[Stmt], tail: bool, is_return: bool) -> Traced<Option<Flow>> {
+        match flow {
+            Flow::Falls => Ok(None),
+            Flow::Returned(_) => {
+                if !is_return {
+                    self.run_dead(after)?;
+                }
+                Ok(Some(flow))
+            }
+            Flow::Maybe { .. } if after.is_empty() => Ok(Some(flow)),
+            Flow::Maybe { flag, value } => self.unless(flag, value, tail, &mut |tr| tr.run(after, tail)).map(Some),
+        }
+    }
+
+    /// Runs statements that are never reached: what is wrong with them is wrong all the same, and what they return
+    /// takes part in the function's type.
+    fn run_dead(&mut self, body: &[Stmt]) -> Traced<()> {
+        if body.is_empty() {
+            return Ok(());
+        }
+        let (names, bound) = (self.frame.names.clone(), self.frame.bound.clone());
+        self.builder.open_block(&[]);
+        let flow = self.run(body, true)?;
+        self.builder.discard_block();
+        self.frame.names = names;
+        self.frame.bound = bound;
+        if let Some(value) = flow.value() {
+            self.frame.dead_returns.push(value.clone());
+        }
+        Ok(())
+    }
+
+    /// Runs `rest` where the function has not returned yet, as `flag` says.
+    pub(super) fn unless(
+        &mut self,
+        flag: ValueId,
+        value: Value,
+        tail: bool,
+        rest: &mut dyn FnMut(&mut Self) -> Traced<Flow>,
+    ) -> Traced<Flow> {
+        let livein = self.frame.names.clone();
+        let before = std::mem::take(&mut self.frame.bound);
+        self.builder.open_block(&[]);
+        let block = self.builder.suspend_block();
+        let then_arm = Arm { block, flow: Flow::Returned(value), names: livein.clone(), bound: BTreeSet::new() };
+        self.builder.open_block(&[]);
+        let flow = rest(self)?;
+        let else_arm = self.take_arm(flow, &livein, before);
+        let exports = if tail { Vec::new() } else { exports(&livein, &else_arm, false) };
+        self.join(flag, then_arm, else_arm, exports, tail)
+    }
+
+    /// Ends an arm that was just run and goes back to the names before it.
+    fn take_arm(&mut self, flow: Flow, livein: &Names, bound_before: BTreeSet<Rc<str>>) -> Arm {
+        let block = self.builder.suspend_block();
+        let names = std::mem::replace(&mut self.frame.names, livein.clone());
+        let bound = std::mem::replace(&mut self.frame.bound, bound_before);
+        Arm { block, flow, names, bound }
+    }
+
+    /// Runs an `if`. The flag says whether it ran the statements after it too.
+    fn branch(
+        &mut self,
+        test: &Expr,
+        body: &[Stmt],
+        orelse: Else<'_>,
+        after: &[Stmt],
+        tail: bool,
+    ) -> Traced<(Flow, bool)> {
+        let inner_tail = tail && after.is_empty();
+        let condition = self.eval(test)?;
+        let Value::Tensor(tensor) = condition else {
+            if self.static_condition(&condition, "`if` statements")? {
+                return Ok((self.run(body, inner_tail)?, false));
+            }
+            return match orelse {
+                Else::Nothing => Ok((Flow::Falls, false)),
+                Else::Body(body) => Ok((self.run(body, inner_tail)?, false)),
+                Else::If(test, body, rest) => {
+                    let before = self.enter(test.range());
+                    let (flow, _) = self.branch(test, body, else_of(rest), &[], inner_tail)?;
+                    self.leave(before);
+                    Ok((flow, false))
+                }
+            };
+        };
+        if self.is_block(tensor) && self.ty(tensor).numel() != 1 {
+            return Err(self.ambiguous());
+        }
+        let condition = semantic::condition(self, tensor)?;
+        let has_return = returns(body) || else_returns(orelse);
+        if has_return && self.frame.loops > 0 {
+            return Err(self.reject("cannot have `return` statements inside `while` or `for` statements in Triton"));
+        }
+        let livein = self.frame.names.clone();
+        let before = std::mem::take(&mut self.frame.bound);
+        let pending = self.frame.pending.clone();
+        self.builder.open_block(&[]);
+        let flow = self.run(body, inner_tail)?;
+        let then_arm = self.take_arm(flow, &livein, BTreeSet::new());
+        self.frame.pending.clone_from(&pending);
+        self.builder.open_block(&[]);
+        let flow = match orelse {
+            Else::Nothing => Flow::Falls,
+            Else::Body(body) => self.run(body, inner_tail)?,
+            Else::If(test, body, rest) => {
+                let before = self.enter(test.range());
+                let (flow, _) = self.branch(test, body, else_of(rest), &[], inner_tail)?;
+                self.leave(before);
+                flow
+            }
+        };
+        let else_arm = self.take_arm(flow, &livein, before);
+        self.frame.pending = pending;
+        let merged = self.merge(&livein, &then_arm, &else_arm)?;
+        match (&then_arm.flow, &else_arm.flow) {
+            (Flow::Falls, Flow::Falls) => Ok((self.join(condition, then_arm, else_arm, merged, false)?, false)),
+            (Flow::Returned(_), Flow::Falls) => {
+                let arm = self.continue_arm(else_arm, &merged, after, tail, |export| export.else_value.clone())?;
+                let exports = if tail { Vec::new() } else { exports(&livein, &arm, false) };
+                Ok((self.join(condition, then_arm, arm, exports, tail)?, true))
+            }
+            (Flow::Falls, Flow::Returned(_)) => {
+                let arm = self.continue_arm(then_arm, &merged, after, tail, |export| export.then_value.clone())?;
+                let exports = if tail { Vec::new() } else { exports(&livein, &arm, true) };
+                Ok((self.join(condition, arm, else_arm, exports, tail)?, true))
+            }
+            _ => {
+                let (then_returned, else_returned) =
+                    (matches!(then_arm.flow, Flow::Returned(_)), matches!(else_arm.flow, Flow::Returned(_)));
+                let exports = merged
+                    .into_iter()
+                    .map(|export| Export {
+                        then_value: export.then_value.filter(|_| !then_returned),
+                        else_value: export.else_value.filter(|_| !else_returned),
+                        name: export.name,
+                    })
+                    .collect();
+                Ok((self.join(condition, then_arm, else_arm, exports, inner_tail)?, false))
+            }
+        }
+    }
+
+    /// Runs the statements after an `if` inside of its only side that has not returned.
+    fn continue_arm(
+        &mut self,
+        arm: Arm,
+        merged: &[Export],
+        after: &[Stmt],
+        tail: bool,
+        side: impl Fn(&Export) -> Option<Value>,
+    ) -> Traced<Arm> {
+        let livein = self.frame.names.clone();
+        let before = std::mem::take(&mut self.frame.bound);
+        self.builder.resume_block(arm.block);
+        for export in merged {
+            if let Some(value) = side(export) {
+                self.frame.set(&export.name, value, Kind::Plain);
+            }
+        }
+        let flow = self.run(after, tail)?;
+        Ok(self.take_arm(flow, &livein, before))
+    }
+
+    /// The variables that have a value after an `if`, as Triton's compiler decides: those bound before that a side
+    /// changed, and those that both sides bind. Their types must agree.
+    fn merge(&mut self, livein: &Names, then_arm: &Arm, else_arm: &Arm) -> Traced<Vec<Export>> {
+        let mut exports: Vec<Export> = Vec::new();
+        for (name, slot) in livein {
+            let (Some(then_slot), Some(else_slot)) = (then_arm.names.get(name), else_arm.names.get(name)) else {
+                continue;
+            };
+            if slot.kind == Kind::Bare || leaves(&then_slot.value) == leaves(&else_slot.value) {
+                continue;
+            }
+            for (side, changed) in [("then", then_slot), ("else", else_slot)] {
+                if changed.kind == Kind::Bare || !self.same_type(&slot.value, &changed.value) {
+                    let (was, now) = (self.type_text(&slot.value), self.type_text(&changed.value));
+                    return Err(self.reject_with(
+                        "branch-type-mismatch",
+                        format!("initial value for `{name}` is of type {was}, but the {side} block redefines it as {now}"),
+                    ));
+                }
+            }
+            exports.push(Export {
+                name: Rc::clone(name),
+                then_value: Some(then_slot.value.clone()),
+                else_value: Some(else_slot.value.clone()),
+            });
+        }
+        for name in then_arm.bound.intersection(&else_arm.bound) {
+            if exports.iter().any(|export| export.name == *name) {
+                continue;
+            }
+            let (Some(then_slot), Some(else_slot)) = (then_arm.names.get(name), else_arm.names.get(name)) else {
+                continue;
+            };
+            let bare = then_slot.kind == Kind::Bare || else_slot.kind == Kind::Bare;
+            if bare || !self.same_type(&then_slot.value, &else_slot.value) {
+                let (a, b) = (self.type_text(&then_slot.value), self.type_text(&else_slot.value));
+                return Err(self.reject_with(
+                    "branch-type-mismatch",
+                    format!("mismatched type for `{name}` between then block ({a}) and else block ({b})"),
+                ));
+            }
+            exports.push(Export {
+                name: Rc::clone(name),
+                then_value: Some(then_slot.value.clone()),
+                else_value: Some(else_slot.value.clone()),
+            });
+        }
+        let span = self.span();
+        for name in then_arm.bound.symmetric_difference(&else_arm.bound) {
+            if !livein.contains_key(name) {
+                self.frame.partial.insert(Rc::clone(name), span);
+            }
+        }
+        Ok(exports)
+    }
+
+    /// Makes the operation of an `if` from its two sides and binds what it results in.
+    fn join(
+        &mut self,
+        condition: ValueId,
+        then_arm: Arm,
+        else_arm: Arm,
+        exports: Vec<Export>,
+        tail: bool,
+    ) -> Traced<Flow> {
+        let common = match (then_arm.flow.value(), else_arm.flow.value()) {
+            (None, None) => None,
+            (Some(value), None) | (None, Some(value)) => Some(self.common_of(value)),
+            (Some(a), Some(b)) => Some(self.common(&self.common_of(a), &self.common_of(b))?),
+        };
+        let both_returned =
+            matches!(then_arm.flow, Flow::Returned(_)) && matches!(else_arm.flow, Flow::Returned(_));
+        let flagged = common.is_some() && !both_returned && !tail;
+        let mut types = Vec::new();
+        if flagged {
+            types.push(Type::num(DType::I1));
+        }
+        if let Some(common) = &common {
+            common.types(&mut types);
+        }
+        let templates: Vec<(Rc<str>, Value)> = exports
+            .iter()
+            .filter_map(|export| {
+                let value = export.then_value.as_ref().or(export.else_value.as_ref())?;
+                Some((Rc::clone(&export.name), value.clone()))
+            })
+            .collect();
+        for (_, value) in &templates {
+            types.extend(leaves(value).into_iter().map(|leaf| self.ty(leaf).clone()));
+        }
+        let mut blocks = Vec::with_capacity(2);
+        for (arm, is_then) in [(then_arm, true), (else_arm, false)] {
+            self.builder.resume_block(arm.block);
+            let mut yields = Vec::new();
+            if flagged {
+                yields.push(match &arm.flow {
+                    Flow::Maybe { flag, .. } => *flag,
+                    Flow::Returned(_) => self.builder.constant(1, Type::num(DType::I1)),
+                    Flow::Falls => self.builder.constant(0, Type::num(DType::I1)),
+                });
+            }
+            if let Some(common) = &common {
+                self.conform(arm.flow.value(), common, &mut yields)?;
+            }
+            for (export, (_, template)) in exports.iter().zip(&templates) {
+                match if is_then { &export.then_value } else { &export.else_value } {
+                    Some(value) => yields.extend(leaves(value)),
+                    None => {
+                        for leaf in leaves(template) {
+                            let ty = self.ty(leaf).clone();
+                            yields.push(self.builder.op(OpKind::Poison, &[], ty));
+                        }
+                    }
+                }
+            }
+            blocks.push(self.builder.close_block(&yields));
+        }
+        let (Some(else_block), Some(then_block)) = (blocks.pop(), blocks.pop()) else {
+            return Err(self.unsupported("this `if`"));
+        };
+        let results = self.builder.op_multi(OpKind::If { then_block, else_block }, &[condition], &types);
+        let mut results = results.into_iter();
+        let flag = if flagged { results.next() } else { None };
+        let value = common.map(|common| common.build(&mut results));
+        for (name, template) in &templates {
+            let value = rebuild(template, &mut results);
+            if let Value::Tensor(id) = value {
+                self.builder.name(id, name);
+            }
+            self.frame.set(name, value, Kind::Plain);
+        }
+        Ok(match (flag, value) {
+            (Some(flag), Some(value)) => Flow::Maybe { flag, value },
+            (None, Some(value)) => Flow::Returned(value),
+            _ => Flow::Falls,
+        })
+    }
+}
+
+/// The names that one side leaves changed when the other has returned.
+fn exports(livein: &Names, arm: &Arm, is_then: bool) -> Vec<Export> {
+    if matches!(arm.flow, Flow::Returned(_)) {
+        return Vec::new();
+    }
+    arm.names
+        .iter()
+        .filter(|(name, slot)| {
+            livein.get(*name).is_none_or(|before| !same_value(&before.value, &slot.value))
+        })
+        .map(|(name, slot)| {
+            let value = Some(slot.value.clone());
+            let (then_value, else_value) = if is_then { (value, None) } else { (None, value) };
+            Export { name: Rc::clone(name), then_value, else_value }
+        })
+        .collect()
+}
+
+/// Whether two values are one and the same, as far as code after them can tell.
+fn same_value(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Constant(a), Value::Constant(b)) => a == b,
+        _ => {
+            let (x, y) = (leaves(a), leaves(b));
+            x == y && std::mem::discriminant(a) == std::mem::discriminant(b) && !x.is_empty()
+        }
+    }
+}

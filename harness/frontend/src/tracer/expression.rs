@@ -1,0 +1,662 @@
+//! Expressions of kernels.
+
+use std::rc::Rc;
+
+use conch_tile::ir::{CmpPredicate, OpKind};
+use conch_tile::rules::Rule;
+use ruff_python_ast::{self as ast, Expr, Number};
+use ruff_text_size::Ranged;
+
+use super::frame::Kind;
+use super::host::Host;
+use super::{Stop, Traced, Tracer, module, python};
+use crate::builtin;
+use crate::constant::{self, Failure, PyBinary};
+use crate::semantic::{self, PyUnary};
+use crate::value::{Constant, TypeValue, Value};
+
+/// Expressions, statements and calls inside of each other.
+const MAX_DEPTH: usize = 4000;
+/// Tuples inside of tuples.
+const MAX_TUPLES: usize = 32;
+
+/// The constant that a literal is.
+pub(super) fn literal(expression: &Expr) -> Option<Constant> {
+    Some(match expression {
+        Expr::NumberLiteral(number) => match &number.value {
+            Number::Int(value) => Constant::Int(match value.as_u64() {
+                Some(value) => i128::from(value),
+                None => big_integer(&value.to_string())?,
+            }),
+            Number::Float(value) => Constant::Float(*value),
+            Number::Complex { .. } => return None,
+        },
+        Expr::StringLiteral(text) => Constant::Str(text.value.to_str().into()),
+        Expr::BooleanLiteral(truth) => Constant::Bool(truth.value),
+        Expr::NoneLiteral(_) => Constant::None,
+        Expr::EllipsisLiteral(_) => Constant::Ellipsis,
+        _ => return None,
+    })
+}
+
+/// An integer literal past 64 bits, in any of Python's bases.
+fn big_integer(text: &str) -> Option<i128> {
+    let text = text.replace('_', "").to_ascii_lowercase();
+    for (prefix, base) in [("0x", 16), ("0o", 8), ("0b", 2)] {
+        if let Some(digits) = text.strip_prefix(prefix) {
+            return i128::from_str_radix(digits, base).ok();
+        }
+    }
+    text.parse().ok()
+}
+
+/// The operator of an AST operator; `None` for `@`.
+pub(super) const fn operator(op: ast::Operator) -> Option<PyBinary> {
+    Some(match op {
+        ast::Operator::Add => PyBinary::Add,
+        ast::Operator::Sub => PyBinary::Sub,
+        ast::Operator::Mult => PyBinary::Mul,
+        ast::Operator::Div => PyBinary::Div,
+        ast::Operator::FloorDiv => PyBinary::FloorDiv,
+        ast::Operator::Mod => PyBinary::Mod,
+        ast::Operator::Pow => PyBinary::Pow,
+        ast::Operator::LShift => PyBinary::LShift,
+        ast::Operator::RShift => PyBinary::RShift,
+        ast::Operator::BitAnd => PyBinary::BitAnd,
+        ast::Operator::BitOr => PyBinary::BitOr,
+        ast::Operator::BitXor => PyBinary::BitXor,
+        ast::Operator::MatMult => return None,
+    })
+}
+
+/// The predicate of a comparison; `None` for `is` and `in`.
+pub(super) const fn predicate(op: ast::CmpOp) -> Option<CmpPredicate> {
+    Some(match op {
+        ast::CmpOp::Eq => CmpPredicate::Eq,
+        ast::CmpOp::NotEq => CmpPredicate::Ne,
+        ast::CmpOp::Lt => CmpPredicate::Lt,
+        ast::CmpOp::LtE => CmpPredicate::Le,
+        ast::CmpOp::Gt => CmpPredicate::Gt,
+        ast::CmpOp::GtE => CmpPredicate::Ge,
+        ast::CmpOp::Is | ast::CmpOp::IsNot | ast::CmpOp::In | ast::CmpOp::NotIn => return None,
+    })
+}
+
+/// Tuples inside of a value.
+fn tuple_depth(value: &Value) -> usize {
+    match value {
+        Value::Tuple { items, .. } | Value::List(items) => {
+            1 + items.iter().map(tuple_depth).max().unwrap_or_default()
+        }
+        _ => 0,
+    }
+}
+
+impl Tracer<'_> {
+    /// Evaluates an expression.
+    pub(super) fn eval(&mut self, expression: &Expr) -> Traced<Value> {
+        self.burn()?;
+        if self.depth >= MAX_DEPTH {
+            return Err(self.exhausted("the code nests too deep"));
+        }
+        self.depth += 1;
+        let before = self.enter(expression.range());
+        let value = module::with_stack(|| self.eval_inner(expression));
+        self.depth -= 1;
+        if value.is_ok() {
+            self.leave(before);
+        }
+        value
+    }
+
+    fn eval_inner(&mut self, expression: &Expr) -> Traced<Value> {
+        match expression {
+            Expr::Name(name) => self.lookup(name.id.as_str()),
+            Expr::NumberLiteral(_)
+            | Expr::StringLiteral(_)
+            | Expr::BooleanLiteral(_)
+            | Expr::NoneLiteral(_)
+            | Expr::EllipsisLiteral(_) => match literal(expression) {
+                Some(constant) => Ok(Value::Constant(constant)),
+                None => Err(self.unsupported("this literal")),
+            },
+            Expr::FString(node) => self.fstring(node),
+            Expr::BinOp(node) => {
+                let lhs = self.eval(&node.left)?;
+                let rhs = self.eval(&node.right)?;
+                let Some(op) = operator(node.op) else {
+                    return Err(self.reject("the operator `@` is not implemented by Triton's compiler"));
+                };
+                self.binary(op, &lhs, &rhs)
+            }
+            Expr::UnaryOp(node) => {
+                let operand = self.eval(&node.operand)?;
+                self.unary(node.op, &operand)
+            }
+            Expr::BoolOp(node) => {
+                let mut operands = node.values.iter();
+                self.boolean(node.op == ast::BoolOp::Or, &mut |tr| {
+                    operands.next().map(|operand| tr.eval(operand)).transpose()
+                })
+            }
+            Expr::Compare(node) => self.compare_chain(node),
+            Expr::If(node) => self.conditional(node),
+            Expr::Tuple(node) => self.tuple_of(&node.elts),
+            Expr::List(node) => self.tuple_of(&node.elts),
+            Expr::ListComp(node) => self.list_comprehension(node),
+            Expr::Named(node) => {
+                let value = self.eval(&node.value)?;
+                self.assign(&node.target, value)?;
+                self.eval(&node.target)
+            }
+            Expr::Attribute(node) => self.attribute_node(node),
+            Expr::Subscript(node) => {
+                let container = self.eval(&node.value)?;
+                let index = self.eval(&node.slice)?;
+                self.subscript(&container, &index)
+            }
+            Expr::Slice(node) => {
+                let mut part = |part: Option<&Expr>| part.map_or(Ok(Value::NONE), |part| self.eval(part));
+                let (lower, upper) = (part(node.lower.as_deref())?, part(node.upper.as_deref())?);
+                let step = part(node.step.as_deref())?;
+                Ok(Value::Slice(Rc::new([lower, upper, step])))
+            }
+            Expr::Call(node) => self.call_node(node),
+            Expr::Starred(_) => Err(self.reject("`*` is not accepted here by Triton's compiler")),
+            Expr::Lambda(_) => Err(self.not_in_triton("a lambda")),
+            Expr::Dict(_) | Expr::DictComp(_) => Err(self.not_in_triton("a dict")),
+            Expr::Set(_) | Expr::SetComp(_) => Err(self.not_in_triton("a set")),
+            Expr::Generator(_) => Err(self.not_in_triton("a generator expression")),
+            Expr::Await(_) | Expr::Yield(_) | Expr::YieldFrom(_) => Err(self.not_in_triton("a coroutine")),
+            Expr::BytesLiteral(_) => Err(self.reject("bytes have no meaning in a kernel")),
+            Expr::TString(_) => Err(self.not_in_triton("a template string")),
+            Expr::IpyEscapeCommand(_) => Err(self.reject("this is no Python")),
+        }
+    }
+
+    /// A rejection of what Triton's compiler has no translation for.
+    pub(super) fn not_in_triton(&self, construct: &str) -> Stop {
+        self.reject_with("not-in-triton", format!("{construct} cannot be compiled by Triton"))
+    }
+
+    fn tuple_of(&mut self, elements: &[Expr]) -> Traced<Value> {
+        let mut items = Vec::with_capacity(elements.len());
+        for element in elements {
+            items.push(self.eval(element)?);
+        }
+        let tuple = Value::tuple(items);
+        if tuple_depth(&tuple) > MAX_TUPLES {
+            return Err(self.exhausted("tuples nest too deep"));
+        }
+        Ok(tuple)
+    }
+
+    /// A failed computation of constants, as a stop.
+    pub(crate) fn failure(&self, failure: Failure) -> Stop {
+        match failure {
+            Failure::Raises(text) => self.reject(text),
+            Failure::Unsupported(what) => self.unsupported(what),
+        }
+    }
+
+    /// `lhs op rhs`.
+    pub(super) fn binary(&mut self, op: PyBinary, lhs: &Value, rhs: &Value) -> Traced<Value> {
+        match (lhs, rhs) {
+            (Value::Constant(a), Value::Constant(b)) => {
+                constant::binary(op, a, b).map(Value::Constant).map_err(|failure| self.failure(failure))
+            }
+            (
+                Value::Tuple { items: a, .. } | Value::List(a),
+                Value::Tuple { items: b, .. } | Value::List(b),
+            ) if op == PyBinary::Add => Ok(Value::tuple(a.iter().chain(b.iter()).cloned())),
+            (Value::Tuple { items, .. }, Value::Constant(times)) if op == PyBinary::Mul => {
+                let times = constant::as_int(times).unwrap_or(0).clamp(0, 1 << 10) as usize;
+                Ok(Value::tuple(items.iter().cloned().cycle().take(items.len() * times)))
+            }
+            (Value::Tensor(_), Value::Tensor(_) | Value::Constant(_)) | (Value::Constant(_), Value::Tensor(_)) => {
+                semantic::binary(self, op, lhs, rhs)
+            }
+            _ => Err(self.unfit(op.symbol(), lhs, rhs)),
+        }
+    }
+
+    fn unfit(&self, symbol: &str, lhs: &Value, rhs: &Value) -> Stop {
+        let (lhs, rhs) = (self.type_text(lhs), self.type_text(rhs));
+        self.reject(format!("unsupported operand types for {symbol}: {lhs} and {rhs}"))
+    }
+
+    fn unary(&mut self, op: ast::UnaryOp, operand: &Value) -> Traced<Value> {
+        let op = match op {
+            ast::UnaryOp::Invert => PyUnary::Invert,
+            ast::UnaryOp::Not => PyUnary::Not,
+            ast::UnaryOp::UAdd => PyUnary::Pos,
+            ast::UnaryOp::USub => PyUnary::Neg,
+        };
+        match operand {
+            Value::Constant(value) => {
+                constant::unary(op, value).map(Value::Constant).map_err(|failure| self.failure(failure))
+            }
+            Value::Tensor(tensor) => semantic::unary(self, op, *tensor),
+            Value::Tuple { items, .. } | Value::List(items) if op == PyUnary::Not => Ok(Value::bool(items.is_empty())),
+            _ => {
+                let text = self.type_text(operand);
+                Err(self.reject(format!("this operator is not implemented on {text}")))
+            }
+        }
+    }
+
+    /// Whether Python counts a value that is known now as true; `None` for a tensor.
+    pub(super) fn known_truth(value: &Value) -> Option<bool> {
+        match value {
+            Value::Tensor(_) => None,
+            Value::Constant(value) => Some(constant::truth(value)),
+            Value::Tuple { items, .. } | Value::List(items) => Some(!items.is_empty()),
+            _ => Some(true),
+        }
+    }
+
+    /// `and`, `or` and chained comparisons: constants decide or drop out, tensors are combined.
+    fn boolean(
+        &mut self,
+        is_or: bool,
+        operands: &mut dyn FnMut(&mut Self) -> Traced<Option<Value>>,
+    ) -> Traced<Value> {
+        let mut dynamic = Vec::new();
+        let mut last = Value::NONE;
+        while let Some(value) = operands(self)? {
+            match Self::known_truth(&value) {
+                Some(truth) if truth == is_or => return Ok(value),
+                Some(_) => {}
+                None => dynamic.push(value.clone()),
+            }
+            last = value;
+        }
+        let Some(mut combined) = dynamic.pop() else { return Ok(last) };
+        while let Some(lhs) = dynamic.pop() {
+            combined = semantic::logical(self, is_or, &lhs, &combined)?;
+        }
+        Ok(combined)
+    }
+
+    fn compare_chain(&mut self, node: &ast::ExprCompare) -> Traced<Value> {
+        if node.ops.len() > 1 && !self.rules.holds(Rule::ChainedComparisons) {
+            return Err(self.reject("simultaneous multiple comparison is not supported"));
+        }
+        let mut lhs = self.eval(&node.left)?;
+        let mut pairs = node.ops.iter().zip(&node.comparators);
+        let mut next = |tr: &mut Self| -> Traced<Option<Value>> {
+            let Some((op, comparator)) = pairs.next() else { return Ok(None) };
+            let rhs = tr.eval(comparator)?;
+            let value = tr.compare(*op, &lhs, &rhs)?;
+            lhs = rhs;
+            Ok(Some(value))
+        };
+        if node.ops.len() == 1 {
+            return Ok(next(self)?.unwrap_or(Value::NONE));
+        }
+        self.boolean(false, &mut next)
+    }
+
+    fn compare(&mut self, op: ast::CmpOp, lhs: &Value, rhs: &Value) -> Traced<Value> {
+        if matches!(op, ast::CmpOp::Is | ast::CmpOp::IsNot) {
+            return Ok(Value::bool(self.same_object(lhs, rhs)? == (op == ast::CmpOp::Is)));
+        }
+        let Some(predicate) = predicate(op) else {
+            return Err(self.reject("`in` is not implemented by Triton's compiler"));
+        };
+        match (lhs, rhs) {
+            (Value::Constant(a), Value::Constant(b)) => {
+                constant::compare(predicate, a, b).map(Value::bool).map_err(|failure| self.failure(failure))
+            }
+            (Value::Tensor(_), Value::Tensor(_) | Value::Constant(_)) | (Value::Constant(_), Value::Tensor(_)) => {
+                semantic::compare(self, predicate, lhs, rhs)
+            }
+            (Value::Tuple { items: a, .. } | Value::List(a), Value::Tuple { items: b, .. } | Value::List(b)) => {
+                self.compare_tuples(predicate, a, b)
+            }
+            _ => match predicate {
+                CmpPredicate::Eq => Ok(Value::bool(self.same_type(lhs, rhs))),
+                CmpPredicate::Ne => Ok(Value::bool(!self.same_type(lhs, rhs))),
+                _ => Err(self.unfit(constant::symbol(predicate), lhs, rhs)),
+            },
+        }
+    }
+
+    fn compare_tuples(&mut self, predicate: CmpPredicate, a: &[Value], b: &[Value]) -> Traced<Value> {
+        if !matches!(predicate, CmpPredicate::Eq | CmpPredicate::Ne) {
+            return Err(self.unsupported("the order of tuples"));
+        }
+        let mut equal = a.len() == b.len();
+        for (a, b) in a.iter().zip(b) {
+            match self.compare(ast::CmpOp::Eq, a, b)? {
+                Value::Constant(value) => equal &= constant::truth(&value),
+                _ => return Err(self.unsupported("the comparison of tuples that hold tensors")),
+            }
+        }
+        Ok(Value::bool(equal == (predicate == CmpPredicate::Eq)))
+    }
+
+    fn same_object(&self, lhs: &Value, rhs: &Value) -> Traced<bool> {
+        Ok(match (lhs, rhs) {
+            (Value::Constant(a), Value::Constant(b)) => match (a, b) {
+                (Constant::None | Constant::Bool(_) | Constant::Ellipsis, _)
+                | (_, Constant::None | Constant::Bool(_) | Constant::Ellipsis) => a == b,
+                (Constant::Type(TypeValue::Elem(a)), Constant::Type(TypeValue::Elem(b))) => a == b,
+                // CPython keeps one object for each of these.
+                (Constant::Int(a), Constant::Int(b)) if (-5..=256).contains(a) || (-5..=256).contains(b) => a == b,
+                (Constant::Int(_), Constant::Float(_)) | (Constant::Float(_), Constant::Int(_)) => false,
+                _ => return Err(self.unsupported("`is` between these constants")),
+            },
+            (Value::Tensor(a), Value::Tensor(b)) => a == b,
+            (Value::Function(a), Value::Function(b)) => Rc::ptr_eq(a, b),
+            (Value::Builtin(a), Value::Builtin(b)) => std::ptr::eq(*a, *b),
+            _ => false,
+        })
+    }
+
+    /// `a if test else b`.
+    fn conditional(&mut self, node: &ast::ExprIf) -> Traced<Value> {
+        let test = self.eval(&node.test)?;
+        let Value::Tensor(tensor) = test else {
+            let branch = if self.static_condition(&test, "conditional expressions")? { &node.body } else { &node.orelse };
+            return self.eval(branch);
+        };
+        if self.is_block(tensor) && self.ty(tensor).numel() != 1 {
+            return Err(self.ambiguous());
+        }
+        let condition = semantic::condition(self, tensor)?;
+        self.builder.open_block(&[]);
+        let value = self.eval(&node.body)?;
+        let then_value = semantic::to_tensor(self, &value)?;
+        let then_block = self.builder.close_block(&[then_value]);
+        self.builder.open_block(&[]);
+        let value = self.eval(&node.orelse)?;
+        let else_value = semantic::to_tensor(self, &value)?;
+        let else_block = self.builder.close_block(&[else_value]);
+        let ty = self.ty(then_value).clone();
+        if ty != *self.ty(else_value) {
+            let (a, b) = (self.type_text(&Value::Tensor(then_value)), self.type_text(&Value::Tensor(else_value)));
+            return Err(self.reject(format!(
+                "ternary expression with dynamic condition has inconsistent types {a} and {b}"
+            )));
+        }
+        Ok(Value::Tensor(self.builder.op(OpKind::If { then_block, else_block }, &[condition], ty)))
+    }
+
+    pub(super) fn ambiguous(&self) -> Stop {
+        self.reject("boolean value of a tensor with more than one value is ambiguous")
+    }
+
+    /// The truth of a condition that is known now. Triton insists on a bool, an int or `None`.
+    pub(super) fn static_condition(&self, value: &Value, place: &str) -> Traced<bool> {
+        match value {
+            Value::Constant(value @ (Constant::None | Constant::Bool(_) | Constant::Int(_))) => {
+                Ok(constant::truth(value))
+            }
+            _ => {
+                let text = match value {
+                    Value::Constant(value) => constant::type_name(value).to_owned(),
+                    _ => self.type_text(value),
+                };
+                Err(self.reject(format!("{place} accept a bool, an int or None as their test, not {text}")))
+            }
+        }
+    }
+
+    fn fstring(&mut self, node: &ast::ExprFString) -> Traced<Value> {
+        let mut text = String::new();
+        for part in node.value.iter() {
+            match part {
+                ast::FStringPart::Literal(literal) => text.push_str(literal.as_str()),
+                ast::FStringPart::FString(fstring) => {
+                    for element in &fstring.elements {
+                        match element {
+                            ast::InterpolatedStringElement::Literal(literal) => text.push_str(&literal.value),
+                            ast::InterpolatedStringElement::Interpolation(inner) => {
+                                let value = self.eval(&inner.expression)?;
+                                let Value::Constant(value) = value else {
+                                    return Err(self.reject(
+                                        "cannot evaluate an f-string containing values that are no constexprs",
+                                    ));
+                                };
+                                match inner.conversion {
+                                    ast::ConversionFlag::Repr | ast::ConversionFlag::Ascii => {
+                                        text.push_str(&constant::repr(&value));
+                                    }
+                                    _ => text.push_str(&constant::text(&value)),
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        Ok(Value::str(&text))
+    }
+
+    fn list_comprehension(&mut self, node: &ast::ExprListComp) -> Traced<Value> {
+        let [generator] = node.generators.as_slice() else {
+            return Err(self.reject("nested comprehensions are not supported"));
+        };
+        let iterated = self.eval(&generator.iter)?;
+        let (Value::Tuple { items, .. } | Value::List(items)) = iterated else {
+            return Err(self.reject("only comprehensions over tuples are supported"));
+        };
+        let mut results = Vec::with_capacity(items.len());
+        'items: for item in items.iter() {
+            self.bind_target(&generator.target, item.clone())?;
+            for condition in &generator.ifs {
+                let condition = self.eval(condition)?;
+                match Self::known_truth(&condition) {
+                    Some(true) => {}
+                    Some(false) => continue 'items,
+                    None => return Err(self.reject("the condition of a comprehension has to be a constexpr")),
+                }
+            }
+            results.push(self.eval(&node.elt)?);
+        }
+        Ok(Value::tuple(results))
+    }
+
+    /// What a name is here: a local, a global that kernels may use, or one of Python's own that Triton knows.
+    fn lookup(&mut self, name: &str) -> Traced<Value> {
+        if let Some(slot) = self.frame.names.get(name) {
+            return Ok(slot.value.clone());
+        }
+        let annotated = !self.rules.holds(Rule::AnnotatedGlobalsAreNoConstexprs);
+        if let Some((value, is_annotated)) = self.global(self.frame.scope, name) {
+            let value = value.clone();
+            return self.global_value(name, &value, annotated && is_annotated);
+        }
+        if let Some(value) = python::builtin(name) {
+            return Ok(value);
+        }
+        match name {
+            "print" => {
+                if let Some(value) = builtin::lookup(self, "tl", "device_print") {
+                    return Ok(value);
+                }
+            }
+            "min" | "max" => {
+                if let Some(value) = builtin::python_builtin(name) {
+                    return Ok(value);
+                }
+            }
+            _ => {}
+        }
+        Err(self.undefined(name))
+    }
+
+    fn undefined(&self, name: &str) -> Stop {
+        let mut diagnostic = self.diagnostic("undefined-name", format!("`{name}` is not defined"));
+        if let Some(&span) = self.frame.partial.get(name) {
+            diagnostic = diagnostic
+                .label(span, "bound here, on one path only")
+                .help(format!("bind `{name}` before the branch"));
+        } else {
+            let scope = self.scopes.get(self.frame.scope);
+            let globals = scope.into_iter().flat_map(|scope| scope.names.keys()).map(AsRef::as_ref);
+            let known = self.frame.names.keys().map(AsRef::as_ref).chain(globals);
+            if let Some(near) = module::nearest(name, known) {
+                diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
+            }
+        }
+        Stop::Rejected(Box::new(diagnostic))
+    }
+
+    /// A global as a kernel may use it.
+    fn global_value(&mut self, name: &str, value: &Host, annotated: bool) -> Traced<Value> {
+        let plain = match value {
+            Host::Unknown(unknown) => {
+                let diagnostic = self
+                    .diagnostic("unsupported", format!("the reference does not know `{name}`: it is {}", unknown.what))
+                    .label(unknown.span, "comes from here");
+                return Err(Stop::Unsupported(Box::new(diagnostic)));
+            }
+            Host::Constant(Constant::None | Constant::Type(_))
+            | Host::Constexpr(_)
+            | Host::Module(_)
+            | Host::File(_)
+            | Host::Jit(_)
+            | Host::ConstexprFunction(_)
+            | Host::NamedTuple(_) => false,
+            Host::Symbol(module, _) => !(&**module == "tl" || module.starts_with("tl.") || &**module == "triton"),
+            _ => !annotated,
+        };
+        if plain {
+            let mut diagnostic = self.diagnostic(
+                "non-constexpr-global",
+                format!("cannot access global variable `{name}` from within a @jit function"),
+            );
+            diagnostic.help = Some(format!("make it `{name} = tl.constexpr({})`", module::describe(value)));
+            return Err(Stop::Rejected(Box::new(diagnostic)));
+        }
+        match self.kernel_value(value) {
+            Some(value) => Ok(value),
+            None => Err(self.unsupported(format!("the global `{name}`"))),
+        }
+    }
+
+    /// What `name` of a module known by name is.
+    pub(super) fn symbol(&mut self, module: &str, name: &str) -> Option<Value> {
+        python::module_attribute(module, name).or_else(|| builtin::lookup(self, module, name))
+    }
+
+    fn attribute_node(&mut self, node: &ast::ExprAttribute) -> Traced<Value> {
+        let value = self.eval(&node.value)?;
+        let name = node.attr.as_str();
+        // Deviation from Triton's compiler (triton#2939): an int that the launcher made a constant because it is 1
+        // keeps the attributes that it has with every other value.
+        if let (Expr::Name(variable), Value::Constant(constant)) = (&*node.value, &value)
+            && self.frame.names.get(variable.id.as_str()).is_some_and(|slot| slot.kind == Kind::Specialised)
+            && *constant != Constant::None
+            && name != "value"
+        {
+            let tensor = semantic::to_tensor(self, &value)?;
+            return builtin::tensor_attribute(self, tensor, name);
+        }
+        self.attribute(&value, name)
+    }
+
+    /// `value.name`.
+    pub(super) fn attribute(&mut self, value: &Value, name: &str) -> Traced<Value> {
+        match value {
+            Value::Tensor(tensor) => builtin::tensor_attribute(self, *tensor, name),
+            Value::Module(path) => {
+                if let Some(scope) = path.strip_prefix(super::FILE_PREFIX).and_then(|scope| scope.parse().ok()) {
+                    let scope: usize = scope;
+                    return match self.scopes.get(scope).and_then(|scope| scope.names.get(name)).cloned() {
+                        Some(found) => match self.kernel_value(&found) {
+                            Some(value) => Ok(value),
+                            None => self.global_value(name, &found, false),
+                        },
+                        None => Err(self.reject(format!("the module has no attribute `{name}`"))),
+                    };
+                }
+                if let Some(module) = module::submodule(path, name) {
+                    return Ok(Value::Module(module));
+                }
+                if let Some(found) = self.symbol(path, name) {
+                    return Ok(found);
+                }
+                if &**path == "tl" || path.starts_with("tl.") || &**path == "triton" {
+                    let shown = path.replacen("tl", "triton.language", usize::from(path.starts_with("tl")));
+                    return Err(self.reject_with(
+                        "unknown-attribute",
+                        format!("the module `{shown}` of Triton {} has no attribute `{name}`", self.rules.version),
+                    ));
+                }
+                Err(self.unsupported(format!("`{path}.{name}`")))
+            }
+            Value::Constant(_) if name == "value" => Ok(value.clone()),
+            Value::Constant(Constant::Type(ty)) => {
+                let ty = ty.clone();
+                builtin::type_attribute(self, &ty, name)
+            }
+            Value::Tuple { items, names } => match names.iter().position(|field| &**field == name) {
+                Some(at) => Ok(items.get(at).cloned().unwrap_or(Value::NONE)),
+                None => Err(self.reject(format!("a tuple has no attribute `{name}`"))),
+            },
+            _ => {
+                let text = match value {
+                    Value::Constant(value) => format!("'{}' object", constant::type_name(value)),
+                    _ => self.type_text(value),
+                };
+                Err(self.reject(format!("{text} has no attribute `{name}`")))
+            }
+        }
+    }
+
+    fn subscript(&mut self, container: &Value, index: &Value) -> Traced<Value> {
+        match container {
+            Value::Tensor(tensor) => semantic::subscript(self, *tensor, index),
+            Value::Tuple { items, .. } | Value::List(items) => match index {
+                Value::Constant(at) => {
+                    let Some(at) = constant::as_int(at) else {
+                        return Err(self.reject("tuple indices have to be integers or slices"));
+                    };
+                    let place = if at < 0 { at + items.len() as i128 } else { at };
+                    usize::try_from(place)
+                        .ok()
+                        .and_then(|place| items.get(place).cloned())
+                        .ok_or_else(|| self.reject(format!("tuple index {at} is out of range")))
+                }
+                Value::Slice(slice) => self.slice_tuple(items, slice),
+                _ => Err(self.reject("tuple indices have to be known at compile time")),
+            },
+            _ => {
+                let text = self.type_text(container);
+                Err(self.reject(format!("{text} cannot be subscripted")))
+            }
+        }
+    }
+
+    fn slice_tuple(&mut self, items: &[Value], slice: &[Value; 3]) -> Traced<Value> {
+        let length = items.len() as i128;
+        let mut bounds = [None; 3];
+        for (bound, value) in bounds.iter_mut().zip(slice) {
+            *bound = match value {
+                Value::Constant(Constant::None) => None,
+                Value::Constant(value) if constant::as_int(value).is_some() => constant::as_int(value),
+                _ => return Err(self.reject("slice bounds have to be integers known at compile time")),
+            };
+        }
+        let step = bounds[2].unwrap_or(1);
+        if step == 0 {
+            return Err(self.reject("slice step cannot be zero"));
+        }
+        let clamp = |bound: i128| (if bound < 0 { bound + length } else { bound }).clamp(
+            if step < 0 { -1 } else { 0 },
+            if step < 0 { length - 1 } else { length },
+        );
+        let (first, last) = if step > 0 { (0, length) } else { (length - 1, -1) };
+        let (start, stop) = (bounds[0].map_or(first, clamp), bounds[1].map_or(last, clamp));
+        let mut taken = Vec::new();
+        let mut at = start;
+        while (step > 0 && at < stop) || (step < 0 && at > stop) {
+            taken.extend(usize::try_from(at).ok().and_then(|at| items.get(at).cloned()));
+            at = at.saturating_add(step);
+        }
+        Ok(Value::tuple(taken))
+    }
+}

@@ -1,0 +1,145 @@
+//! What belongs to one Python function that is being run: its names and what it returned.
+
+use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
+
+use conch_tile::ir::{Type, ValueId};
+use conch_tile::source::{SourceId, Span};
+use indexmap::IndexMap;
+
+use super::Tracer;
+use super::module::ScopeId;
+use crate::constant;
+use crate::value::Value;
+
+/// How a name came to its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// An ordinary value.
+    Plain,
+    /// A bare Python object, not a `constexpr`: `None` and types that were assigned.
+    Bare,
+    /// A parameter whose value the launcher made a compile-time constant without being asked to.
+    Specialised,
+}
+
+/// What a name is bound to.
+#[derive(Clone, Debug)]
+pub(super) struct Slot {
+    /// The value.
+    pub value: Value,
+    /// How it came to be.
+    pub kind: Kind,
+}
+
+/// The names of a function.
+pub(super) type Names = IndexMap<Rc<str>, Slot>;
+
+/// A function that is being run.
+#[derive(Debug, Default)]
+pub(super) struct Frame {
+    /// Its names, as they are here.
+    pub names: Names,
+    /// The names bound since the innermost region was entered.
+    pub bound: BTreeSet<Rc<str>>,
+    /// Names with a bare annotation `x: tl.constexpr` that are to be assigned.
+    pub pending: BTreeSet<Rc<str>>,
+    /// Names that only some paths bind, with the place that binds them.
+    pub partial: HashMap<Rc<str>, Span>,
+    /// The scope around: a module's, or a factory's.
+    pub scope: ScopeId,
+    /// The file.
+    pub source: SourceId,
+    /// How many loops of IR are open.
+    pub loops: usize,
+    /// What `return`s that are never reached would return; the types must agree all the same.
+    pub dead_returns: Vec<Value>,
+}
+
+impl Frame {
+    /// Binds a name, as an assignment does.
+    pub fn set(&mut self, name: &Rc<str>, value: Value, kind: Kind) {
+        self.names.insert(Rc::clone(name), Slot { value, kind });
+        self.bound.insert(Rc::clone(name));
+    }
+}
+
+/// The tensors in a value, in order.
+pub(super) fn leaves(value: &Value) -> Vec<ValueId> {
+    let mut found = Vec::new();
+    collect(value, &mut found);
+    found
+}
+
+fn collect(value: &Value, found: &mut Vec<ValueId>) {
+    match value {
+        Value::Tensor(id) => found.push(*id),
+        Value::Tuple { items, .. } | Value::List(items) => items.iter().for_each(|item| collect(item, found)),
+        _ => {}
+    }
+}
+
+/// The value with other tensors in the places of its own.
+pub(super) fn rebuild(value: &Value, tensors: &mut impl Iterator<Item = ValueId>) -> Value {
+    match value {
+        Value::Tensor(id) => Value::Tensor(tensors.next().unwrap_or(*id)),
+        Value::Tuple { items, names } => Value::Tuple {
+            items: items.iter().map(|item| rebuild(item, tensors)).collect(),
+            names: Rc::clone(names),
+        },
+        Value::List(items) => Value::List(items.iter().map(|item| rebuild(item, tensors)).collect()),
+        _ => value.clone(),
+    }
+}
+
+impl Tracer<'_> {
+    /// Whether two values have the same Triton type; of `constexpr`s, the value is part of the type.
+    pub(super) fn same_type(&self, a: &Value, b: &Value) -> bool {
+        match (a, b) {
+            (Value::Tensor(a), Value::Tensor(b)) => self.ty(*a) == self.ty(*b),
+            (Value::Constant(a), Value::Constant(b)) => {
+                constant::compare(conch_tile::ir::CmpPredicate::Eq, a, b) == Ok(true)
+            }
+            (Value::Tuple { items: a, names: m }, Value::Tuple { items: b, names: n }) => {
+                m == n && a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| self.same_type(a, b))
+            }
+            (Value::List(a), Value::List(b)) => {
+                a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| self.same_type(a, b))
+            }
+            (Value::Function(a), Value::Function(b)) => Rc::ptr_eq(a, b),
+            (Value::Builtin(a), Value::Builtin(b)) => std::ptr::eq(*a, *b),
+            (Value::Module(a), Value::Module(b)) => a == b,
+            _ => false,
+        }
+    }
+
+    /// A value's type, as messages show it.
+    pub(super) fn type_text(&self, value: &Value) -> String {
+        match value {
+            Value::Tensor(id) => self.triton_type(self.ty(*id)),
+            Value::Constant(value) => format!("constexpr[{}]", constant::repr(value)),
+            Value::Tuple { items, .. } | Value::List(items) => {
+                let items: Vec<String> = items.iter().map(|item| self.type_text(item)).collect();
+                format!("({})", items.join(", "))
+            }
+            Value::Function(function) => format!("the function `{}`", function.name),
+            Value::Builtin(builtin) | Value::Method(_, builtin) => format!("the function `{}`", builtin.name()),
+            Value::Slice(_) => "a slice".to_owned(),
+            Value::Module(name) => format!("the module `{name}`"),
+            Value::Range(_) => "a range".to_owned(),
+            Value::Python(_) => "a Python object".to_owned(),
+        }
+    }
+
+    /// A type as Triton writes it: `<[16, 16], fp32>`.
+    #[expect(clippy::unused_self, reason = "called beside the other descriptions of values")]
+    pub(super) fn triton_type(&self, ty: &Type) -> String {
+        use crate::value::{Constant, TypeValue};
+        let named = if ty.block {
+            TypeValue::Block(ty.elem, ty.shape.clone())
+        } else {
+            TypeValue::Elem(ty.elem)
+        };
+        constant::repr(&Constant::Type(named))
+    }
+}

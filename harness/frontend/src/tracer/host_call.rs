@@ -1,0 +1,429 @@
+//! Calls in plain Python: of the functions that module-level code defines, of the few of Python's and Triton's that
+//! configure kernels, and of classes of named tuples.
+
+use std::rc::Rc;
+
+use conch_tile::source::Span;
+use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_text_size::Ranged;
+
+use super::host::{Config, Decorator, Host, HostBody, HostFlow, HostFunction, NamedTupleClass, Native, compare, failed};
+use super::module::{ScopeId, span_of};
+use super::{JitOptions, Parameter, Traced, Tracer, Wrapper};
+use crate::constant::{self, PyBinary};
+use crate::value::{Constant, Value};
+
+/// Calls of plain functions inside of each other.
+const MAX_CALLS: usize = 64;
+/// Items that `range` may make.
+const MAX_RANGE: i128 = 1 << 16;
+
+/// What a call passes.
+pub(crate) struct HostArguments {
+    /// By position.
+    pub positional: Vec<Host>,
+    /// By name.
+    pub keyword: Vec<(Rc<str>, Host)>,
+}
+
+impl HostArguments {
+    /// The argument of a parameter, by its place and name.
+    fn get(&self, place: usize, name: &str) -> Option<&Host> {
+        self.positional.get(place).or_else(|| self.keyword.iter().find(|(key, _)| &**key == name).map(|(_, v)| v))
+    }
+}
+
+impl Tracer<'_> {
+    /// Calls a value of plain Python.
+    pub(super) fn host_call(&mut self, callee: &Host, arguments: HostArguments, span: Span) -> Traced<Host> {
+        self.burn()?;
+        match callee {
+            Host::Unknown(_) => Ok(callee.clone()),
+            Host::Symbol(module, name) => Ok(match Native::find(module, name) {
+                Some(native) => self.native(native, &arguments, span),
+                None if &**module == "math" => math(name, &arguments, span),
+                None => Host::unknown(span, format!("what `{module}.{name}(…)` returns")),
+            }),
+            Host::Builtin(name) => Ok(builtin(name, &arguments, span)),
+            Host::Decorator(decorator) => match (&**decorator, arguments.positional.first()) {
+                (Decorator::Jit(options), Some(Host::Function(function))) => {
+                    Ok(Host::Jit(Rc::new(super::UserFunction::new(function, options.clone()))))
+                }
+                (Decorator::Wrap(wrapper), Some(Host::Jit(function))) => {
+                    Ok(Host::Jit(Rc::new(function.wrapped(Rc::clone(wrapper)))))
+                }
+                _ => Ok(Host::unknown(span, "what the decorator makes of it")),
+            },
+            Host::NamedTuple(class) => Ok(construct(class, arguments, span)),
+            Host::Function(function) | Host::ConstexprFunction(function) => {
+                Ok(self.call_host_function(function, arguments, span)?.0)
+            }
+            _ => Ok(Host::unknown(span, "what this call returns")),
+        }
+    }
+
+    /// Runs a plain function; also gives the scope of its names.
+    pub(super) fn call_host_function(
+        &mut self,
+        function: &Rc<HostFunction>,
+        arguments: HostArguments,
+        span: Span,
+    ) -> Traced<(Host, Option<ScopeId>)> {
+        if self.host_depth >= MAX_CALLS {
+            return Ok((Host::unknown(span, "what calls nested this deep return"), None));
+        }
+        let source = self.source_of(function.scope);
+        let module = self.scopes.get(function.scope).map_or_else(|| "".into(), |scope| Rc::clone(&scope.module));
+        let scope = self.new_scope(Some(function.scope), source, &module);
+        if let Some(parameters) = function.parameters()
+            && let Err(what) = self.bind_host(scope, function, parameters, arguments, span)
+        {
+            return Ok((Host::unknown(span, what), None));
+        }
+        self.host_depth += 1;
+        let result = match &function.body {
+            HostBody::Lambda(lambda) => self.host_expression(scope, &lambda.body),
+            HostBody::Def(def) => self.host_body(scope, &def.body).map(|flow| match flow {
+                HostFlow::Return(value) => value,
+                _ => Host::NONE,
+            }),
+        };
+        self.host_depth -= 1;
+        Ok((result?, Some(scope)))
+    }
+
+    fn bind_host(
+        &mut self,
+        scope: ScopeId,
+        function: &HostFunction,
+        parameters: &ast::Parameters,
+        arguments: HostArguments,
+        span: Span,
+    ) -> Result<(), String> {
+        let mut positional = arguments.positional.into_iter();
+        let mut keyword = arguments.keyword;
+        let mut take = |name: &str| keyword.iter().position(|(key, _)| &**key == name).map(|at| keyword.remove(at).1);
+        for parameter in parameters.posonlyargs.iter().chain(&parameters.args) {
+            let name = parameter.name().as_str();
+            let value = positional.next().or_else(|| take(name)).or_else(|| default_of(function, name));
+            self.bind(scope, name, value.unwrap_or_else(|| Host::unknown(span, format!("the argument `{name}`"))));
+        }
+        match &parameters.vararg {
+            Some(rest) => self.bind(scope, rest.name.as_str(), Host::Tuple(positional.collect())),
+            None if positional.next().is_some() => return Err("a call with too many arguments".to_owned()),
+            None => {}
+        }
+        for parameter in &parameters.kwonlyargs {
+            let name = parameter.name().as_str();
+            let value = take(name).or_else(|| default_of(function, name));
+            self.bind(scope, name, value.unwrap_or_else(|| Host::unknown(span, format!("the argument `{name}`"))));
+        }
+        match &parameters.kwarg {
+            Some(rest) => {
+                let items = keyword.into_iter().map(|(key, value)| (Host::str(&key), value)).collect();
+                self.bind(scope, rest.name.as_str(), Host::Dict(Rc::new(items)));
+            }
+            None if !keyword.is_empty() => return Err("a call with an unexpected argument".to_owned()),
+            None => {}
+        }
+        Ok(())
+    }
+
+    fn native(&mut self, native: Native, arguments: &HostArguments, span: Span) -> Host {
+        match native {
+            Native::Jit => {
+                let options = jit_options(arguments);
+                match arguments.positional.first() {
+                    Some(Host::Function(function)) => {
+                        Host::Jit(Rc::new(super::UserFunction::new(function, options)))
+                    }
+                    _ => Host::Decorator(Rc::new(Decorator::Jit(options))),
+                }
+            }
+            Native::ConstexprFunction => match arguments.positional.first() {
+                Some(Host::Function(function)) => Host::ConstexprFunction(Rc::clone(function)),
+                _ => Host::unknown(span, "what `triton.constexpr_function` makes of this"),
+            },
+            Native::Autotune => Host::Decorator(Rc::new(Decorator::Wrap(Rc::new(Wrapper::Autotune {
+                configs: arguments.get(0, "configs").cloned().unwrap_or(Host::NONE),
+                prune: arguments.get(2, "prune_configs_by").cloned().unwrap_or(Host::NONE),
+                span,
+            })))),
+            Native::Heuristics => match arguments.get(0, "values") {
+                Some(Host::Dict(values)) => {
+                    Host::Decorator(Rc::new(Decorator::Wrap(Rc::new(Wrapper::Heuristics(Rc::clone(values))))))
+                }
+                _ => Host::unknown(span, "the values of these heuristics"),
+            },
+            Native::Config => config(arguments, span),
+            Native::Constexpr => match arguments.get(0, "value").map(|value| self.kernel_value(value)) {
+                Some(Some(value)) => Host::Constexpr(Box::new(value)),
+                _ => Host::unknown(span, "the value of this constexpr"),
+            },
+            Native::Cdiv => match (arguments.get(0, "x"), arguments.get(1, "y")) {
+                (Some(x), Some(y)) => {
+                    let sum = self.host_binary(ast::Operator::Add, x, y, span);
+                    let sum = self.host_binary(ast::Operator::Sub, &sum, &Host::int(1), span);
+                    self.host_binary(ast::Operator::FloorDiv, &sum, y, span)
+                }
+                _ => Host::unknown(span, "what this call returns"),
+            },
+            Native::NextPowerOf2 => match arguments.get(0, "n").and_then(Host::constant).and_then(constant::as_int) {
+                Some(n) if n <= 1 << 64 => Host::int(i128::from(u64::from(n == 0)).max(next_power(n))),
+                _ => Host::unknown(span, "what this call returns"),
+            },
+            Native::NamedTuple => named_tuple(arguments, span),
+        }
+    }
+
+    /// What a `constexpr` of this holds.
+    pub(super) fn kernel_value(&mut self, value: &Host) -> Option<Value> {
+        Some(match value {
+            Host::Constant(constant) => Value::Constant(constant.clone()),
+            Host::Constexpr(value) => (**value).clone(),
+            Host::Tuple(items) => {
+                Value::tuple(items.iter().map(|item| self.kernel_value(item)).collect::<Option<Vec<_>>>()?)
+            }
+            Host::List(items) => {
+                Value::List(items.iter().map(|item| self.kernel_value(item)).collect::<Option<Rc<[_]>>>()?)
+            }
+            Host::Named(_, fields, items) => Value::Tuple {
+                items: items.iter().map(|item| self.kernel_value(item)).collect::<Option<Rc<[_]>>>()?,
+                names: Rc::clone(fields),
+            },
+            Host::Jit(function) => Value::Function(Rc::clone(function)),
+            Host::ConstexprFunction(_) | Host::NamedTuple(_) => Value::Python(Rc::new(super::PythonCallable {
+                callable: value.clone(),
+            })),
+            Host::Symbol(module, name) => self.symbol(module, name)?,
+            Host::Module(name) => Value::Module(Rc::clone(name)),
+            Host::File(scope) => Value::Module(format!("{}{scope}", super::FILE_PREFIX).into()),
+            _ => return None,
+        })
+    }
+
+    /// A `class`: of a named tuple, or one that is not known.
+    pub(super) fn class(&mut self, scope: ScopeId, def: &ast::StmtClassDef) -> Traced<Host> {
+        let span = span_of(self.source_of(scope), def.name.range());
+        let mut is_tuple = false;
+        for base in def.arguments.iter().flat_map(|arguments| arguments.args.iter()) {
+            let base = self.host_expression(scope, base)?;
+            is_tuple |= matches!(&base, Host::Symbol(module, name) if &**module == "typing" && &**name == "NamedTuple");
+        }
+        if !is_tuple || !def.decorator_list.is_empty() {
+            return Ok(Host::unknown(span, format!("the class `{}`", def.name.as_str())));
+        }
+        let mut fields: Vec<Rc<str>> = Vec::new();
+        let mut defaults = Vec::new();
+        for statement in &def.body {
+            let Stmt::AnnAssign(field) = statement else { continue };
+            let Expr::Name(name) = &*field.target else { continue };
+            let name: Rc<str> = name.id.as_str().into();
+            fields.push(Rc::clone(&name));
+            if let Some(value) = &field.value {
+                defaults.push((name, self.host_expression(scope, value)?));
+            }
+        }
+        let class = NamedTupleClass { name: def.name.as_str().into(), fields: fields.into(), defaults };
+        Ok(Host::NamedTuple(Rc::new(class)))
+    }
+
+    /// Whether an annotation is `constexpr`: `tl.constexpr`, a name for it, or a string.
+    pub(super) fn names_constexpr(&mut self, scope: ScopeId, annotation: &Expr) -> bool {
+        matches!(self.annotation(scope, annotation), Parameter::Constexpr)
+    }
+}
+
+fn default_of(function: &HostFunction, name: &str) -> Option<Host> {
+    function.defaults.iter().find(|(key, _)| &**key == name).map(|(_, value)| value.clone())
+}
+
+fn next_power(n: i128) -> i128 {
+    let mut power = 1;
+    while power < n {
+        power *= 2;
+    }
+    if n <= 0 { 0 } else { power }
+}
+
+fn jit_options(arguments: &HostArguments) -> JitOptions {
+    let keyword = |name: &str| arguments.keyword.iter().find(|(key, _)| &**key == name).map(|(_, value)| value);
+    let list = |name: &str| keyword(name).and_then(Host::items).map(<[Host]>::to_vec).unwrap_or_default();
+    JitOptions {
+        noinline: keyword("noinline").and_then(Host::truth).unwrap_or(false),
+        debug: keyword("debug").and_then(Host::truth),
+        do_not_specialize: list("do_not_specialize").iter().filter_map(Host::constant).cloned().collect(),
+        do_not_specialize_on_alignment: list("do_not_specialize_on_alignment")
+            .iter()
+            .filter_map(Host::constant)
+            .cloned()
+            .collect(),
+    }
+}
+
+fn config(arguments: &HostArguments, span: Span) -> Host {
+    const OPTIONS: [&str; 8] =
+        ["kwargs", "num_warps", "num_stages", "num_ctas", "maxnreg", "pre_hook", "ir_override", "num_buffers_warp_spec"];
+    let Some(Host::Dict(kwargs)) = arguments.get(0, "kwargs") else {
+        return Host::unknown(span, "the parameters of this configuration");
+    };
+    let mut named = Vec::with_capacity(kwargs.len());
+    for (key, value) in kwargs.iter() {
+        match key.as_str() {
+            Some(key) => named.push((Rc::clone(key), value.clone())),
+            None => return Host::unknown(span, "the parameters of this configuration"),
+        }
+    }
+    let mut options: Vec<(Rc<str>, Host)> = Vec::new();
+    for (place, name) in OPTIONS.iter().enumerate().skip(1) {
+        if let Some(value) = arguments.get(place, name) {
+            options.push(((*name).into(), value.clone()));
+        }
+    }
+    Host::Config(Rc::new(Config { kwargs: named, options }))
+}
+
+fn named_tuple(arguments: &HostArguments, span: Span) -> Host {
+    let fields: Option<Vec<Rc<str>>> = match arguments.get(1, "field_names") {
+        Some(Host::Constant(Constant::Str(text))) => {
+            Some(text.split([',', ' ']).filter(|part| !part.is_empty()).map(Rc::from).collect())
+        }
+        Some(list) => list.items().and_then(|items| items.iter().map(|item| item.as_str().cloned()).collect()),
+        None => None,
+    };
+    match (arguments.get(0, "typename").and_then(Host::as_str), fields) {
+        (Some(name), Some(fields)) => {
+            let class = NamedTupleClass { name: Rc::clone(name), fields: fields.into(), defaults: Vec::new() };
+            Host::NamedTuple(Rc::new(class))
+        }
+        _ => Host::unknown(span, "this named tuple"),
+    }
+}
+
+fn construct(class: &NamedTupleClass, arguments: HostArguments, span: Span) -> Host {
+    let mut positional = arguments.positional.into_iter();
+    let mut items = Vec::with_capacity(class.fields.len());
+    for field in class.fields.iter() {
+        let named = || arguments.keyword.iter().find(|(key, _)| key == field).map(|(_, value)| value.clone());
+        let default = || class.defaults.iter().find(|(key, _)| key == field).map(|(_, value)| value.clone());
+        match positional.next().or_else(named).or_else(default) {
+            Some(value) => items.push(value),
+            None => return Host::unknown(span, format!("a `{}` without `{field}`", class.name)),
+        }
+    }
+    Host::Named(Rc::clone(&class.name), Rc::clone(&class.fields), items.into())
+}
+
+fn math(name: &str, arguments: &HostArguments, span: Span) -> Host {
+    let constants: Option<Vec<Constant>> =
+        arguments.positional.iter().map(|argument| argument.constant().cloned()).collect();
+    match constants.map(|constants| super::python::math_function(name, &constants)) {
+        Some(Some(Ok(value))) => Host::Constant(value),
+        Some(Some(Err(failure))) => failed(&failure, span),
+        _ => Host::unknown(span, format!("what `math.{name}(…)` returns")),
+    }
+}
+
+/// Python's own functions, of plain values.
+fn builtin(name: &str, arguments: &HostArguments, span: Span) -> Host {
+    let unknown = || Host::unknown(span, format!("what `{name}(…)` returns"));
+    let first = arguments.positional.first();
+    let sequence = |items: Vec<Host>| Host::List(Rc::new(items));
+    if !arguments.keyword.is_empty() && name != "dict" {
+        return unknown();
+    }
+    let found = match name {
+        "len" => first.and_then(|value| match value {
+            Host::Dict(items) => Some(Host::int(items.len() as i128)),
+            Host::Constant(Constant::Str(text)) => Some(Host::int(text.chars().count() as i128)),
+            _ => value.items().map(|items| Host::int(items.len() as i128)),
+        }),
+        "range" => {
+            let numbers: Option<Vec<i128>> =
+                arguments.positional.iter().map(|v| v.constant().and_then(constant::as_int)).collect();
+            numbers.and_then(|numbers| range(&numbers))
+        }
+        "list" | "tuple" | "reversed" => {
+            let items = first.map_or(Some(Vec::new()), |value| value.items().map(<[Host]>::to_vec));
+            items.map(|mut items| match name {
+                "tuple" => Host::Tuple(items.into()),
+                "list" => sequence(items),
+                _ => {
+                    items.reverse();
+                    sequence(items)
+                }
+            })
+        }
+        "zip" => {
+            let columns: Option<Vec<&[Host]>> = arguments.positional.iter().map(Host::items).collect();
+            columns.map(|columns| {
+                let length = columns.iter().map(|column| column.len()).min().unwrap_or(0);
+                let row = |at: usize| columns.iter().filter_map(|column| column.get(at).cloned()).collect();
+                sequence((0..length).map(|at| Host::Tuple(row(at))).collect())
+            })
+        }
+        "enumerate" => first.and_then(Host::items).map(|items| {
+            let pair = |(at, item): (usize, &Host)| Host::Tuple([Host::int(at as i128), item.clone()].into());
+            sequence(items.iter().enumerate().map(pair).collect())
+        }),
+        "min" | "max" => {
+            let items = if arguments.positional.len() == 1 { first.and_then(Host::items) } else { None };
+            extreme(items.unwrap_or(&arguments.positional), name == "max")
+        }
+        "sum" => first.and_then(Host::items).and_then(|items| {
+            items.iter().try_fold(Constant::Int(0), |sum, item| {
+                constant::binary(PyBinary::Add, &sum, item.constant()?).ok()
+            })
+            .map(Host::Constant)
+        }),
+        "all" | "any" => first.and_then(Host::items).and_then(|items| {
+            let truths: Option<Vec<bool>> = items.iter().map(Host::truth).collect();
+            truths.map(|truths| Host::bool(if name == "all" { truths.iter().all(|t| *t) } else { truths.contains(&true) }))
+        }),
+        "abs" => first.and_then(Host::constant).and_then(|value| match value {
+            Constant::Float(value) => Some(Host::Constant(Constant::Float(value.abs()))),
+            _ => constant::as_int(value).and_then(i128::checked_abs).map(Host::int),
+        }),
+        "bool" => first.map_or(Some(false), Host::truth).map(Host::bool),
+        "int" | "float" | "str" => first
+            .and_then(Host::constant)
+            .and_then(|value| super::python::convert(name, value).ok())
+            .map(Host::Constant),
+        "dict" => match first {
+            None => Some(Host::Dict(Rc::new(
+                arguments.keyword.iter().map(|(key, value)| (Host::str(key), value.clone())).collect(),
+            ))),
+            Some(_) => None,
+        },
+        _ => None,
+    };
+    found.unwrap_or_else(unknown)
+}
+
+fn range(numbers: &[i128]) -> Option<Host> {
+    let (start, stop, step) = match *numbers {
+        [stop] => (0, stop, 1),
+        [start, stop] => (start, stop, 1),
+        [start, stop, step] if step != 0 => (start, stop, step),
+        _ => return None,
+    };
+    let mut items = Vec::new();
+    let mut at = start;
+    while (step > 0 && at < stop) || (step < 0 && at > stop) {
+        if items.len() as i128 >= MAX_RANGE {
+            return None;
+        }
+        items.push(Host::int(at));
+        at = at.checked_add(step)?;
+    }
+    Some(Host::List(Rc::new(items)))
+}
+
+fn extreme(items: &[Host], largest: bool) -> Option<Host> {
+    let (first, rest) = items.split_first()?;
+    rest.iter().try_fold(first, |best, item| {
+        let op = if largest { ast::CmpOp::Gt } else { ast::CmpOp::Lt };
+        Some(if compare(op, item, best)? { item } else { best })
+    })
+    .cloned()
+}

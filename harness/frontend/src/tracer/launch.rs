@@ -1,0 +1,567 @@
+//! From a launch's arguments to a kernel's parameters: binding, what autotuning and heuristics add, and what the
+//! launcher specialises on.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
+
+use conch_tile::DType;
+use conch_tile::diagnostic::Diagnostic;
+use conch_tile::ir::{Builder, Elem, Type};
+use conch_tile::source::{Sources, Span};
+use ruff_text_size::Ranged;
+
+use super::frame::{Frame, Kind};
+use super::host::{Config, Host};
+use super::host_call::HostArguments;
+use super::module::{nearest, span_of};
+use super::{FUEL, Parameter, Stop, Traced, Tracer, UserFunction, Wrapper};
+use crate::constant;
+use crate::value::{Constant, TypeValue, Value};
+use crate::{Arg, Binding, Refusal, Refused, Request, Traced as TracedKernel};
+
+/// Keywords of a launch that are options, not parameters.
+const OPTIONS: [&str; 22] = [
+    "num_warps",
+    "num_stages",
+    "num_ctas",
+    "maxnreg",
+    "debug",
+    "sanitize_overflow",
+    "enable_fp_fusion",
+    "launch_cooperative_grid",
+    "launch_pdl",
+    "cluster_dims",
+    "ptx_version",
+    "ptx_options",
+    "ir_override",
+    "extern_libs",
+    "default_dot_input_precision",
+    "allowed_dot_input_precisions",
+    "max_num_imprecise_acc_default",
+    "supported_fp8_dtypes",
+    "deprecated_fp8_dtypes",
+    "allow_fp8e4nv",
+    "allow_fp8e4b15",
+    "arch",
+];
+
+/// Traces a kernel for one specialisation.
+pub(crate) fn trace(request: &Request) -> Result<TracedKernel, Refused> {
+    super::module::with_stack(|| {
+        let mut tracer = Tracer::new(request);
+        match tracer.launch() {
+            Ok((bindings, arguments)) => {
+                let function = tracer.builder.finish();
+                match function.verify() {
+                    Ok(()) => Ok(TracedKernel { function, bindings, arguments }),
+                    Err(error) => {
+                        let message = format!("the reference made IR of this kernel that is wrong: {error}");
+                        let span = function.locs.first().map_or_else(Span::default, |loc| loc.span);
+                        let diagnostic = Diagnostic::error("internal", span, message);
+                        Err(Refused { refusal: Refusal::Unsupported(Box::new(diagnostic)), sources: function.sources })
+                    }
+                }
+            }
+            Err(stop) => {
+                let sources = std::mem::take(tracer.builder.sources());
+                Err(Refused { refusal: stop.into_refusal(), sources })
+            }
+        }
+    })
+}
+
+/// An argument with where it came from.
+#[derive(Clone)]
+struct Given {
+    arg: Arg,
+    /// Whether the launch gave it, and not a default, a configuration or a heuristic.
+    launched: bool,
+}
+
+impl<'a> Tracer<'a> {
+    fn new(request: &'a Request) -> Self {
+        let name = request.kernel.rsplit('.').next().unwrap_or(&request.kernel);
+        Self {
+            builder: Builder::new(name, Sources::default(), Span::default()),
+            rules: request.rules,
+            request,
+            options: request.options.iter().map(|(key, value)| (key.as_str().into(), value.clone())).collect(),
+            span: Span::default(),
+            caller: None,
+            frame: Frame::default(),
+            calls: Vec::new(),
+            locs: HashMap::new(),
+            scopes: Vec::new(),
+            modules: HashMap::new(),
+            prelude_sources: HashSet::new(),
+            host_depth: 0,
+            depth: 0,
+            discovering: 0,
+            fuel: FUEL,
+        }
+    }
+
+    fn launch(&mut self) -> Traced<(Vec<Binding>, Vec<(String, Arg)>)> {
+        let request = self.request;
+        let module = request.file.name.rsplit(['/', '\\']).next().unwrap_or("kernel");
+        let module = module.strip_suffix(".py").unwrap_or(module);
+        let scope = self.load(module, &request.file)?;
+        let function = self.find_kernel(scope)?;
+        let source = self.source_of(function.scope);
+        self.span = span_of(source, function.def.name.range());
+        let loc = self.builder.add_loc(self.span, None);
+        self.builder.set_loc(loc);
+        let given = self.arguments(&function)?;
+        let (bound, bindings) = self.specialise(&function, &given)?;
+        let result = self.run_kernel(&function, bound)?;
+        if !super::frame::leaves(&result).is_empty() {
+            self.span = span_of(source, function.def.name.range());
+            return Err(self.reject("a kernel cannot return a value"));
+        }
+        let arguments = given.into_iter().map(|(name, given)| (name.to_string(), given.arg)).collect();
+        Ok((bindings, arguments))
+    }
+
+    /// The kernel that the request names.
+    fn find_kernel(&mut self, module: usize) -> Traced<Rc<UserFunction>> {
+        let request = self.request;
+        let mut scope = module;
+        let mut parts = request.kernel.split('.').peekable();
+        while let Some(part) = parts.next() {
+            let found = self.scopes.get(scope).and_then(|scope| scope.names.get(part)).cloned();
+            match found {
+                Some(Host::Jit(function)) if parts.peek().is_none() => return Ok(function),
+                Some(Host::Function(function)) if parts.peek().is_some() => {
+                    let source = self.source_of(scope);
+                    let span = function
+                        .parameters()
+                        .map_or_else(Span::default, |parameters| span_of(source, parameters.range()));
+                    let none = HostArguments { positional: Vec::new(), keyword: Vec::new() };
+                    match self.call_host_function(&function, none, span)? {
+                        (_, Some(inner)) => scope = inner,
+                        (Host::Unknown(unknown), None) => {
+                            self.span = unknown.span;
+                            return Err(self.unsupported(&unknown.what));
+                        }
+                        _ => return Err(self.unsupported(format!("running `{part}`"))),
+                    }
+                }
+                Some(Host::Unknown(unknown)) => {
+                    self.span = unknown.span;
+                    return Err(self.unsupported(format!("`{part}`: it is {}", unknown.what)));
+                }
+                Some(_) => {
+                    self.span = Span::new(self.source_of(scope), 0, 0);
+                    return Err(self.reject_with("no-kernel", format!("`{}` is not a @triton.jit function", request.kernel)));
+                }
+                None => {
+                    self.span = Span::new(self.source_of(scope), 0, 0);
+                    let mut diagnostic =
+                        self.diagnostic("no-kernel", format!("the file defines no kernel `{}`", request.kernel));
+                    let kernels: BTreeSet<String> = self.scopes.get(scope).map_or_else(BTreeSet::new, |scope| {
+                        let jitted = scope.names.iter().filter(|(_, value)| matches!(value, Host::Jit(_)));
+                        jitted.map(|(name, _)| name.to_string()).collect()
+                    });
+                    if let Some(near) = nearest(part, kernels.iter().map(String::as_str)) {
+                        diagnostic.help = Some(format!("did you mean `{near}`?"));
+                    } else if !kernels.is_empty() {
+                        let kernels: Vec<&str> = kernels.iter().map(String::as_str).collect();
+                        diagnostic.notes.push(format!("its kernels are {}", kernels.join(", ")));
+                    }
+                    return Err(Stop::Rejected(Box::new(diagnostic)));
+                }
+            }
+        }
+        Err(self.reject_with("no-kernel", "no kernel is named"))
+    }
+
+    /// Every parameter's argument, in the order of the signature.
+    fn arguments(&mut self, function: &Rc<UserFunction>) -> Traced<Vec<(Rc<str>, Given)>> {
+        let request = self.request;
+        let parameters = &function.def.parameters;
+        if !parameters.posonlyargs.is_empty() {
+            return Err(self.unsupported("positional-only parameters"));
+        }
+        if parameters.kwarg.is_some() {
+            return Err(self.unsupported("`**kwargs` of a kernel"));
+        }
+        let names: Vec<Rc<str>> = parameters.args.iter().map(|parameter| parameter.name().as_str().into()).collect();
+        let mut given: HashMap<Rc<str>, Given> = HashMap::new();
+        let mut positional = request.positional.iter().cloned();
+        for (name, arg) in names.iter().zip(positional.by_ref()) {
+            given.insert(Rc::clone(name), Given { arg, launched: true });
+        }
+        let rest: Vec<Arg> = positional.collect();
+        if let Some(vararg) = &parameters.vararg {
+            given.insert(vararg.name.as_str().into(), Given { arg: Arg::Tuple(rest), launched: true });
+        } else if !rest.is_empty() {
+            let (takes, got) = (names.len(), request.positional.len());
+            return Err(self.reject_with(
+                "bad-arguments",
+                format!("`{}` takes {takes} positional arguments but {got} were given", function.name),
+            ));
+        }
+        let all: Vec<Rc<str>> = names
+            .iter()
+            .cloned()
+            .chain(parameters.vararg.iter().map(|parameter| parameter.name.as_str().into()))
+            .chain(parameters.kwonlyargs.iter().map(|parameter| parameter.name().as_str().into()))
+            .collect();
+        for (name, arg) in &request.keyword {
+            let name: Rc<str> = name.as_str().into();
+            self.pass(function, &all, &mut given, &name, Given { arg: arg.clone(), launched: true })?;
+        }
+        for wrapper in &function.wrappers {
+            self.wrap(function, wrapper, &all, &names, &mut given)?;
+        }
+        let mut ordered = Vec::with_capacity(all.len());
+        let mut missing = Vec::new();
+        for name in all {
+            match given.remove(&name) {
+                Some(value) => ordered.push((name, value)),
+                None => match function.default_of(&name).cloned() {
+                    Some(default) => {
+                        let arg = self.arg_of(&name, &default)?;
+                        ordered.push((name, Given { arg, launched: false }));
+                    }
+                    None => missing.push(format!("`{name}`")),
+                },
+            }
+        }
+        if !missing.is_empty() {
+            return Err(self.reject_with(
+                "bad-arguments",
+                format!("`{}` is missing {}", function.name, missing.join(", ")),
+            ));
+        }
+        Ok(ordered)
+    }
+
+    /// Passes one argument by name.
+    fn pass(
+        &mut self,
+        function: &UserFunction,
+        all: &[Rc<str>],
+        given: &mut HashMap<Rc<str>, Given>,
+        name: &Rc<str>,
+        value: Given,
+    ) -> Traced<()> {
+        if all.contains(name) {
+            if given.insert(Rc::clone(name), value).is_some() {
+                return Err(self.reject_with(
+                    "bad-arguments",
+                    format!("`{}` got multiple values for argument `{name}`", function.name),
+                ));
+            }
+            return Ok(());
+        }
+        if OPTIONS.contains(&&**name) {
+            self.options.push((Rc::clone(name), value.arg));
+            return Ok(());
+        }
+        let mut diagnostic = self.diagnostic(
+            "bad-arguments",
+            format!("`{}` has no parameter `{name}`, and no launch option has that name", function.name),
+        );
+        if let Some(near) = nearest(name, all.iter().map(AsRef::as_ref).chain(OPTIONS)) {
+            diagnostic.help = Some(format!("did you mean `{near}`?"));
+        }
+        Err(Stop::Rejected(Box::new(diagnostic)))
+    }
+
+    /// What `@triton.autotune` or `@triton.heuristics` adds.
+    fn wrap(
+        &mut self,
+        function: &Rc<UserFunction>,
+        wrapper: &Wrapper,
+        all: &[Rc<str>],
+        names: &[Rc<str>],
+        given: &mut HashMap<Rc<str>, Given>,
+    ) -> Traced<()> {
+        match wrapper {
+            Wrapper::Autotune { configs, prune, span } => {
+                let Some(config) = self.config(configs, prune, names, given, *span)? else { return Ok(()) };
+                for (name, value) in &config.kwargs {
+                    if given.contains_key(name) {
+                        return Err(self.reject_with(
+                            "bad-arguments",
+                            format!("`{name}` is given by the launch and by the autotuner's configuration"),
+                        ));
+                    }
+                    let arg = self.arg_of(name, value)?;
+                    self.pass(function, all, given, name, Given { arg, launched: false })?;
+                }
+                for (name, value) in &config.options {
+                    match value {
+                        Host::Constant(Constant::None) => {}
+                        Host::Constant(_) => {
+                            let arg = self.arg_of(name, value)?;
+                            self.options.push((Rc::clone(name), arg));
+                        }
+                        _ => {
+                            self.span = *span;
+                            return Err(self.unsupported(format!("`{name}` of a configuration")));
+                        }
+                    }
+                }
+            }
+            Wrapper::Heuristics(values) => {
+                for (name, heuristic) in values.iter() {
+                    let Some(name) = name.as_str().cloned() else { continue };
+                    let nargs = named_arguments(given);
+                    let arguments = HostArguments { positional: vec![nargs], keyword: Vec::new() };
+                    let span = self.span;
+                    let value = self.host_call(heuristic, arguments, span)?;
+                    let arg = self.arg_of(&name, &value)?;
+                    given.insert(name, Given { arg, launched: false });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The configuration that a launch runs with: the first that is left after pruning. A correct kernel gives the
+    /// same result with any of them.
+    fn config(
+        &mut self,
+        configs: &Host,
+        prune: &Host,
+        names: &[Rc<str>],
+        given: &HashMap<Rc<str>, Given>,
+        span: Span,
+    ) -> Traced<Option<Rc<Config>>> {
+        let mut configs = configs.clone();
+        if let (Host::Dict(prune), Some(2..)) = (prune, configs.items().map(<[Host]>::len))
+            && let Some((_, early)) = prune.iter().find(|(key, _)| {
+                key.as_str().is_some_and(|key| &**key == "early_config_prune")
+            })
+            && !matches!(early, Host::Constant(Constant::None))
+        {
+            let positional = named_arguments(&given.iter().filter(|(name, _)| names.contains(name)).map(
+                |(name, given)| (Rc::clone(name), given.clone()),
+            ).collect());
+            let keyword = given.iter().map(|(name, given)| (Rc::clone(name), host_of(&given.arg))).collect();
+            let arguments = HostArguments { positional: vec![configs, positional], keyword };
+            configs = self.host_call(early, arguments, span)?;
+        }
+        match configs.items().map(<[Host]>::first) {
+            Some(Some(Host::Config(config))) => Ok(Some(Rc::clone(config))),
+            Some(None) => Ok(None),
+            _ => {
+                if let Host::Unknown(unknown) = &configs {
+                    self.span = unknown.span;
+                    return Err(self.unsupported(format!("these configurations: {}", unknown.what)));
+                }
+                self.span = span;
+                Err(self.unsupported("these configurations of an autotuner"))
+            }
+        }
+    }
+
+    /// A plain value as a launch argument.
+    fn arg_of(&mut self, name: &str, value: &Host) -> Traced<Arg> {
+        let value = match value {
+            Host::Unknown(unknown) => {
+                let diagnostic = self
+                    .diagnostic("unsupported", format!("the reference does not know `{name}`: it is {}", unknown.what))
+                    .label(unknown.span, "comes from here");
+                return Err(Stop::Unsupported(Box::new(diagnostic)));
+            }
+            _ => self.default_value(name, value)?,
+        };
+        self.value_arg(name, &value)
+    }
+
+    fn value_arg(&mut self, name: &str, value: &Value) -> Traced<Arg> {
+        Ok(match value {
+            Value::Constant(Constant::None) => Arg::None,
+            Value::Constant(Constant::Bool(value)) => Arg::Bool(*value),
+            Value::Constant(Constant::Int(value)) => Arg::Int(*value),
+            Value::Constant(Constant::Float(value)) => Arg::Float(*value),
+            Value::Constant(Constant::Str(value)) => Arg::Str(value.to_string()),
+            Value::Constant(Constant::Type(TypeValue::Elem(Elem::Num(dtype)))) => Arg::DType(*dtype),
+            Value::Tuple { items, .. } | Value::List(items) => {
+                Arg::Tuple(items.iter().map(|item| self.value_arg(name, item)).collect::<Traced<_>>()?)
+            }
+            _ => return Err(self.unsupported(format!("this value of the parameter `{name}`"))),
+        })
+    }
+
+    /// Makes each argument a parameter of the IR or a compile-time value.
+    fn specialise(
+        &mut self,
+        function: &Rc<UserFunction>,
+        given: &[(Rc<str>, Given)],
+    ) -> Traced<(Vec<(Rc<str>, Value, Kind)>, Vec<Binding>)> {
+        let parameters = &function.def.parameters;
+        let places = parameters
+            .args
+            .iter()
+            .map(|parameter| &parameter.parameter)
+            .chain(parameters.vararg.iter().map(|parameter| &**parameter))
+            .chain(parameters.kwonlyargs.iter().map(|parameter| &parameter.parameter));
+        let mut bound = Vec::with_capacity(given.len());
+        let mut bindings = Vec::new();
+        for (place, (parameter, (name, given))) in places.zip(given).enumerate() {
+            let annotation = match &parameter.annotation {
+                Some(annotation) => self.annotation(function.scope, annotation),
+                None => Parameter::Plain,
+            };
+            self.span = span_of(self.source_of(function.scope), parameter.range());
+            if annotation == Parameter::Constexpr {
+                if !is_constant(&given.arg) {
+                    return Err(self.reject_with(
+                        "bad-arguments",
+                        format!("`{name}` is a constexpr and cannot take a tensor"),
+                    ));
+                }
+                bound.push((Rc::clone(name), constant_of(&given.arg), Kind::Plain));
+                continue;
+            }
+            let specialised = !function.options.do_not_specialize.iter().any(|entry| match entry {
+                Constant::Str(entry) => **entry == **name,
+                _ => constant::as_int(entry) == Some(place as i128),
+            });
+            let mut path = Vec::new();
+            let (value, kind) = self.parameter(name, &given.arg, annotation, specialised, &mut path, &mut bindings)?;
+            bound.push((Rc::clone(name), value, kind));
+        }
+        Ok((bound, bindings))
+    }
+
+    fn parameter(
+        &mut self,
+        name: &Rc<str>,
+        arg: &Arg,
+        annotation: Parameter,
+        specialised: bool,
+        path: &mut Vec<usize>,
+        bindings: &mut Vec<Binding>,
+    ) -> Traced<(Value, Kind)> {
+        let typed = match annotation {
+            Parameter::Typed(dtype) => Some(dtype),
+            _ => None,
+        };
+        let elem = match arg {
+            Arg::None => return Ok((Value::NONE, Kind::Specialised)),
+            Arg::Int(1) if specialised && typed.is_none() => return Ok((Value::int(1), Kind::Specialised)),
+            Arg::Tuple(items) => {
+                let mut values = Vec::with_capacity(items.len());
+                for (place, item) in items.iter().enumerate() {
+                    path.push(place);
+                    values.push(self.parameter(name, item, Parameter::Plain, true, path, bindings)?.0);
+                    path.pop();
+                }
+                return Ok((Value::tuple(values), Kind::Plain));
+            }
+            Arg::Str(_) | Arg::DType(_) => {
+                return Err(self.reject_with(
+                    "bad-arguments",
+                    format!("`{name}` is no constexpr and cannot take {}", describe(arg)),
+                ));
+            }
+            Arg::Pointer(elem) => {
+                if typed.is_some() {
+                    return Err(self.reject_with("bad-arguments", format!("`{name}` is a scalar and cannot take a tensor")));
+                }
+                elem.pointer()
+            }
+            Arg::Int(_) | Arg::Bool(_) | Arg::Float(_) => Elem::Num(match (typed, scalar_type(arg)) {
+                (Some(dtype), _) if dtype.is_int() && matches!(arg, Arg::Float(_)) => {
+                    return Err(self.reject_with("bad-arguments", format!("`{name}` is an integer and cannot take a float")));
+                }
+                (Some(dtype), _) => {
+                    if let Arg::Int(value) = arg
+                        && !fits(*value, dtype)
+                    {
+                        return Err(self.reject_with(
+                            "bad-arguments",
+                            format!("`{name}` is annotated as {dtype}, which cannot hold {value}"),
+                        ));
+                    }
+                    dtype
+                }
+                (None, Some(dtype)) => dtype,
+                (None, None) => {
+                    return Err(self.reject_with("bad-arguments", format!("`{name}` takes an int of at most 64 bits")));
+                }
+            }),
+        };
+        let shown = path.iter().fold(name.to_string(), |shown, place| format!("{shown}.{place}"));
+        let value = self.builder.param(shown, Type::scalar(elem));
+        bindings.push(Binding { name: name.to_string(), path: path.clone() });
+        Ok((Value::Tensor(value), Kind::Plain))
+    }
+}
+
+/// The type that a scalar argument has at run time.
+fn scalar_type(arg: &Arg) -> Option<DType> {
+    match arg {
+        Arg::Bool(_) => Some(DType::I1),
+        Arg::Float(_) => Some(DType::F32),
+        Arg::Int(value) if i32::try_from(*value).is_ok() => Some(DType::I32),
+        Arg::Int(value) if i64::try_from(*value).is_ok() => Some(DType::I64),
+        Arg::Int(value) if u64::try_from(*value).is_ok() => Some(DType::U64),
+        _ => None,
+    }
+}
+
+/// Whether the launcher can pass an int as this type.
+fn fits(value: i128, dtype: DType) -> bool {
+    if dtype.is_float() || dtype == DType::I1 {
+        return true;
+    }
+    let bits = dtype.bits();
+    if dtype.is_signed_int() {
+        (-(1i128 << (bits - 1))..1i128 << (bits - 1)).contains(&value)
+    } else {
+        (0..1i128 << bits).contains(&value)
+    }
+}
+
+fn is_constant(arg: &Arg) -> bool {
+    match arg {
+        Arg::Pointer(_) => false,
+        Arg::Tuple(items) => items.iter().all(is_constant),
+        _ => true,
+    }
+}
+
+fn constant_of(arg: &Arg) -> Value {
+    Value::Constant(match arg {
+        Arg::Int(value) => Constant::Int(*value),
+        Arg::Float(value) => Constant::Float(*value),
+        Arg::Bool(value) => Constant::Bool(*value),
+        Arg::None => Constant::None,
+        Arg::Str(value) => Constant::Str(value.as_str().into()),
+        Arg::DType(dtype) => (*dtype).into(),
+        Arg::Pointer(elem) => Constant::Type(TypeValue::Elem(elem.pointer())),
+        Arg::Tuple(items) => return Value::tuple(items.iter().map(constant_of)),
+    })
+}
+
+const fn describe(arg: &Arg) -> &'static str {
+    match arg {
+        Arg::Str(_) => "a string",
+        Arg::DType(_) => "a dtype",
+        _ => "this",
+    }
+}
+
+/// An argument as a heuristic sees it.
+fn host_of(arg: &Arg) -> Host {
+    match arg {
+        Arg::Pointer(_) => Host::unknown(Span::default(), "a tensor"),
+        Arg::Tuple(items) => Host::Tuple(items.iter().map(host_of).collect()),
+        Arg::DType(dtype) => Host::Constant((*dtype).into()),
+        _ => Host::from_value(&constant_of(arg)),
+    }
+}
+
+fn named_arguments(given: &HashMap<Rc<str>, Given>) -> Host {
+    let mut items: Vec<(Host, Host)> =
+        given.iter().map(|(name, given)| (Host::str(name), host_of(&given.arg))).collect();
+    items.sort_by(|(a, _), (b, _)| a.as_str().cmp(&b.as_str()));
+    Host::Dict(Rc::new(items))
+}
+

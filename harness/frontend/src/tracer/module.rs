@@ -1,0 +1,488 @@
+//! Files and their module-level code: what each global name is, as far as kernels need to know.
+//!
+//! Module-level code is plain Python and runs in full where it is simple (constants, arithmetic, conditions,
+//! factories, configurations); whatever is not known becomes [`Host::Unknown`] and is an error only where a kernel
+//! uses it.
+
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use conch_tile::diagnostic::Diagnostic;
+use conch_tile::source::{SourceFile, SourceId, Span};
+use ruff_python_ast::token::TokenKind;
+use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_python_parser::{Mode, lexer};
+use ruff_text_size::{Ranged, TextRange};
+
+use super::host::{Decorator, Host, HostFunction, Native};
+use super::{Stop, Traced, Tracer};
+use crate::builtin::PRELUDE;
+use crate::constant;
+
+/// Brackets inside of brackets that a file may have; as CPython's.
+const MAX_BRACKETS: usize = 200;
+/// Blocks inside of blocks that a file may have; as CPython's.
+const MAX_BLOCKS: usize = 100;
+/// Operators that one logical line may have, since each may nest the one before.
+const MAX_OPERATORS: usize = 3000;
+
+/// A name table: of a module, or of one call of a function that defines kernels.
+#[derive(Debug)]
+pub(crate) struct Scope {
+    /// What the names are.
+    pub names: HashMap<Rc<str>, Host>,
+    /// Names that were annotated `: tl.constexpr`.
+    pub annotated: HashSet<Rc<str>>,
+    /// The scope around.
+    pub parent: Option<ScopeId>,
+    /// The file.
+    pub source: SourceId,
+    /// The module's name.
+    pub module: Rc<str>,
+}
+
+/// A [`Scope`] of a [`Tracer`].
+pub(crate) type ScopeId = usize;
+
+/// A statement of a module; functions are shared so that values can keep them.
+#[derive(Debug)]
+pub(crate) enum TopLevel {
+    /// A function.
+    Function(Rc<ast::StmtFunctionDef>),
+    /// Anything else.
+    Other(Box<Stmt>),
+}
+
+/// A parsed module of the prelude, kept for the thread: every trace uses the same one.
+struct PreludeModule {
+    file: Arc<SourceFile>,
+    body: Rc<Vec<TopLevel>>,
+}
+
+thread_local! {
+    static PARSED_PRELUDE: RefCell<HashMap<&'static str, Rc<PreludeModule>>> = RefCell::new(HashMap::new());
+}
+
+/// The span of a node.
+pub(crate) fn span_of(source: SourceId, range: TextRange) -> Span {
+    Span::new(source, range.start().into(), range.end().into())
+}
+
+/// Runs `work` with a stack that is deep enough for text that passed [`check_nesting`].
+pub(crate) fn with_stack<T>(work: impl FnOnce() -> T) -> T {
+    stacker::maybe_grow(1 << 20, 8 << 20, work)
+}
+
+/// Refuses text that nests so deep that walking its tree could exhaust the stack.
+fn check_nesting(source: SourceId, text: &str) -> Result<(), Box<Diagnostic>> {
+    let mut lexer = lexer::lex(text, Mode::Module);
+    let (mut brackets, mut blocks, mut operators) = (0usize, 0usize, 0usize);
+    loop {
+        match lexer.next_token() {
+            TokenKind::EndOfFile => return Ok(()),
+            TokenKind::Lpar | TokenKind::Lsqb | TokenKind::Lbrace => {
+                brackets += 1;
+                operators += 1;
+            }
+            TokenKind::Rpar | TokenKind::Rsqb | TokenKind::Rbrace => brackets = brackets.saturating_sub(1),
+            TokenKind::Indent => blocks += 1,
+            TokenKind::Dedent => blocks = blocks.saturating_sub(1),
+            TokenKind::Newline => operators = 0,
+            TokenKind::Comma | TokenKind::NonLogicalNewline => {}
+            kind => operators += usize::from(kind.is_operator() || kind.is_non_soft_keyword()),
+        }
+        if brackets > MAX_BRACKETS || blocks > MAX_BLOCKS || operators > MAX_OPERATORS {
+            let span = Span::new(source, 0, 0);
+            let message = "the reference does not read code that nests this deep";
+            return Err(Box::new(
+                Diagnostic::error("unsupported", span, message).help("split expressions over several statements"),
+            ));
+        }
+    }
+}
+
+fn parse(source: SourceId, text: &str) -> Result<Vec<TopLevel>, Box<Diagnostic>> {
+    check_nesting(source, text)?;
+    let module = ruff_python_parser::parse_module(text).map_err(|error| {
+        let message = error.error.to_string();
+        let mut lowered = message.chars();
+        let message = lowered.next().map_or_else(String::new, |c| c.to_lowercase().chain(lowered).collect());
+        Box::new(Diagnostic::error("syntax-error", span_of(source, error.location), message))
+    })?;
+    Ok(module
+        .into_syntax()
+        .body
+        .into_iter()
+        .map(|statement| match statement {
+            Stmt::FunctionDef(def) => TopLevel::Function(Rc::new(def)),
+            other => TopLevel::Other(Box::new(other)),
+        })
+        .collect())
+}
+
+impl Tracer<'_> {
+    /// Parses and runs a file as a module.
+    pub(super) fn load(&mut self, module: &str, file: &Arc<SourceFile>) -> Traced<ScopeId> {
+        let source = self.builder.sources().add(Arc::clone(file));
+        let body = with_stack(|| parse(source, &file.text)).map_err(|diagnostic| {
+            if diagnostic.code == "unsupported" { Stop::Unsupported(diagnostic) } else { Stop::Rejected(diagnostic) }
+        })?;
+        self.run_module(module, source, &body)
+    }
+
+    fn run_module(&mut self, module: &str, source: SourceId, body: &[TopLevel]) -> Traced<ScopeId> {
+        let scope = self.new_scope(None, source, module);
+        self.modules.insert(module.into(), scope);
+        for statement in body {
+            match statement {
+                TopLevel::Function(def) => {
+                    let function = self.define(scope, def)?;
+                    self.bind(scope, def.name.as_str(), function);
+                }
+                TopLevel::Other(statement) => {
+                    self.host_statement(scope, statement)?;
+                }
+            }
+        }
+        Ok(scope)
+    }
+
+    /// A function of the prelude, by the module (`standard`, `random`, …) and name it has there.
+    pub fn prelude(&mut self, module: &str, name: &str) -> Option<crate::value::Value> {
+        let key = format!("triton prelude/{module}");
+        let scope = match self.modules.get(key.as_str()) {
+            Some(&scope) => scope,
+            None => self.load_prelude(module, &key)?,
+        };
+        match self.scopes.get(scope)?.names.get(name)? {
+            Host::Jit(function) => Some(crate::value::Value::Function(Rc::clone(function))),
+            Host::Constexpr(value) => Some((**value).clone()),
+            _ => None,
+        }
+    }
+
+    fn load_prelude(&mut self, module: &str, key: &str) -> Option<ScopeId> {
+        let &(name, text) = PRELUDE.iter().find(|(name, _)| *name == module)?;
+        let parsed = PARSED_PRELUDE.with_borrow_mut(|cache| {
+            if let Some(parsed) = cache.get(name) {
+                return Some(Rc::clone(parsed));
+            }
+            let file = Arc::new(SourceFile::new(format!("triton/language/{name}.py"), text));
+            let body = Rc::new(parse(SourceId::default(), text).ok()?);
+            let parsed = Rc::new(PreludeModule { file, body });
+            cache.insert(name, Rc::clone(&parsed));
+            Some(parsed)
+        })?;
+        let source = self.builder.sources().add(Arc::clone(&parsed.file));
+        self.prelude_sources.insert(source);
+        self.run_module(key, source, &parsed.body).ok()
+    }
+
+    pub(super) fn new_scope(&mut self, parent: Option<ScopeId>, source: SourceId, module: &str) -> ScopeId {
+        self.scopes.push(Scope {
+            names: HashMap::new(),
+            annotated: HashSet::new(),
+            parent,
+            source,
+            module: module.into(),
+        });
+        self.scopes.len() - 1
+    }
+
+    pub(super) fn bind(&mut self, scope: ScopeId, name: &str, value: Host) {
+        if let Some(scope) = self.scopes.get_mut(scope) {
+            scope.names.insert(name.into(), value);
+        }
+    }
+
+    pub(super) fn source_of(&self, scope: ScopeId) -> SourceId {
+        self.scopes.get(scope).map_or_else(SourceId::default, |scope| scope.source)
+    }
+
+    /// A name as code in `scope` sees it, Python's built-in names left out. Also says whether the name was annotated
+    /// as `constexpr` where it is bound.
+    pub(super) fn global(&self, mut scope: ScopeId, name: &str) -> Option<(&Host, bool)> {
+        loop {
+            let here = self.scopes.get(scope)?;
+            if let Some(value) = here.names.get(name) {
+                return Some((value, here.annotated.contains(name)));
+            }
+            scope = here.parent?;
+        }
+    }
+
+    /// Makes the value of a `def`: a kernel, or a plain Python function.
+    pub(super) fn define(&mut self, scope: ScopeId, def: &Rc<ast::StmtFunctionDef>) -> Traced<Host> {
+        let source = self.source_of(scope);
+        let defaults = self.defaults(scope, &def.parameters)?;
+        let mut value = Host::Function(Rc::new(HostFunction::from_def(Rc::clone(def), scope, defaults)));
+        for decorator in def.decorator_list.iter().rev() {
+            let span = span_of(source, decorator.range());
+            let applied = self.host_expression(scope, &decorator.expression)?;
+            value = self.decorate(value, applied, span);
+        }
+        Ok(value)
+    }
+
+    pub(super) fn defaults(&mut self, scope: ScopeId, parameters: &ast::Parameters) -> Traced<Vec<(Rc<str>, Host)>> {
+        let mut defaults = Vec::new();
+        for parameter in parameters.iter_non_variadic_params() {
+            if let Some(default) = parameter.default() {
+                let value = self.host_expression(scope, default)?;
+                defaults.push((parameter.name().as_str().into(), value));
+            }
+        }
+        Ok(defaults)
+    }
+
+    fn decorate(&mut self, value: Host, decorator: Host, span: Span) -> Host {
+        match (decorator, value) {
+            (_, unknown @ Host::Unknown(_)) => unknown,
+            (Host::Symbol(module, name), value) if &*module == "triton" => match (Native::find(&module, &name), value) {
+                (Some(Native::Jit), Host::Function(function)) => {
+                    Host::Jit(Rc::new(super::UserFunction::new(&function, super::JitOptions::default())))
+                }
+                (Some(Native::ConstexprFunction), Host::Function(function)) => Host::ConstexprFunction(function),
+                _ => Host::unknown(span, format!("what the decorator `{name}` makes of it")),
+            },
+            (Host::Decorator(decorator), value) => match (&*decorator, value) {
+                (Decorator::Jit(options), Host::Function(function)) => {
+                    Host::Jit(Rc::new(super::UserFunction::new(&function, options.clone())))
+                }
+                (Decorator::Wrap(wrapper), Host::Jit(function)) => {
+                    Host::Jit(Rc::new(function.wrapped(Rc::clone(wrapper))))
+                }
+                _ => Host::unknown(span, "what the decorator makes of it"),
+            },
+            _ => Host::unknown(span, "what the decorator makes of it"),
+        }
+    }
+
+    /// `import a.b as c`, `import a.b`.
+    pub(super) fn import(&mut self, scope: ScopeId, statement: &ast::StmtImport) -> Traced<()> {
+        for alias in &statement.names {
+            let path = alias.name.as_str();
+            if let Some(asname) = &alias.asname {
+                let module = self.module(path)?;
+                self.bind(scope, asname.as_str(), module);
+            } else {
+                let root = path.split('.').next().unwrap_or(path);
+                let module = self.module(root)?;
+                self.bind(scope, root, module);
+            }
+        }
+        Ok(())
+    }
+
+    /// `from a.b import c as d`.
+    pub(super) fn import_from(&mut self, scope: ScopeId, statement: &ast::StmtImportFrom) -> Traced<()> {
+        let source = self.source_of(scope);
+        let path = statement.module.as_ref().map_or("", |module| module.as_str());
+        for alias in &statement.names {
+            let name = alias.name.as_str();
+            let bound = alias.asname.as_ref().map_or(name, |asname| asname.as_str());
+            let value = if path.is_empty() {
+                self.module(name)?
+            } else {
+                let module = self.module(path)?;
+                if name == "*" {
+                    self.import_star(scope, &module);
+                    continue;
+                }
+                self.host_attribute(&module, name, span_of(source, alias.range()))
+            };
+            self.bind(scope, bound, value);
+        }
+        Ok(())
+    }
+
+    fn import_star(&mut self, scope: ScopeId, module: &Host) {
+        if let Host::File(from) = module {
+            let names: Vec<(Rc<str>, Host)> = self.scopes.get(*from).map_or_else(Vec::new, |from| {
+                let public = from.names.iter().filter(|(name, _)| !name.starts_with('_'));
+                public.map(|(name, value)| (Rc::clone(name), value.clone())).collect()
+            });
+            for (name, value) in names {
+                self.bind(scope, &name, value);
+            }
+        }
+    }
+
+    /// The module that an import of `path` gives: one of the request's files, or one known by name.
+    fn module(&mut self, path: &str) -> Traced<Host> {
+        if let Some(&scope) = self.modules.get(path) {
+            return Ok(Host::File(scope));
+        }
+        let request = self.request;
+        if let Some((name, file)) = request.modules.iter().find(|(name, _)| name == path) {
+            return self.load(name, file).map(Host::File);
+        }
+        Ok(Host::Module(canonical(path).into()))
+    }
+
+    /// `value.name` at module level.
+    pub(super) fn host_attribute(&mut self, value: &Host, name: &str, span: Span) -> Host {
+        match value {
+            Host::File(scope) => match self.scopes.get(*scope).and_then(|scope| scope.names.get(name)) {
+                Some(value) => value.clone(),
+                None => Host::unknown(span, format!("the name `{name}`, which its module lacks")),
+            },
+            Host::Module(module) => {
+                let path = format!("{module}.{name}");
+                if let Some(&scope) = self.modules.get(path.as_str()) {
+                    return Host::File(scope);
+                }
+                if is_module(&path) { Host::Module(canonical(&path).into()) } else { Host::symbol(module, name) }
+            }
+            Host::Constexpr(inner) if name == "value" => Host::from_value(inner),
+            Host::Config(config) => match name {
+                "kwargs" => Host::Dict(Rc::new(
+                    config.kwargs.iter().map(|(k, v)| (Host::str(k), v.clone())).collect(),
+                )),
+                _ => match config.options.iter().find(|(key, _)| &**key == name) {
+                    Some((_, value)) => value.clone(),
+                    None => Host::unknown(span, format!("the attribute `{name}`")),
+                },
+            },
+            Host::Named(_, fields, items) => match fields.iter().position(|field| &**field == name) {
+                Some(at) => items.get(at).cloned().unwrap_or(Host::NONE),
+                None => Host::unknown(span, format!("the attribute `{name}`")),
+            },
+            Host::Unknown(_) => value.clone(),
+            _ => Host::unknown(span, format!("the attribute `{name}`")),
+        }
+    }
+}
+
+/// The name a module goes by in tables: `tl` for `triton.language`.
+fn canonical(path: &str) -> String {
+    let path = match path.strip_prefix("triton.language") {
+        Some(rest) if rest.is_empty() || rest.starts_with('.') => format!("tl{rest}"),
+        _ => path.to_owned(),
+    };
+    match path.as_str() {
+        "tl.core" => "tl".to_owned(),
+        "tl.extra.cuda.libdevice" | "tl.extra.libdevice" | "tl.libdevice" | "tl.extra.hip.libdevice" => {
+            "tl.extra.libdevice".to_owned()
+        }
+        _ => path,
+    }
+}
+
+/// Whether an attribute of a module is a module too.
+pub(super) fn is_module(path: &str) -> bool {
+    matches!(
+        path,
+        "triton.language"
+            | "triton.testing"
+            | "triton.runtime"
+            | "triton.compiler"
+            | "triton.tools"
+            | "tl.math"
+            | "tl.random"
+            | "tl.standard"
+            | "tl.core"
+            | "tl.extra"
+            | "tl.extra.cuda"
+            | "tl.extra.cuda.libdevice"
+            | "tl.extra.hip"
+            | "tl.extra.hip.libdevice"
+            | "tl.extra.libdevice"
+            | "torch.nn"
+            | "torch.cuda"
+            | "os.path"
+    )
+}
+
+/// The canonical name of the module that is the attribute `name` of `module`, if it is one.
+pub(super) fn submodule(module: &str, name: &str) -> Option<Rc<str>> {
+    let path = format!("{module}.{name}");
+    is_module(&path).then(|| canonical(&path).into())
+}
+
+/// The names that statements bind, for code that is not known to run.
+pub(super) fn bound_names(body: &[Stmt], names: &mut Vec<Rc<str>>) {
+    fn target(expression: &Expr, names: &mut Vec<Rc<str>>) {
+        match expression {
+            Expr::Name(name) => names.push(name.id.as_str().into()),
+            Expr::Tuple(tuple) => tuple.elts.iter().for_each(|elt| target(elt, names)),
+            Expr::List(list) => list.elts.iter().for_each(|elt| target(elt, names)),
+            Expr::Starred(starred) => target(&starred.value, names),
+            _ => {}
+        }
+    }
+    for statement in body {
+        match statement {
+            Stmt::Assign(node) => node.targets.iter().for_each(|node| target(node, names)),
+            Stmt::AnnAssign(node) => target(&node.target, names),
+            Stmt::AugAssign(node) => target(&node.target, names),
+            Stmt::FunctionDef(node) => names.push(node.name.as_str().into()),
+            Stmt::ClassDef(node) => names.push(node.name.as_str().into()),
+            Stmt::Import(node) => names.extend(node.names.iter().map(|alias| {
+                let name = alias.asname.as_ref().unwrap_or(&alias.name).as_str();
+                Rc::from(name.split('.').next().unwrap_or(name))
+            })),
+            Stmt::ImportFrom(node) => {
+                names.extend(node.names.iter().map(|alias| {
+                    Rc::from(alias.asname.as_ref().unwrap_or(&alias.name).as_str())
+                }));
+            }
+            Stmt::If(node) => {
+                bound_names(&node.body, names);
+                node.elif_else_clauses.iter().for_each(|clause| bound_names(&clause.body, names));
+            }
+            Stmt::For(node) => {
+                target(&node.target, names);
+                bound_names(&node.body, names);
+            }
+            Stmt::While(node) => bound_names(&node.body, names),
+            Stmt::With(node) => {
+                node.items.iter().filter_map(|item| item.optional_vars.as_deref()).for_each(|v| target(v, names));
+                bound_names(&node.body, names);
+            }
+            Stmt::Try(node) => {
+                bound_names(&node.body, names);
+                bound_names(&node.finalbody, names);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The nearest of `candidates` to a misspelled name.
+pub(crate) fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    candidates
+        .map(|candidate| (edit_distance(name, candidate), candidate))
+        .filter(|(distance, candidate)| *distance <= 1 + candidate.len().min(name.len()) / 4)
+        .min()
+        .map(|(_, candidate)| candidate)
+}
+
+fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, from) in a.chars().enumerate() {
+        let mut corner = i;
+        let mut left = i + 1;
+        for (cell, to) in row.iter_mut().skip(1).zip(&b) {
+            let value = (corner + usize::from(from != *to)).min(left + 1).min(*cell + 1);
+            corner = *cell;
+            *cell = value;
+            left = value;
+        }
+        if let Some(first) = row.first_mut() {
+            *first = i + 1;
+        }
+    }
+    row.last().copied().unwrap_or(0)
+}
+
+/// What a Python constant of a module is called in messages.
+pub(super) fn describe(value: &Host) -> String {
+    match value {
+        Host::Constant(value) => constant::repr(value),
+        _ => "it".to_owned(),
+    }
+}

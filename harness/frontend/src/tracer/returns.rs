@@ -1,0 +1,172 @@
+//! What a function returns when several `return`s may be reached: one type for all of them, a value from whichever
+//! was reached.
+//!
+//! Triton's compiler branches to the end of the function. IR here is structured, so a `return` inside of an `if`
+//! puts the rest of the function into the other branch, and where that is not possible, a flag says whether the
+//! function has returned and the rest runs under it.
+
+use std::rc::Rc;
+
+use conch_tile::DType;
+use conch_tile::ir::{OpKind, Type, ValueId};
+
+use super::{Traced, Tracer};
+use crate::semantic;
+use crate::value::{Constant, Value};
+
+/// How a run of statements ended.
+#[derive(Clone, Debug)]
+pub(super) enum Flow {
+    /// It goes on.
+    Falls,
+    /// It returned this.
+    Returned(Value),
+    /// It returned `value` if the `i1` scalar `flag` holds, else it goes on.
+    Maybe {
+        /// Whether it returned.
+        flag: ValueId,
+        /// What it returned; poison otherwise.
+        value: Value,
+    },
+}
+
+impl Flow {
+    /// What was returned, if anything was.
+    pub fn value(&self) -> Option<&Value> {
+        match self {
+            Self::Falls => None,
+            Self::Returned(value) | Self::Maybe { value, .. } => Some(value),
+        }
+    }
+}
+
+/// The type that several returned values have in common.
+#[derive(Clone, Debug)]
+pub(super) enum Common {
+    /// The same compile-time value everywhere.
+    Known(Value),
+    /// A tensor.
+    Tensor(Type),
+    /// A tuple.
+    Tuple(Vec<Common>, Rc<[Rc<str>]>),
+}
+
+impl Common {
+    /// The types of the tensors in it.
+    pub fn types(&self, found: &mut Vec<Type>) {
+        match self {
+            Self::Known(_) => {}
+            Self::Tensor(ty) => found.push(ty.clone()),
+            Self::Tuple(items, _) => items.iter().for_each(|item| item.types(found)),
+        }
+    }
+
+    /// The value that has these tensors.
+    pub fn build(&self, tensors: &mut impl Iterator<Item = ValueId>) -> Value {
+        match self {
+            Self::Known(value) => value.clone(),
+            Self::Tensor(_) => tensors.next().map_or(Value::NONE, Value::Tensor),
+            Self::Tuple(items, names) => Value::Tuple {
+                items: items.iter().map(|item| item.build(tensors)).collect(),
+                names: Rc::clone(names),
+            },
+        }
+    }
+}
+
+impl Tracer<'_> {
+    /// The type of one returned value.
+    pub(super) fn common_of(&self, value: &Value) -> Common {
+        match value {
+            Value::Tensor(id) => Common::Tensor(self.ty(*id).clone()),
+            Value::Tuple { items, names } => {
+                Common::Tuple(items.iter().map(|item| self.common_of(item)).collect(), Rc::clone(names))
+            }
+            _ => Common::Known(value.clone()),
+        }
+    }
+
+    /// The type that two returns have in common, or a rejection.
+    pub(super) fn common(&self, a: &Common, b: &Common) -> Traced<Common> {
+        match (a, b) {
+            (Common::Known(x), Common::Known(y)) if self.same_type(x, y) => return Ok(a.clone()),
+            (Common::Tuple(x, m), Common::Tuple(y, n)) if x.len() == y.len() && m == n => {
+                let items = x.iter().zip(y).map(|(x, y)| self.common(x, y)).collect::<Traced<_>>()?;
+                return Ok(Common::Tuple(items, Rc::clone(m)));
+            }
+            _ => {}
+        }
+        match (tensor_type(a), tensor_type(b)) {
+            (Some(x), Some(y)) if x == y => Ok(Common::Tensor(x)),
+            _ => {
+                let (a, b) = (self.common_text(a), self.common_text(b));
+                Err(self.reject_with("return-type-mismatch", format!("return type mismatch: {a} and {b}")))
+            }
+        }
+    }
+
+    fn common_text(&self, common: &Common) -> String {
+        match common {
+            Common::Known(value) => self.type_text(value),
+            Common::Tensor(ty) => self.triton_type(ty),
+            Common::Tuple(items, _) => {
+                let items: Vec<String> = items.iter().map(|item| self.common_text(item)).collect();
+                format!("({})", items.join(", "))
+            }
+        }
+    }
+
+    /// The tensors of a returned value in the common type, made in the open block; poison when nothing was returned.
+    pub(super) fn conform(&mut self, value: Option<&Value>, common: &Common, out: &mut Vec<ValueId>) -> Traced<()> {
+        match (common, value) {
+            (Common::Known(_), _) => {}
+            (Common::Tensor(_), Some(Value::Tensor(id))) => out.push(*id),
+            (Common::Tensor(ty), Some(Value::Constant(constant))) => {
+                let dtype = ty.elem.num().unwrap_or(DType::I32);
+                out.push(semantic::scalar_constant(self, constant, dtype)?);
+            }
+            (Common::Tensor(ty), _) => out.push(self.builder.op(OpKind::Poison, &[], ty.clone())),
+            (Common::Tuple(items, _), Some(Value::Tuple { items: values, .. })) => {
+                for (item, value) in items.iter().zip(values.iter()) {
+                    self.conform(Some(value), item, out)?;
+                }
+            }
+            (Common::Tuple(items, _), _) => {
+                for item in items {
+                    self.conform(None, item, out)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What a call of the current function gives, once its body has run.
+    pub(super) fn result_of(&mut self, flow: Flow) -> Traced<Value> {
+        let value = match flow {
+            Flow::Falls => Value::NONE,
+            Flow::Returned(value) | Flow::Maybe { value, .. } => value,
+        };
+        let dead = std::mem::take(&mut self.frame.dead_returns);
+        if dead.is_empty() {
+            return Ok(value);
+        }
+        let mut common = self.common_of(&value);
+        for other in &dead {
+            common = self.common(&common, &self.common_of(other))?;
+        }
+        let mut tensors = Vec::new();
+        self.conform(Some(&value), &common, &mut tensors)?;
+        Ok(common.build(&mut tensors.into_iter()))
+    }
+}
+
+/// The tensor type that a return has or, being a number, would have.
+fn tensor_type(common: &Common) -> Option<Type> {
+    match common {
+        Common::Tensor(ty) => Some(ty.clone()),
+        Common::Known(Value::Constant(constant)) if !matches!(constant, Constant::None) => {
+            semantic::tensor_dtype(constant).map(Type::num)
+        }
+        _ => None,
+    }
+}

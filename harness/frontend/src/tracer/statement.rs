@@ -1,0 +1,215 @@
+//! Statements of kernels, but for `if` and loops.
+
+use std::rc::Rc;
+
+use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_text_size::Ranged;
+
+use super::frame::{Kind, Slot};
+use super::returns::Flow;
+use super::{Parameter, Traced, Tracer, expression};
+use crate::builtin;
+use crate::semantic;
+use crate::value::{Constant, Value};
+
+impl Tracer<'_> {
+    /// Runs a statement other than `if`.
+    pub(super) fn statement(&mut self, statement: &Stmt) -> Traced<Flow> {
+        self.burn()?;
+        let before = self.enter(statement.range());
+        let flow = self.statement_inner(statement)?;
+        self.leave(before);
+        Ok(flow)
+    }
+
+    fn statement_inner(&mut self, statement: &Stmt) -> Traced<Flow> {
+        match statement {
+            Stmt::Expr(node) => {
+                self.eval(&node.value)?;
+            }
+            Stmt::Assign(node) => {
+                let [target] = node.targets.as_slice() else {
+                    return Err(self.reject("simultaneous multiple assignment is not supported"));
+                };
+                let value = self.eval(&node.value)?;
+                self.assign(target, value)?;
+            }
+            Stmt::AnnAssign(node) => self.annotated(node)?,
+            Stmt::AugAssign(node) => {
+                let lhs = self.eval(&node.target)?;
+                let rhs = self.eval(&node.value)?;
+                let Some(op) = expression::operator(node.op) else {
+                    return Err(self.reject("the operator `@` is not implemented by Triton's compiler"));
+                };
+                let value = self.binary(op, &lhs, &rhs)?;
+                self.assign(&node.target, value)?;
+            }
+            Stmt::Return(node) => {
+                let value = node.value.as_deref().map_or(Ok(Value::NONE), |value| self.eval(value))?;
+                return Ok(Flow::Returned(self.returned(value)?));
+            }
+            Stmt::For(node) => return self.for_loop(node),
+            Stmt::While(node) => return self.while_loop(node),
+            Stmt::Assert(node) => {
+                let test = self.eval(&node.test)?;
+                let message = node.msg.as_deref().map_or(Ok(Value::str("")), |message| self.eval(message))?;
+                match builtin::lookup(self, "tl", "device_assert") {
+                    Some(assert) => {
+                        self.call(&assert, vec![test, message], Vec::new())?;
+                    }
+                    None => return Err(self.unsupported("`assert`")),
+                }
+            }
+            Stmt::Pass(_) => {}
+            Stmt::With(_) => return Err(self.unsupported("`with`")),
+            Stmt::FunctionDef(_) => {
+                return Err(self.not_in_triton("a function inside of a kernel"));
+            }
+            Stmt::Break(_) => return Err(self.not_in_triton("`break`")),
+            Stmt::Continue(_) => return Err(self.not_in_triton("`continue`")),
+            Stmt::Try(_) => return Err(self.not_in_triton("`try`")),
+            Stmt::Raise(_) => return Err(self.not_in_triton("`raise`")),
+            Stmt::ClassDef(_) => return Err(self.not_in_triton("a class")),
+            Stmt::Delete(_) => return Err(self.not_in_triton("`del`")),
+            Stmt::Global(_) => return Err(self.not_in_triton("`global`")),
+            Stmt::Nonlocal(_) => return Err(self.not_in_triton("`nonlocal`")),
+            Stmt::Import(_) | Stmt::ImportFrom(_) => return Err(self.not_in_triton("an import inside of a kernel")),
+            Stmt::Match(_) => return Err(self.not_in_triton("`match`")),
+            Stmt::TypeAlias(_) => return Err(self.not_in_triton("a type alias")),
+            Stmt::If(_) | Stmt::IpyEscapeCommand(_) => return Err(self.unsupported("this statement")),
+        }
+        Ok(Flow::Falls)
+    }
+
+    /// A returned value as the caller gets it.
+    fn returned(&mut self, value: Value) -> Traced<Value> {
+        if self.rules.holds(conch_tile::rules::Rule::ReturnedConstexprsStay) {
+            return Ok(value);
+        }
+        match value {
+            Value::Constant(Constant::Bool(_) | Constant::Int(_) | Constant::Float(_)) => {
+                semantic::to_tensor(self, &value).map(Value::Tensor)
+            }
+            Value::Tuple { items, names } => {
+                let items = items.iter().map(|item| self.returned(item.clone())).collect::<Traced<Rc<[_]>>>()?;
+                Ok(Value::Tuple { items, names })
+            }
+            other => Ok(other),
+        }
+    }
+
+    fn annotated(&mut self, node: &ast::StmtAnnAssign) -> Traced<()> {
+        let is_constexpr = self.annotation(self.frame.scope, &node.annotation) == Parameter::Constexpr;
+        let Some(value) = &node.value else {
+            if let (Expr::Name(name), true) = (&*node.target, is_constexpr) {
+                self.frame.pending.insert(name.id.as_str().into());
+            }
+            return Ok(());
+        };
+        let value = self.eval(value)?;
+        if !is_constexpr {
+            return self.assign(&node.target, value);
+        }
+        let Expr::Name(name) = &*node.target else {
+            return Err(self.reject("only a name can be annotated as constexpr"));
+        };
+        let name: Rc<str> = name.id.as_str().into();
+        if self.frame.names.contains_key(&name) {
+            return Err(self.reject(format!("`{name}` is already defined; a constexpr cannot be reassigned")));
+        }
+        // Triton keeps whatever it is given, a tensor too.
+        self.frame.names.insert(name, Slot { value, kind: Kind::Plain });
+        Ok(())
+    }
+
+    /// `target = value`: Python numbers become tensors here.
+    pub(super) fn assign(&mut self, target: &Expr, value: Value) -> Traced<()> {
+        match target {
+            Expr::Name(name) => {
+                let name: Rc<str> = name.id.as_str().into();
+                if self.frame.pending.remove(&name) {
+                    self.frame.set(&name, value, Kind::Plain);
+                    return Ok(());
+                }
+                let (value, kind) = self.sanitize(value)?;
+                if let Value::Tensor(id) = value {
+                    self.builder.name(id, &name);
+                }
+                self.frame.set(&name, value, kind);
+                Ok(())
+            }
+            Expr::Tuple(ast::ExprTuple { elts, .. }) | Expr::List(ast::ExprList { elts, .. }) => {
+                let items = self.unpack(elts, value)?;
+                for (target, item) in elts.iter().zip(items.iter()) {
+                    self.assign(target, item.clone())?;
+                }
+                Ok(())
+            }
+            Expr::Starred(_) => Err(self.reject("starred assignment targets are not supported")),
+            Expr::Subscript(_) => Err(self.not_in_triton("assignment to an item")),
+            Expr::Attribute(_) => Err(self.not_in_triton("assignment to an attribute")),
+            _ => Err(self.unsupported("this assignment target")),
+        }
+    }
+
+    fn unpack(&self, targets: &[Expr], value: Value) -> Traced<Rc<[Value]>> {
+        let (Value::Tuple { items, .. } | Value::List(items)) = value else {
+            let text = self.type_text(&value);
+            return Err(self.reject(format!("cannot unpack {text}")));
+        };
+        if targets.iter().any(Expr::is_starred_expr) {
+            return Err(self.reject("starred assignment targets are not supported"));
+        }
+        let (expected, got) = (targets.len(), items.len());
+        if got > expected {
+            return Err(self.reject(format!("too many values to unpack (expected {expected})")));
+        }
+        if got < expected {
+            return Err(self.reject(format!("not enough values to unpack (expected {expected}, got {got})")));
+        }
+        Ok(items)
+    }
+
+    /// Binds the target of a comprehension, whose values stay as they are.
+    pub(super) fn bind_target(&mut self, target: &Expr, value: Value) -> Traced<()> {
+        match target {
+            Expr::Name(name) => {
+                self.frame.set(&name.id.as_str().into(), value, Kind::Plain);
+                Ok(())
+            }
+            Expr::Tuple(tuple) => {
+                let items = self.unpack(&tuple.elts, value)?;
+                for (target, item) in tuple.elts.iter().zip(items.iter()) {
+                    self.bind_target(target, item.clone())?;
+                }
+                Ok(())
+            }
+            _ => Err(self.unsupported("this target of a comprehension")),
+        }
+    }
+
+    /// What a variable holds after it was assigned `value`.
+    fn sanitize(&mut self, value: Value) -> Traced<(Value, Kind)> {
+        Ok(match value {
+            Value::Tensor(_) => (value, Kind::Plain),
+            Value::Constant(Constant::None | Constant::Type(_)) => (value, Kind::Bare),
+            Value::Constant(Constant::Bool(_) | Constant::Int(_) | Constant::Float(_)) => {
+                (Value::Tensor(semantic::to_tensor(self, &value)?), Kind::Plain)
+            }
+            Value::Tuple { items, names } => {
+                let mut sanitized = Vec::with_capacity(items.len());
+                for item in items.iter() {
+                    sanitized.push(self.sanitize(item.clone())?.0);
+                }
+                (Value::Tuple { items: sanitized.into(), names }, Kind::Plain)
+            }
+            Value::List(items) => return self.sanitize(Value::tuple(items.iter().cloned())),
+            other => {
+                let text = self.type_text(&other);
+                let mut diagnostic = self.diagnostic("rejected", format!("cannot convert {text} to a tensor"));
+                diagnostic.help = Some("annotate the variable as `tl.constexpr`".to_owned());
+                return Err(super::Stop::Rejected(Box::new(diagnostic)));
+            }
+        })
+    }
+}
