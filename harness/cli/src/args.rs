@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use conch_case::Shard;
 use conch_engine::EngineId;
 use conch_toolchain::ToolchainId;
 
@@ -213,36 +214,10 @@ pub enum ReportFormat {
     Markdown,
 }
 
-/// One part of several.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shard {
-    /// From 1.
-    pub index: u64,
-    /// At least 1.
-    pub of: u64,
-}
-
-impl std::str::FromStr for Shard {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let parts = text.split_once('/').and_then(|(index, of)| Some((index.parse().ok()?, of.parse().ok()?)));
-        match parts {
-            Some((index, of)) if 1 <= index && index <= of => Ok(Self { index, of }),
-            _ => Err("write I/N, with I from 1 to N: `2/8`".to_owned()),
-        }
-    }
-}
-
-impl std::fmt::Display for Shard {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}/{}", self.index, self.of)
-    }
-}
-
 fn engine_id(text: &str) -> Result<EngineId, String> {
-    text.parse().map_err(|error: conch_engine::BadEngineId| match error.suggestion {
-        Some(suggestion) => format!("{}\n  did you mean `{suggestion}`?", error.reason),
-        None => error.reason,
-    })
+    text.parse()
+        .map_err(|error: conch_engine::BadEngineId| match error.suggestion {
+            Some(suggestion) => format!("{}\n  did you mean `{suggestion}`?", error.reason),
+            None => error.reason,
+        })
 }

@@ -25,12 +25,35 @@ pub struct Setup {
     pub problems: Vec<Problem>,
 }
 
+impl Setup {
+    /// No engines, for a run of no cases.
+    pub fn nothing() -> Self {
+        let panel = Panel {
+            reference: None,
+            others: Vec::new(),
+            order: Vec::new(),
+        };
+        Self {
+            panel,
+            left_out: Vec::new(),
+            problems: Vec::new(),
+        }
+    }
+}
+
 /// Sets up the engines asked for, or the default ones. At most `jobs` workers are used by each.
 pub fn set_up(wanted: &[EngineId], offline: bool, jobs: usize, stop: &AtomicBool) -> Setup {
     let by_default = wanted.is_empty();
-    let newest = EngineId::Interpret { toolchain: ToolchainId::of(Version::NEWEST), host: false };
+    let newest = EngineId::Interpret {
+        toolchain: ToolchainId::of(Version::NEWEST),
+        host: false,
+    };
     let defaults = [EngineId::Reference, newest];
-    let mut panel = Panel { reference: None, others: Vec::new(), order: Vec::new() };
+    let mut panel = Panel {
+        reference: None,
+        others: Vec::new(),
+        order: Vec::new(),
+    };
     let (mut left_out, mut problems) = (Vec::new(), Vec::new());
     for id in if by_default { &defaults[..] } else { wanted } {
         if panel.order.contains(id) {
@@ -39,10 +62,14 @@ pub fn set_up(wanted: &[EngineId], offline: bool, jobs: usize, stop: &AtomicBool
         match id {
             EngineId::Reference => panel.reference = Some(Arc::new(Reference::default())),
             EngineId::Cuda { version } => panel.others.push(Arc::new(Cuda::new(*version))),
-            EngineId::Interpret { toolchain, host } => match interpret(toolchain, *host, offline, jobs, stop) {
+            EngineId::Interpret { toolchain, host } => match interpret(toolchain, *host, offline, jobs, stop)
+            {
                 Ok(engine) => panel.others.push(engine),
                 Err(why) if by_default => {
-                    left_out.push(LeftOut { engine: id.to_string(), why });
+                    left_out.push(LeftOut {
+                        engine: id.to_string(),
+                        why,
+                    });
                     continue;
                 }
                 Err(why) => {
@@ -53,7 +80,11 @@ pub fn set_up(wanted: &[EngineId], offline: bool, jobs: usize, stop: &AtomicBool
         }
         panel.order.push(id.clone());
     }
-    Setup { panel, left_out, problems }
+    Setup {
+        panel,
+        left_out,
+        problems,
+    }
 }
 
 fn problem(id: &EngineId, why: &str) -> Problem {
@@ -76,7 +107,10 @@ fn interpret(
 ) -> Result<Arc<dyn Engine>, String> {
     let toolchain = find_or_add(id, offline, stop)?;
     let pool = Pool::new(toolchain, jobs).map_err(|error| format!("failed to start workers: {error}"))?;
-    let limits = Limits { time: Duration::from_secs(20), ..Limits::default() };
+    let limits = Limits {
+        time: Duration::from_secs(20),
+        ..Limits::default()
+    };
     Ok(Arc::new(Interpret::new(pool, host, limits)))
 }
 
@@ -93,7 +127,11 @@ fn find_or_add(id: &ToolchainId, offline: bool, stop: &AtomicBool) -> Result<Too
 
 /// Installs a toolchain, showing how it goes.
 pub fn add(home: &Home, id: &ToolchainId, stop: &AtomicBool) -> Result<Toolchain, AddError> {
-    let installation = Installation { bar: RefCell::new(None), stop, id: id.to_string() };
+    let installation = Installation {
+        bar: RefCell::new(None),
+        stop,
+        id: id.to_string(),
+    };
     let result = home.add(id, &installation);
     if let Some(bar) = installation.bar.into_inner() {
         bar.finish_and_clear();
@@ -127,9 +165,7 @@ impl Observer for Installation<'_> {
             Event::Bytes { done, total } => {
                 if let Some(total) = total {
                     bar.set_length(total);
-                    if let Ok(style) =
-                        ProgressStyle::with_template("{bar:30} {bytes}/{total_bytes} {msg}")
-                    {
+                    if let Ok(style) = ProgressStyle::with_template("{bar:30} {bytes}/{total_bytes} {msg}") {
                         bar.set_style(style);
                     }
                 }

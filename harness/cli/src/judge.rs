@@ -71,7 +71,9 @@ thread_local! {
 /// Has panics remembered instead of printed, so that one case's panic is that case's event.
 pub fn remember_panics() {
     std::panic::set_hook(Box::new(|info| {
-        let place = info.location().map_or_else(String::new, |at| format!(" at {}:{}", at.file(), at.line()));
+        let place = info
+            .location()
+            .map_or_else(String::new, |at| format!(" at {}:{}", at.file(), at.line()));
         let payload = info.payload();
         let what = payload
             .downcast_ref::<&str>()
@@ -85,7 +87,9 @@ pub fn remember_panics() {
 /// Runs something of ours that must not panic, and turns a panic into words.
 pub fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|_| {
-        PANIC.with_borrow_mut(Option::take).unwrap_or_else(|| "a panic without a message".to_owned())
+        PANIC
+            .with_borrow_mut(Option::take)
+            .unwrap_or_else(|| "a panic without a message".to_owned())
     })
 }
 
@@ -94,21 +98,41 @@ pub fn events(case: &Case, panel: &Panel, sources: &Sources) -> Result<Vec<Event
     let judged = guarded(|| {
         let trial = try_case(case, panel)?;
         let event = Event::Verdict(Box::new(event(case, &trial, panel, sources)));
-        Ok(trial.internal.into_iter().map(Event::Internal).chain(std::iter::once(event)).collect())
+        Ok(trial
+            .internal
+            .into_iter()
+            .map(Event::Internal)
+            .chain(std::iter::once(event))
+            .collect())
     });
     judged.unwrap_or_else(|message| {
-        Ok(vec![Event::Internal(Internal { case: Some(case.id.clone()), engine: None, message })])
+        Ok(vec![Event::Internal(Internal {
+            case: Some(case.id.clone()),
+            engine: None,
+            message,
+        })])
     })
 }
 
-fn event(case: &Case, trial: &Trial, panel: &Panel, sources: &Sources) -> conch_report::event::Verdict {
+/// The event of a judged case.
+pub fn event(case: &Case, trial: &Trial, panel: &Panel, sources: &Sources) -> conch_report::event::Verdict {
     let mut columns: Vec<(Witness<'_>, f64)> = Vec::with_capacity(panel.order.len());
     for id in &panel.order {
-        let records: Vec<&Record> =
-            trial.references.iter().chain(&trial.others).filter(|record| record.id == *id).collect();
+        let records: Vec<&Record> = trial
+            .references
+            .iter()
+            .chain(&trial.others)
+            .filter(|record| record.id == *id)
+            .collect();
         let seconds = records.iter().map(|record| record.seconds).sum();
         if let Some(first) = records.first() {
-            columns.push((Witness { id: &first.id, outcome: &first.outcome }, seconds));
+            columns.push((
+                Witness {
+                    id: &first.id,
+                    outcome: &first.outcome,
+                },
+                seconds,
+            ));
         }
     }
     let (witnesses, seconds): (Vec<Witness<'_>>, Vec<f64>) = columns.into_iter().unzip();
@@ -136,21 +160,49 @@ pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
     let seated: Vec<Bench<'_>> = benches
         .iter()
         .map(|seats| Bench {
-            reference: seats.reference.and_then(|at| references.get(at)).map(Record::witness),
-            others: seats.others.iter().filter_map(|&at| others.get(at)).map(Record::witness).collect(),
+            reference: seats
+                .reference
+                .and_then(|at| references.get(at))
+                .map(Record::witness),
+            others: seats
+                .others
+                .iter()
+                .filter_map(|&at| others.get(at))
+                .map(Record::witness)
+                .collect(),
             acceptance: &acceptance,
         })
         .collect();
-    let verdict = judge(&seated, Facts { has_launches: !case.is_import_only() });
-    let witnesses: Vec<Witness<'_>> = references.iter().take(1).chain(&others).map(Record::witness).collect();
+    let verdict = judge(
+        &seated,
+        Facts {
+            has_launches: !case.is_import_only(),
+        },
+    );
+    let witnesses: Vec<Witness<'_>> = references
+        .iter()
+        .take(1)
+        .chain(&others)
+        .map(Record::witness)
+        .collect();
     let assessment = assess(&verdict, &witnesses, &case.expectations);
     let rules = changed(&references);
-    Ok(Trial { references, others, verdict, assessment, rules, internal })
+    Ok(Trial {
+        references,
+        others,
+        verdict,
+        assessment,
+        rules,
+        internal,
+    })
 }
 
 impl Record {
     fn witness(&self) -> Witness<'_> {
-        Witness { id: &self.id, outcome: &self.outcome }
+        Witness {
+            id: &self.id,
+            outcome: &self.outcome,
+        }
     }
 }
 
@@ -169,7 +221,13 @@ fn seat(
     internal: &mut Vec<Internal>,
 ) -> Result<(Vec<Record>, Vec<Seats>), Stopped> {
     let Some(reference) = reference else {
-        return Ok((Vec::new(), vec![Seats { reference: None, others: (0..others.len()).collect() }]));
+        return Ok((
+            Vec::new(),
+            vec![Seats {
+                reference: None,
+                others: (0..others.len()).collect(),
+            }],
+        ));
     };
     let mut references: Vec<Record> = Vec::new();
     let mut benches: Vec<Seats> = Vec::new();
@@ -179,14 +237,22 @@ fn seat(
         // With nobody beside it, the reference speaks the newest language.
         others.is_empty().then(|| (None, Rules::default())),
     ) {
-        let bench = known.iter().find(|(other, _)| other.changed(rules).next().is_none()).map(|&(_, bench)| bench);
+        let bench = known
+            .iter()
+            .find(|(other, _)| other.changed(rules).next().is_none())
+            .map(|&(_, bench)| bench);
         let bench = match bench {
             Some(bench) => bench,
             None => {
                 let fresh = record(reference, case, rules, internal)?;
-                let same = references.iter().position(|old| alike(&old.outcome, &fresh.outcome));
+                let same = references
+                    .iter()
+                    .position(|old| alike(&old.outcome, &fresh.outcome));
                 let bench = same.unwrap_or_else(|| {
-                    benches.push(Seats { reference: Some(references.len()), others: Vec::new() });
+                    benches.push(Seats {
+                        reference: Some(references.len()),
+                        others: Vec::new(),
+                    });
                     references.push(fresh);
                     references.len() - 1
                 });
@@ -212,8 +278,13 @@ fn alike(left: &Outcome, right: &Outcome) -> bool {
 
 /// The rules that are not the same on all benches.
 fn changed(references: &[Record]) -> Vec<Rule> {
-    let Some((first, rest)) = references.split_first() else { return Vec::new() };
-    let mut rules: Vec<Rule> = rest.iter().flat_map(|other| first.rules.changed(other.rules)).collect();
+    let Some((first, rest)) = references.split_first() else {
+        return Vec::new();
+    };
+    let mut rules: Vec<Rule> = rest
+        .iter()
+        .flat_map(|other| first.rules.changed(other.rules))
+        .collect();
     rules.sort_unstable();
     rules.dedup();
     rules
@@ -230,13 +301,27 @@ fn record(
     let message = match guarded(|| engine.run(case, rules)) {
         Ok(Ok(run)) => {
             let seconds = run.total().as_secs_f64();
-            return Ok(Record { id, rules, outcome: run.outcome, seconds });
+            return Ok(Record {
+                id,
+                rules,
+                outcome: run.outcome,
+                seconds,
+            });
         }
         Ok(Err(Failure::Stopped)) => return Err(Stopped),
         Ok(Err(failure)) => format!("failed to {failure}"),
         Err(panic) => panic,
     };
-    internal.push(Internal { case: Some(case.id.clone()), engine: Some(id.to_string()), message: message.clone() });
+    internal.push(Internal {
+        case: Some(case.id.clone()),
+        engine: Some(id.to_string()),
+        message: message.clone(),
+    });
     let outcome = Outcome::Unavailable(Box::new(Complaint::new("internal-error", message)));
-    Ok(Record { id, rules, outcome, seconds: 0.0 })
+    Ok(Record {
+        id,
+        rules,
+        outcome,
+        seconds: 0.0,
+    })
 }

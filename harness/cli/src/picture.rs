@@ -13,15 +13,29 @@ const ROWS: usize = 8;
 /// Draws a storage of so many bytes and the tensors over it. A cell is `#` where every byte is covered, `+` where some
 /// are, `.` where none is.
 pub fn picture(storage: StorageId, bytes: usize, tensors: &[NamedTensor]) -> String {
-    let shown: Vec<&NamedTensor> = tensors.iter().filter(|named| named.tensor.storage == storage).collect();
-    let unit = shown.iter().map(|named| named.tensor.element_size()).min().unwrap_or(1);
+    let shown: Vec<&NamedTensor> = tensors
+        .iter()
+        .filter(|named| named.tensor.storage == storage)
+        .collect();
+    let unit = shown
+        .iter()
+        .map(|named| named.tensor.element_size())
+        .min()
+        .unwrap_or(1);
     let mut cell = unit;
     while bytes.div_ceil(cell) > COLUMNS * ROWS {
         cell *= 2;
     }
     let cells = bytes.div_ceil(cell);
-    let width = shown.iter().map(|named| named.name.chars().count()).max().unwrap_or(0);
-    let mut text = format!("    one cell is {cell} {}\n", if cell == 1 { "byte" } else { "bytes" });
+    let width = shown
+        .iter()
+        .map(|named| named.name.chars().count())
+        .max()
+        .unwrap_or(0);
+    let mut text = format!(
+        "    one cell is {cell} {}\n",
+        if cell == 1 { "byte" } else { "bytes" }
+    );
     for row in 0..cells.div_ceil(COLUMNS) {
         let first = row * COLUMNS;
         let last = (first + COLUMNS).min(cells);
@@ -30,7 +44,9 @@ pub fn picture(storage: StorageId, bytes: usize, tensors: &[NamedTensor]) -> Str
             let covered = cover(&named.tensor, bytes);
             let line: String = (first..last)
                 .map(|at| {
-                    let part = covered.get(at * cell..((at + 1) * cell).min(bytes)).unwrap_or(&[]);
+                    let part = covered
+                        .get(at * cell..((at + 1) * cell).min(bytes))
+                        .unwrap_or(&[]);
                     match part.iter().filter(|&&byte| byte).count() {
                         0 => '.',
                         count if count == part.len() => '#',
@@ -52,12 +68,17 @@ fn cover(tensor: &Tensor, bytes: usize) -> Vec<bool> {
     for (&extent, &stride) in tensor.shape.iter().zip(&tensor.strides) {
         // A dimension that moves nowhere shows the same elements again.
         let steps = if stride == 0 { extent.min(1) } else { extent };
-        starts = starts.iter().flat_map(|start| (0..steps).map(move |step| start + step * stride)).collect();
+        starts = starts
+            .iter()
+            .flat_map(|start| (0..steps).map(move |step| start + step * stride))
+            .collect();
         starts.sort_unstable();
         starts.dedup();
     }
     for start in starts {
-        let Ok(start) = usize::try_from(start) else { continue };
+        let Ok(start) = usize::try_from(start) else {
+            continue;
+        };
         if let Some(slots) = covered.get_mut(start * size..(start + 1) * size) {
             slots.fill(true);
         }
@@ -75,7 +96,10 @@ mod tests {
         let mut tensor = Tensor::contiguous(StorageId(0), dtype, shape);
         tensor.strides = strides.into();
         tensor.offset = offset;
-        NamedTensor { name: name.to_owned(), tensor }
+        NamedTensor {
+            name: name.to_owned(),
+            tensor,
+        }
     }
 
     #[test]
@@ -102,7 +126,10 @@ mod tests {
 
     #[test]
     fn a_large_storage_gets_larger_cells() {
-        let tensors = [named("x", &[100_000], &[1], 0, DType::I8), named("y", &[3], &[1], 0, DType::I8)];
+        let tensors = [
+            named("x", &[100_000], &[1], 0, DType::I8),
+            named("y", &[3], &[1], 0, DType::I8),
+        ];
         let drawn = picture(StorageId(0), 100_000, &tensors);
         assert!(drawn.starts_with("    one cell is 256 bytes\n"), "{drawn}");
         assert!(drawn.lines().count() <= 1 + ROWS * 3, "{drawn}");

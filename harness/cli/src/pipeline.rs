@@ -31,7 +31,9 @@ impl<T, I: Iterator<Item = T>> Queue<I> {
     fn take(&self) -> Option<(u64, T)> {
         let mut progress = self
             .moved
-            .wait_while(self.lock(), |progress| progress.next - progress.emitted >= self.window)
+            .wait_while(self.lock(), |progress| {
+                progress.next - progress.emitted >= self.window
+            })
             .unwrap_or_else(PoisonError::into_inner);
         let item = progress.items.next()?;
         let number = progress.next;
@@ -55,7 +57,11 @@ pub fn in_order<T: Send, R: Send>(
 ) {
     let jobs = jobs.max(1);
     let queue = Queue {
-        progress: Mutex::new(Progress { items, next: 0, emitted: 0 }),
+        progress: Mutex::new(Progress {
+            items,
+            next: 0,
+            emitted: 0,
+        }),
         moved: Condvar::new(),
         window: AHEAD * jobs as u64,
     };
@@ -100,7 +106,12 @@ mod tests {
 
     fn squares(jobs: usize, stop_at: u64) -> Vec<u64> {
         let mut out = Vec::new();
-        in_order(0..1000u64, jobs, |n| (n < stop_at).then_some(n * n), |n| out.push(n));
+        in_order(
+            0..1000u64,
+            jobs,
+            |n| (n < stop_at).then_some(n * n),
+            |n| out.push(n),
+        );
         out
     }
 

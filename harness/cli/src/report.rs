@@ -37,7 +37,10 @@ pub fn report(args: &ReportArgs) -> u8 {
         let result = read(&mut open, &mut each);
         match result {
             Ok(false) => {}
-            Ok(true) => terminal.note(&format!("warning: {} ends in the middle of a line", path.display())),
+            Ok(true) => terminal.note(&format!(
+                "warning: {} ends in the middle of a line",
+                path.display()
+            )),
             Err(error) => {
                 terminal.note(&format!("error: {}: failed to {error}", path.display()));
                 return 2;
@@ -46,7 +49,8 @@ pub fn report(args: &ReportArgs) -> u8 {
     }
     let (summary, cut) = joined.finish();
     if cut {
-        terminal.note("warning: a stream ends without its summary: its run was killed; what is there was judged");
+        terminal
+            .note("warning: a stream ends without its summary: its run was killed; what is there was judged");
     }
     let event = Event::Summary(summary.clone());
     let text = match args.format {
@@ -56,7 +60,11 @@ pub fn report(args: &ReportArgs) -> u8 {
                 digest.event(&event);
             }
             let digest = digest.finish();
-            if args.format == ReportFormat::Html { html(&digest).map_err(|e| e.to_string()) } else { Ok(markdown(&digest)) }
+            if args.format == ReportFormat::Html {
+                html(&digest).map_err(|e| e.to_string())
+            } else {
+                Ok(markdown(&digest))
+            }
         }
         ReportFormat::Junit => {
             junit.event(&event);

@@ -3,76 +3,129 @@
 use std::fs::{self, File};
 use std::io::{self, BufReader, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use conch_report::event::{Event, LeftOut, Problem, Start, Summary};
-use conch_report::{Digest, FORMAT, Human, Junit, Writer, html, markdown, read};
+use conch_case::{Entry, Problems};
+use conch_report::event::{Event, Internal, LeftOut, Problem, Start, Summary};
+use conch_report::{Digest, FORMAT, Human, Junit, Writer, describe, html, markdown, read};
+use conch_tile::diagnostic::Diagnostic;
+use conch_tile::source::Sources;
 
 use crate::args::{RunArgs, RunFormat};
-use crate::corpus::{Corpus, Entry};
+use crate::corpus::Selected;
 use crate::engines::{Setup, set_up};
-use crate::judge::{self, Stopped};
+use crate::judge::{self, Panel};
 use crate::pipeline::in_order;
 use crate::terminal::Terminal;
 
 /// Runs, and answers with the exit code.
 pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> u8 {
     let began = Instant::now();
-    let mut terminal = Terminal::new();
+    let terminal = Terminal::new();
     let jobs = args.jobs.map_or_else(
         || std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
         usize::from,
     );
-    let corpus = match Corpus::open(args.selection.cases.as_deref(), &args.selection.filters) {
-        Ok(corpus) => corpus,
+    let selected = match Selected::open(args.selection.cases.as_deref(), &args.selection.filters) {
+        Ok(selected) => selected,
         Err(message) => {
             terminal.note(&message);
             return 2;
         }
     };
-    let Setup { panel, left_out, problems } = set_up(&args.engines.engines, args.engines.offline, jobs, stop);
-    let panel = std::sync::Arc::new(panel);
+    let shard = args.shard.unwrap_or_default();
+    let total = selected.entries(shard).count() as u64;
+    let engines = &args.engines;
+    let Setup {
+        panel,
+        left_out,
+        problems,
+    } = if total == 0 {
+        Setup::nothing()
+    } else {
+        set_up(&engines.engines, engines.offline, jobs, stop)
+    };
+    let panel = Arc::new(panel);
     crate::interrupt::on_interrupt(&panel);
-    let total = corpus.count(args.shard);
-    let mut output = Output::new(args, &corpus, terminal);
+    let mut output = Output::new(args, &selected, terminal);
     output.event(&Event::Start(start(args, &panel.order, left_out, total)));
-    for problem in problems.into_iter().chain(corpus.problems()) {
+    for problem in problems.into_iter().chain(selected.problems()) {
         output.event(&Event::Problem(problem));
     }
+    for message in selected.unmatched() {
+        output.event(&Event::Problem(unmatched(&message)));
+    }
     output.terminal.begin(total);
-    if panel.order.is_empty() {
-        output.event(&Event::Problem(no_engine()));
-    } else {
+    let mut wrong = Problems::default();
+    if !panel.order.is_empty() {
+        let sources = selected.corpus.sources();
         in_order(
-            corpus.entries(args.shard),
+            selected.entries(shard),
             jobs,
             |entry| {
                 if stop.load(Ordering::Relaxed) {
-                    return None;
-                }
-                match entry {
-                    Entry::Case(case) => match judge::events(&case, &panel, corpus.sources()) {
-                        Ok(events) => Some(events),
-                        Err(Stopped) => None,
-                    },
-                    Entry::Problems(problems) => Some(problems.into_iter().map(Event::Problem).collect()),
-                    Entry::Internal(internal) => Some(vec![Event::Internal(internal)]),
+                    None
+                } else {
+                    work(entry, &panel, sources)
                 }
             },
-            |events| output.events(&events),
+            |done| match done {
+                Done::Events(events) => output.events(&events),
+                Done::Wrong(id, problems) => {
+                    output.terminal.advance(0);
+                    wrong.add(&id, problems);
+                }
+            },
         );
+        for problem in wrong.finish() {
+            output.event(&Event::Problem(describe::problem(&problem, sources)));
+        }
     }
     output.terminal.end();
     output.finish(began, stop.load(Ordering::Relaxed))
 }
 
-fn start(
-    args: &RunArgs,
-    engines: &[conch_engine::EngineId],
-    left_out: Vec<LeftOut>,
-    cases: u64,
-) -> Start {
+/// What came of one case.
+enum Done {
+    /// It was judged.
+    Events(Vec<Event>),
+    /// There is no such case: its file is wrong at this point of the matrix.
+    Wrong(String, Vec<Diagnostic>),
+}
+
+fn work(entry: Entry, panel: &Panel, sources: &Sources) -> Option<Done> {
+    match judge::guarded(|| entry.resolve()) {
+        Ok(Ok(case)) => judge::events(&case, panel, sources).ok().map(Done::Events),
+        Ok(Err(problems)) => Some(Done::Wrong(entry.id, problems)),
+        Err(message) => {
+            let internal = Internal {
+                case: Some(entry.id),
+                engine: None,
+                message,
+            };
+            Some(Done::Events(vec![Event::Internal(internal)]))
+        }
+    }
+}
+
+/// A filter that means nothing is a warning; a run in which nothing is left has its own exit code.
+fn unmatched(message: &str) -> Problem {
+    Problem {
+        severity: "warning".to_owned(),
+        code: "filter".to_owned(),
+        message: message.lines().next().unwrap_or_default().to_owned(),
+        position: None,
+        help: message
+            .lines()
+            .nth(1)
+            .map(|line| line.trim_start_matches("  = help: ").to_owned()),
+        rendered: format!("warning[filter]: {message}"),
+    }
+}
+
+fn start(args: &RunArgs, engines: &[conch_engine::EngineId], left_out: Vec<LeftOut>, cases: u64) -> Start {
     Start {
         format: FORMAT,
         conch: env!("CARGO_PKG_VERSION").to_owned(),
@@ -81,18 +134,6 @@ fn start(
         cases,
         filters: args.selection.filters.clone(),
         shard: args.shard.map(|shard| shard.to_string()),
-    }
-}
-
-fn no_engine() -> Problem {
-    let message = "no engine is left to run anything";
-    Problem {
-        severity: "error".to_owned(),
-        code: "engine".to_owned(),
-        message: message.to_owned(),
-        position: None,
-        help: Some("`--engine reference` needs nothing".to_owned()),
-        rendered: format!("error[engine]: {message}\n  = help: `--engine reference` needs nothing"),
     }
 }
 
@@ -114,8 +155,8 @@ struct Store {
 }
 
 impl Output {
-    fn new(args: &RunArgs, corpus: &Corpus, mut terminal: Terminal) -> Self {
-        let folder = args.out.clone().unwrap_or_else(|| corpus.report_folder());
+    fn new(args: &RunArgs, selected: &Selected, terminal: Terminal) -> Self {
+        let folder = args.out.clone().unwrap_or_else(|| selected.report_folder());
         let asked = args.out.is_some();
         let mut failed = 0;
         let store = match Store::create(&folder) {
@@ -125,7 +166,11 @@ impl Output {
                     "{}: no report is written: {}: {error}{}",
                     if asked { "error" } else { "warning" },
                     folder.display(),
-                    if asked { "" } else { "; `--out DIR` names a folder that can be written" }
+                    if asked {
+                        ""
+                    } else {
+                        "; `--out DIR` names a folder that can be written"
+                    }
                 ));
                 failed += u64::from(asked);
                 None
@@ -136,8 +181,14 @@ impl Output {
             human.verbose = args.verbose;
             human
         });
-        terminal.print("");
-        Self { terminal, human, summary: Summary::default(), store, asked, failed }
+        Self {
+            terminal,
+            human,
+            summary: Summary::default(),
+            store,
+            asked,
+            failed,
+        }
     }
 
     fn events(&mut self, events: &[Event]) {
@@ -151,7 +202,8 @@ impl Output {
         self.show(event);
         if matches!(event, Event::Verdict(_)) {
             let summary = &self.summary;
-            self.terminal.advance(summary.unexpected + summary.stale + summary.vacuous + summary.internal);
+            self.terminal
+                .advance(summary.unexpected + summary.stale + summary.vacuous + summary.internal);
         }
         let Some(store) = &mut self.store else { return };
         if let Err(error) = store.writer.event(event) {
@@ -199,7 +251,8 @@ impl Output {
         if let Some(store) = self.store.take() {
             match store.reports() {
                 Ok(()) if self.human.is_some() => {
-                    self.terminal.print(&format!("reports: {}\n", store.folder.display()));
+                    self.terminal
+                        .print(&format!("reports: {}\n", store.folder.display()));
                 }
                 Ok(()) => {}
                 Err(error) => {
@@ -213,7 +266,11 @@ impl Output {
             }
         }
         let broken = self.terminal.failed() || self.failed > 0;
-        if broken && matches!(self.summary.exit, 0 | 3) { 2 } else { self.summary.exit }
+        if broken && matches!(self.summary.exit, 0 | 3) {
+            2
+        } else {
+            self.summary.exit
+        }
     }
 }
 
@@ -224,7 +281,10 @@ impl Store {
     fn create(folder: &Path) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
         let writer = Writer::new(File::create(folder.join(STREAM))?);
-        Ok(Self { folder: folder.to_owned(), writer })
+        Ok(Self {
+            folder: folder.to_owned(),
+            writer,
+        })
     }
 
     /// Prints the stored stream as every other format.

@@ -27,7 +27,9 @@ impl Terminal {
         let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
             && std::env::var_os("TERM").is_none_or(|value| value != "dumb");
         Self {
-            palette: Palette { colour: wanted && io::stdout().is_terminal() },
+            palette: Palette {
+                colour: wanted && io::stdout().is_terminal(),
+            },
             bar: ProgressBar::hidden(),
             done: 0,
             total: 0,
@@ -97,8 +99,15 @@ impl Terminal {
         });
     }
 
-    /// Why standard output stopped taking text. A reader that went away is no failure.
+    /// Whether nobody reads standard output any more.
+    pub fn is_gone(&self) -> bool {
+        self.broken.is_some()
+    }
+
+    /// Whether standard output failed. A reader that went away is no failure.
     pub fn failed(&self) -> bool {
-        self.broken.as_ref().is_some_and(|error| error.kind() != io::ErrorKind::BrokenPipe)
+        self.broken
+            .as_ref()
+            .is_some_and(|error| error.kind() != io::ErrorKind::BrokenPipe)
     }
 }
