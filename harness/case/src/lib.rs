@@ -1,4 +1,171 @@
-//! Case files: from text to cases that an engine can run.
+//! Case files: the format in which Conch's corpus is written, and the way from such a file to cases that an engine
+//! can run. **This page is the specification of the format.**
+//!
+//! A case is one kernel, its storages and tensors, one or more launches, and what is expected. A case file expands to
+//! many cases through its `matrix`.
+//!
+//! ```
+//! # let text = r#"
+//! about: The columns of a split tensor keep their parent's strides.
+//! origin: triton commit b99a3006
+//! kernel: add_one.py:add_one_kernel
+//! matrix:
+//!   dtype: [f32, f16, bf16, i32]
+//! storages:
+//!   original: { dtype: "{dtype}", shape: [4, 6], fill: arange }
+//! tensors:
+//!   left: original.split([2, 4], dim=1)[0]
+//!   right: original.split([2, 4], dim=1)[1]
+//! launches:
+//!   - grid: [1]
+//!     args: { ptr: left, stride_0: left.stride(0), stride_1: left.stride(1), BLOCK: 4 }
+//!     options: { num_warps: 4 }
+//!   - grid: [1]
+//!     args: { ptr: right, stride_0: right.stride(0), stride_1: right.stride(1), BLOCK: 4 }
+//! expect:
+//!   - { engine: interpret, versions: "<3.3", verdict: differ, why: each argument was copied to the host alone
+//!       and lost its strides, link: "triton b99a3006" }
+//! # "#.replace("//! ", "");
+//! # let kernel = "import triton\n@triton.jit\ndef add_one_kernel(ptr, stride_0, stride_1, BLOCK): pass\n";
+//! # let file = |path: &str, text: &str| conch_case::Input {
+//! #     path: path.to_owned(),
+//! #     name: path.to_owned(),
+//! #     content: Ok(text.as_bytes().to_vec()),
+//! # };
+//! # let corpus = conch_case::Corpus::load([file("layout/split.yaml", &text), file("layout/add_one.py", kernel)]);
+//! # assert_eq!(corpus.problems(), []);
+//! # let ids: Vec<_> = corpus.entries().map(|entry| entry.id).collect();
+//! # assert_eq!(ids[1], "layout/split:dtype=f16");
+//! # assert!(corpus.entries().all(|entry| entry.resolve().is_ok()));
+//! ```
+//!
+//! # Files
+//!
+//! A corpus is a folder. Every `.yaml` (or `.yml`) file in it is a case file; kernels are `.py` files beside them that
+//! Triton itself can run. A case's id is the file's path without its extension, and behind a colon the point of the
+//! matrix: `layout/split_columns:dtype=f16`. Cases are ordered by path, then by matrix. Files and folders that begin
+//! with a dot are ignored.
+//!
+//! The text is YAML with the usual scalars (`1`, `0x10`, `1.5`, `.inf`, `.nan`, `true`, `null`, text). Anchors,
+//! aliases, tags and several documents in one file are errors: what repeats is a matrix variable or a tensor.
+//!
+//! | key | holds |
+//! |---|---|
+//! | `about` | what the case shows, in a sentence. Required |
+//! | `origin` | where it comes from: a commit, an issue, a catalogue entry |
+//! | `kernel` | `file.py:function`, the file by its path from the case file. Required, or else `import` |
+//! | `import` | `file.py`: a module that must import on a machine without a GPU |
+//! | `matrix` | variables and their values |
+//! | `storages` | runs of bytes that own their memory |
+//! | `tensors` | views of them |
+//! | `launches` | what runs, in order, over the same memory. Required with `kernel` |
+//! | `expect` | written-down exceptions |
+//!
+//! An unknown key, name, dtype, parameter or engine is an error with the nearest valid spelling, never ignored.
+//! Variables, storages and tensors share one set of names; what expressions know by themselves ([`expr::is_reserved`])
+//! and Python's keywords are none.
+//!
+//! # Expressions and placeholders
+//!
+//! Wherever a value belongs (shapes, tensors, grids, arguments, options, elements), text is an **expression**: Python
+//! as a PyTorch user writes it, over matrix variables, storages and tensors; see [`expr`]. Numbers, booleans and
+//! `null` (which is `None`) are themselves, a list is a list of values. A string is written as an expression too, so
+//! it has two pairs of quotes: `ACTIVATION: "'relu'"`. A dtype for a `constexpr` is `tl.float32`.
+//!
+//! In any text, `{…}` is a **placeholder**: an expression over matrix variables, whose value takes its place before the
+//! text is read (strings as they are, everything else as Python prints it). `"{dtype}"`, `"tl.{to[1]}"`,
+//! `"kernels.py:{name}_kernel"`. A brace is written `{{` or `}}`.
+//!
+//! # `matrix`
+//!
+//! ```yaml
+//! matrix:
+//!   dtype: [f32, f16]                     # two values, text as it is
+//!   shape: [[4, 6], [1, 24]]              # values may be lists: shape=4x6
+//!   view: { rows: "x[1:]", columns: "x[:, 1:]" }      # named values: view=rows
+//!   how:                                  # a value that is a mapping binds its keys as variables
+//!     same:    { first: x, second: x }
+//!     shifted: { first: "x[:-1]", second: "x[1:]" }
+//!   include: [{ dtype: f64, shape: [2, 2], view: rows, how: same }]   # a point beside the product
+//!   exclude: [{ dtype: f16, how: shifted }, "shape[0] == 1 and dtype != 'f32'"]
+//! ```
+//!
+//! The points are the product of all values, the last variable changing fastest, without those that `exclude` names
+//! (by values, or by a condition), and then those of `include`. There are at most 1,000,000. In an id, numbers are
+//! written as Python would, `None` as `none`, a list of integers as `4x6`, other lists as `f32+float32`, and characters
+//! of text that an id has no room for become `_`. Ids must differ: name the values where they would not.
+//!
+//! # `storages`
+//!
+//! `name: { dtype: …, shape: …, fill: … }`. The dtype is one of Triton's ([`conch_tile::DType`]), in its short form
+//! (`f32`, `bf16`, `i1`, `fp8e4nv`), Triton's (`float32`, `tl.float32`) or torch's (`torch.half`). The shape is a list of
+//! sizes; 0 and `[]` are fine. A storage is also a tensor of its name: contiguous, and over all of it.
+//!
+//! | `fill` | holds |
+//! |---|---|
+//! | `zeros`, `ones` | 0 or 1 |
+//! | `arange`, `{ arange: 5 }`, `{ arange: { start: 5, step: -2 } }` | `start + i * step`; integers wrap at the dtype, floats round |
+//! | `{ full: 2.5 }` | one value everywhere |
+//! | `[[1, 2], [3, 4]]`, `"[i * i for i in range(4)]"` | values, as nested as the shape or flat |
+//! | `random`, `{ random: 7 }` | seeded values: integers of the whole range, floats of magnitudes around 1, and one in four an edge value of the dtype (zeros, ones, ends of the range, subnormals, infinities, NaN) |
+//! | `{ random: { seed: 7, low: 0, high: 9, edges: false } }` | from `low` up to, and without, `high`; without edge values unless asked for |
+//! | `uninit` | nothing: reading it is undefined |
+//! | `{ addresses: [x, y[1:], null] }` | addresses of tensors, in a storage of `i64` or `u64`. Every engine has its own |
+//!
+//! An element is a number (`inf`, `nan`, `-0.0`, `2**31` included), `bits(0x7fc00001)` for raw bits, `x.data_ptr() + 8`
+//! for an address, or `null` for an uninitialised element. An integer that the dtype does not hold is an error, a float
+//! is rounded to nearest even. Random numbers are those of SplitMix64, the same on every machine.
+//!
+//! # `tensors`
+//!
+//! `name: expression`, in order; each may use storages and the tensors above it. An operation that copies in torch
+//! (`contiguous()`, `clone()`) copies here: the copy is a storage of its own.
+//!
+//! # `launches`
+//!
+//! | key | holds |
+//! |---|---|
+//! | `grid` | programs along x, y and z: `[4]`, `[2, "cdiv(n, 4)", 1]`. Required |
+//! | `args` | `{ parameter: value }` by name, `[value, …]` by position, `[value, { parameter: value }]` both |
+//! | `options` | launch options: `num_warps`, `num_stages`, `num_ctas`, `enable_fp_fusion`, `debug`, … |
+//! | `kernel` | another kernel than the file's: `function` of the same module, or `file.py:function` |
+//! | `unchecked` | `true` to pass on purpose what the checks below refuse |
+//!
+//! Arguments are held against the function's signature: too many, unknown, given twice or missing is an error. Left-out
+//! parameters take the kernel's defaults, and those that `@triton.autotune` or `@triton.heuristics` give are not
+//! missing. A launch that tests what Triton does with wrong arguments or options says `unchecked: true`, and a comment
+//! says why. A function inside of a function is `outer.inner`.
+//!
+//! # `expect`
+//!
+//! Without expectations, every engine must agree with the reference. An exception names
+//!
+//! | key | holds |
+//! |---|---|
+//! | `engine` | one engine or a list: `reference`, `interpret`, `interpret+host`, `interpret@3.2.0`, `cuda`, … ([`EnginePattern`]). `interpret` is not `interpret+host`. Required |
+//! | `versions` | `<3.3`, `>=3.2,<3.6`, `3.0 - 3.4`, `3.1`, several joined by ` or `, or a list ([`VersionRange`]). All when left out |
+//! | `when` | a condition over matrix variables: `dtype in ('f16', 'bf16')`. Must hold at some point |
+//! | `verdict` | of the case with such an engine: `agree`, `differ`, `undefined`, `inconclusive` |
+//! | `outcome` | of the engine itself: `finished`, `rejected`, `trapped`, `unsupported`, `exhausted`, `crashed`, `unavailable`. This or `verdict` is required |
+//! | `message` | a part of the engine's message |
+//! | `why` | the reason, in words. Required |
+//! | `link` | where to read about it |
+//!
+//! So that a program is undefined is said as `{ engine: reference, verdict: undefined, outcome: trapped, why: … }`. An
+//! expectation that no longer happens is an error of the run.
+//!
+//! # The crate
+//!
+//! [`Corpus::read`] reads a folder and says everything that is wrong with it ([`Corpus::problems`]); a file with a
+//! problem is left out, the others run. [`Corpus::select`] gives [`Entry`]s one at a time, and [`Entry::resolve`] makes a
+//! [`Case`] of one, or says everything that is wrong at that point of the matrix ([`Problems`] says each thing once).
+//! [`Case::canonical`] is a case as plain data, [`Case::content_hash`] its identity.
+//!
+//! Left out: running anything (`conch-engine`), what a kernel means (`conch-frontend`), whether an expectation came true
+//! (`conch-verdict`).
+//!
+//! Invariants: no text of a case file or kernel makes it panic or takes more than a bounded time and memory; only
+//! [`Corpus::read`] does IO; nothing of an expanded case stays behind once it is dropped.
 #![warn(missing_docs)]
 
 mod bind;
