@@ -3,29 +3,41 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use conch_tile::rules::Version;
+
 use crate::home::HomeError;
 use crate::{ToolchainId, id};
 
-/// About the most that a toolchain takes while it is installed, in megabytes.
-pub(crate) const SIZE_MOST: u64 = 1800;
-
-/// What installers print when they cannot reach the package index.
+/// What installers print when they cannot reach the package index, the most telling first.
 const NO_NETWORK: &[&str] = &[
-    "NewConnectionError",
-    "NameResolutionError",
-    "Failed to establish a new connection",
-    "name resolution",
+    "Temporary failure in name resolution",
     "Name or service not known",
+    "failed to lookup address information",
     "Network is unreachable",
-    "ConnectTimeoutError",
-    "ReadTimeoutError",
+    "No route to host",
     "Connection refused",
+    "timed out",
     "ProxyError",
-    "dns error",
+    "Failed to establish a new connection",
     "tcp connect error",
+    "dns error",
     "error sending request",
-    "Could not connect",
 ];
+
+/// Releases named when one does not exist, the newest.
+const LISTED: usize = 16;
+
+/// About how many bytes an installation with pip has written in the end: the packed and the unpacked wheels.
+pub(crate) fn about_size(triton: Version) -> u64 {
+    let megabytes = match (triton.major, triton.minor) {
+        (0..=2, _) => 700,
+        (3, 0 | 1 | 3 | 4) => 850,
+        (3, 2 | 5..=7) => 1000,
+        (3, 8) => 1200,
+        _ => 1400,
+    };
+    megabytes << 20
+}
 
 /// A toolchain could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -63,7 +75,7 @@ pub enum AddError {
         hint: String,
     },
     /// No room.
-    #[error("write {}: the disk is full (a toolchain takes up to {needed} MB)", path.display())]
+    #[error("write {}: the disk is full (about {needed} MB are needed while it is installed)", path.display())]
     DiskFull {
         /// The folder.
         path: PathBuf,
@@ -125,11 +137,13 @@ pub(crate) fn output(
     if says(&["No space left on device", "os error 28"]).is_some() {
         return AddError::DiskFull {
             path: folder.to_owned(),
-            needed: SIZE_MOST,
+            needed: about_size(triton) >> 20,
         };
     }
-    if let Some(reason) = says(NO_NETWORK) {
-        return AddError::NoNetwork { reason };
+    if let Some(&reason) = NO_NETWORK.iter().find(|sign| output.contains(**sign)) {
+        return AddError::NoNetwork {
+            reason: reason.to_owned(),
+        };
     }
     let missing = [
         "No matching distribution found for",
@@ -144,16 +158,17 @@ pub(crate) fn output(
         };
         let listed = output
             .split_once("(from versions: ")
-            .and_then(|(_, rest)| rest.split_once(')'));
-        let versions = match listed {
-            Some((versions, _)) if versions != "none" => versions.to_owned(),
-            _ if package == "triton" => id::KNOWN
-                .iter()
-                .map(ToString::to_string)
-                .collect::<Vec<_>>()
-                .join(", "),
-            _ => "other versions".to_owned(),
+            .and_then(|(_, rest)| rest.split_once(')'))
+            .map(|(all, _)| all);
+        let versions: Vec<String> = match listed {
+            Some(all) if all != "none" => all.split(", ").map(str::to_owned).collect(),
+            _ if package == "triton" => id::KNOWN.iter().map(ToString::to_string).collect(),
+            _ => vec!["other versions".to_owned()],
         };
+        let versions = versions
+            .get(versions.len().saturating_sub(LISTED)..)
+            .unwrap_or_default()
+            .join(", ");
         let place = if cfg!(target_os = "linux") {
             ""
         } else {
@@ -174,5 +189,51 @@ pub(crate) fn output(
         id: id.clone(),
         installer,
         reason,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is said of an installer's output.
+    fn check(id: &str, printed: &str, expected: &str) {
+        let id = id.parse().expect("a toolchain");
+        let error = output(&id, "pip", printed, "2.99.*", Path::new("/data"));
+        assert_eq!(error.to_string(), expected);
+    }
+
+    // The outputs are pip 23.2's and uv 0.9's own, shortened.
+    #[test]
+    fn installers_are_understood() {
+        check(
+            "3.9.7",
+            "ERROR: Could not find a version that satisfies the requirement triton==3.9.7 (from versions: 3.8.0, 3.9.0)
+ERROR: No matching distribution found for triton==3.9.7",
+            "find triton 3.9.7 in the package index: there are 3.8.0, 3.9.0",
+        );
+        check(
+            "3.9.0",
+            "ERROR: No matching distribution found for numpy==2.99.*",
+            "find numpy 2.99.* in the package index: there are other versions",
+        );
+        check(
+            "3.1.0",
+            "WARNING: Retrying (Retry(total=1)) after connection broken by 'NewConnectionError('<x>: Failed to \
+             establish a new connection: [Errno -3] Temporary failure in name resolution')': /simple/triton/
+ERROR: Could not find a version that satisfies the requirement triton==3.1.0 (from versions: none)
+ERROR: No matching distribution found for triton==3.1.0",
+            "reach the package index: there seems to be no network (Temporary failure in name resolution)",
+        );
+        check(
+            "3.1.0",
+            "ERROR: Could not install packages due to an OSError: [Errno 28] No space left on device",
+            "write /data: the disk is full (about 850 MB are needed while it is installed)",
+        );
+        check(
+            "3.1.0",
+            "one\n\nERROR: other",
+            "install 3.1.0 with pip: one\nERROR: other",
+        );
     }
 }

@@ -1,8 +1,9 @@
 //! Where toolchains live, and which are there. Left out: making one (`install`).
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use conch_tile::rules::Version;
 use etcetera::{AppStrategy, AppStrategyArgs};
@@ -102,6 +103,9 @@ pub(crate) const MARKER: &str = "conch-toolchain.json";
 
 /// The format of the marker file.
 pub(crate) const SCHEMA: u32 = 1;
+
+/// How often a lock that another process has is tried.
+const LOCK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Bytes of all files under a folder. What cannot be read counts as nothing.
 pub(crate) fn size_of(folder: &Path) -> u64 {
@@ -206,7 +210,7 @@ impl Home {
         if !root.exists() {
             return Err(HomeError::Missing { id: id.clone() });
         }
-        let lock = self.lock(id)?;
+        let lock = self.lock(id, || false)?;
         let doomed = folder.join(format!(".partial-{id}"));
         let io = |doing, path: &Path| {
             let path = path.to_owned();
@@ -221,26 +225,34 @@ impl Home {
         Ok(())
     }
 
-    /// Waits for and takes the lock under which a toolchain is made or removed. Released when dropped, and by the
-    /// system when the process ends in whatever way.
-    pub(crate) fn lock(&self, id: &ToolchainId) -> Result<File, HomeError> {
-        let folder = self.toolchains_folder();
-        fs::create_dir_all(&folder).map_err(|source| HomeError::Io {
-            doing: "make",
-            path: folder.clone(),
+    /// Waits for and takes the lock under which a toolchain is made or removed; none if `give_up` said so meanwhile.
+    /// Released when the file and all its duplicates are closed, as the system does when processes end. An installer
+    /// gets a duplicate, so that the lock outlives us for as long as one does that we were killed under.
+    pub(crate) fn lock(
+        &self,
+        id: &ToolchainId,
+        give_up: impl Fn() -> bool,
+    ) -> Result<Option<File>, HomeError> {
+        let path = self.toolchains_folder().join(format!(".lock-{id}"));
+        let failed = |source| HomeError::Io {
+            doing: "lock",
+            path: path.clone(),
             source,
-        })?;
-        let path = folder.join(format!(".lock-{id}"));
-        File::options()
+        };
+        let file = File::options()
             .create(true)
+            .read(true)
             .write(true)
             .truncate(false)
             .open(&path)
-            .and_then(|file| file.lock().map(|()| file))
-            .map_err(|source| HomeError::Io {
-                doing: "lock",
-                path,
-                source,
-            })
+            .map_err(failed)?;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(Some(file)),
+                Err(TryLockError::Error(source)) => return Err(failed(source)),
+                Err(TryLockError::WouldBlock) if give_up() => return Ok(None),
+                Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_INTERVAL),
+            }
+        }
     }
 }

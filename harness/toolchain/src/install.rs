@@ -11,24 +11,13 @@ use conch_tile::DType;
 use conch_tile::rules::Version;
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use crate::explain::{self, AddError, SIZE_MOST};
+use crate::explain::{self, AddError, about_size};
 use crate::home::{self, Contents};
 use crate::request::{Grid, Launch, Module, Storage, Tensor, Value};
 use crate::{Home, Limits, Pool, Request, Toolchain, ToolchainId, python};
 
 /// The oldest Triton with an interpreter that runs kernels at all.
 const OLDEST: Version = Version::new(2, 3, 0);
-
-/// About how many bytes an installation with pip has written in the end: the packed and the unpacked wheels.
-fn about_size(triton: Version) -> u64 {
-    let megabytes = match (triton.major, triton.minor) {
-        (0..=2, _) => 700,
-        (3, 0..=3) => 800,
-        (3, 4..=8) => 900,
-        _ => 1400,
-    };
-    megabytes << 20
-}
 
 /// Something that happened while a toolchain is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,7 +76,9 @@ pub(crate) fn add(home: &Home, id: &ToolchainId, observer: &dyn Observer) -> Res
     let folder = home.toolchains_folder();
     fs::create_dir_all(&folder).map_err(|source| unwritable(&folder, source))?;
     observer.event(Event::Step(format!("waiting for other installations of {id}")));
-    let _lock = home.lock(id)?;
+    let Some(lock) = home.lock(id, || observer.cancelled())? else {
+        return Err(AddError::Cancelled { id: id.clone() });
+    };
     if let Some(there) = home.find(id) {
         return Ok(there);
     }
@@ -97,6 +88,7 @@ pub(crate) fn add(home: &Home, id: &ToolchainId, observer: &dyn Observer) -> Res
     let made = Attempt {
         id,
         observer,
+        lock: &lock,
         partial: &partial,
     }
     .make();
@@ -127,7 +119,7 @@ fn unwritable(path: &Path, source: io::Error) -> AddError {
     if source.kind() == io::ErrorKind::StorageFull {
         return AddError::DiskFull {
             path,
-            needed: SIZE_MOST,
+            needed: about_size(Version::NEWEST) >> 20,
         };
     }
     AddError::Unwritable { path, source }
@@ -137,6 +129,7 @@ fn unwritable(path: &Path, source: io::Error) -> AddError {
 struct Attempt<'a> {
     id: &'a ToolchainId,
     observer: &'a dyn Observer,
+    lock: &'a File,
     partial: &'a Path,
 }
 
@@ -320,6 +313,8 @@ impl Attempt<'_> {
         };
         let log = self.log();
         let output = File::create(&log).map_err(|source| unwritable(&log, source))?;
+        // Nothing is ever in it to be read. With it, the lock is the installer's too.
+        let lock = self.lock.try_clone().map_err(|source| unwritable(&log, source))?;
         let errors = output.try_clone().map_err(|source| unwritable(&log, source))?;
         command
             .env("TMPDIR", self.partial.join("tmp"))
@@ -330,7 +325,7 @@ impl Attempt<'_> {
             .env_remove("PIP_TARGET")
             .env_remove("PIP_USER")
             .env_remove("PIP_PREFIX")
-            .stdin(Stdio::null())
+            .stdin(lock)
             .stdout(output)
             .stderr(errors)
             .process_group(0);
