@@ -1,10 +1,432 @@
-//! How far a conforming engine may be from the exact result, per operation and dtype.
+//! How far a conforming engine may be from the exact result, per operation and dtype, and which results that admits.
+//!
+//! The units are those of NVIDIA's documents: "Mathematical Functions" of the CUDA C++ Programming Guide (maximum
+//! ULP errors of the standard functions, which `libdevice` implements) and the PTX ISA (`.approx` and `.full`
+//! instructions). Which of the two applies is read off the PTX that Triton 3.9.0 emits for sm_90. The instructions of
+//! `f32` functions carry `.ftz` there: subnormal operands may be taken for zeros, and subnormal results become zeros.
+//!
+//! The whole table was held against an H200: 533 kernels, every result within what is admitted here, but for casts of
+//! `fp8e5` to `bf16` (see [`super::cast`]).
+
+use super::{Computed, binary, decode, encode, is_nan, ternary, unary, unary_result};
+use crate::DType;
+use crate::ir::{BinaryOp, Rounding, TernaryOp, UnaryOp};
 
 /// How far a conforming engine may be from the exact result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Accuracy {
-    /// The result is exact; every engine gives the same bits.
+    /// Not at all: exact, or correctly rounded. Every engine gives the same bits, NaNs aside.
     Exact,
-    /// The exact result, rounded once to nearest even.
-    CorrectlyRounded,
+    /// Some units in the last place.
+    Ulp {
+        /// How many, of the result's last place.
+        ulps: f64,
+        /// How many more for each unit of the operand's magnitude.
+        per_unit: f64,
+        /// Whether subnormal operands and results may be replaced by zeros.
+        flush: bool,
+    },
+    /// A float remainder computed as `x - trunc(x / y) * y`: exact while the quotient is, one divisor off where it
+    /// rounds up to an integer, meaningless where it has no fraction bits left.
+    Remainder,
+}
+
+const fn ulps(ulps: f64) -> Accuracy {
+    Accuracy::Ulp {
+        ulps,
+        per_unit: 0.0,
+        flush: false,
+    }
+}
+
+const fn flushed(ulps: f64) -> Accuracy {
+    Accuracy::Ulp {
+        ulps,
+        per_unit: 0.0,
+        flush: true,
+    }
+}
+
+impl Accuracy {
+    /// Of an operation of one operand.
+    pub const fn of_unary(op: UnaryOp, dtype: DType) -> Self {
+        match dtype {
+            DType::F32 => Self::of_unary_single(op),
+            DType::F64 => Self::of_unary_double(op),
+            // Narrow floats have no functions in Triton 3.9; where a version widens them to `f32`, two roundings.
+            _ => match Self::of_unary_single(op) {
+                Self::Exact => Self::Exact,
+                _ => ulps(1.0),
+            },
+        }
+    }
+
+    const fn of_unary_single(op: UnaryOp) -> Self {
+        match op {
+            UnaryOp::Neg
+            | UnaryOp::Not
+            | UnaryOp::Abs
+            | UnaryOp::Rint
+            | UnaryOp::Trunc
+            | UnaryOp::Round
+            | UnaryOp::SqrtRn
+            | UnaryOp::IsNan
+            | UnaryOp::IsInf => Self::Exact,
+            // cvt.rmi.ftz, cvt.rpi.ftz: the floor of a negative subnormal is -0.
+            UnaryOp::Floor | UnaryOp::Ceil => flushed(0.0),
+            // sqrt.approx.ftz: relative error 2^-23; rsqrt.approx.ftz: 2^-22.9.
+            UnaryOp::Sqrt => flushed(1.0),
+            UnaryOp::Rsqrt => flushed(2.0),
+            // ex2.approx of x * log2(e), documented for `__expf`: 2 + floor(abs(1.173 * x)).
+            UnaryOp::Exp => Self::Ulp {
+                ulps: 2.0,
+                per_unit: 1.173,
+                flush: true,
+            },
+            UnaryOp::Exp2 | UnaryOp::Log10 | UnaryOp::Sin | UnaryOp::Cos => flushed(2.0),
+            UnaryOp::Expm1 | UnaryOp::Log | UnaryOp::Log2 | UnaryOp::Log1p => flushed(1.0),
+            UnaryOp::Tan => flushed(4.0),
+            UnaryOp::Sinh => flushed(3.0),
+            UnaryOp::Asin | UnaryOp::Acos | UnaryOp::Atan | UnaryOp::Cosh | UnaryOp::Tanh | UnaryOp::Erf => {
+                flushed(2.0)
+            }
+        }
+    }
+
+    const fn of_unary_double(op: UnaryOp) -> Self {
+        match op {
+            UnaryOp::Neg
+            | UnaryOp::Not
+            | UnaryOp::Abs
+            | UnaryOp::Floor
+            | UnaryOp::Ceil
+            | UnaryOp::Rint
+            | UnaryOp::Trunc
+            | UnaryOp::Round
+            | UnaryOp::Sqrt
+            | UnaryOp::SqrtRn
+            | UnaryOp::IsNan
+            | UnaryOp::IsInf => Self::Exact,
+            UnaryOp::Rsqrt
+            | UnaryOp::Exp
+            | UnaryOp::Exp2
+            | UnaryOp::Expm1
+            | UnaryOp::Log
+            | UnaryOp::Log2
+            | UnaryOp::Log10
+            | UnaryOp::Log1p
+            | UnaryOp::Cosh
+            | UnaryOp::Tanh => ulps(1.0),
+            UnaryOp::Sin
+            | UnaryOp::Cos
+            | UnaryOp::Tan
+            | UnaryOp::Asin
+            | UnaryOp::Acos
+            | UnaryOp::Atan
+            | UnaryOp::Sinh
+            | UnaryOp::Erf => ulps(2.0),
+        }
+    }
+
+    /// Of an operation of two operands.
+    pub const fn of_binary(op: BinaryOp, dtype: DType) -> Self {
+        if dtype.is_int() {
+            return Self::Exact;
+        }
+        let single = matches!(dtype, DType::F32);
+        match op {
+            // div.full.f32; the other dtypes have div.rn, or are widened by the frontend.
+            BinaryOp::Div if single => ulps(2.0),
+            BinaryOp::Rem | BinaryOp::FloorRem => Self::Remainder,
+            // Documented as 4 (8 before CUDA 12); 15 were seen, since Triton links `__nv_powf` without the fusing of
+            // products and sums that it counts on.
+            BinaryOp::Pow if single => flushed(32.0),
+            BinaryOp::Atan2 if single => flushed(3.0),
+            BinaryOp::Pow | BinaryOp::Atan2 => ulps(2.0),
+            _ => Self::Exact,
+        }
+    }
+
+    /// Of an operation of three operands: every one is exact or rounded once.
+    pub const fn of_ternary(_: TernaryOp, _: DType) -> Self {
+        Self::Exact
+    }
+
+    /// Whether every engine gives the same bits.
+    pub const fn is_exact(self) -> bool {
+        matches!(self, Self::Exact)
+    }
+}
+
+/// The results that conforming engines may give for a lane. `-0` and `+0` are one number here.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Range {
+    /// The lowest number.
+    pub low: f64,
+    /// The highest number; below `low` when there is none.
+    pub high: f64,
+    /// Whether a NaN is admitted.
+    pub nan: bool,
+}
+
+impl Range {
+    /// Every number and NaN.
+    pub const ANYTHING: Self = Self {
+        low: f64::NEG_INFINITY,
+        high: f64::INFINITY,
+        nan: true,
+    };
+    /// Nothing at all.
+    const EMPTY: Self = Self {
+        low: f64::INFINITY,
+        high: f64::NEG_INFINITY,
+        nan: false,
+    };
+
+    /// One value, a NaN perhaps.
+    pub fn of(value: f64) -> Self {
+        if value.is_nan() {
+            Self {
+                nan: true,
+                ..Self::EMPTY
+            }
+        } else {
+            Self {
+                low: value,
+                high: value,
+                nan: false,
+            }
+        }
+    }
+
+    /// Whether a lane holds a value of the range.
+    pub fn contains(self, dtype: DType, bits: u64) -> bool {
+        let value = decode(dtype, bits);
+        if value.is_nan() {
+            self.nan
+        } else {
+            self.low <= value && value <= self.high
+        }
+    }
+
+    /// The smallest range around both.
+    #[must_use]
+    pub fn hull(self, other: Self) -> Self {
+        Self {
+            low: self.low.min(other.low),
+            high: self.high.max(other.high),
+            nan: self.nan || other.nan,
+        }
+    }
+
+    /// The range of values that are `units` of `dtype`'s last place around this one, overflow included; with `flush`,
+    /// zero too where there are subnormal numbers.
+    #[must_use]
+    pub fn widen(self, dtype: DType, units: f64, flush: bool) -> Self {
+        if self.low > self.high {
+            return self;
+        }
+        let mut low = step(dtype, self.low, -units);
+        let mut high = step(dtype, self.high, units);
+        if flush && low < smallest_normal(dtype) && high > -smallest_normal(dtype) {
+            low = low.min(0.0);
+            high = high.max(0.0);
+        }
+        Self {
+            low,
+            high,
+            nan: self.nan,
+        }
+    }
+}
+
+fn smallest_normal(dtype: DType) -> f64 {
+    match dtype {
+        DType::F64 => f64::MIN_POSITIVE,
+        DType::F16 => 2f64.powi(-14),
+        _ => f32::MIN_POSITIVE as f64,
+    }
+}
+
+fn is_subnormal(dtype: DType, bits: u64) -> bool {
+    let value = decode(dtype, bits);
+    value != 0.0 && value.abs() < smallest_normal(dtype)
+}
+
+fn largest(dtype: DType) -> f64 {
+    decode(dtype, encode(dtype, f64::MAX, Rounding::TowardZero))
+}
+
+/// The value of the last place around `value`.
+fn last_place(dtype: DType, value: f64) -> f64 {
+    let (fraction, least) = match dtype {
+        DType::F64 => (52, -1022),
+        DType::F32 => (23, -126),
+        DType::BF16 => (7, -126),
+        DType::F16 => (10, -14),
+        DType::F8E5 | DType::F8E5B16 => (2, -15),
+        _ => (3, -14),
+    };
+    let exponent = if value == 0.0 {
+        least
+    } else {
+        libm::ilogb(value.abs()).max(least)
+    };
+    libm::ldexp(1.0, exponent - fraction)
+}
+
+/// `value` and `units` of its last place, infinite past the largest number; from infinity, back into the numbers.
+fn step(dtype: DType, value: f64, units: f64) -> f64 {
+    if units == 0.0 {
+        return value;
+    }
+    let top = largest(dtype);
+    let from = if value.is_infinite() {
+        if (value > 0.0) == (units > 0.0) {
+            return value;
+        }
+        // Infinity stands for what follows the largest number.
+        value.signum() * top + value.signum() * last_place(dtype, top)
+    } else {
+        value
+    };
+    let moved = from + units * last_place(dtype, from);
+    if moved.abs() > top {
+        f64::INFINITY.copysign(moved)
+    } else {
+        moved
+    }
+}
+
+/// What an operation of one operand may give.
+pub fn unary_range(op: UnaryOp, dtype: DType, x: u64) -> Range {
+    let accuracy = Accuracy::of_unary(op, dtype);
+    let result = unary_result(op, dtype);
+    around(accuracy, dtype, result, &[x], |operands| match operands {
+        &[x] => unary(op, dtype, x),
+        _ => Computed::Poison,
+    })
+}
+
+/// What an operation of two operands may give.
+pub fn binary_range(op: BinaryOp, dtype: DType, x: u64, y: u64) -> Range {
+    let accuracy = Accuracy::of_binary(op, dtype);
+    if accuracy == Accuracy::Remainder {
+        return remainder_range(op, dtype, x, y);
+    }
+    if op == BinaryOp::Pow && dtype == DType::F32 && is_subnormal(dtype, x) {
+        // `__nv_powf` scales a subnormal base up with instructions that flush it: seen to give wrong powers.
+        return Range::ANYTHING;
+    }
+    around(accuracy, dtype, dtype, &[x, y], |operands| match operands {
+        &[x, y] => binary(op, dtype, x, y),
+        _ => Computed::Poison,
+    })
+}
+
+/// What an operation of three operands may give.
+pub fn ternary_range(op: TernaryOp, dtype: DType, x: u64, y: u64, z: u64) -> Range {
+    around(
+        Accuracy::of_ternary(op, dtype),
+        dtype,
+        dtype,
+        &[x, y, z],
+        |operands| match operands {
+            &[x, y, z] => ternary(op, dtype, x, y, z),
+            _ => Computed::Poison,
+        },
+    )
+}
+
+fn around(
+    accuracy: Accuracy,
+    dtype: DType,
+    result: DType,
+    operands: &[u64],
+    compute: impl Fn(&[u64]) -> Computed,
+) -> Range {
+    let value = |operands: &[u64]| match compute(operands) {
+        Computed::Bits(bits) => Range::of(decode(result, bits)),
+        Computed::Poison | Computed::DivisionByZero => Range::ANYTHING,
+    };
+    let exact = value(operands);
+    let Accuracy::Ulp {
+        ulps,
+        per_unit,
+        flush,
+    } = accuracy
+    else {
+        return exact;
+    };
+    let magnitude = operands
+        .iter()
+        .map(|&x| decode(dtype, x).abs())
+        .filter(|x| x.is_finite())
+        .fold(0.0, f64::max);
+    // The reference is itself half a unit off, and in `f64` as much as a unit.
+    let own = match (dtype, ulps == 0.0) {
+        (_, true) => 0.0,
+        (DType::F64, _) => 1.0,
+        _ => 0.5,
+    };
+    let units = ulps + per_unit * magnitude + own;
+    let mut range = exact.widen(result, units, flush);
+    if flush && operands.iter().any(|&x| is_subnormal(dtype, x)) {
+        // An engine may flush any of them.
+        for choice in 1..1u32 << operands.len().min(8) {
+            let mut flushed = operands.to_vec();
+            for (nth, x) in flushed.iter_mut().enumerate() {
+                if choice >> nth & 1 == 1 && is_subnormal(dtype, *x) {
+                    *x = encode(dtype, 0f64.copysign(decode(dtype, *x)), Rounding::NearestEven);
+                }
+            }
+            range = range.hull(value(&flushed).widen(result, units, flush));
+        }
+    }
+    range
+}
+
+fn remainder_range(op: BinaryOp, dtype: DType, x: u64, y: u64) -> Range {
+    let exact = match binary(op, dtype, x, y) {
+        Computed::Bits(bits) if !is_nan(dtype, bits) => decode(dtype, bits),
+        _ => f64::NAN,
+    };
+    let (x, y) = (decode(dtype, x), decode(dtype, y));
+    let precision = if dtype == DType::F64 {
+        f64::EPSILON
+    } else {
+        f32::EPSILON as f64
+    };
+    let quotient = (x / y).abs();
+    // Of an infinite dividend the lowering gives the dividend back, although there is no remainder; a subnormal
+    // operand may be flushed; and a quotient without fraction bits leaves nothing.
+    let tiny = |value: f64| value != 0.0 && value.abs() < smallest_normal(dtype);
+    if !x.is_finite() || tiny(x) || tiny(y) || tiny(exact) || quotient * precision >= 1.0 {
+        return Range::ANYTHING;
+    }
+    if exact.is_nan() || y.is_infinite() {
+        return Range::of(exact);
+    }
+    let range = Range::of(exact);
+    let missing = y.abs() - exact.abs();
+    let slack = x.abs() * precision * 2.0;
+    if op == BinaryOp::FloorRem {
+        // Computed with three roundings, each of them of the dividend's size at most; next to a multiple, either side.
+        let range = Range {
+            low: exact - slack,
+            high: exact + slack,
+            nan: false,
+        };
+        let near = missing <= slack || exact.abs() <= slack;
+        return if near {
+            range.hull(Range::of(0.0)).hull(Range::of(y))
+        } else {
+            range
+        };
+    }
+    if missing <= slack {
+        range.hull(Range::of(-missing.copysign(x)))
+    } else {
+        range
+    }
 }

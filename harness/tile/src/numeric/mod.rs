@@ -8,7 +8,8 @@
 //! - Integers wrap. Shifts by the width or more, and the quotient and remainder of the lowest signed integer and -1,
 //!   are poison; division by zero is reported apart, because it makes the whole program undefined.
 //! - Floats are computed as if exactly and rounded once to the dtype, to nearest, ties to even, subnormals kept.
-//!   Transcendental functions are within an ULP or better of that; how far an engine may be off is in [`Accuracy`].
+//!   Transcendental functions are within an ULP or better of that; how far an engine may be off is in [`Accuracy`], and
+//!   which results that admits in [`unary_range`] and its like.
 //! - The payload and sign of a NaN that arithmetic makes are unspecified, as in IEEE 754 and PTX.
 //! - An operation that has no meaning for a dtype (the sine of an `i32`) gives poison; the IR verifier refuses it
 //!   before, through [`unary_defined`] and its like.
@@ -24,7 +25,7 @@ mod ops;
 mod soft;
 mod text;
 
-pub use accuracy::Accuracy;
+pub use accuracy::{Accuracy, Range, binary_range, ternary_range, unary_range};
 pub use cast::{cast, cast_defined, decode, decode_int, encode, encode_int, is_infinite, is_nan};
 pub use ops::{
     binary, binary_defined, compare, ternary, ternary_defined, unary, unary_defined, unary_result,
