@@ -1,0 +1,143 @@
+//! No text panics, hangs or takes memory without bounds: files of arbitrary text, and good files with a part replaced.
+
+use conch_case::{Corpus, Input, Problems};
+use proptest::prelude::*;
+
+const CASE: &str = "\
+about: Adds one.
+origin: by hand
+kernel: k.py:kernel
+matrix:
+  dtype: [f32, f16]
+  n: { one: 1, many: 16 }
+  include: [{ dtype: f64, n: one }]
+  exclude: [\"n == 1 and dtype == 'f16'\"]
+storages:
+  x: { dtype: \"{dtype}\", shape: [4, 6], fill: { random: { seed: 3, low: -1, high: 5 } } }
+  table: { dtype: i64, shape: [2], fill: { addresses: [left, x] } }
+tensors:
+  left: x[:, :2].clone()
+launches:
+  - grid: [1, \"cdiv(n, 4)\"]
+    args: [left, { n: n, flag: \"'relu'\" }]
+    options: { num_warps: 4 }
+expect:
+  - { engine: [interpret, cuda@3.2.0], versions: \">=3.0,<3.3\", verdict: differ, when: n > 1, why: a bug }
+";
+
+const KERNEL: &str = "@triton.jit\ndef kernel(x, n: tl.constexpr = 1, *, flag=None):\n    pass\n";
+
+/// Loads and resolves everything, renders every problem, and looks at every good case.
+fn swallow(case: &[u8], kernel: &[u8]) -> (usize, usize) {
+    let file = |path: &str, content: &[u8]| Input {
+        path: path.to_owned(),
+        name: path.to_owned(),
+        content: Ok(content.to_vec()),
+    };
+    let corpus = Corpus::load([file("a/c.yaml", case), file("a/k.py", kernel)]);
+    let mut problems = Problems::default();
+    let mut good = 0;
+    for entry in corpus.entries().take(64) {
+        match entry.resolve() {
+            Ok(case) => {
+                good += 1;
+                assert!(!case.canonical().hash.is_empty());
+                assert_eq!(case.memory().len(), case.storages.len());
+            }
+            Err(found) => {
+                assert!(!found.is_empty(), "a case fails without a reason");
+                problems.add(&entry.id, found);
+            }
+        }
+    }
+    let problems: Vec<_> = corpus.problems().iter().cloned().chain(problems.finish()).collect();
+    for problem in &problems {
+        let shown = problem.render(corpus.sources(), false);
+        assert!(shown.contains("-->"), "a problem without a place: {shown}");
+    }
+    (good, problems.len())
+}
+
+#[test]
+fn the_seed_of_these_tests_is_good() {
+    assert_eq!(swallow(CASE.as_bytes(), KERNEL.as_bytes()), (4, 0));
+}
+
+#[test]
+fn what_once_looked_dangerous() {
+    for text in [
+        "", "\0", "\u{feff}about: x", "about: \u{2028}x", "about: 'a\n  b'", "about: |\n  a\n", "about: >-\n  a\n  b\n",
+        "about: \"\\u0000\"", "? a\n: b", "[", "{", "- - - -", "a: b: c", "about:\r\nkernel:\r\n", "about: é\nkernel: ü:ö",
+        "%YAML 1.1\n---\nabout: x", "about: x\n...\nkernel: y", "<<: {about: x}", "about: !!binary aGk=", "about: 1_000",
+        "about: 0o17", "about: 0x", "about: 12e03", "about: ~", "matrix: {a: {b: {}}}", "true: 1", "1: 2", "1.0: 2",
+    ] {
+        swallow(text.as_bytes(), KERNEL.as_bytes());
+    }
+    for (from, to) in [
+        ("[4, 6]", "[0, 0]"), ("[4, 6]", "[]"), ("[4, 6]", "[9223372036854775807, 2]"), ("[4, 6]", "[-1]"),
+        ("[4, 6]", "[\"2**200\"]"), ("x[:, :2]", "x[:, :2**100]"), ("x[:, :2]", "x.expand(2**40, 4, 6)"),
+        ("x[:, :2]", "x.as_strided((2**31, 2**31), (0, 0))"), ("x[:, :2]", "'y' * 1000000000"),
+        ("x[:, :2]", "[0] * 10**10"), ("x[:, :2]", "9**9**9"), ("\"{dtype}\"", "\"{dtype * 10**9}\""),
+        ("{ random: { seed: 3", "{ random: { seed: -3"), ("low: -1", "low: 1e308"), ("high: 5", "high: .inf"),
+        ("num_warps: 4", "num_warps: [[[[[[1]]]]]]"), ("n: n", "n: n, n: n"), ("[1, \"cdiv(n, 4)\"]", "[4294967296]"),
+        ("k.py:kernel", ":"), ("k.py:kernel", "k.py:"), ("k.py:kernel", ":kernel"), ("k.py:kernel", "'{n}:{n}'"),
+        ("k.py:kernel", ".:kernel"), ("k.py:kernel", "c.yaml:kernel"), (">=3.0,<3.3", "<70000"), ("'f16'\"]", "\"]"),
+    ] {
+        assert!(CASE.contains(from), "{from}");
+        swallow(CASE.replacen(from, to, 1).as_bytes(), KERNEL.as_bytes());
+    }
+}
+
+/// Words of the format, and characters that YAML, Python and placeholders care about.
+fn fragment() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "[ -~]{0,12}",
+        "\\PC{0,6}",
+        "[\\[\\]{}:,'\"#&*!|>%@`\\\\ \\n\\t-]{1,8}",
+        prop::sample::select(vec![
+            "x", "left", "{dtype}", "{n}", "{", "}", "null", "true", ".nan", "-0.0", "1e400", "0x1F", "2**64", "x[1:]",
+            "x.T", "[1, 2]", "{ a: 1 }", "- a", "\n  ", "\n", "x.data_ptr()", "bits(0x1)", "arange", "uninit", "[]",
+            "tl.float32", "f32", "fp8e5", "99999999999999999999999999999999999999999", "'relu'", "[x for x in x]",
+        ])
+        .prop_map(str::to_owned),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn arbitrary_text_is_an_error_at_worst(text in "\\PC{0,200}", kernel in "\\PC{0,100}") {
+        swallow(text.as_bytes(), kernel.as_bytes());
+    }
+
+    #[test]
+    fn arbitrary_bytes_are_an_error_at_worst(text in prop::collection::vec(any::<u8>(), 0..100)) {
+        swallow(&text, &text);
+    }
+
+    #[test]
+    fn a_good_file_with_a_part_replaced(
+        start in 0..CASE.len(), len in 0..24usize, with in prop::collection::vec(fragment(), 0..3)
+    ) {
+        let end = (start + len).min(CASE.len());
+        let text = format!("{}{}{}", &CASE[..start], with.concat(), &CASE[end..]);
+        swallow(text.as_bytes(), KERNEL.as_bytes());
+    }
+
+    #[test]
+    fn a_good_file_with_lines_removed_and_swapped(order in prop::collection::vec(0..20usize, 0..20)) {
+        let lines: Vec<&str> = CASE.lines().collect();
+        let text: Vec<&str> = order.iter().filter_map(|&at| lines.get(at).copied()).collect();
+        swallow(text.join("\n").as_bytes(), KERNEL.as_bytes());
+    }
+
+    #[test]
+    fn a_kernel_with_a_part_replaced(
+        start in 0..KERNEL.len(), len in 0..12usize, with in prop::collection::vec(fragment(), 0..3)
+    ) {
+        let end = (start + len).min(KERNEL.len());
+        let kernel = format!("{}{}{}", &KERNEL[..start], with.concat(), &KERNEL[end..]);
+        swallow(CASE.as_bytes(), kernel.as_bytes());
+    }
+}
