@@ -27,7 +27,7 @@ use conch_tile::source::{SourceFile, Sources};
 /// What a launch passes for one parameter, as far as the compiler specialises on it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Arg {
-    /// A tensor: a pointer to its first element.
+    /// A tensor: a pointer to elements of this type.
     Pointer(Elem),
     /// A Python int. `i32` if it fits, else `i64`, else `u64`; 1 is known at compile time.
     Int(i128),
