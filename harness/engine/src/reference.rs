@@ -269,10 +269,7 @@ fn compile_time(value: &ArgValue) -> conch_frontend::Arg {
         ArgValue::Float(number) => Arg::Float(*number),
         ArgValue::Str(text) => Arg::Str(text.clone()),
         ArgValue::DType(dtype) => Arg::DType(*dtype),
-        ArgValue::Tensor { tensor, .. } => Arg::Pointer(Elem::Ptr {
-            pointee: tensor.dtype,
-            depth: 1,
-        }),
+        ArgValue::Tensor { tensor, .. } => Arg::Pointer(Elem::Num(tensor.dtype)),
         ArgValue::Tuple(values) => Arg::Tuple(values.iter().map(compile_time).collect()),
     }
 }

@@ -106,7 +106,7 @@ impl Human {
                  down: expect: [{engine: reference, verdict: undefined, why: …}]\n",
             );
         }
-        if verdict.verdict == "differ" || verdict.verdict == "inconclusive" {
+        if verdict.verdict != "undefined" {
             for (engine, outcome) in &verdict.outcomes {
                 text.push_str(&self.outcome(engine, outcome));
             }
@@ -209,6 +209,18 @@ impl Human {
                 self.paint(Tone::Bad, "DIFFER"),
                 self.blame(verdict)
             ),
+            "agree" | "inconclusive" if !verdict.unexpected.is_empty() => {
+                let verb = if verdict.unexpected.len() == 1 {
+                    "says"
+                } else {
+                    "say"
+                };
+                format!(
+                    "{} {name}  {} {verb} nothing about it{place}\n",
+                    self.paint(Tone::Bad, "SILENT"),
+                    verdict.unexpected.join(", ")
+                )
+            }
             "undefined" if !verdict.unexpected.is_empty() => {
                 format!("{} {name}{place}\n", self.paint(Tone::Bad, "UNDEFINED"))
             }

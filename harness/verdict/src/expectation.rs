@@ -2,12 +2,13 @@
 //!
 //! Without an expectation every engine is expected to agree. A difference is expected when every engine that differs
 //! has an expectation that speaks of it; an undefined program is expected only when an expectation says so, because a
-//! case without a fair trial tests nothing. An inconclusive trial breaks nothing: it convicts nobody.
+//! case without a fair trial tests nothing. For the same reason an engine that does not support a case, or runs out of
+//! time or memory on it, needs one; an engine that is not there needs none. A trial that cannot be told breaks nothing.
 //!
 //! Left out: reading expectations (`conch-case`).
 
 use conch_case::{Expectation, VerdictKind};
-use conch_engine::EngineId;
+use conch_engine::{EngineId, Outcome};
 
 use crate::trial::{Standing, Verdict, Witness};
 
@@ -53,6 +54,12 @@ pub fn assess(verdict: &Verdict, witnesses: &[Witness<'_>], expectations: &[Expe
         match standing {
             Standing::Differs if foreseen.next().is_none() => unexpected.push(witness.id.clone()),
             Standing::Undefined => undefined_foreseen |= foreseen.next().is_some(),
+            Standing::Silent
+                if matches!(witness.outcome, Outcome::Unsupported(_) | Outcome::Exhausted(_))
+                    && foreseen.next().is_none() =>
+            {
+                unexpected.push(witness.id.clone());
+            }
             _ => {}
         }
     }

@@ -266,6 +266,20 @@ fn expectations_are_met_stale_or_not_tried() {
     ] {
         lines += &assessed(line, std::slice::from_ref(&raises));
     }
+    lines += "\nsilence\n";
+    let unsupported = Expectation {
+        outcome: Some(OutcomeKind::Unsupported),
+        ..expectation("reference", "*", None)
+    };
+    for line in [
+        "reference=unsupported interpret@3.2.0=1",
+        "reference=1 interpret@3.2.0=1",
+        "reference=1 interpret@3.2.0=exhausted interpret@3.9.0=1",
+        "reference=1 cuda@3.9.0=unavailable",
+    ] {
+        lines += &assessed(line, std::slice::from_ref(&unsupported));
+        lines += &assessed(line, &[]);
+    }
     lines += "\nundefined\n";
     for line in [
         "reference=undefined interpret@3.2.0=1",
