@@ -126,11 +126,6 @@ impl Storages {
                 "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor",
             );
         };
-        if let Some(negative) = sizes.iter().find(|&&n| n < 0) {
-            return TorchError::runtime(format!(
-                "Trying to create tensor with negative dimension {negative}: {sizes:?}"
-            ));
-        }
         let (mut shape, mut strides) = (Dims::new(), Dims::new());
         for (at, &times) in sizes.iter().enumerate() {
             let (size, stride) = match at.checked_sub(lead) {

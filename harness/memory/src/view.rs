@@ -1,6 +1,8 @@
 //! torch's view operations: tensors in, tensors of the same storage out. Rules and messages are those of torch
 //! 2.11's `aten/src/ATen/native/TensorShape.cpp`, `TensorConversions.cpp` and `torch/csrc/autograd/python_variable_indexing.cpp`.
 //!
+//! torch lets a negative size pass next to an empty one (`x.as_strided((0, -1), (1, 1))`); here it is an error.
+//!
 //! Left out: operations that may copy (see `crate::copy`).
 
 mod dtype;

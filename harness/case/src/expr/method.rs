@@ -112,15 +112,19 @@ pub(super) fn attribute(
         |result: Result<Tensor, TorchError>| result.map(Value::Tensor).map_err(|error| raised(range, &error));
     match name {
         "T" => Ok(Value::Tensor(tensor.reversed())),
-        "mT" | "mH" => torch(tensor.matrix_transpose()),
-        "H" => torch(if tensor.dim() == 0 || tensor.dim() == 2 {
-            Ok(tensor.reversed())
-        } else {
-            Err(TorchError::Runtime(format!(
-                "tensor.H is only supported on matrices (2-D tensors). Got {}-D tensor.",
-                tensor.dim()
-            )))
-        }),
+        "mT" | "mH" => torch(tensor.matrix_transpose(name)),
+        "H" if tensor.dim() == 0 || tensor.dim() == 2 => Ok(Value::Tensor(tensor.reversed())),
+        "H" => {
+            let dims = tensor.dim();
+            let batches = if dims == 1 {
+                ""
+            } else {
+                " For batches of matrices, consider using tensor.mH"
+            };
+            torch(Err(TorchError::Runtime(format!(
+                "tensor.H is only supported on matrices (2-D tensors). Got {dims}-D tensor.{batches}"
+            ))))
+        }
         "data" => Ok(object.clone()),
         "dtype" => Ok(Value::DType(tensor.dtype)),
         "itemsize" => Ok(int(tensor.element_size() as i64)),
@@ -219,7 +223,7 @@ pub(super) fn call(
         }
         "adjoint" => {
             let [] = arguments.bind([])?;
-            tensor.matrix_transpose()
+            tensor.matrix_transpose("adjoint()")
         }
         "transpose" | "swapaxes" | "swapdims" => {
             let names = if name == "swapaxes" {
@@ -388,6 +392,8 @@ fn copied(
             match name {
                 "clone" | "cpu" => storages.clone_tensor(tensor, text),
                 "contiguous" => storages.contiguous(tensor, text),
+                "fliplr" if tensor.dim() < 2 => Err(TorchError::Runtime("Input must be >= 2-d.".to_owned())),
+                "flipud" if tensor.dim() < 1 => Err(TorchError::Runtime("Input must be >= 1-d.".to_owned())),
                 "fliplr" => storages.flip(tensor, &[1], text),
                 "flipud" => storages.flip(tensor, &[0], text),
                 _ => storages.ravel(tensor, text),

@@ -30,6 +30,22 @@ pub(crate) const fn scalar_name(dtype: DType) -> &'static str {
     }
 }
 
+/// The name of a CPU tensor's type in torch's messages (`at::DeprecatedTypeProperties::toString`).
+pub(crate) fn type_name(dtype: DType) -> String {
+    let name = scalar_name(dtype);
+    match dtype {
+        DType::U8
+        | DType::I8
+        | DType::I16
+        | DType::I32
+        | DType::I64
+        | DType::F16
+        | DType::F32
+        | DType::F64 => format!("torch.{name}Tensor"),
+        _ => format!("CPU{name}Type"),
+    }
+}
+
 impl Tensor {
     /// `x.view(dtype)`. Between dtypes of different sizes the last dimension grows or shrinks.
     pub fn view_dtype(&self, dtype: DType) -> Result<Self, TorchError> {

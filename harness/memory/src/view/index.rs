@@ -19,7 +19,8 @@ pub enum Index {
     },
     /// `None`: a new dimension of one element.
     NewAxis,
-    /// `...`: as many whole dimensions as the other items leave.
+    /// `...`: as many whole dimensions as the other items leave. As in torch a second one is no error, but leads past
+    /// the last dimension unless the other items leave none.
     Ellipsis,
 }
 
@@ -30,14 +31,14 @@ impl Tensor {
             .iter()
             .filter(|item| matches!(item, Index::At(_) | Index::Slice { .. }))
             .count();
-        if items.iter().filter(|item| **item == Index::Ellipsis).count() > 1 {
-            return TorchError::index("an index can only have a single ellipsis ('...')");
-        }
-        if let ([Index::At(0)], []) = (items, &self.shape[..]) {
-            return TorchError::index(
+        if let ([Index::At(at)], []) = (items, &self.shape[..]) {
+            return TorchError::index(if *at == 0 {
                 "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to \
-                 convert a 0-dim tensor to a number",
-            );
+                 convert a 0-dim tensor to a number"
+                    .to_owned()
+            } else {
+                format!("index {at} is out of bounds for dimension 0 with size 0")
+            });
         }
         if specified > self.dim() {
             return TorchError::index(format!("too many indices for tensor of dimension {}", self.dim()));
@@ -47,7 +48,7 @@ impl Tensor {
         for (nth, item) in items.iter().enumerate() {
             match *item {
                 Index::At(at) => {
-                    let size = out.size_at(dim);
+                    let size = out.shape.get(dim).copied().unwrap_or(0);
                     if at < -size || at >= size {
                         return TorchError::index(format!(
                             "index {at} is out of bounds for dimension {nth} with size {size}"
@@ -68,7 +69,7 @@ impl Tensor {
                     out = out.unsqueeze(dim as i64)?;
                     dim += 1;
                 }
-                Index::Ellipsis => dim += self.dim() - specified,
+                Index::Ellipsis => dim = dim.saturating_add(self.dim() - specified),
             }
         }
         Ok(out)

@@ -38,15 +38,19 @@ impl Tensor {
         Ok(self.reversed())
     }
 
-    /// `x.mT`.
-    pub fn matrix_transpose(&self) -> Result<Self, TorchError> {
-        if self.dim() < 2 {
+    /// `x.mT`, and `x.mH` and `x.adjoint()` of real numbers; `name` is which of them an error names. A tensor without
+    /// dimensions is its own transpose.
+    pub fn matrix_transpose(&self, name: &str) -> Result<Self, TorchError> {
+        if self.dim() == 1 {
             return TorchError::runtime(format!(
-                "tensor.mT is only supported on matrices or batches of matrices. Got {}-D tensor.",
-                self.dim()
+                "tensor.{name} is only supported on matrices or batches of matrices. Got 1-D tensor."
             ));
         }
-        self.transpose(-2, -1)
+        if self.dim() == 0 {
+            Ok(self.clone())
+        } else {
+            self.transpose(-2, -1)
+        }
     }
 
     /// `x.permute(dims)`.
@@ -82,22 +86,19 @@ impl Tensor {
                 list(destination)
             ));
         }
-        let wrap = |dims: &[i64], side: &str| -> Result<SmallVec<[usize; 8]>, TorchError> {
-            let mut out = SmallVec::new();
-            for &dim in dims {
-                let wrapped = wrap_dim(dim, self.dim())?;
-                if out.contains(&wrapped) {
-                    return TorchError::runtime(format!(
-                        "movedim: repeated dim in `{side}` ({})",
-                        list(dims)
-                    ));
-                }
-                out.push(wrapped);
-            }
-            Ok(out)
+        let wrap = |dims: &[i64]| -> Result<SmallVec<[usize; 8]>, TorchError> {
+            dims.iter().map(|&dim| wrap_dim(dim, self.dim())).collect()
         };
-        let from = wrap(source, "source")?;
-        let to = wrap(destination, "destination")?;
+        let (from, to) = (wrap(source)?, wrap(destination)?);
+        for (wrapped, dims, side) in [(&from, source, "source"), (&to, destination, "destination")] {
+            if wrapped
+                .iter()
+                .enumerate()
+                .any(|(nth, dim)| wrapped[..nth].contains(dim))
+            {
+                return TorchError::runtime(format!("movedim: repeated dim in `{side}` ({})", list(dims)));
+            }
+        }
         if self.dim() == 0 {
             return Ok(self.clone());
         }
@@ -116,9 +117,9 @@ impl Tensor {
         let ndim = self.dim();
         if sizes.len() < ndim {
             return TorchError::runtime(format!(
-                "expand(torch.{}Tensor{{{}}}, size={}): the number of sizes provided ({}) must be greater or equal \
+                "expand({}{{{}}}, size={}): the number of sizes provided ({}) must be greater or equal \
                  to the number of dimensions in the tensor ({ndim})",
-                super::dtype::scalar_name(self.dtype),
+                super::dtype::type_name(self.dtype),
                 list(&self.shape),
                 list(sizes),
                 sizes.len()

@@ -113,7 +113,7 @@ impl Tensor {
     /// `x.split(split_sizes, dim)`.
     pub fn split_with_sizes(&self, split_sizes: &[i64], dim: i64) -> Result<Vec<Self>, TorchError> {
         if self.shape.is_empty() {
-            return TorchError::runtime("split_with_sizes expects at least a 1-dimensional tensor");
+            return TorchError::runtime("split expects at least a 1-dimensional tensor");
         }
         let size = self.size_at(wrap_dim(dim, self.dim())?);
         if split_sizes.iter().any(|&n| n < 0) {
@@ -203,12 +203,12 @@ impl Tensor {
 
     /// `x.unbind(dim)`.
     pub fn unbind(&self, dim: i64) -> Result<Vec<Self>, TorchError> {
+        let dim = wrap_dim(dim, self.dim())?;
         if self.shape.is_empty() {
             return TorchError::index(format!(
                 "Dimension specified as {dim} but tensor has no dimensions"
             ));
         }
-        let dim = wrap_dim(dim, self.dim())?;
         let size = self.size_at(dim);
         bounded(size)?;
         Ok((0..size).map(|index| self.take(dim, index)).collect())

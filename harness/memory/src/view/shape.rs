@@ -124,12 +124,19 @@ impl Tensor {
         if sizes.is_empty() {
             return TorchError::runtime("unflatten: sizes must be non-empty");
         }
-        let size = self.size_at(at);
-        let Ok(sizes) = infer_size(sizes, size) else {
+        let Some(&size) = self.shape.get(at) else {
             return TorchError::runtime(format!(
-                "unflatten: Provided sizes {} don't multiply up to the size of dim {at} ({size}) in the input tensor",
-                list(sizes)
+                "Dimension specified as {at} but tensor has no dimensions"
             ));
+        };
+        let sizes = match infer_size(sizes, size) {
+            Err(TorchError::Runtime(message)) if message.contains("is invalid for input of size") => {
+                return TorchError::runtime(format!(
+                    "unflatten: Provided sizes {} don't multiply up to the size of dim {at} ({size}) in the input tensor",
+                    list(sizes)
+                ));
+            }
+            other => other?,
         };
         let mut shape = Dims::from(self.shape.get(..at).unwrap_or(&[]));
         shape.extend_from_slice(&sizes);
