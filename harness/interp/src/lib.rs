@@ -15,6 +15,7 @@
 //! a launch stops within its fuel.
 #![warn(missing_docs)]
 
+mod acceptance;
 mod affine;
 mod atomic;
 mod checks;
@@ -30,6 +31,7 @@ mod shape;
 mod transfer;
 mod value;
 
+pub use acceptance::{Acceptance, AcceptanceMap, Accepted};
 pub use config::{Arg, Checks, Config};
 pub use outcome::{Exhausted, Finished, InternalError, Outcome, Resource, Stats, Trap, TrapKind, Unsupported};
 pub use program::Program;

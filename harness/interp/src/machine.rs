@@ -115,7 +115,7 @@ pub(crate) fn launch(
 }
 
 /// Checks the arguments and finds the storages that they point into.
-fn bind(program: &Program, args: &[Arg], memory: &Memory) -> Result<Vec<Option<Rc<Home>>>, InternalError> {
+pub(crate) fn bind(program: &Program, args: &[Arg], memory: &Memory) -> Result<Vec<Option<Rc<Home>>>, InternalError> {
     let function = &program.function;
     if args.len() != function.params.len() {
         return Err(InternalError::ArgumentCount {

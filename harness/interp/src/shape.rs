@@ -31,7 +31,8 @@ impl Movement {
         }
     }
 
-    fn copy_elements<T: Copy>(&self, from: &[T], to: &mut [T]) {
+    /// Copies elements.
+    pub(crate) fn copy_elements<T: Copy>(&self, from: &[T], to: &mut [T]) {
         let (Some((&inner, outer)), Some((&step, steps))) = (self.shape.split_last(), self.strides.split_last())
         else {
             if let (Some(to), Some(&from)) = (to.first_mut(), from.get(self.offset)) {

@@ -1,0 +1,428 @@
+//! Elementwise operations on lanes that are not exact. Exact lanes go through [`conch_tile::numeric`].
+
+use conch_tile::DType;
+use conch_tile::ir::{BinaryOp, CmpPredicate, Rounding, TernaryOp, UnaryOp};
+use conch_tile::numeric::{self, Computed, decode};
+
+use super::accuracy;
+use super::lane::{Interval, Lane};
+
+fn computed(computed: Computed) -> Lane {
+    match computed {
+        Computed::Bits(bits) => Lane::Bits(bits),
+        // The first execution would have stopped at a zero divisor; behind an unknown value it has no meaning.
+        Computed::Poison | Computed::DivisionByZero => Lane::Poison,
+    }
+}
+
+/// A function of the reference's at an exact number.
+fn real(op: UnaryOp, x: f64) -> f64 {
+    numeric::unary(op, DType::F64, x.to_bits()).bits().map_or(f64::NAN, f64::from_bits)
+}
+
+/// The values within some ULP of an approximate result, as the dtype can hold them.
+fn around(value: f64, ulps: f64, dtype: DType) -> Interval {
+    if value.is_nan() || value.is_infinite() {
+        return Interval::point(value);
+    }
+    // Our own functions are within an ULP of f64 themselves.
+    let slack = accuracy::slack(ulps, value, accuracy::working(dtype)) + value.abs() * 2f64.powi(-50);
+    Interval { low: value - slack, high: value + slack, nan: false }.rounded(dtype, Rounding::NearestEven)
+}
+
+/// How a function runs.
+enum Course {
+    Rising,
+    Falling,
+    /// Falling up to 0, rising from there.
+    Even,
+    /// No steeper than 1, between -1 and 1.
+    Wave,
+    Other,
+}
+
+const fn course(op: UnaryOp) -> Course {
+    match op {
+        UnaryOp::Floor
+        | UnaryOp::Ceil
+        | UnaryOp::Rint
+        | UnaryOp::Trunc
+        | UnaryOp::Round
+        | UnaryOp::Sqrt
+        | UnaryOp::SqrtRn
+        | UnaryOp::Exp
+        | UnaryOp::Exp2
+        | UnaryOp::Expm1
+        | UnaryOp::Log
+        | UnaryOp::Log2
+        | UnaryOp::Log10
+        | UnaryOp::Log1p
+        | UnaryOp::Asin
+        | UnaryOp::Atan
+        | UnaryOp::Sinh
+        | UnaryOp::Tanh
+        | UnaryOp::Erf => Course::Rising,
+        UnaryOp::Neg | UnaryOp::Rsqrt | UnaryOp::Acos => Course::Falling,
+        UnaryOp::Abs | UnaryOp::Cosh => Course::Even,
+        UnaryOp::Sin | UnaryOp::Cos => Course::Wave,
+        UnaryOp::Tan | UnaryOp::Not | UnaryOp::IsNan | UnaryOp::IsInf => Course::Other,
+    }
+}
+
+/// Where a function is defined.
+const fn domain(op: UnaryOp) -> (f64, f64) {
+    match op {
+        UnaryOp::Sqrt | UnaryOp::SqrtRn | UnaryOp::Rsqrt | UnaryOp::Log | UnaryOp::Log2 | UnaryOp::Log10 => {
+            (0.0, f64::INFINITY)
+        }
+        UnaryOp::Log1p => (-1.0, f64::INFINITY),
+        UnaryOp::Asin | UnaryOp::Acos => (-1.0, 1.0),
+        _ => (f64::NEG_INFINITY, f64::INFINITY),
+    }
+}
+
+pub(crate) fn unary(op: UnaryOp, dtype: DType, x: Lane) -> Lane {
+    let x = x.plain();
+    if x == Lane::Poison {
+        return x;
+    }
+    if !dtype.is_float() {
+        return x.bits().map_or(Lane::Unknown, |bits| computed(numeric::unary(op, dtype, bits)));
+    }
+    let interval = x.interval(dtype);
+    let ulps = accuracy::unary(op, dtype, interval.magnitude());
+    if let (Lane::Bits(bits), None) = (x, ulps) {
+        return computed(numeric::unary(op, dtype, bits));
+    }
+    if interval.only_nan() {
+        return match op {
+            UnaryOp::IsNan => Lane::Bits(1),
+            UnaryOp::IsInf => Lane::Bits(0),
+            _ => Interval::NAN.lane(dtype),
+        };
+    }
+    match op {
+        UnaryOp::IsNan => return if interval.nan { Lane::Unknown } else { Lane::Bits(0) },
+        UnaryOp::IsInf => {
+            let finite = interval.low.is_finite() && interval.high.is_finite();
+            return if finite { Lane::Bits(0) } else { Lane::Unknown };
+        }
+        _ => {}
+    }
+    let (least, most) = domain(op);
+    let outside = interval.low < least || interval.high > most;
+    let (low, high) = (interval.low.max(least), interval.high.min(most));
+    if low > high {
+        return Interval::NAN.lane(dtype);
+    }
+    let at = |x: f64| around(real(op, x), ulps.unwrap_or(0.5), dtype);
+    let result = match course(op) {
+        Course::Rising | Course::Falling => at(low).hull(at(high)),
+        Course::Even => {
+            let ends = at(low).hull(at(high));
+            if low <= 0.0 && 0.0 <= high { ends.hull(at(0.0)) } else { ends }
+        }
+        Course::Wave if low == high => at(low),
+        Course::Wave if low.is_finite() && high.is_finite() => {
+            let half = (high - low) / 2.0;
+            let middle = real(op, low + half);
+            let wide = Interval { low: middle - half, high: middle + half, nan: false }.outward();
+            let limits = Interval { low: wide.low.max(-1.0), high: wide.high.min(1.0), nan: false };
+            around(limits.low, ulps.unwrap_or(0.5), dtype).hull(around(limits.high, ulps.unwrap_or(0.5), dtype))
+        }
+        Course::Wave => Interval { low: -1.0, high: 1.0, nan: true },
+        Course::Other if low == high => at(low),
+        Course::Other => Interval::EVERYTHING,
+    };
+    // `ex2.approx.ftz` gives zero for what is too small for a normal number.
+    let tiny = dtype == DType::F32 && matches!(op, UnaryOp::Exp | UnaryOp::Exp2) && result.low < 2f64.powi(-126);
+    let result = if tiny { Interval { low: result.low.min(0.0), ..result } } else { result };
+    result.with_nan(interval.nan || outside).lane(dtype)
+}
+
+/// The products of the ends of two intervals.
+fn corners(a: Interval, b: Interval, f: impl Fn(f64, f64) -> f64) -> Interval {
+    let all = [f(a.low, b.low), f(a.low, b.high), f(a.high, b.low), f(a.high, b.high)];
+    if all.iter().any(|x| x.is_nan()) {
+        return Interval::EVERYTHING;
+    }
+    let low = all.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    Interval { low, high, nan: a.nan || b.nan }.outward()
+}
+
+pub(crate) fn sum(a: Interval, b: Interval) -> Interval {
+    let (low, high) = (a.low + b.low, a.high + b.high);
+    // Opposite infinities.
+    let meet = |x: f64, y: f64| x.is_infinite() && y == -x;
+    let nan = a.nan || b.nan || meet(a.low, b.high) || meet(a.high, b.low);
+    Interval {
+        low: if low.is_nan() { f64::NEG_INFINITY } else { low },
+        high: if high.is_nan() { f64::INFINITY } else { high },
+        nan,
+    }
+    .outward()
+}
+
+pub(crate) fn product(a: Interval, b: Interval) -> Interval {
+    corners(a, b, |x, y| x * y)
+}
+
+fn negated(a: Interval) -> Interval {
+    Interval { low: -a.high, high: -a.low, nan: a.nan }
+}
+
+/// Sum or difference of exact floats, of which products may be fused.
+fn fused(op: BinaryOp, dtype: DType, x: Lane, y: Lane, xb: u64, yb: u64) -> Lane {
+    let plain = numeric::binary(op, dtype, xb, yb);
+    let Computed::Bits(bits) = plain else { return computed(plain) };
+    let mut results = Interval::point(decode(dtype, bits));
+    let mut same = true;
+    let subtracts = op == BinaryOp::Sub;
+    let negative = |bits: u64| numeric::unary(UnaryOp::Neg, dtype, bits).bits().unwrap_or(bits);
+    let mut candidate = |a: u64, b: u64, c: u64| {
+        if let Computed::Bits(other) = numeric::ternary(TernaryOp::Fma, dtype, a, b, c) {
+            same &= other == bits;
+            results = results.hull(Interval::point(decode(dtype, other)));
+        }
+    };
+    if let Lane::Product { x: a, y: b, .. } = x {
+        candidate(a, b, if subtracts { negative(yb) } else { yb });
+    }
+    if let Lane::Product { x: a, y: b, .. } = y {
+        candidate(if subtracts { negative(a) } else { a }, b, xb);
+    }
+    if same { Lane::Bits(bits) } else { results.lane(dtype) }
+}
+
+pub(crate) fn binary(op: BinaryOp, dtype: DType, x: Lane, y: Lane) -> Lane {
+    if x == Lane::Poison || y == Lane::Poison {
+        return poisoned(op, dtype, x, y);
+    }
+    if !dtype.is_float() {
+        return integers(op, dtype, x, y);
+    }
+    let ulps = accuracy::binary(op, dtype);
+    if let (Some(xb), Some(yb), None) = (x.bits(), y.bits(), ulps) {
+        return match op {
+            BinaryOp::Add | BinaryOp::Sub => fused(op, dtype, x, y, xb, yb),
+            BinaryOp::Mul => match numeric::binary(op, dtype, xb, yb) {
+                Computed::Bits(bits) => Lane::Product { bits, x: xb, y: yb },
+                other => computed(other),
+            },
+            BinaryOp::Min | BinaryOp::Max | BinaryOp::MinPropagateNan | BinaryOp::MaxPropagateNan
+                if xb != yb && decode(dtype, xb) == 0.0 && decode(dtype, yb) == 0.0 =>
+            {
+                Lane::Within { low: 0.0, high: 0.0, nan: false }
+            }
+            _ => computed(numeric::binary(op, dtype, xb, yb)),
+        };
+    }
+    let (a, b) = (x.interval(dtype), y.interval(dtype));
+    let nan = a.nan || b.nan;
+    let numbers = !a.only_nan() && !b.only_nan();
+    let near = Rounding::NearestEven;
+    let result = match op {
+        BinaryOp::Min | BinaryOp::Max => {
+            let pick = if op == BinaryOp::Min { f64::min } else { f64::max };
+            if !numbers {
+                return if a.only_nan() { y.plain() } else { x.plain() };
+            }
+            let both = Interval { low: pick(a.low, b.low), high: pick(a.high, b.high), nan: a.nan && b.nan };
+            let both = if a.nan { both.hull(Interval { nan: false, ..b }) } else { both };
+            if b.nan { both.hull(Interval { nan: false, ..a }) } else { both }
+        }
+        _ if !numbers => Interval::NAN,
+        BinaryOp::MinPropagateNan => Interval { low: a.low.min(b.low), high: a.high.min(b.high), nan },
+        BinaryOp::MaxPropagateNan => Interval { low: a.low.max(b.low), high: a.high.max(b.high), nan },
+        BinaryOp::Add => sum(a, b).rounded(dtype, near),
+        BinaryOp::Sub => sum(a, negated(b)).rounded(dtype, near),
+        BinaryOp::Mul => {
+            // Where the product is fused into a sum, it is not rounded.
+            let exact = product(a, b);
+            exact.rounded(dtype, near).hull(exact)
+        }
+        BinaryOp::Div | BinaryOp::DivRn => quotient(a, b, ulps, dtype),
+        BinaryOp::Rem | BinaryOp::FloorRem => {
+            let limit = b.magnitude();
+            let inside = !a.nan && a.low.abs().max(a.high.abs()).is_finite();
+            Interval { low: -limit, high: limit, nan: nan || b.holds(0.0) || !inside }
+        }
+        BinaryOp::Pow | BinaryOp::Atan2 if a.low == a.high && b.low == b.high => {
+            let exact = numeric::binary(op, DType::F64, a.low.to_bits(), b.low.to_bits());
+            let exact = exact.bits().map_or(f64::NAN, f64::from_bits);
+            around(exact, ulps.unwrap_or(0.5), dtype)
+        }
+        BinaryOp::Atan2 => Interval { low: -3.142, high: 3.142, nan },
+        BinaryOp::CopySign => {
+            let size = a.magnitude();
+            let low = if a.low <= 0.0 && 0.0 <= a.high { 0.0 } else { a.low.abs().min(a.high.abs()) };
+            let positive = Interval { low, high: size, nan };
+            if b.low > 0.0 && !b.nan {
+                positive
+            } else if b.high < 0.0 && !b.nan {
+                negated(positive)
+            } else {
+                positive.hull(negated(positive))
+            }
+        }
+        _ => Interval::EVERYTHING,
+    };
+    result.with_nan(nan && !matches!(op, BinaryOp::Min | BinaryOp::Max)).lane(dtype)
+}
+
+fn quotient(a: Interval, b: Interval, ulps: Option<f64>, dtype: DType) -> Interval {
+    if b.holds(0.0) {
+        if b.low == b.high && a.low == a.high && !a.nan && !b.nan {
+            // The sign of the zero is known to the reference only; an infinity of either sign.
+            let nan = a.low == 0.0;
+            return if nan { Interval::NAN } else { Interval { nan: false, ..Interval::EVERYTHING } };
+        }
+        return Interval::EVERYTHING;
+    }
+    let exact = corners(a, b, |x, y| x / y);
+    let Some(ulps) = ulps else { return exact.rounded(dtype, Rounding::NearestEven) };
+    let result = around(exact.low, ulps, dtype).hull(around(exact.high, ulps, dtype)).with_nan(exact.nan);
+    // `div.full.f32` gives zero for divisors past 2^126, and NaN for an infinity by them.
+    if dtype != DType::F64 && b.magnitude() > 2f64.powi(126) && b.magnitude().is_finite() {
+        return result.hull(Interval::point(0.0)).with_nan(a.magnitude().is_infinite());
+    }
+    result
+}
+
+/// An undefined value is some value: where the other operand alone decides the result, the result is defined.
+fn poisoned(op: BinaryOp, dtype: DType, x: Lane, y: Lane) -> Lane {
+    let other = if x == Lane::Poison { y } else { x };
+    let ones = if dtype.bits() == 64 { u64::MAX } else { (1 << dtype.bits()) - 1 };
+    match (op, other.bits()) {
+        (BinaryOp::And | BinaryOp::Mul, Some(0)) if dtype.is_int() => Lane::Bits(0),
+        (BinaryOp::Or, Some(bits)) if bits == ones => Lane::Bits(ones),
+        _ => Lane::Poison,
+    }
+}
+
+fn integers(op: BinaryOp, dtype: DType, x: Lane, y: Lane) -> Lane {
+    match (x.bits(), y.bits()) {
+        (Some(x), Some(y)) => computed(numeric::binary(op, dtype, x, y)),
+        _ => match poisoned(op, dtype, if x.bits().is_some() { Lane::Poison } else { x }, y) {
+            Lane::Bits(bits) => Lane::Bits(bits),
+            _ => match poisoned(op, dtype, x, Lane::Poison) {
+                Lane::Bits(bits) if x.bits().is_some() => Lane::Bits(bits),
+                _ => Lane::Unknown,
+            },
+        },
+    }
+}
+
+pub(crate) fn ternary(op: TernaryOp, dtype: DType, x: Lane, y: Lane, z: Lane) -> Lane {
+    if [x, y, z].contains(&Lane::Poison) {
+        return Lane::Poison;
+    }
+    if let (Some(x), Some(y), Some(z)) = (x.bits(), y.bits(), z.bits()) {
+        return computed(numeric::ternary(op, dtype, x, y, z));
+    }
+    if !dtype.is_float() {
+        return Lane::Unknown;
+    }
+    match op {
+        TernaryOp::Fma => {
+            let exact = sum(product(x.interval(dtype), y.interval(dtype)), z.interval(dtype));
+            exact.rounded(dtype, Rounding::NearestEven).lane(dtype)
+        }
+        TernaryOp::Clamp => {
+            binary(BinaryOp::Min, dtype, binary(BinaryOp::Max, dtype, x.plain(), y.plain()), z.plain())
+        }
+        TernaryOp::ClampPropagateNan => {
+            let low = binary(BinaryOp::MaxPropagateNan, dtype, x.plain(), y.plain());
+            binary(BinaryOp::MinPropagateNan, dtype, low, z.plain())
+        }
+    }
+}
+
+pub(crate) fn compare(predicate: CmpPredicate, dtype: DType, x: Lane, y: Lane) -> Lane {
+    if x == Lane::Poison || y == Lane::Poison {
+        return Lane::Poison;
+    }
+    if let (Some(x), Some(y)) = (x.bits(), y.bits()) {
+        return Lane::Bits(u64::from(numeric::compare(predicate, dtype, x, y)));
+    }
+    if !dtype.is_float() {
+        return Lane::Unknown;
+    }
+    let (a, b) = (x.interval(dtype), y.interval(dtype));
+    if a.only_nan() || b.only_nan() {
+        return Lane::Bits(u64::from(predicate == CmpPredicate::Ne));
+    }
+    let (below, above) = (a.high < b.low, a.low > b.high);
+    let equal = a.low == a.high && b.low == b.high && a.low == b.low;
+    let apart = below || above;
+    let decided = match predicate {
+        CmpPredicate::Eq if equal => Some(true),
+        CmpPredicate::Eq if apart => Some(false),
+        CmpPredicate::Ne if apart => Some(true),
+        CmpPredicate::Ne if equal => Some(false),
+        CmpPredicate::Lt if below => Some(true),
+        CmpPredicate::Lt if a.low >= b.high => Some(false),
+        CmpPredicate::Le if a.high <= b.low => Some(true),
+        CmpPredicate::Le if above => Some(false),
+        CmpPredicate::Gt if above => Some(true),
+        CmpPredicate::Gt if a.high <= b.low => Some(false),
+        CmpPredicate::Ge if a.low >= b.high => Some(true),
+        CmpPredicate::Ge if below => Some(false),
+        _ => None,
+    };
+    // A NaN makes every comparison false but `!=`.
+    let with_nan = predicate == CmpPredicate::Ne;
+    match decided {
+        Some(holds) if !(a.nan || b.nan) || holds == with_nan => Lane::Bits(u64::from(holds)),
+        _ => Lane::Unknown,
+    }
+}
+
+pub(crate) fn cast(from: DType, to: DType, rounding: Rounding, x: Lane) -> Lane {
+    let x = x.plain();
+    if x == Lane::Poison {
+        return x;
+    }
+    if let Lane::Bits(bits) = x {
+        return computed(numeric::cast(from, to, rounding, bits));
+    }
+    if from == to {
+        return x;
+    }
+    if !from.is_float() {
+        return if to.is_float() { Interval::EVERYTHING.lane(to) } else { Lane::Unknown };
+    }
+    let interval = x.interval(from);
+    if to.is_float() {
+        return interval.rounded(to, rounding).lane(to);
+    }
+    if interval.nan || interval.only_nan() {
+        return Lane::Unknown;
+    }
+    if to == DType::I1 {
+        let zero = interval.low == 0.0 && interval.high == 0.0;
+        return if zero {
+            Lane::Bits(0)
+        } else if interval.holds(0.0) {
+            Lane::Unknown
+        } else {
+            Lane::Bits(1)
+        };
+    }
+    let whole = |value: f64| numeric::cast(DType::F64, to, rounding, value.to_bits());
+    match (whole(interval.low), whole(interval.high)) {
+        (Computed::Bits(low), Computed::Bits(high)) if low == high => Lane::Bits(low),
+        _ => Lane::Unknown,
+    }
+}
+
+/// `x` where the condition is set, else `y`.
+pub(crate) fn select(condition: Lane, x: Lane, y: Lane, dtype: Option<DType>) -> Lane {
+    match condition.bits() {
+        Some(bits) if bits & 1 == 1 => x.plain(),
+        Some(_) => y.plain(),
+        None if condition == Lane::Poison => Lane::Poison,
+        None => x.hull(y, dtype),
+    }
+}

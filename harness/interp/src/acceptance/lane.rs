@@ -1,0 +1,160 @@
+//! What is known of one lane of every conforming implementation, and blocks of them.
+
+use conch_tile::DType;
+use conch_tile::ir::Rounding;
+use conch_tile::numeric::{decode, encode};
+
+/// What is known of a lane.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Lane {
+    /// The same bits everywhere; of a NaN, that it is one.
+    Bits(u64),
+    /// A rounded product of floats; where it is added to something, its factors may be used instead.
+    Product { bits: u64, x: u64, y: u64 },
+    /// A float between two values, inclusive, or a NaN. The sign of a zero is not known.
+    Within { low: f64, high: f64, nan: bool },
+    /// Any value.
+    Unknown,
+    /// No value at all.
+    Poison,
+}
+
+/// The values that a float may have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Interval {
+    pub low: f64,
+    pub high: f64,
+    pub nan: bool,
+}
+
+impl Interval {
+    pub(crate) const EVERYTHING: Self = Self { low: f64::NEG_INFINITY, high: f64::INFINITY, nan: true };
+    pub(crate) const NAN: Self = Self { low: f64::INFINITY, high: f64::NEG_INFINITY, nan: true };
+
+    pub(crate) const fn point(value: f64) -> Self {
+        if value.is_nan() { Self::NAN } else { Self { low: value, high: value, nan: false } }
+    }
+
+    /// Whether there is no number in it: nothing but NaN.
+    pub(crate) const fn only_nan(self) -> bool {
+        !(self.low <= self.high)
+    }
+
+    /// The least interval that holds both.
+    pub(crate) fn hull(self, other: Self) -> Self {
+        Self { low: self.low.min(other.low), high: self.high.max(other.high), nan: self.nan || other.nan }
+    }
+
+    pub(crate) fn with_nan(self, nan: bool) -> Self {
+        Self { nan: self.nan || nan, ..self }
+    }
+
+    /// Both ends moved outward by the rounding of the computation that gave them.
+    pub(crate) fn outward(self) -> Self {
+        Self { low: self.low.next_down(), high: self.high.next_up(), nan: self.nan }
+    }
+
+    pub(crate) fn holds(self, value: f64) -> bool {
+        self.low <= value && value <= self.high
+    }
+
+    /// The largest magnitude in it.
+    pub(crate) fn magnitude(self) -> f64 {
+        if self.only_nan() { 0.0 } else { self.low.abs().max(self.high.abs()) }
+    }
+
+    /// Every value rounded to nearest in a dtype.
+    pub(crate) fn rounded(self, dtype: DType, rounding: Rounding) -> Self {
+        if self.only_nan() {
+            return self;
+        }
+        let round = |value: f64| decode(dtype, encode(dtype, value, rounding));
+        let (low, high) = (round(self.low), round(self.high));
+        // A dtype without infinity makes a NaN of what is out of range.
+        let nan = self.nan || low.is_nan() || high.is_nan();
+        Self {
+            low: if low.is_nan() { f64::NEG_INFINITY } else { low },
+            high: if high.is_nan() { f64::INFINITY } else { high },
+            nan,
+        }
+    }
+
+    /// As a lane: exact where only one value is left.
+    pub(crate) fn lane(self, dtype: DType) -> Lane {
+        if self.only_nan() {
+            return Lane::Bits(encode(dtype, f64::NAN, Rounding::NearestEven));
+        }
+        if self.low == self.high && !self.nan && self.low != 0.0 {
+            return Lane::Bits(encode(dtype, self.low, Rounding::NearestEven));
+        }
+        Lane::Within { low: self.low, high: self.high, nan: self.nan }
+    }
+}
+
+impl Lane {
+    /// The bits, if they are the same everywhere.
+    pub(crate) const fn bits(self) -> Option<u64> {
+        match self {
+            Self::Bits(bits) | Self::Product { bits, .. } => Some(bits),
+            Self::Within { .. } | Self::Unknown | Self::Poison => None,
+        }
+    }
+
+    /// The lane as others see it, who do not add it to something.
+    pub(crate) const fn plain(self) -> Self {
+        match self {
+            Self::Product { bits, .. } => Self::Bits(bits),
+            other => other,
+        }
+    }
+
+    /// The values of a float lane.
+    pub(crate) fn interval(self, dtype: DType) -> Interval {
+        match self {
+            Self::Bits(bits) | Self::Product { bits, .. } => Interval::point(decode(dtype, bits)),
+            Self::Within { low, high, nan } => Interval { low, high, nan },
+            Self::Unknown | Self::Poison => Interval::EVERYTHING,
+        }
+    }
+
+    /// What holds of both.
+    pub(crate) fn hull(self, other: Self, dtype: Option<DType>) -> Self {
+        match (self.plain(), other.plain()) {
+            (a, b) if a == b => a,
+            (Self::Poison, _) | (_, Self::Poison) => Self::Poison,
+            (a, b) => match dtype.filter(|dtype| dtype.is_float()) {
+                Some(dtype) => {
+                    let hull = a.interval(dtype).hull(b.interval(dtype));
+                    Self::Within { low: hull.low, high: hull.high, nan: hull.nan }
+                }
+                None => Self::Unknown,
+            },
+        }
+    }
+}
+
+/// The lanes of a value.
+#[derive(Clone, Debug)]
+pub(crate) enum Lanes {
+    /// The same in every lane.
+    Uniform(Lane),
+    /// One for each.
+    Each(Vec<Lane>),
+}
+
+impl Lanes {
+    pub(crate) fn at(&self, lane: usize) -> Lane {
+        match self {
+            Self::Uniform(all) => *all,
+            Self::Each(lanes) => lanes.get(lane).copied().unwrap_or(Lane::Unknown),
+        }
+    }
+
+    /// Written out.
+    pub(crate) fn each(&self, count: usize) -> Vec<Lane> {
+        match self {
+            Self::Uniform(all) => vec![*all; count],
+            Self::Each(lanes) => lanes.clone(),
+        }
+    }
+}

@@ -1,0 +1,423 @@
+//! Running a launch with intervals: control flow and the operations that only move or pick lanes.
+
+use std::collections::BTreeMap;
+
+use conch_memory::{Memory, StorageId};
+use conch_tile::DType;
+use conch_tile::ir::{BinaryOp, CastKind, CmpPredicate, Elem, LocId, OpKind, Rounding, Type};
+use conch_tile::numeric;
+
+use super::float;
+use super::lane::{Lane, Lanes};
+use super::sum::Sum;
+use super::{Acceptance, AcceptanceMap};
+use crate::config::{Arg, Config};
+use crate::elementwise::arithmetic;
+use crate::outcome::{Exhausted, InternalError, Outcome, Resource, Stop, Unsupported};
+use crate::program::{Code, Op, Program, Slot, Step};
+use crate::shape::{Movement, row_major};
+use crate::value::Layout;
+
+/// Why execution leaves a block early.
+#[derive(Debug)]
+pub(super) enum Halt {
+    Stop(Stop),
+    /// What happens next is not the same for every conforming implementation.
+    Inconclusive { what: &'static str, loc: LocId },
+}
+
+impl From<Stop> for Halt {
+    fn from(stop: Stop) -> Self {
+        Self::Stop(stop)
+    }
+}
+
+pub(super) struct Machine<'a> {
+    pub program: &'a Program,
+    pub config: &'a Config,
+    pub memory: &'a mut Memory,
+    pub map: &'a mut AcceptanceMap,
+    pub grid: [u32; 3],
+    id: [u32; 3],
+    fuel: u64,
+    pub slots: Vec<Lanes>,
+    /// Floats that atomics of this launch added up, by place: in no defined order.
+    pub sums: BTreeMap<(StorageId, usize), Sum>,
+}
+
+pub(super) fn accept(
+    program: &Program,
+    grid: [u32; 3],
+    args: &[Arg],
+    memory: &mut Memory,
+    map: &mut AcceptanceMap,
+    config: &Config,
+) -> Result<Acceptance, InternalError> {
+    crate::machine::bind(program, args, memory)?;
+    let stopped = |exhausted| Ok(Acceptance::Stopped(Outcome::Exhausted(exhausted)));
+    let memory_limit = Exhausted { what: Resource::Memory, limit: config.memory_limit as u64 };
+    if program.oversized {
+        return stopped(memory_limit);
+    }
+    let mut slots = vec![Lanes::Uniform(Lane::Poison); program.layouts.len()];
+    for (param, arg) in program.function.params.iter().zip(args) {
+        let slot = param.value.0 as usize;
+        let bits = match arg {
+            Arg::Number(bits) => *bits & program.layouts[slot].ones(),
+            Arg::Pointer { address, .. } => *address,
+        };
+        slots[slot] = Lanes::Uniform(Lane::Bits(bits));
+    }
+    let mut machine = Machine {
+        program,
+        config,
+        memory,
+        map,
+        grid,
+        id: [0; 3],
+        fuel: config.fuel,
+        slots,
+        sums: BTreeMap::new(),
+    };
+    let result = if grid.contains(&0) { Ok(()) } else { machine.programs() };
+    Ok(match result {
+        Ok(()) => Acceptance::Known,
+        Err(Halt::Inconclusive { what, loc }) => {
+            Acceptance::Inconclusive { what, span: program.function.span(loc) }
+        }
+        Err(Halt::Stop(Stop::Trap(trap))) => Acceptance::Stopped(Outcome::Trapped(trap)),
+        Err(Halt::Stop(Stop::Exhausted(exhausted))) => return stopped(exhausted),
+        Err(Halt::Stop(Stop::Unsupported { construct, loc })) => {
+            let span = program.function.span(loc);
+            Acceptance::Stopped(Outcome::Unsupported(Unsupported { construct, span }))
+        }
+        Err(Halt::Stop(Stop::Internal(error))) => return Err(error),
+    })
+}
+
+impl<'a> Machine<'a> {
+    fn programs(&mut self) -> Result<(), Halt> {
+        let program = self.program;
+        self.block(&program.prologue)?;
+        for z in 0..self.grid[2] {
+            for y in 0..self.grid[1] {
+                for x in 0..self.grid[0] {
+                    self.id = [x, y, z];
+                    self.spend(1)?;
+                    self.block(&program.body)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn spend(&mut self, cost: u64) -> Result<(), Halt> {
+        self.fuel = self.fuel.checked_sub(cost).ok_or(Stop::fuel(self.config.fuel))?;
+        Ok(())
+    }
+
+    pub(super) fn layout(&self, slot: Slot) -> Layout {
+        self.program.layouts[slot as usize]
+    }
+
+    pub(super) fn ty(&self, slot: Slot) -> &'a Type {
+        &self.program.function.values[slot as usize].ty
+    }
+
+    pub(super) fn value(&self, slot: Slot) -> &Lanes {
+        &self.slots[slot as usize]
+    }
+
+    pub(super) fn set(&mut self, slot: Slot, value: Lanes) {
+        self.slots[slot as usize] = value;
+    }
+
+    /// The bits of a lane that decides something.
+    pub(super) fn decisive(&self, lane: Lane, loc: LocId, what: &'static str) -> Result<u64, Halt> {
+        // Poison would have stopped the first execution: here it can only come from what is unknown.
+        lane.bits().ok_or(Halt::Inconclusive { what, loc })
+    }
+
+    pub(super) fn block(&mut self, code: &'a Code) -> Result<(), Halt> {
+        for step in &code.steps {
+            self.spend(step.cost)?;
+            self.step(step)?;
+            for &slot in &step.frees {
+                self.set(slot, Lanes::Uniform(Lane::Poison));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn yields(&mut self, code: &Code) -> Vec<Lanes> {
+        code.yields.iter().map(|yielded| self.value(yielded.slot).clone()).collect()
+    }
+
+    pub(super) fn set_all(&mut self, slots: &[Slot], values: Vec<Lanes>) {
+        for (&slot, value) in slots.iter().zip(values) {
+            self.set(slot, value);
+        }
+    }
+
+    fn dtype(&self, slot: Slot) -> DType {
+        arithmetic(self.layout(slot).elem)
+    }
+
+    /// A lane of the result from each lane of the operands.
+    fn each(&mut self, out: Slot, ins: &[Slot], f: impl Fn(&[Lane]) -> Lane) {
+        let uniform = ins.iter().all(|&slot| matches!(self.value(slot), Lanes::Uniform(_)));
+        let at = |machine: &Self, lane: usize| {
+            let lanes: smallvec::SmallVec<[Lane; 3]> = ins.iter().map(|&slot| machine.value(slot).at(lane)).collect();
+            f(&lanes)
+        };
+        let value = if uniform {
+            Lanes::Uniform(at(self, 0))
+        } else {
+            Lanes::Each((0..self.layout(out).lanes).map(|lane| at(self, lane)).collect())
+        };
+        self.set(out, value);
+    }
+
+    fn step(&mut self, step: &'a Step) -> Result<(), Halt> {
+        match &step.op {
+            Op::Binary(op) => self.binary(*op, step),
+            Op::Unary(op) => {
+                let (op, dtype) = (*op, self.dtype(step.ins[0]));
+                self.each(step.outs[0], &step.ins, |x| float::unary(op, dtype, x[0]));
+            }
+            Op::Plain(kind) => return self.plain(kind, step),
+            Op::If(then_code, else_code) => {
+                let condition = self.value(step.ins[0]).at(0);
+                let condition = self.decisive(condition, step.loc, "the condition of `if`")?;
+                let code = if condition & 1 == 1 { then_code } else { else_code };
+                self.block(code)?;
+                let values = self.yields(code);
+                self.set_all(&step.outs, values);
+            }
+            Op::For(code) => return self.for_loop(code, step),
+            Op::While(before, after) => return self.while_loop(before, after, step),
+            Op::Reduce { axis, combine, region, code } => return self.reduce(*axis, *combine, *region, code, step),
+            Op::Scan { axis, reverse, combine, region, code } => {
+                return self.scan(*axis, *reverse, *combine, *region, code, step);
+            }
+        }
+        Ok(())
+    }
+
+    fn binary(&mut self, op: BinaryOp, step: &Step) {
+        let dtype = self.dtype(step.outs[0]);
+        self.each(step.outs[0], &step.ins, |x| float::binary(op, dtype, x[0], x[1]));
+    }
+
+    fn for_loop(&mut self, code: &'a Code, step: &'a Step) -> Result<(), Halt> {
+        let (bounds, initial) = step.ins.split_at(3);
+        let dtype = self.dtype(code.args[0]);
+        let mut numbers = [0; 3];
+        for (number, &slot) in numbers.iter_mut().zip(bounds) {
+            let bits = self.decisive(self.value(slot).at(0), step.loc, "the range of a loop")?;
+            *number = numeric::decode_int(dtype, bits);
+        }
+        let [lower, upper, stride] = numbers;
+        if stride <= 0 {
+            return Err(Halt::Inconclusive { what: "the step of a loop", loc: step.loc });
+        }
+        let mut carried: Vec<Lanes> = initial.iter().map(|&slot| self.value(slot).clone()).collect();
+        let mut at = lower;
+        while at < upper {
+            self.spend(1)?;
+            self.set(code.args[0], Lanes::Uniform(Lane::Bits(numeric::encode_int(dtype, at))));
+            self.set_all(&code.args[1..], carried);
+            self.block(code)?;
+            carried = self.yields(code);
+            at += stride;
+        }
+        self.set_all(&step.outs, carried);
+        Ok(())
+    }
+
+    fn while_loop(&mut self, before: &'a Code, after: &'a Code, step: &'a Step) -> Result<(), Halt> {
+        let mut carried: Vec<Lanes> = step.ins.iter().map(|&slot| self.value(slot).clone()).collect();
+        loop {
+            self.spend(1)?;
+            self.set_all(&before.args, carried);
+            self.block(before)?;
+            let mut passed = self.yields(before);
+            if passed.is_empty() {
+                return Err(Stop::malformed("a loop without a condition").into());
+            }
+            let condition = passed.remove(0).at(0);
+            if self.decisive(condition, step.loc, "the condition of `while`")? & 1 == 0 {
+                self.set_all(&step.outs, passed);
+                return Ok(());
+            }
+            self.set_all(&after.args, passed);
+            self.block(after)?;
+            carried = self.yields(after);
+        }
+    }
+
+    fn plain(&mut self, kind: &'a OpKind, step: &'a Step) -> Result<(), Halt> {
+        let exact = |bits: u64| Lanes::Uniform(Lane::Bits(bits));
+        match kind {
+            OpKind::Constant(bits) => self.set(step.outs[0], exact(*bits)),
+            OpKind::ProgramId(axis) => {
+                let id = self.id.get(*axis as usize).copied().unwrap_or(0);
+                self.set(step.outs[0], exact(u64::from(id)));
+            }
+            OpKind::NumPrograms(axis) => {
+                let count = self.grid.get(*axis as usize).copied().unwrap_or(1);
+                self.set(step.outs[0], exact(u64::from(count)));
+            }
+            OpKind::Poison => self.set(step.outs[0], Lanes::Uniform(Lane::Poison)),
+            OpKind::Barrier | OpKind::Print { .. } | OpKind::Assume | OpKind::Assert { .. } => {}
+            OpKind::Range { start, .. } => {
+                let lanes = self.layout(step.outs[0]).lanes as i64;
+                let value = |lane: i64| Lane::Bits(u64::from((i64::from(*start) + lane) as u32));
+                self.set(step.outs[0], Lanes::Each((0..lanes).map(value).collect()));
+            }
+            OpKind::Ternary(op) => {
+                let dtype = self.dtype(step.outs[0]);
+                self.each(step.outs[0], &step.ins, |x| float::ternary(*op, dtype, x[0], x[1], x[2]));
+            }
+            OpKind::Compare(predicate) => self.compare(*predicate, step),
+            OpKind::Select => {
+                let dtype = self.layout(step.outs[0]).elem.num();
+                self.each(step.outs[0], &step.ins, |x| float::select(x[0], x[1], x[2], dtype));
+            }
+            OpKind::Cast { kind, rounding } => self.cast(*kind, *rounding, step),
+            OpKind::AddPtr => self.add_ptr(step),
+            OpKind::Splat => {
+                let lane = self.value(step.ins[0]).at(0);
+                self.set(step.outs[0], Lanes::Uniform(lane));
+            }
+            OpKind::Reshape { .. } | OpKind::Hint { .. } => {
+                let value = self.value(step.ins[0]).clone();
+                self.set(step.outs[0], value);
+            }
+            OpKind::Broadcast | OpKind::Trans { .. } | OpKind::Join | OpKind::Cat { .. } | OpKind::Split => {
+                self.movement(kind, step)?;
+            }
+            OpKind::Gather { axis } => self.gather(*axis, step)?,
+            OpKind::Load { mask, other, volatile: _ } => self.load(*mask, *other, step)?,
+            OpKind::Store { mask } => self.store(*mask, step)?,
+            OpKind::AtomicRmw { op, mask } => self.atomic_rmw(*op, *mask, step)?,
+            OpKind::AtomicCas => self.atomic_cas(step)?,
+            OpKind::Dot { precision, .. } => self.dot(*precision, step)?,
+            OpKind::Histogram { mask } => self.histogram(*mask, step),
+            OpKind::Unsupported(construct) => {
+                return Err(Stop::Unsupported { construct: construct.clone(), loc: step.loc }.into());
+            }
+            OpKind::Yield
+            | OpKind::Unary(_)
+            | OpKind::Binary(_)
+            | OpKind::For { .. }
+            | OpKind::If { .. }
+            | OpKind::While { .. }
+            | OpKind::Reduce { .. }
+            | OpKind::Scan { .. } => return Err(Stop::malformed("an operation out of place").into()),
+        }
+        Ok(())
+    }
+
+    fn compare(&mut self, predicate: CmpPredicate, step: &Step) {
+        let dtype = self.dtype(step.ins[0]);
+        self.each(step.outs[0], &step.ins, |x| float::compare(predicate, dtype, x[0], x[1]));
+    }
+
+    fn cast(&mut self, kind: CastKind, rounding: Rounding, step: &Step) {
+        let (from, to) = (self.layout(step.ins[0]).elem, self.layout(step.outs[0]).elem);
+        let bits = kind == CastKind::Bits || from.is_ptr() || to.is_ptr();
+        self.each(step.outs[0], &step.ins, |x| match x[0].plain() {
+            lane if !bits => float::cast(arithmetic(from), arithmetic(to), rounding, lane),
+            Lane::Within { .. } if from != to => Lane::Unknown,
+            lane => lane,
+        });
+    }
+
+    fn add_ptr(&mut self, step: &Step) {
+        let layout = self.layout(step.outs[0]);
+        let dtype = self.dtype(step.ins[1]);
+        let size = layout.elem.pointee().map_or(1, Elem::size) as u64;
+        self.each(step.outs[0], &step.ins, |x| match (x[0].bits(), x[1].bits()) {
+            (Some(pointer), Some(offset)) => {
+                let offset = numeric::decode_int(dtype, offset) as u64;
+                Lane::Bits(pointer.wrapping_add(offset.wrapping_mul(size)))
+            }
+            _ if x.contains(&Lane::Poison) => Lane::Poison,
+            _ => Lane::Unknown,
+        });
+    }
+
+    fn movement(&mut self, kind: &OpKind, step: &Step) -> Result<(), Halt> {
+        let lanes = self.layout(step.ins[0]).lanes;
+        if let Lanes::Uniform(all) = *self.value(step.ins[0])
+            && !matches!(kind, OpKind::Join | OpKind::Cat { .. })
+        {
+            for &out in &step.outs {
+                self.set(out, Lanes::Uniform(all));
+            }
+            return Ok(());
+        }
+        let from = self.value(step.ins[0]).each(lanes);
+        match kind {
+            OpKind::Join | OpKind::Cat { .. } => {
+                let other = self.value(step.ins[1]).each(lanes);
+                let both = if matches!(kind, OpKind::Join) {
+                    from.into_iter().zip(other).flat_map(|(x, y)| [x, y]).collect()
+                } else {
+                    from.into_iter().chain(other).collect()
+                };
+                self.set(step.outs[0], Lanes::Each(both));
+            }
+            OpKind::Split => {
+                for (nth, &out) in step.outs.iter().take(2).enumerate() {
+                    let half = from.iter().skip(nth).step_by(2).copied().collect();
+                    self.set(out, Lanes::Each(half));
+                }
+            }
+            _ => {
+                let source = &self.ty(step.ins[0]).shape;
+                let target = &self.ty(step.outs[0]).shape;
+                let mut strides = row_major(source);
+                let movement = match kind {
+                    OpKind::Trans { order } => {
+                        let pick = |from: &[usize]| order.iter().map(|&d| from.get(d).copied().unwrap_or(1)).collect();
+                        Movement { shape: pick(source), strides: pick(&strides), offset: 0 }
+                    }
+                    _ => {
+                        for (stride, &extent) in strides.iter_mut().zip(source) {
+                            *stride *= usize::from(extent != 1);
+                        }
+                        Movement { shape: target.as_slice().into(), strides, offset: 0 }
+                    }
+                };
+                let mut to = vec![Lane::Unknown; self.layout(step.outs[0]).lanes];
+                movement.copy_elements(&from, &mut to);
+                self.set(step.outs[0], Lanes::Each(to));
+            }
+        }
+        Ok(())
+    }
+
+    fn gather(&mut self, axis: usize, step: &Step) -> Result<(), Halt> {
+        let (a, i, out) = (step.ins[0], step.ins[1], step.outs[0]);
+        let (from, shape) = (&self.ty(a).shape, &self.ty(out).shape);
+        let (strides, own) = (row_major(from), row_major(shape));
+        let extent = from.get(axis).copied().ok_or(Stop::malformed("a gather"))?;
+        let dtype = self.dtype(i);
+        let mut lanes = Vec::with_capacity(self.layout(out).lanes);
+        for lane in 0..self.layout(out).lanes {
+            let index = self.value(i).at(lane).bits().map(|bits| numeric::decode_int(dtype, bits));
+            let index = index.and_then(|index| usize::try_from(index).ok()).filter(|&index| index < extent);
+            lanes.push(index.map_or(Lane::Unknown, |index| {
+                let place = strides.iter().zip(&own).zip(shape).enumerate();
+                let place = place.map(|(d, ((&stride, &own), &extent))| {
+                    stride * if d == axis { index } else { lane / own % extent.max(1) }
+                });
+                self.value(a).at(place.sum())
+            }));
+        }
+        self.set(out, Lanes::Each(lanes));
+        Ok(())
+    }
+}

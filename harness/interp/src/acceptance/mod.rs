@@ -1,0 +1,173 @@
+//! What a conforming implementation may give, where it may give something else than the reference.
+//!
+//! A second execution of a launch, slow and lane by lane, in which a float is an interval: the values that any
+//! implementation may have there that keeps the language's promises. It is run only when bits differ.
+//!
+//! | operation | a conforming result |
+//! |---|---|
+//! | comparisons, selections, integers, shapes, memory | the reference's, from the intervals of the operands |
+//! | `+ - *`, `fma`, casts, `sqrt_rn`, `div_rn` | rounded once, to nearest even |
+//! | a product that is added to something | rounded once or twice: FP fusion is on by default |
+//! | `/`, `sqrt`, `rsqrt` and transcendental functions | within the documented ULPs ([`accuracy`]) |
+//! | sums, products, scans, dots, float atomics | any order, each step rounded: `n u` times the terms' magnitudes |
+//! | other regions over floats | any order: unknown, unless the region does not round |
+//!
+//! A comparison of intervals that overlap is unknown, and what depends on it with it: where it is an address, a mask or
+//! a condition, the whole launch is inconclusive.
+//!
+//! Left out: undefined behaviour (the first execution has found it) and the comparison itself (`conch-verdict`).
+
+pub(crate) mod accuracy;
+mod float;
+mod lane;
+mod machine;
+mod region;
+mod sum;
+mod transfer;
+
+use std::collections::BTreeMap;
+
+use conch_memory::{Memory, StorageId};
+use conch_tile::DType;
+use conch_tile::source::Span;
+
+use crate::config::{Arg, Config};
+use crate::outcome::{InternalError, Outcome};
+use crate::program::Program;
+use lane::Lane;
+
+/// What a conforming implementation may leave in an element of memory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Accepted {
+    /// The reference's bits, or any NaN for a NaN.
+    Exact,
+    /// A value of the dtype between the two, inclusive; signs of zeros do not count.
+    Within {
+        /// What was stored.
+        dtype: DType,
+        /// The least value.
+        low: f64,
+        /// The greatest value.
+        high: f64,
+        /// Whether a NaN is as good.
+        nan: bool,
+    },
+    /// It depends on a comparison that a conforming implementation may decide either way.
+    Unknown,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Entry {
+    pub dtype: Option<DType>,
+    pub size: usize,
+    pub lane: Lane,
+}
+
+/// The elements of memory that conforming implementations may leave differently. Carried from launch to launch of a
+/// case, because a later launch reads what an earlier one left.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AcceptanceMap {
+    pub(crate) entries: BTreeMap<(StorageId, usize), Entry>,
+}
+
+impl AcceptanceMap {
+    /// Whether all memory is exact.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The elements that are not exact: storage, first byte, bytes, and what is accepted.
+    pub fn iter(&self) -> impl Iterator<Item = (StorageId, usize, usize, Accepted)> + '_ {
+        self.entries.iter().map(|(&(storage, offset), entry)| (storage, offset, entry.size, entry.accepted()))
+    }
+
+    /// What is accepted in the element that holds a byte, and the element's first byte.
+    pub fn at(&self, storage: StorageId, byte: usize) -> (usize, Accepted) {
+        self.overlapping(storage, byte, 1)
+            .next()
+            .map_or((byte, Accepted::Exact), |(start, entry)| (start, entry.accepted()))
+    }
+
+    fn overlapping(&self, storage: StorageId, byte: usize, len: usize) -> impl Iterator<Item = (usize, &Entry)> {
+        let first = (storage, byte.saturating_sub(7));
+        self.entries
+            .range(first..(storage, byte.saturating_add(len)))
+            .map(|(&(_, start), entry)| (start, entry))
+            .filter(move |(start, entry)| start + entry.size > byte)
+    }
+
+    /// What is known of an element in place of its bytes; `None` when its bytes are exact.
+    pub(crate) fn get(&self, storage: StorageId, byte: usize, size: usize, dtype: Option<DType>) -> Option<Lane> {
+        if self.entries.is_empty() {
+            return None;
+        }
+        let mut all = self.overlapping(storage, byte, size);
+        let (start, entry) = all.next()?;
+        let whole = start == byte && entry.size == size && entry.dtype == dtype && all.next().is_none();
+        Some(if whole { entry.lane } else { Lane::Unknown })
+    }
+
+    /// Replaces what is known of an element; exact bits are in memory and need no entry.
+    pub(crate) fn set(&mut self, storage: StorageId, byte: usize, size: usize, dtype: Option<DType>, lane: Lane) {
+        if !self.entries.is_empty() {
+            let old: smallvec::SmallVec<[(usize, usize); 2]> =
+                self.overlapping(storage, byte, size).map(|(start, entry)| (start, entry.size)).collect();
+            for (start, len) in old {
+                self.entries.remove(&(storage, start));
+                // What sticks out of a half overwritten element is no longer a number.
+                for byte in (start..start + len).filter(|&at| at < byte || at >= byte + size) {
+                    let entry = Entry { dtype: None, size: 1, lane: Lane::Unknown };
+                    self.entries.insert((storage, byte), entry);
+                }
+            }
+        }
+        if matches!(lane, Lane::Within { .. } | Lane::Unknown) {
+            self.entries.insert((storage, byte), Entry { dtype, size, lane });
+        }
+    }
+}
+
+impl Entry {
+    fn accepted(&self) -> Accepted {
+        match (self.lane, self.dtype) {
+            (Lane::Within { low, high, nan }, Some(dtype)) => Accepted::Within { dtype, low, high, nan },
+            (Lane::Bits(_) | Lane::Product { .. } | Lane::Poison, _) => Accepted::Exact,
+            (Lane::Within { .. } | Lane::Unknown, _) => Accepted::Unknown,
+        }
+    }
+}
+
+/// How an execution with intervals ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Acceptance {
+    /// The map holds what is accepted.
+    Known,
+    /// A conforming implementation may do something else altogether, because `what` depends on a comparison that may
+    /// be decided either way.
+    Inconclusive {
+        /// What depends on it.
+        what: &'static str,
+        /// Where.
+        span: Span,
+    },
+    /// It did not finish; see [`Outcome`] for why.
+    Stopped(Outcome),
+}
+
+impl Program {
+    /// Runs a launch with intervals. `memory` is as before the launch and ends as the reference leaves it, `map` says
+    /// what is not exact, before and after.
+    ///
+    /// # Errors
+    /// As [`Program::launch`].
+    pub fn accept(
+        &self,
+        grid: [u32; 3],
+        args: &[Arg],
+        memory: &mut Memory,
+        map: &mut AcceptanceMap,
+        config: &Config,
+    ) -> Result<Acceptance, InternalError> {
+        machine::accept(self, grid, args, memory, map, config)
+    }
+}

@@ -1,0 +1,303 @@
+//! Reductions, scans, products of matrices and histograms of lanes that need not be exact.
+
+use conch_tile::DType;
+use conch_tile::ir::{BinaryOp, Combine, InputPrecision};
+use conch_tile::numeric;
+
+use super::accuracy;
+use super::float;
+use super::lane::{Interval, Lane, Lanes};
+use super::machine::{Halt, Machine};
+use super::sum::Sum;
+use crate::elementwise::arithmetic;
+use crate::outcome::Stop;
+use crate::program::{Code, Region, Slot, Step};
+use crate::shape::row_major;
+
+/// How an operand's lanes lie around an axis.
+#[derive(Clone, Copy)]
+struct Axis {
+    outer: usize,
+    count: usize,
+    inner: usize,
+}
+
+impl Axis {
+    /// The lane at `nth` of the axis, in the row of this number.
+    const fn lane(self, row: usize, nth: usize) -> usize {
+        (row / self.inner * self.count + nth) * self.inner + row % self.inner
+    }
+
+    const fn rows(self) -> usize {
+        self.outer * self.inner
+    }
+}
+
+/// A combination by a well-known operation, one element after the other.
+struct Known {
+    combine: Combine,
+    dtype: DType,
+    sum: Sum,
+    value: Option<Lane>,
+    count: f64,
+}
+
+impl Known {
+    fn new(combine: Combine, dtype: DType) -> Self {
+        Self { combine, dtype, sum: Sum::default(), value: None, count: 0.0 }
+    }
+
+    /// Takes an element; gives the combination of all so far.
+    fn take(&mut self, lane: Lane) -> Lane {
+        let dtype = self.dtype;
+        if dtype.is_float() && self.combine == Combine::Add {
+            self.sum.add(lane, dtype);
+            return self.sum.of(dtype);
+        }
+        let op = match self.combine {
+            Combine::Add => BinaryOp::Add,
+            Combine::Mul => BinaryOp::Mul,
+            Combine::Min => BinaryOp::Min,
+            Combine::Max => BinaryOp::Max,
+            Combine::And => BinaryOp::And,
+            Combine::Or => BinaryOp::Or,
+            Combine::Xor => BinaryOp::Xor,
+        };
+        self.count += 1.0;
+        let value = match self.value {
+            None => lane.plain(),
+            Some(before) => float::binary(op, dtype, before, lane.plain()).plain(),
+        };
+        self.value = Some(value);
+        if !dtype.is_float() || self.combine != Combine::Mul || self.count == 1.0 || value == Lane::Poison {
+            return value;
+        }
+        // Another order rounds elsewhere: each of n - 1 steps once.
+        let interval = value.interval(dtype);
+        let slack = interval.magnitude() * self.count * 2f64.powi(1 - accuracy::precision(dtype));
+        let slack = if slack.is_nan() { f64::INFINITY } else { slack };
+        let wide = Interval { low: interval.low - slack, high: interval.high + slack, nan: interval.nan };
+        if wide.low.is_nan() || wide.high.is_nan() { Interval::EVERYTHING.lane(dtype) } else { wide.lane(dtype) }
+    }
+}
+
+impl<'a> Machine<'a> {
+    fn axis(&self, slot: Slot, axis: usize) -> Result<Axis, Halt> {
+        let shape = &self.ty(slot).shape;
+        let count = shape.get(axis).copied().filter(|&count| count > 0).ok_or(Stop::malformed("a reduction"))?;
+        let outer = shape.iter().take(axis).product();
+        let inner = row_major(shape).get(axis).copied().unwrap_or(1).max(1);
+        Ok(Axis { outer, count, inner })
+    }
+
+    pub(super) fn reduce(
+        &mut self,
+        axis: usize,
+        combine: Option<Combine>,
+        region: Region,
+        code: &'a Code,
+        step: &'a Step,
+    ) -> Result<(), Halt> {
+        let along = self.axis(step.ins[0], axis)?;
+        let mut results = vec![Vec::with_capacity(along.rows()); step.ins.len()];
+        for row in 0..along.rows() {
+            let lanes = self.fold(along, row, combine, region, code, step, |_, _| {}, |nth| nth)?;
+            for (result, lane) in results.iter_mut().zip(lanes) {
+                result.push(lane);
+            }
+        }
+        self.set_all(&step.outs, results.into_iter().map(Lanes::Each).collect());
+        Ok(())
+    }
+
+    pub(super) fn scan(
+        &mut self,
+        axis: usize,
+        reverse: bool,
+        combine: Option<Combine>,
+        region: Region,
+        code: &'a Code,
+        step: &'a Step,
+    ) -> Result<(), Halt> {
+        let along = self.axis(step.ins[0], axis)?;
+        let lanes = self.layout(step.ins[0]).lanes;
+        let mut results = vec![vec![Lane::Unknown; lanes]; step.ins.len()];
+        let order = |nth: usize| if reverse { along.count - 1 - nth } else { nth };
+        for row in 0..along.rows() {
+            let keep = |nth: usize, so_far: &[Lane]| {
+                for (result, &lane) in results.iter_mut().zip(so_far) {
+                    if let Some(to) = result.get_mut(along.lane(row, order(nth))) {
+                        *to = lane;
+                    }
+                }
+            };
+            self.fold(along, row, combine, region, code, step, keep, order)?;
+        }
+        self.set_all(&step.outs, results.into_iter().map(Lanes::Each).collect());
+        Ok(())
+    }
+
+    /// Combines one row; `keep` sees what every prefix gives.
+    #[expect(clippy::too_many_arguments, reason = "what a reduction and a scan have in common")]
+    fn fold(
+        &mut self,
+        along: Axis,
+        row: usize,
+        combine: Option<Combine>,
+        region: Region,
+        code: &'a Code,
+        step: &'a Step,
+        mut keep: impl FnMut(usize, &[Lane]),
+        order: impl Fn(usize) -> usize,
+    ) -> Result<Vec<Lane>, Halt> {
+        let element = |machine: &Self, nth: usize| -> Vec<Lane> {
+            step.ins.iter().map(|&slot| machine.value(slot).at(along.lane(row, order(nth))).plain()).collect()
+        };
+        if let (Some(combine), [slot]) = (combine, step.ins.as_slice()) {
+            let mut known = Known::new(combine, arithmetic(self.layout(*slot).elem));
+            let mut last = Vec::new();
+            for nth in 0..along.count {
+                last = element(self, nth).into_iter().map(|lane| known.take(lane)).collect();
+                keep(nth, &last);
+            }
+            return Ok(last);
+        }
+        if code.args.len() != 2 * step.ins.len() || code.yields.len() != step.ins.len() {
+            return Err(Stop::malformed("a region that combines").into());
+        }
+        let mut so_far = element(self, 0);
+        keep(0, &so_far);
+        for nth in 1..along.count {
+            let next = element(self, nth);
+            for (&arg, lane) in code.args.iter().zip(so_far.into_iter().chain(next)) {
+                self.set(arg, Lanes::Uniform(lane));
+            }
+            self.block(code)?;
+            so_far = self.yields(code).into_iter().map(|value| value.at(0).plain()).collect();
+            if !region.exact {
+                // Another order may round, and then decide, otherwise.
+                for (lane, &slot) in so_far.iter_mut().zip(&step.ins) {
+                    if arithmetic(self.layout(slot).elem).is_float() && *lane != Lane::Poison && nth > 1 {
+                        *lane = Lane::Unknown;
+                    }
+                }
+            }
+            keep(nth, &so_far);
+        }
+        Ok(so_far)
+    }
+
+    pub(super) fn dot(&mut self, precision: InputPrecision, step: &Step) -> Result<(), Halt> {
+        let (a, b, c, out) = (step.ins[0], step.ins[1], step.ins[2], step.outs[0]);
+        let (m, n, k) = match (self.ty(a).shape.as_slice(), self.ty(b).shape.as_slice()) {
+            (&[m, k], &[_, n]) | (&[_, m, k], &[_, _, n]) => (m, n, k),
+            _ => return Err(Stop::malformed("a dot").into()),
+        };
+        let (dtype, result) = (arithmetic(self.layout(a).elem), arithmetic(self.layout(out).elem));
+        let lanes = self.layout(out).lanes;
+        let rules = Rules::of(dtype, result, precision);
+        let mut results = Vec::with_capacity(lanes);
+        for lane in 0..lanes {
+            let (row, j) = (lane / n, lane % n);
+            let batch = row / m;
+            let factor = |i: usize| {
+                (self.value(a).at(row * k + i).plain(), self.value(b).at((batch * k + i) * n + j).plain())
+            };
+            let start = self.value(c).at(lane).plain();
+            let value = if result.is_float() && dtype.is_float() {
+                let mut sum = Sum::default();
+                for i in 0..k {
+                    let (x, y) = factor(i);
+                    sum.add_product(x, y, dtype, rules.factor_bits);
+                }
+                sum.add(start, result);
+                sum.inherit(rules.relative);
+                sum.result(result, rules.sum_bits)
+            } else {
+                whole(dtype, result, (0..k).map(factor), start)
+            };
+            results.push(value);
+        }
+        self.set(out, Lanes::Each(results));
+        Ok(())
+    }
+
+    pub(super) fn histogram(&mut self, mask: bool, step: &Step) {
+        let (source, layout) = (self.layout(step.ins[0]), self.layout(step.outs[0]));
+        let dtype = arithmetic(source.elem);
+        let mut counts = vec![0u64; layout.lanes];
+        let mut known = true;
+        for lane in 0..source.lanes {
+            if mask {
+                match self.value(step.ins[1]).at(lane).bits() {
+                    Some(bits) if bits & 1 == 0 => continue,
+                    Some(_) => {}
+                    None => known = false,
+                }
+            }
+            let bin = self.value(step.ins[0]).at(lane).bits().map(|bits| numeric::decode_int(dtype, bits));
+            match bin.and_then(|bin| counts.get_mut(usize::try_from(bin).ok()?)) {
+                Some(count) => *count += 1,
+                None => known = false,
+            }
+        }
+        let ones = layout.ones();
+        let value = if known {
+            Lanes::Each(counts.into_iter().map(|count| Lane::Bits(count & ones)).collect())
+        } else {
+            Lanes::Uniform(Lane::Unknown)
+        };
+        self.set(step.outs[0], value);
+    }
+}
+
+/// A dot of integers: exact modulo the width, or unknown.
+fn whole(dtype: DType, result: DType, factors: impl Iterator<Item = (Lane, Lane)>, start: Lane) -> Lane {
+    let mut total = match start {
+        Lane::Poison => return Lane::Poison,
+        lane => lane.bits().map(|bits| numeric::decode_int(result, bits)),
+    };
+    for (x, y) in factors {
+        if x == Lane::Poison || y == Lane::Poison {
+            return Lane::Poison;
+        }
+        total = total.zip(x.bits().zip(y.bits())).map(|(total, (x, y))| {
+            total.wrapping_add(numeric::decode_int(dtype, x).wrapping_mul(numeric::decode_int(dtype, y)))
+        });
+    }
+    total.map_or(Lane::Unknown, |total| Lane::Bits(numeric::encode_int(result, total)))
+}
+
+/// What a dot may do to its inputs and sums.
+struct Rules {
+    /// Factors with at most this many bits are used as they are.
+    factor_bits: i32,
+    /// How far a product may be off, relative to it.
+    relative: f64,
+    /// Bits that every step of the sum keeps.
+    sum_bits: i32,
+}
+
+impl Rules {
+    fn of(dtype: DType, result: DType, precision: InputPrecision) -> Self {
+        // Tensor cores align and cut off instead of rounding, so that a step keeps less than `f32` has; with fp8 inputs
+        // Hopper keeps 14 bits (CUTLASS, "fp8 accumulation"; `max_num_imprecise_acc` in Triton's `tl.dot`).
+        let sum_bits = match (dtype, result) {
+            (DType::F64, _) => 52,
+            (_, DType::F16) => 10,
+            (_, DType::BF16) => 7,
+            (dtype, _) if dtype.is_fp8() => 13,
+            _ => 22,
+        };
+        let (factor_bits, relative) = match (dtype, precision) {
+            (DType::F64, _) => (26, 0.0),
+            // tf32 keeps 11 bits, rounded or cut off; bf16 keeps 8.
+            (DType::F32, InputPrecision::Tf32) => (11, 2f64.powi(-9)),
+            (DType::F32, InputPrecision::Tf32x3) => (11, 2f64.powi(-19)),
+            (DType::F32, InputPrecision::Bf16x3) => (8, 2f64.powi(-14)),
+            (DType::F32, InputPrecision::Bf16x6) => (8, 2f64.powi(-20)),
+            (_, _) => (26, 0.0),
+        };
+        Self { factor_bits, relative, sum_bits }
+    }
+}

@@ -1,0 +1,160 @@
+//! Memory of lanes that need not be exact: exact bits are in memory itself, everything else in the map beside it.
+
+use conch_memory::{ByteState, Place};
+use conch_tile::DType;
+use conch_tile::ir::{AtomicOp, BinaryOp, Elem, LocId};
+
+use super::float;
+use super::lane::{Lane, Lanes};
+use super::machine::{Halt, Machine};
+use super::sum::Sum;
+use crate::elementwise::arithmetic;
+use crate::program::{Slot, Step};
+use crate::value::{read, write};
+
+impl Machine<'_> {
+    /// The lane's place, if it is active. A mask or address that is not known ends the execution.
+    fn place(
+        &self,
+        (pointer, mask): (Slot, Option<Slot>),
+        lane: usize,
+        size: usize,
+        loc: LocId,
+    ) -> Result<Option<Place>, Halt> {
+        if let Some(mask) = mask
+            && self.decisive(self.value(mask).at(lane), loc, "the mask of a memory access")? & 1 == 0
+        {
+            return Ok(None);
+        }
+        let address = self.decisive(self.value(pointer).at(lane), loc, "the address of a memory access")?;
+        match self.memory.access(address, size) {
+            Ok(place) => Ok(Some(place)),
+            Err(_) => Err(Halt::Inconclusive { what: "the address of a memory access", loc }),
+        }
+    }
+
+    /// What is known of an element of memory.
+    fn get(&self, place: Place, size: usize, dtype: Option<DType>) -> Lane {
+        let range = place.offset..place.offset + size;
+        let states = self.memory.states(place.storage).get(range.clone()).unwrap_or(&[]);
+        if states.iter().any(|&state| state != ByteState::Init) {
+            return Lane::Poison;
+        }
+        if let Some(lane) = self.map.get(place.storage, place.offset, size, dtype) {
+            return lane;
+        }
+        let bytes = self.memory.bytes(place.storage).get(range).unwrap_or(&[]);
+        let bits = read(bytes, 0, size);
+        Lane::Bits(if dtype == Some(DType::I1) { u64::from(bits != 0) } else { bits })
+    }
+
+    /// Leaves a lane in memory.
+    fn put(&mut self, place: Place, size: usize, dtype: Option<DType>, lane: Lane) {
+        let range = place.offset..place.offset + size;
+        let (bytes, states) = self.memory.parts_mut(place.storage);
+        if let (Some(bytes), Some(states)) = (bytes.get_mut(range.clone()), states.get_mut(range)) {
+            if let Some(bits) = lane.bits() {
+                write(bytes, 0, size, bits);
+            }
+            states.fill(if lane == Lane::Poison { ByteState::Poison } else { ByteState::Init });
+        }
+        self.map.set(place.storage, place.offset, size, dtype, lane.plain());
+    }
+
+    pub(super) fn load(&mut self, mask: bool, other: bool, step: &Step) -> Result<(), Halt> {
+        let out = step.outs[0];
+        let layout = self.layout(out);
+        let mask_slot = if mask { step.ins.get(1).copied() } else { None };
+        let other = if other { step.ins.get(1 + usize::from(mask)).copied() } else { None };
+        let mut lanes = Vec::with_capacity(layout.lanes);
+        for lane in 0..layout.lanes {
+            let place = self.place((step.ins[0], mask_slot), lane, layout.size, step.loc)?;
+            lanes.push(match place {
+                Some(place) => self.get(place, layout.size, layout.elem.num()),
+                None => other.map_or(Lane::Poison, |other| self.value(other).at(lane).plain()),
+            });
+        }
+        self.set(out, Lanes::Each(lanes));
+        Ok(())
+    }
+
+    pub(super) fn store(&mut self, mask: bool, step: &Step) -> Result<(), Halt> {
+        let layout = self.layout(step.ins[1]);
+        let mask = if mask { step.ins.get(2).copied() } else { None };
+        for lane in 0..layout.lanes {
+            if let Some(place) = self.place((step.ins[0], mask), lane, layout.size, step.loc)? {
+                let value = self.value(step.ins[1]).at(lane);
+                self.sums.remove(&(place.storage, place.offset));
+                self.put(place, layout.size, layout.elem.num(), value);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn atomic_rmw(&mut self, op: AtomicOp, mask: bool, step: &Step) -> Result<(), Halt> {
+        let layout = self.layout(step.ins[1]);
+        let dtype = arithmetic(layout.elem);
+        let mask = if mask { step.ins.get(2).copied() } else { None };
+        let mut lanes = Vec::with_capacity(layout.lanes);
+        for lane in 0..layout.lanes {
+            let Some(place) = self.place((step.ins[0], mask), lane, layout.size, step.loc)? else {
+                lanes.push(Lane::Poison);
+                continue;
+            };
+            let value = self.value(step.ins[1]).at(lane).plain();
+            let old = self.get(place, layout.size, layout.elem.num());
+            let new = match op {
+                AtomicOp::Add if dtype.is_float() => {
+                    let sum = self.sums.entry((place.storage, place.offset)).or_insert_with(|| {
+                        let mut sum = Sum::default();
+                        sum.add(old, dtype);
+                        sum
+                    });
+                    sum.add(value, dtype);
+                    sum.of(dtype)
+                }
+                AtomicOp::Add => float::binary(BinaryOp::Add, dtype, old, value),
+                AtomicOp::And => float::binary(BinaryOp::And, dtype, old, value),
+                AtomicOp::Or => float::binary(BinaryOp::Or, dtype, old, value),
+                AtomicOp::Xor => float::binary(BinaryOp::Xor, dtype, old, value),
+                AtomicOp::Max => float::binary(BinaryOp::Max, dtype, old, value),
+                AtomicOp::Min => float::binary(BinaryOp::Min, dtype, old, value),
+                AtomicOp::Xchg => value,
+            };
+            self.put(place, layout.size, layout.elem.num(), new);
+            lanes.push(self.returned(old, layout.elem));
+        }
+        self.set(step.outs[0], Lanes::Each(lanes));
+        Ok(())
+    }
+
+    /// What an atomic returns: with other programs about, what was there before is not known.
+    fn returned(&self, old: Lane, elem: Elem) -> Lane {
+        let alone = self.grid.iter().all(|&programs| programs == 1);
+        match old {
+            Lane::Poison => old,
+            _ if alone => old,
+            _ if elem.num().is_some() => Lane::Unknown,
+            _ => old,
+        }
+    }
+
+    pub(super) fn atomic_cas(&mut self, step: &Step) -> Result<(), Halt> {
+        let layout = self.layout(step.ins[2]);
+        let dtype = layout.elem.num();
+        let mut lanes = Vec::with_capacity(layout.lanes);
+        for lane in 0..layout.lanes {
+            let Some(place) = self.place((step.ins[0], None), lane, layout.size, step.loc)? else { continue };
+            let (expected, new) = (self.value(step.ins[1]).at(lane), self.value(step.ins[2]).at(lane).plain());
+            let old = self.get(place, layout.size, dtype);
+            match (old.bits(), expected.bits()) {
+                (Some(old), Some(expected)) if old == expected => self.put(place, layout.size, dtype, new),
+                (Some(_), Some(_)) => {}
+                _ => self.put(place, layout.size, dtype, old.hull(new, dtype)),
+            }
+            lanes.push(self.returned(old, layout.elem));
+        }
+        self.set(step.outs[0], Lanes::Each(lanes));
+        Ok(())
+    }
+}
