@@ -126,7 +126,7 @@ pub(crate) fn lookup(tr: &mut Tracer<'_>, module: &str, name: &str) -> Option<Va
         ("tl", "math") => Some("tl.math"),
         ("tl", "standard") => Some("tl.standard"),
         ("tl", "random") => Some("tl.random"),
-        ("tl", "core") => Some("tl.core"),
+        ("tl", "core") => Some("tl"),
         ("tl", "extra") => Some("tl.extra"),
         ("tl.extra", "cuda") => Some("tl.extra.cuda"),
         ("tl.extra", "libdevice") | ("tl.extra.cuda", "libdevice") => Some("tl.extra.libdevice"),
@@ -137,7 +137,6 @@ pub(crate) fn lookup(tr: &mut Tracer<'_>, module: &str, name: &str) -> Option<Va
     }
     let modules: &[&str] = match module {
         "tl" => &OF_TL,
-        "tl.core" => &["tl", "tl.core"],
         _ => std::slice::from_ref(&module),
     };
     let rules = tr.rules;
@@ -151,7 +150,7 @@ pub(crate) fn lookup(tr: &mut Tracer<'_>, module: &str, name: &str) -> Option<Va
 /// Other spellings of a module's name.
 fn canonical(module: &str) -> &str {
     match module {
-        "triton.language" => "tl",
+        "triton.language" | "triton.language.core" | "tl.core" => "tl",
         "tl.extra.cuda.libdevice" | "triton.language.extra.libdevice" | "triton.language.extra.cuda.libdevice" => {
             "tl.extra.libdevice"
         }

@@ -22,7 +22,8 @@ pub(super) const ROWS: &[Row] = &[
     }),
     row("tl.full(shape, value, dtype)", full),
     row("tl.to_tensor(x)", |tr, args| to_tensor(tr, at(args, 0)).map(Value::Tensor)).since(3, 7, 1),
-    row("tl.core._to_tensor(x)", |tr, args| to_tensor(tr, at(args, 0)).map(Value::Tensor)),
+    // What the prelude makes tensors with in every version.
+    row("tl._to_tensor(x)", |tr, args| to_tensor(tr, at(args, 0)).map(Value::Tensor)),
     row("tl.where(condition, x, y)", |tr, args| {
         let condition = to_tensor(tr, at(args, 0))?;
         let (x, y) = (operand(tr, at(args, 1))?, operand(tr, at(args, 2))?);
@@ -41,6 +42,7 @@ pub(super) const ROWS: &[Row] = &[
         let shape = block_shape(tr, items(at(args, 1)))?;
         Ok(super::types::type_of(&Type::block(elem, shape)))
     }),
+    row("tl.condition(arg1, disable_licm=False)", |_, args| Ok(at(args, 0).clone())).since(3, 5, 1),
     row("triton.cdiv(x, y)", |tr, args| {
         let (x, y) = (int(tr, at(args, 0), "cdiv's x")?, int(tr, at(args, 1), "cdiv's y")?);
         let fold = |op, x: &Constant, y: i128| constant::binary(op, x, &Constant::Int(y));

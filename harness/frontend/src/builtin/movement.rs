@@ -63,7 +63,7 @@ pub(super) const ROWS: &[Row] = &[
         reshape(tr, input, &shape, reorder).map(Value::Tensor)
     })
     .method(),
-    row("tl.core.item(input)", |tr, args| {
+    row("tensor.item(self)", |tr, args| {
         let input = tensor(tr, at(args, 0), "input")?;
         unsplat(tr, input).map(Value::Tensor)
     })

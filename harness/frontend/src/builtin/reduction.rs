@@ -21,7 +21,7 @@ pub(super) const ROWS: &[Row] = &[
         Ok(as_given(at(args, 0), results))
     })
     .method(),
-    row("tl.core._reduce_with_indices(input, axis, combine_fn, keep_dims=False)", with_indices),
+    row("tl._reduce_with_indices(input, axis, combine_fn, keep_dims=False)", with_indices),
     row("tl.associative_scan(input, axis, combine_fn, reverse=False)", |tr, args| {
         let inputs = tensors(tr, at(args, 0), "the input of a scan")?;
         let axis = int(tr, at(args, 1), "axis")?;

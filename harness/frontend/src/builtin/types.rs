@@ -22,7 +22,7 @@ pub(super) fn type_of(ty: &Type) -> Value {
 /// Constants of modules: dtypes, `PropagateNan`, limits, and classes that are only named.
 pub(super) fn constant(module: &str, name: &str) -> Option<Value> {
     match module {
-        "tl" | "tl.core" => {}
+        "tl" => {}
         "tl.PropagateNan" => {
             let name = match name {
                 "NONE" => "PropagateNan.NONE",

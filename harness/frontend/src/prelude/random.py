@@ -1,6 +1,5 @@
 """Counter-based random numbers: Philox of four words, with 32- or 64-bit words, and what is made of them."""
 
-from triton.language import core
 import triton.language as tl
 import triton
 
@@ -33,13 +32,13 @@ def philox_impl(c0, c1, c2, c3, k0, k1, n_rounds: tl.constexpr):
 
 @triton.jit
 def philox(seed, c0, c1, c2, c3, n_rounds: tl.constexpr):
-    seed = core._to_tensor(seed)
+    seed = tl._to_tensor(seed)
     tl.static_assert(seed.dtype.is_int())
     seed = seed.to(tl.uint64)
-    c0 = core._to_tensor(c0)
-    c1 = core._to_tensor(c1)
-    c2 = core._to_tensor(c2)
-    c3 = core._to_tensor(c3)
+    c0 = tl._to_tensor(c0)
+    c1 = tl._to_tensor(c1)
+    c2 = tl._to_tensor(c2)
+    c3 = tl._to_tensor(c3)
     if c0.dtype.primitive_bitwidth == 32:
         high = ((seed >> 32) & 0xFFFFFFFF).to(tl.uint32)
         low = (seed & 0xFFFFFFFF).to(tl.uint32)

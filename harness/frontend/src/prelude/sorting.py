@@ -1,17 +1,16 @@
 """Sorting networks. A block is seen as a hypercube with two places along every dimension, so that a compare-and-swap
 is between the two halves along one of them."""
 
+import math
+
 import triton.language as tl
 import triton
 
 
 @triton.constexpr_function
 def log2(number):
-    power = 0
-    while number > 1:
-        number = number // 2
-        power += 1
-    return power
+    # Extents are powers of two, whose logarithms are exact.
+    return int(math.log2(number))
 
 
 @triton.constexpr_function

@@ -1,7 +1,6 @@
 """Triton's standard library: reductions, scans and the small things. Several forms of one function stand beside each
 other where versions of Triton differ; the table of builtins says which version has which."""
 
-from triton.language import core
 import triton.language as tl
 import triton
 
@@ -137,9 +136,9 @@ def _at_least_32_bits(x):
 def max(input, axis, return_indices, return_indices_tie_break_left, keep_dims):
     if return_indices:
         if return_indices_tie_break_left:
-            return core._reduce_with_indices(input, axis, _first_larger, keep_dims=keep_dims)
+            return tl._reduce_with_indices(input, axis, _first_larger, keep_dims=keep_dims)
         else:
-            return core._reduce_with_indices(input, axis, _any_larger, keep_dims=keep_dims)
+            return tl._reduce_with_indices(input, axis, _any_larger, keep_dims=keep_dims)
     else:
         return tl.reduce(_at_least_32_bits(input), axis, _larger, keep_dims=keep_dims)
 
@@ -148,9 +147,9 @@ def max(input, axis, return_indices, return_indices_tie_break_left, keep_dims):
 def min(input, axis, return_indices, return_indices_tie_break_left, keep_dims):
     if return_indices:
         if return_indices_tie_break_left:
-            return core._reduce_with_indices(input, axis, _first_smaller, keep_dims=keep_dims)
+            return tl._reduce_with_indices(input, axis, _first_smaller, keep_dims=keep_dims)
         else:
-            return core._reduce_with_indices(input, axis, _any_smaller, keep_dims=keep_dims)
+            return tl._reduce_with_indices(input, axis, _any_smaller, keep_dims=keep_dims)
     else:
         return tl.reduce(_at_least_32_bits(input), axis, _smaller, keep_dims=keep_dims)
 

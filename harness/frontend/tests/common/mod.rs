@@ -1,0 +1,101 @@
+//! What the tests of tracing share.
+#![allow(dead_code, reason = "each test binary uses its part")]
+
+use std::sync::Arc;
+
+use conch_frontend::{Arg, Refusal, Request, Traced, trace};
+use conch_tile::DType;
+use conch_tile::ir::Elem;
+use conch_tile::rules::{Rules, Version};
+use conch_tile::source::SourceFile;
+
+/// A tensor of `f32`.
+pub const F32: Arg = Arg::Pointer(Elem::Num(DType::F32));
+/// A tensor of `i32`.
+pub const I32: Arg = Arg::Pointer(Elem::Num(DType::I32));
+
+/// A request for the kernel `k`.
+pub struct Program {
+    request: Request,
+}
+
+impl Program {
+    /// Source text after the usual imports. Its first line is line 3 of the file.
+    pub fn new(text: &str) -> Self {
+        let text = format!("import triton\nimport triton.language as tl\n{text}");
+        Self::whole(&text)
+    }
+
+    /// A whole file.
+    pub fn whole(text: &str) -> Self {
+        let request = Request {
+            file: Arc::new(SourceFile::new("k.py", text)),
+            modules: Vec::new(),
+            kernel: "k".to_owned(),
+            positional: Vec::new(),
+            keyword: Vec::new(),
+            options: Vec::new(),
+            rules: Rules::default(),
+        };
+        Self { request }
+    }
+
+    pub fn args(mut self, args: impl IntoIterator<Item = Arg>) -> Self {
+        self.request.positional = args.into_iter().collect();
+        self
+    }
+
+    pub fn arg(mut self, name: &str, arg: Arg) -> Self {
+        self.request.keyword.push((name.to_owned(), arg));
+        self
+    }
+
+    pub fn kernel(mut self, kernel: &str) -> Self {
+        kernel.clone_into(&mut self.request.kernel);
+        self
+    }
+
+    pub fn module(mut self, name: &str, text: &str) -> Self {
+        let file = Arc::new(SourceFile::new(format!("{name}.py"), text));
+        self.request.modules.push((name.to_owned(), file));
+        self
+    }
+
+    pub fn version(mut self, minor: u16) -> Self {
+        self.request.rules = Rules::of(Version::new(3, minor, 0));
+        self
+    }
+
+    pub fn traced(&self) -> Result<Traced, String> {
+        trace(&self.request).map_err(|refused| {
+            let (kind, diagnostic) = match &refused.refusal {
+                Refusal::Rejected(diagnostic) => ("rejected", diagnostic),
+                Refusal::Unsupported(diagnostic) => ("unsupported", diagnostic),
+            };
+            format!("{kind}\n{}", diagnostic.render(&refused.sources, false))
+        })
+    }
+
+    /// The IR, or why there is none.
+    pub fn show(&self) -> String {
+        self.traced().map_or_else(|refusal| refusal, |traced| traced.function.to_string())
+    }
+}
+
+impl Program {
+    /// Compares [`Self::show`] with the accepted snapshot.
+    pub fn check(&self, name: &str) {
+        let mut settings = insta::Settings::clone_current();
+        settings.set_snapshot_path("../../../../snapshots/frontend");
+        settings.set_prepend_module_to_snapshot(false);
+        settings.set_omit_expression(true);
+        settings.set_description(&*self.request.file.text);
+        settings.bind(|| insta::assert_snapshot!(name, self.show()));
+    }
+}
+
+/// A kernel `k` of a tensor of `i32` and an int.
+pub fn body(lines: &str) -> Program {
+    let lines: String = lines.trim_matches('\n').lines().map(|line| format!("    {line}\n")).collect();
+    Program::new(&format!("@triton.jit\ndef k(p, n):\n{lines}")).args([I32, Arg::Int(5)])
+}
