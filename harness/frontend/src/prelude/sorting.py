@@ -19,21 +19,6 @@ def is_power_of_two(number):
 
 
 @triton.constexpr_function
-def cube(dimensions):
-    return [2] * dimensions if dimensions > 0 else [1]
-
-
-@triton.constexpr_function
-def side_shape(dimensions, inner):
-    return [1] * (dimensions - inner - 1) + [2] + [1] * inner
-
-
-@triton.constexpr_function
-def cubed_along(shape, along, steps):
-    return list(shape[:along]) + cube(steps) + list(shape[along + 1:])
-
-
-@triton.constexpr_function
 def flipped_dim(dim, rank):
     if dim is None:
         return rank - 1
@@ -58,7 +43,7 @@ def _bits(x):
 @triton.jit
 def _side(dimensions: tl.constexpr, inner: tl.constexpr):
     # 0 and 1 along the dimension that has `inner` dimensions inside of it.
-    return tl.reshape(tl.arange(0, 2), side_shape(dimensions, inner))
+    return tl.reshape(tl.arange(0, 2), (1,) * (dimensions - inner - 1) + (2,) + (1,) * inner)
 
 
 @triton.jit
@@ -101,7 +86,7 @@ def sort_some(x, k: tl.constexpr, dim: tl.constexpr, descending: tl.constexpr):
         else:
             return tl.min(x, axis=last, keep_dims=True)
     else:
-        cubed = tl.reshape(x, cube(log2(x.numel)))
+        cubed = tl.reshape(x, (2,) * log2(x.numel) if x.numel > 1 else (1,))
         for i in tl.static_range(1, log_k + 1):
             cubed = _merge(cubed, i, 2 if i < log_n else direction)
         # Each round keeps the better half of two sorted runs, which is bitonic, and sorts it again.
@@ -131,7 +116,7 @@ def bitonic_merge(x, dim: tl.constexpr, descending: tl.constexpr):
     last: tl.constexpr = len(x.shape) - 1
     tl.static_assert(dim is None or dim == last, "only minor dimension is currently supported")
     direction: tl.constexpr = 1 if descending else 0
-    cubed = tl.reshape(x, cube(log2(x.numel)))
+    cubed = tl.reshape(x, (2,) * log2(x.numel) if x.numel > 1 else (1,))
     return tl.reshape(_merge(cubed, log2(x.shape[last]), direction), x.shape)
 
 
@@ -140,7 +125,8 @@ def flip(x, dim: tl.constexpr):
     along: tl.constexpr = flipped_dim(dim, len(x.shape))
     tl.static_assert(along >= 0 and along < len(x.shape), "flip: dim must be None or in [-rank, rank)")
     steps: tl.constexpr = log2(x.shape[along])
-    y = tl.reshape(_bits(x), cubed_along(x.shape, along, steps))
+    cube: tl.constexpr = (2,) * steps if steps > 0 else (1,)
+    y = tl.reshape(_bits(x), x.shape[:along] + cube + x.shape[along + 1:])
     for i in tl.static_range(steps):
         y = y ^ tl.xor_sum(y, along + i, True)
     return tl.reshape(y, x.shape).to(x.dtype, bitcast=True)
