@@ -148,7 +148,8 @@ pub(crate) fn output(
     let missing = [
         "No matching distribution found for",
         "Because there is no version of",
-        "has no wheels",
+        "is available and you require",
+        "has no usable wheels",
     ];
     if let Some(line) = says(&missing) {
         let (package, version) = if line.contains("numpy") && !line.contains("triton") {
@@ -224,6 +225,11 @@ ERROR: No matching distribution found for triton==3.9.7",
 ERROR: Could not find a version that satisfies the requirement triton==3.1.0 (from versions: none)
 ERROR: No matching distribution found for triton==3.1.0",
             "reach the package index: there seems to be no network (Temporary failure in name resolution)",
+        );
+        check(
+            "3.9.0",
+            "  cause: Because only numpy<=2.5.5 is available and you require numpy==2.99.*, we can conclude",
+            "find numpy 2.99.* in the package index: there are other versions",
         );
         check(
             "3.1.0",

@@ -182,7 +182,12 @@ impl Attempt<'_> {
                 let mut venv = Command::new(&uv);
                 venv.args(["venv", "--allow-existing", "--python", &format!("3.{minor}")])
                     .arg(self.partial);
-                self.run(venv, "uv", Growth::Small)?;
+                self.run(venv, "uv", Growth::Small).map_err(|error| match error {
+                    AddError::Installer { reason, .. } => {
+                        explain::output(self.id, "uv", &reason, "", self.partial)
+                    }
+                    other => other,
+                })?;
                 (minor, Installer::Uv(uv))
             }
             (None, None, _) if found.others.is_empty() => {
