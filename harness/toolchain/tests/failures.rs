@@ -7,7 +7,7 @@ use common::*;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use conch_toolchain::request::Relocation;
+use conch_toolchain::request::{Device, Relocation, Value};
 use conch_toolchain::response::Phase;
 use conch_toolchain::{Exit, Limits, Pool, Request, Response, WorkerFailure};
 
@@ -153,6 +153,26 @@ fn what_is_printed_comes_back_and_does_not_disturb_the_pipe() {
         assert!(response.stdout_cut && response.stdout.len() == Response::STDOUT_LIMIT);
         let response = finished(&pool, &simple("nothing"));
         assert_eq!((response.stdout.as_str(), response.stdout_cut), ("", false));
+    }
+}
+
+/// A write past the end of a storage is undefined, and the next request must not be the one to pay for it.
+#[test]
+fn stray_writes_do_not_reach_other_requests() {
+    for toolchain in toolchains(&["3.1.0", NEWEST]) {
+        let pool = pool(&toolchain);
+        for device in [Device::Cuda, Device::Host] {
+            let args = vec![tensor(0, &[2], &[1], 0), Value::Int(8192)];
+            let launches = vec![launch("beyond", args)];
+            let request = Request {
+                device,
+                ..request("behaviour.py", vec![storage(&[0; 2])], launches)
+            };
+            for _ in 0..50 {
+                finished(&pool, &request);
+                assert_goes_on(&pool);
+            }
+        }
     }
 }
 

@@ -9,7 +9,8 @@ that no stray write goes unseen.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import mmap
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +22,10 @@ _DEVICE_STEP = 1 << 32
 # torch's CPU allocator aligns to 64 bytes, its CUDA allocator to 512. What fits both keeps the kinds
 # comparable.
 _ALIGNMENT = 512
+# Left between any two storages. Only what is touched of it is ever made.
+_SLACK = 64 << 10
+# Mapped at once, so that a small request maps once.
+_ARENA = 4 << 20
 
 
 class Device:
@@ -61,11 +66,33 @@ def device_of(name: object) -> Device:
     raise RuntimeError(f"no such device: {name!r}")
 
 
-def _aligned(size: int, front: int) -> np.ndarray:
-    """Fresh bytes whose byte `front` is aligned."""
-    room = np.empty(size + _ALIGNMENT, dtype=np.uint8)
-    start = -(room.__array_interface__["data"][0] + front) % _ALIGNMENT
-    return room[start : start + size]
+def _address(data: np.ndarray[Any, Any]) -> int:
+    address: int = data.__array_interface__["data"][0]
+    return address
+
+
+class _Arena:
+    """Memory for storages, far from everything else that this process has.
+
+    A kernel that writes past the end of a storage would otherwise write into Python's heap, and some later
+    request would pay for it. Here it meets zeros that nobody reads, or, a long way off, no memory at all.
+    """
+
+    def __init__(self) -> None:
+        self._rest: np.ndarray[Any, Any] = np.empty(0, dtype=np.uint8)
+
+    def take(self, size: int, front: int) -> np.ndarray[Any, Any]:
+        """Fresh zeros, `size` of them, whose byte `front` is aligned."""
+        slack = max(_SLACK, size)
+        if len(self._rest) < size + 2 * slack + _ALIGNMENT:
+            room = mmap.mmap(
+                -1, max(_ARENA, 2 * (size + 2 * slack)), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+            )
+            self._rest = np.frombuffer(room, dtype=np.uint8)
+        start = slack + -(_address(self._rest) + slack + front) % _ALIGNMENT
+        taken = self._rest[start : start + size]
+        self._rest = self._rest[start + size :]
+        return taken
 
 
 class UntypedStorage:
@@ -78,12 +105,12 @@ class UntypedStorage:
         self.device = device
         self.front = front
         self.back = back
-        self.bytes = _aligned(len(data), front)
+        self.bytes = session.arena.take(len(data), front)
         self.bytes[:] = data
         if device.type == "cuda":
             self.address = session.next_device_address(self.nbytes())
         else:
-            self.address = self.bytes.__array_interface__["data"][0] + front
+            self.address = _address(self.bytes) + front
 
     def body(self) -> np.ndarray:
         """The bytes without the guard zones."""
@@ -131,8 +158,15 @@ class Session:
 
     def __init__(self) -> None:
         self.storages: list[UntypedStorage] = []
+        self.arena = _Arena()
         self._copies: list[_Copy] = []
         self._next = _DEVICE_BASE
+
+    def close(self) -> None:
+        """Lets go of the memory now, and not when Python next looks for cycles."""
+        self.storages.clear()
+        self._copies.clear()
+        self.arena = _Arena()
 
     def next_device_address(self, size: int) -> int:
         address = self._next

@@ -130,6 +130,7 @@ class Worker:
             failure = errors.describe(error, lambda file: self.modules.is_users(folder, file))
             failure.update(phase=phase, launch=launch)
         memory, out = _memory(session, header, originals)
+        session.close()
         return {"raised": failure, "memory": memory, "seconds": time.perf_counter() - began}, out
 
     def _run(self, session: Session, header: dict[str, Any]) -> tuple[str, int, BaseException] | None:

@@ -44,6 +44,7 @@ class CopiesToTheHost(unittest.TestCase):
                 self.assertEqual(copy.untyped_storage().nbytes(), case["cpu_storage_bytes"])
                 self.assertEqual(copy.device, CPU)
                 np.testing.assert_array_equal(copy._elements(), tensor._elements())
+                tensor.untyped_storage().session.close()
 
     def test_on_the_host_nothing_is_copied(self) -> None:
         tensor = make("float32", [2, 3], [3, 1], 1, CPU)
@@ -129,6 +130,16 @@ class GuardZones(unittest.TestCase):
         strided.bytes[-8] ^= 0xFF
         storage.session.settle()
         self.assertEqual(np.nonzero(storage.bytes != before)[0].tolist(), [7, len(before) - 8])
+
+
+class Neighbours(unittest.TestCase):
+    def test_nothing_else_lives_near_a_storage(self) -> None:
+        session = Session()
+        sizes = (0, 1, 100, 1 << 20, 8 << 20, 3)
+        storages = [UntypedStorage(session, CPU, np.ones(size, np.uint8), 0, 0) for size in sizes]
+        storages.sort(key=lambda storage: storage.address)
+        for left, right in zip(storages, storages[1:]):
+            self.assertGreaterEqual(right.address - left.address - left.nbytes(), 64 << 10)
 
 
 if __name__ == "__main__":
