@@ -1,5 +1,6 @@
 //! From engine ids to engines: toolchains are found or installed here.
 
+use conch_verdict::Panel;
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +13,6 @@ use conch_toolchain::pool::Limits;
 use conch_toolchain::{AddError, Event, Home, Observer, Pool, Toolchain, ToolchainId};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::judge::Panel;
 use crate::terminal::Terminal;
 
 /// What came of setting engines up.
@@ -28,11 +28,7 @@ pub struct Setup {
 impl Setup {
     /// No engines, for a run of no cases.
     pub fn nothing() -> Self {
-        let panel = Panel {
-            reference: None,
-            others: Vec::new(),
-            order: Vec::new(),
-        };
+        let panel = Panel::default();
         Self {
             panel,
             left_out: Vec::new(),
@@ -49,11 +45,7 @@ pub fn set_up(wanted: &[EngineId], offline: bool, jobs: usize, stop: &AtomicBool
         host: false,
     };
     let defaults = [EngineId::Reference, newest];
-    let mut panel = Panel {
-        reference: None,
-        others: Vec::new(),
-        order: Vec::new(),
-    };
+    let mut panel = Panel::default();
     let (mut left_out, mut problems) = (Vec::new(), Vec::new());
     for id in if by_default { &defaults[..] } else { wanted } {
         if panel.order.contains(id) {

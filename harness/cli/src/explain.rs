@@ -1,5 +1,7 @@
 //! `conch explain`: one case in full.
 
+use conch_engine::guarded;
+use conch_verdict::{Panel, Record, Trial, try_case};
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -13,7 +15,7 @@ use conch_tile::rules::Rules;
 use crate::args::ExplainArgs;
 use crate::corpus::Selected;
 use crate::engines::set_up;
-use crate::judge::{self, Panel, Record, Trial};
+use crate::judge;
 use crate::picture::picture;
 use crate::terminal::Terminal;
 
@@ -70,7 +72,7 @@ pub fn explain(args: &ExplainArgs, stop: &AtomicBool) -> u8 {
         let reference = panel.reference.clone().unwrap_or_default();
         let ir = ir_text(&case, &reference, &panel, &terminal);
         terminal.print(&ir);
-        let Ok(trial) = judge::try_case(&case, &panel) else {
+        let Ok(trial) = try_case(&case, &panel) else {
             return 130;
         };
         let told = trial_text(&case, &trial, &panel, &selected, &terminal);
@@ -199,7 +201,7 @@ fn ir_text(case: &Case, reference: &Reference, panel: &Panel, terminal: &Termina
     let mut text = String::new();
     let mut seen: Vec<String> = Vec::new();
     for (nth, launch) in case.launches.iter().enumerate() {
-        let shown = match judge::guarded(|| reference.kernel(launch, rules)) {
+        let shown = match guarded(|| reference.kernel(launch, rules)) {
             Ok(Ok(Ok(kernel))) => kernel.traced.function.to_string(),
             // Why there is none is among the outcomes.
             Ok(Ok(Err(_))) => continue,
@@ -232,12 +234,12 @@ fn trial_text(case: &Case, trial: &Trial, panel: &Panel, selected: &Selected, te
     for record in trial.references.iter().chain(&trial.others) {
         text.push_str(&record_text(record, trial.references.len() > 1, terminal));
     }
-    for internal in &trial.internal {
-        let event = Event::Internal(internal.clone());
+    for internal in judge::internal(case, trial) {
+        let event = Event::Internal(internal);
         text.push_str(&Human::new(terminal.palette).event(&event));
     }
     text.push_str(&heading(terminal, "verdict"));
-    let event = judge::event(case, trial, panel, selected.corpus.sources());
+    let event = judge::verdict(case, trial, panel, selected.corpus.sources());
     let blame = if event.blame.is_empty() {
         String::new()
     } else {

@@ -1,9 +1,8 @@
 //! Ctrl-C: the first ends the run in order, the second ends the process.
 
+use conch_verdict::Panel;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-
-use crate::judge::Panel;
 
 static STOP: AtomicBool = AtomicBool::new(false);
 static PANEL: Mutex<Option<Arc<Panel>>> = Mutex::new(None);

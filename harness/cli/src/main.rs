@@ -14,6 +14,7 @@ mod run;
 mod terminal;
 mod toolchain;
 
+use conch_engine::guarded;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -22,9 +23,8 @@ use crate::args::{Cli, Command};
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    judge::remember_panics();
     let stop = interrupt::listen();
-    let done = judge::guarded(|| match &cli.command {
+    let done = guarded(|| match &cli.command {
         Command::Run(args) => run::run(args, stop),
         Command::List(args) => list::list(args),
         Command::Explain(args) => explain::explain(args, stop),

@@ -1,5 +1,7 @@
 //! `conch run`: cases in, events out, reports behind.
 
+use conch_engine::guarded;
+use conch_verdict::Panel;
 use std::fs::{self, File};
 use std::io::{self, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -16,7 +18,7 @@ use conch_tile::source::Sources;
 use crate::args::{RunArgs, RunFormat};
 use crate::corpus::Selected;
 use crate::engines::{Setup, set_up};
-use crate::judge::{self, Panel};
+use crate::judge;
 use crate::pipeline::in_order;
 use crate::terminal::Terminal;
 
@@ -96,7 +98,7 @@ enum Done {
 }
 
 fn work(entry: Entry, panel: &Panel, sources: &Sources) -> Option<Done> {
-    match judge::guarded(|| entry.resolve()) {
+    match guarded(|| entry.resolve()) {
         Ok(Ok(case)) => judge::events(&case, panel, sources).ok().map(Done::Events),
         Ok(Err(problems)) => Some(Done::Wrong(entry.id, problems)),
         Err(message) => {

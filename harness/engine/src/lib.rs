@@ -11,6 +11,7 @@
 
 mod cuda;
 mod engine;
+mod guard;
 mod id;
 mod interpret;
 mod outcome;
@@ -18,7 +19,8 @@ mod reference;
 
 pub use cuda::Cuda;
 pub use engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, Prepared, Run};
+pub use guard::guarded;
 pub use id::{BadEngineId, EngineId, Family, nearest};
 pub use interpret::Interpret;
 pub use outcome::{Complaint, Finished, Outcome, Position, Tracked, Trap};
-pub use reference::{Kernel, Reference};
+pub use reference::{Conforming, Kernel, Reference};

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use conch_case::{ArgValue, Case, Launch};
 use conch_frontend::{Refusal, Refused, Request, Traced};
-use conch_interp::{Config, Program, TrapKind};
+use conch_interp::{Acceptance, AcceptanceMap, Config, Program, TrapKind};
 use conch_memory::Memory;
 use conch_tile::diagnostic::Diagnostic;
 use conch_tile::ir::{Elem, Rounding};
@@ -44,6 +44,15 @@ pub struct Kernel {
     /// The traced kernel.
     pub traced: Traced,
     program: Program,
+}
+
+/// What conforming implementations may leave behind.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Conforming {
+    /// For every element.
+    Known(AcceptanceMap),
+    /// Anything, for this reason.
+    Anything(String),
 }
 
 impl Default for Reference {
@@ -109,6 +118,48 @@ impl Reference {
         }
         cache.insert(key, entry);
         Ok(kernel)
+    }
+
+    /// What a conforming implementation may leave behind, from a second execution with intervals. Slow, and only of
+    /// interest where bits differ from what [`Engine::run`] left.
+    pub fn conforming(&self, case: &Case, rules: Rules) -> Result<Conforming, Failure> {
+        let mut memory = case.memory();
+        let mut map = AcceptanceMap::default();
+        for launch in &case.launches {
+            let Ok(kernel) = self.kernel(launch, rules)? else {
+                return Ok(Conforming::Known(AcceptanceMap::default()));
+            };
+            let args = arguments(launch, &kernel, &memory)?;
+            let accepted = kernel
+                .program
+                .accept(launch.grid, &args, &mut memory, &mut map, &self.config(launch))
+                .map_err(|error| {
+                    Failure::internal(format!("run `{}` with intervals", launch.kernel.name), error)
+                })?;
+            match accepted {
+                Acceptance::Known => {}
+                Acceptance::Inconclusive { what, span } => {
+                    let place = kernel.traced.function.sources.position(span);
+                    return Ok(Conforming::Anything(format!(
+                        "{what} depends on a comparison that a conforming implementation may decide either way, at \
+                         {place}"
+                    )));
+                }
+                Acceptance::Stopped(outcome) => {
+                    return Ok(Conforming::Anything(format!(
+                        "running it with intervals did not finish: {outcome:?}"
+                    )));
+                }
+            }
+        }
+        Ok(Conforming::Known(map))
+    }
+
+    fn config(&self, launch: &Launch) -> Config {
+        Config {
+            device_asserts: debug(launch),
+            ..self.config
+        }
     }
 }
 

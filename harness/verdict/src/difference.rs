@@ -35,8 +35,13 @@ pub enum Bounds {
 /// Says what a conforming implementation may leave behind. Asked only where bits differ, so that an implementation
 /// may do its work on the first question.
 pub trait Acceptance {
-    /// The bounds of the element that `byte` of `storage` belongs to, and the byte it starts at.
-    fn bounds(&self, storage: StorageId, byte: usize) -> Bounds;
+    /// The first byte of the element that `byte` of `storage` belongs to, and the element's bounds.
+    fn bounds(&self, storage: StorageId, byte: usize) -> (usize, Bounds);
+
+    /// Why bounds are [`Bounds::Unknown`], where there is more to say than that.
+    fn why(&self) -> Option<String> {
+        None
+    }
 }
 
 /// Nothing but the same bits is accepted.
@@ -44,8 +49,8 @@ pub trait Acceptance {
 pub struct BitForBit;
 
 impl Acceptance for BitForBit {
-    fn bounds(&self, _: StorageId, _: usize) -> Bounds {
-        Bounds::Exact
+    fn bounds(&self, _: StorageId, byte: usize) -> (usize, Bounds) {
+        (byte, Bounds::Exact)
     }
 }
 
@@ -208,7 +213,7 @@ fn storage(result: &mut Comparison, sides: &Sides<'_>) {
             continue;
         }
         let seen = covers.first().map_or(UNCOVERED, |cover| cover[at]);
-        let bounds = sides.acceptance.bounds(id, at);
+        let (first, bounds) = sides.acceptance.bounds(id, at);
         let (start, size, dtype) = match sides.views.get(seen.view as usize) {
             Some(view) => (
                 at - seen.back as usize,
@@ -218,13 +223,10 @@ fn storage(result: &mut Comparison, sides: &Sides<'_>) {
             // Bytes that nothing shows come in words, so that a stray store of a pointer reads as one element.
             None => (at, (8 - at % 8).min(a.len() - at), None),
         };
-        // An acceptance knows the dtype of the store itself, which is better than any view's.
+        // An acceptance knows where and as what the element was stored, which is better than any view's word.
         let (start, size, dtype) = match bounds {
-            Bounds::Within { dtype, .. } if Some(dtype) != dtype_of(sides, seen) => {
-                let size = dtype.size();
-                (at / size * size, size, Some(dtype))
-            }
-            _ => (start, size, dtype),
+            Bounds::Within { dtype, .. } => (first, dtype.size(), Some(dtype)),
+            Bounds::Exact | Bounds::Unknown => (start, size, dtype),
         };
         let end = (start + size).min(a.len());
         let bits = [word(&a[start..end]), word(&b[start..end])];

@@ -183,7 +183,7 @@ fn families(camp: &[Witness<'_>]) -> usize {
 enum Pair {
     Same,
     /// Nothing certain differs, something may; why.
-    Unknown(&'static str),
+    Unknown(String),
     Different(Kind, Option<Comparison>),
 }
 
@@ -477,7 +477,7 @@ impl Trial<'_, '_> {
         if !comparison.same() {
             if known.is_some_and(|(tracked, _)| tracked.order_dependent) && !comparison.only_guards() {
                 return Pair::Unknown(
-                    "programs met in an atomic, and another order of them may give another result",
+                    "programs met in an atomic, and another order of them may give another result".to_owned(),
                 );
             }
             let kind = if comparison.only_guards() {
@@ -487,9 +487,9 @@ impl Trial<'_, '_> {
             };
             Pair::Different(kind, Some(comparison))
         } else if comparison.unknown > 0 {
-            Pair::Unknown(
-                "the result depends on a comparison that a conforming implementation may decide either way",
-            )
+            Pair::Unknown(self.bench.acceptance.why().unwrap_or_else(|| {
+                "the result depends on a comparison that a conforming implementation may decide either way".to_owned()
+            }))
         } else {
             Pair::Same
         }

@@ -493,13 +493,14 @@ fn addresses_are_shown_as_tensor_and_offset() {
 struct Tenth;
 
 impl Acceptance for Tenth {
-    fn bounds(&self, _: StorageId, _: usize) -> Bounds {
-        Bounds::Within {
+    fn bounds(&self, _: StorageId, byte: usize) -> (usize, Bounds) {
+        let bounds = Bounds::Within {
             dtype: DType::F32,
             low: 0.9,
             high: 1.1,
             nan: false,
-        }
+        };
+        (byte / 4 * 4, bounds)
     }
 }
 

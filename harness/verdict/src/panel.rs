@@ -1,0 +1,346 @@
+//! A panel of engines, and a case through all of them: outcomes, verdict, and what the case file says to it.
+//!
+//! The reference runs once for each set of language rules that the other engines speak; rules that make no difference
+//! to the case share a bench. Conch's own failures are noted apart and never become a verdict.
+//!
+//! Left out: which cases, and how many at once.
+
+use std::cell::OnceCell;
+use std::fmt;
+use std::sync::Arc;
+
+use conch_case::Case;
+use conch_engine::{Complaint, Conforming, Engine, EngineId, Failure, Outcome, Reference, guarded};
+use conch_interp::Accepted;
+use conch_memory::StorageId;
+use conch_tile::rules::{Rule, Rules};
+
+use crate::difference::{Acceptance, Bounds};
+use crate::expectation::{Assessment, assess};
+use crate::trial::{Bench, Facts, Verdict, Witness, judge};
+
+/// The engines of a run.
+#[derive(Default)]
+pub struct Panel {
+    /// The reference, if it is asked.
+    pub reference: Option<Arc<Reference>>,
+    /// All others.
+    pub others: Vec<Arc<dyn Engine>>,
+    /// All of them, in the order of columns.
+    pub order: Vec<EngineId>,
+}
+
+impl fmt::Debug for Panel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Panel").field(&self.order).finish()
+    }
+}
+
+impl Panel {
+    /// Ends what runs; cases that are asked for from then on are [`Stopped`].
+    pub fn stop(&self) {
+        for engine in &self.others {
+            engine.stop();
+        }
+    }
+}
+
+/// What one engine did, under one set of rules.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// Who.
+    pub id: EngineId,
+    /// Whose language it was.
+    pub rules: Rules,
+    /// What it did.
+    pub outcome: Outcome,
+    /// How long it took.
+    pub seconds: f64,
+}
+
+/// Conch failed to run an engine: a bug of ours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failed {
+    /// The engine.
+    pub engine: EngineId,
+    /// What happened.
+    pub message: String,
+}
+
+/// Everything there is to say about one case.
+#[derive(Clone, Debug)]
+pub struct Trial {
+    /// The reference's outcomes, one per set of rules that makes a difference to the case.
+    pub references: Vec<Record>,
+    /// The other engines' outcomes.
+    pub others: Vec<Record>,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The verdict against what was expected.
+    pub assessment: Assessment,
+    /// Language rules that make a difference to the case.
+    pub rules: Vec<Rule>,
+    /// Engines that Conch failed to run.
+    pub failed: Vec<Failed>,
+}
+
+/// A case was not judged because the run was stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stopped;
+
+/// Runs a case through every engine and judges it.
+pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
+    let mut failed = Vec::new();
+    let mut others = Vec::with_capacity(panel.others.len());
+    for engine in &panel.others {
+        let rules = engine.id().version().map_or_else(Rules::default, Rules::of);
+        others.push(record(engine.as_ref(), case, rules, &mut failed)?);
+    }
+    let (references, benches) = seat(panel.reference.as_deref(), case, &others, &mut failed)?;
+    let acceptances: Vec<ByReference<'_>> = benches
+        .iter()
+        .map(|seats| {
+            let record = seats.reference.and_then(|at| references.get(at));
+            ByReference {
+                asked: panel
+                    .reference
+                    .as_deref()
+                    .zip(record)
+                    .map(|(reference, record)| (reference, record.rules)),
+                case,
+                answer: OnceCell::new(),
+            }
+        })
+        .collect();
+    let seated: Vec<Bench<'_>> = benches
+        .iter()
+        .zip(&acceptances)
+        .map(|(seats, acceptance)| Bench {
+            reference: seats
+                .reference
+                .and_then(|at| references.get(at))
+                .map(Record::witness),
+            others: seats
+                .others
+                .iter()
+                .filter_map(|&at| others.get(at))
+                .map(Record::witness)
+                .collect(),
+            acceptance,
+        })
+        .collect();
+    let verdict = judge(
+        &seated,
+        Facts {
+            has_launches: !case.is_import_only(),
+        },
+    );
+    for acceptance in &acceptances {
+        if let Some(Err(message)) = acceptance.answer.get() {
+            failed.push(Failed {
+                engine: EngineId::Reference,
+                message: message.clone(),
+            });
+        }
+    }
+    let witnesses: Vec<Witness<'_>> = references
+        .iter()
+        .take(1)
+        .chain(&others)
+        .map(Record::witness)
+        .collect();
+    let assessment = assess(&verdict, &witnesses, &case.expectations);
+    let rules = changed(&references);
+    Ok(Trial {
+        references,
+        others,
+        verdict,
+        assessment,
+        rules,
+        failed,
+    })
+}
+
+impl Record {
+    fn witness(&self) -> Witness<'_> {
+        Witness {
+            id: &self.id,
+            outcome: &self.outcome,
+        }
+    }
+}
+
+/// What conforming implementations may give, asked of the reference when bits differ for the first time.
+struct ByReference<'a> {
+    asked: Option<(&'a Reference, Rules)>,
+    case: &'a Case,
+    answer: OnceCell<Result<Conforming, String>>,
+}
+
+impl ByReference<'_> {
+    fn answer(&self) -> Option<&Conforming> {
+        let (reference, rules) = self.asked?;
+        let answer = self
+            .answer
+            .get_or_init(|| match guarded(|| reference.conforming(self.case, rules)) {
+                Ok(Ok(conforming)) => Ok(conforming),
+                Ok(Err(failure)) => Err(format!("failed to {failure}")),
+                Err(panic) => Err(panic),
+            });
+        answer.as_ref().ok()
+    }
+}
+
+impl Acceptance for ByReference<'_> {
+    fn bounds(&self, storage: StorageId, byte: usize) -> (usize, Bounds) {
+        match self.answer() {
+            None => (byte, Bounds::Exact),
+            Some(Conforming::Anything(_)) => (byte, Bounds::Unknown),
+            Some(Conforming::Known(map)) => {
+                let (start, accepted) = map.at(storage, byte);
+                let bounds = match accepted {
+                    Accepted::Exact => Bounds::Exact,
+                    Accepted::Within {
+                        dtype,
+                        low,
+                        high,
+                        nan,
+                    } => Bounds::Within {
+                        dtype,
+                        low,
+                        high,
+                        nan,
+                    },
+                    Accepted::Unknown => Bounds::Unknown,
+                };
+                (start, bounds)
+            }
+        }
+    }
+
+    fn why(&self) -> Option<String> {
+        match self.answer() {
+            Some(Conforming::Anything(why)) => Some(why.clone()),
+            _ => None,
+        }
+    }
+}
+
+/// Who sits on one bench, by position.
+struct Seats {
+    reference: Option<usize>,
+    others: Vec<usize>,
+}
+
+/// Runs the reference under every set of rules that the other engines speak, and seats each engine beside the
+/// reference of its rules. Rules that make no difference to the case share a bench.
+fn seat(
+    reference: Option<&Reference>,
+    case: &Case,
+    others: &[Record],
+    failed: &mut Vec<Failed>,
+) -> Result<(Vec<Record>, Vec<Seats>), Stopped> {
+    let Some(reference) = reference else {
+        return Ok((
+            Vec::new(),
+            vec![Seats {
+                reference: None,
+                others: (0..others.len()).collect(),
+            }],
+        ));
+    };
+    let mut references: Vec<Record> = Vec::new();
+    let mut benches: Vec<Seats> = Vec::new();
+    let mut known: Vec<(Rules, usize)> = Vec::new();
+    let spoken = others.iter().map(|record| record.rules);
+    for (at, rules) in spoken.enumerate().map(|(at, rules)| (Some(at), rules)).chain(
+        // With nobody beside it, the reference speaks the newest language.
+        others.is_empty().then(|| (None, Rules::default())),
+    ) {
+        let bench = known
+            .iter()
+            .find(|(other, _)| other.changed(rules).next().is_none())
+            .map(|&(_, bench)| bench);
+        let bench = match bench {
+            Some(bench) => bench,
+            None => {
+                let fresh = record(reference, case, rules, failed)?;
+                let same = references
+                    .iter()
+                    .position(|old| alike(&old.outcome, &fresh.outcome));
+                let bench = same.unwrap_or_else(|| {
+                    benches.push(Seats {
+                        reference: Some(references.len()),
+                        others: Vec::new(),
+                    });
+                    references.push(fresh);
+                    references.len() - 1
+                });
+                known.push((rules, bench));
+                bench
+            }
+        };
+        if let (Some(seats), Some(at)) = (benches.get_mut(bench), at) {
+            seats.others.push(at);
+        }
+    }
+    Ok((references, benches))
+}
+
+/// Whether two outcomes of the reference mean the same for a trial.
+fn alike(left: &Outcome, right: &Outcome) -> bool {
+    match (left, right) {
+        (Outcome::Finished(left), Outcome::Finished(right)) => left.memory == right.memory,
+        (Outcome::Trapped(left, _), Outcome::Trapped(right, _)) => left == right,
+        _ => left.kind() == right.kind(),
+    }
+}
+
+/// The rules that are not the same on all benches.
+fn changed(references: &[Record]) -> Vec<Rule> {
+    let Some((first, rest)) = references.split_first() else {
+        return Vec::new();
+    };
+    let mut rules: Vec<Rule> = rest
+        .iter()
+        .flat_map(|other| first.rules.changed(other.rules))
+        .collect();
+    rules.sort_unstable();
+    rules.dedup();
+    rules
+}
+
+/// Has an engine run a case. A failure or a panic of Conch is noted apart, and leaves an engine that says nothing.
+fn record(
+    engine: &dyn Engine,
+    case: &Case,
+    rules: Rules,
+    failed: &mut Vec<Failed>,
+) -> Result<Record, Stopped> {
+    let id = engine.id().clone();
+    let message = match guarded(|| engine.run(case, rules)) {
+        Ok(Ok(run)) => {
+            let seconds = run.total().as_secs_f64();
+            return Ok(Record {
+                id,
+                rules,
+                outcome: run.outcome,
+                seconds,
+            });
+        }
+        Ok(Err(Failure::Stopped)) => return Err(Stopped),
+        Ok(Err(failure)) => format!("failed to {failure}"),
+        Err(panic) => panic,
+    };
+    failed.push(Failed {
+        engine: id.clone(),
+        message: message.clone(),
+    });
+    let outcome = Outcome::Unavailable(Box::new(Complaint::new("internal-error", message)));
+    Ok(Record {
+        id,
+        rules,
+        outcome,
+        seconds: 0.0,
+    })
+}
