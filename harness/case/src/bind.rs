@@ -16,11 +16,17 @@ pub(crate) fn check(kernel: &Kernel, launch: &LaunchSchema, problems: &mut Vec<D
     let by_position: Vec<&Parameter> = parameters
         .iter()
         .filter(|parameter| {
-            matches!(parameter.kind, ParameterKind::PositionalOnly | ParameterKind::PositionalOrKeyword)
+            matches!(
+                parameter.kind,
+                ParameterKind::PositionalOnly | ParameterKind::PositionalOrKeyword
+            )
         })
         .collect();
     let has = |kind| parameters.iter().any(|parameter| parameter.kind == kind);
-    let start = Span { end: launch.span.start, ..launch.span };
+    let start = Span {
+        end: launch.span.start,
+        ..launch.span
+    };
     let definition = |problem: Diagnostic| problem.label(function.span, "the kernel").note(ON_PURPOSE);
     if let Some(extra) = launch.positional.get(by_position.len())
         && !has(ParameterKind::VarPositional)
@@ -42,16 +48,25 @@ pub(crate) fn check(kernel: &Kernel, launch: &LaunchSchema, problems: &mut Vec<D
     for (key, _) in &launch.keyword {
         let found = parameters.iter().position(|parameter| {
             parameter.name == key.name
-                && matches!(parameter.kind, ParameterKind::PositionalOrKeyword | ParameterKind::KeywordOnly)
+                && matches!(
+                    parameter.kind,
+                    ParameterKind::PositionalOrKeyword | ParameterKind::KeywordOnly
+                )
         });
         match found {
             Some(_) => {
-                let position = by_position.iter().position(|parameter| parameter.name == key.name);
+                let position = by_position
+                    .iter()
+                    .position(|parameter| parameter.name == key.name);
                 if let Some(first) = position.and_then(|at| launch.positional.get(at)) {
                     problems.push(definition(
-                        Diagnostic::error("duplicate-argument", key.span, format!("two arguments for `{}`", key.name))
-                            .label(first.span(), "by position")
-                            .help("remove one"),
+                        Diagnostic::error(
+                            "duplicate-argument",
+                            key.span,
+                            format!("two arguments for `{}`", key.name),
+                        )
+                        .label(first.span(), "by position")
+                        .help("remove one"),
                     ));
                 }
             }
@@ -60,7 +75,10 @@ pub(crate) fn check(kernel: &Kernel, launch: &LaunchSchema, problems: &mut Vec<D
                 let named = parameters
                     .iter()
                     .filter(|parameter| {
-                        matches!(parameter.kind, ParameterKind::PositionalOrKeyword | ParameterKind::KeywordOnly)
+                        matches!(
+                            parameter.kind,
+                            ParameterKind::PositionalOrKeyword | ParameterKind::KeywordOnly
+                        )
                     })
                     .map(|parameter| parameter.name.as_str());
                 let mut problem = Diagnostic::error(
@@ -79,7 +97,10 @@ pub(crate) fn check(kernel: &Kernel, launch: &LaunchSchema, problems: &mut Vec<D
     let missing: Vec<&str> = parameters
         .iter()
         .filter(|parameter| {
-            let variadic = matches!(parameter.kind, ParameterKind::VarPositional | ParameterKind::VarKeyword);
+            let variadic = matches!(
+                parameter.kind,
+                ParameterKind::VarPositional | ParameterKind::VarKeyword
+            );
             let position = by_position.iter().position(|other| other.name == parameter.name);
             !variadic
                 && parameter.default.is_none()
@@ -90,10 +111,22 @@ pub(crate) fn check(kernel: &Kernel, launch: &LaunchSchema, problems: &mut Vec<D
         .map(|parameter| parameter.name.as_str())
         .collect();
     if !missing.is_empty() {
-        let what = if missing.len() == 1 { "an argument" } else { "arguments" };
+        let what = if missing.len() == 1 {
+            "an argument"
+        } else {
+            "arguments"
+        };
         problems.push(definition(
-            Diagnostic::error("missing-argument", start, format!("launch of `{}` without {what} for {}", kernel.name, list(&missing)))
-                .help(format!("add `{}: …` to `args`", missing.join(": …, "))),
+            Diagnostic::error(
+                "missing-argument",
+                start,
+                format!(
+                    "launch of `{}` without {what} for {}",
+                    kernel.name,
+                    list(&missing)
+                ),
+            )
+            .help(format!("add `{}: …` to `args`", missing.join(": …, "))),
         ));
     }
 }

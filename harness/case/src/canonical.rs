@@ -95,7 +95,11 @@ impl Case {
         let tensors = self
             .tensors
             .iter()
-            .filter(|named| self.storages.get(named.tensor.storage).is_none_or(|storage| storage.name() != named.name))
+            .filter(|named| {
+                self.storages
+                    .get(named.tensor.storage)
+                    .is_none_or(|storage| storage.name() != named.name)
+            })
             .map(|named| format!("{} = {}", named.name, tensor(&named.tensor, &self.storages)))
             .collect();
         let storages = self
@@ -110,7 +114,11 @@ impl Case {
             module: self.module.path.clone(),
             storages,
             tensors,
-            launches: self.launches.iter().map(|launch| canonical_launch(launch, &self.storages)).collect(),
+            launches: self
+                .launches
+                .iter()
+                .map(|launch| canonical_launch(launch, &self.storages))
+                .collect(),
             expectations: self.expectations.iter().map(ToString::to_string).collect(),
             hash: self.content_hash().to_string(),
         }
@@ -184,7 +192,11 @@ impl Feed {
         self.number(storage.pointers().len() as u64);
         let mut bytes = storage.bytes().to_vec();
         for pointer in storage.pointers() {
-            for number in [pointer.offset as u64, pointer.target.0.into(), pointer.target_offset as u64] {
+            for number in [
+                pointer.offset as u64,
+                pointer.target.0.into(),
+                pointer.target_offset as u64,
+            ] {
                 self.number(number);
             }
             // The address itself is of this process' making.
@@ -249,7 +261,9 @@ impl Feed {
             ArgValue::Tuple(items) => {
                 self.text("tuple");
                 self.number(items.len() as u64);
-                items.iter().for_each(|item| self.value(item));
+                for item in items {
+                    self.value(item);
+                }
             }
         }
     }
@@ -257,10 +271,20 @@ impl Feed {
 
 fn tensor(tensor: &Tensor, storages: &Storages) -> String {
     let name = storages.get(tensor.storage).map_or("?", Storage::name);
-    format!("{} {name}[{}] {:?} {:?}", tensor.dtype, tensor.offset, &tensor.shape[..], &tensor.strides[..])
+    format!(
+        "{} {name}[{}] {:?} {:?}",
+        tensor.dtype,
+        tensor.offset,
+        &tensor.shape[..],
+        &tensor.strides[..]
+    )
 }
 
-fn canonical_storage(storage: &Storage, declared: Option<&Declared>, storages: &Storages) -> CanonicalStorage {
+fn canonical_storage(
+    storage: &Storage,
+    declared: Option<&Declared>,
+    storages: &Storages,
+) -> CanonicalStorage {
     let content = match declared {
         Some(declared) => elements(storage, declared, storages),
         None => format!("blake3 {}", blake3::hash(storage.bytes()).to_hex()),
@@ -279,10 +303,18 @@ fn elements(storage: &Storage, declared: &Declared, storages: &Storages) -> Stri
     let size = declared.dtype.size();
     let count = storage.bytes().len() / size;
     let mut shown: Vec<String> = Vec::with_capacity(count.min(MAX_SHOWN));
-    for (at, (bytes, states)) in
-        storage.bytes().chunks_exact(size).zip(storage.states().chunks_exact(size)).take(MAX_SHOWN).enumerate()
+    for (at, (bytes, states)) in storage
+        .bytes()
+        .chunks_exact(size)
+        .zip(storage.states().chunks_exact(size))
+        .take(MAX_SHOWN)
+        .enumerate()
     {
-        if let Some(pointer) = storage.pointers().iter().find(|pointer| pointer.offset == at * size) {
+        if let Some(pointer) = storage
+            .pointers()
+            .iter()
+            .find(|pointer| pointer.offset == at * size)
+        {
             let target = storages.get(pointer.target).map_or("?", Storage::name);
             shown.push(format!("&{target}{:+}", pointer.target_offset));
         } else if states.iter().all(|&state| state == ByteState::Init) {
@@ -291,14 +323,19 @@ fn elements(storage: &Storage, declared: &Declared, storages: &Storages) -> Stri
             let bits = u64::from_le_bytes(bits);
             let text = numeric::format(declared.dtype, bits);
             // The number alone does not say which NaN it is.
-            shown.push(if text == "nan" { format!("bits({bits:#x})") } else { text });
+            shown.push(if text == "nan" {
+                format!("bits({bits:#x})")
+            } else {
+                text
+            });
         } else {
             shown.push("uninit".to_owned());
         }
     }
     let mut text = shown.join(" ");
     if count > MAX_SHOWN {
-        text.push_str(&format!(" … blake3 {}", blake3::hash(storage.bytes()).to_hex()));
+        text.push_str(" … blake3 ");
+        text.push_str(&blake3::hash(storage.bytes()).to_hex());
     }
     text
 }
@@ -311,8 +348,15 @@ fn canonical_launch(launch: &Launch, storages: &Storages) -> CanonicalLaunch {
     CanonicalLaunch {
         kernel: format!("{}:{}", launch.kernel.module.path, launch.kernel.name),
         grid: launch.grid,
-        args: launch.arguments().map(|(name, arg)| named(name, &arg.value)).collect(),
-        options: launch.options.iter().map(|(name, value)| named(Some(name), value)).collect(),
+        args: launch
+            .arguments()
+            .map(|(name, arg)| named(name, &arg.value))
+            .collect(),
+        options: launch
+            .options
+            .iter()
+            .map(|(name, value)| named(Some(name), value))
+            .collect(),
     }
 }
 
@@ -330,7 +374,11 @@ fn argument(value: &ArgValue, storages: &Storages) -> String {
         ArgValue::Tensor { tensor: view, .. } => tensor(view, storages),
         ArgValue::Tuple(items) => {
             let items: Vec<_> = items.iter().map(|item| argument(item, storages)).collect();
-            format!("({}{})", items.join(", "), if items.len() == 1 { "," } else { "" })
+            format!(
+                "({}{})",
+                items.join(", "),
+                if items.len() == 1 { "," } else { "" }
+            )
         }
     }
 }

@@ -47,7 +47,10 @@ impl Case {
 
     /// The tensor of a name.
     pub fn tensor(&self, name: &str) -> Option<&Tensor> {
-        self.tensors.iter().find(|named| named.name == name).map(|named| &named.tensor)
+        self.tensors
+            .iter()
+            .find(|named| named.name == name)
+            .map(|named| &named.tensor)
     }
 
     /// Whether the case only imports a module.
@@ -98,7 +101,10 @@ pub struct Launch {
 impl Launch {
     /// Every argument with its parameter's name where that is known: positional ones first.
     pub fn arguments(&self) -> impl Iterator<Item = (Option<&str>, &Arg)> {
-        let parameters = self.kernel.function().map_or(&[][..], |function| &function.parameters);
+        let parameters = self
+            .kernel
+            .function()
+            .map_or(&[][..], |function| &function.parameters);
         self.positional
             .iter()
             .enumerate()
@@ -108,10 +114,13 @@ impl Launch {
 
     /// An integer option, `num_warps` say.
     pub fn int_option(&self, name: &str) -> Option<i128> {
-        self.options.iter().find(|(key, _)| key == name).and_then(|(_, value)| match value {
-            ArgValue::Int(value) => Some(*value),
-            _ => None,
-        })
+        self.options
+            .iter()
+            .find(|(key, _)| key == name)
+            .and_then(|(_, value)| match value {
+                ArgValue::Int(value) => Some(*value),
+                _ => None,
+            })
     }
 }
 

@@ -70,20 +70,30 @@ impl Corpus {
         }
         let mut ids: HashMap<String, Span> = HashMap::new();
         for (path, (id, input)) in cases {
-            let Some((source, file)) = loader.open(&input) else { continue };
+            let Some((source, file)) = loader.open(&input) else {
+                continue;
+            };
             let start = Span::new(source, 0, 0);
             if let Some(&first) = ids.get(&id) {
                 loader.problems.push(
-                    Diagnostic::error("duplicate-id", start, format!("a second case file with the id `{id}`"))
-                        .label(first, "the first")
-                        .help("rename one of the two files"),
+                    Diagnostic::error(
+                        "duplicate-id",
+                        start,
+                        format!("a second case file with the id `{id}`"),
+                    )
+                    .label(first, "the first")
+                    .help("rename one of the two files"),
                 );
                 continue;
             }
             ids.insert(id.clone(), start);
             loader.case_file(path, id, source, &file);
         }
-        Self { sources: loader.sources, files: loader.files, problems: loader.problems }
+        Self {
+            sources: loader.sources,
+            files: loader.files,
+            problems: loader.problems,
+        }
     }
 
     /// Every file that spans point into: case files and kernels.
@@ -119,9 +129,18 @@ impl Corpus {
 
     /// What may have been meant by a filter's pattern that matches nothing.
     pub fn suggest(&self, pattern: &str) -> Option<String> {
-        let path = pattern.split(':').next().unwrap_or_default().trim_end_matches('/');
+        let path = pattern
+            .split(':')
+            .next()
+            .unwrap_or_default()
+            .trim_end_matches('/');
         let mut known: BTreeSet<&str> = self.files.iter().map(|file| file.id.as_str()).collect();
-        known.extend(self.files.iter().filter_map(|file| file.id.rsplit_once('/')).map(|(folder, _)| folder));
+        known.extend(
+            self.files
+                .iter()
+                .filter_map(|file| file.id.rsplit_once('/'))
+                .map(|(folder, _)| folder),
+        );
         suggestion(path, known)
     }
 }
@@ -159,14 +178,21 @@ impl CaseFile {
                 id.push('=');
                 id.push_str(label);
             }
-            Some(Entry { id, file: Arc::clone(&file), point })
+            Some(Entry {
+                id,
+                file: Arc::clone(&file),
+                point,
+            })
         })
     }
 
     /// The kernel of a launch at a point.
     pub(crate) fn kernel(&self, launch: &LaunchSchema, names: &Names) -> Result<Kernel, Diagnostic> {
         let text = self.schema.kernel_text(launch, names)?;
-        let span = launch.kernel.as_ref().map_or(launch.span, |template| template.span);
+        let span = launch
+            .kernel
+            .as_ref()
+            .map_or(launch.span, |template| template.span);
         self.kernels
             .get(&text)
             .cloned()
@@ -181,7 +207,13 @@ impl CaseFile {
             Program::Kernel(_) => self.kernels.get(&*text).map(|kernel| Arc::clone(&kernel.module)),
             Program::Import(_) => self.modules.get(&*text).map(Arc::clone),
         };
-        found.ok_or_else(|| Diagnostic::error("unknown-kernel", template.span, format!("unknown kernel file `{text}`")))
+        found.ok_or_else(|| {
+            Diagnostic::error(
+                "unknown-kernel",
+                template.span,
+                format!("unknown kernel file `{text}`"),
+            )
+        })
     }
 }
 
@@ -197,7 +229,9 @@ impl Schema {
     /// `file.py:function` of a launch at a point.
     fn kernel_text(&self, launch: &LaunchSchema, names: &Names) -> Result<String, Diagnostic> {
         let program = self.program.template().render(names)?;
-        let Some(own) = &launch.kernel else { return Ok(program.into_owned()) };
+        let Some(own) = &launch.kernel else {
+            return Ok(program.into_owned());
+        };
         let own = own.render(names)?;
         if own.contains(':') {
             return Ok(own.into_owned());
@@ -239,16 +273,14 @@ impl Problems {
     /// Adds what [`Entry::resolve`] gave for the case of an id.
     pub fn add(&mut self, id: &str, problems: Vec<Diagnostic>) {
         for problem in problems {
-            match self.places.get(&(problem.code, problem.span())) {
-                Some(&at) => {
-                    if let Some((_, _, more)) = self.found.get_mut(at) {
-                        *more += 1;
-                    }
-                }
-                None => {
-                    self.places.insert((problem.code, problem.span()), self.found.len());
-                    self.found.push((problem, id.to_owned(), 0));
-                }
+            let at = *self
+                .places
+                .entry((problem.code, problem.span()))
+                .or_insert(self.found.len());
+            if let Some((_, _, more)) = self.found.get_mut(at) {
+                *more += 1;
+            } else {
+                self.found.push((problem, id.to_owned(), 0));
             }
         }
     }
@@ -290,14 +322,22 @@ impl Loader {
                 Ok(text) => text.to_owned(),
                 Err(error) => {
                     let at = error.valid_up_to();
-                    problem = Some((at, "not-utf8", format!("byte {:#04x} is not UTF-8", bytes.get(at).unwrap_or(&0))));
+                    problem = Some((
+                        at,
+                        "not-utf8",
+                        format!("byte {:#04x} is not UTF-8", bytes.get(at).unwrap_or(&0)),
+                    ));
                     String::from_utf8_lossy(bytes).into_owned()
                 }
             },
             Err(missing) => {
                 problem = Some(match missing {
                     Missing::Unreadable(why) => (0, "unreadable", format!("the file cannot be read: {why}")),
-                    Missing::Outside => (0, "path-outside", "the file is a link that leads out of the corpus".to_owned()),
+                    Missing::Outside => (
+                        0,
+                        "path-outside",
+                        "the file is a link that leads out of the corpus".to_owned(),
+                    ),
                 });
                 String::new()
             }
@@ -323,12 +363,20 @@ impl Loader {
 
     fn case_file(&mut self, path: String, id: String, source: SourceId, text: &SourceFile) {
         let before = self.problems.len();
-        let Some(schema) = Schema::parse(source, text, &mut self.problems) else { return };
+        let Some(schema) = Schema::parse(source, text, &mut self.problems) else {
+            return;
+        };
         if self.problems.len() > before {
             return;
         }
         let points = self.points(&schema);
-        let mut file = CaseFile { path, id, schema, kernels: HashMap::new(), modules: HashMap::new() };
+        let mut file = CaseFile {
+            path,
+            id,
+            schema,
+            kernels: HashMap::new(),
+            modules: HashMap::new(),
+        };
         if self.problems.len() == before {
             self.kernels_of(&mut file, &points);
         }
@@ -342,8 +390,13 @@ impl Loader {
         let templates = schema.launches.iter().filter_map(|launch| launch.kernel.as_ref());
         let mut templates = templates.chain([schema.program.template()]);
         let all = templates.any(|template| template.constant().is_none());
-        let mut waiting: Vec<usize> =
-            schema.expect.iter().enumerate().filter(|(_, expect)| expect.when.is_some()).map(|(at, _)| at).collect();
+        let mut waiting: Vec<usize> = schema
+            .expect
+            .iter()
+            .enumerate()
+            .filter(|(_, expect)| expect.when.is_some())
+            .map(|(at, _)| at)
+            .collect();
         let must_walk = all || !waiting.is_empty() || schema.matrix.has_exclusions();
         let mut points = Vec::new();
         let mut found = false;
@@ -358,7 +411,9 @@ impl Loader {
             };
             found = true;
             for at in std::mem::take(&mut waiting) {
-                let Some(when) = schema.expect.get(at).and_then(|expect| expect.when.as_ref()) else { continue };
+                let Some(when) = schema.expect.get(at).and_then(|expect| expect.when.as_ref()) else {
+                    continue;
+                };
                 match truth(when, &point.names) {
                     Ok(true) => {}
                     Ok(false) => waiting.push(at),
@@ -375,16 +430,24 @@ impl Loader {
         if !found {
             let span = schema.matrix.span().unwrap_or(schema.span);
             self.problems.push(
-                Diagnostic::error("empty-matrix", span, "a matrix of which `exclude` leaves no point")
-                    .help("exclude less"),
+                Diagnostic::error(
+                    "empty-matrix",
+                    span,
+                    "a matrix of which `exclude` leaves no point",
+                )
+                .help("exclude less"),
             );
             return points;
         }
         for at in waiting {
             if let Some(when) = schema.expect.get(at).and_then(|expect| expect.when.as_ref()) {
                 self.problems.push(
-                    Diagnostic::error("never", when.span(), "a condition that holds at no point of the matrix")
-                        .help("compare with a value that the variable has"),
+                    Diagnostic::error(
+                        "never",
+                        when.span(),
+                        "a condition that holds at no point of the matrix",
+                    )
+                    .help("compare with a value that the variable has"),
                 );
             }
         }
@@ -440,7 +503,10 @@ impl Loader {
 
     /// `file.py:function`, named by the case file at `from`.
     fn kernel(&mut self, from: &str, text: &str, span: Span) -> Option<Kernel> {
-        let Some((file, name)) = text.rsplit_once(':').filter(|(file, name)| !file.is_empty() && !name.is_empty()) else {
+        let Some((file, name)) = text
+            .rsplit_once(':')
+            .filter(|(file, name)| !file.is_empty() && !name.is_empty())
+        else {
             self.problems.push(
                 Diagnostic::error("unknown-kernel", span, format!("`{text}` names no function"))
                     .help("name the file and the function: `add_one.py:add_one_kernel`"),
@@ -450,10 +516,16 @@ impl Loader {
         let module = self.module(from, file, span)?;
         let kernel = Kernel::find(&module, name);
         if kernel.is_none() {
-            let mut problem =
-                Diagnostic::error("unknown-kernel", span, format!("`{name}` is not a function of {}", module.file.name));
-            problem.help = suggestion(name, module.functions.iter().map(|function| function.name.as_str()))
-                .or_else(|| Some("there are no functions in it".to_owned()));
+            let mut problem = Diagnostic::error(
+                "unknown-kernel",
+                span,
+                format!("`{name}` is not a function of {}", module.file.name),
+            );
+            problem.help = suggestion(
+                name,
+                module.functions.iter().map(|function| function.name.as_str()),
+            )
+            .or_else(|| Some("there are no functions in it".to_owned()));
             self.problems.push(problem);
         }
         kernel
@@ -463,8 +535,12 @@ impl Loader {
     fn module(&mut self, from: &str, relative: &str, span: Span) -> Option<Arc<Module>> {
         let Some(path) = join(from, relative) else {
             self.problems.push(
-                Diagnostic::error("path-outside", span, format!("`{relative}` leads out of the corpus"))
-                    .help("keep kernels beside the case files that run them, and name them by relative paths"),
+                Diagnostic::error(
+                    "path-outside",
+                    span,
+                    format!("`{relative}` leads out of the corpus"),
+                )
+                .help("keep kernels beside the case files that run them, and name them by relative paths"),
             );
             return None;
         };
@@ -479,9 +555,14 @@ impl Loader {
             });
             let mut beside: Vec<&str> = beside.collect();
             beside.sort_unstable();
-            let mut problem = Diagnostic::error("unknown-kernel", span, format!("kernel file `{relative}` is not there"));
+            let mut problem = Diagnostic::error(
+                "unknown-kernel",
+                span,
+                format!("kernel file `{relative}` is not there"),
+            );
             let file = path.rsplit_once('/').map_or(path.as_str(), |(_, file)| file);
-            problem.help = suggestion(file, beside).or_else(|| Some(format!("add the file `{path}` to the corpus")));
+            problem.help =
+                suggestion(file, beside).or_else(|| Some(format!("add the file `{path}` to the corpus")));
             self.problems.push(problem);
             return None;
         };
@@ -502,11 +583,15 @@ impl Loader {
         let mut imports = BTreeMap::new();
         let mut waiting = contents.imports.clone();
         while let Some(name) = waiting.pop() {
-            let Some(other) = join(path, &format!("{}.py", name.replace('.', "/"))) else { continue };
+            let Some(other) = join(path, &format!("{}.py", name.replace('.', "/"))) else {
+                continue;
+            };
             if other == path || imports.contains_key(&name) {
                 continue;
             }
-            let Some(input) = self.kernels.get(&other).cloned() else { continue };
+            let Some(input) = self.kernels.get(&other).cloned() else {
+                continue;
+            };
             let (source, file) = self.open(&input)?;
             match module::parse(source, &file.text) {
                 Ok(contents) => waiting.extend(contents.imports),
@@ -553,7 +638,10 @@ mod tests {
     #[test]
     fn paths_stay_under_the_root() {
         assert_eq!(join("layout/a.yaml", "k.py").as_deref(), Some("layout/k.py"));
-        assert_eq!(join("layout/a.yaml", "../alias/./k.py").as_deref(), Some("alias/k.py"));
+        assert_eq!(
+            join("layout/a.yaml", "../alias/./k.py").as_deref(),
+            Some("alias/k.py")
+        );
         assert_eq!(join("a.yaml", "../k.py"), None);
         assert_eq!(join("layout/a.yaml", "../../layout/k.py"), None);
         assert_eq!(join("a.yaml", "/etc/k.py"), None);

@@ -30,7 +30,9 @@ pub struct Expectation {
 impl Expectation {
     /// Whether it speaks of this engine.
     pub fn applies_to(&self, engine: &str) -> bool {
-        self.engines.iter().any(|pattern| pattern.matches(engine, &self.versions))
+        self.engines
+            .iter()
+            .any(|pattern| pattern.matches(engine, &self.versions))
     }
 }
 
@@ -138,8 +140,16 @@ pub struct EnginePattern {
 
 impl EnginePattern {
     /// The engines that there are.
-    pub const NAMES: &'static [&'static str] =
-        &["reference", "interpret", "cuda", "jit", "inductor", "ttir", "ptx", "fpsan"];
+    pub const NAMES: &'static [&'static str] = &[
+        "reference",
+        "interpret",
+        "cuda",
+        "jit",
+        "inductor",
+        "ttir",
+        "ptx",
+        "fpsan",
+    ];
 
     /// Reads an engine's id or a pattern for some; `None` when it is no such thing. Names are not looked up.
     pub fn parse(text: &str) -> Option<Self> {
@@ -158,7 +168,12 @@ impl EnginePattern {
                 _ => return None,
             }
         }
-        Some(Self { name, version, host, numpy })
+        Some(Self {
+            name,
+            version,
+            host,
+            numpy,
+        })
     }
 
     /// Whether the engine of this id is meant, being of a version in `versions`. An engine without a version
@@ -197,7 +212,11 @@ mod tests {
     fn check(pattern: &str, versions: &str, engine: &str, expected: bool) {
         let pattern = EnginePattern::parse(pattern).expect(pattern);
         let versions = versions.parse().expect(versions);
-        assert_eq!(pattern.matches(engine, &versions), expected, "{pattern} {versions} {engine}");
+        assert_eq!(
+            pattern.matches(engine, &versions),
+            expected,
+            "{pattern} {versions} {engine}"
+        );
     }
 
     #[test]
@@ -217,10 +236,22 @@ mod tests {
 
     #[test]
     fn an_engine_is_printed_as_it_is_read() {
-        for text in ["reference", "interpret@3.2.0+numpy2+host", "cuda@3.9.0", "interpret+host"] {
+        for text in [
+            "reference",
+            "interpret@3.2.0+numpy2+host",
+            "cuda@3.9.0",
+            "interpret+host",
+        ] {
             assert_eq!(EnginePattern::parse(text).expect(text).to_string(), text);
         }
-        for wrong in ["", "@3", "interpret@x", "interpret+gpu", "interpret+numpy", "interpret+host+host"] {
+        for wrong in [
+            "",
+            "@3",
+            "interpret@x",
+            "interpret+gpu",
+            "interpret+numpy",
+            "interpret+host+host",
+        ] {
             assert_eq!(EnginePattern::parse(wrong), None, "{wrong}");
         }
     }

@@ -32,7 +32,10 @@ impl Filter {
     /// The part before `:` is a glob for the path or for any folder that the case is in, the parts behind it are globs
     /// for `variable=value`, all of which must match one.
     pub fn parse<S: AsRef<str>>(patterns: &[S], root: &str) -> Result<Self, BadPattern> {
-        let patterns = patterns.iter().map(|text| Pattern::parse(text.as_ref(), root)).collect::<Result<_, _>>()?;
+        let patterns = patterns
+            .iter()
+            .map(|text| Pattern::parse(text.as_ref(), root))
+            .collect::<Result<_, _>>()?;
         Ok(Self { patterns })
     }
 
@@ -50,7 +53,10 @@ impl Filter {
 
 impl Pattern {
     fn parse(text: &str, root: &str) -> Result<Self, BadPattern> {
-        let bad = |reason: String| BadPattern { pattern: text.to_owned(), reason };
+        let bad = |reason: String| BadPattern {
+            pattern: text.to_owned(),
+            reason,
+        };
         let (path, conditions) = match text.split_once(':') {
             Some((path, conditions)) => (path, Some(conditions)),
             None => (text, None),
@@ -63,7 +69,10 @@ impl Pattern {
             None => path,
         };
         let path = path.trim_end_matches('/');
-        let path = path.strip_suffix(".yaml").or_else(|| path.strip_suffix(".yml")).unwrap_or(path);
+        let path = path
+            .strip_suffix(".yaml")
+            .or_else(|| path.strip_suffix(".yml"))
+            .unwrap_or(path);
         if path.is_empty() {
             return Err(bad("it is empty".to_owned()));
         }
@@ -76,19 +85,29 @@ impl Pattern {
         };
         let conditions = match conditions {
             None => Vec::new(),
-            Some(conditions) => split_conditions(conditions).into_iter().map(glob).collect::<Result<_, _>>()?,
+            Some(conditions) => split_conditions(conditions)
+                .into_iter()
+                .map(glob)
+                .collect::<Result<_, _>>()?,
         };
-        Ok(Self { path: glob(path)?, conditions })
+        Ok(Self {
+            path: glob(path)?,
+            conditions,
+        })
     }
 
     fn matches_path(&self, path: &str) -> bool {
         let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
-        ends.into_iter().any(|end| path.get(..end).is_some_and(|folder| self.path.is_match(folder)))
+        ends.into_iter()
+            .any(|end| path.get(..end).is_some_and(|folder| self.path.is_match(folder)))
     }
 
     fn matches(&self, path: &str, labels: &str) -> bool {
         self.matches_path(path)
-            && self.conditions.iter().all(|condition| labels.split(',').any(|label| condition.is_match(label)))
+            && self
+                .conditions
+                .iter()
+                .all(|condition| labels.split(',').any(|label| condition.is_match(label)))
     }
 }
 
@@ -144,11 +163,17 @@ impl std::str::FromStr for Shard {
     fn from_str(text: &str) -> Result<Self, BadShard> {
         let bad = || BadShard(text.to_owned());
         let (index, count) = text.split_once('/').ok_or_else(bad)?;
-        let (index, count): (usize, usize) = (index.parse().map_err(|_| bad())?, count.parse().map_err(|_| bad())?);
+        let (index, count): (usize, usize) = (
+            index.parse().map_err(|_| bad())?,
+            count.parse().map_err(|_| bad())?,
+        );
         if index == 0 || index > count {
             return Err(bad());
         }
-        Ok(Self { index: index - 1, count })
+        Ok(Self {
+            index: index - 1,
+            count,
+        })
     }
 }
 
@@ -203,7 +228,10 @@ mod tests {
         for wrong in ["", "1", "0/2", "3/2", "a/b", "1/0", "-1/2"] {
             assert!(wrong.parse::<Shard>().is_err(), "{wrong}");
         }
-        let shards: Vec<Shard> = ["1/3", "2/3", "3/3"].iter().map(|text| text.parse().expect(text)).collect();
+        let shards: Vec<Shard> = ["1/3", "2/3", "3/3"]
+            .iter()
+            .map(|text| text.parse().expect(text))
+            .collect();
         for number in 0..20 {
             assert_eq!(shards.iter().filter(|shard| shard.holds(number)).count(), 1);
         }

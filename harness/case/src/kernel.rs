@@ -21,7 +21,8 @@ pub struct Module {
     pub imports: Vec<(String, Arc<SourceFile>)>,
 }
 
-/// A function of a module.
+/// A function of a module. What its decorators are is four facts that do not exclude each other.
+#[allow(clippy::struct_excessive_bools)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
     /// The name, dotted when the function is inside of another one.
@@ -87,8 +88,15 @@ pub struct Kernel {
 impl Kernel {
     /// The kernel of a name in a module.
     pub fn find(module: &Arc<Module>, name: &str) -> Option<Self> {
-        let index = module.functions.iter().position(|function| function.name == name)?;
-        Some(Self { module: Arc::clone(module), name: name.to_owned(), index })
+        let index = module
+            .functions
+            .iter()
+            .position(|function| function.name == name)?;
+        Some(Self {
+            module: Arc::clone(module),
+            name: name.to_owned(),
+            index,
+        })
     }
 
     /// The function's signature and decorators.

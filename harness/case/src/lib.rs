@@ -68,7 +68,7 @@
 //! # Expressions and placeholders
 //!
 //! Wherever a value belongs (shapes, tensors, grids, arguments, options, elements), text is an **expression**: Python
-//! as a PyTorch user writes it, over matrix variables, storages and tensors; see [`expr`]. Numbers, booleans and
+//! as a `PyTorch` user writes it, over matrix variables, storages and tensors; see [`expr`]. Numbers, booleans and
 //! `null` (which is `None`) are themselves, a list is a list of values. A string is written as an expression too, so
 //! it has two pairs of quotes: `ACTIVATION: "'relu'"`. A dtype for a `constexpr` is `tl.float32`.
 //!
@@ -114,7 +114,7 @@
 //!
 //! An element is a number (`inf`, `nan`, `-0.0`, `2**31` included), `bits(0x7fc00001)` for raw bits, `x.data_ptr() + 8`
 //! for an address, or `null` for an uninitialised element. An integer that the dtype does not hold is an error, a float
-//! is rounded to nearest even. Random numbers are those of SplitMix64, the same on every machine.
+//! is rounded to nearest even. Random numbers are those of `SplitMix64`, the same on every machine.
 //!
 //! # `tensors`
 //!

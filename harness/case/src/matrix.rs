@@ -1,6 +1,8 @@
 //! The matrix of a case file: variables, their values, and the points that they make.
 //! Left out: what a point's case is (`resolve`).
 
+mod value;
+
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
@@ -8,9 +10,11 @@ use conch_memory::Storages;
 use conch_tile::diagnostic::Diagnostic;
 use conch_tile::source::Span;
 
-use crate::expr::{Names, Value, is_reserved};
+pub(crate) use self::value::identifier;
+use self::value::{Setting, label, literal, named_values, same, unlabelled};
+use crate::expr::{Names, Value};
 use crate::nearest::suggestion;
-use crate::template::{ValueTemplate, write_value};
+use crate::template::ValueTemplate;
 use crate::yaml::{Key, Node, Yaml};
 
 /// More points than this in one file are refused: it is a slip, or a fuzzer's work.
@@ -35,17 +39,6 @@ struct Variable {
     values: Vec<Setting>,
 }
 
-/// A value that a variable takes.
-#[derive(Clone, Debug)]
-struct Setting {
-    /// How ids write it.
-    label: String,
-    value: Value,
-    /// Further variables that are bound with it.
-    fields: Vec<(String, Value)>,
-    span: Span,
-}
-
 #[derive(Clone, Debug)]
 enum Exclusion {
     /// Points that have these values.
@@ -66,20 +59,30 @@ pub(crate) struct Point {
 impl Matrix {
     /// The matrix of a file that has none: one point, no variables.
     pub fn none() -> Self {
-        Self { product: 1, ..Self::default() }
+        Self {
+            product: 1,
+            ..Self::default()
+        }
     }
 
     /// Reads `matrix:`.
     pub fn parse(node: &Node, problems: &mut Vec<Diagnostic>) -> Self {
         let Yaml::Map(pairs) = &node.value else {
             problems.push(
-                Diagnostic::error("wrong-type", node.span, format!("`matrix` is {}", node.value.kind()))
-                    .help("write a mapping of variables to lists of values: `matrix: { dtype: [f32, f16] }`"),
+                Diagnostic::error(
+                    "wrong-type",
+                    node.span,
+                    format!("`matrix` is {}", node.value.kind()),
+                )
+                .help("write a mapping of variables to lists of values: `matrix: { dtype: [f32, f16] }`"),
             );
             return Self::none();
         };
         let before = problems.len();
-        let mut matrix = Self { span: pairs.first().map(|(key, _)| key.span), ..Self::none() };
+        let mut matrix = Self {
+            span: pairs.first().map(|(key, _)| key.span),
+            ..Self::none()
+        };
         let special = |name: &str| matches!(name, "include" | "exclude");
         for (key, value) in pairs.iter().filter(|(key, _)| !special(&key.name)) {
             matrix.variable(key, value, problems);
@@ -91,12 +94,18 @@ impl Matrix {
             matrix.excludes(value, problems);
         }
         let points = matrix.variables.iter().try_fold(1u64, |product, variable| {
-            product.checked_mul(variable.values.len().max(1) as u64).filter(|&product| product <= MAX_POINTS)
+            product
+                .checked_mul(variable.values.len().max(1) as u64)
+                .filter(|&product| product <= MAX_POINTS)
         });
         let Some(product) = points else {
             problems.push(
-                Diagnostic::error("matrix-too-large", matrix.span.unwrap_or(node.span), format!("a matrix of more than {MAX_POINTS} points"))
-                    .help("split the file, or list the points that matter under `include`"),
+                Diagnostic::error(
+                    "matrix-too-large",
+                    matrix.span.unwrap_or(node.span),
+                    format!("a matrix of more than {MAX_POINTS} points"),
+                )
+                .help("split the file, or list the points that matter under `include`"),
             );
             return Self::none();
         };
@@ -118,9 +127,13 @@ impl Matrix {
     fn duplicates(&self, problems: &mut Vec<Diagnostic>) {
         let mut twice = |span: Span, first: Span, what: String| {
             problems.push(
-                Diagnostic::error("duplicate-id", span, format!("two cases of this file would have the id part `{what}`"))
-                    .label(first, "here first")
-                    .help("remove one, or give the values names: `variable: { some_name: …, other_name: … }`"),
+                Diagnostic::error(
+                    "duplicate-id",
+                    span,
+                    format!("two cases of this file would have the id part `{what}`"),
+                )
+                .label(first, "here first")
+                .help("remove one, or give the values names: `variable: { some_name: …, other_name: … }`"),
             );
         };
         for variable in &self.variables {
@@ -128,7 +141,11 @@ impl Matrix {
             for setting in &variable.values {
                 match seen.entry(&setting.label) {
                     Entry::Occupied(first) => {
-                        twice(setting.span, *first.get(), format!("{}={}", variable.name, setting.label));
+                        twice(
+                            setting.span,
+                            *first.get(),
+                            format!("{}={}", variable.name, setting.label),
+                        );
                     }
                     Entry::Vacant(slot) => {
                         slot.insert(setting.span);
@@ -138,15 +155,26 @@ impl Matrix {
         }
         let mut seen: HashMap<Vec<&str>, Span> = HashMap::new();
         for point in &self.include {
-            let Some(span) = point.first().map(|setting| setting.span) else { continue };
+            let Some(span) = point.first().map(|setting| setting.span) else {
+                continue;
+            };
             let labels: Vec<&str> = point.iter().map(|setting| setting.label.as_str()).collect();
-            let parts = self.variables.iter().zip(&labels).map(|(variable, label)| format!("{}={label}", variable.name));
+            let parts = self
+                .variables
+                .iter()
+                .zip(&labels)
+                .map(|(variable, label)| format!("{}={label}", variable.name));
             let what = parts.collect::<Vec<_>>().join(",");
             let mut number = Some(0u64);
             let mut among = None;
             for (variable, label) in self.variables.iter().zip(&labels) {
-                let found = variable.values.iter().position(|setting| setting.label == **label);
-                among = found.and_then(|at| variable.values.get(at)).map(|setting| setting.span);
+                let found = variable
+                    .values
+                    .iter()
+                    .position(|setting| setting.label == **label);
+                among = found
+                    .and_then(|at| variable.values.get(at))
+                    .map(|setting| setting.span);
                 let count = variable.values.len() as u64;
                 number = number.zip(found).map(|(number, at)| number * count + at as u64);
             }
@@ -175,56 +203,87 @@ impl Matrix {
                 .iter()
                 .filter_map(|item| {
                     let value = literal(item, problems)?;
-                    match label(&value) {
-                        Some(label) => Some(Setting { label, value, fields: Vec::new(), span: item.span }),
-                        None => {
-                            problems.push(unlabelled(&key.name, &value, item.span));
-                            None
-                        }
-                    }
+                    let Some(label) = label(&value) else {
+                        problems.push(unlabelled(&key.name, &value, item.span));
+                        return None;
+                    };
+                    Some(Setting {
+                        label,
+                        value,
+                        fields: Vec::new(),
+                        span: item.span,
+                    })
                 })
                 .collect(),
             Yaml::Map(pairs) => named_values(pairs, problems),
             other => {
                 problems.push(
-                    Diagnostic::error("wrong-type", node.span, format!("values of `{}` are {}", key.name, other.kind()))
-                        .help("write a list of values, or a mapping of names to values"),
+                    Diagnostic::error(
+                        "wrong-type",
+                        node.span,
+                        format!("values of `{}` are {}", key.name, other.kind()),
+                    )
+                    .help("write a list of values, or a mapping of names to values"),
                 );
                 return;
             }
         };
         if values.is_empty() && problems.len() == before {
             problems.push(
-                Diagnostic::error("empty-matrix", node.span, format!("matrix variable `{}` without values", key.name))
-                    .help("give it at least one value, or leave it out"),
+                Diagnostic::error(
+                    "empty-matrix",
+                    node.span,
+                    format!("matrix variable `{}` without values", key.name),
+                )
+                .help("give it at least one value, or leave it out"),
             );
         }
         let mut bound: Vec<&str> = self.variables.iter().flat_map(Variable::bound).collect();
         bound.push(&key.name);
         if let Some(name) = values.first().and_then(|first: &Setting| {
-            first.fields.iter().map(|(name, _)| name).find(|name| bound.contains(&name.as_str()))
+            first
+                .fields
+                .iter()
+                .map(|(name, _)| name)
+                .find(|name| bound.contains(&name.as_str()))
         }) {
-            problems.push(Diagnostic::error("duplicate-name", node.span, format!("matrix variable `{name}` is bound twice")));
+            problems.push(Diagnostic::error(
+                "duplicate-name",
+                node.span,
+                format!("matrix variable `{name}` is bound twice"),
+            ));
             return;
         }
         if problems.len() == before || !values.is_empty() {
-            self.variables.push(Variable { name: key.name.clone(), span: key.span, values });
+            self.variables.push(Variable {
+                name: key.name.clone(),
+                span: key.span,
+                values,
+            });
         }
     }
 
     fn includes(&mut self, key: &Key, node: &Node, problems: &mut Vec<Diagnostic>) {
         let Yaml::Seq(items) = &node.value else {
             problems.push(
-                Diagnostic::error("wrong-type", node.span, format!("`include` is {}", node.value.kind()))
-                    .help("write a list of points: `include: [{ dtype: f64, n: 3 }]`"),
+                Diagnostic::error(
+                    "wrong-type",
+                    node.span,
+                    format!("`include` is {}", node.value.kind()),
+                )
+                .help("write a list of points: `include: [{ dtype: f64, n: 3 }]`"),
             );
             return;
         };
         for item in items {
             let Yaml::Map(pairs) = &item.value else {
                 problems.push(
-                    Diagnostic::error("wrong-type", item.span, format!("a point of `include` is {}", item.value.kind()))
-                        .help("write a mapping with a value for every variable"),
+                    Diagnostic::error(
+                        "wrong-type",
+                        item.span,
+                        format!("a point of `include` is {}", item.value.kind()),
+                    )
+                    .help("write a mapping with a value for every variable"),
                 );
                 continue;
             };
@@ -249,9 +308,13 @@ impl Matrix {
             for variable in &self.variables {
                 let Some((_, value)) = pairs.iter().find(|(name, _)| name.name == variable.name) else {
                     problems.push(
-                        Diagnostic::error("missing-key", item.span, format!("`include` without a value for `{}`", variable.name))
-                            .label(variable.span, "the variable")
-                            .help("a point of `include` has a value for every variable"),
+                        Diagnostic::error(
+                            "missing-key",
+                            item.span,
+                            format!("`include` without a value for `{}`", variable.name),
+                        )
+                        .label(variable.span, "the variable")
+                        .help("a point of `include` has a value for every variable"),
                     );
                     continue;
                 };
@@ -264,15 +327,21 @@ impl Matrix {
             }
         }
         if items.is_empty() {
-            problems.push(Diagnostic::error("empty-matrix", key.span, "`include` without points").help("leave it out"));
+            problems.push(
+                Diagnostic::error("empty-matrix", key.span, "`include` without points").help("leave it out"),
+            );
         }
     }
 
     fn excludes(&mut self, node: &Node, problems: &mut Vec<Diagnostic>) {
         let Yaml::Seq(items) = &node.value else {
             problems.push(
-                Diagnostic::error("wrong-type", node.span, format!("`exclude` is {}", node.value.kind()))
-                    .help("write a list of points or conditions: `exclude: [{ dtype: f16 }, \"n > 16\"]`"),
+                Diagnostic::error(
+                    "wrong-type",
+                    node.span,
+                    format!("`exclude` is {}", node.value.kind()),
+                )
+                .help("write a list of points or conditions: `exclude: [{ dtype: f16 }, \"n > 16\"]`"),
             );
             return;
         };
@@ -281,12 +350,18 @@ impl Matrix {
                 Yaml::Map(pairs) => {
                     let mut point = Vec::new();
                     for (name, value) in pairs {
-                        let Some(variable) = self.variables.iter().find(|variable| variable.name == name.name) else {
+                        let Some(variable) =
+                            self.variables.iter().find(|variable| variable.name == name.name)
+                        else {
                             problems.push(self.unknown(name));
                             continue;
                         };
                         if let Some(setting) = variable.setting(value, problems) {
-                            if !variable.values.iter().any(|other| same(&other.value, &setting.value)) {
+                            if !variable
+                                .values
+                                .iter()
+                                .any(|other| same(&other.value, &setting.value))
+                            {
                                 problems.push(
                                     Diagnostic::error(
                                         "unknown-value",
@@ -308,23 +383,35 @@ impl Matrix {
                     Err(problem) => problems.push(problem),
                 },
                 other => problems.push(
-                    Diagnostic::error("wrong-type", item.span, format!("an item of `exclude` is {}", other.kind()))
-                        .help("write a mapping of variables to values, or a condition such as `n > 16`"),
+                    Diagnostic::error(
+                        "wrong-type",
+                        item.span,
+                        format!("an item of `exclude` is {}", other.kind()),
+                    )
+                    .help("write a mapping of variables to values, or a condition such as `n > 16`"),
                 ),
             }
         }
     }
 
     fn unknown(&self, name: &Key) -> Diagnostic {
-        let mut problem =
-            Diagnostic::error("unknown-name", name.span, format!("unknown matrix variable `{}`", name.name));
-        problem.help = suggestion(&name.name, self.variables.iter().map(|variable| variable.name.as_str()));
+        let mut problem = Diagnostic::error(
+            "unknown-name",
+            name.span,
+            format!("unknown matrix variable `{}`", name.name),
+        );
+        problem.help = suggestion(
+            &name.name,
+            self.variables.iter().map(|variable| variable.name.as_str()),
+        );
         problem
     }
 
     /// Every name that the matrix binds, with its place.
     pub fn bound(&self) -> impl Iterator<Item = (&str, Span)> {
-        self.variables.iter().flat_map(|variable| variable.bound().map(move |name| (name, variable.span)))
+        self.variables
+            .iter()
+            .flat_map(|variable| variable.bound().map(move |name| (name, variable.span)))
     }
 
     /// Where it is written.
@@ -361,7 +448,10 @@ impl Matrix {
         } else {
             return Ok(None);
         }
-        let mut point = Point { labels: Vec::with_capacity(settings.len()), names: Names::default() };
+        let mut point = Point {
+            labels: Vec::with_capacity(settings.len()),
+            names: Names::default(),
+        };
         for (variable, setting) in self.variables.iter().zip(settings) {
             point.labels.push((variable.name.clone(), setting.label.clone()));
             point.names.insert(variable.name.clone(), setting.value.clone());
@@ -398,13 +488,20 @@ impl Variable {
         if let Yaml::Str(text) = &node.value
             && let Some(named) = self.values.iter().find(|setting| setting.label == *text)
         {
-            return Some(Setting { span: node.span, ..named.clone() });
+            return Some(Setting {
+                span: node.span,
+                ..named.clone()
+            });
         }
         let value = literal(node, problems)?;
         if self.values.iter().any(|setting| !setting.fields.is_empty()) {
             problems.push(
-                Diagnostic::error("unknown-value", node.span, format!("`{}` is never {value}", self.name))
-                    .help("use one of the names that the variable's values have"),
+                Diagnostic::error(
+                    "unknown-value",
+                    node.span,
+                    format!("`{}` is never {value}", self.name),
+                )
+                .help("use one of the names that the variable's values have"),
             );
             return None;
         }
@@ -412,16 +509,12 @@ impl Variable {
             problems.push(unlabelled(&self.name, &value, node.span));
             return None;
         };
-        Some(Setting { label, value, fields: Vec::new(), span: node.span })
-    }
-}
-
-/// Equality of matrix values, floats bit for bit.
-fn same(a: &Value, b: &Value) -> bool {
-    match (a, b) {
-        (Value::Float(a), Value::Float(b)) => a.to_bits() == b.to_bits(),
-        (Value::List(a), Value::List(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
-        _ => a == b,
+        Some(Setting {
+            label,
+            value,
+            fields: Vec::new(),
+            span: node.span,
+        })
     }
 }
 
@@ -437,145 +530,3 @@ pub(crate) fn truth(condition: &ValueTemplate, names: &Names) -> Result<bool, Di
         .help("compare something: `dtype == 'bf16'`, `n > 16`, `dtype in ('f16', 'bf16')`")),
     }
 }
-
-/// Values of a variable given as a mapping of names to values. A value that is a mapping itself binds its keys.
-fn named_values(pairs: &[(Key, Node)], problems: &mut Vec<Diagnostic>) -> Vec<Setting> {
-    let mut values: Vec<Setting> = Vec::with_capacity(pairs.len());
-    for (name, node) in pairs {
-        if !is_label(&name.name) {
-            problems.push(
-                Diagnostic::error("bad-name", name.span, format!("`{}` cannot be part of a case's id", name.name))
-                    .help(LABEL_HELP),
-            );
-            continue;
-        }
-        let mut fields = Vec::new();
-        let value = if let Yaml::Map(pairs) = &node.value {
-            for (field, node) in pairs {
-                match identifier(field, "matrix variable") {
-                    Ok(()) => fields.extend(literal(node, problems).map(|value| (field.name.clone(), value))),
-                    Err(problem) => problems.push(problem),
-                }
-            }
-            Some(Value::Str(name.name.clone()))
-        } else {
-            literal(node, problems)
-        };
-        if let Some(first) = values.first() {
-            let keys = |fields: &[(String, Value)]| {
-                let mut keys: Vec<_> = fields.iter().map(|(name, _)| name.clone()).collect();
-                keys.sort();
-                keys
-            };
-            if keys(&first.fields) != keys(&fields) {
-                problems.push(
-                    Diagnostic::error("missing-key", node.span, "values that do not bind the same variables")
-                        .help("give every value of a variable the same keys"),
-                );
-                continue;
-            }
-        }
-        values.extend(value.map(|value| Setting { label: name.name.clone(), value, fields, span: name.span }));
-    }
-    values
-}
-
-/// A value of a matrix: no expression, text is text.
-fn literal(node: &Node, problems: &mut Vec<Diagnostic>) -> Option<Value> {
-    Some(match &node.value {
-        Yaml::Null => Value::None,
-        Yaml::Bool(value) => Value::Bool(*value),
-        Yaml::Int(value) => Value::Int(*value),
-        Yaml::Float(value) => Value::Float(*value),
-        Yaml::Str(text) => Value::Str(text.clone()),
-        Yaml::Seq(items) => {
-            let read: Vec<_> = items.iter().filter_map(|item| literal(item, problems)).collect();
-            if read.len() < items.len() {
-                return None;
-            }
-            Value::List(read)
-        }
-        Yaml::Map(_) => {
-            problems.push(
-                Diagnostic::error("wrong-type", node.span, "a mapping as a matrix value")
-                    .help("name the values: `variable: { name: { key: value }, … }`"),
-            );
-            return None;
-        }
-    })
-}
-
-/// How an id writes a value: `f16`, `-3`, `4x6`, `f32+float32`. `None` when nothing readable would be left.
-fn label(value: &Value) -> Option<String> {
-    match value {
-        Value::None => Some("none".to_owned()),
-        Value::Bool(value) => Some(value.to_string()),
-        Value::Str(text) => slug(text),
-        Value::List(items) if items.is_empty() => Some("empty".to_owned()),
-        Value::List(items) => {
-            let labels: Vec<_> = items.iter().map(label).collect::<Option<_>>()?;
-            let separator = if items.iter().any(|item| matches!(item, Value::List(_))) {
-                "_"
-            } else if items.iter().all(|item| matches!(item, Value::Int(_))) {
-                "x"
-            } else {
-                "+"
-            };
-            Some(labels.join(separator))
-        }
-        other => {
-            let mut text = String::new();
-            write_value(&mut text, other);
-            Some(text)
-        }
-    }
-}
-
-/// Text with everything that an id has no room for as `_`: `base.view(8, 6)` is `base.view_8_6`.
-fn slug(text: &str) -> Option<String> {
-    let mut slug = String::with_capacity(text.len());
-    for c in text.chars() {
-        if is_label(c.encode_utf8(&mut [0; 4])) {
-            slug.push(c);
-        } else if !slug.ends_with('_') {
-            slug.push('_');
-        }
-    }
-    let slug = if is_label(text) { text } else { slug.trim_matches('_') };
-    is_label(slug).then(|| slug.to_owned())
-}
-
-fn is_label(text: &str) -> bool {
-    !text.is_empty()
-        && text.len() <= 64
-        && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '+' | '-' | '@' | '%' | '^'))
-}
-
-const LABEL_HELP: &str = "use letters, digits and `_ . + - @ % ^`";
-
-fn unlabelled(variable: &str, value: &Value, span: Span) -> Diagnostic {
-    Diagnostic::error("bad-name", span, format!("{value} cannot be part of a case's id"))
-        .help(format!("give the values names: `{variable}: {{ some_name: …, other_name: … }}`"))
-}
-
-/// Whether a key can be a name in expressions.
-pub(crate) fn identifier(key: &Key, what: &str) -> Result<(), Diagnostic> {
-    let mut chars = key.name.chars();
-    let first = chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
-    if !first || !chars.all(|c| c.is_ascii_alphanumeric() || c == '_') {
-        return Err(Diagnostic::error("bad-name", key.span, format!("`{}` is no name for a {what}", key.name))
-            .help("use letters, digits and `_`, beginning with a letter"));
-    }
-    if KEYWORDS.contains(&key.name.as_str()) || is_reserved(&key.name) {
-        return Err(Diagnostic::error("bad-name", key.span, format!("`{}` has a meaning of its own in expressions", key.name))
-            .help("take another name"));
-    }
-    Ok(())
-}
-
-/// Python's keywords.
-const KEYWORDS: [&str; 35] = [
-    "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del",
-    "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal",
-    "not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
-];

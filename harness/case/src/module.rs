@@ -46,20 +46,35 @@ pub(crate) fn parse(source: SourceId, text: &str) -> Result<Contents, Vec<Diagno
                 .into_iter()
                 .take(MAX_SYNTAX_ERRORS)
                 .map(|error| {
-                    let message = format!("syntax error in a kernel file: {}", lower_first(&error.error.to_string()));
+                    let message = format!(
+                        "syntax error in a kernel file: {}",
+                        lower_first(&error.error.to_string())
+                    );
                     Diagnostic::error("kernel-syntax", span(source, error.location), message)
                         .help("mend it as Python would want it; the file is not run")
                 })
                 .collect());
         }
         let module = parsed.syntax();
-        let mut depth = Depth { now: 0, deepest: None };
+        let mut depth = Depth {
+            now: 0,
+            deepest: None,
+        };
         depth.visit_body(&module.body);
         if let Some(range) = depth.deepest {
             let message = format!("Python nested more than {MAX_DEPTH} levels deep");
-            return Err(vec![Diagnostic::error("kernel-syntax", span(source, range), message)]);
+            return Err(vec![Diagnostic::error(
+                "kernel-syntax",
+                span(source, range),
+                message,
+            )]);
         }
-        let mut walk = Walk { source, text, prefix: String::new(), contents: Contents::default() };
+        let mut walk = Walk {
+            source,
+            text,
+            prefix: String::new(),
+            contents: Contents::default(),
+        };
         walk.body(&module.body);
         let mut contents = walk.contents;
         contents.imports.sort();
@@ -70,7 +85,9 @@ pub(crate) fn parse(source: SourceId, text: &str) -> Result<Contents, Vec<Diagno
 
 fn lower_first(text: &str) -> String {
     let mut chars = text.chars();
-    chars.next().map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())
+    chars
+        .next()
+        .map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())
 }
 
 fn span(source: SourceId, range: TextRange) -> Span {
@@ -124,11 +141,20 @@ impl Walk<'_> {
         match stmt {
             Stmt::FunctionDef(def) => self.function(def),
             Stmt::Import(import) => {
-                self.contents.imports.extend(import.names.iter().map(|alias| alias.name.to_string()));
+                self.contents
+                    .imports
+                    .extend(import.names.iter().map(|alias| alias.name.to_string()));
             }
-            Stmt::ImportFrom(ast::StmtImportFrom { module: Some(module), names, level: 0, .. }) => {
+            Stmt::ImportFrom(ast::StmtImportFrom {
+                module: Some(module),
+                names,
+                level: 0,
+                ..
+            }) => {
                 self.contents.imports.push(module.to_string());
-                self.contents.imports.extend(names.iter().map(|alias| format!("{module}.{}", alias.name)));
+                self.contents
+                    .imports
+                    .extend(names.iter().map(|alias| format!("{module}.{}", alias.name)));
             }
             Stmt::If(branch) => {
                 self.body(&branch.body);
@@ -152,13 +178,24 @@ impl Walk<'_> {
 
     /// `name = triton.jit(function)` makes a kernel as the decorator would.
     fn assign(&mut self, assign: &ast::StmtAssign) {
-        let ([Expr::Name(target)], Expr::Call(call)) = (&assign.targets[..], &*assign.value) else { return };
+        let ([Expr::Name(target)], Expr::Call(call)) = (&assign.targets[..], &*assign.value) else {
+            return;
+        };
         if last_name(&call.func) != Some("jit") {
             return;
         }
-        let Some(Expr::Name(wrapped)) = call.arguments.args.first() else { return };
+        let Some(Expr::Name(wrapped)) = call.arguments.args.first() else {
+            return;
+        };
         let wrapped = format!("{}{}", self.prefix, wrapped.id);
-        let Some(function) = self.contents.functions.iter().find(|function| function.name == wrapped) else { return };
+        let Some(function) = self
+            .contents
+            .functions
+            .iter()
+            .find(|function| function.name == wrapped)
+        else {
+            return;
+        };
         let mut function = function.clone();
         function.name = format!("{}{}", self.prefix, target.id);
         function.jit = true;
@@ -187,12 +224,12 @@ impl Walk<'_> {
                 Some("autotune") => {
                     function.autotune = true;
                     let configs = call.and_then(|call| call.arguments.find_argument_value("configs", 0));
-                    self.given(&mut function, configs, true);
+                    Self::given(&mut function, configs, true);
                 }
                 Some("heuristics") => {
                     function.heuristics = true;
                     let values = call.and_then(|call| call.arguments.find_argument_value("values", 0));
-                    self.given(&mut function, values, false);
+                    Self::given(&mut function, values, false);
                 }
                 _ => {}
             }
@@ -205,13 +242,19 @@ impl Walk<'_> {
 
     /// A later definition of a name takes the earlier one's place, as in Python.
     fn add(&mut self, function: Function) {
-        self.contents.functions.retain(|earlier| earlier.name != function.name);
+        self.contents
+            .functions
+            .retain(|earlier| earlier.name != function.name);
         self.contents.functions.push(function);
     }
 
     /// Notes the parameters that the `Config({…})`s of an autotuner, or the dict of heuristics, give.
-    fn given(&self, function: &mut Function, value: Option<&Expr>, configs: bool) {
-        let mut keys = Keys { in_config: !configs, names: Vec::new(), found: false };
+    fn given(function: &mut Function, value: Option<&Expr>, configs: bool) {
+        let mut keys = Keys {
+            in_config: !configs,
+            names: Vec::new(),
+            found: false,
+        };
         if let Some(value) = value {
             keys.visit_expr(value);
         }
@@ -226,25 +269,51 @@ impl Walk<'_> {
             self.parameter(&parameter.parameter, kind, parameter.default.as_deref())
         };
         let variadic = |parameter: &Option<Box<ast::Parameter>>, kind| {
-            parameter.as_deref().map(|parameter| self.parameter(parameter, kind, None))
+            parameter
+                .as_deref()
+                .map(|parameter| self.parameter(parameter, kind, None))
         };
-        (parameters.posonlyargs.iter().map(|p| plain(p, ParameterKind::PositionalOnly)))
-            .chain(parameters.args.iter().map(|p| plain(p, ParameterKind::PositionalOrKeyword)))
-            .chain(variadic(&parameters.vararg, ParameterKind::VarPositional))
-            .chain(parameters.kwonlyargs.iter().map(|p| plain(p, ParameterKind::KeywordOnly)))
-            .chain(variadic(&parameters.kwarg, ParameterKind::VarKeyword))
-            .collect()
+        (parameters
+            .posonlyargs
+            .iter()
+            .map(|p| plain(p, ParameterKind::PositionalOnly)))
+        .chain(
+            parameters
+                .args
+                .iter()
+                .map(|p| plain(p, ParameterKind::PositionalOrKeyword)),
+        )
+        .chain(variadic(&parameters.vararg, ParameterKind::VarPositional))
+        .chain(
+            parameters
+                .kwonlyargs
+                .iter()
+                .map(|p| plain(p, ParameterKind::KeywordOnly)),
+        )
+        .chain(variadic(&parameters.kwarg, ParameterKind::VarKeyword))
+        .collect()
     }
 
-    fn parameter(&self, parameter: &ast::Parameter, kind: ParameterKind, default: Option<&Expr>) -> Parameter {
+    fn parameter(
+        &self,
+        parameter: &ast::Parameter,
+        kind: ParameterKind,
+        default: Option<&Expr>,
+    ) -> Parameter {
         Parameter {
             name: parameter.name.to_string(),
             kind,
-            constexpr: parameter.annotation.as_deref().is_some_and(|annotation| match annotation {
-                Expr::StringLiteral(text) => text.value.to_str().rsplit('.').next() == Some("constexpr"),
-                other => last_name(other) == Some("constexpr"),
-            }),
-            annotation: parameter.annotation.as_deref().map(|annotation| self.text_of(annotation)),
+            constexpr: parameter
+                .annotation
+                .as_deref()
+                .is_some_and(|annotation| match annotation {
+                    Expr::StringLiteral(text) => text.value.to_str().rsplit('.').next() == Some("constexpr"),
+                    other => last_name(other) == Some("constexpr"),
+                }),
+            annotation: parameter
+                .annotation
+                .as_deref()
+                .map(|annotation| self.text_of(annotation)),
             default: default.map(|default| self.text_of(default)),
             span: span(self.source, parameter.name.range()),
         }
@@ -252,7 +321,10 @@ impl Walk<'_> {
 
     fn text_of(&self, expr: &Expr) -> String {
         let range = expr.range();
-        self.text.get(range.start().to_usize()..range.end().to_usize()).unwrap_or_default().to_owned()
+        self.text
+            .get(range.start().to_usize()..range.end().to_usize())
+            .unwrap_or_default()
+            .to_owned()
     }
 }
 
@@ -311,8 +383,16 @@ mod tests {
                         .parameters
                         .iter()
                         .map(|p| {
-                            let default = p.default.as_ref().map_or(String::new(), |text| format!("={text}"));
-                            format!("{:?} {}{}{default}", p.kind, p.name, if p.constexpr { ":constexpr" } else { "" })
+                            let default = p
+                                .default
+                                .as_ref()
+                                .map_or(String::new(), |text| format!("={text}"));
+                            format!(
+                                "{:?} {}{}{default}",
+                                p.kind,
+                                p.name,
+                                if p.constexpr { ":constexpr" } else { "" }
+                            )
                         })
                         .collect();
                     let mut flags = String::new();
@@ -332,7 +412,11 @@ mod tests {
                 .chain(contents.imports.iter().map(|name| format!("import {name}")))
                 .collect::<Vec<_>>()
                 .join("\n"),
-            Err(problems) => problems.iter().map(|p| p.message.clone()).collect::<Vec<_>>().join("\n"),
+            Err(problems) => problems
+                .iter()
+                .map(|p| p.message.clone())
+                .collect::<Vec<_>>()
+                .join("\n"),
         };
         assert_eq!(shown, expected, "{text}");
     }
@@ -386,9 +470,18 @@ mod tests {
 
     #[test]
     fn no_text_is_too_deep() {
-        check(&format!("x = {}1\n", "-".repeat(100_000)), "Python nested more than 400 levels deep");
-        check(&format!("x = a{}\n", ".b".repeat(50_000)), "Python nested more than 400 levels deep");
-        check(&"#".repeat(MAX_BYTES + 1), "kernel file of 262145 bytes, more than 262144");
+        check(
+            &format!("x = {}1\n", "-".repeat(100_000)),
+            "Python nested more than 400 levels deep",
+        );
+        check(
+            &format!("x = a{}\n", ".b".repeat(50_000)),
+            "Python nested more than 400 levels deep",
+        );
+        check(
+            &"#".repeat(MAX_BYTES + 1),
+            "kernel file of 262145 bytes, more than 262144",
+        );
         let open = format!("x = {}\n", "(".repeat(100_000));
         assert!(parse(SourceId(0), &open).is_err());
     }

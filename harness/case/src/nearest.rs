@@ -23,7 +23,6 @@ pub(crate) fn suggestion<'a>(word: &str, candidates: impl IntoIterator<Item = &'
         return Some(format!("did you mean `{near}`?"));
     }
     match candidates.len() {
-        0 => None,
         1 => Some(format!("there is only {}", list(&candidates))),
         2..=24 => Some(format!("there are {}", list(&candidates))),
         _ => None,
@@ -49,7 +48,11 @@ mod tests {
     use super::*;
 
     fn check(word: &str, expected: Option<&str>) {
-        assert_eq!(nearest(word, ["storages", "tensors", "launches", "f16", "f32", "bf16"]), expected, "{word}");
+        assert_eq!(
+            nearest(word, ["storages", "tensors", "launches", "f16", "f32", "bf16"]),
+            expected,
+            "{word}"
+        );
     }
 
     #[test]
@@ -67,7 +70,10 @@ mod tests {
 
     #[test]
     fn few_candidates_are_listed() {
-        assert_eq!(suggestion("zzz", ["a", "b", "c"]).as_deref(), Some("there are `a`, `b` and `c`"));
+        assert_eq!(
+            suggestion("zzz", ["a", "b", "c"]).as_deref(),
+            Some("there are `a`, `b` and `c`")
+        );
         assert_eq!(suggestion("zzz", []), None);
     }
 }

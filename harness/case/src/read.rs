@@ -23,7 +23,10 @@ impl Corpus {
     /// Reads every case file and kernel under `root`. Folders and files that begin with a dot, and `__pycache__`, are
     /// left out. A file that cannot be read becomes a problem of the corpus; only `root` itself is an error.
     pub fn read(root: &Path) -> Result<Self, ReadError> {
-        let error = |source| ReadError { path: root.to_owned(), source };
+        let error = |source| ReadError {
+            path: root.to_owned(),
+            source,
+        };
         let real = root.canonicalize().map_err(error)?;
         fs::read_dir(&real).map_err(error)?;
         let mut inputs = Vec::new();
@@ -53,14 +56,26 @@ fn folder(real_root: &Path, at: &Path, prefix: &str, depth: usize, inputs: &mut 
             }
         };
         let file_name = entry.file_name();
-        let Some(file_name) = file_name.to_str().filter(|name| !name.starts_with('.') && *name != "__pycache__") else {
+        let Some(file_name) = file_name
+            .to_str()
+            .filter(|name| !name.starts_with('.') && *name != "__pycache__")
+        else {
             continue;
         };
-        let path = if prefix.is_empty() { file_name.to_owned() } else { format!("{prefix}/{file_name}") };
+        let path = if prefix.is_empty() {
+            file_name.to_owned()
+        } else {
+            format!("{prefix}/{file_name}")
+        };
         let place = at.join(file_name);
-        let wanted = place.extension().is_some_and(|end| end == "yaml" || end == "yml" || end == "py");
+        let wanted = place
+            .extension()
+            .is_some_and(|end| end == "yaml" || end == "yml" || end == "py");
         let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
-        let inside = !is_link || place.canonicalize().is_ok_and(|target| target.starts_with(real_root));
+        let inside = !is_link
+            || place
+                .canonicalize()
+                .is_ok_and(|target| target.starts_with(real_root));
         if place.is_dir() {
             if inside && depth < MAX_DEPTH {
                 folder(real_root, &place, &path, depth + 1, inputs);
@@ -77,6 +92,10 @@ fn folder(real_root: &Path, at: &Path, prefix: &str, depth: usize, inputs: &mut 
         } else {
             Err(Missing::Unreadable("the link leads nowhere".to_owned()))
         };
-        inputs.push(Input { path, name: place.display().to_string(), content });
+        inputs.push(Input {
+            path,
+            name: place.display().to_string(),
+            content,
+        });
     }
 }

@@ -47,8 +47,13 @@ pub(crate) fn resolve(file: &CaseFile, id: &str, point: Point) -> Result<Case, V
     for (key, value) in &schema.tensors {
         match state.evaluate(value) {
             Ok(Value::Tensor(tensor)) => {
-                state.names.insert(key.name.clone(), Value::Tensor(tensor.clone()));
-                state.tensors.push(NamedTensor { name: key.name.clone(), tensor });
+                state
+                    .names
+                    .insert(key.name.clone(), Value::Tensor(tensor.clone()));
+                state.tensors.push(NamedTensor {
+                    name: key.name.clone(),
+                    tensor,
+                });
                 state.fill(&mut fills, false);
             }
             Ok(other) => {
@@ -64,11 +69,24 @@ pub(crate) fn resolve(file: &CaseFile, id: &str, point: Point) -> Result<Case, V
         }
     }
     state.fill(&mut fills, true);
-    let launches = schema.launches.iter().filter_map(|launch| state.launch(file, launch)).collect();
-    let only_variables: Names = state.names.iter().take(variables).map(|(k, v)| (k.clone(), v.clone())).collect();
+    let launches = schema
+        .launches
+        .iter()
+        .filter_map(|launch| state.launch(file, launch))
+        .collect();
+    let only_variables: Names = state
+        .names
+        .iter()
+        .take(variables)
+        .map(|(k, v)| (k.clone(), v.clone()))
+        .collect();
     let mut expectations = Vec::with_capacity(schema.expect.len());
     for expect in &schema.expect {
-        match expect.when.as_ref().map_or(Ok(true), |when| truth(when, &only_variables)) {
+        match expect
+            .when
+            .as_ref()
+            .map_or(Ok(true), |when| truth(when, &only_variables))
+        {
             Ok(false) => {}
             Ok(true) => expectations.push(Expectation {
                 engines: expect.engines.clone(),
@@ -143,16 +161,34 @@ impl Resolver {
         let shape = shape(&value, schema.shape.span())?;
         let bytes = shape
             .iter()
-            .try_fold(dtype.size() as u64, |bytes, &size| bytes.checked_mul(size.cast_unsigned()))
+            .try_fold(dtype.size() as u64, |bytes, &size| {
+                bytes.checked_mul(size.cast_unsigned())
+            })
             .unwrap_or(if shape.contains(&0) { 0 } else { u64::MAX });
-        let id = self.storages.add(schema.key.name.clone(), bytes).map_err(|error| {
-            Diagnostic::error("too-large", schema.shape.span(), error.to_string()).help("make the shape smaller")
-        })?;
-        let fill = schema.fill.as_ref().map_or_else(|| Ok("uninit".to_owned()), |fill| fill.describe(&self.names))?;
+        let id = self
+            .storages
+            .add(schema.key.name.clone(), bytes)
+            .map_err(|error| {
+                Diagnostic::error("too-large", schema.shape.span(), error.to_string())
+                    .help("make the shape smaller")
+            })?;
+        let fill = schema
+            .fill
+            .as_ref()
+            .map_or_else(|| Ok("uninit".to_owned()), |fill| fill.describe(&self.names))?;
         let tensor = Tensor::contiguous(id, dtype, &shape);
-        self.names.insert(schema.key.name.clone(), Value::Tensor(tensor.clone()));
-        self.tensors.push(NamedTensor { name: schema.key.name.clone(), tensor });
-        self.declared.push(Declared { dtype, shape, fill, span: schema.key.span });
+        self.names
+            .insert(schema.key.name.clone(), Value::Tensor(tensor.clone()));
+        self.tensors.push(NamedTensor {
+            name: schema.key.name.clone(),
+            tensor,
+        });
+        self.declared.push(Declared {
+            dtype,
+            shape,
+            fill,
+            span: schema.key.span,
+        });
         Ok(())
     }
 
@@ -165,8 +201,16 @@ impl Resolver {
                 later.push(schema);
                 continue;
             }
-            let Some(Value::Tensor(tensor)) = self.names.get(&schema.key.name).cloned() else { continue };
-            let written = fill.write(tensor.storage, tensor.dtype, &tensor.shape, &self.names, &mut self.storages);
+            let Some(Value::Tensor(tensor)) = self.names.get(&schema.key.name).cloned() else {
+                continue;
+            };
+            let written = fill.write(
+                tensor.storage,
+                tensor.dtype,
+                &tensor.shape,
+                &self.names,
+                &mut self.storages,
+            );
             if let Err(problem) = written {
                 let follows = fill.mentions(&self.names, &self.failed);
                 if !follows {
@@ -179,15 +223,25 @@ impl Resolver {
 
     fn launch(&mut self, file: &CaseFile, schema: &LaunchSchema) -> Option<Launch> {
         let before = self.problems.len();
-        let kernel = file.kernel(schema, &self.names).map_err(|problem| self.problems.push(problem)).ok();
-        let grid = match self.evaluate(&schema.grid).and_then(|value| grid(&value, schema.grid.span())) {
+        let kernel = file
+            .kernel(schema, &self.names)
+            .map_err(|problem| self.problems.push(problem))
+            .ok();
+        let grid = match self
+            .evaluate(&schema.grid)
+            .and_then(|value| grid(&value, schema.grid.span()))
+        {
             Ok(grid) => Some(grid),
             Err(problem) => {
                 self.fail_with(None, &schema.grid, problem);
                 None
             }
         };
-        let positional = schema.positional.iter().filter_map(|value| self.arg(value)).collect();
+        let positional = schema
+            .positional
+            .iter()
+            .filter_map(|value| self.arg(value))
+            .collect();
         let keyword = schema
             .keyword
             .iter()
@@ -214,11 +268,18 @@ impl Resolver {
     fn arg(&mut self, template: &ValueTemplate) -> Option<Arg> {
         let read = self.evaluate(template).and_then(|value| {
             let tensors = matches!(value, Value::Tensor(_) | Value::Tuple(_) | Value::List(_));
-            let name = if tensors { template.text(&self.names)? } else { String::new() };
+            let name = if tensors {
+                template.text(&self.names)?
+            } else {
+                String::new()
+            };
             argument(value, &name, template.span())
         });
         match read {
-            Ok(value) => Some(Arg { value, span: template.span() }),
+            Ok(value) => Some(Arg {
+                value,
+                span: template.span(),
+            }),
             Err(problem) => {
                 self.fail_with(None, template, problem);
                 None
@@ -235,9 +296,15 @@ fn argument(value: Value, name: &str, span: Span) -> Result<ArgValue, Diagnostic
         Value::Float(value) => ArgValue::Float(value),
         Value::Str(text) => ArgValue::Str(text),
         Value::DType(dtype) => ArgValue::DType(dtype),
-        Value::Tensor(tensor) => ArgValue::Tensor { name: name.to_owned(), tensor },
+        Value::Tensor(tensor) => ArgValue::Tensor {
+            name: name.to_owned(),
+            tensor,
+        },
         Value::Tuple(items) | Value::List(items) => ArgValue::Tuple(
-            items.into_iter().map(|item| argument(item, name, span)).collect::<Result<_, _>>()?,
+            items
+                .into_iter()
+                .map(|item| argument(item, name, span))
+                .collect::<Result<_, _>>()?,
         ),
         Value::Address(_) => {
             return Err(Diagnostic::error("wrong-type", span, "an address as an argument")
@@ -256,8 +323,12 @@ fn dtype(template: &Template, names: &Names) -> Result<DType, Diagnostic> {
         return Ok(dtype);
     }
     text.strip_prefix("tl.").unwrap_or(text).parse().map_err(|_| {
-        let mut problem = Diagnostic::error("unknown-dtype", template.span, format!("unknown dtype `{text}`"));
-        let known = DType::ALL.into_iter().map(DType::name).chain(DType::ALL.into_iter().map(DType::triton_name));
+        let mut problem =
+            Diagnostic::error("unknown-dtype", template.span, format!("unknown dtype `{text}`"));
+        let known = DType::ALL
+            .into_iter()
+            .map(DType::name)
+            .chain(DType::ALL.into_iter().map(DType::triton_name));
         problem.help = Some(match (DType::from_torch_name(text), nearest(text, known)) {
             (Some(torch), _) => format!("did you mean `{torch}`?"),
             (None, Some(near)) => format!("did you mean `{near}`?"),
@@ -277,11 +348,16 @@ fn items(value: &Value) -> Option<&[Value]> {
 
 fn shape(value: &Value, span: Span) -> Result<Vec<i64>, Diagnostic> {
     let wrong = |message: String| {
-        Diagnostic::error("bad-shape", span, message).help("write a list of sizes, none of them negative: `[4, 6]`")
+        Diagnostic::error("bad-shape", span, message)
+            .help("write a list of sizes, none of them negative: `[4, 6]`")
     };
-    let sizes = items(value).ok_or_else(|| wrong(format!("a shape that is {value}, of type {}", value.kind())))?;
+    let sizes =
+        items(value).ok_or_else(|| wrong(format!("a shape that is {value}, of type {}", value.kind())))?;
     if sizes.len() > MAX_DIMS {
-        return Err(wrong(format!("a shape of {} dimensions, more than {MAX_DIMS}", sizes.len())));
+        return Err(wrong(format!(
+            "a shape of {} dimensions, more than {MAX_DIMS}",
+            sizes.len()
+        )));
     }
     sizes
         .iter()
@@ -295,9 +371,11 @@ fn shape(value: &Value, span: Span) -> Result<Vec<i64>, Diagnostic> {
 
 fn grid(value: &Value, span: Span) -> Result<([u32; 3], u8), Diagnostic> {
     let wrong = |message: String| {
-        Diagnostic::error("bad-grid", span, message).help("write one to three numbers of programs: `[4]`, `[4, 2]`")
+        Diagnostic::error("bad-grid", span, message)
+            .help("write one to three numbers of programs: `[4]`, `[4, 2]`")
     };
-    let sizes = items(value).ok_or_else(|| wrong(format!("a grid that is {value}, of type {}", value.kind())))?;
+    let sizes =
+        items(value).ok_or_else(|| wrong(format!("a grid that is {value}, of type {}", value.kind())))?;
     if sizes.is_empty() || sizes.len() > 3 {
         return Err(wrong(format!("a grid of {} dimensions", sizes.len())));
     }
@@ -309,7 +387,11 @@ fn grid(value: &Value, span: Span) -> Result<([u32; 3], u8), Diagnostic> {
         *slot = u32::try_from(*size)
             .ok()
             .filter(|_| *size <= limit)
-            .ok_or_else(|| wrong(format!("{size} programs along a dimension that takes 0 to {limit}")))?;
+            .ok_or_else(|| {
+                wrong(format!(
+                    "{size} programs along a dimension that takes 0 to {limit}"
+                ))
+            })?;
     }
     Ok((grid, sizes.len() as u8))
 }

@@ -1,13 +1,15 @@
 //! A case file as it is written: which keys there are, and what kind of thing each holds.
 //! Left out: what becomes of it at a point of its matrix (`resolve`), and everything that needs other files (`corpus`).
 
+mod expect;
+
 use conch_tile::diagnostic::Diagnostic;
 use conch_tile::source::{SourceFile, SourceId, Span};
 
 use crate::expectation::{EnginePattern, OutcomeKind, VerdictKind};
 use crate::fill::{Fill, unknown_key};
 use crate::matrix::{Matrix, identifier};
-use crate::nearest::{nearest, suggestion};
+use crate::nearest::suggestion;
 use crate::template::{Template, ValueTemplate};
 use crate::versions::VersionRange;
 use crate::yaml::{Key, Node, Yaml};
@@ -72,11 +74,14 @@ pub(crate) struct ExpectSchema {
     pub link: Option<String>,
 }
 
-const CASE_KEYS: [&str; 9] =
-    ["about", "origin", "kernel", "import", "matrix", "storages", "tensors", "launches", "expect"];
+const CASE_KEYS: [&str; 9] = [
+    "about", "origin", "kernel", "import", "matrix", "storages", "tensors", "launches", "expect",
+];
 const STORAGE_KEYS: [&str; 3] = ["dtype", "shape", "fill"];
 const LAUNCH_KEYS: [&str; 5] = ["kernel", "grid", "args", "options", "unchecked"];
-const EXPECT_KEYS: [&str; 8] = ["engine", "versions", "when", "verdict", "outcome", "message", "why", "link"];
+const EXPECT_KEYS: [&str; 8] = [
+    "engine", "versions", "when", "verdict", "outcome", "message", "why", "link",
+];
 
 /// The launch options that some Triton version knows (`CUDAOptions` of 3.0.0 to 3.9.0).
 pub(crate) const OPTIONS: [&str; 24] = [
@@ -117,12 +122,21 @@ impl Schema {
                 return None;
             }
         };
-        let mut reader = Reader { text: &file.text, problems };
+        let mut reader = Reader {
+            text: &file.text,
+            problems,
+        };
         let top = reader.fields(&root, "a case file", &CASE_KEYS)?;
         let start = Span::new(source, root.span.start, root.span.start);
-        let about = reader.need(&top, "about", "a case file", start, "say in a sentence what the case shows").map(|node| {
-            (reader.text(node, "about").unwrap_or_default(), node.span)
-        });
+        let about = reader
+            .need(
+                &top,
+                "about",
+                "a case file",
+                start,
+                "say in a sentence what the case shows",
+            )
+            .map(|node| (reader.text(node, "about").unwrap_or_default(), node.span));
         let program = match (top.get("kernel"), top.get("import")) {
             (Some(kernel), None) => reader.template(kernel, "kernel").map(Program::Kernel),
             (None, Some(import)) => reader.template(import, "import").map(Program::Import),
@@ -135,16 +149,21 @@ impl Schema {
             }
             (Some(kernel), Some(import)) => {
                 reader.problems.push(
-                    Diagnostic::error("conflicting-keys", import.span, "`kernel` and `import` in one case file")
-                        .label(kernel.span, "the kernel")
-                        .help("a kernel's module is imported anyway: leave `import` out"),
+                    Diagnostic::error(
+                        "conflicting-keys",
+                        import.span,
+                        "`kernel` and `import` in one case file",
+                    )
+                    .label(kernel.span, "the kernel")
+                    .help("a kernel's module is imported anyway: leave `import` out"),
                 );
                 None
             }
         };
         let origin = top.get("origin").and_then(|node| reader.text(node, "origin"));
-        let matrix =
-            top.get("matrix").map_or_else(Matrix::none, |node| Matrix::parse(node, reader.problems));
+        let matrix = top
+            .get("matrix")
+            .map_or_else(Matrix::none, |node| Matrix::parse(node, reader.problems));
         let storages = reader.storages(top.get("storages"));
         let tensors = reader.tensors(top.get("tensors"));
         reader.unique(&matrix, &storages, &tensors);
@@ -160,9 +179,23 @@ impl Schema {
                 Vec::new()
             }
         };
-        let expect = reader.list(top.get("expect"), "expect").iter().filter_map(|node| reader.expect(node)).collect();
+        let expect = reader
+            .list(top.get("expect"), "expect")
+            .iter()
+            .filter_map(|node| reader.expect(node))
+            .collect();
         let (about, span) = about?;
-        Some(Self { about, span, origin, program: program?, matrix, storages, tensors, launches, expect })
+        Some(Self {
+            about,
+            span,
+            origin,
+            program: program?,
+            matrix,
+            storages,
+            tensors,
+            launches,
+            expect,
+        })
     }
 }
 
@@ -173,7 +206,10 @@ struct Fields<'n> {
 
 impl<'n> Fields<'n> {
     fn get(&self, name: &str) -> Option<&'n Node> {
-        self.pairs.iter().find(|(key, _)| key.name == name).map(|(_, node)| node)
+        self.pairs
+            .iter()
+            .find(|(key, _)| key.name == name)
+            .map(|(_, node)| node)
     }
 }
 
@@ -185,26 +221,47 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn wrong_type(&mut self, node: &Node, what: &str, wanted: &str) {
         self.problems.push(
-            Diagnostic::error("wrong-type", node.span, format!("`{what}` is {}", node.value.kind()))
-                .help(format!("write {wanted}")),
+            Diagnostic::error(
+                "wrong-type",
+                node.span,
+                format!("`{what}` is {}", node.value.kind()),
+            )
+            .help(format!("write {wanted}")),
         );
     }
 
     fn fields<'n>(&mut self, node: &'n Node, what: &str, known: &[&str]) -> Option<Fields<'n>> {
         let Yaml::Map(pairs) = &node.value else {
             self.problems.push(
-                Diagnostic::error("wrong-type", node.span, format!("{what} is {}", node.value.kind()))
-                    .help(format!("write a mapping with the keys {}", crate::nearest::list(known))),
+                Diagnostic::error(
+                    "wrong-type",
+                    node.span,
+                    format!("{what} is {}", node.value.kind()),
+                )
+                .help(format!(
+                    "write a mapping with the keys {}",
+                    crate::nearest::list(known)
+                )),
             );
             return None;
         };
-        for (key, _) in pairs.iter().filter(|(key, _)| !known.contains(&key.name.as_str())) {
+        for (key, _) in pairs
+            .iter()
+            .filter(|(key, _)| !known.contains(&key.name.as_str()))
+        {
             self.problems.push(unknown_key(key, what, known));
         }
         Some(Fields { pairs })
     }
 
-    fn need<'n>(&mut self, fields: &Fields<'n>, key: &str, what: &str, span: Span, help: &str) -> Option<&'n Node> {
+    fn need<'n>(
+        &mut self,
+        fields: &Fields<'n>,
+        key: &str,
+        what: &str,
+        span: Span,
+        help: &str,
+    ) -> Option<&'n Node> {
         let found = fields.get(key);
         if found.is_none() {
             self.problems
@@ -217,11 +274,16 @@ impl Reader<'_> {
     fn text(&mut self, node: &Node, what: &str) -> Option<String> {
         match &node.value {
             Yaml::Str(text) if !text.trim().is_empty() => Some(text.clone()),
-            Yaml::Int(_) | Yaml::Float(_) => {
-                self.text.get(node.span.start as usize..node.span.end as usize).map(|text| text.trim().to_owned())
-            }
+            Yaml::Int(_) | Yaml::Float(_) => self
+                .text
+                .get(node.span.start as usize..node.span.end as usize)
+                .map(|text| text.trim().to_owned()),
             Yaml::Str(_) => {
-                self.problems.push(Diagnostic::error("wrong-type", node.span, format!("`{what}` is empty")));
+                self.problems.push(Diagnostic::error(
+                    "wrong-type",
+                    node.span,
+                    format!("`{what}` is empty"),
+                ));
                 None
             }
             _ => {
@@ -236,7 +298,9 @@ impl Reader<'_> {
             self.wrong_type(node, what, "text");
             return None;
         };
-        Template::parse(text, node.span, node.text_at).map_err(|problem| self.problems.push(problem)).ok()
+        Template::parse(text, node.span, node.text_at)
+            .map_err(|problem| self.problems.push(problem))
+            .ok()
     }
 
     fn value(&mut self, node: &Node) -> Option<ValueTemplate> {
@@ -266,13 +330,19 @@ impl Reader<'_> {
     }
 
     fn storages(&mut self, node: Option<&Node>) -> Vec<StorageSchema> {
-        let pairs = self.pairs(node, "storages", "a mapping of names to `{ dtype: f32, shape: [4, 6], fill: arange }`");
+        let pairs = self.pairs(
+            node,
+            "storages",
+            "a mapping of names to `{ dtype: f32, shape: [4, 6], fill: arange }`",
+        );
         let mut storages = Vec::with_capacity(pairs.len());
         for (key, node) in pairs {
             if let Err(problem) = identifier(key, "storage") {
                 self.problems.push(problem);
             }
-            let Some(fields) = self.fields(node, &format!("storage `{}`", key.name), &STORAGE_KEYS) else { continue };
+            let Some(fields) = self.fields(node, &format!("storage `{}`", key.name), &STORAGE_KEYS) else {
+                continue;
+            };
             let what = format!("storage `{}`", key.name);
             let dtype = self.need(&fields, "dtype", &what, key.span, "name one: `dtype: f32`");
             let dtype = dtype.and_then(|node| self.template(node, "dtype"));
@@ -281,29 +351,43 @@ impl Reader<'_> {
             let fill = match fields.get("fill") {
                 None => {
                     self.problems.push(
-                        Diagnostic::error("missing-key", key.span, format!("{what} without `fill`"))
-                            .help("say what it holds: `zeros`, `arange`, a list of values, or `uninit` for nothing"),
+                        Diagnostic::error("missing-key", key.span, format!("{what} without `fill`")).help(
+                            "say what it holds: `zeros`, `arange`, a list of values, or `uninit` for nothing",
+                        ),
                     );
                     None
                 }
                 Some(node) => Fill::parse(node, self.problems),
             };
             if let (Some(dtype), Some(shape)) = (dtype, shape) {
-                storages.push(StorageSchema { key: key.clone(), dtype, shape, fill });
+                storages.push(StorageSchema {
+                    key: key.clone(),
+                    dtype,
+                    shape,
+                    fill,
+                });
             }
         }
         storages
     }
 
     fn tensors(&mut self, node: Option<&Node>) -> Vec<(Key, ValueTemplate)> {
-        let pairs = self.pairs(node, "tensors", "a mapping of names to expressions: `left: original[:, :2]`");
+        let pairs = self.pairs(
+            node,
+            "tensors",
+            "a mapping of names to expressions: `left: original[:, :2]`",
+        );
         let mut tensors = Vec::with_capacity(pairs.len());
         for (key, node) in pairs {
             if let Err(problem) = identifier(key, "tensor") {
                 self.problems.push(problem);
             }
             if !matches!(node.value, Yaml::Str(_)) {
-                self.wrong_type(node, &key.name, "an expression over the storages, such as `original[:, :2]`");
+                self.wrong_type(
+                    node,
+                    &key.name,
+                    "an expression over the storages, such as `original[:, :2]`",
+                );
                 continue;
             }
             tensors.extend(self.value(node).map(|value| (key.clone(), value)));
@@ -314,15 +398,27 @@ impl Reader<'_> {
     /// Variables, storages and tensors share one set of names.
     fn unique(&mut self, matrix: &Matrix, storages: &[StorageSchema], tensors: &[(Key, ValueTemplate)]) {
         let names = (matrix.bound().map(|(name, span)| (name, span, "matrix variable")))
-            .chain(storages.iter().map(|storage| (storage.key.name.as_str(), storage.key.span, "storage")))
-            .chain(tensors.iter().map(|(key, _)| (key.name.as_str(), key.span, "tensor")));
+            .chain(
+                storages
+                    .iter()
+                    .map(|storage| (storage.key.name.as_str(), storage.key.span, "storage")),
+            )
+            .chain(
+                tensors
+                    .iter()
+                    .map(|(key, _)| (key.name.as_str(), key.span, "tensor")),
+            );
         let mut seen: Vec<(&str, Span, &str)> = Vec::new();
         for (name, span, what) in names {
             if let Some((_, first, kind)) = seen.iter().find(|(other, ..)| *other == name) {
                 self.problems.push(
-                    Diagnostic::error("duplicate-name", span, format!("{what} `{name}` has the name of a {kind}"))
-                        .label(*first, "here first")
-                        .help("rename one: expressions could not tell them apart"),
+                    Diagnostic::error(
+                        "duplicate-name",
+                        span,
+                        format!("{what} `{name}` has the name of a {kind}"),
+                    )
+                    .label(*first, "here first")
+                    .help("rename one: expressions could not tell them apart"),
                 );
             }
             seen.push((name, span, what));
@@ -337,19 +433,35 @@ impl Reader<'_> {
                     .help("add a launch, or `import` the module instead of naming a kernel"),
             );
         }
-        items.iter().filter_map(|node| self.launch(node, import)).collect()
+        items
+            .iter()
+            .filter_map(|node| self.launch(node, import))
+            .collect()
     }
 
     fn launch(&mut self, node: &Node, import: bool) -> Option<LaunchSchema> {
         let fields = self.fields(node, "a launch", &LAUNCH_KEYS)?;
-        let start = Span { end: node.span.start, ..node.span };
-        let grid = self.need(&fields, "grid", "a launch", start, "give the number of programs: `grid: [1]`");
+        let start = Span {
+            end: node.span.start,
+            ..node.span
+        };
+        let grid = self.need(
+            &fields,
+            "grid",
+            "a launch",
+            start,
+            "give the number of programs: `grid: [1]`",
+        );
         let grid = grid.and_then(|node| self.value(node));
         let kernel = fields.get("kernel").map(|node| self.template(node, "kernel"));
         if import && kernel.is_none() {
             self.problems.push(
-                Diagnostic::error("missing-key", start, "a launch without `kernel` in a case file that imports a module")
-                    .help("name the function to launch: `kernel: name`"),
+                Diagnostic::error(
+                    "missing-key",
+                    start,
+                    "a launch without `kernel` in a case file that imports a module",
+                )
+                .help("name the function to launch: `kernel: name`"),
             );
         }
         let (mut positional, mut keyword) = (Vec::new(), Vec::new());
@@ -361,15 +473,23 @@ impl Reader<'_> {
                     match &item.value {
                         Yaml::Map(pairs) => self.keywords(pairs, &mut keyword),
                         _ if !keyword.is_empty() => self.problems.push(
-                            Diagnostic::error("wrong-type", item.span, "a positional argument behind keyword arguments")
-                                .help("move it before them"),
+                            Diagnostic::error(
+                                "wrong-type",
+                                item.span,
+                                "a positional argument behind keyword arguments",
+                            )
+                            .help("move it before them"),
                         ),
                         _ => positional.extend(self.value(item)),
                     }
                 }
             }
             Some((node, _)) => {
-                self.wrong_type(node, "args", "a mapping of parameters to values, or a list of values");
+                self.wrong_type(
+                    node,
+                    "args",
+                    "a mapping of parameters to values, or a list of values",
+                );
             }
         }
         let unchecked = match fields.get("unchecked").map(|node| (node, &node.value)) {
@@ -381,11 +501,18 @@ impl Reader<'_> {
             }
         };
         let mut options = Vec::new();
-        for (key, node) in self.pairs(fields.get("options"), "options", "a mapping such as `{ num_warps: 4 }`") {
+        for (key, node) in self.pairs(
+            fields.get("options"),
+            "options",
+            "a mapping such as `{ num_warps: 4 }`",
+        ) {
             if !unchecked && !OPTIONS.contains(&key.name.as_str()) {
-                let mut problem =
-                    Diagnostic::error("unknown-option", key.span, format!("unknown launch option `{}`", key.name))
-                        .note("`unchecked: true` on the launch passes it all the same");
+                let mut problem = Diagnostic::error(
+                    "unknown-option",
+                    key.span,
+                    format!("unknown launch option `{}`", key.name),
+                )
+                .note("`unchecked: true` on the launch passes it all the same");
                 problem.help = suggestion(&key.name, OPTIONS);
                 self.problems.push(problem);
             }
@@ -406,113 +533,5 @@ impl Reader<'_> {
         for (key, node) in pairs {
             keyword.extend(self.value(node).map(|value| (key.clone(), value)));
         }
-    }
-
-    fn expect(&mut self, node: &Node) -> Option<ExpectSchema> {
-        let fields = self.fields(node, "an expectation", &EXPECT_KEYS)?;
-        let start = Span { end: node.span.start, ..node.span };
-        let what = "an expectation";
-        let engine = self.need(&fields, "engine", what, start, "name the engine: `engine: interpret`");
-        let engines = engine.map_or_else(Vec::new, |node| match &node.value {
-            Yaml::Seq(items) => items.iter().filter_map(|item| self.engine(item)).collect(),
-            _ => self.engine(node).into_iter().collect(),
-        });
-        let versions = fields.get("versions").and_then(|node| self.versions(node)).unwrap_or_default();
-        let verdict = fields.get("verdict").and_then(|node| self.verdict(node));
-        let outcome = fields.get("outcome").and_then(|node| self.outcome(node));
-        if fields.get("verdict").is_none() && fields.get("outcome").is_none() {
-            self.problems.push(
-                Diagnostic::error("missing-key", start, "an expectation without `verdict` or `outcome`")
-                    .help("say what is expected: `verdict: differ`, or `outcome: rejected`"),
-            );
-        }
-        let message = fields.get("message").and_then(|node| self.text(node, "message"));
-        let when = fields.get("when").and_then(|node| match &node.value {
-            Yaml::Str(_) => self.value(node),
-            _ => {
-                self.wrong_type(node, "when", "a condition over matrix variables, such as `dtype == 'bf16'`");
-                None
-            }
-        });
-        let why = self.need(&fields, "why", what, start, "give the reason in words: `why: …`");
-        let why = why.and_then(|node| self.text(node, "why"));
-        let link = fields.get("link").and_then(|node| self.text(node, "link"));
-        if engines.is_empty() {
-            return None;
-        }
-        Some(ExpectSchema { span: node.span, engines, versions, verdict, outcome, message, when, why: why?, link })
-    }
-
-    fn engine(&mut self, node: &Node) -> Option<EnginePattern> {
-        let text = self.text(node, "engine")?;
-        let Some(pattern) = EnginePattern::parse(&text) else {
-            self.problems.push(
-                Diagnostic::error("unknown-engine", node.span, format!("`{text}` is not an engine"))
-                    .help("write `reference`, `interpret`, `interpret+host`, `interpret@3.2.0`, `cuda`, …"),
-            );
-            return None;
-        };
-        if !EnginePattern::NAMES.contains(&pattern.name.as_str()) {
-            let mut problem = Diagnostic::error("unknown-engine", node.span, format!("unknown engine `{}`", pattern.name));
-            problem.help = suggestion(&pattern.name, EnginePattern::NAMES.iter().copied());
-            self.problems.push(problem);
-            return None;
-        }
-        Some(pattern)
-    }
-
-    fn versions(&mut self, node: &Node) -> Option<VersionRange> {
-        let text = match &node.value {
-            Yaml::Seq(items) => {
-                let parts: Vec<_> = items.iter().filter_map(|item| self.text(item, "versions")).collect();
-                parts.join(" or ")
-            }
-            _ => self.text(node, "versions")?,
-        };
-        match text.parse::<VersionRange>() {
-            Err(error) => {
-                self.problems.push(
-                    Diagnostic::error("bad-versions", node.span, error.to_string())
-                        .help("write `<3.3`, `>=3.2,<3.6`, `3.0 - 3.4`, `3.1`, or several joined by ` or `"),
-                );
-                None
-            }
-            Ok(range) if !range.matches_a_release() => {
-                self.problems.push(
-                    Diagnostic::error("no-version", node.span, format!("no release of Triton is in `{text}`"))
-                        .help(format!("there are 2.0.0 to {}", conch_tile::rules::Version::NEWEST)),
-                );
-                None
-            }
-            Ok(range) => Some(range),
-        }
-    }
-
-    fn verdict(&mut self, node: &Node) -> Option<VerdictKind> {
-        let text = self.text(node, "verdict")?;
-        let found = VerdictKind::from_name(&text);
-        if found.is_none() {
-            let mut problem = Diagnostic::error("unknown-verdict", node.span, format!("`{text}` is not a verdict"));
-            problem.help = match OutcomeKind::from_name(&text) {
-                Some(outcome) => Some(format!("it is an outcome: write `outcome: {outcome}`")),
-                None => suggestion(&text, VerdictKind::ALL.iter().map(|kind| kind.name())),
-            };
-            self.problems.push(problem);
-        }
-        found
-    }
-
-    fn outcome(&mut self, node: &Node) -> Option<OutcomeKind> {
-        let text = self.text(node, "outcome")?;
-        let found = OutcomeKind::from_name(&text);
-        if found.is_none() {
-            let mut problem = Diagnostic::error("unknown-outcome", node.span, format!("`{text}` is not an outcome"));
-            problem.help = match nearest(&text, VerdictKind::ALL.iter().map(|kind| kind.name())) {
-                Some(verdict) => Some(format!("did you mean `verdict: {verdict}`?")),
-                None => suggestion(&text, OutcomeKind::ALL.iter().map(|kind| kind.name())),
-            };
-            self.problems.push(problem);
-        }
-        found
     }
 }

@@ -29,7 +29,11 @@ pub(crate) struct Template {
 #[derive(Clone, Debug)]
 enum Piece {
     Text(String),
-    Hole { expression: Expression, span: Span, at: Option<u32> },
+    Hole {
+        expression: Expression,
+        span: Span,
+        at: Option<u32>,
+    },
 }
 
 impl Template {
@@ -49,17 +53,32 @@ impl Template {
                 continue;
             }
             let Some(len) = text[at + 1..].find('}').filter(|_| brace == "{") else {
-                return Err(Diagnostic::error("bad-placeholder", place(at..at + 1), format!("`{brace}` without its other half"))
-                    .help("write a matrix variable as `{name}`, and a brace as `{{` or `}}`"));
+                return Err(Diagnostic::error(
+                    "bad-placeholder",
+                    place(at..at + 1),
+                    format!("`{brace}` without its other half"),
+                )
+                .help("write a matrix variable as `{name}`, and a brace as `{{` or `}}`"));
             };
             let inner = at + 1..at + 1 + len;
             let hole = place(inner.clone());
-            let expression = Expression::parse(&text[inner.clone()])
-                .map_err(|error| described("bad-placeholder", &error, hole, text_at.map(|at| at + inner.start as u32), None))?;
+            let expression = Expression::parse(&text[inner.clone()]).map_err(|error| {
+                described(
+                    "bad-placeholder",
+                    &error,
+                    hole,
+                    text_at.map(|at| at + inner.start as u32),
+                    None,
+                )
+            })?;
             if !plain.is_empty() {
                 pieces.push(Piece::Text(std::mem::take(&mut plain)));
             }
-            pieces.push(Piece::Hole { expression, span: hole, at: text_at.map(|at| at + inner.start as u32) });
+            pieces.push(Piece::Hole {
+                expression,
+                span: hole,
+                at: text_at.map(|at| at + inner.start as u32),
+            });
             rest = inner.end + 1;
         }
         plain.push_str(&text[rest..]);
@@ -68,7 +87,11 @@ impl Template {
         }
         // Doubled braces make the text shorter than what stands in the file.
         let as_it_is = text_at.filter(|_| !text.contains("{{") && !text.contains("}}"));
-        Ok(Self { span, text_at: as_it_is, pieces })
+        Ok(Self {
+            span,
+            text_at: as_it_is,
+            pieces,
+        })
     }
 
     /// The text, when it is the same at every point.
@@ -137,7 +160,10 @@ impl ValueTemplate {
                 }
             },
             Yaml::Seq(items) => {
-                let read: Vec<_> = items.iter().filter_map(|item| Self::parse(item, problems)).collect();
+                let read: Vec<_> = items
+                    .iter()
+                    .filter_map(|item| Self::parse(item, problems))
+                    .collect();
                 if read.len() < items.len() {
                     return None;
                 }
@@ -156,7 +182,9 @@ impl ValueTemplate {
     /// Reads an expression.
     pub fn parse_text(text: &str, span: Span, text_at: Option<u32>) -> Result<Self, Diagnostic> {
         let template = Template::parse(text, span, text_at)?;
-        let Some(constant) = template.constant() else { return Ok(Self::Text(template)) };
+        let Some(constant) = template.constant() else {
+            return Ok(Self::Text(template));
+        };
         let expression = Expression::parse(constant)
             .map_err(|error| described("bad-expression", &error, span, template.text_at, None))?;
         Ok(Self::Expression(expression, template))
@@ -183,9 +211,11 @@ impl ValueTemplate {
                     .map_err(|error| described("bad-expression", &error, template.span, None, Some(&text)))?;
                 evaluate(&expression, names, storages, template.span, None, Some(&text))
             }
-            Self::List(items, _) => {
-                items.iter().map(|item| item.evaluate(names, storages)).collect::<Result<_, _>>().map(Value::List)
-            }
+            Self::List(items, _) => items
+                .iter()
+                .map(|item| item.evaluate(names, storages))
+                .collect::<Result<_, _>>()
+                .map(Value::List),
         }
     }
 
@@ -196,7 +226,10 @@ impl ValueTemplate {
             Self::Expression(expression, _) => expression.text().to_owned(),
             Self::Text(template) => template.render(names)?.into_owned(),
             Self::List(items, _) => {
-                let items: Vec<_> = items.iter().map(|item| item.text(names)).collect::<Result<_, _>>()?;
+                let items: Vec<_> = items
+                    .iter()
+                    .map(|item| item.text(names))
+                    .collect::<Result<_, _>>()?;
                 format!("[{}]", items.join(", "))
             }
         })
@@ -236,7 +269,14 @@ fn evaluate(
     text_at: Option<u32>,
     substituted: Option<&str>,
 ) -> Result<Value, Diagnostic> {
-    known(expression, names, span, text_at, substituted, "tensor or matrix variable")?;
+    known(
+        expression,
+        names,
+        span,
+        text_at,
+        substituted,
+        "tensor or matrix variable",
+    )?;
     expression.evaluate(names, storages).map_err(|error| {
         let mut problem = described("bad-expression", &error, span, text_at, substituted);
         let mut told: Vec<String> = Vec::new();
@@ -267,17 +307,27 @@ fn known(
     substituted: Option<&str>,
     what: &str,
 ) -> Result<(), Diagnostic> {
-    let Some((name, range)) = expression.free_names().into_iter().find(|(name, _)| !names.contains_key(name)) else {
+    let Some((name, range)) = expression
+        .free_names()
+        .into_iter()
+        .find(|(name, _)| !names.contains_key(name))
+    else {
         return Ok(());
     };
-    let mut diagnostic = Diagnostic::error("unknown-name", part(span, text_at, range), format!("unknown {what} `{name}`"));
+    let mut diagnostic = Diagnostic::error(
+        "unknown-name",
+        part(span, text_at, range),
+        format!("unknown {what} `{name}`"),
+    );
     diagnostic.help = suggestion(&name, names.keys().map(String::as_str))
         .or_else(|| Some("define it under `storages`, `tensors` or `matrix`".to_owned()));
     if let Some(text) = substituted {
         diagnostic = diagnostic.note(format!("the text is `{text}` at this point of the matrix"));
     }
     if expression.text().trim() == name && nearest(&name, names.keys().map(String::as_str)).is_none() {
-        diagnostic = diagnostic.note(format!("text is an expression; a string is quoted twice: `\"'{name}'\"`"));
+        diagnostic = diagnostic.note(format!(
+            "text is an expression; a string is quoted twice: `\"'{name}'\"`"
+        ));
     }
     Err(diagnostic)
 }
@@ -289,7 +339,11 @@ fn described(
     text_at: Option<u32>,
     substituted: Option<&str>,
 ) -> Diagnostic {
-    let mut diagnostic = Diagnostic::error(code, part(span, text_at, error.range.clone()), error.message.clone());
+    let mut diagnostic = Diagnostic::error(
+        code,
+        part(span, text_at, error.range.clone()),
+        error.message.clone(),
+    );
     diagnostic.help.clone_from(&error.help);
     if let Some(text) = substituted {
         diagnostic = diagnostic.note(format!("the text is `{text}` at this point of the matrix"));
@@ -300,7 +354,14 @@ fn described(
 /// The place of a part of a text, or of the whole text when it does not stand in the file as it is.
 fn part(span: Span, text_at: Option<u32>, range: Range<usize>) -> Span {
     let Some(at) = text_at else { return span };
-    let byte = |offset: usize| at.saturating_add(u32::try_from(offset).unwrap_or(u32::MAX)).clamp(span.start, span.end);
+    let byte = |offset: usize| {
+        at.saturating_add(u32::try_from(offset).unwrap_or(u32::MAX))
+            .clamp(span.start, span.end)
+    };
     let (start, end) = (byte(range.start), byte(range.end));
-    Span { start, end: end.max(start), ..span }
+    Span {
+        start,
+        end: end.max(start),
+        ..span
+    }
 }

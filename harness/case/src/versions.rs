@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use conch_tile::rules::Version;
 
-/// Every release of Triton on PyPI that a range may speak of, oldest first.
+/// Every release of Triton on `PyPI` that a range may speak of, oldest first.
 pub const RELEASED: &[Version] = &[
     Version::new(2, 0, 0),
     Version::new(2, 1, 0),
@@ -44,12 +44,17 @@ const LAST: Version = Version::new(u16::MAX, u16::MAX, u16::MAX);
 impl VersionRange {
     /// Every version.
     pub fn any() -> Self {
-        Self { text: "*".to_owned(), runs: vec![(FIRST, LAST)] }
+        Self {
+            text: "*".to_owned(),
+            runs: vec![(FIRST, LAST)],
+        }
     }
 
     /// Whether a version is in the range.
     pub fn contains(&self, version: Version) -> bool {
-        self.runs.iter().any(|&(from, to)| from <= version && version < to)
+        self.runs
+            .iter()
+            .any(|&(from, to)| from <= version && version < to)
     }
 
     /// Whether any release of Triton is in the range.
@@ -83,7 +88,10 @@ impl FromStr for VersionRange {
             .split(" or ")
             .map(|part| run(part.trim()).ok_or_else(|| BadRange(part.trim().to_owned())))
             .collect::<Result<_, _>>()?;
-        Ok(Self { text: text.trim().to_owned(), runs })
+        Ok(Self {
+            text: text.trim().to_owned(),
+            runs,
+        })
     }
 }
 
@@ -97,7 +105,9 @@ fn run(text: &str) -> Option<(Version, Version)> {
     }
     let (mut from, mut to) = (FIRST, LAST);
     for part in text.split(',').map(str::trim) {
-        let operator = part.find(|c: char| c.is_ascii_digit()).map_or("", |at| part[..at].trim_end());
+        let operator = part
+            .find(|c: char| c.is_ascii_digit())
+            .map_or("", |at| part[..at].trim_end());
         let (first, past) = span(part.strip_prefix(operator)?)?;
         match operator {
             "<" => to = to.min(first),
@@ -130,8 +140,11 @@ mod tests {
 
     fn check(range: &str, expected: &str) {
         let range: VersionRange = range.parse().expect(range);
-        let inside: Vec<_> =
-            RELEASED.iter().filter(|&&version| range.contains(version)).map(ToString::to_string).collect();
+        let inside: Vec<_> = RELEASED
+            .iter()
+            .filter(|&&version| range.contains(version))
+            .map(ToString::to_string)
+            .collect();
         assert_eq!(inside.join(" "), expected, "{range}");
     }
 
@@ -151,7 +164,9 @@ mod tests {
 
     #[test]
     fn what_is_no_range_is_refused() {
-        for wrong in ["", "x", "<", "3.x", "~3.2", "3.2 -", "<3.2,", "!=3.2", "3.2 or", "99999", "<65535"] {
+        for wrong in [
+            "", "x", "<", "3.x", "~3.2", "3.2 -", "<3.2,", "!=3.2", "3.2 or", "99999", "<65535",
+        ] {
             assert!(wrong.parse::<VersionRange>().is_err(), "{wrong}");
         }
     }

@@ -1,7 +1,7 @@
 //! YAML text to a tree in which every node knows its place.
 //!
-//! The values are serde_yaml's; the places are saphyr-parser's, which says where an event is and serde_yaml does not.
-//! Both read the whole text and the two trees are laid over each other. serde_yaml is no longer maintained, so nothing
+//! The values are `serde_yaml`'s; the places are `saphyr-parser`'s, which says where an event is and `serde_yaml` does not.
+//! Both read the whole text and the two trees are laid over each other. `serde_yaml` is no longer maintained, so nothing
 //! outside of this module knows of it.
 //!
 //! Left out: what the keys mean (`schema`), and of YAML: anchors and aliases, tags, several documents in a file, keys
@@ -67,27 +67,37 @@ impl Yaml {
 /// Reads one document. The first error ends it: behind it, nothing is certain.
 pub(crate) fn parse(source: SourceId, text: &str) -> Result<Node, Diagnostic> {
     let place = Places::new(source, text);
-    if let Some((at, c)) =
-        text.char_indices().find(|&(_, c)| c.is_control() && !matches!(c, '\n' | '\r' | '\t'))
+    if let Some((at, c)) = text
+        .char_indices()
+        .find(|&(_, c)| c.is_control() && !matches!(c, '\n' | '\r' | '\t'))
     {
         let span = place.bytes(at, at + c.len_utf8());
-        return Err(Diagnostic::error(CODE, span, format!("control character {c:?} in a case file"))
-            .help("remove it; in a double-quoted string it can be written as an escape"));
+        return Err(
+            Diagnostic::error(CODE, span, format!("control character {c:?} in a case file"))
+                .help("remove it; in a double-quoted string it can be written as an escape"),
+        );
     }
     let outline = outline(text, &place)?;
     let plain: Plain = serde_yaml::from_str(text).map_err(|error| {
         let at = error.location().map_or(0, |location| location.index());
         let words = error.to_string();
-        let words = words.rsplit_once(" at line ").map_or(words.as_str(), |(words, _)| words);
+        let words = words
+            .rsplit_once(" at line ")
+            .map_or(words.as_str(), |(words, _)| words);
         Diagnostic::error(CODE, place.bytes(at, at), format!("malformed YAML: {words}"))
     })?;
-    merge(outline, plain, &place, text)
+    merge(outline, plain, text)
 }
 
 /// A span without the white space that it ends in.
 fn trimmed(span: Span, text: &str) -> Span {
-    let written = text.get(span.start as usize..span.end as usize).unwrap_or_default();
-    Span { end: span.start + written.trim_end().len() as u32, ..span }
+    let written = text
+        .get(span.start as usize..span.end as usize)
+        .unwrap_or_default();
+    Span {
+        end: span.start + written.trim_end().len() as u32,
+        ..span
+    }
 }
 
 const CODE: &str = "malformed-yaml";
@@ -103,7 +113,11 @@ struct Places {
 impl Places {
     fn new(source: SourceId, text: &str) -> Self {
         let bytes = (!text.is_ascii()).then(|| text.char_indices().map(|(at, _)| at as u32).collect());
-        Self { source, bytes, len: text.len() as u32 }
+        Self {
+            source,
+            bytes,
+            len: text.len() as u32,
+        }
     }
 
     fn byte(&self, character: usize) -> u32 {
@@ -121,7 +135,11 @@ impl Places {
 
     fn bytes(&self, start: usize, end: usize) -> Span {
         let start = u32::try_from(start).unwrap_or(self.len).min(self.len);
-        Span::new(self.source, start, u32::try_from(end).unwrap_or(self.len).clamp(start, self.len))
+        Span::new(
+            self.source,
+            start,
+            u32::try_from(end).unwrap_or(self.len).clamp(start, self.len),
+        )
     }
 }
 
@@ -152,23 +170,33 @@ fn outline(text: &str, place: &Places) -> Result<Outline, Diagnostic> {
     while let Some(event) = parser.next_event() {
         let (event, span) = event.map_err(|error| {
             let at = place.byte(error.marker().index());
-            Diagnostic::error(CODE, Span::new(place.source, at, at), format!("malformed YAML: {}", error.info()))
+            Diagnostic::error(
+                CODE,
+                Span::new(place.source, at, at),
+                format!("malformed YAML: {}", error.info()),
+            )
         })?;
         let span = place.span(span);
         let refuse = |what: &str, help: &str| {
             Err(Diagnostic::error(CODE, span, format!("{what} in a case file")).help(help))
         };
+        if matches!(event, Event::Alias(_)) {
+            return refuse("YAML alias", "write the value out, or make it a matrix variable");
+        }
         let (anchor, tag) = match &event {
-            Event::Scalar(_, _, anchor, tag) => (*anchor, tag.is_some()),
-            Event::SequenceStart(anchor, tag) | Event::MappingStart(anchor, tag) => (*anchor, tag.is_some()),
-            Event::Alias(_) => return refuse("YAML alias", "write the value out, or make it a matrix variable"),
+            Event::Scalar(_, _, anchor, tag)
+            | Event::SequenceStart(anchor, tag)
+            | Event::MappingStart(anchor, tag) => (*anchor, tag.is_some()),
             _ => (0, false),
         };
         if anchor != 0 {
             return refuse("YAML anchor", "write the value out, or make it a matrix variable");
         }
         if tag {
-            return refuse("YAML tag", "leave the tag out: the format knows which type a key has");
+            return refuse(
+                "YAML tag",
+                "leave the tag out: the format knows which type a key has",
+            );
         }
         let done = match event {
             Event::DocumentStart(_) if root.is_some() => {
@@ -176,13 +204,23 @@ fn outline(text: &str, place: &Places) -> Result<Outline, Diagnostic> {
             }
             Event::Scalar(text, style, ..) => {
                 let span = if span.start > span.end { end } else { span };
-                Outline { span, kind: OutlineKind::Scalar { text: text.into_owned(), style } }
+                Outline {
+                    span,
+                    kind: OutlineKind::Scalar {
+                        text: text.into_owned(),
+                        style,
+                    },
+                }
             }
             Event::SequenceStart(..) | Event::MappingStart(..) => {
                 if open.len() >= MAX_DEPTH {
                     return refuse("YAML nested too deeply", "a case never needs so many levels");
                 }
-                open.push(Open { span, map: matches!(event, Event::MappingStart(..)), items: Vec::new() });
+                open.push(Open {
+                    span,
+                    map: matches!(event, Event::MappingStart(..)),
+                    items: Vec::new(),
+                });
                 continue;
             }
             Event::SequenceEnd | Event::MappingEnd => {
@@ -205,8 +243,15 @@ fn outline(text: &str, place: &Places) -> Result<Outline, Diagnostic> {
 
 /// A collection of which the last item, and for the flow style the closing bracket, was seen.
 fn close(open: Open, bracket: Span, last: Span) -> Outline {
-    let end = if open.items.is_empty() { open.span.end } else { last.end };
-    let span = Span { end: bracket.end.min(end.max(bracket.start + 1)).max(end), ..open.span };
+    let end = if open.items.is_empty() {
+        open.span.end
+    } else {
+        last.end
+    };
+    let span = Span {
+        end: bracket.end.min(end.max(bracket.start + 1)).max(end),
+        ..open.span
+    };
     let kind = if open.map {
         let mut pairs = Vec::with_capacity(open.items.len() / 2);
         let mut items = open.items.into_iter();
@@ -221,11 +266,15 @@ fn close(open: Open, bracket: Span, last: Span) -> Outline {
 }
 
 /// Lays the values over the places. The recursion is as deep as [`MAX_DEPTH`] at most.
-fn merge(outline: Outline, plain: Plain, place: &Places, text: &str) -> Result<Node, Diagnostic> {
+fn merge(outline: Outline, plain: Plain, text: &str) -> Result<Node, Diagnostic> {
     let span = trimmed(outline.span, text);
     let differently = || {
-        Diagnostic::error(CODE, span, "YAML that its two versions, 1.1 and 1.2, read differently")
-            .help("quote the text, or write it another way")
+        Diagnostic::error(
+            CODE,
+            span,
+            "YAML that its two versions, 1.1 and 1.2, read differently",
+        )
+        .help("quote the text, or write it another way")
     };
     let mut text_at = None;
     let value = match (outline.kind, plain) {
@@ -242,7 +291,10 @@ fn merge(outline: Outline, plain: Plain, place: &Places, text: &str) -> Result<N
                 Plain::Str(value) if value == scalar => Yaml::Str(value),
                 Plain::Str(_) | Plain::Seq(_) | Plain::Map(_) => return Err(differently()),
             };
-            let quote = u32::from(matches!(style, ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted));
+            let quote = u32::from(matches!(
+                style,
+                ScalarStyle::SingleQuoted | ScalarStyle::DoubleQuoted
+            ));
             let at = span.start + quote;
             let range = at as usize..at as usize + scalar.len();
             text_at = (text.get(range) == Some(scalar.as_str())).then_some(at);
@@ -252,22 +304,28 @@ fn merge(outline: Outline, plain: Plain, place: &Places, text: &str) -> Result<N
             places
                 .into_iter()
                 .zip(values)
-                .map(|(outline, plain)| merge(outline, plain, place, text))
+                .map(|(outline, plain)| merge(outline, plain, text))
                 .collect::<Result<_, _>>()?,
         ),
         (OutlineKind::Map(places), Plain::Map(values)) if places.len() == values.len() => {
             let mut pairs: Vec<(Key, Node)> = Vec::with_capacity(places.len());
             for ((key, value), (_, plain)) in places.into_iter().zip(values) {
                 let OutlineKind::Scalar { text: name, .. } = key.kind else {
-                    return Err(Diagnostic::error(CODE, key.span, "a key that is not a plain word")
-                        .help("quote text that begins with `[`, `{` or `?`"));
+                    return Err(
+                        Diagnostic::error(CODE, key.span, "a key that is not a plain word")
+                            .help("quote text that begins with `[`, `{` or `?`"),
+                    );
                 };
                 if let Some((first, _)) = pairs.iter().find(|(key, _)| key.name == name) {
-                    return Err(Diagnostic::error("duplicate-key", key.span, format!("`{name}` is given twice"))
-                        .label(first.span, "here first")
-                        .help("leave one of them"));
+                    return Err(Diagnostic::error(
+                        "duplicate-key",
+                        key.span,
+                        format!("`{name}` is given twice"),
+                    )
+                    .label(first.span, "here first")
+                    .help("leave one of them"));
                 }
-                pairs.push((Key { name, span: key.span }, merge(value, plain, place, text)?));
+                pairs.push((Key { name, span: key.span }, merge(value, plain, text)?));
             }
             Yaml::Map(pairs)
         }
@@ -282,7 +340,7 @@ fn is_integer(text: &str) -> bool {
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// What serde_yaml makes of the text.
+/// What `serde_yaml` makes of the text.
 enum Plain {
     Null,
     Bool(bool),
@@ -329,7 +387,9 @@ impl<'de> Visitor<'de> for PlainVisitor {
     }
 
     fn visit_u128<E: serde::de::Error>(self, value: u128) -> Result<Plain, E> {
-        i128::try_from(value).map(Plain::Int).map_err(|_| E::custom("an integer of more than 128 bits"))
+        i128::try_from(value)
+            .map(Plain::Int)
+            .map_err(|_| E::custom("an integer of more than 128 bits"))
     }
 
     fn visit_f64<E>(self, value: f64) -> Result<Plain, E> {

@@ -27,20 +27,35 @@ def make():
 ";
 
 fn file(path: &str, text: &str) -> Input {
-    Input { path: path.to_owned(), name: path.to_owned(), content: Ok(text.as_bytes().to_vec()) }
+    Input {
+        path: path.to_owned(),
+        name: path.to_owned(),
+        content: Ok(text.as_bytes().to_vec()),
+    }
 }
 
 fn corpus(files: &[(&str, &str)]) -> Corpus {
-    let kernels = [("area/k.py", KERNELS), ("area/helpers.py", "import k\nimport more\n"), ("area/more.py", "x = 1\n")];
+    let kernels = [
+        ("area/k.py", KERNELS),
+        ("area/helpers.py", "import k\nimport more\n"),
+        ("area/more.py", "x = 1\n"),
+    ];
     let corpus = Corpus::load(files.iter().chain(&kernels).map(|(path, text)| file(path, text)));
-    let problems: Vec<_> = corpus.problems().iter().map(|p| p.render(corpus.sources(), false)).collect();
+    let problems: Vec<_> = corpus
+        .problems()
+        .iter()
+        .map(|p| p.render(corpus.sources(), false))
+        .collect();
     assert!(problems.is_empty(), "{}", problems.join("\n"));
     corpus
 }
 
 fn resolve(corpus: &Corpus, entry: &Entry) -> Case {
     entry.resolve().unwrap_or_else(|problems| {
-        let problems: Vec<_> = problems.iter().map(|p| p.render(corpus.sources(), false)).collect();
+        let problems: Vec<_> = problems
+            .iter()
+            .map(|p| p.render(corpus.sources(), false))
+            .collect();
         panic!("{}\n{}", entry.id, problems.join("\n"))
     })
 }
@@ -55,27 +70,55 @@ fn cases(text: &str) -> Vec<Case> {
 fn ids(text: &str) -> Vec<String> {
     let text = format!("about: x\nkernel: k.py:kernel\nlaunches: [{{ grid: 1, args: [1] }}]\n{text}");
     let corpus = corpus(&[("area/c.yaml", &text)]);
-    corpus.entries().map(|entry| entry.id.strip_prefix("area/c").unwrap_or_default().to_owned()).collect()
+    corpus
+        .entries()
+        .map(|entry| entry.id.strip_prefix("area/c").unwrap_or_default().to_owned())
+        .collect()
 }
 
 #[test]
 fn a_matrix_expands_in_order() {
     assert_eq!(ids(""), [""]);
-    assert_eq!(ids("matrix: { a: [1, -2], b: [x, y] }"), [":a=1,b=x", ":a=1,b=y", ":a=-2,b=x", ":a=-2,b=y"]);
     assert_eq!(
-        ids("matrix: { a: [true, null, 1.5, -0.0, .inf, 1e30, [4, 6], [], [f32, 2], [[1, 2], 3], 'x.view(2, 3)'] }"),
+        ids("matrix: { a: [1, -2], b: [x, y] }"),
+        [":a=1,b=x", ":a=1,b=y", ":a=-2,b=x", ":a=-2,b=y"]
+    );
+    assert_eq!(
+        ids(
+            "matrix: { a: [true, null, 1.5, -0.0, .inf, 1e30, [4, 6], [], [f32, 2], [[1, 2], 3], 'x.view(2, 3)'] }"
+        ),
         [
-            ":a=true", ":a=none", ":a=1.5", ":a=-0.0", ":a=inf", ":a=1e30", ":a=4x6", ":a=empty", ":a=f32+2",
-            ":a=1x2_3", ":a=x.view_2_3"
+            ":a=true",
+            ":a=none",
+            ":a=1.5",
+            ":a=-0.0",
+            ":a=inf",
+            ":a=1e30",
+            ":a=4x6",
+            ":a=empty",
+            ":a=f32+2",
+            ":a=1x2_3",
+            ":a=x.view_2_3"
         ]
     );
-    assert_eq!(ids("matrix: { a: { first: '==', second: '!=' } }"), [":a=first", ":a=second"]);
     assert_eq!(
-        ids("matrix: { a: [1, 2], b: [1, 2], include: [{ b: 7, a: 8 }], exclude: [{ a: 1, b: 2 }, 'a == 2 and b < 2'] }"),
+        ids("matrix: { a: { first: '==', second: '!=' } }"),
+        [":a=first", ":a=second"]
+    );
+    assert_eq!(
+        ids(
+            "matrix: { a: [1, 2], b: [1, 2], include: [{ b: 7, a: 8 }], exclude: [{ a: 1, b: 2 }, 'a == 2 and b < 2'] }"
+        ),
         [":a=1,b=1", ":a=2,b=2", ":a=8,b=7"]
     );
-    assert_eq!(ids("matrix: { include: [{ a: 1, b: 2 }, { b: 3, a: 4 }] }"), [":a=1,b=2", ":a=4,b=3"]);
-    assert_eq!(ids("matrix: { n: { one: { m: 1 }, two: { m: 2 } }, exclude: [{ n: one }, 'm == 3'] }"), [":n=two"]);
+    assert_eq!(
+        ids("matrix: { include: [{ a: 1, b: 2 }, { b: 3, a: 4 }] }"),
+        [":a=1,b=2", ":a=4,b=3"]
+    );
+    assert_eq!(
+        ids("matrix: { n: { one: { m: 1 }, two: { m: 2 } }, exclude: [{ n: one }, 'm == 3'] }"),
+        [":n=two"]
+    );
 }
 
 #[test]
@@ -88,8 +131,14 @@ fn values_that_are_mappings_bind_their_keys() {
     let seen: Vec<_> = cases
         .iter()
         .map(|case| {
-            let ArgValue::Tensor { name, tensor } = &case.launches[0].positional[0].value else { panic!() };
-            (name.as_str(), tensor.offset, case.launches[0].int_option("num_warps"))
+            let ArgValue::Tensor { name, tensor } = &case.launches[0].positional[0].value else {
+                panic!()
+            };
+            (
+                name.as_str(),
+                tensor.offset,
+                case.launches[0].int_option("num_warps"),
+            )
         })
         .collect();
     assert_eq!(seen, [("x", 0, Some(1)), ("x[2:]", 2, Some(3))]);
@@ -113,34 +162,67 @@ fn a_fill_writes_what_it_says() {
     assert_eq!(content("i8", "[]", "arange"), "0");
     assert_eq!(content("i8", "[0]", "arange"), "");
     assert_eq!(content("u8", "[3]", "{ arange: 254 }"), "254 255 0");
-    assert_eq!(content("i16", "[3]", "{ arange: { start: 5, step: -3 } }"), "5 2 -1");
+    assert_eq!(
+        content("i16", "[3]", "{ arange: { start: 5, step: -3 } }"),
+        "5 2 -1"
+    );
     assert_eq!(content("f16", "[3]", "{ arange: { step: 0.5 } }"), "0.0 0.5 1.0");
     assert_eq!(content("i1", "[3]", "arange"), "false true false");
     assert_eq!(content("bf16", "[2]", "{ full: 1.00390625 }"), "1.0 1.0");
-    assert_eq!(content("u64", "[1]", "{ full: 18446744073709551615 }"), "18446744073709551615");
-    assert_eq!(content("i64", "[2]", "['-2**63', 2**62]"), "-9223372036854775808 4611686018427387904");
-    assert_eq!(content("f32", "[6]", "[inf, -inf, -0.0, .inf, 0x10, true]"), "inf -inf -0.0 inf 16.0 1.0");
-    assert_eq!(content("f32", "[2]", "[nan, bits(0x7fc00001)]"), "bits(0x7fc00000) bits(0x7fc00001)");
-    assert_eq!(content("f32", "[2, 2]", "[[1, 2], [3, null]]"), "1.0 2.0 3.0 uninit");
+    assert_eq!(
+        content("u64", "[1]", "{ full: 18446744073709551615 }"),
+        "18446744073709551615"
+    );
+    assert_eq!(
+        content("i64", "[2]", "['-2**63', 2**62]"),
+        "-9223372036854775808 4611686018427387904"
+    );
+    assert_eq!(
+        content("f32", "[6]", "[inf, -inf, -0.0, .inf, 0x10, true]"),
+        "inf -inf -0.0 inf 16.0 1.0"
+    );
+    assert_eq!(
+        content("f32", "[2]", "[nan, bits(0x7fc00001)]"),
+        "bits(0x7fc00000) bits(0x7fc00001)"
+    );
+    assert_eq!(
+        content("f32", "[2, 2]", "[[1, 2], [3, null]]"),
+        "1.0 2.0 3.0 uninit"
+    );
     assert_eq!(content("i32", "[2, 2]", "[1, 2, 3, 4]"), "1 2 3 4");
     assert_eq!(content("i32", "[4]", "'[i * i for i in range(4)]'"), "0 1 4 9");
     assert_eq!(content("i32", "[2]", "uninit"), "uninit uninit");
-    assert_eq!(content("i64", "[3]", "{ addresses: [x, tail, null] }"), "&x+0 &x+4 0");
+    assert_eq!(
+        content("i64", "[3]", "{ addresses: [x, tail, null] }"),
+        "&x+0 &x+4 0"
+    );
     assert_eq!(content("u64", "[2]", "[x.data_ptr() - 8, 7]"), "&x-8 7");
 }
 
-/// The first three as computed by SplitMix64 written down elsewhere.
+/// The first three as computed by a `SplitMix64` written down elsewhere.
 #[test]
 fn random_numbers_never_change() {
     let f16 = content("f16", "[8]", "{ random: 7 }");
     let fp8 = content("fp8e4b8", "[8]", "{ random: { edges: true, low: 0 } }");
-    assert_eq!(content("i8", "[8]", "{ random: 7 }"), "-29 -127 102 21 -13 -65 -9 -45");
-    assert_eq!(content("i64", "[8]", "{ random: { seed: 7, low: -2, high: 3 } }"), "-1 -2 2 0 0 -1 0 -1");
-    assert_eq!(content("f64", "[2]", "{ random: { seed: 7, low: 0, high: 10 } }"), "3.8982974839127147 0.1678829452815611");
+    assert_eq!(
+        content("i8", "[8]", "{ random: 7 }"),
+        "-29 -127 102 21 -13 -65 -9 -45"
+    );
+    assert_eq!(
+        content("i64", "[8]", "{ random: { seed: 7, low: -2, high: 3 } }"),
+        "-1 -2 2 0 0 -1 0 -1"
+    );
+    assert_eq!(
+        content("f64", "[2]", "{ random: { seed: 7, low: 0, high: 10 } }"),
+        "3.8982974839127147 0.1678829452815611"
+    );
     assert_eq!(f16, "0.2224 -65500.0 -0.00704 -0.01822 0.4763 0.0937 61.94 212.0");
     assert_eq!(fp8, "0.9 -0.001 0.027 1.0 0.11 0.3 0.17 -0.008");
     assert_ne!(f16, content("f16", "[8]", "{ random: 8 }"));
-    assert_eq!(content("f16", "[8]", "random"), content("f16", "[8]", "{ random: 0 }"));
+    assert_eq!(
+        content("f16", "[8]", "random"),
+        content("f16", "[8]", "{ random: 0 }")
+    );
 }
 
 fn value(text: &str) -> String {
@@ -170,7 +252,10 @@ fn arguments_of_every_kind() {
     assert_eq!(value("\"'relu'\""), "x = 'relu'");
     assert_eq!(value("tl.float32"), "x = tl.float32");
     assert_eq!(value("'{t}'"), "x = tl.float16");
-    assert_eq!(value("[1, left, [2.0]]"), "x = (1, f32 x[0] [4, 2] [6, 1], (2.0,))");
+    assert_eq!(
+        value("[1, left, [2.0]]"),
+        "x = (1, f32 x[0] [4, 2] [6, 1], (2.0,))"
+    );
     assert_eq!(value("left"), "x = f32 x[0] [4, 2] [6, 1]");
     assert_eq!(value("left.stride(0)"), "x = 6");
     assert_eq!(value("'x.view(torch.int32).T'"), "x = i32 x[0] [6, 4] [1, 6]");
@@ -217,9 +302,20 @@ fn aliases_share_a_storage() {
 #[test]
 fn a_module_comes_with_what_it_imports() {
     let case = cases("kernel: k.py:kernel\nlaunches: [{ grid: 1, args: [1] }]\n").remove(0);
-    let imports: Vec<_> = case.module.imports.iter().map(|(name, file)| (name.as_str(), file.name.as_str())).collect();
-    assert_eq!(imports, [("helpers", "area/helpers.py"), ("more", "area/more.py")]);
-    let function = case.launches[0].kernel.function().expect("a kernel is a function");
+    let imports: Vec<_> = case
+        .module
+        .imports
+        .iter()
+        .map(|(name, file)| (name.as_str(), file.name.as_str()))
+        .collect();
+    assert_eq!(
+        imports,
+        [("helpers", "area/helpers.py"), ("more", "area/more.py")]
+    );
+    let function = case.launches[0]
+        .kernel
+        .function()
+        .expect("a kernel is a function");
     assert!(function.jit && !function.autotune);
 }
 
@@ -238,7 +334,10 @@ fn the_kernel_may_depend_on_the_matrix() {
     let cases = cases(
         "kernel: 'k.py:{which}'\nmatrix: { which: [kernel, make.inner] }\nlaunches: [{ grid: 1, args: [1] }]\n",
     );
-    let names: Vec<_> = cases.iter().map(|case| case.launches[0].kernel.name.as_str()).collect();
+    let names: Vec<_> = cases
+        .iter()
+        .map(|case| case.launches[0].kernel.name.as_str())
+        .collect();
     assert_eq!(names, ["kernel", "make.inner"]);
 }
 
@@ -294,15 +393,25 @@ fn the_hash_is_of_what_runs() {
 fn filters_and_shards_select() {
     let text = "about: x\nkernel: ../area/k.py:kernel\nmatrix: { dtype: [f32, f16], n: [1, 2] }\n\
                 launches: [{ grid: 1, args: [1] }]\n";
-    let corpus = corpus(&[("b/two.yaml", text), ("a/one.yaml", text), ("a/b/deep.yaml", &text.replace("../area", "../../area"))]);
+    let corpus = corpus(&[
+        ("b/two.yaml", text),
+        ("a/one.yaml", text),
+        ("a/b/deep.yaml", &text.replace("../area", "../../area")),
+    ]);
     let select = |patterns: &[&str], shard: Shard| {
         let filter = Filter::parse(patterns, "cases").expect("patterns");
-        corpus.select(&filter, shard).map(|entry| entry.id).collect::<Vec<_>>()
+        corpus
+            .select(&filter, shard)
+            .map(|entry| entry.id)
+            .collect::<Vec<_>>()
     };
     assert_eq!(select(&[], Shard::ALL).len(), 12);
     assert_eq!(select(&[], Shard::ALL)[0], "a/b/deep:dtype=f32,n=1");
     assert_eq!(select(&["b", "a/*:dtype=f16,n=1"], Shard::ALL).len(), 4 + 2);
-    assert_eq!(select(&["a/one"], "2/3".parse().expect("shard")), ["a/one:dtype=f32,n=2"]);
+    assert_eq!(
+        select(&["a/one"], "2/3".parse().expect("shard")),
+        ["a/one:dtype=f32,n=2"]
+    );
     assert_eq!(select(&["c"], Shard::ALL), Vec::<String>::new());
     assert_eq!(corpus.suggest("b/tow").as_deref(), Some("did you mean `b/two`?"));
 }

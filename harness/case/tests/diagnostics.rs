@@ -7,7 +7,11 @@ const KERNEL: &str = "import triton\nimport triton.language as tl\n\n\n@triton.j
                       def keyword_kernel(x, *, n):\n    pass\n";
 
 fn input(path: &str, content: Result<&[u8], Missing>) -> Input {
-    Input { path: path.to_owned(), name: format!("cases/{path}"), content: content.map(<[u8]>::to_vec) }
+    Input {
+        path: path.to_owned(),
+        name: format!("cases/{path}"),
+        content: content.map(<[u8]>::to_vec),
+    }
 }
 
 /// Everything that a run over these files and `area/add_one.py` would say.
@@ -74,7 +78,10 @@ expect:
 
 #[test]
 fn the_good_file_is_good() {
-    assert_eq!(report(&[input("area/good.yaml", Ok(GOOD.as_bytes()))]), "good cases: 4");
+    assert_eq!(
+        report(&[input("area/good.yaml", Ok(GOOD.as_bytes()))]),
+        "good cases: 4"
+    );
 }
 
 #[test]
@@ -94,8 +101,15 @@ fn malformed_yaml() {
     check("yaml_deep", &format!("about: {}\n", "[".repeat(100_000)));
     check("yaml_not_a_mapping", "- about\n");
     check("yaml_complex_key", "? [a]\n: b\n");
-    check("yaml_huge_number", &GOOD.replacen("n: n", &format!("n: 1{}", "0".repeat(40)), 1));
-    change("yaml_duplicate_key", "about: Adds one.\n", "about: Adds one.\nabout: Adds two.\n");
+    check(
+        "yaml_huge_number",
+        &GOOD.replacen("n: n", &format!("n: 1{}", "0".repeat(40)), 1),
+    );
+    change(
+        "yaml_duplicate_key",
+        "about: Adds one.\n",
+        "about: Adds one.\nabout: Adds two.\n",
+    );
 }
 
 #[test]
@@ -106,7 +120,10 @@ fn unreadable_files() {
     bless("link_outside", &[input("area/wrong.yaml", Err(Missing::Outside))]);
     let text = GOOD.replacen("add_one.py", "broken.py", 1);
     let kernel = input("area/broken.py", Ok(b"x = '\xff'\n"));
-    bless("kernel_not_utf8", &[input("area/wrong.yaml", Ok(text.as_bytes())), kernel]);
+    bless(
+        "kernel_not_utf8",
+        &[input("area/wrong.yaml", Ok(text.as_bytes())), kernel],
+    );
 }
 
 #[test]
@@ -121,39 +138,71 @@ fn unknown_and_missing_keys() {
     change("missing_why", ", why: a bug", "");
     change("missing_verdict", ", verdict: differ", "");
     change("kernel_and_import", "kernel:", "import: add_one.py\nkernel:");
-    check("missing_launches", "about: x\nkernel: add_one.py:add_one_kernel\n");
-    check("no_launches", "about: x\nkernel: add_one.py:add_one_kernel\nlaunches: []\n");
-    check("import_without_kernel", "about: x\nimport: add_one.py\nlaunches:\n  - { grid: [1] }\n");
+    check(
+        "missing_launches",
+        "about: x\nkernel: add_one.py:add_one_kernel\n",
+    );
+    check(
+        "no_launches",
+        "about: x\nkernel: add_one.py:add_one_kernel\nlaunches: []\n",
+    );
+    check(
+        "import_without_kernel",
+        "about: x\nimport: add_one.py\nlaunches:\n  - { grid: [1] }\n",
+    );
 }
 
 #[test]
 fn wrong_types() {
     change("wrong_type_of_about", "about: Adds one.", "about: [Adds one.]");
-    check("wrong_type_of_storages", "about: x\nkernel: add_one.py:keyword_kernel\nstorages: [x]\nlaunches:\n  - { grid: [1], args: [1, n: 2] }\n");
+    check(
+        "wrong_type_of_storages",
+        "about: x\nkernel: add_one.py:keyword_kernel\nstorages: [x]\nlaunches:\n  - { grid: [1], args: [1, n: 2] }\n",
+    );
     change("wrong_type_of_tensor", "left: x[:, :2]", "left: [1, 2]");
     change("tensor_that_is_a_number", "left: x[:, :2]", "left: x.numel()");
     change("wrong_type_of_argument", "BLOCK: 4", "BLOCK: { a: 1 }");
     change("address_as_argument", "x: left", "x: left.data_ptr()");
-    change("positional_behind_keyword", "args: { x: left, out: out, n: n, BLOCK: 4 }", "args: [{ n: n }, left]");
+    change(
+        "positional_behind_keyword",
+        "args: { x: left, out: out, n: n, BLOCK: 4 }",
+        "args: [{ n: n }, left]",
+    );
 }
 
 #[test]
 fn names() {
     change("unknown_tensor", "x: left", "x: lfet");
     change("unknown_tensor_in_tensor", "left: x[:, :2]", "left: y[:, :2]");
-    change("unknown_variable", "\"{dtype}\", shape: [4, 6]", "\"{dtyp}\", shape: [4, 6]");
+    change(
+        "unknown_variable",
+        "\"{dtype}\", shape: [4, 6]",
+        "\"{dtyp}\", shape: [4, 6]",
+    );
     change("text_without_quotes", "BLOCK: 4", "BLOCK: relu");
     change("duplicate_name", "left: x[:, :2]", "x: x[:, :2]");
     change("bad_name", "left: x[:, :2]", "le-ft: x[:, :2]");
     change("reserved_name", "left: x[:, :2]", "range: x[:, :2]");
-    change("bad_placeholder", "\"{dtype}\", shape: [4, 6]", "\"{dtype\", shape: [4, 6]");
+    change(
+        "bad_placeholder",
+        "\"{dtype}\", shape: [4, 6]",
+        "\"{dtype\", shape: [4, 6]",
+    );
     change("bad_expression", "left: x[:, :2]", "left: x[:, :2");
 }
 
 #[test]
 fn storages() {
-    change("unknown_dtype", "\"{dtype}\", shape: [4, 6]", "f61, shape: [4, 6]");
-    change("unknown_dtype_from_matrix", "dtype: [f32, f16]", "dtype: [f32, f16, float]");
+    change(
+        "unknown_dtype",
+        "\"{dtype}\", shape: [4, 6]",
+        "f61, shape: [4, 6]",
+    );
+    change(
+        "unknown_dtype_from_matrix",
+        "dtype: [f32, f16]",
+        "dtype: [f32, f16, float]",
+    );
     change("bad_shape", "[4, 6]", "[4, -6]");
     change("too_large", "[4, 6]", "[400000, 600000]");
     change("too_large_to_count", "[4, 6]", "[\"2**62\", \"2**62\", 4]");
@@ -169,14 +218,42 @@ fn fills() {
     change("unknown_fill", "fill: arange", "fill: arrange");
     change("fill_without_value", "fill: arange", "fill: full");
     change("fill_with_value", "fill: arange", "fill: { zeros: 1 }");
-    change("fill_with_two_keys", "fill: arange", "fill: { full: 1, random: 2 }");
+    change(
+        "fill_with_two_keys",
+        "fill: arange",
+        "fill: { full: 1, random: 2 }",
+    );
     change("wrong_count", "fill: arange", "fill: [1, 2, 3]");
-    change("value_out_of_range", "\"{dtype}\", shape: [24], fill: zeros", "i8, shape: [2], fill: [127, 128]");
-    change("fraction_in_integer", "\"{dtype}\", shape: [24], fill: zeros", "i8, shape: [2], fill: { full: 0.5 }");
-    change("bits_out_of_range", "\"{dtype}\", shape: [24], fill: zeros", "f16, shape: [1], fill: [bits(0x10000)]");
-    change("addresses_in_floats", "fill: arange", "fill: { addresses: [out] }");
-    change("address_of_nothing", "\"{dtype}\", shape: [24], fill: zeros", "i64, shape: [1], fill: { addresses: [3] }");
-    change("random_out_of_range", "\"{dtype}\", shape: [24], fill: zeros", "u8, shape: [2], fill: { random: { low: -1 } }");
+    change(
+        "value_out_of_range",
+        "\"{dtype}\", shape: [24], fill: zeros",
+        "i8, shape: [2], fill: [127, 128]",
+    );
+    change(
+        "fraction_in_integer",
+        "\"{dtype}\", shape: [24], fill: zeros",
+        "i8, shape: [2], fill: { full: 0.5 }",
+    );
+    change(
+        "bits_out_of_range",
+        "\"{dtype}\", shape: [24], fill: zeros",
+        "f16, shape: [1], fill: [bits(0x10000)]",
+    );
+    change(
+        "addresses_in_floats",
+        "fill: arange",
+        "fill: { addresses: [out] }",
+    );
+    change(
+        "address_of_nothing",
+        "\"{dtype}\", shape: [24], fill: zeros",
+        "i64, shape: [1], fill: { addresses: [3] }",
+    );
+    change(
+        "random_out_of_range",
+        "\"{dtype}\", shape: [24], fill: zeros",
+        "u8, shape: [2], fill: { random: { low: -1 } }",
+    );
     change("random_seed", "fill: arange", "fill: { random: -1 }");
 }
 
@@ -184,15 +261,43 @@ fn fills() {
 fn matrices() {
     change("empty_variable", "dtype: [f32, f16]", "dtype: []");
     change("empty_matrix", "  dtype: [f32, f16]\n  n: [16, 100]\n", "  {}\n");
-    change("exclude_everything", "  n: [16, 100]\n", "  n: [16, 100]\n  exclude: [\"n > 1\"]\n");
-    change("exclude_unknown_variable", "  n: [16, 100]\n", "  n: [16, 100]\n  exclude: [{ m: 16 }]\n");
-    change("exclude_unknown_value", "  n: [16, 100]\n", "  n: [16, 100]\n  exclude: [{ n: 17 }]\n");
-    change("exclude_no_condition", "  n: [16, 100]\n", "  n: [16, 100]\n  exclude: [\"n\"]\n");
-    change("include_incomplete", "  n: [16, 100]\n", "  n: [16, 100]\n  include: [{ dtype: f64 }]\n");
-    change("include_duplicate", "  n: [16, 100]\n", "  n: [16, 100]\n  include: [{ n: 16, dtype: f16 }]\n");
+    change(
+        "exclude_everything",
+        "  n: [16, 100]\n",
+        "  n: [16, 100]\n  exclude: [\"n > 1\"]\n",
+    );
+    change(
+        "exclude_unknown_variable",
+        "  n: [16, 100]\n",
+        "  n: [16, 100]\n  exclude: [{ m: 16 }]\n",
+    );
+    change(
+        "exclude_unknown_value",
+        "  n: [16, 100]\n",
+        "  n: [16, 100]\n  exclude: [{ n: 17 }]\n",
+    );
+    change(
+        "exclude_no_condition",
+        "  n: [16, 100]\n",
+        "  n: [16, 100]\n  exclude: [\"n\"]\n",
+    );
+    change(
+        "include_incomplete",
+        "  n: [16, 100]\n",
+        "  n: [16, 100]\n  include: [{ dtype: f64 }]\n",
+    );
+    change(
+        "include_duplicate",
+        "  n: [16, 100]\n",
+        "  n: [16, 100]\n  include: [{ n: 16, dtype: f16 }]\n",
+    );
     change("duplicate_value", "n: [16, 100]", "n: [16, 100, 16]");
     change("value_without_name", "n: [16, 100]", "n: [16, \"==\"]");
-    change("named_values_differ", "n: [16, 100]", "n: { a: { m: 1 }, b: { k: 2 } }");
+    change(
+        "named_values_differ",
+        "n: [16, 100]",
+        "n: { a: { m: 1 }, b: { k: 2 } }",
+    );
     change("matrix_too_large", "n: [16, 100]", &big_matrix());
 }
 
@@ -205,23 +310,49 @@ fn big_matrix() -> String {
 fn kernels() {
     change("kernel_file_missing", "add_one.py:add", "add_two.py:add");
     change("kernel_function_missing", ":add_one_kernel", ":add_on_kernel");
-    change("kernel_without_function", "add_one.py:add_one_kernel", "add_one.py");
+    change(
+        "kernel_without_function",
+        "add_one.py:add_one_kernel",
+        "add_one.py",
+    );
     change("path_outside", "kernel: add_one.py", "kernel: ../../add_one.py");
     change("path_absolute", "kernel: add_one.py", "kernel: /etc/add_one.py");
     let text = GOOD.replacen("add_one.py", "broken.py", 1);
     let kernel = input("area/broken.py", Ok(b"def add_one_kernel(x:\n    return x +\n"));
-    bless("kernel_syntax", &[input("area/wrong.yaml", Ok(text.as_bytes())), kernel]);
+    bless(
+        "kernel_syntax",
+        &[input("area/wrong.yaml", Ok(text.as_bytes())), kernel],
+    );
 }
 
 #[test]
 fn arguments() {
     change("missing_argument", ", BLOCK: 4", "");
-    change("missing_arguments", "args: { x: left, out: out, n: n, BLOCK: 4 }", "args: [left]");
+    change(
+        "missing_arguments",
+        "args: { x: left, out: out, n: n, BLOCK: 4 }",
+        "args: [left]",
+    );
     change("unknown_argument", "BLOCK: 4", "BLOCK: 4, SCAL: 2");
-    change("duplicate_argument", "args: { x: left, out: out, n: n, BLOCK: 4 }", "args: [left, out, n, { n: 3, BLOCK: 4 }]");
-    change("too_many_arguments", "args: { x: left, out: out, n: n, BLOCK: 4 }", "args: [left, out, n, 4, 1, 2]");
+    change(
+        "duplicate_argument",
+        "args: { x: left, out: out, n: n, BLOCK: 4 }",
+        "args: [left, out, n, { n: 3, BLOCK: 4 }]",
+    );
+    change(
+        "too_many_arguments",
+        "args: { x: left, out: out, n: n, BLOCK: 4 }",
+        "args: [left, out, n, 4, 1, 2]",
+    );
     let text = GOOD.replacen(":add_one_kernel", ":keyword_kernel", 1);
-    check("keyword_only", &text.replacen("args: { x: left, out: out, n: n, BLOCK: 4 }", "args: [left, n]", 1));
+    check(
+        "keyword_only",
+        &text.replacen(
+            "args: { x: left, out: out, n: n, BLOCK: 4 }",
+            "args: [left, n]",
+            1,
+        ),
+    );
     change("unknown_option", "num_warps", "num_wraps");
     change("bad_grid", "grid: [1]", "grid: [1, 2, 3, 4]");
     change("grid_too_large", "grid: [1]", "grid: [1, 70000]");
@@ -230,9 +361,16 @@ fn arguments() {
 
 #[test]
 fn on_purpose_nothing_is_checked() {
-    let text = GOOD.replacen("options: { num_warps: 4 }", "options: { num_wraps: 4 }\n    unchecked: true", 1);
+    let text = GOOD.replacen(
+        "options: { num_warps: 4 }",
+        "options: { num_wraps: 4 }\n    unchecked: true",
+        1,
+    );
     let text = text.replacen("BLOCK: 4", "BLOK: 4", 1);
-    assert_eq!(report(&[input("area/good.yaml", Ok(text.as_bytes()))]), "good cases: 4");
+    assert_eq!(
+        report(&[input("area/good.yaml", Ok(text.as_bytes()))]),
+        "good cases: 4"
+    );
 }
 
 #[test]
@@ -251,14 +389,21 @@ fn expectations() {
 
 #[test]
 fn all_problems_come_together_and_good_files_still_run() {
-    let wrong = GOOD.replacen("fill: arange", "fill: arrange", 1).replacen("storages:", "storage:", 1);
-    let also = GOOD.replacen("\"<3.3\"", "\"~3.3\"", 1).replacen("BLOCK: 4", "BLOK: 4", 1);
+    let wrong = GOOD
+        .replacen("fill: arange", "fill: arrange", 1)
+        .replacen("storages:", "storage:", 1);
+    let also = GOOD
+        .replacen("\"<3.3\"", "\"~3.3\"", 1)
+        .replacen("BLOCK: 4", "BLOK: 4", 1);
     let files = [
         input("area/wrong.yaml", Ok(wrong.as_bytes())),
         input("area/also_wrong.yaml", Ok(also.as_bytes())),
         input("area/good.yaml", Ok(GOOD.as_bytes())),
         input("area/good.yml", Ok(GOOD.as_bytes())),
-        input("area/later.yaml", Ok(GOOD.replacen("x[:, :2]", "x[n]", 1).as_bytes())),
+        input(
+            "area/later.yaml",
+            Ok(GOOD.replacen("x[:, :2]", "x[n]", 1).as_bytes()),
+        ),
     ];
     bless("several_files", &files);
 }

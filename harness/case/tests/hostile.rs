@@ -50,7 +50,12 @@ fn swallow(case: &[u8], kernel: &[u8]) -> (usize, usize) {
             }
         }
     }
-    let problems: Vec<_> = corpus.problems().iter().cloned().chain(problems.finish()).collect();
+    let problems: Vec<_> = corpus
+        .problems()
+        .iter()
+        .cloned()
+        .chain(problems.finish())
+        .collect();
     for problem in &problems {
         let shown = problem.render(corpus.sources(), false);
         assert!(shown.contains("-->"), "a problem without a place: {shown}");
@@ -66,22 +71,64 @@ fn the_seed_of_these_tests_is_good() {
 #[test]
 fn what_once_looked_dangerous() {
     for text in [
-        "", "\0", "\u{feff}about: x", "about: \u{2028}x", "about: 'a\n  b'", "about: |\n  a\n", "about: >-\n  a\n  b\n",
-        "about: \"\\u0000\"", "? a\n: b", "[", "{", "- - - -", "a: b: c", "about:\r\nkernel:\r\n", "about: é\nkernel: ü:ö",
-        "%YAML 1.1\n---\nabout: x", "about: x\n...\nkernel: y", "<<: {about: x}", "about: !!binary aGk=", "about: 1_000",
-        "about: 0o17", "about: 0x", "about: 12e03", "about: ~", "matrix: {a: {b: {}}}", "true: 1", "1: 2", "1.0: 2",
+        "",
+        "\0",
+        "\u{feff}about: x",
+        "about: \u{2028}x",
+        "about: 'a\n  b'",
+        "about: |\n  a\n",
+        "about: >-\n  a\n  b\n",
+        "about: \"\\u0000\"",
+        "? a\n: b",
+        "[",
+        "{",
+        "- - - -",
+        "a: b: c",
+        "about:\r\nkernel:\r\n",
+        "about: é\nkernel: ü:ö",
+        "%YAML 1.1\n---\nabout: x",
+        "about: x\n...\nkernel: y",
+        "<<: {about: x}",
+        "about: !!binary aGk=",
+        "about: 1_000",
+        "about: 0o17",
+        "about: 0x",
+        "about: 12e03",
+        "about: ~",
+        "matrix: {a: {b: {}}}",
+        "true: 1",
+        "1: 2",
+        "1.0: 2",
     ] {
         swallow(text.as_bytes(), KERNEL.as_bytes());
     }
     for (from, to) in [
-        ("[4, 6]", "[0, 0]"), ("[4, 6]", "[]"), ("[4, 6]", "[9223372036854775807, 2]"), ("[4, 6]", "[-1]"),
-        ("[4, 6]", "[\"2**200\"]"), ("x[:, :2]", "x[:, :2**100]"), ("x[:, :2]", "x.expand(2**40, 4, 6)"),
-        ("x[:, :2]", "x.as_strided((2**31, 2**31), (0, 0))"), ("x[:, :2]", "'y' * 1000000000"),
-        ("x[:, :2]", "[0] * 10**10"), ("x[:, :2]", "9**9**9"), ("\"{dtype}\"", "\"{dtype * 10**9}\""),
-        ("{ random: { seed: 3", "{ random: { seed: -3"), ("low: -1", "low: 1e308"), ("high: 5", "high: .inf"),
-        ("num_warps: 4", "num_warps: [[[[[[1]]]]]]"), ("n: n", "n: n, n: n"), ("[1, \"cdiv(n, 4)\"]", "[4294967296]"),
-        ("k.py:kernel", ":"), ("k.py:kernel", "k.py:"), ("k.py:kernel", ":kernel"), ("k.py:kernel", "'{n}:{n}'"),
-        ("k.py:kernel", ".:kernel"), ("k.py:kernel", "c.yaml:kernel"), (">=3.0,<3.3", "<70000"), ("'f16'\"]", "\"]"),
+        ("[4, 6]", "[0, 0]"),
+        ("[4, 6]", "[]"),
+        ("[4, 6]", "[9223372036854775807, 2]"),
+        ("[4, 6]", "[-1]"),
+        ("[4, 6]", "[\"2**200\"]"),
+        ("x[:, :2]", "x[:, :2**100]"),
+        ("x[:, :2]", "x.expand(2**40, 4, 6)"),
+        ("x[:, :2]", "x.as_strided((2**31, 2**31), (0, 0))"),
+        ("x[:, :2]", "'y' * 1000000000"),
+        ("x[:, :2]", "[0] * 10**10"),
+        ("x[:, :2]", "9**9**9"),
+        ("\"{dtype}\"", "\"{dtype * 10**9}\""),
+        ("{ random: { seed: 3", "{ random: { seed: -3"),
+        ("low: -1", "low: 1e308"),
+        ("high: 5", "high: .inf"),
+        ("num_warps: 4", "num_warps: [[[[[[1]]]]]]"),
+        ("n: n", "n: n, n: n"),
+        ("[1, \"cdiv(n, 4)\"]", "[4294967296]"),
+        ("k.py:kernel", ":"),
+        ("k.py:kernel", "k.py:"),
+        ("k.py:kernel", ":kernel"),
+        ("k.py:kernel", "'{n}:{n}'"),
+        ("k.py:kernel", ".:kernel"),
+        ("k.py:kernel", "c.yaml:kernel"),
+        (">=3.0,<3.3", "<70000"),
+        ("'f16'\"]", "\"]"),
     ] {
         assert!(CASE.contains(from), "{from}");
         swallow(CASE.replacen(from, to, 1).as_bytes(), KERNEL.as_bytes());
@@ -95,9 +142,37 @@ fn fragment() -> impl Strategy<Value = String> {
         "\\PC{0,6}",
         "[\\[\\]{}:,'\"#&*!|>%@`\\\\ \\n\\t-]{1,8}",
         prop::sample::select(vec![
-            "x", "left", "{dtype}", "{n}", "{", "}", "null", "true", ".nan", "-0.0", "1e400", "0x1F", "2**64", "x[1:]",
-            "x.T", "[1, 2]", "{ a: 1 }", "- a", "\n  ", "\n", "x.data_ptr()", "bits(0x1)", "arange", "uninit", "[]",
-            "tl.float32", "f32", "fp8e5", "99999999999999999999999999999999999999999", "'relu'", "[x for x in x]",
+            "x",
+            "left",
+            "{dtype}",
+            "{n}",
+            "{",
+            "}",
+            "null",
+            "true",
+            ".nan",
+            "-0.0",
+            "1e400",
+            "0x1F",
+            "2**64",
+            "x[1:]",
+            "x.T",
+            "[1, 2]",
+            "{ a: 1 }",
+            "- a",
+            "\n  ",
+            "\n",
+            "x.data_ptr()",
+            "bits(0x1)",
+            "arange",
+            "uninit",
+            "[]",
+            "tl.float32",
+            "f32",
+            "fp8e5",
+            "99999999999999999999999999999999999999999",
+            "'relu'",
+            "[x for x in x]",
         ])
         .prop_map(str::to_owned),
     ]

@@ -1,0 +1,217 @@
+//! Literal values of a fill: numbers, raw bits, addresses. Left out: fills that are rules (see [`super::Fill`]).
+
+use conch_memory::{StorageId, Storages};
+use conch_tile::DType;
+use conch_tile::diagnostic::Diagnostic;
+use conch_tile::ir::Rounding;
+use conch_tile::numeric::{decode_int, encode, encode_int};
+use conch_tile::source::Span;
+
+use super::{count_problem, push, wrong};
+use crate::expr::{Names, Value};
+use crate::template::ValueTemplate;
+use crate::yaml::{Node, Yaml};
+
+/// Literal values as nested as the storage's shape, or flat.
+#[derive(Clone, Debug)]
+pub(crate) enum Nested {
+    One(Literal),
+    Many(Vec<Nested>),
+}
+
+/// One element.
+#[derive(Clone, Debug)]
+pub(crate) enum Literal {
+    Value(ValueTemplate),
+    /// `bits(0x7fc00001)`.
+    Bits(ValueTemplate),
+}
+
+/// The bits of one element in memory.
+pub(super) enum Element {
+    Bits(u64),
+    Uninit,
+    Address(StorageId, i64),
+}
+
+impl Literal {
+    pub(super) fn parse(node: &Node, problems: &mut Vec<Diagnostic>) -> Option<Self> {
+        if let Yaml::Str(text) = &node.value
+            && let Some(inner) = text
+                .trim()
+                .strip_prefix("bits(")
+                .and_then(|rest| rest.strip_suffix(')'))
+        {
+            let at = node
+                .text_at
+                .zip(text.find(inner))
+                .map(|(at, skipped)| at + skipped as u32);
+            return match ValueTemplate::parse_text(inner, node.span, at) {
+                Ok(value) => Some(Self::Bits(value)),
+                Err(problem) => {
+                    problems.push(problem);
+                    None
+                }
+            };
+        }
+        ValueTemplate::parse(node, problems).map(Self::Value)
+    }
+
+    pub(super) fn describe(&self, names: &Names) -> Result<String, Diagnostic> {
+        match self {
+            Self::Value(value) => value.text(names),
+            Self::Bits(value) => Ok(format!("bits({})", value.text(names)?)),
+        }
+    }
+
+    pub(super) fn is_known(&self, names: &Names) -> bool {
+        match self {
+            Self::Value(value) | Self::Bits(value) => value.is_known(names),
+        }
+    }
+
+    pub(super) fn bits(
+        &self,
+        dtype: DType,
+        names: &Names,
+        storages: &mut Storages,
+    ) -> Result<Element, Diagnostic> {
+        let out_of_range = |value: &Value, span| {
+            Diagnostic::error(
+                "out-of-range",
+                span,
+                format!("{value} is out of range for {dtype}"),
+            )
+            .help("write a value that the dtype holds, or its bits as `bits(0x…)`")
+        };
+        match self {
+            Self::Bits(template) => {
+                let value = template.evaluate(names, storages)?;
+                let Value::Int(bits) = value else {
+                    return Err(wrong(template.span(), &value, "an integer"));
+                };
+                let limit = 1i128 << if dtype == DType::I1 { 8 } else { dtype.bits() };
+                if !(0..limit).contains(&bits) {
+                    return Err(out_of_range(&value, template.span())
+                        .help(format!("{dtype} has {} bits", dtype.bits())));
+                }
+                Ok(Element::Bits(bits as u64))
+            }
+            Self::Value(template) => {
+                let value = template.evaluate(names, storages)?;
+                let span = template.span();
+                let integer = match &value {
+                    Value::None => return Ok(Element::Uninit),
+                    Value::Bool(value) => i128::from(*value),
+                    Value::Int(value) => *value,
+                    Value::Float(value) if dtype.is_float() => {
+                        return Ok(Element::Bits(encode(dtype, *value, Rounding::NearestEven)));
+                    }
+                    Value::Float(float) if float.fract() == 0.0 && float.abs() < 1e30 => *float as i128,
+                    Value::Float(_) => return Err(out_of_range(&value, span)),
+                    Value::Address(at) if matches!(dtype, DType::I64 | DType::U64) => {
+                        return Ok(Element::Address(at.storage, at.offset));
+                    }
+                    Value::Address(_) => {
+                        return Err(Diagnostic::error(
+                            "wrong-dtype",
+                            span,
+                            format!("an address in a storage of {dtype}"),
+                        )
+                        .help("give the storage the dtype i64 or u64"));
+                    }
+                    Value::Tensor(_) => {
+                        return Err(wrong(span, &value, "a number")
+                            .help("for its address write `{ addresses: […] }`, or `x.data_ptr()`"));
+                    }
+                    other => return Err(wrong(span, other, "a number")),
+                };
+                let bits = encode_int(dtype, integer);
+                if dtype.is_int() && decode_int(dtype, bits) != integer {
+                    return Err(out_of_range(&value, span));
+                }
+                Ok(Element::Bits(bits))
+            }
+        }
+    }
+}
+
+impl Nested {
+    pub(super) fn parse(node: &Node, problems: &mut Vec<Diagnostic>) -> Option<Self> {
+        let Yaml::Seq(items) = &node.value else {
+            return Literal::parse(node, problems).map(Self::One);
+        };
+        let read: Vec<_> = items
+            .iter()
+            .filter_map(|item| Self::parse(item, problems))
+            .collect();
+        (read.len() == items.len()).then_some(Self::Many(read))
+    }
+
+    /// The values of a list.
+    pub(super) fn of(value: &Value, span: Span) -> Self {
+        match value {
+            Value::List(items) | Value::Tuple(items) => {
+                Self::Many(items.iter().map(|item| Self::of(item, span)).collect())
+            }
+            other => Self::One(Literal::Value(ValueTemplate::Constant(other.clone(), span))),
+        }
+    }
+
+    pub(super) fn is_known(&self, names: &Names) -> bool {
+        match self {
+            Self::One(literal) => literal.is_known(names),
+            Self::Many(items) => items.iter().all(|item| item.is_known(names)),
+        }
+    }
+
+    pub(super) fn leaves<'a>(&'a self, out: &mut Vec<&'a Literal>) {
+        match self {
+            Self::One(literal) => out.push(literal),
+            Self::Many(items) => items.iter().for_each(|item| item.leaves(out)),
+        }
+    }
+
+    fn has_shape(&self, shape: &[i64]) -> bool {
+        match (self, shape) {
+            (Self::One(_), []) => true,
+            (Self::Many(items), [first, rest @ ..]) => {
+                i64::try_from(items.len()) == Ok(*first) && items.iter().all(|item| item.has_shape(rest))
+            }
+            _ => false,
+        }
+    }
+
+    pub(super) fn write(
+        &self,
+        id: StorageId,
+        dtype: DType,
+        shape: &[i64],
+        names: &Names,
+        storages: &mut Storages,
+        span: Span,
+    ) -> Result<(), Diagnostic> {
+        let mut leaves = Vec::new();
+        self.leaves(&mut leaves);
+        let count = storages.size(id) / dtype.size().max(1);
+        let flat = matches!(self, Self::Many(items) if items.iter().all(|item| matches!(item, Self::One(_))));
+        if leaves.len() != count || !(flat || self.has_shape(shape)) {
+            return Err(count_problem(span, leaves.len(), shape, count));
+        }
+        for (at, literal) in leaves.into_iter().enumerate() {
+            let offset = at * dtype.size();
+            match literal.bits(dtype, names, storages)? {
+                Element::Bits(bits) => {
+                    let mut bytes = Vec::with_capacity(8);
+                    push(&mut bytes, dtype, bits);
+                    storages.write(id, offset, &bytes);
+                }
+                Element::Uninit => {}
+                Element::Address(target, target_offset) => {
+                    storages.write_pointer(id, offset, target, target_offset);
+                }
+            }
+        }
+        Ok(())
+    }
+}

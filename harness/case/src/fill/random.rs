@@ -1,0 +1,212 @@
+//! Seeded random contents and edge values. Left out: how a file asks for them (see [`super::Fill`]).
+
+use conch_memory::Storages;
+use conch_tile::DType;
+use conch_tile::diagnostic::Diagnostic;
+use conch_tile::ir::Rounding;
+use conch_tile::numeric::{encode, encode_int};
+use conch_tile::source::Span;
+
+use super::{push, wrong};
+use crate::expr::{Names, Value};
+use crate::template::ValueTemplate;
+
+/// Seeded numbers, the same on every machine and in every version of Conch: `SplitMix64`.
+pub(super) struct Random {
+    dtype: DType,
+    state: u64,
+    /// From the first up to, and without, the second; floats without one are of any magnitude near 1.
+    range: Option<(Value, Value)>,
+    edges: bool,
+}
+
+impl Random {
+    /// Integers of the whole range, floats of many magnitudes, edge values.
+    pub(super) fn new(dtype: DType, seed: u64) -> Self {
+        let range = (!dtype.is_float()).then(|| {
+            let bits = dtype.bits();
+            let low = if dtype.is_signed_int() && dtype != DType::I1 {
+                -(1i128 << (bits - 1))
+            } else {
+                0
+            };
+            (Value::Int(low), Value::Int(low + (1i128 << bits)))
+        });
+        Self {
+            dtype,
+            state: seed,
+            range,
+            edges: true,
+        }
+    }
+
+    pub(super) fn read(
+        dtype: DType,
+        names: &Names,
+        seed: Option<&ValueTemplate>,
+        low: Option<&ValueTemplate>,
+        high: Option<&ValueTemplate>,
+        edges: Option<&ValueTemplate>,
+        span: Span,
+    ) -> Result<Self, Diagnostic> {
+        let evaluate = |template: &ValueTemplate| template.evaluate(names, &mut Storages::new());
+        let seed = match seed {
+            None => 0,
+            Some(template) => match evaluate(template)? {
+                Value::Int(seed) if u64::try_from(seed).is_ok() => seed as u64,
+                other => return Err(wrong(template.span(), &other, "a seed from 0 to 2^64 - 1")),
+            },
+        };
+        let mut random = Self::new(dtype, seed);
+        let bound = |template: Option<&ValueTemplate>, default: Value| -> Result<Value, Diagnostic> {
+            let Some(template) = template else {
+                return Ok(default);
+            };
+            match evaluate(template)? {
+                Value::Int(value) if dtype.is_float() => Ok(Value::Float(value as f64)),
+                value @ Value::Int(_) => Ok(value),
+                Value::Float(value) if dtype.is_float() && value.is_finite() => Ok(Value::Float(value)),
+                other => Err(wrong(
+                    template.span(),
+                    &other,
+                    if dtype.is_float() {
+                        "a number"
+                    } else {
+                        "an integer"
+                    },
+                )),
+            }
+        };
+        if low.is_some() || high.is_some() {
+            random.edges = false;
+            let whole = random.range.take();
+            let (least, most) = whole.clone().unwrap_or((Value::Float(-1.0), Value::Float(1.0)));
+            let (low, high) = (bound(low, least)?, bound(high, most)?);
+            let ordered = match (&low, &high, &whole) {
+                (Value::Int(low), Value::Int(high), Some((Value::Int(least), Value::Int(most)))) => {
+                    least <= low && low < high && high <= most
+                }
+                (Value::Float(low), Value::Float(high), _) => low < high,
+                _ => false,
+            };
+            if !ordered {
+                return Err(Diagnostic::error(
+                    "out-of-range",
+                    span,
+                    format!("random numbers from {low} to {high} for {dtype}"),
+                )
+                .help("`low` is included and `high` is not; both must fit the dtype"));
+            }
+            random.range = Some((low, high));
+        }
+        if let Some(template) = edges {
+            match evaluate(template)? {
+                Value::Bool(value) => random.edges = value,
+                other => return Err(wrong(template.span(), &other, "true or false")),
+            }
+        }
+        Ok(random)
+    }
+
+    fn next(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// One in four elements is an edge value when those are asked for.
+    pub(super) fn fill(mut self, bytes: &mut Vec<u8>, count: usize) {
+        let edges = if self.edges { edges(self.dtype) } else { Vec::new() };
+        for _ in 0..count {
+            let draw = self.next();
+            if !edges.is_empty() && draw.is_multiple_of(4) {
+                let at = (draw >> 2) as usize % edges.len();
+                push(bytes, self.dtype, edges.get(at).copied().unwrap_or(0));
+                continue;
+            }
+            let bits = match &self.range {
+                Some((Value::Int(low), Value::Int(high))) => {
+                    let width = (high - low).max(1) as u128;
+                    // The high part of the product is uniform up to one part in 2^64 / width.
+                    let offset = (u128::from(draw) * width) >> 64;
+                    encode_int(self.dtype, low + offset as i128)
+                }
+                Some((Value::Float(low), Value::Float(high))) => {
+                    let unit = (draw >> 11) as f64 / (1u64 << 53) as f64;
+                    encode(self.dtype, low + (high - low) * unit, Rounding::NearestEven)
+                }
+                _ => {
+                    // Sign, 52 bits of mantissa, and an exponent from -8 to 7.
+                    let exponent = 1023 - 8 + (draw >> 2 & 15);
+                    let value =
+                        f64::from_bits(draw & 1 << 63 | exponent << 52 | (draw >> 11 & ((1 << 52) - 1)));
+                    encode(self.dtype, value, Rounding::NearestEven)
+                }
+            };
+            push(bytes, self.dtype, bits);
+        }
+    }
+}
+
+/// The bits of values at which arithmetic changes its ways: zeros, ones, ends of the range, subnormals, infinities
+/// and a NaN where the dtype has them.
+fn edges(dtype: DType) -> Vec<u64> {
+    let bits = dtype.bits();
+    if dtype.is_int() {
+        let ones = u64::MAX >> (64 - bits);
+        let top = 1u64 << (bits - 1);
+        let half = 1u64 << (bits / 2);
+        let mut all = vec![
+            0,
+            1,
+            ones,
+            ones ^ 1,
+            top,
+            top.wrapping_sub(1),
+            top | 1,
+            half,
+            half.wrapping_sub(1),
+        ];
+        for value in &mut all {
+            *value &= ones;
+        }
+        all.sort_unstable();
+        all.dedup();
+        return all;
+    }
+    let sign = 1u64 << (bits - 1);
+    let mantissa = match dtype {
+        DType::F16 => 10,
+        DType::BF16 => 7,
+        DType::F64 => 52,
+        DType::F8E5 | DType::F8E5B16 => 2,
+        DType::F8E4NV | DType::F8E4B8 | DType::F8E4B15 => 3,
+        _ => 23,
+    };
+    let largest_subnormal = (1u64 << mantissa) - 1;
+    let one = encode(dtype, 1.0, Rounding::NearestEven);
+    let mut all = vec![0, one, one + 1, 1, largest_subnormal, largest_subnormal + 1];
+    let ieee = matches!(
+        dtype,
+        DType::F16 | DType::BF16 | DType::F32 | DType::F64 | DType::F8E5
+    );
+    let infinity = sign - (1u64 << mantissa);
+    match dtype {
+        _ if ieee => all.extend([infinity - 1, infinity, infinity | 1u64 << (mantissa - 1)]),
+        DType::F8E4NV => all.extend([0x7e, 0x7f]),
+        _ => all.push(0x7f),
+    }
+    let has_negative_zero = !matches!(dtype, DType::F8E4B8 | DType::F8E5B16);
+    let negative: Vec<u64> = all
+        .iter()
+        .filter(|&&value| value != 0 || has_negative_zero)
+        .map(|value| value | sign)
+        .collect();
+    all.extend(negative);
+    if !has_negative_zero {
+        all.push(sign);
+    }
+    all
+}

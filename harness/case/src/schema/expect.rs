@@ -1,0 +1,169 @@
+//! Reading `expect:`. Left out: the other keys of a file (see [`super::Schema`]).
+
+use conch_tile::diagnostic::Diagnostic;
+use conch_tile::source::Span;
+
+use super::{EXPECT_KEYS, ExpectSchema, Reader};
+use crate::expectation::{EnginePattern, OutcomeKind, VerdictKind};
+use crate::nearest::{nearest, suggestion};
+use crate::versions::VersionRange;
+use crate::yaml::{Node, Yaml};
+
+impl Reader<'_> {
+    pub(super) fn expect(&mut self, node: &Node) -> Option<ExpectSchema> {
+        let fields = self.fields(node, "an expectation", &EXPECT_KEYS)?;
+        let start = Span {
+            end: node.span.start,
+            ..node.span
+        };
+        let what = "an expectation";
+        let engine = self.need(
+            &fields,
+            "engine",
+            what,
+            start,
+            "name the engine: `engine: interpret`",
+        );
+        let engines = engine.map_or_else(Vec::new, |node| match &node.value {
+            Yaml::Seq(items) => items.iter().filter_map(|item| self.engine(item)).collect(),
+            _ => self.engine(node).into_iter().collect(),
+        });
+        let versions = fields
+            .get("versions")
+            .and_then(|node| self.versions(node))
+            .unwrap_or_default();
+        let verdict = fields.get("verdict").and_then(|node| self.verdict(node));
+        let outcome = fields.get("outcome").and_then(|node| self.outcome(node));
+        if fields.get("verdict").is_none() && fields.get("outcome").is_none() {
+            self.problems.push(
+                Diagnostic::error(
+                    "missing-key",
+                    start,
+                    "an expectation without `verdict` or `outcome`",
+                )
+                .help("say what is expected: `verdict: differ`, or `outcome: rejected`"),
+            );
+        }
+        let message = fields.get("message").and_then(|node| self.text(node, "message"));
+        let when = fields.get("when").and_then(|node| {
+            if matches!(node.value, Yaml::Str(_)) {
+                return self.value(node);
+            }
+            self.wrong_type(
+                node,
+                "when",
+                "a condition over matrix variables, such as `dtype == 'bf16'`",
+            );
+            None
+        });
+        let why = self.need(&fields, "why", what, start, "give the reason in words: `why: …`");
+        let why = why.and_then(|node| self.text(node, "why"));
+        let link = fields.get("link").and_then(|node| self.text(node, "link"));
+        if engines.is_empty() {
+            return None;
+        }
+        Some(ExpectSchema {
+            span: node.span,
+            engines,
+            versions,
+            verdict,
+            outcome,
+            message,
+            when,
+            why: why?,
+            link,
+        })
+    }
+
+    fn engine(&mut self, node: &Node) -> Option<EnginePattern> {
+        let text = self.text(node, "engine")?;
+        let Some(pattern) = EnginePattern::parse(&text) else {
+            self.problems.push(
+                Diagnostic::error("unknown-engine", node.span, format!("`{text}` is not an engine"))
+                    .help("write `reference`, `interpret`, `interpret+host`, `interpret@3.2.0`, `cuda`, …"),
+            );
+            return None;
+        };
+        if !EnginePattern::NAMES.contains(&pattern.name.as_str()) {
+            let mut problem = Diagnostic::error(
+                "unknown-engine",
+                node.span,
+                format!("unknown engine `{}`", pattern.name),
+            );
+            problem.help = suggestion(&pattern.name, EnginePattern::NAMES.iter().copied());
+            self.problems.push(problem);
+            return None;
+        }
+        Some(pattern)
+    }
+
+    fn versions(&mut self, node: &Node) -> Option<VersionRange> {
+        let text = match &node.value {
+            Yaml::Seq(items) => {
+                let parts: Vec<_> = items
+                    .iter()
+                    .filter_map(|item| self.text(item, "versions"))
+                    .collect();
+                parts.join(" or ")
+            }
+            _ => self.text(node, "versions")?,
+        };
+        match text.parse::<VersionRange>() {
+            Err(error) => {
+                self.problems.push(
+                    Diagnostic::error("bad-versions", node.span, error.to_string())
+                        .help("write `<3.3`, `>=3.2,<3.6`, `3.0 - 3.4`, `3.1`, or several joined by ` or `"),
+                );
+                None
+            }
+            Ok(range) if !range.matches_a_release() => {
+                self.problems.push(
+                    Diagnostic::error(
+                        "no-version",
+                        node.span,
+                        format!("no release of Triton is in `{text}`"),
+                    )
+                    .help(format!(
+                        "there are 2.0.0 to {}",
+                        conch_tile::rules::Version::NEWEST
+                    )),
+                );
+                None
+            }
+            Ok(range) => Some(range),
+        }
+    }
+
+    fn verdict(&mut self, node: &Node) -> Option<VerdictKind> {
+        let text = self.text(node, "verdict")?;
+        let found = VerdictKind::from_name(&text);
+        if found.is_none() {
+            let mut problem =
+                Diagnostic::error("unknown-verdict", node.span, format!("`{text}` is not a verdict"));
+            problem.help = match OutcomeKind::from_name(&text) {
+                Some(outcome) => Some(format!("it is an outcome: write `outcome: {outcome}`")),
+                None => suggestion(&text, VerdictKind::ALL.iter().map(|kind| kind.name())),
+            };
+            self.problems.push(problem);
+        }
+        found
+    }
+
+    fn outcome(&mut self, node: &Node) -> Option<OutcomeKind> {
+        let text = self.text(node, "outcome")?;
+        let found = OutcomeKind::from_name(&text);
+        if found.is_none() {
+            let mut problem = Diagnostic::error(
+                "unknown-outcome",
+                node.span,
+                format!("`{text}` is not an outcome"),
+            );
+            problem.help = match nearest(&text, VerdictKind::ALL.iter().map(|kind| kind.name())) {
+                Some(verdict) => Some(format!("did you mean `verdict: {verdict}`?")),
+                None => suggestion(&text, OutcomeKind::ALL.iter().map(|kind| kind.name())),
+            };
+            self.problems.push(problem);
+        }
+        found
+    }
+}
