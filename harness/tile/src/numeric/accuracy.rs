@@ -281,16 +281,14 @@ fn step(dtype: DType, value: f64, units: f64) -> f64 {
         return value;
     }
     let top = largest(dtype);
-    let from = if value.is_infinite() {
+    if value.is_infinite() {
         if (value > 0.0) == (units > 0.0) {
             return value;
         }
         // Infinity stands for what follows the largest number.
-        value.signum() * top + value.signum() * last_place(dtype, top)
-    } else {
-        value
-    };
-    let moved = from + units * last_place(dtype, from);
+        return (top - (units.abs() - 1.0) * last_place(dtype, top)).copysign(value);
+    }
+    let moved = value + units * last_place(dtype, value);
     if moved.abs() > top {
         f64::INFINITY.copysign(moved)
     } else {

@@ -82,8 +82,11 @@ pub fn encode_int(dtype: DType, value: i128) -> u64 {
     fn int<T: Int>(value: i128) -> u64 {
         T::truncate(value as u64).raw().to_u64()
     }
-    if dtype == DType::I1 {
-        return u64::from(value != 0);
+    match dtype {
+        DType::I1 => return u64::from(value != 0),
+        DType::F32 => return (value as f32).to_bits().into(),
+        DType::F64 => return (value as f64).to_bits(),
+        _ => {}
     }
     with_element!(dtype, T => int int::<T>(value), float T::narrow_double(odd_double(value)).raw().to_u64())
 }

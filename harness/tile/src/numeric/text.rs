@@ -23,7 +23,7 @@ pub enum ParseNumberError {
     },
 }
 
-/// The shortest text that [`parse`] reads back as the same lane, NaN payloads and signs aside: `0.1`, `-0.0`, `1e30`,
+/// A short text that [`parse`] reads back as the same lane (the value itself, or the shortest that does), NaN payloads and signs aside: `0.1`, `-0.0`, `1e30`,
 /// `inf`, `nan`; integers in decimal; `i1` as `true` and `false`.
 pub fn format(dtype: DType, bits: u64) -> String {
     match dtype {
@@ -32,6 +32,9 @@ pub fn format(dtype: DType, bits: u64) -> String {
         _ => float(dtype, bits),
     }
 }
+
+/// A narrow float's value is shown in full up to so many digits.
+const EXACT_DIGITS: usize = 8;
 
 fn float(dtype: DType, bits: u64) -> String {
     let value = decode(dtype, bits);
@@ -47,6 +50,15 @@ fn float(dtype: DType, bits: u64) -> String {
     }
     if matches!(dtype, DType::F32) {
         return format!("{:?}", value as f32);
+    }
+    // A value that takes few digits is shown as it is: 448, not the 450 that would read back as well.
+    let digits = format!("{value:e}")
+        .bytes()
+        .take_while(|byte| *byte != b'e')
+        .filter(u8::is_ascii_digit)
+        .count();
+    if digits <= EXACT_DIGITS {
+        return format!("{value:?}");
     }
     let wanted = encode(dtype, value, Rounding::NearestEven);
     for digits in 0..9 {
