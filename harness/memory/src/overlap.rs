@@ -18,6 +18,9 @@ use bits::Bits;
 use crate::storage::MAX_BYTES;
 use crate::tensor::Tensor;
 
+/// The most runs that are listed one by one, as many as the largest storage asks for.
+const MAX_RUNS: i64 = MAX_BYTES as i64 / 64;
+
 /// Bytes of a storage as ranges that are sorted, not empty, and apart from each other.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ByteRanges {
@@ -159,8 +162,13 @@ impl Pattern {
         }
         let (runs, span) = (self.runs(), self.end() - self.start);
         let limit = MAX_BYTES as i64;
-        if runs > span.min(limit) {
-            return (span <= limit).then(|| self.ranges_by_bits(span));
+        // A word of the bit set takes the room of one start.
+        let listed = (span / 64).max(1024);
+        if runs > listed && span <= limit {
+            return Some(self.ranges_by_bits(span));
+        }
+        if runs > MAX_RUNS {
+            return None;
         }
         let mut starts = Vec::with_capacity(runs as usize);
         starts.push(self.start);
@@ -291,15 +299,19 @@ pub fn overlaps_itself(tensor: &Tensor) -> Option<bool> {
     if tensor.numel() > MAX_BYTES as i64 || span > MAX_BYTES as i64 {
         return None;
     }
+    // Every start that the dimensions so far make, moved by each index of the next one, must be new. Shifted sets keep
+    // that to the bytes: a set that loses a member to another one has an overlap.
     let mut seen = Bits::new(span as usize);
-    let mut starts = vec![0i64];
+    seen.insert(0);
+    let mut members = 1;
     for &(stride, size) in &dims {
-        starts = starts
-            .iter()
-            .flat_map(|&start| (0..size).map(move |nth| start + stride * nth))
-            .collect();
+        seen.spread(stride as usize, size as usize);
+        members *= size as u64;
+        if seen.count() < members {
+            return Some(true);
+        }
     }
-    Some(!starts.into_iter().all(|start| seen.insert(start as usize)))
+    Some(false)
 }
 
 #[cfg(test)]

@@ -16,15 +16,16 @@ impl Bits {
         }
     }
 
-    /// Adds a number; whether it is in range and was not there.
-    pub fn insert(&mut self, at: usize) -> bool {
-        let Some(word) = self.words.get_mut(at / 64) else {
-            return false;
-        };
-        let bit = 1u64 << (at % 64);
-        let new = *word & bit == 0;
-        *word |= bit;
-        new
+    /// Adds a number that is in range.
+    pub fn insert(&mut self, at: usize) {
+        if let Some(word) = self.words.get_mut(at / 64) {
+            *word |= 1 << (at % 64);
+        }
+    }
+
+    /// How many numbers there are.
+    pub fn count(&self) -> u64 {
+        self.words.iter().map(|word| u64::from(word.count_ones())).sum()
     }
 
     /// Adds `n + step`, `n + 2 * step`, … up to `n + (count - 1) * step` for every `n`, in steps that double.
