@@ -42,14 +42,12 @@ impl FromStr for Version {
     /// Reads `3.9.0`, and `3.9` or `3` with zeros for what is missing.
     fn from_str(text: &str) -> Result<Self, BadVersion> {
         let mut parts = [0u16; 3];
-        let mut count = 0;
-        for piece in text.split('.') {
+        for (count, piece) in text.split('.').enumerate() {
             let digits = !piece.is_empty() && piece.bytes().all(|b| b.is_ascii_digit());
             let (true, Some(slot), Ok(number)) = (digits, parts.get_mut(count), piece.parse()) else {
                 return Err(BadVersion(text.to_owned()));
             };
             *slot = number;
-            count += 1;
         }
         Ok(Self::new(parts[0], parts[1], parts[2]))
     }

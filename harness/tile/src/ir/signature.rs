@@ -144,7 +144,7 @@ pub(super) fn check(kind: &OpKind, signature: Signature<'_>) -> Check {
         | OpKind::AtomicCas => memory(kind, signature),
         OpKind::Dot { .. } => dot(signature),
         OpKind::Histogram { mask } => histogram(*mask, signature),
-        OpKind::Yield => signature.makes::<0>().map(drop),
+        OpKind::Yield | OpKind::Print { .. } => signature.makes::<0>().map(drop),
         OpKind::Assert { mask, .. } => {
             let [] = signature.makes()?;
             let condition = if *mask {
@@ -162,7 +162,6 @@ pub(super) fn check(kind: &OpKind, signature: Signature<'_>) -> Check {
             let [condition] = signature.takes()?;
             is_mask("the condition", condition, condition)
         }
-        OpKind::Print { .. } => signature.makes::<0>().map(drop),
         OpKind::Barrier => {
             let [] = signature.takes()?;
             signature.makes::<0>().map(drop)
@@ -215,18 +214,17 @@ fn movement(kind: &OpKind, signature: Signature<'_>) -> Check {
     let [result] = signature.makes()?;
     if matches!(kind, OpKind::Join | OpKind::Cat { .. } | OpKind::Gather { .. }) {
         let [left, right] = signature.takes()?;
-        return match kind {
-            OpKind::Gather { axis } => gather(*axis, left, right, result),
-            _ => {
-                is("the right side", right, left)?;
-                let mut shape = left.shape.clone();
-                match (kind, shape.first_mut()) {
-                    (OpKind::Join, _) => shape.push(2),
-                    (_, Some(first)) => *first = first.saturating_mul(2),
-                    (_, None) => return Err("scalars cannot be put one after the other".to_owned()),
-                }
-                is("the result", result, &Type::block(left.elem, shape))
+        return if let OpKind::Gather { axis } = kind {
+            gather(*axis, left, right, result)
+        } else {
+            is("the right side", right, left)?;
+            let mut shape = left.shape.clone();
+            match (kind, shape.first_mut()) {
+                (OpKind::Join, _) => shape.push(2),
+                (_, Some(first)) => *first = first.saturating_mul(2),
+                (_, None) => return Err("scalars cannot be put one after the other".to_owned()),
             }
+            is("the result", result, &Type::block(left.elem, shape))
         };
     }
     let [operand] = signature.takes()?;

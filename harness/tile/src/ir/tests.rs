@@ -236,7 +236,8 @@ fn refusals(sample: fn() -> Function, spoils: &[fn(&mut Function)]) -> String {
         let Err(error) = function.verify() else {
             panic!("spoilt function {nth} passes")
         };
-        said += &format!("{error}\n");
+        said.push_str(&error.to_string());
+        said.push('\n');
         // Malformed functions can be shown as well.
         assert!(!function.to_string().is_empty());
         assert!(!function.display_with_locations().to_string().is_empty());

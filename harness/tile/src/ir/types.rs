@@ -50,6 +50,7 @@ impl Elem {
     }
 
     /// A pointer to this.
+    #[must_use]
     pub const fn pointer(self) -> Self {
         match self {
             Self::Num(pointee) => Self::Ptr { pointee, depth: 1 },

@@ -335,7 +335,7 @@ fn reduced(signature: Signature<'_>, axis: usize) -> Result<Vec<Type>, String> {
     };
     for ty in signature.operands {
         ensure(ty.shape == first.shape, || {
-            format!("operands of {} and {} lanes", first, ty)
+            format!("operands of {first} and {ty} lanes")
         })?;
     }
     ensure(axis < first.shape.len(), || format!("{first} has no axis {axis}"))?;

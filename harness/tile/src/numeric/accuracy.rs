@@ -2,7 +2,7 @@
 //!
 //! The units are those of NVIDIA's documents: "Mathematical Functions" of the CUDA C++ Programming Guide (maximum
 //! ULP errors of the standard functions, which `libdevice` implements) and the PTX ISA (`.approx` and `.full`
-//! instructions). Which of the two applies is read off the PTX that Triton 3.9.0 emits for sm_90. The instructions of
+//! instructions). Which of the two applies is read off the PTX that Triton 3.9.0 emits for `sm_90`. The instructions of
 //! `f32` functions carry `.ftz` there: subnormal operands may be taken for zeros, and subnormal results become zeros.
 //!
 //! The whole table was held against an H200: 533 kernels, every result within what is admitted here, but for casts of
@@ -74,22 +74,28 @@ impl Accuracy {
             | UnaryOp::IsInf => Self::Exact,
             // cvt.rmi.ftz, cvt.rpi.ftz: the floor of a negative subnormal is -0.
             UnaryOp::Floor | UnaryOp::Ceil => flushed(0.0),
-            // sqrt.approx.ftz: relative error 2^-23; rsqrt.approx.ftz: 2^-22.9.
-            UnaryOp::Sqrt => flushed(1.0),
-            UnaryOp::Rsqrt => flushed(2.0),
             // ex2.approx of x * log2(e), documented for `__expf`: 2 + floor(abs(1.173 * x)).
             UnaryOp::Exp => Self::Ulp {
                 ulps: 2.0,
                 per_unit: 1.173,
                 flush: true,
             },
-            UnaryOp::Exp2 | UnaryOp::Log10 | UnaryOp::Sin | UnaryOp::Cos => flushed(2.0),
-            UnaryOp::Expm1 | UnaryOp::Log | UnaryOp::Log2 | UnaryOp::Log1p => flushed(1.0),
+            // sqrt.approx.ftz: relative error 2^-23; the others are documented functions.
+            UnaryOp::Sqrt | UnaryOp::Expm1 | UnaryOp::Log | UnaryOp::Log2 | UnaryOp::Log1p => flushed(1.0),
+            // rsqrt.approx.ftz: relative error 2^-22.9; ex2.approx.ftz: 2 ULP.
+            UnaryOp::Rsqrt
+            | UnaryOp::Exp2
+            | UnaryOp::Log10
+            | UnaryOp::Sin
+            | UnaryOp::Cos
+            | UnaryOp::Asin
+            | UnaryOp::Acos
+            | UnaryOp::Atan
+            | UnaryOp::Cosh
+            | UnaryOp::Tanh
+            | UnaryOp::Erf => flushed(2.0),
             UnaryOp::Tan => flushed(4.0),
             UnaryOp::Sinh => flushed(3.0),
-            UnaryOp::Asin | UnaryOp::Acos | UnaryOp::Atan | UnaryOp::Cosh | UnaryOp::Tanh | UnaryOp::Erf => {
-                flushed(2.0)
-            }
         }
     }
 

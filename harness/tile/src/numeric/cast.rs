@@ -1,6 +1,6 @@
 //! Conversions between dtypes, and between dtypes and numbers.
 //!
-//! The rules of a value cast are `semantic.cast` of Triton 3.9.0 and the PTX it compiles to for sm_90:
+//! The rules of a value cast are `semantic.cast` of Triton 3.9.0 and the PTX it compiles to for `sm_90`:
 //!
 //! | from, to | rule | seen as |
 //! |---|---|---|

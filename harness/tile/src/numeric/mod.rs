@@ -16,6 +16,11 @@
 //!
 //! Left out: which operation a Python expression means (frontend) and what engines may do instead (verdict).
 
+#![allow(
+    clippy::inline_always,
+    reason = "an element's functions must become part of the loops over blocks for these to vectorise, at every level"
+)]
+
 mod accuracy;
 mod cast;
 mod element;

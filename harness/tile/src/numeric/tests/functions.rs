@@ -56,7 +56,8 @@ fn rounding_to_integers_is_the_hosts() {
 
 #[test]
 fn the_vectorised_functions_round_as_libm_does() {
-    let functions: [(UnaryOp, fn(f64) -> f64); 4] = [
+    type Function = fn(f64) -> f64;
+    let functions: [(UnaryOp, Function); 4] = [
         (UnaryOp::Exp, libm::exp),
         (UnaryOp::Exp2, libm::exp2),
         (UnaryOp::Log, libm::log),

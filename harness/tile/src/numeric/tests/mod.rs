@@ -65,7 +65,9 @@ fn samples(dtype: DType) -> Vec<u64> {
     }
     // A multiplicative counter spreads over every byte.
     lanes.extend((1..64u64).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
-    lanes.iter_mut().for_each(|bits| *bits &= mask);
+    for bits in &mut lanes {
+        *bits &= mask;
+    }
     lanes.sort_unstable();
     lanes.dedup();
     lanes

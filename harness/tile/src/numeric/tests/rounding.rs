@@ -62,10 +62,9 @@ impl Oracle {
         // Both neighbours have few bits: their middle is exact.
         let middle = f64::midpoint(below, above);
         let chosen = match rounding {
-            Rounding::TowardZero => bits,
             Rounding::NearestEven if magnitude > middle => up,
             Rounding::NearestEven if magnitude == middle && bits & 1 == 1 => up,
-            Rounding::NearestEven => bits,
+            _ => bits,
         };
         let unsigned_zero = matches!(self.dtype, DType::F8E4B8 | DType::F8E5B16);
         if unsigned_zero && (chosen == 0 || chosen == 0x80) {
