@@ -37,16 +37,16 @@ pub(crate) enum MaskRule {
     Box(BoxMask),
 }
 
-/// The inclusive range of an element type, for integers and pointers.
-pub(crate) fn range_of(elem: Elem) -> Option<(i128, i128)> {
+/// The inclusive range of an element type, for integers and pointers; of the widest unsigned one, the lower half.
+pub(crate) fn range_of(elem: Elem) -> Option<(i64, i64)> {
     match elem {
-        Elem::Ptr { .. } => Some((0, i128::from(i64::MAX))),
+        Elem::Ptr { .. } => Some((0, i64::MAX)),
         Elem::Num(dtype) if dtype.is_float() || dtype.bits() == 1 => None,
         Elem::Num(dtype) if dtype.is_signed_int() => {
-            let half = 1i128 << (dtype.bits() - 1);
-            Some((-half, half - 1))
+            let spare = 64 - dtype.bits();
+            Some((i64::MIN >> spare, i64::MAX >> spare))
         }
-        Elem::Num(dtype) => Some((0, ((1i128 << dtype.bits()) - 1).min(i128::from(i64::MAX)))),
+        Elem::Num(dtype) => Some((0, if dtype.bits() == 64 { i64::MAX } else { (1 << dtype.bits()) - 1 })),
     }
 }
 
@@ -71,24 +71,26 @@ impl Affine {
         Self { base, strides: [0; RANK] }
     }
 
-    /// Smallest and largest lane.
-    pub(crate) fn bounds(&self, extents: &Extents) -> (i128, i128) {
-        let (mut low, mut high) = (i128::from(self.base), i128::from(self.base));
+    /// Smallest and largest lane; `None` past 64 bits.
+    pub(crate) fn bounds(&self, extents: &Extents) -> Option<(i64, i64)> {
+        let (mut low, mut high) = (self.base, self.base);
         for (&stride, &extent) in self.strides.iter().zip(extents) {
-            let reach = i128::from(stride) * i128::from(extent.max(1) - 1);
-            if reach < 0 {
-                low += reach;
-            } else {
-                high += reach;
+            if stride != 0 && extent > 1 {
+                let reach = stride.checked_mul(i64::from(extent - 1))?;
+                if reach < 0 {
+                    low = low.checked_add(reach)?;
+                } else {
+                    high = high.checked_add(reach)?;
+                }
             }
         }
-        (low, high)
+        Some((low, high))
     }
 
     /// The same, if every lane is inside the element's range.
     pub(crate) fn checked(self, elem: Elem, extents: &Extents) -> Option<Self> {
         let (least, most) = range_of(elem)?;
-        let (low, high) = self.bounds(extents);
+        let (low, high) = self.bounds(extents)?;
         (least <= low && high <= most).then_some(self)
     }
 
@@ -125,7 +127,7 @@ impl Affine {
     /// Where `self <predicate> other` holds, if that is a rule.
     pub(crate) fn compare(self, predicate: CmpPredicate, other: Self, extents: &Extents) -> Option<MaskRule> {
         let difference = self.sub(other)?;
-        let (low, high) = difference.bounds(extents);
+        let (low, high) = difference.bounds(extents)?;
         let decided = match predicate {
             CmpPredicate::Lt => decide(high < 0, low >= 0),
             CmpPredicate::Le => decide(high <= 0, low > 0),
@@ -143,12 +145,15 @@ impl Affine {
             return None;
         }
         // Lanes 0..first_at_least(t) of a rising rule are below t; a falling rule is a rising one of the negation.
-        let base = i128::from(difference.base);
-        let stride = i128::from(stride);
         let rising = stride > 0;
-        let (base, stride) = if rising { (base, stride) } else { (-base, -stride) };
-        let count = i128::from(extent);
-        let first_at_least = |t: i128| (t - base + stride - 1).div_euclid(stride).clamp(0, count);
+        let (base, stride) =
+            if rising { (difference.base, stride) } else { (difference.base.checked_neg()?, stride.checked_neg()?) };
+        let count = i64::from(extent);
+        // The lane `t` or more is reached at; the bounds are within 64 bits, so that the rest of the sums are.
+        let first_at_least = |t: i64| {
+            let distance = t.saturating_sub(base);
+            if distance <= 0 { 0 } else { ((distance - 1) / stride).saturating_add(1).clamp(0, count) }
+        };
         let (lo, hi) = match (predicate, rising) {
             (CmpPredicate::Lt, true) | (CmpPredicate::Gt, false) => (0, first_at_least(0)),
             (CmpPredicate::Le, true) | (CmpPredicate::Ge, false) => (0, first_at_least(1)),
@@ -246,14 +251,8 @@ mod tests {
 
     const EXTENTS: Extents = [1, 1, 4, 8];
 
-    fn lanes(affine: Affine) -> Vec<i128> {
-        (0..32)
-            .map(|l| {
-                i128::from(affine.base)
-                    + i128::from(affine.strides[2]) * (l / 8)
-                    + i128::from(affine.strides[3]) * (l % 8)
-            })
-            .collect()
+    fn lanes(affine: Affine) -> Vec<i64> {
+        (0..32).map(|l| affine.base + affine.strides[2] * (l / 8) + affine.strides[3] * (l % 8)).collect()
     }
 
     fn mask_lanes(rule: MaskRule) -> Vec<bool> {
@@ -276,7 +275,6 @@ mod tests {
             let affine = Affine { base, strides: [0, 0, a, b] };
             if let Some(rule) = affine.compare(predicate, Affine::constant(n), &EXTENTS) {
                 let expected: Vec<bool> = lanes(affine).into_iter().map(|x| {
-                    let n = i128::from(n);
                     match predicate {
                         CmpPredicate::Eq => x == n,
                         CmpPredicate::Ne => x != n,
@@ -296,7 +294,7 @@ mod tests {
         fn bounds_are_the_extreme_lanes(base in -20i64..20, a in -3i64..4, b in -3i64..4) {
             let affine = Affine { base, strides: [0, 0, a, b] };
             let all = lanes(affine);
-            prop_assert_eq!(affine.bounds(&EXTENTS), (*all.iter().min().unwrap(), *all.iter().max().unwrap()));
+            prop_assert_eq!(affine.bounds(&EXTENTS), Some((*all.iter().min().unwrap(), *all.iter().max().unwrap())));
         }
     }
 }

@@ -75,9 +75,9 @@ impl Machine<'_> {
         let out = step.outs[0];
         let layout = self.layout(out);
         let size = layout.size;
-        let (runs, disjoint) = self.plan(step.ins[0], mask, step.loc, size)?;
+        let (runs, spread) = self.plan(step.ins[0], mask, step.loc, size)?;
         let used = self.program.used[out as usize];
-        if (used || ordered) && !disjoint && meet(&runs, size) {
+        if (used || ordered) && !spread.apart(&runs, size) && meet(&runs, size) {
             self.stats.order_dependent = true;
         }
         let mut buf: Buf = self.state.pool.zeros(layout.lanes * size)?;

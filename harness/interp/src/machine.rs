@@ -247,7 +247,11 @@ impl<'a> Machine<'a> {
 
     fn free(&mut self, slots: &[Slot]) {
         for &slot in slots {
-            self.set(slot, Value::uniform(0));
+            let value = &mut self.state.slots[slot as usize];
+            if value.buf.is_some() || !value.poison.is_none() {
+                let old = std::mem::take(value);
+                self.state.pool.recycle(old);
+            }
         }
     }
 

@@ -33,6 +33,38 @@ impl Run {
     }
 }
 
+/// How the lanes of an access are spread over memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Spread {
+    /// Evenly: strides in bytes, and the box of active lanes.
+    Even([i64; RANK], Extents, Extents),
+    /// By addresses of their own.
+    Unknown,
+}
+
+impl Spread {
+    /// Whether no two lanes share bytes. False when that is not certain.
+    pub(crate) fn apart(&self, runs: &[Run], size: usize) -> bool {
+        if let [run] = runs
+            && (run.count == 1 || run.stride.unsigned_abs() >= size as u64)
+        {
+            return true;
+        }
+        if let Self::Even(strides, lo, hi) = self {
+            let spans = lo.iter().zip(hi).map(|(lo, hi)| hi - lo);
+            return !conflict::may_overlap(strides.iter().copied().zip(spans), size);
+        }
+        // Runs that come one behind the other cannot meet.
+        let mut end = 0u128;
+        runs.iter().all(|run| {
+            let start = u128::from(run.address);
+            let apart = start >= end && (run.count == 1 || run.stride >= size as i64);
+            end = start + (run.count as u128 - 1) * u128::from(run.stride.unsigned_abs()) + size as u128;
+            apart
+        })
+    }
+}
+
 /// What an access goes through, borrowed apart so that memory and shadow can be changed meanwhile.
 struct Reach<'m> {
     site: Site<'m>,
@@ -57,6 +89,18 @@ impl Reach<'_> {
         whole.ok_or(Stop::malformed("an access across storages"))
     }
 
+    /// The arena index of a run's first element, if all of its elements may be accessed: they are aligned, and the
+    /// bytes from the lowest to the highest are inside of one storage.
+    fn span(&self, memory: &Memory, run: &Run) -> Option<usize> {
+        let size = self.size as u64;
+        let reach = (run.count as i64 - 1).checked_mul(run.stride)?;
+        let low = if reach < 0 { run.address.checked_add_signed(reach)? } else { run.address };
+        let len = usize::try_from(reach.unsigned_abs()).ok()?.checked_add(self.size)?;
+        let aligned = run.address.is_multiple_of(size) && run.stride.unsigned_abs().is_multiple_of(size);
+        let index = bounds::locate(memory, self.home, low, len).filter(|_| aligned)?;
+        Some(index + (run.address - low) as usize)
+    }
+
     /// The arena index of one lane's element, checked.
     fn element(&self, memory: &Memory, lane: usize, address: u64) -> Result<usize, Stop> {
         let Some(index) = bounds::locate(memory, self.home, address, self.size) else {
@@ -70,15 +114,15 @@ impl Reach<'_> {
 }
 
 impl Machine<'_> {
-    /// The runs of the active lanes of an access, and whether no two of them can meet. The runs are the machine's
-    /// scratch: give them back.
+    /// The runs of the active lanes of an access, and how they are spread. The runs are the machine's scratch: give
+    /// them back.
     pub(crate) fn plan(
         &mut self,
         pointer: Slot,
         mask: Option<Slot>,
         loc: LocId,
         size: usize,
-    ) -> Result<(Vec<Run>, bool), Stop> {
+    ) -> Result<(Vec<Run>, Spread), Stop> {
         let layout = self.layout(pointer);
         let mut runs = std::mem::take(&mut self.state.runs);
         runs.clear();
@@ -95,10 +139,9 @@ impl Machine<'_> {
                 value.repr
             }
         };
-        let mut disjoint = layout.lanes == 1;
-        match active {
-            Repr::Uniform(all) if all & 1 == 0 => return Ok((runs, true)),
-            _ => {}
+        let mut spread = Spread::Unknown;
+        if matches!(active, Repr::Uniform(all) if all & 1 == 0) {
+            return Ok((runs, spread));
         }
         let by_rule = match (self.value(pointer).repr, active) {
             (_, Repr::Dense) => None,
@@ -112,8 +155,7 @@ impl Machine<'_> {
                 _ => ([0; RANK], layout.extents),
             };
             by_rows(&mut runs, affine, layout.extents, lo, hi);
-            let spans = lo.iter().zip(&hi).map(|(lo, hi)| hi - lo);
-            disjoint = !conflict::may_overlap(affine.strides.iter().copied().zip(spans), size);
+            spread = Spread::Even(affine.strides, lo, hi);
         } else {
             self.write_out(pointer)?;
             if let Some(mask) = mask {
@@ -153,7 +195,7 @@ impl Machine<'_> {
         {
             return Err(poison::trap(self.site_of(pointer, loc), Some(lane), "the pointer of a memory access"));
         }
-        Ok((runs, disjoint))
+        Ok((runs, spread))
     }
 
     pub(crate) fn load(&mut self, mask: bool, other: bool, volatile: bool, step: &Step) -> Result<(), Stop> {
@@ -262,45 +304,70 @@ impl Machine<'_> {
                     to.copy_from_slice(bytes);
                 }
                 if self.racing
-                    && let Err(conflict) = self.state.shadow.read(index, len, volatile)
+                    && let Err(conflict) = self.state.shadow.load(index, len, volatile)
                 {
                     let lane = run.lane + (conflict.index - index) / size;
                     return Err(race::trap(reach.site, self.memory, Access::Load, lane, conflict, self.grid));
                 }
                 continue;
             }
-            for nth in 0..run.count {
-                let lane = run.lane + nth;
-                if nth > 0 && run.stride == 0 {
-                    let at = run.lane * size;
-                    buf.copy_within(at..at + size, lane * size);
-                    if poisoned.last() == Some(&(lane - 1)) {
-                        poisoned.push(lane);
-                    }
-                    continue;
-                }
-                let index = reach.element(self.memory, lane, run.address(nth))?;
-                let (bytes, states) = self.memory.arena();
-                let (Some(bytes), Some(states)) = (bytes.get(index..index + size), states.get(index..index + size))
-                else {
-                    return Err(Stop::malformed("an address"));
-                };
-                match init::known(states) {
-                    Known::All => {}
-                    Known::SomePoison => poisoned.push(lane),
-                    Known::SomeUninit => return Err(uninitialised(reach, self.memory, states, lane, index)),
-                }
-                if let Some(to) = buf.get_mut(lane * size..(lane + 1) * size) {
-                    to.copy_from_slice(bytes);
-                }
-                if self.racing
-                    && let Err(conflict) = self.state.shadow.read(index, size, volatile)
-                {
-                    return Err(race::trap(reach.site, self.memory, Access::Load, lane, conflict, self.grid));
-                }
-            }
+            self.load_strided(reach, run, buf, volatile, &mut poisoned)?;
         }
         Ok(poisoned)
+    }
+
+    /// Reads a run whose elements do not follow each other.
+    fn load_strided(
+        &mut self,
+        reach: &Reach<'_>,
+        run: &Run,
+        buf: &mut Buf,
+        volatile: bool,
+        poisoned: &mut Vec<usize>,
+    ) -> Result<(), Stop> {
+        let size = reach.size;
+        // With no stride, all lanes read one element.
+        let count = if run.stride == 0 { 1 } else { run.count };
+        let span = reach.span(self.memory, &Run { count, ..*run });
+        for nth in 0..count {
+            let lane = run.lane + nth;
+            let index = match span {
+                Some(start) => start.wrapping_add_signed(nth as isize * run.stride as isize),
+                None => reach.element(self.memory, lane, run.address(nth))?,
+            };
+            let (bytes, states) = self.memory.arena();
+            let (Some(bytes), Some(states), Some(to)) = (
+                bytes.get(index..index + size),
+                states.get(index..index + size),
+                buf.get_mut(lane * size..(lane + 1) * size),
+            ) else {
+                return Err(Stop::malformed("an address"));
+            };
+            match (bytes, to) {
+                // The usual size, as one move instead of a call.
+                (&[a, b, c, d], [e, f, g, h]) => (*e, *f, *g, *h) = (a, b, c, d),
+                (bytes, to) => to.copy_from_slice(bytes),
+            }
+            match init::known(states) {
+                Known::All => {}
+                Known::SomePoison => poisoned.push(lane),
+                Known::SomeUninit => return Err(uninitialised(reach, self.memory, states, lane, index)),
+            }
+            if self.racing
+                && let Err(conflict) = self.state.shadow.load(index, size, volatile)
+            {
+                return Err(race::trap(reach.site, self.memory, Access::Load, lane, conflict, self.grid));
+            }
+        }
+        if count < run.count {
+            for lane in run.lane + 1..run.lane + run.count {
+                buf.copy_within(run.lane * size..(run.lane + 1) * size, lane * size);
+            }
+            if poisoned.last() == Some(&run.lane) {
+                poisoned.extend(run.lane + 1..run.lane + run.count);
+            }
+        }
+        Ok(())
     }
 
     pub(crate) fn store(&mut self, mask: bool, step: &Step) -> Result<(), Stop> {
@@ -308,8 +375,8 @@ impl Machine<'_> {
         let layout = self.layout(value);
         let size = layout.size;
         let mask_slot = if mask { step.ins.get(2).copied() } else { None };
-        let (runs, disjoint) = self.plan(pointer, mask_slot, step.loc, size)?;
-        if !disjoint && self.config.checks == Checks::Full {
+        let (runs, spread) = self.plan(pointer, mask_slot, step.loc, size)?;
+        if self.config.checks == Checks::Full && !spread.apart(&runs, size) {
             self.conflicts(&runs, value, step.loc, size)?;
         }
         self.write_out(value)?;
@@ -344,12 +411,13 @@ impl Machine<'_> {
             let pieces = if run.contiguous(size) { 1 } else { run.count };
             let lanes = run.count / pieces;
             let len = lanes * size;
+            let span = if pieces == 1 { None } else { reach.span(self.memory, run) };
             for piece in 0..pieces {
                 let lane = run.lane + piece;
-                let index = if pieces == 1 {
-                    reach.locate(self.memory, run)?
-                } else {
-                    reach.element(self.memory, lane, run.address(piece))?
+                let index = match span {
+                    Some(start) => start.wrapping_add_signed(piece as isize * run.stride as isize),
+                    None if pieces == 1 => reach.locate(self.memory, run)?,
+                    None => reach.element(self.memory, lane, run.address(piece))?,
                 };
                 let new = match (source, uniform) {
                     (Some(source), _) => source.get(lane * size..lane * size + len),
@@ -359,7 +427,7 @@ impl Machine<'_> {
                 let new = new.ok_or(Stop::malformed("a store"))?;
                 if self.racing {
                     let old = self.memory.arena().0.get(index..index + len).unwrap_or(&[]);
-                    if let Err(conflict) = self.state.shadow.write(index, old, new) {
+                    if let Err(conflict) = self.state.shadow.store(index, old, new) {
                         let lane = lane + (conflict.index - index) / size;
                         return Err(race::trap(reach.site, self.memory, Access::Store, lane, conflict, self.grid));
                     }
@@ -394,17 +462,6 @@ impl Machine<'_> {
 
     /// Looks for lanes that write the same bytes differently.
     fn conflicts(&mut self, runs: &[Run], value: Slot, loc: LocId, size: usize) -> Result<(), Stop> {
-        // Runs that come one behind the other cannot meet.
-        let mut end = 0u128;
-        let rising = runs.iter().all(|run| {
-            let start = u128::from(run.address);
-            let apart = start >= end && (run.count == 1 || run.stride >= size as i64);
-            end = start + (run.count as u128 - 1) * run.stride.unsigned_abs() as u128 + size as u128;
-            apart
-        });
-        if rising {
-            return Ok(());
-        }
         self.write_out(value)?;
         let mut writes = std::mem::take(&mut self.state.writes);
         writes.clear();

@@ -9,19 +9,19 @@
 //! What is missed: a program that writes a byte twice, of which one value is what another program writes; an order
 //! that only holds when programs happen to run in the order of their ids.
 //!
-//! The shadow has one cell for every [`GRANULE`] bytes of the arena while all of them are in one state, and one cell a
-//! byte after an access that covers a granule in part. Entries of launches before are older than `base`, so nothing
-//! has to be cleared between launches.
+//! The shadow has one entry for every [`GRANULE`] bytes of the arena: a writer and a reader, each with the set of bytes
+//! that it touched. Where that is not enough, because two programs share a granule, its bytes are kept apart, a cell
+//! each. Entries of launches before are older than `base`, so nothing has to be cleared between launches.
 
 use conch_memory::{GUARD, Memory};
 
 use super::{Access, Site, place_at, program_id};
 use crate::outcome::{Stop, TrapKind};
 
-/// Bytes that share a cell.
+/// Bytes that share an entry: as many as a set has bits.
 const GRANULE: usize = 32;
 
-/// A cell's program number is in the low bits.
+/// A program's number is in the low bits.
 const NUMBER: u32 = (1 << 30) - 1;
 /// Flag of a writer: another program wrote the same value before.
 const SHARED: u32 = 1 << 31;
@@ -29,6 +29,9 @@ const SHARED: u32 = 1 << 31;
 const ATOMIC: u32 = 1 << 30;
 /// In a granule's writer: its bytes are apart, in the detail that its reader names.
 const APART: u32 = u32::MAX;
+
+/// Every byte of a granule.
+const WHOLE: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Cell {
@@ -53,7 +56,11 @@ pub(crate) struct Shadow {
     /// Whether programs met in an atomic.
     pub met: bool,
     writers: Vec<u32>,
+    /// The bytes that the writer wrote.
+    written: Vec<u32>,
     readers: Vec<u32>,
+    /// The bytes that the reader read.
+    read: Vec<u32>,
     details: Vec<Detail>,
 }
 
@@ -66,6 +73,12 @@ pub(crate) struct Conflict {
     pub other: Option<u32>,
     /// What it did.
     pub did: Access,
+}
+
+/// The bytes `from..to` of a granule.
+#[inline]
+const fn set(from: usize, to: usize) -> u32 {
+    (WHOLE >> (GRANULE - (to - from))) << from
 }
 
 impl Shadow {
@@ -81,8 +94,9 @@ impl Shadow {
         let granules = bytes.div_ceil(GRANULE);
         let programs = programs.min(u64::from(NUMBER / 2)) as u32;
         if self.writers.len() < granules {
-            self.writers.resize(granules, 0);
-            self.readers.resize(granules, 0);
+            for all in [&mut self.writers, &mut self.written, &mut self.readers, &mut self.read] {
+                all.resize(granules, 0);
+            }
         }
         if self.next.saturating_add(programs) >= NUMBER {
             self.writers.fill(0);
@@ -102,18 +116,18 @@ impl Shadow {
         self.ordered = false;
     }
 
-    fn live(&self, entry: u32) -> bool {
+    const fn live(&self, entry: u32) -> bool {
         entry & NUMBER >= self.base
     }
 
-    fn number(&self, entry: u32) -> u32 {
+    const fn number(&self, entry: u32) -> u32 {
         (entry & NUMBER) - self.base
     }
 
     /// A load of `len` bytes. A volatile one may see other programs' writes.
-    pub(crate) fn read(&mut self, index: usize, len: usize, volatile: bool) -> Result<(), Conflict> {
+    pub(crate) fn load(&mut self, index: usize, len: usize, volatile: bool) -> Result<(), Conflict> {
         if volatile {
-            return self.walk(index, len, |shadow, cell, _| {
+            return self.apart(index, len, |shadow, cell, _| {
                 if shadow.live(cell.writer) && cell.writer & NUMBER != shadow.me {
                     shadow.ordered = true;
                     shadow.met = true;
@@ -121,23 +135,83 @@ impl Shadow {
                 Ok(())
             });
         }
-        let (me, base) = (self.me, self.base);
-        if index % GRANULE == 0 && len % GRANULE == 0 {
-            let (first, last) = (index / GRANULE, (index + len) / GRANULE);
-            let (Some(writers), Some(readers)) =
-                (self.writers.get(first..last), self.readers.get_mut(first..last))
-            else {
-                return Ok(());
-            };
-            let foreign = writers.iter().fold(false, |any, &w| any | ((w >= base) & (w != me)));
-            if !foreign {
-                for reader in readers {
-                    *reader = if *reader < base { me } else { *reader };
-                }
-                return Ok(());
-            }
+        let (first, last) = (index.div_ceil(GRANULE), (index + len) / GRANULE);
+        if first >= last {
+            return self.load_pieces(index, index + len);
         }
-        self.walk(index, len, |shadow, cell, index| {
+        self.load_pieces(index, first * GRANULE)?;
+        if !self.load_whole(first, last) {
+            self.load_bytes(first * GRANULE, (last - first) * GRANULE)?;
+        }
+        self.load_pieces(last * GRANULE, index + len)
+    }
+
+    /// A load of whole granules; false, and nothing done, where they must be looked at one by one.
+    #[inline]
+    fn load_whole(&mut self, first: usize, last: usize) -> bool {
+        let (me, base) = (self.me, self.base);
+        let (Some(writers), Some(readers), Some(read)) =
+            (self.writers.get(first..last), self.readers.get_mut(first..last), self.read.get_mut(first..last))
+        else {
+            return true;
+        };
+        let shared = writers.iter().zip(readers.iter().zip(read.iter())).fold(false, |any, (&w, (&r, &bytes))| {
+            any | ((w >= base) & (w != me)) | ((r >= base) & (r != me) & (bytes != WHOLE))
+        });
+        if shared {
+            return false;
+        }
+        for reader in readers {
+            *reader = if *reader < base { me } else { *reader };
+        }
+        read.fill(WHOLE);
+        true
+    }
+
+    /// A load inside of at most two granules.
+    #[inline]
+    fn load_pieces(&mut self, from: usize, to: usize) -> Result<(), Conflict> {
+        let mut at = from;
+        while at < to {
+            let granule = at / GRANULE;
+            let start = granule * GRANULE;
+            let stop = to.min(start + GRANULE);
+            if !self.load_piece(granule, set(at - start, stop - start)) {
+                self.load_bytes(at, stop - at)?;
+            }
+            at = stop;
+        }
+        Ok(())
+    }
+
+    /// A load of some bytes of a granule; false, and nothing done, where they must be looked at one by one.
+    #[inline]
+    fn load_piece(&mut self, granule: usize, bytes: u32) -> bool {
+        let (me, base) = (self.me, self.base);
+        let (Some(&writer), Some(&written), Some(reader), Some(read)) = (
+            self.writers.get(granule),
+            self.written.get(granule),
+            self.readers.get_mut(granule),
+            self.read.get_mut(granule),
+        ) else {
+            return true;
+        };
+        if writer >= base && writer != me && (writer == APART || written & bytes != 0) {
+            return false;
+        }
+        if *reader < base {
+            (*reader, *read) = (me, bytes);
+        } else if *reader == me {
+            *read |= bytes;
+        } else {
+            return *read & bytes == bytes;
+        }
+        true
+    }
+
+    fn load_bytes(&mut self, index: usize, len: usize) -> Result<(), Conflict> {
+        let me = self.me;
+        self.apart(index, len, |shadow, cell, index| {
             if shadow.live(cell.writer) && cell.writer & NUMBER != me && !shadow.ordered {
                 let did = if cell.writer & ATOMIC == 0 { Access::Store } else { Access::Atomic };
                 return Err(Conflict { index, other: Some(shadow.number(cell.writer)), did });
@@ -150,25 +224,81 @@ impl Shadow {
     }
 
     /// A store of bytes; `old` is what is there before it.
-    pub(crate) fn write(&mut self, index: usize, old: &[u8], new: &[u8]) -> Result<(), Conflict> {
-        let (me, base) = (self.me, self.base);
-        let len = new.len();
-        if index % GRANULE == 0 && len % GRANULE == 0 {
-            let (first, last) = (index / GRANULE, (index + len) / GRANULE);
-            let (Some(writers), Some(readers)) =
-                (self.writers.get_mut(first..last), self.readers.get(first..last))
-            else {
-                return Ok(());
-            };
-            let foreign = writers.iter().zip(readers).fold(false, |any, (&w, &r)| {
-                any | ((w >= base) & (w != me)) | ((r >= base) & (r != me))
-            });
-            if !foreign {
-                writers.fill(me);
-                return Ok(());
-            }
+    pub(crate) fn store(&mut self, index: usize, old: &[u8], new: &[u8]) -> Result<(), Conflict> {
+        let end = index + new.len();
+        let (first, last) = (index.div_ceil(GRANULE), end / GRANULE);
+        if first >= last {
+            return self.store_pieces(index, end, index, old, new);
         }
-        self.walk(index, len, |shadow, cell, at| {
+        self.store_pieces(index, first * GRANULE, index, old, new)?;
+        if !self.store_whole(first, last) {
+            self.store_bytes(first * GRANULE, last * GRANULE, index, old, new)?;
+        }
+        self.store_pieces(last * GRANULE, end, index, old, new)
+    }
+
+    #[inline]
+    fn store_whole(&mut self, first: usize, last: usize) -> bool {
+        let (me, base) = (self.me, self.base);
+        let (Some(writers), Some(written), Some(readers)) =
+            (self.writers.get_mut(first..last), self.written.get_mut(first..last), self.readers.get(first..last))
+        else {
+            return true;
+        };
+        let shared = writers.iter().zip(readers).fold(false, |any, (&w, &r)| {
+            any | ((w >= base) & (w != me)) | ((r >= base) & (r != me))
+        });
+        if shared {
+            return false;
+        }
+        writers.fill(me);
+        written.fill(WHOLE);
+        true
+    }
+
+    #[inline]
+    fn store_pieces(&mut self, from: usize, to: usize, index: usize, old: &[u8], new: &[u8]) -> Result<(), Conflict> {
+        let mut at = from;
+        while at < to {
+            let granule = at / GRANULE;
+            let start = granule * GRANULE;
+            let stop = to.min(start + GRANULE);
+            if !self.store_piece(granule, set(at - start, stop - start)) {
+                self.store_bytes(at, stop, index, old, new)?;
+            }
+            at = stop;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn store_piece(&mut self, granule: usize, bytes: u32) -> bool {
+        let (me, base) = (self.me, self.base);
+        let (Some(writer), Some(written), Some(&reader), Some(&read)) = (
+            self.writers.get_mut(granule),
+            self.written.get_mut(granule),
+            self.readers.get(granule),
+            self.read.get(granule),
+        ) else {
+            return true;
+        };
+        if *writer == APART || (reader >= base && reader != me && read & bytes != 0) {
+            return false;
+        }
+        if *writer == me {
+            *written |= bytes;
+        } else if *writer < base {
+            (*writer, *written) = (me, bytes);
+        } else {
+            return false;
+        }
+        true
+    }
+
+    /// A store of the bytes `from..to`, of an access that starts at `index`.
+    fn store_bytes(&mut self, from: usize, to: usize, index: usize, old: &[u8], new: &[u8]) -> Result<(), Conflict> {
+        let me = self.me;
+        self.apart(from, to - from, |shadow, cell, at| {
             if shadow.live(cell.reader) && cell.reader != me && !shadow.ordered {
                 return Err(Conflict { index: at, other: Some(shadow.number(cell.reader)), did: Access::Load });
             }
@@ -178,11 +308,9 @@ impl Shadow {
             }
             let differs = old.get(at - index) != new.get(at - index);
             if cell.writer & NUMBER != me {
-                if cell.writer & ATOMIC != 0 {
-                    return Err(Conflict { index: at, other: Some(shadow.number(cell.writer)), did: Access::Atomic });
-                }
-                if differs {
-                    return Err(Conflict { index: at, other: Some(shadow.number(cell.writer)), did: Access::Store });
+                let did = if cell.writer & ATOMIC == 0 { Access::Store } else { Access::Atomic };
+                if differs || did == Access::Atomic {
+                    return Err(Conflict { index: at, other: Some(shadow.number(cell.writer)), did });
                 }
                 cell.writer = me | SHARED;
             } else if cell.writer & SHARED != 0 && differs {
@@ -195,7 +323,7 @@ impl Shadow {
     /// An atomic of `len` bytes.
     pub(crate) fn atomic(&mut self, index: usize, len: usize) -> Result<(), Conflict> {
         let me = self.me;
-        self.walk(index, len, |shadow, cell, at| {
+        self.apart(index, len, |shadow, cell, at| {
             if shadow.live(cell.writer) && cell.writer & NUMBER != me {
                 if cell.writer & ATOMIC != 0 {
                     shadow.met = true;
@@ -212,61 +340,45 @@ impl Shadow {
         })
     }
 
-    /// Visits the cells of some bytes one by one: whole granules where the access covers them, bytes where not.
-    fn walk(
+    /// Visits bytes one by one, in cells of their own.
+    fn apart(
         &mut self,
         index: usize,
         len: usize,
         mut visit: impl FnMut(&mut Self, &mut Cell, usize) -> Result<(), Conflict>,
     ) -> Result<(), Conflict> {
-        let end = index + len;
-        let mut at = index;
-        while at < end {
+        for at in index..index + len {
             let granule = at / GRANULE;
-            let start = granule * GRANULE;
-            let stop = (start + GRANULE).min(end);
-            let (Some(&writer), Some(&reader)) = (self.writers.get(granule), self.readers.get(granule)) else {
+            let Some(detail) = self.detail(granule) else { return Ok(()) };
+            let Some(&cell) = self.details.get(detail).and_then(|d| d.cells.get(at % GRANULE)) else {
                 return Ok(());
             };
-            let mut cell = Cell { writer, reader };
-            if writer == APART {
-                let detail = reader as usize;
-                while at < stop {
-                    let Some(mut cell) = self.details.get(detail).and_then(|d| d.cells.get(at - start)).copied()
-                    else {
-                        return Ok(());
-                    };
-                    let visited = visit(self, &mut cell, at);
-                    if let Some(to) = self.details.get_mut(detail).and_then(|d| d.cells.get_mut(at - start)) {
-                        *to = cell;
-                    }
-                    visited?;
-                    at += 1;
-                }
-                continue;
-            }
-            if at == start && stop == start + GRANULE {
-                let before = cell;
-                // A granule is visited as one only where its bytes need not be told apart: where nobody else is.
-                let foreign = |entry: u32| self.live(entry) && entry != self.me;
-                if !foreign(cell.writer) && !foreign(cell.reader) {
-                    visit(self, &mut cell, at)?;
-                    if (cell.writer, cell.reader) != (before.writer, before.reader)
-                        && let (Some(w), Some(r)) = (self.writers.get_mut(granule), self.readers.get_mut(granule))
-                    {
-                        (*w, *r) = (cell.writer, cell.reader);
-                    }
-                    at = stop;
-                    continue;
-                }
-            }
-            let detail = self.details.len();
-            self.details.push(Detail { granule, cells: [cell; GRANULE] });
-            if let (Some(w), Some(r)) = (self.writers.get_mut(granule), self.readers.get_mut(granule)) {
-                (*w, *r) = (APART, detail as u32);
+            let mut cell = cell;
+            visit(self, &mut cell, at)?;
+            if let Some(to) = self.details.get_mut(detail).and_then(|d| d.cells.get_mut(at % GRANULE)) {
+                *to = cell;
             }
         }
         Ok(())
+    }
+
+    /// The detail of a granule, made where there was none.
+    fn detail(&mut self, granule: usize) -> Option<usize> {
+        let (writer, reader) = (*self.writers.get(granule)?, *self.readers.get(granule)?);
+        if writer == APART {
+            return Some(reader as usize);
+        }
+        let (written, read) = (*self.written.get(granule)?, *self.read.get(granule)?);
+        let mut cells = [Cell::default(); GRANULE];
+        for (nth, cell) in cells.iter_mut().enumerate() {
+            cell.writer = if written >> nth & 1 == 1 { writer } else { 0 };
+            cell.reader = if read >> nth & 1 == 1 { reader } else { 0 };
+        }
+        let detail = self.details.len();
+        self.details.push(Detail { granule, cells });
+        *self.writers.get_mut(granule)? = APART;
+        *self.readers.get_mut(granule)? = detail as u32;
+        Some(detail)
     }
 }
 
