@@ -119,14 +119,8 @@ pub enum AddError {
     Home(#[from] HomeError),
 }
 
-/// What an installer's output means, after it failed to put a toolchain with this NumPy into this folder.
-pub(crate) fn output(
-    id: &ToolchainId,
-    installer: &'static str,
-    output: &str,
-    numpy: &str,
-    folder: &Path,
-) -> AddError {
+/// What an installer's output means, after it failed to put a toolchain into this folder.
+pub(crate) fn output(id: &ToolchainId, installer: &'static str, output: &str, folder: &Path) -> AddError {
     let triton = id.triton();
     let says = |signs: &[&str]| {
         output
@@ -153,7 +147,11 @@ pub(crate) fn output(
     ];
     if let Some(line) = says(&missing) {
         let (package, version) = if line.contains("numpy") && !line.contains("triton") {
-            ("numpy", numpy.to_owned())
+            let asked = line.split_once("numpy==").map_or("", |(_, rest)| rest);
+            (
+                "numpy",
+                asked.split([' ', ',']).next().unwrap_or_default().to_owned(),
+            )
         } else {
             ("triton", triton.to_string())
         };
@@ -200,7 +198,7 @@ mod tests {
     /// What is said of an installer's output.
     fn check(id: &str, printed: &str, expected: &str) {
         let id = id.parse().expect("a toolchain");
-        let error = output(&id, "pip", printed, "2.99.*", Path::new("/data"));
+        let error = output(&id, "pip", printed, Path::new("/data"));
         assert_eq!(error.to_string(), expected);
     }
 

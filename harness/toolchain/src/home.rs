@@ -200,7 +200,7 @@ impl Home {
     /// # Errors
     /// No Python that fits, no network, no such version, a full disk and the like; nothing half-made is left.
     pub fn add(&self, id: &ToolchainId, observer: &dyn Observer) -> Result<Toolchain, AddError> {
-        crate::install::add(self, id, observer)
+        crate::install::add(self, id, observer, std::env::var_os("PATH").as_deref())
     }
 
     /// Removes a toolchain. It is gone at once (renamed away), and then deleted.
@@ -254,5 +254,46 @@ impl Home {
                 Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_INTERVAL),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_whole_toolchains_are_there() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let home = Home::at(folder.path());
+        assert_eq!(home.list().expect("a list"), []);
+        let make = |name: &str, id: &str, schema: u32| {
+            let root = home.toolchains_folder().join(name);
+            fs::create_dir_all(&root).expect("made");
+            let text = format!(
+                r#"{{"schema":{schema},"id":"{id}","triton":"3.1.0","numpy":"1.26.4","python":"3.11.7"}}"#
+            );
+            fs::write(root.join(MARKER), text).expect("written");
+        };
+        make("3.9.0", "3.9.0", SCHEMA);
+        make("3.10.0", "3.10.0", SCHEMA);
+        make("3.1.0+numpy2", "3.1.0+numpy2", SCHEMA);
+        make(".partial-3.2.0", "3.2.0", SCHEMA);
+        make("3.3.1", "3.4.0", SCHEMA);
+        make("3.5.1", "3.5.1", SCHEMA + 1);
+        fs::create_dir(home.toolchains_folder().join("3.6.0")).expect("made");
+        let names: Vec<String> = home
+            .list()
+            .expect("a list")
+            .iter()
+            .map(|one| one.id.to_string())
+            .collect();
+        assert_eq!(names, ["3.1.0+numpy2", "3.9.0", "3.10.0"]);
+
+        let id = "3.9.0".parse().expect("a toolchain");
+        home.remove(&id).expect("removed");
+        assert_eq!(home.find(&id), None);
+        let error = home.remove(&id).expect_err("gone");
+        let text = "find the toolchain 3.9.0: it is not installed; `conch toolchain add 3.9.0` installs it";
+        assert_eq!(error.to_string(), text);
     }
 }

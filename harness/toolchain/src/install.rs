@@ -1,5 +1,6 @@
 //! Making a toolchain. Left out: what is already there ([`crate::home`]).
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -51,7 +52,7 @@ impl Observer for () {
     fn event(&self, _event: Event) {}
 }
 
-/// A kernel that every interpreter since 3.0 runs, for a last look at a new toolchain.
+/// A kernel that every interpreter runs, for a last look at a new toolchain.
 const PROBE: &str = "import triton
 import triton.language as tl
 
@@ -62,7 +63,13 @@ def add_one(x, BLOCK: tl.constexpr):
     tl.store(x + at, tl.load(x + at) + 1)
 ";
 
-pub(crate) fn add(home: &Home, id: &ToolchainId, observer: &dyn Observer) -> Result<Toolchain, AddError> {
+/// Makes a toolchain with the programs found along `path`, the value of PATH.
+pub(crate) fn add(
+    home: &Home,
+    id: &ToolchainId,
+    observer: &dyn Observer,
+    path: Option<&OsStr>,
+) -> Result<Toolchain, AddError> {
     if let Some(there) = home.find(id) {
         return Ok(there);
     }
@@ -89,6 +96,7 @@ pub(crate) fn add(home: &Home, id: &ToolchainId, observer: &dyn Observer) -> Res
         id,
         observer,
         lock: &lock,
+        path,
         partial: &partial,
     }
     .make();
@@ -130,6 +138,7 @@ struct Attempt<'a> {
     id: &'a ToolchainId,
     observer: &'a dyn Observer,
     lock: &'a File,
+    path: Option<&'a OsStr>,
     partial: &'a Path,
 }
 
@@ -151,15 +160,14 @@ enum Growth {
 
 impl Attempt<'_> {
     fn make(&self) -> Result<Contents, AddError> {
-        let path = std::env::var_os("PATH");
-        let uv = path.as_deref().and_then(|path| {
+        let uv = self.path.and_then(|path| {
             std::env::split_paths(path)
                 .map(|folder| folder.join("uv"))
                 .find(|uv| uv.is_file())
         });
         let minors = python::suitable(self.id);
         self.step(format!("looking for Python {}", python::phrase(&minors)));
-        let found = python::find(&minors, path.as_deref());
+        let found = python::find(&minors, self.path);
         let scratch = self.partial.join("tmp");
         fs::create_dir_all(&scratch).map_err(|source| unwritable(&scratch, source))?;
 
@@ -182,12 +190,7 @@ impl Attempt<'_> {
                 let mut venv = Command::new(&uv);
                 venv.args(["venv", "--allow-existing", "--python", &format!("3.{minor}")])
                     .arg(self.partial);
-                self.run(venv, "uv", Growth::Small).map_err(|error| match error {
-                    AddError::Installer { reason, .. } => {
-                        explain::output(self.id, "uv", &reason, "", self.partial)
-                    }
-                    other => other,
-                })?;
+                self.run(venv, "uv", Growth::Small)?;
                 (minor, Installer::Uv(uv))
             }
             (None, None, _) if found.others.is_empty() => {
@@ -301,12 +304,6 @@ impl Attempt<'_> {
         // uv downloads into its cache, so what it will write here says little about how far it is.
         let total = matches!(installer, Installer::Pip(_)).then(|| about_size(triton));
         self.run(command, name, Growth::Watched { total })
-            .map_err(|error| match error {
-                AddError::Installer { reason, .. } => {
-                    explain::output(self.id, name, &reason, numpy, self.partial)
-                }
-                other => other,
-            })
     }
 
     /// Runs a program of the installation to its end, reporting what it prints and how much is on disk.
@@ -359,7 +356,7 @@ impl Attempt<'_> {
             }
             match status {
                 Some(status) if status.success() => return Ok(()),
-                Some(_) => return Err(failed(text)),
+                Some(_) => return Err(explain::output(self.id, installer, &text, self.partial)),
                 None if self.observer.cancelled() => return Err(AddError::Cancelled { id: self.id.clone() }),
                 None => std::thread::sleep(Duration::from_millis(if tick < 5 { 20 } else { 100 })),
             }
@@ -367,7 +364,7 @@ impl Attempt<'_> {
         Ok(())
     }
 
-    /// Has a worker of the new toolchain say what it holds and, from Triton 3.0 on, run a kernel.
+    /// Has the new toolchain say what it holds, and a worker of it run a kernel.
     fn verify(&self) -> Result<Contents, AddError> {
         self.step("trying it".to_owned());
         let broken = |reason: String| AddError::Broken {
@@ -410,26 +407,24 @@ impl Attempt<'_> {
             text: PROBE.into(),
         };
         let mut request = Request::import(module);
-        if self.id.triton() >= Version::new(3, 0, 0) {
-            request.storages.push(Storage {
-                bytes: [0; 16].into(),
-                ..Storage::default()
-            });
-            let x = Tensor {
-                storage: 0,
-                dtype: DType::I32,
-                shape: vec![4],
-                strides: vec![1],
-                offset: 0,
-            };
-            request.launches.push(Launch {
-                kernel: "add_one".to_owned(),
-                grid: Grid::Fixed(vec![1]),
-                args: vec![Value::Tensor(x), Value::Int(4)],
-                kwargs: Vec::new(),
-                options: Vec::new(),
-            });
-        }
+        request.storages.push(Storage {
+            bytes: [0; 16].into(),
+            ..Storage::default()
+        });
+        let x = Tensor {
+            storage: 0,
+            dtype: DType::I32,
+            shape: vec![4],
+            strides: vec![1],
+            offset: 0,
+        };
+        request.launches.push(Launch {
+            kernel: "add_one".to_owned(),
+            grid: Grid::Fixed(vec![1]),
+            args: vec![Value::Tensor(x), Value::Int(4)],
+            kwargs: Vec::new(),
+            options: Vec::new(),
+        });
         let limits = Limits {
             time: Duration::from_mins(1),
             ..Limits::default()
@@ -455,5 +450,120 @@ impl Drop for Running {
             }
             let _ = self.0.wait();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::{Cell, RefCell};
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    /// A home, and a folder of programs with one that says it is Python 3.11 and otherwise does what `script` does.
+    fn with_python(script: &str) -> (tempfile::TempDir, Home, PathBuf) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let programs = folder.path().join("programs");
+        fs::create_dir(&programs).expect("made");
+        let python = programs.join("python3.11");
+        let text = format!("#!/bin/sh\ncase \"$1\" in -c) echo 3 11 cpython 0;; *) {script};; esac\n");
+        fs::write(&python, text).expect("written");
+        fs::set_permissions(&python, fs::Permissions::from_mode(0o755)).expect("executable");
+        let home = Home::at(folder.path().join("home"));
+        (folder, home, programs)
+    }
+
+    /// What is in the folder of toolchains, locks apart.
+    fn left(home: &Home) -> Vec<String> {
+        let Ok(entries) = fs::read_dir(home.toolchains_folder()) else {
+            return Vec::new();
+        };
+        let names = entries.map(|entry| {
+            entry
+                .expect("readable")
+                .file_name()
+                .to_string_lossy()
+                .into_owned()
+        });
+        names.filter(|name| !name.starts_with(".lock-")).collect()
+    }
+
+    #[test]
+    fn what_fails_leaves_nothing_and_says_why() {
+        let check = |id: &str, script: &str, expected: &str| {
+            let (_folder, home, programs) = with_python(script);
+            let id = id.parse().expect("a toolchain");
+            let error = add(&home, &id, &(), Some(programs.as_os_str())).expect_err("it fails");
+            assert_eq!(error.to_string(), expected);
+            assert_eq!(left(&home), [""; 0]);
+        };
+        check(
+            "3.9.0",
+            "echo no such module >&2; exit 1",
+            "install 3.9.0 with venv: no such module",
+        );
+        check(
+            "2.1.0",
+            "true",
+            "find triton 2.1.0 in the package index: the oldest whose interpreter can be driven is 2.3.0",
+        );
+    }
+
+    #[test]
+    fn no_python_is_said_so() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let home = Home::at(folder.path());
+        let id = "3.1.0".parse().expect("a toolchain");
+        let error = add(&home, &id, &(), None).expect_err("it fails");
+        let text =
+            "find Python: no python3 on PATH, and no uv that could fetch one; install Python 3.8 to 3.12";
+        assert_eq!(error.to_string(), text);
+        assert_eq!(left(&home), [""; 0]);
+    }
+
+    /// Gives up once an installer runs.
+    #[derive(Default)]
+    struct Impatient {
+        asked: Cell<bool>,
+        steps: RefCell<Vec<String>>,
+    }
+
+    impl Observer for Impatient {
+        fn event(&self, event: Event) {
+            if let Event::Step(step) = event {
+                self.asked.set(step.starts_with("making"));
+                self.steps.borrow_mut().push(step);
+            }
+        }
+
+        fn cancelled(&self) -> bool {
+            self.asked.get()
+        }
+    }
+
+    #[test]
+    fn cancelling_kills_the_installer_and_leaves_nothing() {
+        let (_folder, home, programs) = with_python("sleep 100");
+        let observer = Impatient::default();
+        let id = "3.1.0".parse().expect("a toolchain");
+        let began = std::time::Instant::now();
+        let error = add(&home, &id, &observer, Some(programs.as_os_str())).expect_err("cancelled");
+        assert!(matches!(error, AddError::Cancelled { .. }), "{error}");
+        assert!(began.elapsed() < Duration::from_secs(50));
+        assert_eq!(left(&home), [""; 0]);
+        assert_eq!(
+            observer.steps.borrow().last().map(String::as_str),
+            Some("making an environment with Python 3.11")
+        );
+    }
+
+    #[test]
+    fn leftovers_of_a_killed_installation_are_swept_up() {
+        let (_folder, home, programs) = with_python("exit 1");
+        let partial = home.toolchains_folder().join(".partial-3.1.0");
+        fs::create_dir_all(partial.join("lib")).expect("made");
+        let id = "3.1.0".parse().expect("a toolchain");
+        add(&home, &id, &(), Some(programs.as_os_str())).expect_err("it fails");
+        assert_eq!(left(&home), [""; 0]);
     }
 }

@@ -350,3 +350,31 @@ def kernel(a: tl.constexpr, b: tl.constexpr, c: tl.constexpr, d: tl.constexpr, e
         finished(&pool(&toolchain), &request);
     }
 }
+
+/// Its interpreter has no broadcasting index and no `tl.static_assert`; what it has works as in 3.0.
+#[test]
+fn triton_2_3_goes_as_far_as_its_interpreter() {
+    for toolchain in toolchains(&["2.3.1"]) {
+        let pool = pool(&toolchain);
+        let x = tensor(0, &[4], &[1], 0);
+        let other = tensor(1, &[4], &[2], 1);
+        let arguments = vec![x.clone(), other, Value::Int(4)];
+        let storages = vec![storage(&[0; 4]), storage(&[1, 2, 3, 4, 5, 6, 7, 8])];
+        let request = request(
+            "behaviour.py",
+            storages,
+            vec![launch("copy_then_double", arguments)],
+        );
+        let response = finished(&pool, &request);
+        // The strided argument was copied to the host alone: it is dense there.
+        assert_eq!(words(&response.storages[0].bytes), [4, 8, 12, 16]);
+
+        let arguments = vec![x, Value::Int(2), Value::Int(1), Value::Int(2), Value::Int(2)];
+        let columns = crate::request(
+            "behaviour.py",
+            vec![storage(&[0; 4])],
+            vec![launch("add_one", arguments)],
+        );
+        assert_eq!(raised(&pool, &columns).phase, Phase::Launch(0));
+    }
+}
