@@ -91,6 +91,9 @@ class Modules:
         code = self._code.get((path, digest))
         if code is None:
             if len(self._code) >= _KEPT:
+                for old, _ in self._code:
+                    if old != path:
+                        linecache.cache.pop(old, None)
                 self._code.clear()
             code = compile(text, path, "exec", dont_inherit=True)
             self._code[path, digest] = code

@@ -15,6 +15,7 @@ import tempfile
 import threading
 import time
 from contextlib import ExitStack
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -176,8 +177,21 @@ class _Values:
     def named(self, path: str) -> Any:
         value: Any = self.module
         for name in path.split("."):
+            if isinstance(value, FunctionType):
+                return self.made(path)
             value = getattr(value, name)
         return value
+
+    def made(self, path: str) -> Any:
+        """A kernel defined inside of a function: the one that the module keeps after calling that function."""
+        wanted = path.replace(".", ".<locals>.")
+        for value in vars(self.module).values():
+            inner = value
+            while hasattr(inner, "fn"):
+                inner = inner.fn
+            if inner is not value and getattr(inner, "__qualname__", "") == wanted:
+                return value
+        raise LookupError(f"the module keeps no kernel {path}; assign what the function returns to a name")
 
     def read(self, value: object) -> object:
         if not isinstance(value, list):
