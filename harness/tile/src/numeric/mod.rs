@@ -24,6 +24,8 @@
 mod accuracy;
 mod cast;
 mod element;
+mod float;
+mod integer;
 pub mod lanes;
 mod math;
 mod ops;
