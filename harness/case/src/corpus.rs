@@ -18,7 +18,7 @@ use crate::filter::{Filter, Shard};
 use crate::kernel::{Kernel, Module};
 use crate::matrix::{Point, truth};
 use crate::module;
-use crate::nearest::suggestion;
+use crate::nearest::{list, suggestion};
 use crate::resolve;
 use crate::schema::{LaunchSchema, Program, Schema};
 use crate::template::Template;
@@ -88,6 +88,20 @@ impl Corpus {
             }
             ids.insert(id.clone(), start);
             loader.case_file(path, id, source, &file);
+        }
+        for (at, named_by) in loader.broken.into_values() {
+            let shown: Vec<&String> = named_by.iter().take(3).collect();
+            let more = named_by.len() - shown.len();
+            let rest = if more > 0 {
+                format!(", and {more} more")
+            } else {
+                String::new()
+            };
+            if let Some(problem) = loader.problems.get_mut(at) {
+                problem
+                    .notes
+                    .push(format!("left out for it: {}{rest}", list(&shown)));
+            }
         }
         Self {
             sources: loader.sources,
@@ -309,6 +323,8 @@ struct Loader {
     kernels: HashMap<String, Input>,
     /// By path; `None` for a module with problems, which were reported.
     modules: HashMap<String, Option<Arc<Module>>>,
+    /// By the path of a module with problems: the first of them, and the case files that cannot run for it.
+    broken: HashMap<String, (usize, BTreeSet<String>)>,
     files: Vec<Arc<CaseFile>>,
     problems: Vec<Diagnostic>,
 }
@@ -545,6 +561,9 @@ impl Loader {
             return None;
         };
         if let Some(module) = self.modules.get(&path) {
+            if let Some((_, named_by)) = self.broken.get_mut(&path) {
+                named_by.insert(from.to_owned());
+            }
             return module.clone();
         }
         let Some(input) = self.kernels.get(&path).cloned() else {
@@ -566,7 +585,12 @@ impl Loader {
             self.problems.push(problem);
             return None;
         };
+        let first = self.problems.len();
         let module = self.parse_module(&path, &input);
+        if module.is_none() {
+            self.broken
+                .insert(path.clone(), (first, BTreeSet::from([from.to_owned()])));
+        }
         self.modules.insert(path, module.clone());
         module
     }

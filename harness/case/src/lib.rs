@@ -44,7 +44,7 @@
 //! A corpus is a folder. Every `.yaml` (or `.yml`) file in it is a case file; kernels are `.py` files beside them that
 //! Triton itself can run. A case's id is the file's path without its extension, and behind a colon the point of the
 //! matrix: `layout/split_columns:dtype=f16`. Cases are ordered by path, then by matrix. Files and folders that begin
-//! with a dot are ignored.
+//! with a dot, and links to folders, are ignored; a link to a file must stay in the corpus.
 //!
 //! The text is YAML with the usual scalars (`1`, `0x10`, `1.5`, `.inf`, `.nan`, `true`, `null`, text). Anchors,
 //! aliases, tags and several documents in one file are errors: what repeats is a matrix variable or a tensor.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::corpus::{Corpus, Input, Missing};
 
-/// Folders may nest this deep; links that lead in circles end here.
+/// Folders may nest this deep.
 const MAX_DEPTH: usize = 32;
 
 /// Why a folder is no corpus.
@@ -21,7 +21,7 @@ pub struct ReadError {
 
 impl Corpus {
     /// Reads every case file and kernel under `root`. Folders and files that begin with a dot, and `__pycache__`, are
-    /// left out. A file that cannot be read becomes a problem of the corpus; only `root` itself is an error.
+    /// left out, and so are links to folders. A file that cannot be read becomes a problem of the corpus; only `root` itself is an error.
     pub fn read(root: &Path) -> Result<Self, ReadError> {
         let error = |source| ReadError {
             path: root.to_owned(),
@@ -38,7 +38,8 @@ impl Corpus {
 fn folder(real_root: &Path, at: &Path, prefix: &str, depth: usize, inputs: &mut Vec<Input>) {
     let failed = |error: &io::Error, inputs: &mut Vec<Input>| {
         inputs.push(Input {
-            path: format!("{prefix}.yaml"),
+            // No file's path: those that begin with a dot are left out.
+            path: format!("{prefix}/.yaml"),
             name: at.display().to_string(),
             content: Err(Missing::Unreadable(error.to_string())),
         });
@@ -77,7 +78,8 @@ fn folder(real_root: &Path, at: &Path, prefix: &str, depth: usize, inputs: &mut 
                 .canonicalize()
                 .is_ok_and(|target| target.starts_with(real_root));
         if place.is_dir() {
-            if inside && depth < MAX_DEPTH {
+            // Through links, a folder could be reached in as many ways as there are paths.
+            if !is_link && depth < MAX_DEPTH {
                 folder(real_root, &place, &path, depth + 1, inputs);
             }
             continue;

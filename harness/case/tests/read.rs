@@ -1,0 +1,102 @@
+//! Corpora on disk: which files are read, and what is said about those that cannot be.
+#![cfg(unix)]
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use conch_case::Corpus;
+
+const CASE: &str = "about: x\nkernel: k.py:kernel\nlaunches: [{ grid: 1, args: [1] }]\n";
+const KERNEL: &str = "def kernel(x): pass\n";
+
+fn write(root: &Path, path: &str, text: &[u8]) {
+    let place = root.join(path);
+    fs::create_dir_all(place.parent().expect("a folder")).expect("create a folder");
+    fs::write(place, text).expect("write a file");
+}
+
+/// The ids of all cases, and all problems, with the folder's name as `ROOT`.
+fn report(root: &Path) -> (Vec<String>, String) {
+    let corpus = Corpus::read(root).expect("read the corpus");
+    let ids = corpus.entries().map(|entry| entry.id).collect();
+    let problems: Vec<_> = corpus
+        .problems()
+        .iter()
+        .map(|problem| problem.render(corpus.sources(), false))
+        .collect();
+    (
+        ids,
+        problems.join("\n").replace(&root.display().to_string(), "ROOT"),
+    )
+}
+
+#[test]
+fn only_case_files_and_kernels_are_read() {
+    let root = tempfile::tempdir().expect("a folder");
+    write(root.path(), "b/case.yaml", CASE.as_bytes());
+    write(root.path(), "b/k.py", KERNEL.as_bytes());
+    write(
+        root.path(),
+        "a/deep/er/case.yml",
+        CASE.replace("k.py", "../../../b/k.py").as_bytes(),
+    );
+    write(root.path(), "top.yaml", CASE.replace("k.py", "b/k.py").as_bytes());
+    write(root.path(), "b/README.md", b"about: no case");
+    write(root.path(), ".hidden/case.yaml", b"not: a case");
+    write(root.path(), "b/.hidden.yaml", b"not: a case");
+    write(root.path(), "b/__pycache__/case.yaml", b"not: a case");
+    write(
+        root.path(),
+        "folder.yaml/k.py",
+        b"syntax error, but nobody names it",
+    );
+    let (ids, problems) = report(root.path());
+    assert_eq!(problems, "");
+    assert_eq!(ids, ["a/deep/er/case", "b/case", "top"]);
+}
+
+#[test]
+fn links_stay_in_the_corpus() {
+    let outside = tempfile::tempdir().expect("a folder");
+    write(outside.path(), "k.py", KERNEL.as_bytes());
+    write(outside.path(), "more/case.yaml", CASE.as_bytes());
+    let root = tempfile::tempdir().expect("a folder");
+    write(root.path(), "a/case.yaml", CASE.as_bytes());
+    write(root.path(), "b/k.py", KERNEL.as_bytes());
+    write(root.path(), "b/case.yaml", CASE.as_bytes());
+    symlink(outside.path().join("k.py"), root.path().join("a/k.py")).expect("link");
+    symlink(outside.path().join("more"), root.path().join("more")).expect("link");
+    symlink(root.path().join("b"), root.path().join("same_as_b")).expect("link");
+    symlink(root.path(), root.path().join("b/circle")).expect("link");
+    symlink("case.yaml", root.path().join("b/linked.yaml")).expect("link");
+    symlink("nowhere.yaml", root.path().join("dangling.yaml")).expect("link");
+    let (ids, problems) = report(root.path());
+    assert_eq!(ids, ["b/case", "b/linked"]);
+    insta::assert_snapshot!(problems, @r"
+    error[path-outside]: the file is a link that leads out of the corpus
+     --> ROOT/a/k.py:1:1
+      |
+    1 |
+      | ^
+      |
+      = note: left out for it: `a/case.yaml`
+      = help: mend the file, or take it out of the corpus
+    error[unreadable]: the file cannot be read: the link leads nowhere
+     --> ROOT/dangling.yaml:1:1
+      |
+    1 |
+      | ^
+      |
+      = help: mend the file, or take it out of the corpus
+    ");
+}
+
+#[test]
+fn a_missing_folder_is_an_error() {
+    let root = tempfile::tempdir().expect("a folder");
+    let error = Corpus::read(&root.path().join("nowhere")).expect_err("there is no such folder");
+    assert!(error.to_string().starts_with("read the corpus at "), "{error}");
+    write(root.path(), "file.yaml", CASE.as_bytes());
+    assert!(Corpus::read(&root.path().join("file.yaml")).is_err());
+}
