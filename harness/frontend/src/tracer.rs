@@ -3,8 +3,10 @@
 //! [`Tracer`] holds what is the same for a whole trace; [`Frame`] what belongs to one Python function that is being
 //! run. The operations of the language are not here: `semantic` gives operators their types, `builtin` lowers calls.
 
+mod access;
 mod call;
 mod control;
+mod evaluate;
 mod expression;
 mod frame;
 mod function;
@@ -37,9 +39,15 @@ use self::module::{Scope, ScopeId};
 use crate::{Arg, Request};
 
 /// What evaluating may cost in steps before the trace is given up.
-const FUEL: u64 = 4_000_000;
+const FUEL: u64 = 2_000_000;
+/// Expressions, statements and calls inside of each other.
+const MAX_DEPTH: usize = 4000;
+/// Regions inside of each other.
+const MAX_REGIONS: usize = 128;
+/// Items that a tuple or list may have.
+const MAX_ITEMS: usize = 1 << 12;
 /// Operations a trace may make, thrown away ones included.
-const MAX_OPERATIONS: usize = 1_000_000;
+const MAX_OPERATIONS: usize = 250_000;
 /// How a module that is a file goes by in [`crate::value::Value::Module`], followed by its scope.
 const FILE_PREFIX: &str = "file ";
 
@@ -83,6 +91,7 @@ pub(crate) struct Tracer<'a> {
     prelude_sources: HashSet<SourceId>,
     host_depth: usize,
     depth: usize,
+    regions: usize,
     /// How many loop bodies are being run only to learn what they carry.
     discovering: usize,
     fuel: u64,
@@ -122,7 +131,10 @@ impl Tracer<'_> {
         const SHOWN: usize = 4;
         let mut places: Vec<Span> = self.calls.iter().map(|call| call.span).collect();
         places.push(self.span);
-        let own = places.iter().rposition(|span| !self.prelude_sources.contains(&span.source)).unwrap_or(0);
+        let own = places
+            .iter()
+            .rposition(|span| !self.prelude_sources.contains(&span.source))
+            .unwrap_or(0);
         let library = places.get(own + 1..).and_then(<[Span]>::last).copied();
         places.truncate(own + 1);
         let here = places.pop().unwrap_or(self.span);
@@ -130,13 +142,23 @@ impl Tracer<'_> {
         if let Some(library) = library {
             diagnostic = diagnostic.label(library, "in Triton's library");
         }
-        let callers = places.iter().filter(|span| **span != Span::default()).rev().take(SHOWN);
-        callers.fold(diagnostic, |diagnostic, span| diagnostic.label(*span, "called here"))
+        let callers = places
+            .iter()
+            .filter(|span| **span != Span::default())
+            .rev()
+            .take(SHOWN);
+        callers.fold(diagnostic, |diagnostic, span| {
+            diagnostic.label(*span, "called here")
+        })
     }
 
     /// The value of a launch option (`num_warps`, `debug`), if the launch or the kernel's configuration gave it.
     pub fn option(&self, name: &str) -> Option<&Arg> {
-        self.options.iter().rev().find(|(key, _)| &**key == name).map(|(_, value)| value)
+        self.options
+            .iter()
+            .rev()
+            .find(|(key, _)| &**key == name)
+            .map(|(_, value)| value)
     }
 
     /// The type of a value.
@@ -164,11 +186,6 @@ impl Tracer<'_> {
         self.builder.constant(bits, ty)
     }
 
-    /// Where operations come from now.
-    pub fn loc(&self) -> LocId {
-        self.builder.loc()
-    }
-
     /// Counts a step.
     fn burn(&mut self) -> Traced<()> {
         if self.fuel == 0 {
@@ -181,19 +198,45 @@ impl Tracer<'_> {
         Ok(())
     }
 
+    /// Counts the making of so many values.
+    fn charge(&mut self, items: usize) -> Traced<()> {
+        self.fuel = self.fuel.saturating_sub(items as u64);
+        self.burn()
+    }
+
+    /// Runs `work`, which makes an operation with regions.
+    fn region<T>(&mut self, work: impl FnOnce(&mut Self) -> Traced<T>) -> Traced<T> {
+        if self.regions >= MAX_REGIONS {
+            return Err(self.exhausted("branches and loops nest too deep"));
+        }
+        self.regions += 1;
+        let result = work(self);
+        self.regions -= 1;
+        result
+    }
+
+    /// Runs `work` one level deeper, with stack enough.
+    fn deeper<T>(&mut self, work: impl FnOnce(&mut Self) -> Traced<T>) -> Traced<T> {
+        if self.depth >= MAX_DEPTH {
+            return Err(self.exhausted("the code nests too deep"));
+        }
+        self.depth += 1;
+        let result = module::with_stack(|| work(self));
+        self.depth -= 1;
+        result
+    }
+
     /// Makes a piece of the current function's text the current place; gives back the place before.
     fn enter(&mut self, range: TextRange) -> (Span, LocId) {
         let span = module::span_of(self.frame.source, range);
         let before = (self.span, self.builder.loc());
         self.span = span;
-        let loc = match self.locs.get(&(span, self.caller)) {
-            Some(&loc) => loc,
-            None => {
-                let loc = self.builder.add_loc(span, self.caller);
-                self.locs.insert((span, self.caller), loc);
-                loc
-            }
-        };
+        let known = self.locs.get(&(span, self.caller)).copied();
+        let loc = known.unwrap_or_else(|| {
+            let loc = self.builder.add_loc(span, self.caller);
+            self.locs.insert((span, self.caller), loc);
+            loc
+        });
         self.builder.set_loc(loc);
         before
     }

@@ -15,22 +15,35 @@ macro_rules! check {
     };
 }
 
-check!(literals_become_tensors_on_assignment, body("
+check!(
+    literals_become_tensors_on_assignment,
+    body(
+        "
 a = 5
 b = 1 << 31
 c = 2.5
 d = True
 tl.store(p, a + n)
-"));
+"
+    )
+);
 
-check!(constexprs_stay_where_they_are_annotated, body("
+check!(
+    constexprs_stay_where_they_are_annotated,
+    body(
+        "
 a: tl.constexpr = 7 // -2
 b: tl.constexpr
 b = a * 3
 tl.store(p, n + b)
-"));
+"
+    )
+);
 
-check!(an_if_on_a_constexpr_is_decided, Program::new("
+check!(
+    an_if_on_a_constexpr_is_decided,
+    Program::new(
+        "
 @triton.jit
 def k(p, n, C: tl.constexpr):
     if C > 2 and not C == 5:
@@ -39,9 +52,15 @@ def k(p, n, C: tl.constexpr):
         tl.store(p, 1)
     else:
         tl.store(p, 2)
-").args([I32, Arg::Int(7), Arg::Int(5)]));
+"
+    )
+    .args([I32, Arg::Int(7), Arg::Int(5)])
+);
 
-check!(an_if_on_a_tensor_merges_what_both_sides_bind, body("
+check!(
+    an_if_on_a_tensor_merges_what_both_sides_bind,
+    body(
+        "
 x = 1
 if n > 3:
     x = 2
@@ -49,9 +68,14 @@ if n > 3:
 else:
     y = x + n
 tl.store(p, x + y)
-"));
+"
+    )
+);
 
-check!(elif_nests, body("
+check!(
+    elif_nests,
+    body(
+        "
 if n > 3:
     x = 1
 elif n > 2:
@@ -59,16 +83,26 @@ elif n > 2:
 else:
     x = 3
 tl.store(p, x)
-"));
+"
+    )
+);
 
-check!(an_early_return_moves_the_rest_into_the_other_side, body("
+check!(
+    an_early_return_moves_the_rest_into_the_other_side,
+    body(
+        "
 if n > 3:
     return
 x = n * 2
 tl.store(p, x)
-"));
+"
+    )
+);
 
-check!(returns_on_every_path_give_one_value, Program::new("
+check!(
+    returns_on_every_path_give_one_value,
+    Program::new(
+        "
 @triton.jit
 def f(a):
     if a > 3:
@@ -79,9 +113,15 @@ def f(a):
 @triton.jit
 def k(p, n):
     tl.store(p, f(n))
-").args([I32, Arg::Int(5)]));
+"
+    )
+    .args([I32, Arg::Int(5)])
+);
 
-check!(a_path_that_returns_nothing_gives_poison, Program::new("
+check!(
+    a_path_that_returns_nothing_gives_poison,
+    Program::new(
+        "
 @triton.jit
 def f(a):
     if a > 3:
@@ -89,9 +129,15 @@ def f(a):
 @triton.jit
 def k(p, n):
     tl.store(p, f(n))
-").args([I32, Arg::Int(5)]));
+"
+    )
+    .args([I32, Arg::Int(5)])
+);
 
-check!(a_return_inside_of_two_ifs_sets_a_flag, Program::new("
+check!(
+    a_return_inside_of_two_ifs_sets_a_flag,
+    Program::new(
+        "
 @triton.jit
 def f(a):
     b = a
@@ -103,63 +149,109 @@ def f(a):
 @triton.jit
 def k(p, n):
     tl.store(p, f(n))
-").args([I32, Arg::Int(5)]));
+"
+    )
+    .args([I32, Arg::Int(5)])
+);
 
-check!(a_loop_carries_what_it_changes, body("
+check!(
+    a_loop_carries_what_it_changes,
+    body(
+        "
 s = 0
 t = n
 for i in range(n):
     s += i * t
 tl.store(p, s)
-"));
+"
+    )
+);
 
-check!(a_loop_counts_down, body("
+check!(
+    a_loop_counts_down,
+    body(
+        "
 s = 0
 for i in range(10, n, -3):
     s += i
 tl.store(p, s)
-"));
+"
+    )
+);
 
-check!(loop_bounds_take_the_wider_type, body("
+check!(
+    loop_bounds_take_the_wider_type,
+    body(
+        "
 for i in range(0, n.to(tl.int64)):
     tl.store(p + i, 0)
-"));
+"
+    )
+);
 
-check!(a_loop_variable_has_no_value_after_its_loop, body("
+check!(
+    a_loop_variable_has_no_value_after_its_loop,
+    body(
+        "
 for i in range(n):
     tl.store(p + i, i)
 tl.store(p, i)
-"));
+"
+    )
+);
 
-check!(a_static_range_is_unrolled, body("
+check!(
+    a_static_range_is_unrolled,
+    body(
+        "
 s = n
 for i in tl.static_range(0, 6, 2):
     s += i
 tl.store(p, s)
-"));
+"
+    )
+);
 
-check!(a_while_has_a_test_and_a_body, body("
+check!(
+    a_while_has_a_test_and_a_body,
+    body(
+        "
 i = 0
 while i < n:
     tl.store(p + i, i)
     i += 1
-"));
+"
+    )
+);
 
-check!(nested_loops_carry_tuples, body("
+check!(
+    nested_loops_carry_tuples,
+    body(
+        "
 t = (1, 2)
 for i in range(n):
     for j in range(i):
         t = (t[1], t[0] + j)
 tl.store(p, t[0])
-"));
+"
+    )
+);
 
-check!(a_conditional_expression_is_an_if, body("
+check!(
+    a_conditional_expression_is_an_if,
+    body(
+        "
 x = n + 1 if n > 3 else n
 y = 1 if n is None else 2
 tl.store(p, x + y)
-"));
+"
+    )
+);
 
-check!(a_function_is_inlined_with_defaults_and_keywords, Program::new("
+check!(
+    a_function_is_inlined_with_defaults_and_keywords,
+    Program::new(
+        "
 @triton.jit
 def f(a, b, c: tl.constexpr = 4, *rest):
     x = a * c
@@ -171,9 +263,15 @@ def k(p, n):
     x, y = f(n, b=2)
     z, _ = f(n, 2, 3, x, y)
     tl.store(p, z)
-").args([I32, Arg::Int(5)]));
+"
+    )
+    .args([I32, Arg::Int(5)])
+);
 
-check!(a_function_may_recurse_on_a_constexpr, Program::new("
+check!(
+    a_function_may_recurse_on_a_constexpr,
+    Program::new(
+        "
 @triton.jit
 def f(a, N: tl.constexpr):
     if N == 0:
@@ -183,9 +281,15 @@ def f(a, N: tl.constexpr):
 @triton.jit
 def k(p, n):
     tl.store(p, f(n, 3))
-").args([I32, Arg::Int(5)]));
+"
+    )
+    .args([I32, Arg::Int(5)])
+);
 
-check!(functions_are_values, Program::new("
+check!(
+    functions_are_values,
+    Program::new(
+        "
 @triton.jit
 def twice(a):
     return a * 2
@@ -195,18 +299,31 @@ def apply(f: tl.constexpr, a):
 @triton.jit
 def k(p, n):
     tl.store(p, apply(twice, n))
-").args([I32, Arg::Int(5)]));
+"
+    )
+    .args([I32, Arg::Int(5)])
+);
 
-check!(a_factory_closes_over_its_constants, Program::new("
+check!(
+    a_factory_closes_over_its_constants,
+    Program::new(
+        "
 def make(width=8):
     C = tl.constexpr(width * 2)
     @triton.jit
     def k(p, n):
         tl.store(p, n + C)
     return k
-").kernel("make.k").args([I32, Arg::Int(5)]));
+"
+    )
+    .kernel("make.k")
+    .args([I32, Arg::Int(5)])
+);
 
-check!(a_factory_may_be_called_by_the_module, Program::new("
+check!(
+    a_factory_may_be_called_by_the_module,
+    Program::new(
+        "
 def make(width):
     C = tl.constexpr(width * 2)
     @triton.jit
@@ -214,9 +331,15 @@ def make(width):
         tl.store(p, n + C)
     return kernel
 k = make(4)
-").args([I32, Arg::Int(5)]));
+"
+    )
+    .args([I32, Arg::Int(5)])
+);
 
-check!(globals_are_modules_functions_dtypes_and_constexprs, Program::new("
+check!(
+    globals_are_modules_functions_dtypes_and_constexprs,
+    Program::new(
+        "
 import math
 C = tl.constexpr(3)
 D = tl.float32
@@ -228,52 +351,86 @@ else:
 @triton.jit
 def k(p, n):
     tl.store(p, (n + C + E + F).to(D).to(tl.int32))
-").args([I32, Arg::Int(5)]));
+"
+    )
+    .args([I32, Arg::Int(5)])
+);
 
-check!(a_sibling_module_is_imported, Program::new("
+check!(
+    a_sibling_module_is_imported,
+    Program::new(
+        "
 import helpers as h
 from helpers import twice
 @triton.jit
 def k(p, n):
     tl.store(p, twice(n) + h.THREE)
-").module("helpers", "
+"
+    )
+    .module(
+        "helpers",
+        "
 import triton
 import triton.language as tl
 THREE = tl.constexpr(3)
 @triton.jit
 def twice(a):
     return a * 2
-").args([I32, Arg::Int(5)]));
+"
+    )
+    .args([I32, Arg::Int(5)])
+);
 
-check!(an_argument_of_one_is_a_constant_but_for_its_attributes, body("
+check!(
+    an_argument_of_one_is_a_constant_but_for_its_attributes,
+    body(
+        "
 tl.store(p, n.to(tl.int64))
 tl.store(p, n + 1)
-").args([I32, Arg::Int(1)]));
+"
+    )
+    .args([I32, Arg::Int(1)])
+);
 
-check!(do_not_specialize_keeps_an_argument_of_one, Program::new("
+check!(
+    do_not_specialize_keeps_an_argument_of_one,
+    Program::new(
+        "
 @triton.jit(do_not_specialize=['n'])
 def k(p, n):
     tl.store(p, n)
-").args([I32, Arg::Int(1)]));
+"
+    )
+    .args([I32, Arg::Int(1)])
+);
 
-check!(arguments_have_the_launchers_types, Program::new("
+check!(
+    arguments_have_the_launchers_types,
+    Program::new(
+        "
 @triton.jit
 def k(a, b, c, d, e, f, g: tl.int64, h: 'fp64', i, j: tl.constexpr, *, z=3):
     pass
-").args([
-    F32,
-    Arg::Int(1 << 31),
-    Arg::Int(1 << 63),
-    Arg::Bool(true),
-    Arg::Float(0.5),
-    Arg::None,
-    Arg::Int(1),
-    Arg::Int(1),
-    Arg::Tuple(vec![I32, Arg::Int(1), Arg::Int(7)]),
-    Arg::DType(DType::F16),
-]));
+"
+    )
+    .args([
+        F32,
+        Arg::Int(1 << 31),
+        Arg::Int(1 << 63),
+        Arg::Bool(true),
+        Arg::Float(0.5),
+        Arg::None,
+        Arg::Int(1),
+        Arg::Int(1),
+        Arg::Tuple(vec![I32, Arg::Int(1), Arg::Int(7)]),
+        Arg::DType(DType::F16),
+    ])
+);
 
-check!(an_autotuned_kernel_runs_with_its_first_configuration, Program::new("
+check!(
+    an_autotuned_kernel_runs_with_its_first_configuration,
+    Program::new(
+        "
 def bigger(configs, named_args, **kwargs):
     return [c for c in configs if c.kwargs['B'] > named_args['n']]
 @triton.autotune(
@@ -288,21 +445,37 @@ def k(p, n, B: tl.constexpr, EVEN: tl.constexpr):
         tl.store(p, B)
     else:
         tl.store(p, n + B)
-").args([I32, Arg::Int(5)]));
+"
+    )
+    .args([I32, Arg::Int(5)])
+);
 
-check!(and_and_or_drop_constants, body("
+check!(
+    and_and_or_drop_constants,
+    body(
+        "
 if n > 3 and True:
     tl.store(p, 1)
 x = n > 3 and n < 7 or n == 9
 tl.store(p, x)
-"));
+"
+    )
+);
 
-check!(comparisons_chain, body("
+check!(
+    comparisons_chain,
+    body(
+        "
 if 0 < n < 10 < 20:
     tl.store(p, n)
-"));
+"
+    )
+);
 
-check!(named_tuples_are_tuples, Program::new("
+check!(
+    named_tuples_are_tuples,
+    Program::new(
+        "
 from typing import NamedTuple
 class Pair(NamedTuple):
     x: tl.tensor
@@ -312,9 +485,15 @@ def k(p, n):
     a = Pair(n, y=n + 1)
     b = Pair(x=n)
     tl.store(p, a.x + a.y + b.y)
-").args([I32, Arg::Int(5)]));
+"
+    )
+    .args([I32, Arg::Int(5)])
+);
 
-check!(python_at_compile_time, Program::new("
+check!(
+    python_at_compile_time,
+    Program::new(
+        "
 import math
 @triton.constexpr_function
 def log2(n):
@@ -332,9 +511,15 @@ def k(p, n, B: tl.constexpr):
     tl.static_assert(len(shape) == 2 and shape[-1] == 32 and math.log2(B) == 6.0)
     x: tl.constexpr = [s * 2 for s in shape if s > 32]
     tl.store(p, n + x[0])
-").args([I32, Arg::Int(5), Arg::Int(64)]));
+"
+    )
+    .args([I32, Arg::Int(5), Arg::Int(64)])
+);
 
-check!(older_versions_return_tensors_and_know_annotated_globals, Program::new("
+check!(
+    older_versions_return_tensors_and_know_annotated_globals,
+    Program::new(
+        "
 X: tl.constexpr = 3
 @triton.jit
 def f():
@@ -342,4 +527,8 @@ def f():
 @triton.jit
 def k(p, n):
     tl.store(p, n + f())
-").args([I32, Arg::Int(5)]).version(2));
+"
+    )
+    .args([I32, Arg::Int(5)])
+    .version(2)
+);

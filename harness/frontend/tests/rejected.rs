@@ -15,29 +15,65 @@ macro_rules! check {
 }
 
 check!(syntax, Program::whole("def k(:\n    pass\n"));
-check!(no_such_kernel, Program::new("@triton.jit\ndef kernel(p):\n    pass\n").kernel("kernle"));
+check!(
+    no_such_kernel,
+    Program::new("@triton.jit\ndef kernel(p):\n    pass\n").kernel("kernle")
+);
 check!(not_a_kernel, Program::new("k = 3\n"));
 check!(missing_argument, body("pass").args([I32]));
 check!(unknown_argument, body("pass").arg("nn", Arg::Int(3)));
 check!(argument_given_twice, body("pass").arg("n", Arg::Int(3)));
 check!(too_many_arguments, body("pass").args([I32, I32, I32]));
-check!(tensor_for_a_constexpr, Program::new("@triton.jit\ndef k(C: tl.constexpr):\n    pass\n").args([F32]));
-check!(string_for_a_plain_parameter, body("pass").args([I32, Arg::Str("a".into())]));
+check!(
+    tensor_for_a_constexpr,
+    Program::new("@triton.jit\ndef k(C: tl.constexpr):\n    pass\n").args([F32])
+);
+check!(
+    string_for_a_plain_parameter,
+    body("pass").args([I32, Arg::Str("a".into())])
+);
 check!(int_past_64_bits, body("pass").args([I32, Arg::Int(1 << 64)]));
 check!(undefined, body("tl.store(p, m)"));
 check!(bound_on_one_path, body("if n > 3:\n    x = 1\ntl.store(p, x)"));
-check!(plain_global, Program::new("G = 5\n@triton.jit\ndef k(p):\n    tl.store(p, G)\n").args([I32]));
-check!(annotated_global, Program::new("G: tl.constexpr = 5\n@triton.jit\ndef k(p):\n    tl.store(p, G)\n").args([I32]));
-check!(unknown_global, Program::new("G = open('x').read()\n@triton.jit\ndef k(p):\n    tl.store(p, G)\n").args([I32]));
+check!(
+    plain_global,
+    Program::new("G = 5\n@triton.jit\ndef k(p):\n    tl.store(p, G)\n").args([I32])
+);
+check!(
+    annotated_global,
+    Program::new("G: tl.constexpr = 5\n@triton.jit\ndef k(p):\n    tl.store(p, G)\n").args([I32])
+);
+check!(
+    unknown_global,
+    Program::new("G = open('x').read()\n@triton.jit\ndef k(p):\n    tl.store(p, G)\n").args([I32])
+);
 check!(unknown_function, body("tl.stroe(p, n)"));
-check!(loop_changes_type, body("x = 0\nfor i in range(n):\n    x = x + 0.5\ntl.store(p, x)"));
-check!(loop_changes_a_specialised_argument, body("while n > 0:\n    n -= 1").args([I32, Arg::Int(1)]));
-check!(branch_changes_type, body("x = 0\nif n > 3:\n    x = 0.5\ntl.store(p, x)"));
-check!(sides_differ_in_type, body("if n > 3:\n    x = 0.5\nelse:\n    x = 1\ntl.store(p, x)"));
+check!(
+    loop_changes_type,
+    body("x = 0\nfor i in range(n):\n    x = x + 0.5\ntl.store(p, x)")
+);
+check!(
+    loop_changes_a_specialised_argument,
+    body("while n > 0:\n    n -= 1").args([I32, Arg::Int(1)])
+);
+check!(
+    branch_changes_type,
+    body("x = 0\nif n > 3:\n    x = 0.5\ntl.store(p, x)")
+);
+check!(
+    sides_differ_in_type,
+    body("if n > 3:\n    x = 0.5\nelse:\n    x = 1\ntl.store(p, x)")
+);
 check!(ternary_differs_in_type, body("x = 0.5 if n > 3 else 1"));
-check!(return_in_a_loop, body("for i in range(n):\n    if i > 3:\n        return"));
+check!(
+    return_in_a_loop,
+    body("for i in range(n):\n    if i > 3:\n        return")
+);
 check!(kernel_returns, body("return n"));
-check!(returns_differ, Program::new("
+check!(
+    returns_differ,
+    Program::new(
+        "
 @triton.jit
 def f(a, C: tl.constexpr):
     if C:
@@ -46,33 +82,57 @@ def f(a, C: tl.constexpr):
 @triton.jit
 def k(p, n):
     tl.store(p, f(n, True))
-").args([I32, Arg::Int(5)]));
-check!(recursion, Program::new("
+"
+    )
+    .args([I32, Arg::Int(5)])
+);
+check!(
+    recursion,
+    Program::new(
+        "
 @triton.jit
 def f(a):
     return f(a + 1)
 @triton.jit
 def k(p, n):
     tl.store(p, f(n))
-").args([I32, Arg::Int(5)]));
-check!(wrong_call, Program::new("
+"
+    )
+    .args([I32, Arg::Int(5)])
+);
+check!(
+    wrong_call,
+    Program::new(
+        "
 @triton.jit
 def f(a, b):
     return a
 @triton.jit
 def k(p, n):
     tl.store(p, f(n))
-").args([I32, Arg::Int(5)]));
-check!(error_in_a_callee, Program::new("
+"
+    )
+    .args([I32, Arg::Int(5)])
+);
+check!(
+    error_in_a_callee,
+    Program::new(
+        "
 @triton.jit
 def f(a):
     return a + 'b'
 @triton.jit
 def k(p, n):
     tl.store(p, f(n))
-").args([I32, Arg::Int(5)]));
+"
+    )
+    .args([I32, Arg::Int(5)])
+);
 check!(string_variable, body("s = 'abc'"));
-check!(float_condition, Program::new("@triton.jit\ndef k(C: tl.constexpr):\n    if C:\n        pass\n").args([Arg::Float(0.5)]));
+check!(
+    float_condition,
+    Program::new("@triton.jit\ndef k(C: tl.constexpr):\n    if C:\n        pass\n").args([Arg::Float(0.5)])
+);
 check!(ambiguous_condition, body("if tl.arange(0, 4) > n:\n    pass"));
 check!(while_true, body("while True:\n    n += 1"));
 check!(break_, body("for i in range(n):\n    break"));
@@ -84,16 +144,31 @@ check!(static_assert, body("tl.static_assert(3 > 4, f'no: {3}')"));
 check!(unpack_too_few, body("a, b, c = n, n"));
 check!(chained_before_3_9, body("if 0 < n < 3:\n    pass").version(8));
 check!(constexpr_twice, body("x: tl.constexpr = 1\nx: tl.constexpr = 2"));
-check!(python_function, Program::new("def f(a):\n    return a\n@triton.jit\ndef k(p):\n    tl.store(p, f(1))\n").args([I32]));
-check!(unrolled_too_far, body("for i in tl.static_range(100000):\n    pass"));
-check!(endless_recursion_on_constexprs, Program::new("
+check!(
+    python_function,
+    Program::new("def f(a):\n    return a\n@triton.jit\ndef k(p):\n    tl.store(p, f(1))\n").args([I32])
+);
+check!(
+    unrolled_too_far,
+    body("for i in tl.static_range(100000):\n    pass")
+);
+check!(
+    endless_recursion_on_constexprs,
+    Program::new(
+        "
 @triton.jit
 def f(N: tl.constexpr):
     return f(N + 1)
 @triton.jit
 def k(p, n):
     f(0)
-").args([I32, Arg::Int(5)]));
+"
+    )
+    .args([I32, Arg::Int(5)])
+);
 check!(with_block, body("with tl.foo():\n    pass"));
 check!(matrix_multiply_operator, body("x = n @ n"));
-check!(module_that_is_not_known, Program::new("import numpy as np\n@triton.jit\ndef k(p):\n    tl.store(p, np.sum(1))\n").args([I32]));
+check!(
+    module_that_is_not_known,
+    Program::new("import numpy as np\n@triton.jit\ndef k(p):\n    tl.store(p, np.sum(1))\n").args([I32])
+);

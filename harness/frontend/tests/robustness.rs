@@ -7,7 +7,9 @@ use conch_frontend::Arg;
 use proptest::prelude::*;
 
 fn deep(text: &str) {
-    let refusal = Program::new(&format!("@triton.jit\ndef k(p, n):\n{text}\n")).args([I32, Arg::Int(5)]).show();
+    let refusal = Program::new(&format!("@triton.jit\ndef k(p, n):\n{text}\n"))
+        .args([I32, Arg::Int(5)])
+        .show();
     assert!(!refusal.is_empty());
 }
 
@@ -25,9 +27,14 @@ fn nesting_is_bounded() {
         deep(&format!("    x = {}n{}", "f(".repeat(depth), ")".repeat(depth)));
         deep(&format!("    x = n{}", "[0]".repeat(depth)));
         deep(&format!("    x = {}n", "lambda: ".repeat(depth)));
-        deep(&format!("    if n > 3:\n        x = 1\n{}", "    elif n > 4:\n        x = 2\n".repeat(depth.min(10_000))));
+        deep(&format!(
+            "    if n > 3:\n        x = 1\n{}",
+            "    elif n > 4:\n        x = 2\n".repeat(depth.min(10_000))
+        ));
         if depth <= 1000 {
-            let nested: String = (0..depth).map(|at| format!("{}if n > 3:\n", " ".repeat(4 + at))).collect();
+            let nested: String = (0..depth)
+                .map(|at| format!("{}if n > 3:\n", " ".repeat(4 + at)))
+                .collect();
             deep(&format!("{nested}{}x = 1", " ".repeat(4 + depth)));
         }
     }
@@ -36,21 +43,117 @@ fn nesting_is_bounded() {
 #[test]
 fn work_is_bounded() {
     deep("    for a in tl.static_range(10000):\n        for b in tl.static_range(10000):\n            pass");
-    deep("    x = n\n    for a in tl.static_range(10000):\n        for b in tl.static_range(10000):\n            x += 1");
+    deep(
+        "    x = n\n    for a in tl.static_range(10000):\n        for b in tl.static_range(10000):\n            x += 1",
+    );
     deep("    t = (n,)\n    for a in tl.static_range(10000):\n        t = (t,)");
     deep("    t = (n,)\n    for a in tl.static_range(60):\n        t = t + t");
     deep("    t: tl.constexpr = 'ab' * 10 ** 30");
     deep("    for a in tl.static_range(1000):\n        if n > a:\n            return");
-    let nested: String = (0..60).map(|at| format!("{}for i{at} in range(n):\n", " ".repeat(4 + at))).collect();
+    let nested: String = (0..60)
+        .map(|at| format!("{}for i{at} in range(n):\n", " ".repeat(4 + at)))
+        .collect();
     deep(&format!("{nested}{}n += 1", " ".repeat(64)));
 }
 
+#[test]
+fn module_level_work_is_bounded() {
+    for text in [
+        "x = [1]\nfor i in range(60):\n    x = x + x",
+        "x = []\nfor i in range(16000):\n    x = [x]",
+        "x = [[i for i in range(16000)] for j in range(16000)]",
+        "f = lambda: 1\nfor i in range(16000):\n    f = lambda g=f: g",
+        "def f(n):\n    return f(n + 1)\nx = f(0)",
+        "f = lambda f: f(f)\nx = f(f)",
+        "x = 'a'\nfor i in range(60):\n    x = x + x",
+        "x = 3\nfor i in range(60):\n    x = x * x",
+    ] {
+        let program = Program::new(&format!("{text}\n@triton.jit\ndef k(p, n):\n    pass\n"));
+        assert!(!program.args([I32, Arg::Int(5)]).show().is_empty());
+    }
+}
+
 const WORDS: &[&str] = &[
-    "n", "p", "x", "y", "tl", ".", ",", "(", ")", "[", "]", ":", "=", "==", "<", "+", "-", "*", "**", "/", "//", "%",
-    "@", "if", "else", "elif", "for", "while", "in", "range", "return", "def", "lambda", "not", "and", "or", "is",
-    "None", "True", "1", "0", "2.5", "'s'", "f'{n}'", "arange", "load", "store", "zeros", "static_range", "constexpr",
-    "float32", "shape", "dtype", "to", "sum", "T", "\n    ", "\n        ", "import", "class", "assert", "pass", "+=",
-    ":=", "...", "{", "}", "~", "<<", ">>", "&", "|", "^", "triton", "jit", "cdiv", "math", "int", "len", "isinstance",
+    "n",
+    "p",
+    "x",
+    "y",
+    "tl",
+    ".",
+    ",",
+    "(",
+    ")",
+    "[",
+    "]",
+    ":",
+    "=",
+    "==",
+    "<",
+    "+",
+    "-",
+    "*",
+    "**",
+    "/",
+    "//",
+    "%",
+    "@",
+    "if",
+    "else",
+    "elif",
+    "for",
+    "while",
+    "in",
+    "range",
+    "return",
+    "def",
+    "lambda",
+    "not",
+    "and",
+    "or",
+    "is",
+    "None",
+    "True",
+    "1",
+    "0",
+    "2.5",
+    "'s'",
+    "f'{n}'",
+    "arange",
+    "load",
+    "store",
+    "zeros",
+    "static_range",
+    "constexpr",
+    "float32",
+    "shape",
+    "dtype",
+    "to",
+    "sum",
+    "T",
+    "\n    ",
+    "\n        ",
+    "import",
+    "class",
+    "assert",
+    "pass",
+    "+=",
+    ":=",
+    "...",
+    "{",
+    "}",
+    "~",
+    "<<",
+    ">>",
+    "&",
+    "|",
+    "^",
+    "triton",
+    "jit",
+    "cdiv",
+    "math",
+    "int",
+    "len",
+    "isinstance",
 ];
 
 proptest! {

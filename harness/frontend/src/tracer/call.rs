@@ -73,7 +73,9 @@ impl Tracer<'_> {
         for argument in &node.arguments.args {
             if let Expr::Starred(starred) = argument {
                 match self.eval(&starred.value)? {
-                    Value::Tuple { items, .. } | Value::List(items) => positional.extend(items.iter().cloned()),
+                    Value::Tuple { items, .. } | Value::List(items) => {
+                        positional.extend(items.iter().cloned());
+                    }
                     other => {
                         let text = self.type_text(&other);
                         return Err(self.reject(format!("only a tuple can be unpacked with `*`, not {text}")));
@@ -143,15 +145,28 @@ impl Tracer<'_> {
         let mut positional = positional.into_iter();
         let mut bound: Vec<(Rc<str>, Value)> = Vec::new();
         let mut missing: Vec<&str> = Vec::new();
-        let mut take = |name: &str| keyword.iter().position(|(key, _)| &**key == name).map(|at| keyword.remove(at).1);
-        let places = parameters.posonlyargs.iter().chain(&parameters.args).map(|parameter| (parameter, true));
-        for (parameter, by_place) in places.chain(parameters.kwonlyargs.iter().map(|parameter| (parameter, false))) {
+        let mut take = |name: &str| {
+            keyword
+                .iter()
+                .position(|(key, _)| &**key == name)
+                .map(|at| keyword.remove(at).1)
+        };
+        let places = parameters
+            .posonlyargs
+            .iter()
+            .chain(&parameters.args)
+            .map(|parameter| (parameter, true));
+        for (parameter, by_place) in
+            places.chain(parameters.kwonlyargs.iter().map(|parameter| (parameter, false)))
+        {
             let name = parameter.name().as_str();
             let placed = if by_place { positional.next() } else { None };
             let named = take(name);
             let value = match (placed, named) {
                 (Some(_), Some(_)) => {
-                    return Err(self.reject_with("bad-arguments", format!("multiple values for argument '{name}'")));
+                    return Err(
+                        self.reject_with("bad-arguments", format!("multiple values for argument '{name}'"))
+                    );
                 }
                 (Some(value), None) | (None, Some(value)) => Some(value),
                 (None, None) => match function.default_of(name).cloned() {
@@ -163,7 +178,12 @@ impl Tracer<'_> {
                 Some(value) => bound.push((name.into(), value)),
                 None => missing.push(name),
             }
-            if by_place && parameters.args.last().is_some_and(|last| last.name().as_str() == name) {
+            if by_place
+                && parameters
+                    .args
+                    .last()
+                    .is_some_and(|last| last.name().as_str() == name)
+            {
                 self.bind_rest(parameters, &mut positional, &mut bound);
             }
         }
@@ -177,7 +197,10 @@ impl Tracer<'_> {
             ));
         }
         if positional.next().is_some() {
-            return Err(self.reject_with("bad-arguments", format!("too many positional arguments for `{}`", function.name)));
+            return Err(self.reject_with(
+                "bad-arguments",
+                format!("too many positional arguments for `{}`", function.name),
+            ));
         }
         if parameters.kwarg.is_some() {
             return Err(self.unsupported("`**kwargs` of a @triton.jit function"));
@@ -237,7 +260,11 @@ impl Tracer<'_> {
         let recursive = self.calls.iter().any(|call| {
             Rc::ptr_eq(&call.function, function)
                 && call.arguments.len() == arguments.len()
-                && call.arguments.iter().zip(&arguments).all(|(a, b)| self.same_type(a, b))
+                && call
+                    .arguments
+                    .iter()
+                    .zip(&arguments)
+                    .all(|(a, b)| self.same_type(a, b))
         });
         if recursive {
             return Err(self.reject_with("recursion", format!("`{}` calls itself", function.name)));
@@ -247,9 +274,17 @@ impl Tracer<'_> {
         }
         let (span, loc) = (self.span, self.builder.loc());
         let caller = self.caller.replace(loc);
-        let frame = Frame { scope: function.scope, source: self.source_of(function.scope), ..Frame::default() };
+        let frame = Frame {
+            scope: function.scope,
+            source: self.source_of(function.scope),
+            ..Frame::default()
+        };
         let outer = std::mem::replace(&mut self.frame, frame);
-        self.calls.push(ActiveCall { span, function: Rc::clone(function), arguments });
+        self.calls.push(ActiveCall {
+            span,
+            function: Rc::clone(function),
+            arguments,
+        });
         for (name, value) in bound {
             self.frame.set(&name, value, Kind::Plain);
         }
@@ -268,9 +303,17 @@ impl Tracer<'_> {
         function: &Rc<UserFunction>,
         bound: Vec<(Rc<str>, Value, Kind)>,
     ) -> Traced<Value> {
-        self.frame = Frame { scope: function.scope, source: self.source_of(function.scope), ..Frame::default() };
+        self.frame = Frame {
+            scope: function.scope,
+            source: self.source_of(function.scope),
+            ..Frame::default()
+        };
         let arguments = bound.iter().map(|(_, value, _)| value.clone()).collect();
-        self.calls.push(ActiveCall { span: Span::default(), function: Rc::clone(function), arguments });
+        self.calls.push(ActiveCall {
+            span: Span::default(),
+            function: Rc::clone(function),
+            arguments,
+        });
         for (name, value, kind) in bound {
             self.frame.set(&name, value, kind);
         }
@@ -290,12 +333,18 @@ impl Tracer<'_> {
             return self.construct(&class.name, &class.fields, &class.defaults, positional, keyword);
         }
         let tensors = positional.iter().chain(keyword.iter().map(|(_, value)| value));
-        if tensors.clone().any(|value| !super::frame::leaves(value).is_empty()) {
+        if tensors
+            .clone()
+            .any(|value| !super::frame::leaves(value).is_empty())
+        {
             return Err(self.reject("a constexpr function takes compile-time values only"));
         }
         let arguments = HostArguments {
             positional: positional.iter().map(Host::from_value).collect(),
-            keyword: keyword.iter().map(|(name, value)| (Rc::clone(name), Host::from_value(value))).collect(),
+            keyword: keyword
+                .iter()
+                .map(|(name, value)| (Rc::clone(name), Host::from_value(value)))
+                .collect(),
         };
         let span = self.span;
         let result = self.host_call(callable, arguments, span)?;
@@ -319,11 +368,19 @@ impl Tracer<'_> {
     ) -> Traced<Value> {
         let mut items = Vec::with_capacity(fields.len());
         for (place, field) in fields.iter().enumerate() {
-            let named = keyword.iter().find(|(key, _)| key == field).map(|(_, value)| value.clone());
-            let value = match (positional.get(place).cloned().or(named), defaults.iter().find(|(key, _)| key == field)) {
+            let named = keyword
+                .iter()
+                .find(|(key, _)| key == field)
+                .map(|(_, value)| value.clone());
+            let value = match (
+                positional.get(place).cloned().or(named),
+                defaults.iter().find(|(key, _)| key == field),
+            ) {
                 (Some(value), _) => value,
                 (None, Some((_, default))) => self.default_value(field, default)?,
-                (None, None) => return Err(self.reject(format!("`{class}` is missing a required argument: '{field}'"))),
+                (None, None) => {
+                    return Err(self.reject(format!("`{class}` is missing a required argument: '{field}'")));
+                }
             };
             items.push(value);
         }
@@ -331,7 +388,10 @@ impl Tracer<'_> {
         if positional.len() > fields.len() || unknown.is_some() {
             return Err(self.reject(format!("`{class}` does not take these arguments")));
         }
-        Ok(Value::Tuple { items: items.into(), names: Rc::clone(fields) })
+        Ok(Value::Tuple {
+            items: items.into(),
+            names: Rc::clone(fields),
+        })
     }
 }
 

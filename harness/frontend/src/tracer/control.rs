@@ -10,7 +10,7 @@ use ruff_text_size::Ranged;
 
 use super::frame::{Kind, Names, leaves, rebuild};
 use super::returns::Flow;
-use super::{Traced, Tracer, module};
+use super::{Traced, Tracer};
 use crate::semantic;
 use crate::value::Value;
 
@@ -59,7 +59,9 @@ pub(super) fn else_of(clauses: &[ast::ElifElseClause]) -> Else<'_> {
 fn returns(body: &[Stmt]) -> bool {
     body.iter().any(|statement| match statement {
         Stmt::Return(_) => true,
-        Stmt::If(node) => returns(&node.body) || node.elif_else_clauses.iter().any(|clause| returns(&clause.body)),
+        Stmt::If(node) => {
+            returns(&node.body) || node.elif_else_clauses.iter().any(|clause| returns(&clause.body))
+        }
         Stmt::For(node) => returns(&node.body),
         Stmt::While(node) => returns(&node.body),
         Stmt::With(node) => returns(&node.body),
@@ -80,30 +82,32 @@ impl Tracer<'_> {
     /// they leave behind.
     pub(super) fn run(&mut self, body: &[Stmt], tail: bool) -> Traced<Flow> {
         self.burn()?;
-        module::with_stack(|| {
-            let mut rest = body;
-            while let Some((statement, after)) = rest.split_first() {
-                rest = after;
-                if let Stmt::If(node) = statement {
-                    let before = self.enter(statement.range());
-                    let orelse = else_of(&node.elif_else_clauses);
-                    let (flow, consumed) = self.branch(&node.test, &node.body, orelse, after, tail)?;
-                    self.leave(before);
-                    if consumed {
-                        return Ok(flow);
-                    }
-                    match self.go_on(flow, after, tail, false)? {
-                        Some(flow) => return Ok(flow),
-                        None => continue,
-                    }
-                }
-                let flow = self.statement(statement)?;
-                if let Some(flow) = self.go_on(flow, after, tail, matches!(statement, Stmt::Return(_)))? {
+        self.deeper(|tr| tr.run_inner(body, tail))
+    }
+
+    fn run_inner(&mut self, body: &[Stmt], tail: bool) -> Traced<Flow> {
+        let mut rest = body;
+        while let Some((statement, after)) = rest.split_first() {
+            rest = after;
+            if let Stmt::If(node) = statement {
+                let before = self.enter(statement.range());
+                let orelse = else_of(&node.elif_else_clauses);
+                let (flow, consumed) = self.branch(&node.test, &node.body, orelse, after, tail)?;
+                self.leave(before);
+                if consumed {
                     return Ok(flow);
                 }
+                match self.go_on(flow, after, tail, false)? {
+                    Some(flow) => return Ok(flow),
+                    None => continue,
+                }
             }
-            Ok(Flow::Falls)
-        })
+            let flow = self.statement(statement)?;
+            if let Some(flow) = self.go_on(flow, after, tail, matches!(statement, Stmt::Return(_)))? {
+                return Ok(flow);
+            }
+        }
+        Ok(Flow::Falls)
     }
 
     /// What becomes of the statements after one that ended with `flow`. `None`: they are run as usual.
@@ -117,7 +121,9 @@ impl Tracer<'_> {
                 Ok(Some(flow))
             }
             Flow::Maybe { .. } if after.is_empty() => Ok(Some(flow)),
-            Flow::Maybe { flag, value } => self.unless(flag, value, tail, &mut |tr| tr.run(after, tail)).map(Some),
+            Flow::Maybe { flag, value } => self
+                .unless(flag, value, tail, &mut |tr| tr.run(after, tail))
+                .map(Some),
         }
     }
 
@@ -147,16 +153,35 @@ impl Tracer<'_> {
         tail: bool,
         rest: &mut dyn FnMut(&mut Self) -> Traced<Flow>,
     ) -> Traced<Flow> {
+        self.region(|tr| tr.unless_inner(flag, value, tail, rest))
+    }
+
+    fn unless_inner(
+        &mut self,
+        flag: ValueId,
+        value: Value,
+        tail: bool,
+        rest: &mut dyn FnMut(&mut Self) -> Traced<Flow>,
+    ) -> Traced<Flow> {
         let livein = self.frame.names.clone();
         let before = std::mem::take(&mut self.frame.bound);
         self.builder.open_block(&[]);
         let block = self.builder.suspend_block();
-        let then_arm = Arm { block, flow: Flow::Returned(value), names: livein.clone(), bound: BTreeSet::new() };
+        let then_arm = Arm {
+            block,
+            flow: Flow::Returned(value),
+            names: livein.clone(),
+            bound: BTreeSet::new(),
+        };
         self.builder.open_block(&[]);
         let flow = rest(self)?;
         let else_arm = self.take_arm(flow, &livein, before);
-        let exports = if tail { Vec::new() } else { exports(&livein, &else_arm, false) };
-        self.join(flag, then_arm, else_arm, exports, tail)
+        let exports = if tail {
+            Vec::new()
+        } else {
+            exports(&livein, &else_arm, false)
+        };
+        self.join(flag, then_arm, else_arm, &exports, tail)
     }
 
     /// Ends an arm that was just run and goes back to the names before it.
@@ -164,11 +189,27 @@ impl Tracer<'_> {
         let block = self.builder.suspend_block();
         let names = std::mem::replace(&mut self.frame.names, livein.clone());
         let bound = std::mem::replace(&mut self.frame.bound, bound_before);
-        Arm { block, flow, names, bound }
+        Arm {
+            block,
+            flow,
+            names,
+            bound,
+        }
     }
 
     /// Runs an `if`. The flag says whether it ran the statements after it too.
     fn branch(
+        &mut self,
+        test: &Expr,
+        body: &[Stmt],
+        orelse: Else<'_>,
+        after: &[Stmt],
+        tail: bool,
+    ) -> Traced<(Flow, bool)> {
+        self.deeper(|tr| tr.region(|tr| tr.branch_inner(test, body, orelse, after, tail)))
+    }
+
+    fn branch_inner(
         &mut self,
         test: &Expr,
         body: &[Stmt],
@@ -199,7 +240,9 @@ impl Tracer<'_> {
         let condition = semantic::condition(self, tensor)?;
         let has_return = returns(body) || else_returns(orelse);
         if has_return && self.frame.loops > 0 {
-            return Err(self.reject("cannot have `return` statements inside `while` or `for` statements in Triton"));
+            return Err(
+                self.reject("cannot have `return` statements inside `while` or `for` statements in Triton")
+            );
         }
         let livein = self.frame.names.clone();
         let before = std::mem::take(&mut self.frame.bound);
@@ -223,21 +266,35 @@ impl Tracer<'_> {
         self.frame.pending = pending;
         let merged = self.merge(&livein, &then_arm, &else_arm)?;
         match (&then_arm.flow, &else_arm.flow) {
-            (Flow::Falls, Flow::Falls) => Ok((self.join(condition, then_arm, else_arm, merged, false)?, false)),
+            (Flow::Falls, Flow::Falls) => {
+                Ok((self.join(condition, then_arm, else_arm, &merged, false)?, false))
+            }
             (Flow::Returned(_), Flow::Falls) => {
-                let arm = self.continue_arm(else_arm, &merged, after, tail, |export| export.else_value.clone())?;
-                let exports = if tail { Vec::new() } else { exports(&livein, &arm, false) };
-                Ok((self.join(condition, then_arm, arm, exports, tail)?, true))
+                let arm =
+                    self.continue_arm(else_arm, &merged, after, tail, |export| export.else_value.clone())?;
+                let exports = if tail {
+                    Vec::new()
+                } else {
+                    exports(&livein, &arm, false)
+                };
+                Ok((self.join(condition, then_arm, arm, &exports, tail)?, true))
             }
             (Flow::Falls, Flow::Returned(_)) => {
-                let arm = self.continue_arm(then_arm, &merged, after, tail, |export| export.then_value.clone())?;
-                let exports = if tail { Vec::new() } else { exports(&livein, &arm, true) };
-                Ok((self.join(condition, arm, else_arm, exports, tail)?, true))
+                let arm =
+                    self.continue_arm(then_arm, &merged, after, tail, |export| export.then_value.clone())?;
+                let exports = if tail {
+                    Vec::new()
+                } else {
+                    exports(&livein, &arm, true)
+                };
+                Ok((self.join(condition, arm, else_arm, &exports, tail)?, true))
             }
             _ => {
-                let (then_returned, else_returned) =
-                    (matches!(then_arm.flow, Flow::Returned(_)), matches!(else_arm.flow, Flow::Returned(_)));
-                let exports = merged
+                let (then_returned, else_returned) = (
+                    matches!(then_arm.flow, Flow::Returned(_)),
+                    matches!(else_arm.flow, Flow::Returned(_)),
+                );
+                let exports: Vec<Export> = merged
                     .into_iter()
                     .map(|export| Export {
                         then_value: export.then_value.filter(|_| !then_returned),
@@ -245,7 +302,10 @@ impl Tracer<'_> {
                         name: export.name,
                     })
                     .collect();
-                Ok((self.join(condition, then_arm, else_arm, exports, inner_tail)?, false))
+                Ok((
+                    self.join(condition, then_arm, else_arm, &exports, inner_tail)?,
+                    false,
+                ))
             }
         }
     }
@@ -276,7 +336,8 @@ impl Tracer<'_> {
     fn merge(&mut self, livein: &Names, then_arm: &Arm, else_arm: &Arm) -> Traced<Vec<Export>> {
         let mut exports: Vec<Export> = Vec::new();
         for (name, slot) in livein {
-            let (Some(then_slot), Some(else_slot)) = (then_arm.names.get(name), else_arm.names.get(name)) else {
+            let (Some(then_slot), Some(else_slot)) = (then_arm.names.get(name), else_arm.names.get(name))
+            else {
                 continue;
             };
             if slot.kind == Kind::Bare || leaves(&then_slot.value) == leaves(&else_slot.value) {
@@ -301,7 +362,8 @@ impl Tracer<'_> {
             if exports.iter().any(|export| export.name == *name) {
                 continue;
             }
-            let (Some(then_slot), Some(else_slot)) = (then_arm.names.get(name), else_arm.names.get(name)) else {
+            let (Some(then_slot), Some(else_slot)) = (then_arm.names.get(name), else_arm.names.get(name))
+            else {
                 continue;
             };
             let bare = then_slot.kind == Kind::Bare || else_slot.kind == Kind::Bare;
@@ -333,7 +395,7 @@ impl Tracer<'_> {
         condition: ValueId,
         then_arm: Arm,
         else_arm: Arm,
-        exports: Vec<Export>,
+        exports: &[Export],
         tail: bool,
     ) -> Traced<Flow> {
         let common = match (then_arm.flow.value(), else_arm.flow.value()) {
@@ -376,7 +438,11 @@ impl Tracer<'_> {
                 self.conform(arm.flow.value(), common, &mut yields)?;
             }
             for (export, (_, template)) in exports.iter().zip(&templates) {
-                match if is_then { &export.then_value } else { &export.else_value } {
+                match if is_then {
+                    &export.then_value
+                } else {
+                    &export.else_value
+                } {
                     Some(value) => yields.extend(leaves(value)),
                     None => {
                         for leaf in leaves(template) {
@@ -391,7 +457,14 @@ impl Tracer<'_> {
         let (Some(else_block), Some(then_block)) = (blocks.pop(), blocks.pop()) else {
             return Err(self.unsupported("this `if`"));
         };
-        let results = self.builder.op_multi(OpKind::If { then_block, else_block }, &[condition], &types);
+        let results = self.builder.op_multi(
+            OpKind::If {
+                then_block,
+                else_block,
+            },
+            &[condition],
+            &types,
+        );
         let mut results = results.into_iter();
         let flag = if flagged { results.next() } else { None };
         let value = common.map(|common| common.build(&mut results));
@@ -418,23 +491,27 @@ fn exports(livein: &Names, arm: &Arm, is_then: bool) -> Vec<Export> {
     arm.names
         .iter()
         .filter(|(name, slot)| {
-            livein.get(*name).is_none_or(|before| !same_value(&before.value, &slot.value))
+            livein
+                .get(*name)
+                .is_none_or(|before| !same_value(&before.value, &slot.value))
         })
         .map(|(name, slot)| {
             let value = Some(slot.value.clone());
             let (then_value, else_value) = if is_then { (value, None) } else { (None, value) };
-            Export { name: Rc::clone(name), then_value, else_value }
+            Export {
+                name: Rc::clone(name),
+                then_value,
+                else_value,
+            }
         })
         .collect()
 }
 
 /// Whether two values are one and the same, as far as code after them can tell.
 fn same_value(a: &Value, b: &Value) -> bool {
-    match (a, b) {
-        (Value::Constant(a), Value::Constant(b)) => a == b,
-        _ => {
-            let (x, y) = (leaves(a), leaves(b));
-            x == y && std::mem::discriminant(a) == std::mem::discriminant(b) && !x.is_empty()
-        }
+    if let (Value::Constant(a), Value::Constant(b)) = (a, b) {
+        return a == b;
     }
+    let (x, y) = (leaves(a), leaves(b));
+    x == y && std::mem::discriminant(a) == std::mem::discriminant(b) && !x.is_empty()
 }

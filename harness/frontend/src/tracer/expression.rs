@@ -7,16 +7,11 @@ use conch_tile::rules::Rule;
 use ruff_python_ast::{self as ast, Expr, Number};
 use ruff_text_size::Ranged;
 
-use super::frame::Kind;
-use super::host::Host;
-use super::{Stop, Traced, Tracer, module, python};
-use crate::builtin;
+use super::{Stop, Traced, Tracer};
 use crate::constant::{self, Failure, PyBinary};
 use crate::semantic::{self, PyUnary};
 use crate::value::{Constant, TypeValue, Value};
 
-/// Expressions, statements and calls inside of each other.
-const MAX_DEPTH: usize = 4000;
 /// Tuples inside of tuples.
 const MAX_TUPLES: usize = 32;
 
@@ -82,11 +77,15 @@ pub(super) const fn predicate(op: ast::CmpOp) -> Option<CmpPredicate> {
     })
 }
 
-/// Tuples inside of a value.
-fn tuple_depth(value: &Value) -> usize {
+/// Tuples inside of a value, counted no further than `limit`.
+fn tuple_depth(value: &Value, limit: usize) -> usize {
     match value {
-        Value::Tuple { items, .. } | Value::List(items) => {
-            1 + items.iter().map(tuple_depth).max().unwrap_or_default()
+        Value::Tuple { items, .. } | Value::List(items) if limit > 0 => {
+            1 + items
+                .iter()
+                .map(|item| tuple_depth(item, limit - 1))
+                .max()
+                .unwrap_or_default()
         }
         _ => 0,
     }
@@ -96,13 +95,8 @@ impl Tracer<'_> {
     /// Evaluates an expression.
     pub(super) fn eval(&mut self, expression: &Expr) -> Traced<Value> {
         self.burn()?;
-        if self.depth >= MAX_DEPTH {
-            return Err(self.exhausted("the code nests too deep"));
-        }
-        self.depth += 1;
         let before = self.enter(expression.range());
-        let value = module::with_stack(|| self.eval_inner(expression));
-        self.depth -= 1;
+        let value = self.deeper(|tr| tr.eval_inner(expression));
         if value.is_ok() {
             self.leave(before);
         }
@@ -176,7 +170,10 @@ impl Tracer<'_> {
 
     /// A rejection of what Triton's compiler has no translation for.
     pub(super) fn not_in_triton(&self, construct: &str) -> Stop {
-        self.reject_with("not-in-triton", format!("{construct} cannot be compiled by Triton"))
+        self.reject_with(
+            "not-in-triton",
+            format!("{construct} cannot be compiled by Triton"),
+        )
     }
 
     fn tuple_of(&mut self, elements: &[Expr]) -> Traced<Value> {
@@ -185,7 +182,7 @@ impl Tracer<'_> {
             items.push(self.eval(element)?);
         }
         let tuple = Value::tuple(items);
-        if tuple_depth(&tuple) > MAX_TUPLES {
+        if tuple_depth(&tuple, MAX_TUPLES + 1) > MAX_TUPLES {
             return Err(self.exhausted("tuples nest too deep"));
         }
         Ok(tuple)
@@ -202,22 +199,37 @@ impl Tracer<'_> {
     /// `lhs op rhs`.
     pub(super) fn binary(&mut self, op: PyBinary, lhs: &Value, rhs: &Value) -> Traced<Value> {
         match (lhs, rhs) {
-            (Value::Constant(a), Value::Constant(b)) => {
-                constant::binary(op, a, b).map(Value::Constant).map_err(|failure| self.failure(failure))
-            }
+            (Value::Constant(a), Value::Constant(b)) => constant::binary(op, a, b)
+                .map(Value::Constant)
+                .map_err(|failure| self.failure(failure)),
             (
                 Value::Tuple { items: a, .. } | Value::List(a),
                 Value::Tuple { items: b, .. } | Value::List(b),
-            ) if op == PyBinary::Add => Ok(Value::tuple(a.iter().chain(b.iter()).cloned())),
+            ) if op == PyBinary::Add => {
+                self.check_length(a.len().saturating_add(b.len()))?;
+                Ok(Value::tuple(a.iter().chain(b.iter()).cloned()))
+            }
             (Value::Tuple { items, .. }, Value::Constant(times)) if op == PyBinary::Mul => {
-                let times = constant::as_int(times).unwrap_or(0).clamp(0, 1 << 10) as usize;
-                Ok(Value::tuple(items.iter().cloned().cycle().take(items.len() * times)))
+                let Some(times) = constant::as_int(times) else {
+                    return Err(self.unfit(op.symbol(), lhs, rhs));
+                };
+                let length = items
+                    .len()
+                    .saturating_mul(usize::try_from(times.max(0)).unwrap_or(usize::MAX));
+                self.check_length(length)?;
+                Ok(Value::tuple(items.iter().cloned().cycle().take(length)))
             }
-            (Value::Tensor(_), Value::Tensor(_) | Value::Constant(_)) | (Value::Constant(_), Value::Tensor(_)) => {
-                semantic::binary(self, op, lhs, rhs)
-            }
+            (Value::Tensor(_), Value::Tensor(_) | Value::Constant(_))
+            | (Value::Constant(_), Value::Tensor(_)) => semantic::binary(self, op, lhs, rhs),
             _ => Err(self.unfit(op.symbol(), lhs, rhs)),
         }
+    }
+
+    fn check_length(&mut self, length: usize) -> Traced<()> {
+        if length > super::MAX_ITEMS {
+            return Err(self.exhausted("tuples get too long"));
+        }
+        self.charge(length)
     }
 
     fn unfit(&self, symbol: &str, lhs: &Value, rhs: &Value) -> Stop {
@@ -233,11 +245,13 @@ impl Tracer<'_> {
             ast::UnaryOp::USub => PyUnary::Neg,
         };
         match operand {
-            Value::Constant(value) => {
-                constant::unary(op, value).map(Value::Constant).map_err(|failure| self.failure(failure))
-            }
+            Value::Constant(value) => constant::unary(op, value)
+                .map(Value::Constant)
+                .map_err(|failure| self.failure(failure)),
             Value::Tensor(tensor) => semantic::unary(self, op, *tensor),
-            Value::Tuple { items, .. } | Value::List(items) if op == PyUnary::Not => Ok(Value::bool(items.is_empty())),
+            Value::Tuple { items, .. } | Value::List(items) if op == PyUnary::Not => {
+                Ok(Value::bool(items.is_empty()))
+            }
             _ => {
                 let text = self.type_text(operand);
                 Err(self.reject(format!("this operator is not implemented on {text}")))
@@ -271,7 +285,9 @@ impl Tracer<'_> {
             }
             last = value;
         }
-        let Some(mut combined) = dynamic.pop() else { return Ok(last) };
+        let Some(mut combined) = dynamic.pop() else {
+            return Ok(last);
+        };
         while let Some(lhs) = dynamic.pop() {
             combined = semantic::logical(self, is_or, &lhs, &combined)?;
         }
@@ -285,7 +301,9 @@ impl Tracer<'_> {
         let mut lhs = self.eval(&node.left)?;
         let mut pairs = node.ops.iter().zip(&node.comparators);
         let mut next = |tr: &mut Self| -> Traced<Option<Value>> {
-            let Some((op, comparator)) = pairs.next() else { return Ok(None) };
+            let Some((op, comparator)) = pairs.next() else {
+                return Ok(None);
+            };
             let rhs = tr.eval(comparator)?;
             let value = tr.compare(*op, &lhs, &rhs)?;
             lhs = rhs;
@@ -305,15 +323,15 @@ impl Tracer<'_> {
             return Err(self.reject("`in` is not implemented by Triton's compiler"));
         };
         match (lhs, rhs) {
-            (Value::Constant(a), Value::Constant(b)) => {
-                constant::compare(predicate, a, b).map(Value::bool).map_err(|failure| self.failure(failure))
-            }
-            (Value::Tensor(_), Value::Tensor(_) | Value::Constant(_)) | (Value::Constant(_), Value::Tensor(_)) => {
-                semantic::compare(self, predicate, lhs, rhs)
-            }
-            (Value::Tuple { items: a, .. } | Value::List(a), Value::Tuple { items: b, .. } | Value::List(b)) => {
-                self.compare_tuples(predicate, a, b)
-            }
+            (Value::Constant(a), Value::Constant(b)) => constant::compare(predicate, a, b)
+                .map(Value::bool)
+                .map_err(|failure| self.failure(failure)),
+            (Value::Tensor(_), Value::Tensor(_) | Value::Constant(_))
+            | (Value::Constant(_), Value::Tensor(_)) => semantic::compare(self, predicate, lhs, rhs),
+            (
+                Value::Tuple { items: a, .. } | Value::List(a),
+                Value::Tuple { items: b, .. } | Value::List(b),
+            ) => self.compare_tuples(predicate, a, b),
             _ => match predicate {
                 CmpPredicate::Eq => Ok(Value::bool(self.same_type(lhs, rhs))),
                 CmpPredicate::Ne => Ok(Value::bool(!self.same_type(lhs, rhs))),
@@ -343,7 +361,9 @@ impl Tracer<'_> {
                 | (_, Constant::None | Constant::Bool(_) | Constant::Ellipsis) => a == b,
                 (Constant::Type(TypeValue::Elem(a)), Constant::Type(TypeValue::Elem(b))) => a == b,
                 // CPython keeps one object for each of these.
-                (Constant::Int(a), Constant::Int(b)) if (-5..=256).contains(a) || (-5..=256).contains(b) => a == b,
+                (Constant::Int(a), Constant::Int(b)) if (-5..=256).contains(a) || (-5..=256).contains(b) => {
+                    a == b
+                }
                 (Constant::Int(_), Constant::Float(_)) | (Constant::Float(_), Constant::Int(_)) => false,
                 _ => return Err(self.unsupported("`is` between these constants")),
             },
@@ -358,7 +378,11 @@ impl Tracer<'_> {
     fn conditional(&mut self, node: &ast::ExprIf) -> Traced<Value> {
         let test = self.eval(&node.test)?;
         let Value::Tensor(tensor) = test else {
-            let branch = if self.static_condition(&test, "conditional expressions")? { &node.body } else { &node.orelse };
+            let branch = if self.static_condition(&test, "conditional expressions")? {
+                &node.body
+            } else {
+                &node.orelse
+            };
             return self.eval(branch);
         };
         if self.is_block(tensor) && self.ty(tensor).numel() != 1 {
@@ -375,12 +399,22 @@ impl Tracer<'_> {
         let else_block = self.builder.close_block(&[else_value]);
         let ty = self.ty(then_value).clone();
         if ty != *self.ty(else_value) {
-            let (a, b) = (self.type_text(&Value::Tensor(then_value)), self.type_text(&Value::Tensor(else_value)));
+            let (a, b) = (
+                self.type_text(&Value::Tensor(then_value)),
+                self.type_text(&Value::Tensor(else_value)),
+            );
             return Err(self.reject(format!(
                 "ternary expression with dynamic condition has inconsistent types {a} and {b}"
             )));
         }
-        Ok(Value::Tensor(self.builder.op(OpKind::If { then_block, else_block }, &[condition], ty)))
+        Ok(Value::Tensor(self.builder.op(
+            OpKind::If {
+                then_block,
+                else_block,
+            },
+            &[condition],
+            ty,
+        )))
     }
 
     pub(super) fn ambiguous(&self) -> Stop {
@@ -389,23 +423,21 @@ impl Tracer<'_> {
 
     /// The truth of a condition that is known now. Triton insists on a bool, an int or `None`.
     pub(super) fn static_condition(&self, value: &Value, place: &str) -> Traced<bool> {
-        match value {
-            Value::Constant(value @ (Constant::None | Constant::Bool(_) | Constant::Int(_))) => {
-                Ok(constant::truth(value))
-            }
-            _ => {
-                let text = match value {
-                    Value::Constant(value) => constant::type_name(value).to_owned(),
-                    _ => self.type_text(value),
-                };
-                Err(self.reject(format!("{place} accept a bool, an int or None as their test, not {text}")))
-            }
+        if let Value::Constant(value @ (Constant::None | Constant::Bool(_) | Constant::Int(_))) = value {
+            return Ok(constant::truth(value));
         }
+        let text = match value {
+            Value::Constant(value) => constant::type_name(value).to_owned(),
+            _ => self.type_text(value),
+        };
+        Err(self.reject(format!(
+            "{place} accept a bool, an int or None as their test, not {text}"
+        )))
     }
 
     fn fstring(&mut self, node: &ast::ExprFString) -> Traced<Value> {
         let mut text = String::new();
-        for part in node.value.iter() {
+        for part in &node.value {
             match part {
                 ast::FStringPart::Literal(literal) => text.push_str(literal.as_str()),
                 ast::FStringPart::FString(fstring) => {
@@ -456,207 +488,5 @@ impl Tracer<'_> {
             results.push(self.eval(&node.elt)?);
         }
         Ok(Value::tuple(results))
-    }
-
-    /// What a name is here: a local, a global that kernels may use, or one of Python's own that Triton knows.
-    fn lookup(&mut self, name: &str) -> Traced<Value> {
-        if let Some(slot) = self.frame.names.get(name) {
-            return Ok(slot.value.clone());
-        }
-        let annotated = !self.rules.holds(Rule::AnnotatedGlobalsAreNoConstexprs);
-        if let Some((value, is_annotated)) = self.global(self.frame.scope, name) {
-            let value = value.clone();
-            return self.global_value(name, &value, annotated && is_annotated);
-        }
-        if let Some(value) = python::builtin(name) {
-            return Ok(value);
-        }
-        match name {
-            "print" => {
-                if let Some(value) = builtin::lookup(self, "tl", "device_print") {
-                    return Ok(value);
-                }
-            }
-            "min" | "max" => {
-                if let Some(value) = builtin::python_builtin(name) {
-                    return Ok(value);
-                }
-            }
-            _ => {}
-        }
-        Err(self.undefined(name))
-    }
-
-    fn undefined(&self, name: &str) -> Stop {
-        let mut diagnostic = self.diagnostic("undefined-name", format!("`{name}` is not defined"));
-        if let Some(&span) = self.frame.partial.get(name) {
-            diagnostic = diagnostic
-                .label(span, "bound here, on one path only")
-                .help(format!("bind `{name}` before the branch"));
-        } else {
-            let scope = self.scopes.get(self.frame.scope);
-            let globals = scope.into_iter().flat_map(|scope| scope.names.keys()).map(AsRef::as_ref);
-            let known = self.frame.names.keys().map(AsRef::as_ref).chain(globals);
-            if let Some(near) = module::nearest(name, known) {
-                diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
-            }
-        }
-        Stop::Rejected(Box::new(diagnostic))
-    }
-
-    /// A global as a kernel may use it.
-    fn global_value(&mut self, name: &str, value: &Host, annotated: bool) -> Traced<Value> {
-        let plain = match value {
-            Host::Unknown(unknown) => {
-                let diagnostic = self
-                    .diagnostic("unsupported", format!("the reference does not know `{name}`: it is {}", unknown.what))
-                    .label(unknown.span, "comes from here");
-                return Err(Stop::Unsupported(Box::new(diagnostic)));
-            }
-            Host::Constant(Constant::None | Constant::Type(_))
-            | Host::Constexpr(_)
-            | Host::Module(_)
-            | Host::File(_)
-            | Host::Jit(_)
-            | Host::ConstexprFunction(_)
-            | Host::NamedTuple(_) => false,
-            Host::Symbol(module, _) => !(&**module == "tl" || module.starts_with("tl.") || &**module == "triton"),
-            _ => !annotated,
-        };
-        if plain {
-            let mut diagnostic = self.diagnostic(
-                "non-constexpr-global",
-                format!("cannot access global variable `{name}` from within a @jit function"),
-            );
-            diagnostic.help = Some(format!("make it `{name} = tl.constexpr({})`", module::describe(value)));
-            return Err(Stop::Rejected(Box::new(diagnostic)));
-        }
-        match self.kernel_value(value) {
-            Some(value) => Ok(value),
-            None => Err(self.unsupported(format!("the global `{name}`"))),
-        }
-    }
-
-    /// What `name` of a module known by name is.
-    pub(super) fn symbol(&mut self, module: &str, name: &str) -> Option<Value> {
-        python::module_attribute(module, name).or_else(|| builtin::lookup(self, module, name))
-    }
-
-    fn attribute_node(&mut self, node: &ast::ExprAttribute) -> Traced<Value> {
-        let value = self.eval(&node.value)?;
-        let name = node.attr.as_str();
-        // Deviation from Triton's compiler (triton#2939): an int that the launcher made a constant because it is 1
-        // keeps the attributes that it has with every other value.
-        if let (Expr::Name(variable), Value::Constant(constant)) = (&*node.value, &value)
-            && self.frame.names.get(variable.id.as_str()).is_some_and(|slot| slot.kind == Kind::Specialised)
-            && *constant != Constant::None
-            && name != "value"
-        {
-            let tensor = semantic::to_tensor(self, &value)?;
-            return builtin::tensor_attribute(self, tensor, name);
-        }
-        self.attribute(&value, name)
-    }
-
-    /// `value.name`.
-    pub(super) fn attribute(&mut self, value: &Value, name: &str) -> Traced<Value> {
-        match value {
-            Value::Tensor(tensor) => builtin::tensor_attribute(self, *tensor, name),
-            Value::Module(path) => {
-                if let Some(scope) = path.strip_prefix(super::FILE_PREFIX).and_then(|scope| scope.parse().ok()) {
-                    let scope: usize = scope;
-                    return match self.scopes.get(scope).and_then(|scope| scope.names.get(name)).cloned() {
-                        Some(found) => match self.kernel_value(&found) {
-                            Some(value) => Ok(value),
-                            None => self.global_value(name, &found, false),
-                        },
-                        None => Err(self.reject(format!("the module has no attribute `{name}`"))),
-                    };
-                }
-                if let Some(module) = module::submodule(path, name) {
-                    return Ok(Value::Module(module));
-                }
-                if let Some(found) = self.symbol(path, name) {
-                    return Ok(found);
-                }
-                if &**path == "tl" || path.starts_with("tl.") || &**path == "triton" {
-                    let shown = path.replacen("tl", "triton.language", usize::from(path.starts_with("tl")));
-                    return Err(self.reject_with(
-                        "unknown-attribute",
-                        format!("the module `{shown}` of Triton {} has no attribute `{name}`", self.rules.version),
-                    ));
-                }
-                Err(self.unsupported(format!("`{path}.{name}`")))
-            }
-            Value::Constant(_) if name == "value" => Ok(value.clone()),
-            Value::Constant(Constant::Type(ty)) => {
-                let ty = ty.clone();
-                builtin::type_attribute(self, &ty, name)
-            }
-            Value::Tuple { items, names } => match names.iter().position(|field| &**field == name) {
-                Some(at) => Ok(items.get(at).cloned().unwrap_or(Value::NONE)),
-                None => Err(self.reject(format!("a tuple has no attribute `{name}`"))),
-            },
-            _ => {
-                let text = match value {
-                    Value::Constant(value) => format!("'{}' object", constant::type_name(value)),
-                    _ => self.type_text(value),
-                };
-                Err(self.reject(format!("{text} has no attribute `{name}`")))
-            }
-        }
-    }
-
-    fn subscript(&mut self, container: &Value, index: &Value) -> Traced<Value> {
-        match container {
-            Value::Tensor(tensor) => semantic::subscript(self, *tensor, index),
-            Value::Tuple { items, .. } | Value::List(items) => match index {
-                Value::Constant(at) => {
-                    let Some(at) = constant::as_int(at) else {
-                        return Err(self.reject("tuple indices have to be integers or slices"));
-                    };
-                    let place = if at < 0 { at + items.len() as i128 } else { at };
-                    usize::try_from(place)
-                        .ok()
-                        .and_then(|place| items.get(place).cloned())
-                        .ok_or_else(|| self.reject(format!("tuple index {at} is out of range")))
-                }
-                Value::Slice(slice) => self.slice_tuple(items, slice),
-                _ => Err(self.reject("tuple indices have to be known at compile time")),
-            },
-            _ => {
-                let text = self.type_text(container);
-                Err(self.reject(format!("{text} cannot be subscripted")))
-            }
-        }
-    }
-
-    fn slice_tuple(&mut self, items: &[Value], slice: &[Value; 3]) -> Traced<Value> {
-        let length = items.len() as i128;
-        let mut bounds = [None; 3];
-        for (bound, value) in bounds.iter_mut().zip(slice) {
-            *bound = match value {
-                Value::Constant(Constant::None) => None,
-                Value::Constant(value) if constant::as_int(value).is_some() => constant::as_int(value),
-                _ => return Err(self.reject("slice bounds have to be integers known at compile time")),
-            };
-        }
-        let step = bounds[2].unwrap_or(1);
-        if step == 0 {
-            return Err(self.reject("slice step cannot be zero"));
-        }
-        let clamp = |bound: i128| (if bound < 0 { bound + length } else { bound }).clamp(
-            if step < 0 { -1 } else { 0 },
-            if step < 0 { length - 1 } else { length },
-        );
-        let (first, last) = if step > 0 { (0, length) } else { (length - 1, -1) };
-        let (start, stop) = (bounds[0].map_or(first, clamp), bounds[1].map_or(last, clamp));
-        let mut taken = Vec::new();
-        let mut at = start;
-        while (step > 0 && at < stop) || (step < 0 && at > stop) {
-            taken.extend(usize::try_from(at).ok().and_then(|at| items.get(at).cloned()));
-            at = at.saturating_add(step);
-        }
-        Ok(Value::tuple(taken))
     }
 }

@@ -123,7 +123,9 @@ impl Tracer<'_> {
                 format!("({})", items.join(", "))
             }
             Value::Function(function) => format!("the function `{}`", function.name),
-            Value::Builtin(builtin) | Value::Method(_, builtin) => format!("the function `{}`", builtin.name()),
+            Value::Builtin(builtin) | Value::Method(_, builtin) => {
+                format!("the function `{}`", builtin.name())
+            }
             Value::Slice(_) => "a slice".to_owned(),
             Value::Module(name) => format!("the module `{name}`"),
             Value::Range(_) => "a range".to_owned(),
@@ -132,7 +134,10 @@ impl Tracer<'_> {
     }
 
     /// A type as Triton writes it: `<[16, 16], fp32>`.
-    #[expect(clippy::unused_self, reason = "called beside the other descriptions of values")]
+    #[expect(
+        clippy::unused_self,
+        reason = "called beside the other descriptions of values"
+    )]
     pub(super) fn triton_type(&self, ty: &Type) -> String {
         use crate::value::{Constant, TypeValue};
         let named = if ty.block {

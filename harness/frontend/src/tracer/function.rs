@@ -8,9 +8,9 @@ use conch_tile::rules::Rule;
 use conch_tile::source::Span;
 use ruff_python_ast::{self as ast, Expr};
 
+use super::Tracer;
 use super::host::{Host, HostBody, HostFunction};
 use super::module::ScopeId;
-use super::Tracer;
 use crate::value::{Constant, TypeValue, Value};
 
 /// Options of `@triton.jit(…)`.
@@ -22,8 +22,6 @@ pub(crate) struct JitOptions {
     pub debug: Option<bool>,
     /// Parameters, by place or name, whose values are never made constants.
     pub do_not_specialize: Vec<Constant>,
-    /// The same for divisibility by 16 only.
-    pub do_not_specialize_on_alignment: Vec<Constant>,
 }
 
 /// What stands around a kernel and adds arguments at launch.
@@ -68,12 +66,12 @@ impl UserFunction {
                 node_index: ast::AtomicNodeIndex::default(),
                 range: lambda.range,
                 is_async: false,
-                decorator_list: Default::default(),
+                decorator_list: Vec::new().into(),
                 name: ast::Identifier::new("lambda", lambda.range),
                 type_params: None,
                 parameters: lambda.parameters.clone().unwrap_or_default(),
                 returns: None,
-                body: Default::default(),
+                body: Vec::new().into(),
             }),
         };
         Self {
@@ -88,7 +86,9 @@ impl UserFunction {
 
     /// The same with one more wrapper around it.
     pub fn wrapped(&self, wrapper: Rc<Wrapper>) -> Self {
-        let wrappers = std::iter::once(wrapper).chain(self.wrappers.iter().cloned()).collect();
+        let wrappers = std::iter::once(wrapper)
+            .chain(self.wrappers.iter().cloned())
+            .collect();
         Self {
             name: Rc::clone(&self.name),
             def: Rc::clone(&self.def),
@@ -101,7 +101,10 @@ impl UserFunction {
 
     /// The default of a parameter.
     pub fn default_of(&self, name: &str) -> Option<&Host> {
-        self.defaults.iter().find(|(key, _)| &**key == name).map(|(_, value)| value)
+        self.defaults
+            .iter()
+            .find(|(key, _)| &**key == name)
+            .map(|(_, value)| value)
     }
 }
 
@@ -121,7 +124,9 @@ pub(crate) enum Parameter {
 impl Tracer<'_> {
     /// What an annotation says.
     pub(super) fn annotation(&mut self, scope: ScopeId, annotation: &Expr) -> Parameter {
-        let Ok(value) = self.host_expression(scope, annotation) else { return Parameter::Plain };
+        let Ok(value) = self.host_expression(scope, annotation) else {
+            return Parameter::Plain;
+        };
         match value {
             Host::Constant(Constant::Str(text)) => self.annotated_type(&text),
             Host::Constant(Constant::Type(value)) => self.annotated_value(&value),
@@ -168,10 +173,15 @@ impl Tracer<'_> {
         };
         match dtype {
             // Before, only integer widths were read off annotations.
-            Some(_) if !self.rules.holds(Rule::FloatAnnotationsAreTypes) && (text == "int" || text == "float") => {
+            Some(_)
+                if !self.rules.holds(Rule::FloatAnnotationsAreTypes)
+                    && (text == "int" || text == "float") =>
+            {
                 Parameter::Plain
             }
-            Some(dtype) if dtype.is_float() && !self.rules.holds(Rule::FloatAnnotationsAreTypes) => Parameter::Plain,
+            Some(dtype) if dtype.is_float() && !self.rules.holds(Rule::FloatAnnotationsAreTypes) => {
+                Parameter::Plain
+            }
             Some(dtype) => Parameter::Typed(dtype),
             None => Parameter::Plain,
         }

@@ -7,7 +7,8 @@ use conch_tile::source::Span;
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
 
-use super::host::{Config, Decorator, Host, HostBody, HostFlow, HostFunction, NamedTupleClass, Native, compare, failed};
+use super::evaluate::{HostFlow, compare, failed};
+use super::host::{Config, Decorator, Host, HostBody, HostFunction, NamedTupleClass, Native};
 use super::module::{ScopeId, span_of};
 use super::{JitOptions, Parameter, Traced, Tracer, Wrapper};
 use crate::constant::{self, PyBinary};
@@ -15,8 +16,8 @@ use crate::value::{Constant, Value};
 
 /// Calls of plain functions inside of each other.
 const MAX_CALLS: usize = 64;
-/// Items that `range` may make.
-const MAX_RANGE: i128 = 1 << 16;
+/// Items that a sequence may have.
+pub(super) const MAX_RANGE: usize = 1 << 14;
 
 /// What a call passes.
 pub(crate) struct HostArguments {
@@ -29,7 +30,12 @@ pub(crate) struct HostArguments {
 impl HostArguments {
     /// The argument of a parameter, by its place and name.
     fn get(&self, place: usize, name: &str) -> Option<&Host> {
-        self.positional.get(place).or_else(|| self.keyword.iter().find(|(key, _)| &**key == name).map(|(_, v)| v))
+        self.positional.get(place).or_else(|| {
+            self.keyword
+                .iter()
+                .find(|(key, _)| &**key == name)
+                .map(|(_, v)| v)
+        })
     }
 }
 
@@ -46,9 +52,9 @@ impl Tracer<'_> {
             }),
             Host::Builtin(name) => Ok(builtin(name, &arguments, span)),
             Host::Decorator(decorator) => match (&**decorator, arguments.positional.first()) {
-                (Decorator::Jit(options), Some(Host::Function(function))) => {
-                    Ok(Host::Jit(Rc::new(super::UserFunction::new(function, options.clone()))))
-                }
+                (Decorator::Jit(options), Some(Host::Function(function))) => Ok(Host::Jit(Rc::new(
+                    super::UserFunction::new(function, options.clone()),
+                ))),
                 (Decorator::Wrap(wrapper), Some(Host::Jit(function))) => {
                     Ok(Host::Jit(Rc::new(function.wrapped(Rc::clone(wrapper)))))
                 }
@@ -73,7 +79,11 @@ impl Tracer<'_> {
             return Ok((Host::unknown(span, "what calls nested this deep return"), None));
         }
         let source = self.source_of(function.scope);
-        let module = self.scopes.get(function.scope).map_or_else(|| "".into(), |scope| Rc::clone(&scope.module));
+        let module = self
+            .scopes
+            .get(function.scope)
+            .map_or_else(|| "".into(), |scope| Rc::clone(&scope.module));
+        self.charge(16)?;
         let scope = self.new_scope(Some(function.scope), source, &module);
         if let Some(parameters) = function.parameters()
             && let Err(what) = self.bind_host(scope, function, parameters, arguments, span)
@@ -102,11 +112,23 @@ impl Tracer<'_> {
     ) -> Result<(), String> {
         let mut positional = arguments.positional.into_iter();
         let mut keyword = arguments.keyword;
-        let mut take = |name: &str| keyword.iter().position(|(key, _)| &**key == name).map(|at| keyword.remove(at).1);
+        let mut take = |name: &str| {
+            keyword
+                .iter()
+                .position(|(key, _)| &**key == name)
+                .map(|at| keyword.remove(at).1)
+        };
         for parameter in parameters.posonlyargs.iter().chain(&parameters.args) {
             let name = parameter.name().as_str();
-            let value = positional.next().or_else(|| take(name)).or_else(|| default_of(function, name));
-            self.bind(scope, name, value.unwrap_or_else(|| Host::unknown(span, format!("the argument `{name}`"))));
+            let value = positional
+                .next()
+                .or_else(|| take(name))
+                .or_else(|| default_of(function, name));
+            self.bind(
+                scope,
+                name,
+                value.unwrap_or_else(|| Host::unknown(span, format!("the argument `{name}`"))),
+            );
         }
         match &parameters.vararg {
             Some(rest) => self.bind(scope, rest.name.as_str(), Host::Tuple(positional.collect())),
@@ -116,11 +138,18 @@ impl Tracer<'_> {
         for parameter in &parameters.kwonlyargs {
             let name = parameter.name().as_str();
             let value = take(name).or_else(|| default_of(function, name));
-            self.bind(scope, name, value.unwrap_or_else(|| Host::unknown(span, format!("the argument `{name}`"))));
+            self.bind(
+                scope,
+                name,
+                value.unwrap_or_else(|| Host::unknown(span, format!("the argument `{name}`"))),
+            );
         }
         match &parameters.kwarg {
             Some(rest) => {
-                let items = keyword.into_iter().map(|(key, value)| (Host::str(&key), value)).collect();
+                let items = keyword
+                    .into_iter()
+                    .map(|(key, value)| (Host::str(&key), value))
+                    .collect();
                 self.bind(scope, rest.name.as_str(), Host::Dict(Rc::new(items)));
             }
             None if !keyword.is_empty() => return Err("a call with an unexpected argument".to_owned()),
@@ -146,13 +175,16 @@ impl Tracer<'_> {
             },
             Native::Autotune => Host::Decorator(Rc::new(Decorator::Wrap(Rc::new(Wrapper::Autotune {
                 configs: arguments.get(0, "configs").cloned().unwrap_or(Host::NONE),
-                prune: arguments.get(2, "prune_configs_by").cloned().unwrap_or(Host::NONE),
+                prune: arguments
+                    .get(2, "prune_configs_by")
+                    .cloned()
+                    .unwrap_or(Host::NONE),
                 span,
             })))),
             Native::Heuristics => match arguments.get(0, "values") {
-                Some(Host::Dict(values)) => {
-                    Host::Decorator(Rc::new(Decorator::Wrap(Rc::new(Wrapper::Heuristics(Rc::clone(values))))))
-                }
+                Some(Host::Dict(values)) => Host::Decorator(Rc::new(Decorator::Wrap(Rc::new(
+                    Wrapper::Heuristics(Rc::clone(values)),
+                )))),
                 _ => Host::unknown(span, "the values of these heuristics"),
             },
             Native::Config => config(arguments, span),
@@ -168,7 +200,11 @@ impl Tracer<'_> {
                 }
                 _ => Host::unknown(span, "what this call returns"),
             },
-            Native::NextPowerOf2 => match arguments.get(0, "n").and_then(Host::constant).and_then(constant::as_int) {
+            Native::NextPowerOf2 => match arguments
+                .get(0, "n")
+                .and_then(Host::constant)
+                .and_then(constant::as_int)
+            {
                 Some(n) if n <= 1 << 64 => Host::int(i128::from(u64::from(n == 0)).max(next_power(n))),
                 _ => Host::unknown(span, "what this call returns"),
             },
@@ -181,20 +217,31 @@ impl Tracer<'_> {
         Some(match value {
             Host::Constant(constant) => Value::Constant(constant.clone()),
             Host::Constexpr(value) => (**value).clone(),
-            Host::Tuple(items) => {
-                Value::tuple(items.iter().map(|item| self.kernel_value(item)).collect::<Option<Vec<_>>>()?)
-            }
-            Host::List(items) => {
-                Value::List(items.iter().map(|item| self.kernel_value(item)).collect::<Option<Rc<[_]>>>()?)
-            }
-            Host::Named(_, fields, items) => Value::Tuple {
-                items: items.iter().map(|item| self.kernel_value(item)).collect::<Option<Rc<[_]>>>()?,
+            Host::Tuple(items) => Value::tuple(
+                items
+                    .iter()
+                    .map(|item| self.kernel_value(item))
+                    .collect::<Option<Vec<_>>>()?,
+            ),
+            Host::List(items) => Value::List(
+                items
+                    .iter()
+                    .map(|item| self.kernel_value(item))
+                    .collect::<Option<Rc<[_]>>>()?,
+            ),
+            Host::Named(fields, items) => Value::Tuple {
+                items: items
+                    .iter()
+                    .map(|item| self.kernel_value(item))
+                    .collect::<Option<Rc<[_]>>>()?,
                 names: Rc::clone(fields),
             },
             Host::Jit(function) => Value::Function(Rc::clone(function)),
-            Host::ConstexprFunction(_) | Host::NamedTuple(_) => Value::Python(Rc::new(super::PythonCallable {
-                callable: value.clone(),
-            })),
+            Host::ConstexprFunction(_) | Host::NamedTuple(_) => {
+                Value::Python(Rc::new(super::PythonCallable {
+                    callable: value.clone(),
+                }))
+            }
             Host::Symbol(module, name) => self.symbol(module, name)?,
             Host::Module(name) => Value::Module(Rc::clone(name)),
             Host::File(scope) => Value::Module(format!("{}{scope}", super::FILE_PREFIX).into()),
@@ -216,15 +263,23 @@ impl Tracer<'_> {
         let mut fields: Vec<Rc<str>> = Vec::new();
         let mut defaults = Vec::new();
         for statement in &def.body {
-            let Stmt::AnnAssign(field) = statement else { continue };
-            let Expr::Name(name) = &*field.target else { continue };
+            let Stmt::AnnAssign(field) = statement else {
+                continue;
+            };
+            let Expr::Name(name) = &*field.target else {
+                continue;
+            };
             let name: Rc<str> = name.id.as_str().into();
             fields.push(Rc::clone(&name));
             if let Some(value) = &field.value {
                 defaults.push((name, self.host_expression(scope, value)?));
             }
         }
-        let class = NamedTupleClass { name: def.name.as_str().into(), fields: fields.into(), defaults };
+        let class = NamedTupleClass {
+            name: def.name.as_str().into(),
+            fields: fields.into(),
+            defaults,
+        };
         Ok(Host::NamedTuple(Rc::new(class)))
     }
 
@@ -235,7 +290,11 @@ impl Tracer<'_> {
 }
 
 fn default_of(function: &HostFunction, name: &str) -> Option<Host> {
-    function.defaults.iter().find(|(key, _)| &**key == name).map(|(_, value)| value.clone())
+    function
+        .defaults
+        .iter()
+        .find(|(key, _)| &**key == name)
+        .map(|(_, value)| value.clone())
 }
 
 fn next_power(n: i128) -> i128 {
@@ -247,13 +306,23 @@ fn next_power(n: i128) -> i128 {
 }
 
 fn jit_options(arguments: &HostArguments) -> JitOptions {
-    let keyword = |name: &str| arguments.keyword.iter().find(|(key, _)| &**key == name).map(|(_, value)| value);
-    let list = |name: &str| keyword(name).and_then(Host::items).map(<[Host]>::to_vec).unwrap_or_default();
+    let keyword = |name: &str| {
+        arguments
+            .keyword
+            .iter()
+            .find(|(key, _)| &**key == name)
+            .map(|(_, value)| value)
+    };
+    let list = |name: &str| {
+        keyword(name)
+            .and_then(Host::items)
+            .map(<[Host]>::to_vec)
+            .unwrap_or_default()
+    };
     JitOptions {
         noinline: keyword("noinline").and_then(Host::truth).unwrap_or(false),
         debug: keyword("debug").and_then(Host::truth),
-        do_not_specialize: list("do_not_specialize").iter().filter_map(Host::constant).cloned().collect(),
-        do_not_specialize_on_alignment: list("do_not_specialize_on_alignment")
+        do_not_specialize: list("do_not_specialize")
             .iter()
             .filter_map(Host::constant)
             .cloned()
@@ -262,8 +331,16 @@ fn jit_options(arguments: &HostArguments) -> JitOptions {
 }
 
 fn config(arguments: &HostArguments, span: Span) -> Host {
-    const OPTIONS: [&str; 8] =
-        ["kwargs", "num_warps", "num_stages", "num_ctas", "maxnreg", "pre_hook", "ir_override", "num_buffers_warp_spec"];
+    const OPTIONS: [&str; 8] = [
+        "kwargs",
+        "num_warps",
+        "num_stages",
+        "num_ctas",
+        "maxnreg",
+        "pre_hook",
+        "ir_override",
+        "num_buffers_warp_spec",
+    ];
     let Some(Host::Dict(kwargs)) = arguments.get(0, "kwargs") else {
         return Host::unknown(span, "the parameters of this configuration");
     };
@@ -280,20 +357,32 @@ fn config(arguments: &HostArguments, span: Span) -> Host {
             options.push(((*name).into(), value.clone()));
         }
     }
-    Host::Config(Rc::new(Config { kwargs: named, options }))
+    Host::Config(Rc::new(Config {
+        kwargs: named,
+        options,
+    }))
 }
 
 fn named_tuple(arguments: &HostArguments, span: Span) -> Host {
     let fields: Option<Vec<Rc<str>>> = match arguments.get(1, "field_names") {
-        Some(Host::Constant(Constant::Str(text))) => {
-            Some(text.split([',', ' ']).filter(|part| !part.is_empty()).map(Rc::from).collect())
-        }
-        Some(list) => list.items().and_then(|items| items.iter().map(|item| item.as_str().cloned()).collect()),
+        Some(Host::Constant(Constant::Str(text))) => Some(
+            text.split([',', ' '])
+                .filter(|part| !part.is_empty())
+                .map(Rc::from)
+                .collect(),
+        ),
+        Some(list) => list
+            .items()
+            .and_then(|items| items.iter().map(|item| item.as_str().cloned()).collect()),
         None => None,
     };
     match (arguments.get(0, "typename").and_then(Host::as_str), fields) {
         (Some(name), Some(fields)) => {
-            let class = NamedTupleClass { name: Rc::clone(name), fields: fields.into(), defaults: Vec::new() };
+            let class = NamedTupleClass {
+                name: Rc::clone(name),
+                fields: fields.into(),
+                defaults: Vec::new(),
+            };
             Host::NamedTuple(Rc::new(class))
         }
         _ => Host::unknown(span, "this named tuple"),
@@ -304,19 +393,34 @@ fn construct(class: &NamedTupleClass, arguments: HostArguments, span: Span) -> H
     let mut positional = arguments.positional.into_iter();
     let mut items = Vec::with_capacity(class.fields.len());
     for field in class.fields.iter() {
-        let named = || arguments.keyword.iter().find(|(key, _)| key == field).map(|(_, value)| value.clone());
-        let default = || class.defaults.iter().find(|(key, _)| key == field).map(|(_, value)| value.clone());
+        let named = || {
+            arguments
+                .keyword
+                .iter()
+                .find(|(key, _)| key == field)
+                .map(|(_, value)| value.clone())
+        };
+        let default = || {
+            class
+                .defaults
+                .iter()
+                .find(|(key, _)| key == field)
+                .map(|(_, value)| value.clone())
+        };
         match positional.next().or_else(named).or_else(default) {
             Some(value) => items.push(value),
             None => return Host::unknown(span, format!("a `{}` without `{field}`", class.name)),
         }
     }
-    Host::Named(Rc::clone(&class.name), Rc::clone(&class.fields), items.into())
+    Host::Named(Rc::clone(&class.fields), items.into())
 }
 
 fn math(name: &str, arguments: &HostArguments, span: Span) -> Host {
-    let constants: Option<Vec<Constant>> =
-        arguments.positional.iter().map(|argument| argument.constant().cloned()).collect();
+    let constants: Option<Vec<Constant>> = arguments
+        .positional
+        .iter()
+        .map(|argument| argument.constant().cloned())
+        .collect();
     match constants.map(|constants| super::python::math_function(name, &constants)) {
         Some(Some(Ok(value))) => Host::Constant(value),
         Some(Some(Err(failure))) => failed(&failure, span),
@@ -339,8 +443,11 @@ fn builtin(name: &str, arguments: &HostArguments, span: Span) -> Host {
             _ => value.items().map(|items| Host::int(items.len() as i128)),
         }),
         "range" => {
-            let numbers: Option<Vec<i128>> =
-                arguments.positional.iter().map(|v| v.constant().and_then(constant::as_int)).collect();
+            let numbers: Option<Vec<i128>> = arguments
+                .positional
+                .iter()
+                .map(|v| v.constant().and_then(constant::as_int))
+                .collect();
             numbers.and_then(|numbers| range(&numbers))
         }
         "list" | "tuple" | "reversed" => {
@@ -358,7 +465,12 @@ fn builtin(name: &str, arguments: &HostArguments, span: Span) -> Host {
             let columns: Option<Vec<&[Host]>> = arguments.positional.iter().map(Host::items).collect();
             columns.map(|columns| {
                 let length = columns.iter().map(|column| column.len()).min().unwrap_or(0);
-                let row = |at: usize| columns.iter().filter_map(|column| column.get(at).cloned()).collect();
+                let row = |at: usize| {
+                    columns
+                        .iter()
+                        .filter_map(|column| column.get(at).cloned())
+                        .collect()
+                };
                 sequence((0..length).map(|at| Host::Tuple(row(at))).collect())
             })
         }
@@ -367,18 +479,30 @@ fn builtin(name: &str, arguments: &HostArguments, span: Span) -> Host {
             sequence(items.iter().enumerate().map(pair).collect())
         }),
         "min" | "max" => {
-            let items = if arguments.positional.len() == 1 { first.and_then(Host::items) } else { None };
+            let items = if arguments.positional.len() == 1 {
+                first.and_then(Host::items)
+            } else {
+                None
+            };
             extreme(items.unwrap_or(&arguments.positional), name == "max")
         }
         "sum" => first.and_then(Host::items).and_then(|items| {
-            items.iter().try_fold(Constant::Int(0), |sum, item| {
-                constant::binary(PyBinary::Add, &sum, item.constant()?).ok()
-            })
-            .map(Host::Constant)
+            items
+                .iter()
+                .try_fold(Constant::Int(0), |sum, item| {
+                    constant::binary(PyBinary::Add, &sum, item.constant()?).ok()
+                })
+                .map(Host::Constant)
         }),
         "all" | "any" => first.and_then(Host::items).and_then(|items| {
             let truths: Option<Vec<bool>> = items.iter().map(Host::truth).collect();
-            truths.map(|truths| Host::bool(if name == "all" { truths.iter().all(|t| *t) } else { truths.contains(&true) }))
+            truths.map(|truths| {
+                Host::bool(if name == "all" {
+                    truths.iter().all(|t| *t)
+                } else {
+                    truths.contains(&true)
+                })
+            })
         }),
         "abs" => first.and_then(Host::constant).and_then(|value| match value {
             Constant::Float(value) => Some(Host::Constant(Constant::Float(value.abs()))),
@@ -391,7 +515,11 @@ fn builtin(name: &str, arguments: &HostArguments, span: Span) -> Host {
             .map(Host::Constant),
         "dict" => match first {
             None => Some(Host::Dict(Rc::new(
-                arguments.keyword.iter().map(|(key, value)| (Host::str(key), value.clone())).collect(),
+                arguments
+                    .keyword
+                    .iter()
+                    .map(|(key, value)| (Host::str(key), value.clone()))
+                    .collect(),
             ))),
             Some(_) => None,
         },
@@ -410,7 +538,7 @@ fn range(numbers: &[i128]) -> Option<Host> {
     let mut items = Vec::new();
     let mut at = start;
     while (step > 0 && at < stop) || (step < 0 && at > stop) {
-        if items.len() as i128 >= MAX_RANGE {
+        if items.len() >= MAX_RANGE {
             return None;
         }
         items.push(Host::int(at));
@@ -421,9 +549,10 @@ fn range(numbers: &[i128]) -> Option<Host> {
 
 fn extreme(items: &[Host], largest: bool) -> Option<Host> {
     let (first, rest) = items.split_first()?;
-    rest.iter().try_fold(first, |best, item| {
-        let op = if largest { ast::CmpOp::Gt } else { ast::CmpOp::Lt };
-        Some(if compare(op, item, best)? { item } else { best })
-    })
-    .cloned()
+    rest.iter()
+        .try_fold(first, |best, item| {
+            let op = if largest { ast::CmpOp::Gt } else { ast::CmpOp::Lt };
+            Some(if compare(op, item, best)? { item } else { best })
+        })
+        .cloned()
 }

@@ -45,6 +45,11 @@ const OPTIONS: [&str; 22] = [
     "arch",
 ];
 
+/// A traced kernel's bindings, and every argument by name.
+type Launched = (Vec<Binding>, Vec<(String, Arg)>);
+/// Each parameter's value and how it came to be.
+type BoundParameters = Vec<(Rc<str>, Value, Kind)>;
+
 /// Traces a kernel for one specialisation.
 pub(crate) fn trace(request: &Request) -> Result<TracedKernel, Refused> {
     super::module::with_stack(|| {
@@ -53,29 +58,31 @@ pub(crate) fn trace(request: &Request) -> Result<TracedKernel, Refused> {
             Ok((bindings, arguments)) => {
                 let function = tracer.builder.finish();
                 match function.verify() {
-                    Ok(()) => Ok(TracedKernel { function, bindings, arguments }),
+                    Ok(()) => Ok(TracedKernel {
+                        function,
+                        bindings,
+                        arguments,
+                    }),
                     Err(error) => {
                         let message = format!("the reference made IR of this kernel that is wrong: {error}");
                         let span = function.locs.first().map_or_else(Span::default, |loc| loc.span);
                         let diagnostic = Diagnostic::error("internal", span, message);
-                        Err(Refused { refusal: Refusal::Unsupported(Box::new(diagnostic)), sources: function.sources })
+                        Err(Refused {
+                            refusal: Refusal::Unsupported(Box::new(diagnostic)),
+                            sources: function.sources,
+                        })
                     }
                 }
             }
             Err(stop) => {
                 let sources = std::mem::take(tracer.builder.sources());
-                Err(Refused { refusal: stop.into_refusal(), sources })
+                Err(Refused {
+                    refusal: stop.into_refusal(),
+                    sources,
+                })
             }
         }
     })
-}
-
-/// An argument with where it came from.
-#[derive(Clone)]
-struct Given {
-    arg: Arg,
-    /// Whether the launch gave it, and not a default, a configuration or a heuristic.
-    launched: bool,
 }
 
 impl<'a> Tracer<'a> {
@@ -85,7 +92,11 @@ impl<'a> Tracer<'a> {
             builder: Builder::new(name, Sources::default(), Span::default()),
             rules: request.rules,
             request,
-            options: request.options.iter().map(|(key, value)| (key.as_str().into(), value.clone())).collect(),
+            options: request
+                .options
+                .iter()
+                .map(|(key, value)| (key.as_str().into(), value.clone()))
+                .collect(),
             span: Span::default(),
             caller: None,
             frame: Frame::default(),
@@ -96,12 +107,13 @@ impl<'a> Tracer<'a> {
             prelude_sources: HashSet::new(),
             host_depth: 0,
             depth: 0,
+            regions: 0,
             discovering: 0,
             fuel: FUEL,
         }
     }
 
-    fn launch(&mut self) -> Traced<(Vec<Binding>, Vec<(String, Arg)>)> {
+    fn launch(&mut self) -> Traced<Launched> {
         let request = self.request;
         let module = request.file.name.rsplit(['/', '\\']).next().unwrap_or("kernel");
         let module = module.strip_suffix(".py").unwrap_or(module);
@@ -109,6 +121,9 @@ impl<'a> Tracer<'a> {
         let function = self.find_kernel(scope)?;
         let source = self.source_of(function.scope);
         self.span = span_of(source, function.def.name.range());
+        if let Some(debug) = function.options.debug {
+            self.options.insert(0, ("debug".into(), Arg::Bool(debug)));
+        }
         let loc = self.builder.add_loc(self.span, None);
         self.builder.set_loc(loc);
         let given = self.arguments(&function)?;
@@ -118,7 +133,10 @@ impl<'a> Tracer<'a> {
             self.span = span_of(source, function.def.name.range());
             return Err(self.reject("a kernel cannot return a value"));
         }
-        let arguments = given.into_iter().map(|(name, given)| (name.to_string(), given.arg)).collect();
+        let arguments = given
+            .into_iter()
+            .map(|(name, given)| (name.to_string(), given))
+            .collect();
         Ok((bindings, arguments))
     }
 
@@ -128,7 +146,11 @@ impl<'a> Tracer<'a> {
         let mut scope = module;
         let mut parts = request.kernel.split('.').peekable();
         while let Some(part) = parts.next() {
-            let found = self.scopes.get(scope).and_then(|scope| scope.names.get(part)).cloned();
+            let found = self
+                .scopes
+                .get(scope)
+                .and_then(|scope| scope.names.get(part))
+                .cloned();
             match found {
                 Some(Host::Jit(function)) if parts.peek().is_none() => return Ok(function),
                 Some(Host::Function(function)) if parts.peek().is_some() => {
@@ -136,7 +158,10 @@ impl<'a> Tracer<'a> {
                     let span = function
                         .parameters()
                         .map_or_else(Span::default, |parameters| span_of(source, parameters.range()));
-                    let none = HostArguments { positional: Vec::new(), keyword: Vec::new() };
+                    let none = HostArguments {
+                        positional: Vec::new(),
+                        keyword: Vec::new(),
+                    };
                     match self.call_host_function(&function, none, span)? {
                         (_, Some(inner)) => scope = inner,
                         (Host::Unknown(unknown), None) => {
@@ -152,21 +177,32 @@ impl<'a> Tracer<'a> {
                 }
                 Some(_) => {
                     self.span = Span::new(self.source_of(scope), 0, 0);
-                    return Err(self.reject_with("no-kernel", format!("`{}` is not a @triton.jit function", request.kernel)));
+                    return Err(self.reject_with(
+                        "no-kernel",
+                        format!("`{}` is not a @triton.jit function", request.kernel),
+                    ));
                 }
                 None => {
                     self.span = Span::new(self.source_of(scope), 0, 0);
-                    let mut diagnostic =
-                        self.diagnostic("no-kernel", format!("the file defines no kernel `{}`", request.kernel));
-                    let kernels: BTreeSet<String> = self.scopes.get(scope).map_or_else(BTreeSet::new, |scope| {
-                        let jitted = scope.names.iter().filter(|(_, value)| matches!(value, Host::Jit(_)));
-                        jitted.map(|(name, _)| name.to_string()).collect()
-                    });
+                    let mut diagnostic = self.diagnostic(
+                        "no-kernel",
+                        format!("the file defines no kernel `{}`", request.kernel),
+                    );
+                    let kernels: BTreeSet<String> =
+                        self.scopes.get(scope).map_or_else(BTreeSet::new, |scope| {
+                            let jitted = scope
+                                .names
+                                .iter()
+                                .filter(|(_, value)| matches!(value, Host::Jit(_)));
+                            jitted.map(|(name, _)| name.to_string()).collect()
+                        });
                     if let Some(near) = nearest(part, kernels.iter().map(String::as_str)) {
                         diagnostic.help = Some(format!("did you mean `{near}`?"));
                     } else if !kernels.is_empty() {
                         let kernels: Vec<&str> = kernels.iter().map(String::as_str).collect();
-                        diagnostic.notes.push(format!("its kernels are {}", kernels.join(", ")));
+                        diagnostic
+                            .notes
+                            .push(format!("its kernels are {}", kernels.join(", ")));
                     }
                     return Err(Stop::Rejected(Box::new(diagnostic)));
                 }
@@ -176,7 +212,7 @@ impl<'a> Tracer<'a> {
     }
 
     /// Every parameter's argument, in the order of the signature.
-    fn arguments(&mut self, function: &Rc<UserFunction>) -> Traced<Vec<(Rc<str>, Given)>> {
+    fn arguments(&mut self, function: &Rc<UserFunction>) -> Traced<Vec<(Rc<str>, Arg)>> {
         let request = self.request;
         let parameters = &function.def.parameters;
         if !parameters.posonlyargs.is_empty() {
@@ -185,31 +221,48 @@ impl<'a> Tracer<'a> {
         if parameters.kwarg.is_some() {
             return Err(self.unsupported("`**kwargs` of a kernel"));
         }
-        let names: Vec<Rc<str>> = parameters.args.iter().map(|parameter| parameter.name().as_str().into()).collect();
-        let mut given: HashMap<Rc<str>, Given> = HashMap::new();
+        let names: Vec<Rc<str>> = parameters
+            .args
+            .iter()
+            .map(|parameter| parameter.name().as_str().into())
+            .collect();
+        let mut given: HashMap<Rc<str>, Arg> = HashMap::new();
         let mut positional = request.positional.iter().cloned();
         for (name, arg) in names.iter().zip(positional.by_ref()) {
-            given.insert(Rc::clone(name), Given { arg, launched: true });
+            given.insert(Rc::clone(name), arg);
         }
         let rest: Vec<Arg> = positional.collect();
         if let Some(vararg) = &parameters.vararg {
-            given.insert(vararg.name.as_str().into(), Given { arg: Arg::Tuple(rest), launched: true });
+            given.insert(vararg.name.as_str().into(), Arg::Tuple(rest));
         } else if !rest.is_empty() {
             let (takes, got) = (names.len(), request.positional.len());
             return Err(self.reject_with(
                 "bad-arguments",
-                format!("`{}` takes {takes} positional arguments but {got} were given", function.name),
+                format!(
+                    "`{}` takes {takes} positional arguments but {got} were given",
+                    function.name
+                ),
             ));
         }
         let all: Vec<Rc<str>> = names
             .iter()
             .cloned()
-            .chain(parameters.vararg.iter().map(|parameter| parameter.name.as_str().into()))
-            .chain(parameters.kwonlyargs.iter().map(|parameter| parameter.name().as_str().into()))
+            .chain(
+                parameters
+                    .vararg
+                    .iter()
+                    .map(|parameter| parameter.name.as_str().into()),
+            )
+            .chain(
+                parameters
+                    .kwonlyargs
+                    .iter()
+                    .map(|parameter| parameter.name().as_str().into()),
+            )
             .collect();
         for (name, arg) in &request.keyword {
             let name: Rc<str> = name.as_str().into();
-            self.pass(function, &all, &mut given, &name, Given { arg: arg.clone(), launched: true })?;
+            self.pass(function, &all, &mut given, &name, arg.clone())?;
         }
         for wrapper in &function.wrappers {
             self.wrap(function, wrapper, &all, &names, &mut given)?;
@@ -222,7 +275,7 @@ impl<'a> Tracer<'a> {
                 None => match function.default_of(&name).cloned() {
                     Some(default) => {
                         let arg = self.arg_of(&name, &default)?;
-                        ordered.push((name, Given { arg, launched: false }));
+                        ordered.push((name, arg));
                     }
                     None => missing.push(format!("`{name}`")),
                 },
@@ -242,9 +295,9 @@ impl<'a> Tracer<'a> {
         &mut self,
         function: &UserFunction,
         all: &[Rc<str>],
-        given: &mut HashMap<Rc<str>, Given>,
+        given: &mut HashMap<Rc<str>, Arg>,
         name: &Rc<str>,
-        value: Given,
+        value: Arg,
     ) -> Traced<()> {
         if all.contains(name) {
             if given.insert(Rc::clone(name), value).is_some() {
@@ -256,12 +309,15 @@ impl<'a> Tracer<'a> {
             return Ok(());
         }
         if OPTIONS.contains(&&**name) {
-            self.options.push((Rc::clone(name), value.arg));
+            self.options.push((Rc::clone(name), value));
             return Ok(());
         }
         let mut diagnostic = self.diagnostic(
             "bad-arguments",
-            format!("`{}` has no parameter `{name}`, and no launch option has that name", function.name),
+            format!(
+                "`{}` has no parameter `{name}`, and no launch option has that name",
+                function.name
+            ),
         );
         if let Some(near) = nearest(name, all.iter().map(AsRef::as_ref).chain(OPTIONS)) {
             diagnostic.help = Some(format!("did you mean `{near}`?"));
@@ -276,11 +332,13 @@ impl<'a> Tracer<'a> {
         wrapper: &Wrapper,
         all: &[Rc<str>],
         names: &[Rc<str>],
-        given: &mut HashMap<Rc<str>, Given>,
+        given: &mut HashMap<Rc<str>, Arg>,
     ) -> Traced<()> {
         match wrapper {
             Wrapper::Autotune { configs, prune, span } => {
-                let Some(config) = self.config(configs, prune, names, given, *span)? else { return Ok(()) };
+                let Some(config) = self.config(configs, prune, names, given, *span)? else {
+                    return Ok(());
+                };
                 for (name, value) in &config.kwargs {
                     if given.contains_key(name) {
                         return Err(self.reject_with(
@@ -289,7 +347,7 @@ impl<'a> Tracer<'a> {
                         ));
                     }
                     let arg = self.arg_of(name, value)?;
-                    self.pass(function, all, given, name, Given { arg, launched: false })?;
+                    self.pass(function, all, given, name, arg)?;
                 }
                 for (name, value) in &config.options {
                     match value {
@@ -307,13 +365,18 @@ impl<'a> Tracer<'a> {
             }
             Wrapper::Heuristics(values) => {
                 for (name, heuristic) in values.iter() {
-                    let Some(name) = name.as_str().cloned() else { continue };
+                    let Some(name) = name.as_str().cloned() else {
+                        continue;
+                    };
                     let nargs = named_arguments(given);
-                    let arguments = HostArguments { positional: vec![nargs], keyword: Vec::new() };
+                    let arguments = HostArguments {
+                        positional: vec![nargs],
+                        keyword: Vec::new(),
+                    };
                     let span = self.span;
                     let value = self.host_call(heuristic, arguments, span)?;
                     let arg = self.arg_of(&name, &value)?;
-                    given.insert(name, Given { arg, launched: false });
+                    given.insert(name, arg);
                 }
             }
         }
@@ -327,21 +390,31 @@ impl<'a> Tracer<'a> {
         configs: &Host,
         prune: &Host,
         names: &[Rc<str>],
-        given: &HashMap<Rc<str>, Given>,
+        given: &HashMap<Rc<str>, Arg>,
         span: Span,
     ) -> Traced<Option<Rc<Config>>> {
         let mut configs = configs.clone();
         if let (Host::Dict(prune), Some(2..)) = (prune, configs.items().map(<[Host]>::len))
-            && let Some((_, early)) = prune.iter().find(|(key, _)| {
-                key.as_str().is_some_and(|key| &**key == "early_config_prune")
-            })
+            && let Some((_, early)) = prune
+                .iter()
+                .find(|(key, _)| key.as_str().is_some_and(|key| &**key == "early_config_prune"))
             && !matches!(early, Host::Constant(Constant::None))
         {
-            let positional = named_arguments(&given.iter().filter(|(name, _)| names.contains(name)).map(
-                |(name, given)| (Rc::clone(name), given.clone()),
-            ).collect());
-            let keyword = given.iter().map(|(name, given)| (Rc::clone(name), host_of(&given.arg))).collect();
-            let arguments = HostArguments { positional: vec![configs, positional], keyword };
+            let positional = named_arguments(
+                &given
+                    .iter()
+                    .filter(|(name, _)| names.contains(name))
+                    .map(|(name, given)| (Rc::clone(name), given.clone()))
+                    .collect(),
+            );
+            let keyword = given
+                .iter()
+                .map(|(name, given)| (Rc::clone(name), host_of(given)))
+                .collect();
+            let arguments = HostArguments {
+                positional: vec![configs, positional],
+                keyword,
+            };
             configs = self.host_call(early, arguments, span)?;
         }
         match configs.items().map(<[Host]>::first) {
@@ -363,7 +436,10 @@ impl<'a> Tracer<'a> {
         let value = match value {
             Host::Unknown(unknown) => {
                 let diagnostic = self
-                    .diagnostic("unsupported", format!("the reference does not know `{name}`: it is {}", unknown.what))
+                    .diagnostic(
+                        "unsupported",
+                        format!("the reference does not know `{name}`: it is {}", unknown.what),
+                    )
                     .label(unknown.span, "comes from here");
                 return Err(Stop::Unsupported(Box::new(diagnostic)));
             }
@@ -380,9 +456,12 @@ impl<'a> Tracer<'a> {
             Value::Constant(Constant::Float(value)) => Arg::Float(*value),
             Value::Constant(Constant::Str(value)) => Arg::Str(value.to_string()),
             Value::Constant(Constant::Type(TypeValue::Elem(Elem::Num(dtype)))) => Arg::DType(*dtype),
-            Value::Tuple { items, .. } | Value::List(items) => {
-                Arg::Tuple(items.iter().map(|item| self.value_arg(name, item)).collect::<Traced<_>>()?)
-            }
+            Value::Tuple { items, .. } | Value::List(items) => Arg::Tuple(
+                items
+                    .iter()
+                    .map(|item| self.value_arg(name, item))
+                    .collect::<Traced<_>>()?,
+            ),
             _ => return Err(self.unsupported(format!("this value of the parameter `{name}`"))),
         })
     }
@@ -391,8 +470,8 @@ impl<'a> Tracer<'a> {
     fn specialise(
         &mut self,
         function: &Rc<UserFunction>,
-        given: &[(Rc<str>, Given)],
-    ) -> Traced<(Vec<(Rc<str>, Value, Kind)>, Vec<Binding>)> {
+        given: &[(Rc<str>, Arg)],
+    ) -> Traced<(BoundParameters, Vec<Binding>)> {
         let parameters = &function.def.parameters;
         let places = parameters
             .args
@@ -409,21 +488,26 @@ impl<'a> Tracer<'a> {
             };
             self.span = span_of(self.source_of(function.scope), parameter.range());
             if annotation == Parameter::Constexpr {
-                if !is_constant(&given.arg) {
+                if !is_constant(given) {
                     return Err(self.reject_with(
                         "bad-arguments",
                         format!("`{name}` is a constexpr and cannot take a tensor"),
                     ));
                 }
-                bound.push((Rc::clone(name), constant_of(&given.arg), Kind::Plain));
+                bound.push((Rc::clone(name), constant_of(given), Kind::Plain));
                 continue;
             }
-            let specialised = !function.options.do_not_specialize.iter().any(|entry| match entry {
-                Constant::Str(entry) => **entry == **name,
-                _ => constant::as_int(entry) == Some(place as i128),
-            });
+            let specialised = !function
+                .options
+                .do_not_specialize
+                .iter()
+                .any(|entry| match entry {
+                    Constant::Str(entry) => **entry == **name,
+                    _ => constant::as_int(entry) == Some(place as i128),
+                });
             let mut path = Vec::new();
-            let (value, kind) = self.parameter(name, &given.arg, annotation, specialised, &mut path, &mut bindings)?;
+            let (value, kind) =
+                self.parameter(name, given, annotation, specialised, &mut path, &mut bindings)?;
             bound.push((Rc::clone(name), value, kind));
         }
         Ok((bound, bindings))
@@ -449,7 +533,10 @@ impl<'a> Tracer<'a> {
                 let mut values = Vec::with_capacity(items.len());
                 for (place, item) in items.iter().enumerate() {
                     path.push(place);
-                    values.push(self.parameter(name, item, Parameter::Plain, true, path, bindings)?.0);
+                    values.push(
+                        self.parameter(name, item, Parameter::Plain, true, path, bindings)?
+                            .0,
+                    );
                     path.pop();
                 }
                 return Ok((Value::tuple(values), Kind::Plain));
@@ -462,13 +549,19 @@ impl<'a> Tracer<'a> {
             }
             Arg::Pointer(elem) => {
                 if typed.is_some() {
-                    return Err(self.reject_with("bad-arguments", format!("`{name}` is a scalar and cannot take a tensor")));
+                    return Err(self.reject_with(
+                        "bad-arguments",
+                        format!("`{name}` is a scalar and cannot take a tensor"),
+                    ));
                 }
                 elem.pointer()
             }
             Arg::Int(_) | Arg::Bool(_) | Arg::Float(_) => Elem::Num(match (typed, scalar_type(arg)) {
                 (Some(dtype), _) if dtype.is_int() && matches!(arg, Arg::Float(_)) => {
-                    return Err(self.reject_with("bad-arguments", format!("`{name}` is an integer and cannot take a float")));
+                    return Err(self.reject_with(
+                        "bad-arguments",
+                        format!("`{name}` is an integer and cannot take a float"),
+                    ));
                 }
                 (Some(dtype), _) => {
                     if let Arg::Int(value) = arg
@@ -483,13 +576,21 @@ impl<'a> Tracer<'a> {
                 }
                 (None, Some(dtype)) => dtype,
                 (None, None) => {
-                    return Err(self.reject_with("bad-arguments", format!("`{name}` takes an int of at most 64 bits")));
+                    return Err(self.reject_with(
+                        "bad-arguments",
+                        format!("`{name}` takes an int of at most 64 bits"),
+                    ));
                 }
             }),
         };
-        let shown = path.iter().fold(name.to_string(), |shown, place| format!("{shown}.{place}"));
+        let shown = path
+            .iter()
+            .fold(name.to_string(), |shown, place| format!("{shown}.{place}"));
         let value = self.builder.param(shown, Type::scalar(elem));
-        bindings.push(Binding { name: name.to_string(), path: path.clone() });
+        bindings.push(Binding {
+            name: name.to_string(),
+            path: path.clone(),
+        });
         Ok((Value::Tensor(value), Kind::Plain))
     }
 }
@@ -558,10 +659,11 @@ fn host_of(arg: &Arg) -> Host {
     }
 }
 
-fn named_arguments(given: &HashMap<Rc<str>, Given>) -> Host {
-    let mut items: Vec<(Host, Host)> =
-        given.iter().map(|(name, given)| (Host::str(name), host_of(&given.arg))).collect();
+fn named_arguments(given: &HashMap<Rc<str>, Arg>) -> Host {
+    let mut items: Vec<(Host, Host)> = given
+        .iter()
+        .map(|(name, given)| (Host::str(name), host_of(given)))
+        .collect();
     items.sort_by(|(a, _), (b, _)| a.as_str().cmp(&b.as_str()));
     Host::Dict(Rc::new(items))
 }
-

@@ -46,7 +46,7 @@ impl Tracer<'_> {
         if !node.orelse.is_empty() {
             return Err(self.not_in_triton("`else` after a loop"));
         }
-        self.counted(node, &target, &range)?;
+        self.region(|tr| tr.counted(node, &target, &range))?;
         Ok(Flow::Falls)
     }
 
@@ -89,7 +89,10 @@ impl Tracer<'_> {
     ) -> Traced<Flow> {
         let (mut at, mut left) = (start, count);
         while left > 0 {
-            let slot = super::frame::Slot { value: Value::int(at), kind: Kind::Plain };
+            let slot = super::frame::Slot {
+                value: Value::int(at),
+                kind: Kind::Plain,
+            };
             self.frame.names.insert(Rc::clone(target), slot);
             let flow = self.run(&node.body, false)?;
             left -= 1;
@@ -108,15 +111,11 @@ impl Tracer<'_> {
                 }
                 Flow::Maybe { .. } if left == 0 => return Ok(flow),
                 Flow::Maybe { flag, value } => {
-                    if self.depth > 512 {
-                        return Err(self.exhausted("an unrolled loop returns from too many iterations"));
-                    }
-                    self.depth += 1;
-                    let flow = super::module::with_stack(|| {
-                        self.unless(flag, value, false, &mut |tr| tr.iterations(node, target, at, step, left))
+                    return self.deeper(|tr| {
+                        tr.unless(flag, value, false, &mut |tr| {
+                            tr.iterations(node, target, at, step, left)
+                        })
                     });
-                    self.depth -= 1;
-                    return flow;
                 }
             }
         }
@@ -147,11 +146,17 @@ impl Tracer<'_> {
                 Some(dtype) if dtype.is_int() => bounds.push((tensor, dtype)),
                 _ => {
                     let text = self.type_text(&Value::Tensor(tensor));
-                    return Err(self.reject(format!("for loop bounds and step must all be ints, the {what} is {text}")));
+                    return Err(self.reject(format!(
+                        "for loop bounds and step must all be ints, the {what} is {text}"
+                    )));
                 }
             }
         }
-        let dtype = bounds.iter().map(|(_, dtype)| *dtype).reduce(semantic::integer_promote).unwrap_or(DType::I32);
+        let dtype = bounds
+            .iter()
+            .map(|(_, dtype)| *dtype)
+            .reduce(semantic::integer_promote)
+            .unwrap_or(DType::I32);
         let mut operands = Vec::with_capacity(3);
         for (tensor, _) in &bounds {
             if self.is_block(*tensor) {
@@ -178,7 +183,9 @@ impl Tracer<'_> {
         self.frame.set(target, Value::Tensor(variable), Kind::Plain);
         if negative && let [lower, upper, _] = operands.as_slice() {
             let (lower, upper) = (*lower, *upper);
-            let down = self.builder.op(OpKind::Binary(BinaryOp::Sub), &[upper, variable], ty.clone());
+            let down = self
+                .builder
+                .op(OpKind::Binary(BinaryOp::Sub), &[upper, variable], ty.clone());
             let value = self.builder.op(OpKind::Binary(BinaryOp::Add), &[down, lower], ty);
             self.frame.set(target, Value::Tensor(value), Kind::Plain);
         }
@@ -198,6 +205,10 @@ impl Tracer<'_> {
 
     /// Runs a `while`.
     pub(super) fn while_loop(&mut self, node: &ast::StmtWhile) -> Traced<Flow> {
+        self.region(|tr| tr.while_inner(node))
+    }
+
+    fn while_inner(&mut self, node: &ast::StmtWhile) -> Traced<Flow> {
         if !node.orelse.is_empty() {
             return Err(self.not_in_triton("`else` after a loop"));
         }
@@ -211,7 +222,9 @@ impl Tracer<'_> {
         let test = self.eval(&node.test)?;
         let Value::Tensor(test) = test else {
             let mut diagnostic = self.diagnostic("rejected", "the test of a `while` loop has to be a tensor");
-            diagnostic.notes.push("Triton decides nothing about a `while` at compile time".to_owned());
+            diagnostic
+                .notes
+                .push("Triton decides nothing about a `while` at compile time".to_owned());
             return Err(super::Stop::Rejected(Box::new(diagnostic)));
         };
         if self.is_block(test) {
@@ -233,7 +246,10 @@ impl Tracer<'_> {
         self.frame.names = livein;
         self.frame.bound = bound_before;
         self.frame.pending = pending;
-        let operands: Vec<ValueId> = carried.iter().flat_map(|carried| leaves(&carried.initial)).collect();
+        let operands: Vec<ValueId> = carried
+            .iter()
+            .flat_map(|carried| leaves(&carried.initial))
+            .collect();
         self.finish(OpKind::While { before: head, after }, &operands, &carried);
         Ok(Flow::Falls)
     }
@@ -244,12 +260,20 @@ impl Tracer<'_> {
         self.frame.loops -= 1;
         match flow {
             Flow::Falls => Ok(()),
-            _ => Err(self.reject("cannot have `return` statements inside `while` or `for` statements in Triton")),
+            _ => {
+                Err(self
+                    .reject("cannot have `return` statements inside `while` or `for` statements in Triton"))
+            }
         }
     }
 
     /// Runs a loop's body once, to be thrown away, to learn which variables it changes.
-    fn discover(&mut self, body: &[ast::Stmt], livein: &Names, target: Option<&Rc<str>>) -> Traced<Vec<Carried>> {
+    fn discover(
+        &mut self,
+        body: &[ast::Stmt],
+        livein: &Names,
+        target: Option<&Rc<str>>,
+    ) -> Traced<Vec<Carried>> {
         self.builder.open_block(&[]);
         self.discovering += 1;
         self.loop_body(body)?;
@@ -277,7 +301,10 @@ impl Tracer<'_> {
             }
             self.check_carried(name, &slot.value, &now.value, now.kind)?;
             if leaves(&slot.value) != leaves(&now.value) {
-                carried.push(Carried { name: Rc::clone(name), initial: slot.value.clone() });
+                carried.push(Carried {
+                    name: Rc::clone(name),
+                    initial: slot.value.clone(),
+                });
             }
         }
         Ok(carried)
@@ -298,7 +325,9 @@ impl Tracer<'_> {
                 ),
             );
             if matches!(before, Value::Constant(_)) {
-                diagnostic.help = Some(format!("assign `{name}` to another variable before the loop and change that"));
+                diagnostic.help = Some(format!(
+                    "assign `{name}` to another variable before the loop and change that"
+                ));
             }
             return Err(super::Stop::Rejected(Box::new(diagnostic)));
         }
@@ -345,7 +374,9 @@ impl Tracer<'_> {
     fn carry_out(&mut self, carried: &[Carried]) -> Traced<Vec<ValueId>> {
         let mut yields = Vec::new();
         for carried in carried {
-            let Some(slot) = self.frame.names.get(&carried.name).cloned() else { continue };
+            let Some(slot) = self.frame.names.get(&carried.name).cloned() else {
+                continue;
+            };
             self.check_carried(&carried.name, &carried.initial, &slot.value, slot.kind)?;
             yields.extend(leaves(&slot.value));
         }

@@ -21,12 +21,12 @@ use super::{Stop, Traced, Tracer};
 use crate::builtin::PRELUDE;
 use crate::constant;
 
-/// Brackets inside of brackets that a file may have; as CPython's.
+/// Brackets inside of brackets that a file may have; as `CPython`'s.
 const MAX_BRACKETS: usize = 200;
-/// Blocks inside of blocks that a file may have; as CPython's.
+/// Blocks inside of blocks that a file may have; as `CPython`'s.
 const MAX_BLOCKS: usize = 100;
-/// Operators that one logical line may have, since each may nest the one before.
-const MAX_OPERATORS: usize = 3000;
+/// Operators that may be around an expression, since each may nest the one before.
+const MAX_OPERATORS: usize = 400;
 
 /// A name table: of a module, or of one call of a function that defines kernels.
 #[derive(Debug)]
@@ -78,26 +78,54 @@ pub(crate) fn with_stack<T>(work: impl FnOnce() -> T) -> T {
 /// Refuses text that nests so deep that walking its tree could exhaust the stack.
 fn check_nesting(source: SourceId, text: &str) -> Result<(), Box<Diagnostic>> {
     let mut lexer = lexer::lex(text, Mode::Module);
-    let (mut brackets, mut blocks, mut operators) = (0usize, 0usize, 0usize);
+    let mut blocks = 0usize;
+    // For each open bracket, the operators since its last comma: at most so deep does an expression nest.
+    let mut operators = vec![0usize];
+    let mut depth = 0usize;
     loop {
-        match lexer.next_token() {
+        let kind = lexer.next_token();
+        let innermost = operators.last().copied().unwrap_or(0);
+        match kind {
             TokenKind::EndOfFile => return Ok(()),
             TokenKind::Lpar | TokenKind::Lsqb | TokenKind::Lbrace => {
-                brackets += 1;
-                operators += 1;
+                if let Some(last) = operators.last_mut() {
+                    *last += 1;
+                }
+                depth += 1;
+                operators.push(0);
             }
-            TokenKind::Rpar | TokenKind::Rsqb | TokenKind::Rbrace => brackets = brackets.saturating_sub(1),
+            TokenKind::Rpar | TokenKind::Rsqb | TokenKind::Rbrace if operators.len() > 1 => {
+                depth -= innermost;
+                operators.pop();
+            }
             TokenKind::Indent => blocks += 1,
             TokenKind::Dedent => blocks = blocks.saturating_sub(1),
-            TokenKind::Newline => operators = 0,
-            TokenKind::Comma | TokenKind::NonLogicalNewline => {}
-            kind => operators += usize::from(kind.is_operator() || kind.is_non_soft_keyword()),
+            TokenKind::Newline => {
+                depth = 0;
+                operators.clear();
+                operators.push(0);
+            }
+            TokenKind::Comma | TokenKind::Semi => {
+                depth -= innermost;
+                if let Some(last) = operators.last_mut() {
+                    *last = 0;
+                }
+            }
+            TokenKind::NonLogicalNewline => {}
+            kind if kind.is_operator() || kind.is_non_soft_keyword() => {
+                if let Some(last) = operators.last_mut() {
+                    *last += 1;
+                }
+                depth += 1;
+            }
+            _ => {}
         }
-        if brackets > MAX_BRACKETS || blocks > MAX_BLOCKS || operators > MAX_OPERATORS {
+        if operators.len() > MAX_BRACKETS || blocks > MAX_BLOCKS || depth > MAX_OPERATORS {
             let span = Span::new(source, 0, 0);
             let message = "the reference does not read code that nests this deep";
             return Err(Box::new(
-                Diagnostic::error("unsupported", span, message).help("split expressions over several statements"),
+                Diagnostic::error("unsupported", span, message)
+                    .help("split expressions over several statements"),
             ));
         }
     }
@@ -108,8 +136,14 @@ fn parse(source: SourceId, text: &str) -> Result<Vec<TopLevel>, Box<Diagnostic>>
     let module = ruff_python_parser::parse_module(text).map_err(|error| {
         let message = error.error.to_string();
         let mut lowered = message.chars();
-        let message = lowered.next().map_or_else(String::new, |c| c.to_lowercase().chain(lowered).collect());
-        Box::new(Diagnostic::error("syntax-error", span_of(source, error.location), message))
+        let message = lowered
+            .next()
+            .map_or_else(String::new, |c| c.to_lowercase().chain(lowered).collect());
+        Box::new(Diagnostic::error(
+            "syntax-error",
+            span_of(source, error.location),
+            message,
+        ))
     })?;
     Ok(module
         .into_syntax()
@@ -127,7 +161,11 @@ impl Tracer<'_> {
     pub(super) fn load(&mut self, module: &str, file: &Arc<SourceFile>) -> Traced<ScopeId> {
         let source = self.builder.sources().add(Arc::clone(file));
         let body = with_stack(|| parse(source, &file.text)).map_err(|diagnostic| {
-            if diagnostic.code == "unsupported" { Stop::Unsupported(diagnostic) } else { Stop::Rejected(diagnostic) }
+            if diagnostic.code == "unsupported" {
+                Stop::Unsupported(diagnostic)
+            } else {
+                Stop::Rejected(diagnostic)
+            }
         })?;
         self.run_module(module, source, &body)
     }
@@ -198,7 +236,9 @@ impl Tracer<'_> {
     }
 
     pub(super) fn source_of(&self, scope: ScopeId) -> SourceId {
-        self.scopes.get(scope).map_or_else(SourceId::default, |scope| scope.source)
+        self.scopes
+            .get(scope)
+            .map_or_else(SourceId::default, |scope| scope.source)
     }
 
     /// A name as code in `scope` sees it, Python's built-in names left out. Also says whether the name was annotated
@@ -226,7 +266,11 @@ impl Tracer<'_> {
         Ok(value)
     }
 
-    pub(super) fn defaults(&mut self, scope: ScopeId, parameters: &ast::Parameters) -> Traced<Vec<(Rc<str>, Host)>> {
+    pub(super) fn defaults(
+        &mut self,
+        scope: ScopeId,
+        parameters: &ast::Parameters,
+    ) -> Traced<Vec<(Rc<str>, Host)>> {
         let mut defaults = Vec::new();
         for parameter in parameters.iter_non_variadic_params() {
             if let Some(default) = parameter.default() {
@@ -237,16 +281,21 @@ impl Tracer<'_> {
         Ok(defaults)
     }
 
-    fn decorate(&mut self, value: Host, decorator: Host, span: Span) -> Host {
+    #[expect(clippy::unused_self, reason = "a step of `define`")]
+    fn decorate(&self, value: Host, decorator: Host, span: Span) -> Host {
         match (decorator, value) {
             (_, unknown @ Host::Unknown(_)) => unknown,
-            (Host::Symbol(module, name), value) if &*module == "triton" => match (Native::find(&module, &name), value) {
-                (Some(Native::Jit), Host::Function(function)) => {
-                    Host::Jit(Rc::new(super::UserFunction::new(&function, super::JitOptions::default())))
+            (Host::Symbol(module, name), value) if &*module == "triton" => {
+                match (Native::find(&module, &name), value) {
+                    (Some(Native::Jit), Host::Function(function)) => Host::Jit(Rc::new(
+                        super::UserFunction::new(&function, super::JitOptions::default()),
+                    )),
+                    (Some(Native::ConstexprFunction), Host::Function(function)) => {
+                        Host::ConstexprFunction(function)
+                    }
+                    _ => Host::unknown(span, format!("what the decorator `{name}` makes of it")),
                 }
-                (Some(Native::ConstexprFunction), Host::Function(function)) => Host::ConstexprFunction(function),
-                _ => Host::unknown(span, format!("what the decorator `{name}` makes of it")),
-            },
+            }
             (Host::Decorator(decorator), value) => match (&*decorator, value) {
                 (Decorator::Jit(options), Host::Function(function)) => {
                     Host::Jit(Rc::new(super::UserFunction::new(&function, options.clone())))
@@ -302,7 +351,9 @@ impl Tracer<'_> {
         if let Host::File(from) = module {
             let names: Vec<(Rc<str>, Host)> = self.scopes.get(*from).map_or_else(Vec::new, |from| {
                 let public = from.names.iter().filter(|(name, _)| !name.starts_with('_'));
-                public.map(|(name, value)| (Rc::clone(name), value.clone())).collect()
+                public
+                    .map(|(name, value)| (Rc::clone(name), value.clone()))
+                    .collect()
             });
             for (name, value) in names {
                 self.bind(scope, &name, value);
@@ -334,19 +385,27 @@ impl Tracer<'_> {
                 if let Some(&scope) = self.modules.get(path.as_str()) {
                     return Host::File(scope);
                 }
-                if is_module(&path) { Host::Module(canonical(&path).into()) } else { Host::symbol(module, name) }
+                if is_module(&path) {
+                    Host::Module(canonical(&path).into())
+                } else {
+                    Host::symbol(module, name)
+                }
             }
             Host::Constexpr(inner) if name == "value" => Host::from_value(inner),
             Host::Config(config) => match name {
                 "kwargs" => Host::Dict(Rc::new(
-                    config.kwargs.iter().map(|(k, v)| (Host::str(k), v.clone())).collect(),
+                    config
+                        .kwargs
+                        .iter()
+                        .map(|(k, v)| (Host::str(k), v.clone()))
+                        .collect(),
                 )),
                 _ => match config.options.iter().find(|(key, _)| &**key == name) {
                     Some((_, value)) => value.clone(),
                     None => Host::unknown(span, format!("the attribute `{name}`")),
                 },
             },
-            Host::Named(_, fields, items) => match fields.iter().position(|field| &**field == name) {
+            Host::Named(fields, items) => match fields.iter().position(|field| &**field == name) {
                 Some(at) => items.get(at).cloned().unwrap_or(Host::NONE),
                 None => Host::unknown(span, format!("the attribute `{name}`")),
             },
@@ -425,13 +484,17 @@ pub(super) fn bound_names(body: &[Stmt], names: &mut Vec<Rc<str>>) {
                 Rc::from(name.split('.').next().unwrap_or(name))
             })),
             Stmt::ImportFrom(node) => {
-                names.extend(node.names.iter().map(|alias| {
-                    Rc::from(alias.asname.as_ref().unwrap_or(&alias.name).as_str())
-                }));
+                names.extend(
+                    node.names
+                        .iter()
+                        .map(|alias| Rc::from(alias.asname.as_ref().unwrap_or(&alias.name).as_str())),
+                );
             }
             Stmt::If(node) => {
                 bound_names(&node.body, names);
-                node.elif_else_clauses.iter().for_each(|clause| bound_names(&clause.body, names));
+                node.elif_else_clauses
+                    .iter()
+                    .for_each(|clause| bound_names(&clause.body, names));
             }
             Stmt::For(node) => {
                 target(&node.target, names);
@@ -439,7 +502,10 @@ pub(super) fn bound_names(body: &[Stmt], names: &mut Vec<Rc<str>>) {
             }
             Stmt::While(node) => bound_names(&node.body, names),
             Stmt::With(node) => {
-                node.items.iter().filter_map(|item| item.optional_vars.as_deref()).for_each(|v| target(v, names));
+                node.items
+                    .iter()
+                    .filter_map(|item| item.optional_vars.as_deref())
+                    .for_each(|v| target(v, names));
                 bound_names(&node.body, names);
             }
             Stmt::Try(node) => {
@@ -455,7 +521,7 @@ pub(super) fn bound_names(body: &[Stmt], names: &mut Vec<Rc<str>>) {
 pub(crate) fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     candidates
         .map(|candidate| (edit_distance(name, candidate), candidate))
-        .filter(|(distance, candidate)| *distance <= 1 + candidate.len().min(name.len()) / 4)
+        .filter(|(distance, candidate)| *distance * 3 <= candidate.len().max(name.len()))
         .min()
         .map(|(_, candidate)| candidate)
 }
@@ -479,10 +545,15 @@ fn edit_distance(a: &str, b: &str) -> usize {
     row.last().copied().unwrap_or(0)
 }
 
-/// What a Python constant of a module is called in messages.
-pub(super) fn describe(value: &Host) -> String {
+/// How to make a plain global one that kernels may use.
+pub(super) fn mend(name: &str, value: &Host) -> Option<String> {
     match value {
-        Host::Constant(value) => constant::repr(value),
-        _ => "it".to_owned(),
+        Host::Constant(value) => Some(format!(
+            "make it `{name} = tl.constexpr({})`",
+            constant::repr(value)
+        )),
+        Host::Tuple(_) | Host::List(_) => Some(format!("make it `{name} = tl.constexpr(…)`")),
+        Host::Function(_) => Some(format!("decorate `{name}` with `@triton.jit`")),
+        _ => None,
     }
 }

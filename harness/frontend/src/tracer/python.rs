@@ -8,7 +8,10 @@ use crate::constant::{self, Failure};
 use crate::value::{Constant, RangeValue, TypeValue, Value};
 
 /// `range(…)`.
-static RANGE: Builtin = Builtin { signature: "range(*args)", lower: range };
+static RANGE: Builtin = Builtin {
+    signature: "range(*args)",
+    lower: range,
+};
 /// `tl.range(…)`.
 static TL_RANGE: Builtin = Builtin {
     signature: "tl.range(arg1, arg2=None, step=None, num_stages=None, loop_unroll_factor=None, \
@@ -16,32 +19,65 @@ static TL_RANGE: Builtin = Builtin {
     lower: |tr, args| two_sided(tr, args, false),
 };
 /// `tl.static_range(…)`.
-static STATIC_RANGE: Builtin =
-    Builtin { signature: "tl.static_range(arg1, arg2=None, step=None)", lower: |tr, args| two_sided(tr, args, true) };
+static STATIC_RANGE: Builtin = Builtin {
+    signature: "tl.static_range(arg1, arg2=None, step=None)",
+    lower: |tr, args| two_sided(tr, args, true),
+};
 /// `tl.static_assert(…)`; its message is evaluated only when it is needed, so calls of it do not come here.
-pub(super) static STATIC_ASSERT: Builtin =
-    Builtin { signature: "tl.static_assert(cond, msg='')", lower: |_, _| Ok(Value::NONE) };
+pub(super) static STATIC_ASSERT: Builtin = Builtin {
+    signature: "tl.static_assert(cond, msg='')",
+    lower: |_, _| Ok(Value::NONE),
+};
 /// `tl.static_print(…)`; what it prints at compile time is not part of a kernel's meaning.
-static STATIC_PRINT: Builtin =
-    Builtin { signature: "tl.static_print(*values, sep=' ', end='', file=None, flush=False)", lower: |_, _| Ok(Value::NONE) };
+static STATIC_PRINT: Builtin = Builtin {
+    signature: "tl.static_print(*values, sep=' ', end='', file=None, flush=False)",
+    lower: |_, _| Ok(Value::NONE),
+};
 /// `tl.constexpr(…)`.
-static CONSTEXPR: Builtin = Builtin { signature: "tl.constexpr(value)", lower: constexpr };
+static CONSTEXPR: Builtin = Builtin {
+    signature: "tl.constexpr(value)",
+    lower: constexpr,
+};
 /// `tl.tuple(…)`, `tuple(…)`.
-static TUPLE: Builtin = Builtin { signature: "tl.tuple(args=())", lower: tuple };
+static TUPLE: Builtin = Builtin {
+    signature: "tl.tuple(args=())",
+    lower: tuple,
+};
 /// `list(…)`.
-static LIST: Builtin = Builtin { signature: "list(iterable=())", lower: tuple };
+static LIST: Builtin = Builtin {
+    signature: "list(iterable=())",
+    lower: tuple,
+};
 /// `len(…)`.
-static LEN: Builtin = Builtin { signature: "len(obj)", lower: len };
+static LEN: Builtin = Builtin {
+    signature: "len(obj)",
+    lower: len,
+};
 /// `int(…)`.
-static INT: Builtin = Builtin { signature: "int(x=0)", lower: |tr, args| converted(tr, args, "int") };
+static INT: Builtin = Builtin {
+    signature: "int(x=0)",
+    lower: |tr, args| converted(tr, args, "int"),
+};
 /// `float(…)`.
-static FLOAT: Builtin = Builtin { signature: "float(x=0.0)", lower: |tr, args| converted(tr, args, "float") };
+static FLOAT: Builtin = Builtin {
+    signature: "float(x=0.0)",
+    lower: |tr, args| converted(tr, args, "float"),
+};
 /// `isinstance(…)`.
-static ISINSTANCE: Builtin = Builtin { signature: "isinstance(obj, class_or_tuple)", lower: isinstance };
+static ISINSTANCE: Builtin = Builtin {
+    signature: "isinstance(obj, class_or_tuple)",
+    lower: isinstance,
+};
 /// `getattr(…)`.
-static GETATTR: Builtin = Builtin { signature: "getattr(*args)", lower: getattr };
+static GETATTR: Builtin = Builtin {
+    signature: "getattr(*args)",
+    lower: getattr,
+};
 /// `hasattr(…)`.
-static HASATTR: Builtin = Builtin { signature: "hasattr(obj, name)", lower: hasattr };
+static HASATTR: Builtin = Builtin {
+    signature: "hasattr(obj, name)",
+    lower: hasattr,
+};
 
 /// Python's own names that Triton's compiler knows.
 pub(super) fn builtin(name: &str) -> Option<Value> {
@@ -63,7 +99,10 @@ pub(super) fn module_attribute(module: &str, name: &str) -> Option<Value> {
     if module == "math" {
         return match math_constant(name) {
             Some(value) => Some(Value::Constant(Constant::Float(value))),
-            None => MATH.iter().find(|function| function.short_name() == name).map(Value::Builtin),
+            None => MATH
+                .iter()
+                .find(|function| function.short_name() == name)
+                .map(Value::Builtin),
         };
     }
     if module != "tl" {
@@ -81,25 +120,50 @@ pub(super) fn module_attribute(module: &str, name: &str) -> Option<Value> {
 }
 
 fn range(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
-    let Some(Value::Tuple { items, .. }) = args.first() else { return Err(tr.reject("range takes 1 to 3 arguments")) };
+    let Some(Value::Tuple { items, .. }) = args.first() else {
+        return Err(tr.reject("range takes 1 to 3 arguments"));
+    };
     let (start, stop, step) = match &**items {
         [stop] => (Value::int(0), stop.clone(), Value::int(1)),
         [start, stop] => (start.clone(), stop.clone(), Value::int(1)),
         [start, stop, step] => (start.clone(), stop.clone(), step.clone()),
         _ => return Err(tr.reject("range takes 1 to 3 arguments")),
     };
-    Ok(Value::Range(Rc::new(RangeValue { is_static: false, start, stop, step })))
+    Ok(Value::Range(Rc::new(RangeValue {
+        is_static: false,
+        start,
+        stop,
+        step,
+    })))
 }
 
 fn two_sided(tr: &mut Tracer<'_>, args: &[Value], is_static: bool) -> Traced<Value> {
-    let [first, second, step, ..] = args else { return Err(tr.reject("a range takes 1 to 3 arguments")) };
-    let (start, stop) =
-        if second.is_none() { (Value::int(0), first.clone()) } else { (first.clone(), second.clone()) };
-    let step = if step.is_none() { Value::int(1) } else { step.clone() };
-    if is_static && ![&start, &stop, &step].iter().all(|value| matches!(value, Value::Constant(_))) {
+    let [first, second, step, ..] = args else {
+        return Err(tr.reject("a range takes 1 to 3 arguments"));
+    };
+    let (start, stop) = if second.is_none() {
+        (Value::int(0), first.clone())
+    } else {
+        (first.clone(), second.clone())
+    };
+    let step = if step.is_none() {
+        Value::int(1)
+    } else {
+        step.clone()
+    };
+    if is_static
+        && ![&start, &stop, &step]
+            .iter()
+            .all(|value| matches!(value, Value::Constant(_)))
+    {
         return Err(tr.reject("the bounds and step of `tl.static_range` have to be constexprs"));
     }
-    Ok(Value::Range(Rc::new(RangeValue { is_static, start, stop, step })))
+    Ok(Value::Range(Rc::new(RangeValue {
+        is_static,
+        start,
+        stop,
+        step,
+    })))
 }
 
 fn constexpr(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
@@ -131,10 +195,14 @@ fn len(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
 
 fn converted(tr: &mut Tracer<'_>, args: &[Value], to: &str) -> Traced<Value> {
     match args {
-        [Value::Constant(value)] => convert(to, value).map(Value::Constant).map_err(|failure| tr.failure(failure)),
+        [Value::Constant(value)] => convert(to, value)
+            .map(Value::Constant)
+            .map_err(|failure| tr.failure(failure)),
         [value] => {
             let text = tr.type_text(value);
-            Err(tr.reject(format!("{to}() takes a value that is known at compile time, not {text}")))
+            Err(tr.reject(format!(
+                "{to}() takes a value that is known at compile time, not {text}"
+            )))
         }
         _ => Err(tr.reject(format!("{to} takes one argument"))),
     }
@@ -148,9 +216,9 @@ pub(super) fn convert(to: &str, value: &Constant) -> Result<Constant, Failure> {
     };
     match (to, value) {
         ("str", _) => Ok(Constant::Str(constant::text(value).into())),
-        ("int", Constant::Float(float)) if float.is_nan() || float.is_infinite() => {
-            Err(Failure::Raises(format!("cannot convert float {} to integer", constant::repr(value))))
-        }
+        ("int", Constant::Float(float)) if float.is_nan() || float.is_infinite() => Err(Failure::Raises(
+            format!("cannot convert float {} to integer", constant::repr(value)),
+        )),
         ("int", Constant::Float(float)) if float.abs() >= 1.7e38 => {
             Err(Failure::Unsupported("integers beyond 128 bits".to_owned()))
         }
@@ -169,7 +237,9 @@ pub(super) fn convert(to: &str, value: &Constant) -> Result<Constant, Failure> {
 }
 
 fn isinstance(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
-    let [value, class] = args else { return Err(tr.reject("isinstance takes two arguments")) };
+    let [value, class] = args else {
+        return Err(tr.reject("isinstance takes two arguments"));
+    };
     let classes = match class {
         Value::Tuple { items, .. } | Value::List(items) => items.to_vec(),
         other => vec![other.clone()],
@@ -187,9 +257,9 @@ fn isinstance(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
             },
             Value::Constant(Constant::Type(TypeValue::Named(name))) => match (*name, value) {
                 ("tensor", _) => matches!(value, Value::Tensor(_)),
-                ("dtype", Value::Constant(Constant::Type(_))) => true,
                 ("pointer_type", Value::Constant(Constant::Type(TypeValue::Elem(elem)))) => elem.is_ptr(),
-                ("block_type", Value::Constant(Constant::Type(TypeValue::Block(..)))) => true,
+                ("dtype", Value::Constant(Constant::Type(_)))
+                | ("block_type", Value::Constant(Constant::Type(TypeValue::Block(..)))) => true,
                 ("dtype" | "pointer_type" | "block_type" | "constexpr", _) => false,
                 _ => return Err(tr.unsupported(format!("isinstance with `{name}`"))),
             },
@@ -205,7 +275,9 @@ fn isinstance(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
 }
 
 fn getattr(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
-    let Some(Value::Tuple { items, .. }) = args.first() else { return Err(tr.reject("getattr takes 2 or 3 arguments")) };
+    let Some(Value::Tuple { items, .. }) = args.first() else {
+        return Err(tr.reject("getattr takes 2 or 3 arguments"));
+    };
     let items = Rc::clone(items);
     match &*items {
         [value, Value::Constant(Constant::Str(name))] => tr.attribute(value, name),
@@ -249,10 +321,14 @@ macro_rules! math_table {
     };
 }
 
-math_table!["ceil", "floor", "trunc", "sqrt", "exp", "log", "log2", "log10", "pow", "fabs", "isnan", "isinf", "gcd"];
+math_table![
+    "ceil", "floor", "trunc", "sqrt", "exp", "log", "log2", "log10", "pow", "fabs", "isnan", "isinf", "gcd"
+];
 
 fn math_call(tr: &mut Tracer<'_>, name: &str, args: &[Value]) -> Traced<Value> {
-    let Some(Value::Tuple { items, .. }) = args.first() else { return Err(tr.reject("too few arguments")) };
+    let Some(Value::Tuple { items, .. }) = args.first() else {
+        return Err(tr.reject("too few arguments"));
+    };
     let mut constants = Vec::with_capacity(items.len());
     for item in items.iter() {
         match item {
@@ -295,14 +371,19 @@ pub(super) fn math_function(name: &str, args: &[Constant]) -> Option<Result<Cons
         ("log", [x, base], _) if *base > 0.0 && *base != 1.0 => float(x.ln() / base.ln()),
         ("log2", [x], _) => float(x.log2()),
         ("log10", [x], _) => float(x.log10()),
-        ("pow", [x, y], _) => {
-            Some(constant::binary(constant::PyBinary::Pow, &Constant::Float(*x), &Constant::Float(*y)))
-        }
+        ("pow", [x, y], _) => Some(constant::binary(
+            constant::PyBinary::Pow,
+            &Constant::Float(*x),
+            &Constant::Float(*y),
+        )),
         ("fabs", [x], _) => float(x.abs()),
         ("isnan", [x], _) => Some(Ok(Constant::Bool(x.is_nan()))),
         ("isinf", [x], _) => Some(Ok(Constant::Bool(x.is_infinite()))),
         ("gcd", [_, _], [a, b]) => {
-            let (mut a, mut b) = (constant::as_int(a)?.unsigned_abs(), constant::as_int(b)?.unsigned_abs());
+            let (mut a, mut b) = (
+                constant::as_int(a)?.unsigned_abs(),
+                constant::as_int(b)?.unsigned_abs(),
+            );
             while b != 0 {
                 (a, b) = (b, a % b);
             }

@@ -79,9 +79,10 @@ impl Tracer<'_> {
     pub(super) fn common_of(&self, value: &Value) -> Common {
         match value {
             Value::Tensor(id) => Common::Tensor(self.ty(*id).clone()),
-            Value::Tuple { items, names } => {
-                Common::Tuple(items.iter().map(|item| self.common_of(item)).collect(), Rc::clone(names))
-            }
+            Value::Tuple { items, names } => Common::Tuple(
+                items.iter().map(|item| self.common_of(item)).collect(),
+                Rc::clone(names),
+            ),
             _ => Common::Known(value.clone()),
         }
     }
@@ -91,7 +92,11 @@ impl Tracer<'_> {
         match (a, b) {
             (Common::Known(x), Common::Known(y)) if self.same_type(x, y) => return Ok(a.clone()),
             (Common::Tuple(x, m), Common::Tuple(y, n)) if x.len() == y.len() && m == n => {
-                let items = x.iter().zip(y).map(|(x, y)| self.common(x, y)).collect::<Traced<_>>()?;
+                let items = x
+                    .iter()
+                    .zip(y)
+                    .map(|(x, y)| self.common(x, y))
+                    .collect::<Traced<_>>()?;
                 return Ok(Common::Tuple(items, Rc::clone(m)));
             }
             _ => {}
@@ -100,7 +105,10 @@ impl Tracer<'_> {
             (Some(x), Some(y)) if x == y => Ok(Common::Tensor(x)),
             _ => {
                 let (a, b) = (self.common_text(a), self.common_text(b));
-                Err(self.reject_with("return-type-mismatch", format!("return type mismatch: {a} and {b}")))
+                Err(self.reject_with(
+                    "return-type-mismatch",
+                    format!("return type mismatch: {a} and {b}"),
+                ))
             }
         }
     }
@@ -117,7 +125,12 @@ impl Tracer<'_> {
     }
 
     /// The tensors of a returned value in the common type, made in the open block; poison when nothing was returned.
-    pub(super) fn conform(&mut self, value: Option<&Value>, common: &Common, out: &mut Vec<ValueId>) -> Traced<()> {
+    pub(super) fn conform(
+        &mut self,
+        value: Option<&Value>,
+        common: &Common,
+        out: &mut Vec<ValueId>,
+    ) -> Traced<()> {
         match (common, value) {
             (Common::Known(_), _) => {}
             (Common::Tensor(_), Some(Value::Tensor(id))) => out.push(*id),

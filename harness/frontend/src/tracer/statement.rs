@@ -45,14 +45,20 @@ impl Tracer<'_> {
                 self.assign(&node.target, value)?;
             }
             Stmt::Return(node) => {
-                let value = node.value.as_deref().map_or(Ok(Value::NONE), |value| self.eval(value))?;
+                let value = node
+                    .value
+                    .as_deref()
+                    .map_or(Ok(Value::NONE), |value| self.eval(value))?;
                 return Ok(Flow::Returned(self.returned(value)?));
             }
             Stmt::For(node) => return self.for_loop(node),
             Stmt::While(node) => return self.while_loop(node),
             Stmt::Assert(node) => {
                 let test = self.eval(&node.test)?;
-                let message = node.msg.as_deref().map_or(Ok(Value::str("")), |message| self.eval(message))?;
+                let message = node
+                    .msg
+                    .as_deref()
+                    .map_or(Ok(Value::str("")), |message| self.eval(message))?;
                 match builtin::lookup(self, "tl", "device_assert") {
                     Some(assert) => {
                         self.call(&assert, vec![test, message], Vec::new())?;
@@ -73,7 +79,9 @@ impl Tracer<'_> {
             Stmt::Delete(_) => return Err(self.not_in_triton("`del`")),
             Stmt::Global(_) => return Err(self.not_in_triton("`global`")),
             Stmt::Nonlocal(_) => return Err(self.not_in_triton("`nonlocal`")),
-            Stmt::Import(_) | Stmt::ImportFrom(_) => return Err(self.not_in_triton("an import inside of a kernel")),
+            Stmt::Import(_) | Stmt::ImportFrom(_) => {
+                return Err(self.not_in_triton("an import inside of a kernel"));
+            }
             Stmt::Match(_) => return Err(self.not_in_triton("`match`")),
             Stmt::TypeAlias(_) => return Err(self.not_in_triton("a type alias")),
             Stmt::If(_) | Stmt::IpyEscapeCommand(_) => return Err(self.unsupported("this statement")),
@@ -91,7 +99,10 @@ impl Tracer<'_> {
                 semantic::to_tensor(self, &value).map(Value::Tensor)
             }
             Value::Tuple { items, names } => {
-                let items = items.iter().map(|item| self.returned(item.clone())).collect::<Traced<Rc<[_]>>>()?;
+                let items = items
+                    .iter()
+                    .map(|item| self.returned(item.clone()))
+                    .collect::<Traced<Rc<[_]>>>()?;
                 Ok(Value::Tuple { items, names })
             }
             other => Ok(other),
@@ -115,10 +126,18 @@ impl Tracer<'_> {
         };
         let name: Rc<str> = name.id.as_str().into();
         if self.frame.names.contains_key(&name) {
-            return Err(self.reject(format!("`{name}` is already defined; a constexpr cannot be reassigned")));
+            return Err(self.reject(format!(
+                "`{name}` is already defined; a constexpr cannot be reassigned"
+            )));
         }
         // Triton keeps whatever it is given, a tensor too.
-        self.frame.names.insert(name, Slot { value, kind: Kind::Plain });
+        self.frame.names.insert(
+            name,
+            Slot {
+                value,
+                kind: Kind::Plain,
+            },
+        );
         Ok(())
     }
 
@@ -165,7 +184,9 @@ impl Tracer<'_> {
             return Err(self.reject(format!("too many values to unpack (expected {expected})")));
         }
         if got < expected {
-            return Err(self.reject(format!("not enough values to unpack (expected {expected}, got {got})")));
+            return Err(self.reject(format!(
+                "not enough values to unpack (expected {expected}, got {got})"
+            )));
         }
         Ok(items)
     }
@@ -201,12 +222,19 @@ impl Tracer<'_> {
                 for item in items.iter() {
                     sanitized.push(self.sanitize(item.clone())?.0);
                 }
-                (Value::Tuple { items: sanitized.into(), names }, Kind::Plain)
+                (
+                    Value::Tuple {
+                        items: sanitized.into(),
+                        names,
+                    },
+                    Kind::Plain,
+                )
             }
             Value::List(items) => return self.sanitize(Value::tuple(items.iter().cloned())),
             other => {
                 let text = self.type_text(&other);
-                let mut diagnostic = self.diagnostic("rejected", format!("cannot convert {text} to a tensor"));
+                let mut diagnostic =
+                    self.diagnostic("rejected", format!("cannot convert {text} to a tensor"));
                 diagnostic.help = Some("annotate the variable as `tl.constexpr`".to_owned());
                 return Err(super::Stop::Rejected(Box::new(diagnostic)));
             }

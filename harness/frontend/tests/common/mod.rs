@@ -78,7 +78,8 @@ impl Program {
 
     /// The IR, or why there is none.
     pub fn show(&self) -> String {
-        self.traced().map_or_else(|refusal| refusal, |traced| traced.function.to_string())
+        self.traced()
+            .map_or_else(|refusal| refusal, |traced| traced.function.to_string())
     }
 }
 
@@ -96,6 +97,10 @@ impl Program {
 
 /// A kernel `k` of a tensor of `i32` and an int.
 pub fn body(lines: &str) -> Program {
-    let lines: String = lines.trim_matches('\n').lines().map(|line| format!("    {line}\n")).collect();
+    let lines: String = lines
+        .trim_matches('\n')
+        .lines()
+        .map(|line| format!("    {line}\n"))
+        .collect();
     Program::new(&format!("@triton.jit\ndef k(p, n):\n{lines}")).args([I32, Arg::Int(5)])
 }

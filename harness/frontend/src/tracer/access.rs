@@ -1,0 +1,241 @@
+//! Names, attributes and items: what `x`, `x.y` and `x[y]` are in a kernel.
+
+use conch_tile::rules::Rule;
+use ruff_python_ast::{self as ast, Expr};
+
+use super::frame::Kind;
+use super::host::Host;
+use super::{Stop, Traced, Tracer, module, python};
+use crate::builtin;
+use crate::constant;
+use crate::semantic;
+use crate::value::{Constant, Value};
+
+impl Tracer<'_> {
+    /// What a name is here: a local, a global that kernels may use, or one of Python's own that Triton knows.
+    pub(super) fn lookup(&mut self, name: &str) -> Traced<Value> {
+        if let Some(slot) = self.frame.names.get(name) {
+            return Ok(slot.value.clone());
+        }
+        let annotated = !self.rules.holds(Rule::AnnotatedGlobalsAreNoConstexprs);
+        if let Some((value, is_annotated)) = self.global(self.frame.scope, name) {
+            let value = value.clone();
+            return self.global_value(name, &value, annotated && is_annotated);
+        }
+        if let Some(value) = python::builtin(name) {
+            return Ok(value);
+        }
+        match name {
+            "print" => {
+                if let Some(value) = builtin::lookup(self, "tl", "device_print") {
+                    return Ok(value);
+                }
+            }
+            "min" | "max" => {
+                if let Some(value) = builtin::python_builtin(name) {
+                    return Ok(value);
+                }
+            }
+            _ => {}
+        }
+        Err(self.undefined(name))
+    }
+
+    fn undefined(&self, name: &str) -> Stop {
+        let mut diagnostic = self.diagnostic("undefined-name", format!("`{name}` is not defined"));
+        if let Some(&span) = self.frame.partial.get(name) {
+            diagnostic = diagnostic
+                .label(span, "bound here, on one path only")
+                .help(format!("bind `{name}` before the branch"));
+        } else {
+            let scope = self.scopes.get(self.frame.scope);
+            let globals = scope
+                .into_iter()
+                .flat_map(|scope| scope.names.keys())
+                .map(AsRef::as_ref);
+            let known = self.frame.names.keys().map(AsRef::as_ref).chain(globals);
+            if let Some(near) = module::nearest(name, known) {
+                diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
+            }
+        }
+        Stop::Rejected(Box::new(diagnostic))
+    }
+
+    /// A global as a kernel may use it.
+    fn global_value(&mut self, name: &str, value: &Host, annotated: bool) -> Traced<Value> {
+        let plain = match value {
+            Host::Unknown(unknown) => {
+                let diagnostic = self
+                    .diagnostic(
+                        "unsupported",
+                        format!("the reference does not know `{name}`: it is {}", unknown.what),
+                    )
+                    .label(unknown.span, "comes from here");
+                return Err(Stop::Unsupported(Box::new(diagnostic)));
+            }
+            Host::Constant(Constant::None | Constant::Type(_))
+            | Host::Constexpr(_)
+            | Host::Module(_)
+            | Host::File(_)
+            | Host::Jit(_)
+            | Host::ConstexprFunction(_)
+            | Host::NamedTuple(_) => false,
+            Host::Symbol(module, _) => {
+                !(&**module == "tl" || module.starts_with("tl.") || &**module == "triton")
+            }
+            _ => !annotated,
+        };
+        if plain {
+            let mut diagnostic = self.diagnostic(
+                "non-constexpr-global",
+                format!("cannot access global variable `{name}` from within a @jit function"),
+            );
+            diagnostic.help = module::mend(name, value);
+            return Err(Stop::Rejected(Box::new(diagnostic)));
+        }
+        match self.kernel_value(value) {
+            Some(value) => Ok(value),
+            None => Err(self.unsupported(format!("the global `{name}`"))),
+        }
+    }
+
+    /// What `name` of a module known by name is.
+    pub(super) fn symbol(&mut self, module: &str, name: &str) -> Option<Value> {
+        python::module_attribute(module, name).or_else(|| builtin::lookup(self, module, name))
+    }
+
+    pub(super) fn attribute_node(&mut self, node: &ast::ExprAttribute) -> Traced<Value> {
+        let value = self.eval(&node.value)?;
+        let name = node.attr.as_str();
+        // Deviation from Triton's compiler (triton#2939): an int that the launcher made a constant because it is 1
+        // keeps the attributes that it has with every other value.
+        if let (Expr::Name(variable), Value::Constant(constant)) = (&*node.value, &value)
+            && self
+                .frame
+                .names
+                .get(variable.id.as_str())
+                .is_some_and(|slot| slot.kind == Kind::Specialised)
+            && *constant != Constant::None
+            && name != "value"
+        {
+            let tensor = semantic::to_tensor(self, &value)?;
+            return builtin::tensor_attribute(self, tensor, name);
+        }
+        self.attribute(&value, name)
+    }
+
+    /// `value.name`.
+    pub(super) fn attribute(&mut self, value: &Value, name: &str) -> Traced<Value> {
+        match value {
+            Value::Tensor(tensor) => builtin::tensor_attribute(self, *tensor, name),
+            Value::Module(path) => {
+                if let Some(scope) = path
+                    .strip_prefix(super::FILE_PREFIX)
+                    .and_then(|scope| scope.parse().ok())
+                {
+                    let scope: usize = scope;
+                    return match self
+                        .scopes
+                        .get(scope)
+                        .and_then(|scope| scope.names.get(name))
+                        .cloned()
+                    {
+                        Some(found) => match self.kernel_value(&found) {
+                            Some(value) => Ok(value),
+                            None => self.global_value(name, &found, false),
+                        },
+                        None => Err(self.reject(format!("the module has no attribute `{name}`"))),
+                    };
+                }
+                if let Some(module) = module::submodule(path, name) {
+                    return Ok(Value::Module(module));
+                }
+                if let Some(found) = self.symbol(path, name) {
+                    return Ok(found);
+                }
+                if &**path == "tl" || path.starts_with("tl.") || &**path == "triton" {
+                    let shown = path.replacen("tl", "triton.language", usize::from(path.starts_with("tl")));
+                    return Err(self.reject_with(
+                        "unknown-attribute",
+                        format!(
+                            "the module `{shown}` of Triton {} has no attribute `{name}`",
+                            self.rules.version
+                        ),
+                    ));
+                }
+                Err(self.unsupported(format!("`{path}.{name}`")))
+            }
+            Value::Constant(_) if name == "value" => Ok(value.clone()),
+            Value::Constant(Constant::Type(ty)) => {
+                let ty = ty.clone();
+                builtin::type_attribute(self, &ty, name)
+            }
+            Value::Tuple { items, names } => match names.iter().position(|field| &**field == name) {
+                Some(at) => Ok(items.get(at).cloned().unwrap_or(Value::NONE)),
+                None => Err(self.reject(format!("a tuple has no attribute `{name}`"))),
+            },
+            _ => {
+                let text = match value {
+                    Value::Constant(value) => format!("'{}' object", constant::type_name(value)),
+                    _ => self.type_text(value),
+                };
+                Err(self.reject(format!("{text} has no attribute `{name}`")))
+            }
+        }
+    }
+
+    pub(super) fn subscript(&mut self, container: &Value, index: &Value) -> Traced<Value> {
+        match container {
+            Value::Tensor(tensor) => semantic::subscript(self, *tensor, index),
+            Value::Tuple { items, .. } | Value::List(items) => match index {
+                Value::Constant(at) => {
+                    let Some(at) = constant::as_int(at) else {
+                        return Err(self.reject("tuple indices have to be integers or slices"));
+                    };
+                    let place = if at < 0 { at + items.len() as i128 } else { at };
+                    usize::try_from(place)
+                        .ok()
+                        .and_then(|place| items.get(place).cloned())
+                        .ok_or_else(|| self.reject(format!("tuple index {at} is out of range")))
+                }
+                Value::Slice(slice) => self.slice_tuple(items, slice),
+                _ => Err(self.reject("tuple indices have to be known at compile time")),
+            },
+            _ => {
+                let text = self.type_text(container);
+                Err(self.reject(format!("{text} cannot be subscripted")))
+            }
+        }
+    }
+
+    fn slice_tuple(&mut self, items: &[Value], slice: &[Value; 3]) -> Traced<Value> {
+        let length = items.len() as i128;
+        let mut bounds = [None; 3];
+        for (bound, value) in bounds.iter_mut().zip(slice) {
+            *bound = match value {
+                Value::Constant(Constant::None) => None,
+                Value::Constant(value) if constant::as_int(value).is_some() => constant::as_int(value),
+                _ => return Err(self.reject("slice bounds have to be integers known at compile time")),
+            };
+        }
+        let step = bounds[2].unwrap_or(1);
+        if step == 0 {
+            return Err(self.reject("slice step cannot be zero"));
+        }
+        let clamp = |bound: i128| {
+            (if bound < 0 { bound + length } else { bound }).clamp(
+                if step < 0 { -1 } else { 0 },
+                if step < 0 { length - 1 } else { length },
+            )
+        };
+        let (first, last) = if step > 0 { (0, length) } else { (length - 1, -1) };
+        let (start, stop) = (bounds[0].map_or(first, clamp), bounds[1].map_or(last, clamp));
+        let mut taken = Vec::new();
+        let mut at = start;
+        while (step > 0 && at < stop) || (step < 0 && at > stop) {
+            taken.extend(usize::try_from(at).ok().and_then(|at| items.get(at).cloned()));
+            at = at.saturating_add(step);
+        }
+        Ok(Value::tuple(taken))
+    }
+}
