@@ -252,18 +252,16 @@ impl Human {
         if let Some(launch) = outcome.launch.filter(|&launch| launch > 0) {
             let _ = write!(text, " in launch {}", launch + 1);
         }
-        if !outcome.message.is_empty() || !outcome.error.is_empty() {
-            let colon = if outcome.error.is_empty() || outcome.message.is_empty() {
-                ""
-            } else {
-                ": "
-            };
-            let _ = write!(
-                text,
-                ": {}{colon}{}",
-                outcome.error,
-                outcome.message.replace('\n', "\n    ")
-            );
+        // A diagnostic's code may be no more than the outcome's own word.
+        let error = if outcome.error == outcome.outcome {
+            ""
+        } else {
+            outcome.error.as_str()
+        };
+        for part in [error, outcome.message.as_str()] {
+            if !part.is_empty() {
+                let _ = write!(text, ": {}", part.replace('\n', "\n    "));
+            }
         }
         text.push('\n');
         if let Some(position) = &outcome.position {
@@ -449,8 +447,8 @@ pub fn table(baseline: &str, engine: &str, elements: &[Element]) -> String {
     for element in elements {
         rows.push([
             place(element),
-            format!("{}  {}", element.values[0], element.bits[0]),
-            format!("{}  {}", element.values[1], element.bits[1]),
+            cell(&element.values[0], &element.bits[0]),
+            cell(&element.values[1], &element.bits[1]),
             match (&element.accepted, element.unwritten) {
                 (Some([low, high]), _) => format!("accepted {low} to {high}"),
                 (None, true) => "nobody should have written it".to_owned(),
@@ -475,6 +473,15 @@ pub fn table(baseline: &str, engine: &str, elements: &[Element]) -> String {
         text.push('\n');
     }
     text
+}
+
+/// A value with its bits, which are all there is to say of bytes that have no dtype.
+fn cell(value: &str, bits: &str) -> String {
+    if value == bits {
+        bits.to_owned()
+    } else {
+        format!("{value}  {bits}")
+    }
 }
 
 /// Where an element is: `left[1, 0] f32 (original, byte 24)`.

@@ -1,0 +1,595 @@
+//! The `conch` binary as a user meets it: what it prints, what it writes, how it ends.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+const KERNEL: &str = "\
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def add_one(x, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    tl.store(x + offsets, tl.load(x + offsets, mask=mask) + 1, mask=mask)
+
+
+@triton.jit
+def past_the_end(x, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    tl.store(x + offsets, tl.load(x + offsets + 1))
+";
+
+const GOOD: &str = "\
+about: One is added.
+kernel: k.py:add_one
+matrix:
+  dtype: [f32, i32]
+storages:
+  x: { dtype: \"{dtype}\", shape: [10], fill: arange }
+launches:
+  - grid: [1]
+    args: { x: x, n: 10, BLOCK: 16 }
+";
+
+const UNDEFINED: &str = "\
+about: A load past the end.
+kernel: k.py:past_the_end
+storages:
+  x: { dtype: f32, shape: [16], fill: arange }
+launches:
+  - grid: [1]
+    args: { x: x, BLOCK: 16 }
+";
+
+/// A folder with a corpus, and no toolchains.
+struct Place {
+    folder: TempDir,
+}
+
+impl Place {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let folder = TempDir::new().expect("a folder");
+        let place = Self { folder };
+        place.write("cases/area/k.py", KERNEL);
+        for (path, text) in files {
+            place.write(path, text);
+        }
+        place
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.folder.path().join(path)
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
+        fs::write(path, text).expect("a file");
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_conch"));
+        command
+            .args(args)
+            .current_dir(self.folder.path())
+            .env("CONCH_HOME", self.path("home"))
+            .env_remove("NO_COLOR")
+            .env("CI", "1");
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Done {
+        Done::of(self.command(args).output().expect("conch starts"))
+    }
+
+    fn stream(&self, path: &str) -> Vec<Value> {
+        lines(&fs::read_to_string(self.path(path)).expect("a stream"))
+    }
+}
+
+struct Done {
+    code: Option<i32>,
+    out: String,
+    err: String,
+}
+
+impl Done {
+    fn of(output: Output) -> Self {
+        Self {
+            code: output.status.code(),
+            out: String::from_utf8_lossy(&output.stdout).into_owned(),
+            err: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    #[track_caller]
+    fn ends(self, code: i32, out: &[&str], err: &[&str]) -> Self {
+        let shown = format!("--- out\n{}\n--- err\n{}", self.out, self.err);
+        assert_eq!(self.code, Some(code), "{shown}");
+        for part in out {
+            assert!(self.out.contains(part), "no {part:?} in\n{shown}");
+        }
+        for part in err {
+            assert!(self.err.contains(part), "no {part:?} in\n{shown}");
+        }
+        self
+    }
+}
+
+fn lines(text: &str) -> Vec<Value> {
+    text.lines()
+        .map(|line| serde_json::from_str(line).expect(line))
+        .collect()
+}
+
+fn events<'a>(stream: &'a [Value], name: &str) -> Vec<&'a Value> {
+    stream.iter().filter(|event| event["event"] == name).collect()
+}
+
+const ALONE: [&str; 3] = ["run", "--engine", "reference"];
+
+#[test]
+fn a_good_corpus_ends_with_zero_and_leaves_reports() {
+    let place = Place::new(&[("cases/area/good.yaml", GOOD)]);
+    let done = place
+        .run(&ALONE)
+        .ends(0, &["2 cases through reference", "as expected", "reports: "], &[]);
+    assert!(!done.out.contains('\u{1b}'), "colours in a pipe");
+    let stream = place.stream("reports/run/events.jsonl");
+    assert_eq!(
+        stream.first().map(|event| &event["event"]),
+        Some(&Value::from("start"))
+    );
+    let ids: Vec<_> = events(&stream, "verdict")
+        .iter()
+        .map(|event| event["case"].clone())
+        .collect();
+    assert_eq!(ids, ["area/good:dtype=f32", "area/good:dtype=i32"]);
+    let summary = stream.last().expect("a summary");
+    assert_eq!(
+        (&summary["event"], &summary["cases"], &summary["exit"]),
+        (&"summary".into(), &2.into(), &0.into())
+    );
+    for name in ["report.html", "report.md", "junit.xml"] {
+        assert!(place.path("reports/run").join(name).is_file(), "{name}");
+    }
+}
+
+#[test]
+fn the_stream_is_the_same_for_any_number_of_jobs() {
+    let many = GOOD.replace("dtype: [f32, i32]", "dtype: [f32, i32]\n  n: \"range(200)\"");
+    let many = many.replace(
+        "n: \"range(200)\"",
+        &format!("n: {:?}", (0..200).collect::<Vec<_>>()),
+    );
+    let place = Place::new(&[("cases/area/good.yaml", &many)]);
+    let stream = |jobs: &str| {
+        let done = place
+            .run(&[
+                "run",
+                "--engine",
+                "reference",
+                "--format",
+                "jsonl",
+                "--jobs",
+                jobs,
+            ])
+            .ends(0, &[], &[]);
+        let mut all = lines(&done.out);
+        for event in &mut all {
+            event
+                .as_object_mut()
+                .expect("an object")
+                .retain(|key, _| key != "seconds" && key != "engines");
+        }
+        all
+    };
+    let one = stream("1");
+    assert_eq!(one.len(), 402);
+    assert_eq!(one, stream("7"));
+}
+
+#[test]
+fn undefined_behaviour_that_nobody_wrote_down_fails_and_a_stale_expectation_too() {
+    let place = Place::new(&[("cases/area/undefined.yaml", UNDEFINED)]);
+    place.run(&ALONE).ends(
+        1,
+        &[
+            "UNDEFINED area/undefined",
+            "k.py:15",
+            "NOT as expected: 1 unexpected",
+        ],
+        &[],
+    );
+    let expect = "expect:\n  - { engine: reference, verdict: undefined, why: it is the point }\n";
+    place.write("cases/area/undefined.yaml", &format!("{UNDEFINED}{expect}"));
+    place.run(&ALONE).ends(0, &["1 undefined"], &[]);
+    place.write("cases/area/good.yaml", &format!("{GOOD}{expect}"));
+    place.run(&ALONE).ends(
+        1,
+        &[
+            "STALE area/good:dtype=f32",
+            "no longer happens",
+            "it is the point",
+        ],
+        &[],
+    );
+}
+
+#[test]
+fn all_problems_are_shown_and_good_cases_still_run() {
+    let place = Place::new(&[
+        ("cases/area/good.yaml", GOOD),
+        ("cases/area/bad_key.yaml", &GOOD.replace("storages:", "storage:")),
+        ("cases/area/bad_dtype.yaml", &GOOD.replace("[f32, i32]", "[f23]")),
+        (
+            "cases/area/bad_kernel.yaml",
+            &GOOD.replace("k.py:add_one", "k.py:add_two"),
+        ),
+        (
+            "cases/area/bad_view.yaml",
+            &GOOD.replace("args: { x: x,", "args: { x: \"x[11]\","),
+        ),
+    ]);
+    let done = place.run(&ALONE).ends(
+        2,
+        &[
+            "bad_key.yaml:5:1",
+            "bad_dtype.yaml",
+            "f23",
+            "bad_kernel.yaml:2",
+            "add_two",
+            "bad_view.yaml:9",
+            "2 cases: ",
+        ],
+        &[],
+    );
+    assert!(done.out.contains("in what was given"), "{}", done.out);
+    let stream = place.stream("reports/run/events.jsonl");
+    assert!(events(&stream, "problem").len() >= 4);
+    assert_eq!(events(&stream, "verdict").len(), 2);
+}
+
+#[test]
+fn a_run_of_nothing_says_so() {
+    let place = Place::new(&[("cases/area/good.yaml", GOOD)]);
+    place.run(&["run", "aera", "--engine", "reference"]).ends(
+        3,
+        &["no case matches `aera`", "area", "nothing was run"],
+        &[],
+    );
+    place
+        .run(&["list", "aera"])
+        .ends(3, &[], &["no case matches `aera`"]);
+    place
+        .run(&["run", "--engine", "reference", "a["])
+        .ends(2, &[], &["is not a pattern"]);
+}
+
+#[test]
+fn without_a_corpus_the_way_to_one_is_told() {
+    let folder = TempDir::new().expect("a folder");
+    let run = |args: &[&str]| {
+        Done::of(
+            Command::new(env!("CARGO_BIN_EXE_conch"))
+                .args(args)
+                .current_dir(folder.path())
+                .output()
+                .expect("starts"),
+        )
+    };
+    run(&["run"]).ends(2, &[], &["no corpus here", "--cases DIR"]);
+    run(&["list", "--cases", "nowhere"]).ends(2, &[], &["nowhere"]);
+    run(&["explain", "x"]).ends(2, &[], &["no corpus here"]);
+}
+
+#[test]
+fn the_corpus_is_found_from_below() {
+    let place = Place::new(&[("cases/area/good.yaml", GOOD)]);
+    let done = Done::of(
+        place
+            .command(&["list"])
+            .current_dir(place.path("cases/area"))
+            .output()
+            .expect("starts"),
+    );
+    done.ends(0, &["area/good:dtype=f32\n", "# One is added."], &["2 cases"]);
+}
+
+#[test]
+fn engines_are_checked_before_anything_runs() {
+    let place = Place::new(&[("cases/area/good.yaml", GOOD)]);
+    place
+        .run(&["run", "--engine", "refrence"])
+        .ends(2, &[], &["did you mean `reference`"]);
+    place.run(&["run", "--engine", "interpret@3.2.0+hots"]).ends(
+        2,
+        &[],
+        &["did you mean `interpret@3.2.0+host`"],
+    );
+    let done = place.run(&[
+        "run",
+        "--offline",
+        "--engine",
+        "reference",
+        "--engine",
+        "interpret@3.2.0",
+    ]);
+    done.ends(
+        2,
+        &["engine interpret@3.2.0 cannot run", "--offline", "2 cases: "],
+        &[],
+    );
+}
+
+#[test]
+fn the_default_engines_leave_out_what_is_not_there() {
+    let place = Place::new(&[("cases/area/good.yaml", GOOD)]);
+    place.run(&["run", "--offline"]).ends(
+        0,
+        &[
+            "left out interpret@3.9.0: Triton 3.9.0 is not installed",
+            "nothing was compared",
+        ],
+        &[],
+    );
+}
+
+#[test]
+fn shards_split_the_cases() {
+    let place = Place::new(&[("cases/area/good.yaml", GOOD)]);
+    for (shard, id) in [("1/2", "area/good:dtype=f32"), ("2/2", "area/good:dtype=i32")] {
+        place
+            .run(&["run", "--engine", "reference", "--shard", shard])
+            .ends(0, &["1 cases (shard"], &[]);
+        let stream = place.stream("reports/run/events.jsonl");
+        assert_eq!(events(&stream, "verdict")[0]["case"], id);
+    }
+    place.run(&["run", "--shard", "3/2"]).ends(2, &[], &["3/2"]);
+}
+
+#[test]
+fn a_case_is_explained() {
+    let place = Place::new(&[
+        ("cases/area/good.yaml", GOOD),
+        ("cases/area/undefined.yaml", UNDEFINED),
+    ]);
+    place
+        .run(&["explain", "area/good:dtype=f32", "--engine", "reference"])
+        .ends(
+            0,
+            &[
+                "storage x",
+                "40 bytes, f32 [10]",
+                "##########",
+                "add_one[1](x=x, n=10, BLOCK=16)",
+                "func @add_one",
+                "finished",
+            ],
+            &[],
+        );
+    place
+        .run(&["explain", "area/undefined", "--engine", "reference"])
+        .ends(0, &["error[out-of-bounds]", "undefined"], &[]);
+    place
+        .run(&["explain", "area/god", "--engine", "reference"])
+        .ends(2, &[], &["no case matches"]);
+}
+
+#[test]
+fn a_stored_stream_is_printed_again() {
+    let place = Place::new(&[
+        ("cases/area/good.yaml", GOOD),
+        ("cases/area/undefined.yaml", UNDEFINED),
+    ]);
+    let run = place.run(&ALONE).ends(1, &[], &[]);
+    let stored = "reports/run/events.jsonl";
+    let again = place
+        .run(&["report", stored])
+        .ends(1, &["UNDEFINED area/undefined"], &[]);
+    assert!(run.out.starts_with(&again.out), "{}\n---\n{}", run.out, again.out);
+    place
+        .run(&["report", stored, "--format", "html"])
+        .ends(1, &["<!doctype html>", "not as expected"], &[]);
+    place
+        .run(&["report", stored, "--format", "junit"])
+        .ends(1, &["<testsuites", "failures=\"1\""], &[]);
+    place
+        .run(&["report", stored, "--format", "markdown"])
+        .ends(1, &["# Conch: not as expected"], &[]);
+    place
+        .run(&["report", stored, stored])
+        .ends(1, &["6 cases: ", "2 unexpected"], &[]);
+    place
+        .run(&["report", "nowhere.jsonl"])
+        .ends(2, &[], &["nowhere.jsonl"]);
+    let text = fs::read_to_string(place.path(stored)).expect("a stream");
+    place.write("cut.jsonl", &text[..text.len() - 30]);
+    place
+        .run(&["report", "cut.jsonl"])
+        .ends(1, &["UNDEFINED"], &["middle of a line", "without its summary"]);
+    place.write("bad.jsonl", "{}\n");
+    place.run(&["report", "bad.jsonl"]).ends(2, &[], &["line 1"]);
+}
+
+#[test]
+fn a_place_that_cannot_be_written_costs_the_reports_only() {
+    let place = Place::new(&[
+        ("cases/area/good.yaml", GOOD),
+        ("reports", "a file, not a folder"),
+    ]);
+    place.run(&ALONE).ends(
+        0,
+        &["as expected"],
+        &["warning: no report is written", "--out DIR"],
+    );
+    // Asked for, it is an error.
+    place
+        .run(&["run", "--engine", "reference", "--out", "reports/x"])
+        .ends(2, &["as expected"], &["error: no report"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_told_and_nothing_computed_is_lost() {
+    let place = Place::new(&[("cases/area/good.yaml", GOOD)]);
+    fs::create_dir_all(place.path("reports/run")).expect("folders");
+    std::os::unix::fs::symlink("/dev/full", place.path("reports/run/events.jsonl")).expect("a link");
+    place.run(&ALONE).ends(
+        0,
+        &["2 cases: ", "as expected"],
+        &["No space left on device", "the run goes on"],
+    );
+    let full = fs::File::options()
+        .write(true)
+        .open("/dev/full")
+        .expect("/dev/full");
+    let out = place.path("elsewhere");
+    let done = place
+        .command(&[
+            "run",
+            "--engine",
+            "reference",
+            "--format",
+            "jsonl",
+            "--out",
+            out.to_str().expect("a path"),
+        ])
+        .stdout(full)
+        .output()
+        .expect("starts");
+    Done::of(done).ends(2, &[], &["write to standard output", "No space left"]);
+    assert_eq!(
+        events(&place.stream("elsewhere/events.jsonl"), "verdict").len(),
+        2
+    );
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let place = Place::new(&[("cases/area/good.yaml", GOOD)]);
+    let mut child = place
+        .command(&ALONE)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    drop(child.stdout.take());
+    assert_eq!(child.wait().expect("ends").code(), Some(0));
+}
+
+/// A run over so many cases that it can be interrupted.
+fn long_run(place: &Place) -> Child {
+    let long = GOOD.replace(
+        "dtype: [f32, i32]",
+        "dtype: [f32, i32]\n  a: \"[*range(400)]\"\n  b: \"[*range(400)]\"",
+    );
+    let numbers = format!("{:?}", (0..400).collect::<Vec<_>>());
+    place.write(
+        "cases/area/good.yaml",
+        &long.replace("\"[*range(400)]\"", &numbers),
+    );
+    let child = place
+        .command(&ALONE)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("starts");
+    let stream = place.path("reports/run/events.jsonl");
+    let began = Instant::now();
+    while fs::metadata(&stream).map_or(0, |file| file.len()) < 10_000 {
+        assert!(
+            began.elapsed() < Duration::from_secs(60),
+            "the run does not begin"
+        );
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child
+}
+
+fn signal(child: &Child, name: &str) {
+    let status = Command::new("kill")
+        .args([name, &child.id().to_string()])
+        .status()
+        .expect("kill");
+    assert!(status.success());
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_leaves_a_valid_partial_report() {
+    let place = Place::new(&[]);
+    let mut child = long_run(&place);
+    signal(&child, "-INT");
+    assert_eq!(child.wait().expect("ends").code(), Some(130));
+    let stream = place.stream("reports/run/events.jsonl");
+    let summary = stream.last().expect("a summary");
+    assert_eq!(
+        (&summary["event"], &summary["interrupted"]),
+        (&"summary".into(), &true.into())
+    );
+    assert_eq!(summary["cases"], events(&stream, "verdict").len());
+    let page = fs::read_to_string(place.path("reports/run/report.html")).expect("a page");
+    assert!(page.contains("The run was interrupted"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_killed_run_leaves_whole_lines() {
+    let place = Place::new(&[]);
+    let mut child = long_run(&place);
+    signal(&child, "-KILL");
+    assert_eq!(child.wait().expect("ends").code(), None);
+    let text = fs::read_to_string(place.path("reports/run/events.jsonl")).expect("a stream");
+    assert!(text.ends_with('\n'));
+    assert!(lines(&text).len() > 2);
+    place
+        .run(&["report", "reports/run/events.jsonl"])
+        .ends(0, &["as expected"], &["its run was killed"]);
+}
+
+#[test]
+fn help_teaches_with_examples() {
+    let place = Place::new(&[]);
+    for (args, parts) in [
+        (
+            &["--help"][..],
+            &["Examples:", "Exit codes:", "conch toolchain add"][..],
+        ),
+        (
+            &["run", "--help"],
+            &["Examples:", "--shard", "interpret@3.0.0+numpy2"],
+        ),
+        (&["list", "--help"], &["Examples:"]),
+        (&["explain", "--help"], &["Examples:"]),
+        (&["report", "--help"], &["Examples:", "junit"]),
+        (&["toolchain", "add", "--help"], &["Examples:", "CONCH_HOME"]),
+    ] {
+        place.run(args).ends(0, parts, &[]);
+    }
+    place
+        .run(&["toolchain", "list"])
+        .ends(0, &["nothing is installed", "conch toolchain add"], &[]);
+    place
+        .run(&["toolchain", "remove", "3.9.0"])
+        .ends(2, &[], &["not installed"]);
+    place
+        .run(&["toolchain", "add", "latest"])
+        .ends(2, &[], &["latest"]);
+}
+
+#[test]
+fn paths_of_the_corpus_may_come_from_a_shells_completion() {
+    let place = Place::new(&[("cases/area/good.yaml", GOOD)]);
+    place
+        .run(&["list", "cases/area/good.yaml"])
+        .ends(0, &["area/good:dtype=i32"], &[]);
+    assert!(Path::new(env!("CARGO_BIN_EXE_conch")).is_file());
+}

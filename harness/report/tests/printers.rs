@@ -1,0 +1,178 @@
+//! Every printer over one stream that has one event of each sort.
+
+use conch_report::{
+    Digest, Event, FORMAT, Human, Junit, Palette, ReadError, Summary, Writer, html, markdown, read,
+};
+
+const STREAM: &str = include_str!("stream.jsonl");
+
+fn events(text: &str) -> Vec<Event> {
+    let mut events = Vec::new();
+    let cut = read(text.as_bytes(), |event| events.push(event)).expect("a stream");
+    assert!(!cut);
+    events
+}
+
+/// The stream with the summary that belongs to it.
+fn whole() -> Vec<Event> {
+    let mut all = events(STREAM);
+    let mut summary = Summary::default();
+    for event in &all {
+        summary.count(event);
+    }
+    summary.seconds = 2.5;
+    summary.exit = summary.exit_code();
+    all.push(Event::Summary(summary));
+    all
+}
+
+/// Holds text against the accepted one in the folder of all snapshots.
+fn accept(name: &str, text: &str) {
+    insta::with_settings!({snapshot_path => "../../../snapshots/report", prepend_module_to_snapshot => false}, {
+        insta::assert_snapshot!(name, text);
+    });
+}
+
+#[test]
+fn a_terminal_shows_what_needs_a_look() {
+    let mut human = Human::default();
+    accept(
+        "human",
+        &whole().iter().map(|event| human.event(event)).collect::<String>(),
+    );
+    let mut verbose = Human::default();
+    verbose.verbose = true;
+    accept(
+        "human_verbose",
+        &whole()
+            .iter()
+            .map(|event| verbose.event(event))
+            .collect::<String>(),
+    );
+}
+
+#[test]
+fn colours_change_nothing_but_colours() {
+    let mut plain = Human::default();
+    let mut coloured = Human::new(Palette { colour: true });
+    for event in whole() {
+        let text = coloured.event(&event);
+        let mut stripped = String::new();
+        let mut rest = text.as_str();
+        while let Some(at) = rest.find('\u{1b}') {
+            stripped.push_str(&rest[..at]);
+            rest = &rest[at + rest[at..].find('m').expect("an escape sequence ends")..][1..];
+        }
+        stripped.push_str(rest);
+        assert_eq!(stripped, plain.event(&event));
+    }
+}
+
+#[test]
+fn junit_has_a_suite_per_area() {
+    let mut junit = Junit::default();
+    for event in whole() {
+        junit.event(&event);
+    }
+    accept("junit", &junit.finish().expect("XML"));
+}
+
+fn digest(events: &[Event]) -> Digest {
+    let mut digest = Digest::default();
+    for event in events {
+        digest.event(event);
+    }
+    digest.finish()
+}
+
+#[test]
+fn markdown_has_numbers_first() {
+    accept("markdown", &markdown(&digest(&whole())));
+}
+
+#[test]
+fn html_needs_nothing_else_and_escapes_what_kernels_say() {
+    let page = html(&digest(&whole())).expect("a page");
+    assert!(
+        page.contains("passed twice &amp; stored &lt;once&gt;."),
+        "escaped"
+    );
+    for outside in ["src=", "http://", "https://", "@import", "url("] {
+        assert!(!page.contains(outside), "{outside}");
+    }
+    for part in [
+        "alias&#x2f;same_twice:dtype=f32",
+        "&#x27;float&#x27; object has no attribute",
+        "accepted 0.9990234375 to",
+    ] {
+        assert!(page.contains(part), "{part}\n{page}");
+    }
+    // Our own bug comes first.
+    let first = page.find("layout&#x2f;ours").expect("ours");
+    assert!(first < page.find("layout&#x2f;split").expect("split"));
+}
+
+#[test]
+fn a_stream_without_its_end_is_still_a_report() {
+    let cut = digest(&events(STREAM));
+    assert!(cut.cut);
+    assert_eq!((cut.summary.cases, cut.summary.exit), (9, 2));
+    assert!(html(&cut).expect("a page").contains("ends early"));
+}
+
+#[test]
+fn events_are_read_as_they_are_written() {
+    for event in whole() {
+        let mut line = Vec::new();
+        Writer::new(&mut line).event(&event).expect("memory takes it");
+        assert_eq!(events(std::str::from_utf8(&line).expect("text")), [event]);
+    }
+}
+
+#[test]
+fn a_broken_line_is_named_and_a_cut_one_is_not_an_error() {
+    let mut seen = 0;
+    let half = &STREAM[..STREAM.len() - 20];
+    assert!(read(half.as_bytes(), |_| seen += 1).expect("whole lines"));
+    assert_eq!(seen, STREAM.lines().count() - 1);
+    let broken = STREAM.replacen("\"event\":\"problem\"", "\"event\":\"trouble\"", 1);
+    assert!(matches!(
+        read(broken.as_bytes(), |_| ()),
+        Err(ReadError::Line { line: 2, .. })
+    ));
+    let future = format!(
+        "{{\"event\":\"start\",\"format\":{},\"conch\":\"9\",\"engines\":[],\"cases\":0}}\n",
+        FORMAT + 1
+    );
+    assert!(matches!(
+        read(future.as_bytes(), |_| ()),
+        Err(ReadError::Format { .. })
+    ));
+    // A field that is not known yet is no error.
+    let more = "{\"event\":\"start\",\"format\":1,\"conch\":\"1\",\"engines\":[],\"cases\":0,\"weather\":\"fine\"}\n";
+    assert!(read(more.as_bytes(), |_| ()).is_ok());
+}
+
+#[test]
+fn exit_codes_follow_from_the_numbers() {
+    let check = |change: fn(&mut Summary), expected: u8| {
+        let mut summary = Summary {
+            cases: 10,
+            agree: 10,
+            ..Summary::default()
+        };
+        change(&mut summary);
+        assert_eq!(summary.exit_code(), expected, "{summary:?}");
+    };
+    check(|_| (), 0);
+    check(|summary| summary.differ = 1, 0);
+    check(|summary| summary.inconclusive = 1, 0);
+    check(|summary| summary.unexpected = 1, 1);
+    check(|summary| summary.stale = 1, 1);
+    check(|summary| summary.vacuous = 1, 1);
+    check(|summary| summary.internal = 1, 1);
+    check(|summary| (summary.problems, summary.unexpected) = (1, 1), 2);
+    check(|summary| summary.cases = 0, 3);
+    check(|summary| (summary.cases, summary.problems) = (0, 1), 2);
+    check(|summary| (summary.interrupted, summary.problems) = (true, 1), 130);
+}
