@@ -159,7 +159,8 @@
 //! [`Corpus::read`] reads a folder and says everything that is wrong with it ([`Corpus::problems`]); a file with a
 //! problem is left out, the others run. [`Corpus::select`] gives [`Entry`]s one at a time, and [`Entry::resolve`] makes a
 //! [`Case`] of one, or says everything that is wrong at that point of the matrix ([`Problems`] says each thing once).
-//! [`Case::canonical`] is a case as plain data, [`Case::content_hash`] its identity.
+//! [`Case::canonical`] is a case as plain data, [`Case::content_hash`] its identity, [`Case::to_case_file`] a case file
+//! of its own.
 //!
 //! Left out: running anything (`conch-engine`), what a kernel means (`conch-frontend`), whether an expectation came true
 //! (`conch-verdict`).
@@ -180,6 +181,7 @@ pub mod kernel;
 mod matrix;
 mod module;
 mod nearest;
+mod print;
 mod read;
 mod resolve;
 mod schema;

@@ -43,6 +43,14 @@ fn swallow(case: &[u8], kernel: &[u8]) -> (usize, usize) {
                 good += 1;
                 assert!(!case.canonical().hash.is_empty());
                 assert_eq!(case.memory().len(), case.storages.len());
+                let text = case.to_case_file().expect("elements are written whole");
+                let again = Corpus::load([file("a/printed.yaml", text.as_bytes()), file("a/k.py", kernel)]);
+                let hash = again
+                    .entries()
+                    .next()
+                    .and_then(|entry| entry.resolve().ok())
+                    .map(|case| case.content_hash());
+                assert_eq!(hash, Some(case.content_hash()), "{text}");
             }
             Err(found) => {
                 assert!(!found.is_empty(), "a case fails without a reason");

@@ -1,0 +1,359 @@
+//! A resolved case as a case file of its own: what a fuzzer found, or a reducer left, as a test to check in.
+//!
+//! What is printed is what runs, not how it was once written: values instead of fills, `as_strided` instead of views,
+//! one point instead of a matrix. Reading it gives a case with the same [`Case::content_hash`].
+//!
+//! Left out: the kernel's text. The file belongs beside the kernel's.
+
+use std::fmt::Write as _;
+
+use conch_memory::{ByteState, Storage, Tensor};
+use conch_tile::DType;
+use conch_tile::numeric;
+
+use crate::case::{Arg, ArgValue, Case, Launch};
+use crate::expectation::Expectation;
+
+impl Case {
+    /// The case as the text of a case file, to be put into the folder of its module. `None` when there is no way to
+    /// write it: an initialised byte beside an uninitialised one in one element.
+    pub fn to_case_file(&self) -> Option<String> {
+        Printer::new(self).print()
+    }
+}
+
+struct Printer<'a> {
+    case: &'a Case,
+    /// How each storage is written: its name, dtype and shape.
+    storages: Vec<(String, DType, Vec<i64>)>,
+    out: String,
+}
+
+impl<'a> Printer<'a> {
+    fn new(case: &'a Case) -> Self {
+        let mut taken: Vec<String> = case
+            .storages
+            .iter()
+            .map(|(_, storage)| storage.name().to_owned())
+            .collect();
+        let mut storages: Vec<(String, DType, Vec<i64>)> = Vec::with_capacity(case.storages.len());
+        for (at, (_, storage)) in case.storages.iter().enumerate() {
+            if let Some(declared) = case.declared.get(at) {
+                storages.push((storage.name().to_owned(), declared.dtype, declared.shape.clone()));
+                continue;
+            }
+            // A copy has bytes only, and no name that an expression could use. One of more names than are taken is free.
+            let dtype = if storage.pointers().is_empty() {
+                DType::U8
+            } else {
+                DType::I64
+            };
+            let mut names = (0..=taken.len()).map(|number| format!("copy_{number}"));
+            let name = names.find(|name| !taken.contains(name)).unwrap_or_default();
+            taken.push(name.clone());
+            storages.push((name, dtype, vec![(storage.bytes().len() / dtype.size()) as i64]));
+        }
+        Self {
+            case,
+            storages,
+            out: String::new(),
+        }
+    }
+
+    fn line(&mut self, indent: usize, text: &str) {
+        let _ = writeln!(self.out, "{:indent$}{text}", "");
+    }
+
+    fn print(mut self) -> Option<String> {
+        self.line(0, &format!("about: {}", quoted(&self.case.about)));
+        if let Some(origin) = &self.case.origin {
+            self.line(0, &format!("origin: {}", quoted(origin)));
+        }
+        let module = &self.case.module;
+        let own = module.path.rsplit('/').next().unwrap_or_default();
+        let kernel = self.case.launches.first().map(|launch| &launch.kernel);
+        match kernel.filter(|kernel| kernel.module.path == module.path) {
+            Some(kernel) => self.line(
+                0,
+                &format!("kernel: {}", quoted(&format!("{own}:{}", kernel.name))),
+            ),
+            None => self.line(0, &format!("import: {}", quoted(own))),
+        }
+        if !self.storages.is_empty() {
+            self.line(0, "storages:");
+        }
+        for ((name, dtype, shape), (_, storage)) in
+            self.storages.clone().iter().zip(self.case.storages.iter())
+        {
+            let fill = self.fill(storage, *dtype)?;
+            self.line(
+                2,
+                &format!("{name}: {{ dtype: {dtype}, shape: {shape:?}, fill: {fill} }}"),
+            );
+        }
+        if !self.case.launches.is_empty() {
+            self.line(0, "launches:");
+        }
+        for launch in &self.case.launches {
+            self.launch(launch);
+        }
+        if !self.case.expectations.is_empty() {
+            self.line(0, "expect:");
+        }
+        for expectation in &self.case.expectations {
+            self.line(2, &format!("- {}", expected(expectation)));
+        }
+        Some(self.out)
+    }
+
+    fn fill(&self, storage: &Storage, dtype: DType) -> Option<String> {
+        let all = |state| storage.states().iter().all(|&other| other == state);
+        if all(ByteState::Uninit) && !storage.bytes().is_empty() {
+            return Some("uninit".to_owned());
+        }
+        if storage.pointers().is_empty()
+            && all(ByteState::Init)
+            && storage.bytes().iter().all(|&byte| byte == 0)
+        {
+            return Some("zeros".to_owned());
+        }
+        let size = dtype.size();
+        let mut elements = Vec::with_capacity(storage.bytes().len() / size);
+        for (at, (bytes, states)) in storage
+            .bytes()
+            .chunks_exact(size)
+            .zip(storage.states().chunks_exact(size))
+            .enumerate()
+        {
+            if let Some(pointer) = storage
+                .pointers()
+                .iter()
+                .find(|pointer| pointer.offset == at * size)
+            {
+                let (target, ..) = self.storages.get(pointer.target.0 as usize)?;
+                elements.push(format!("{target}.data_ptr() + {}", pointer.target_offset));
+                continue;
+            }
+            if states.iter().all(|&state| state == ByteState::Uninit) {
+                elements.push("null".to_owned());
+                continue;
+            }
+            if states.iter().any(|&state| state != ByteState::Init) {
+                return None;
+            }
+            let mut bits = [0; 8];
+            bits.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+            elements.push(element(dtype, u64::from_le_bytes(bits)));
+        }
+        Some(format!("[{}]", elements.join(", ")))
+    }
+
+    fn launch(&mut self, launch: &Launch) {
+        let grid = launch
+            .grid
+            .get(..usize::from(launch.grid_dims.clamp(1, 3)))
+            .unwrap_or(&launch.grid);
+        self.line(2, &format!("- grid: {grid:?}"));
+        let first = self.case.launches.first().map(|first| &first.kernel);
+        if first != Some(&launch.kernel) || launch.kernel.module.path != self.case.module.path {
+            let path = relative(&self.case.module.path, &launch.kernel.module.path);
+            self.line(
+                4,
+                &format!("kernel: {}", quoted(&format!("{path}:{}", launch.kernel.name))),
+            );
+        }
+        let mut args: Vec<String> = launch.positional.iter().map(|arg| self.arg(arg)).collect();
+        if !launch.keyword.is_empty() {
+            let pairs: Vec<_> = launch
+                .keyword
+                .iter()
+                .map(|(name, arg)| format!("{}: {}", quoted(name), self.arg(arg)))
+                .collect();
+            args.push(format!("{{ {} }}", pairs.join(", ")));
+        }
+        self.line(4, &format!("args: [{}]", args.join(", ")));
+        if !launch.options.is_empty() {
+            let pairs: Vec<_> = launch
+                .options
+                .iter()
+                .map(|(name, value)| format!("{}: {}", quoted(name), self.value(value)))
+                .collect();
+            self.line(4, &format!("options: {{ {} }}", pairs.join(", ")));
+        }
+        if launch.unchecked {
+            self.line(4, "unchecked: true");
+        }
+    }
+
+    fn arg(&self, arg: &Arg) -> String {
+        self.value(&arg.value)
+    }
+
+    fn value(&self, value: &ArgValue) -> String {
+        match value {
+            ArgValue::None => "null".to_owned(),
+            ArgValue::Bool(value) => value.to_string(),
+            ArgValue::Int(value) => value.to_string(),
+            ArgValue::Float(value) => float(*value),
+            ArgValue::Str(text) => quoted(&python(text)),
+            ArgValue::DType(dtype) => format!("tl.{}", dtype.triton_name()),
+            ArgValue::Tensor { tensor, .. } => quoted(&self.tensor(tensor)),
+            ArgValue::Tuple(items) => {
+                let items: Vec<_> = items.iter().map(|item| self.value(item)).collect();
+                format!("[{}]", items.join(", "))
+            }
+        }
+    }
+
+    /// An expression for a view, whatever made it.
+    fn tensor(&self, tensor: &Tensor) -> String {
+        let Some((name, dtype, shape)) = self.storages.get(tensor.storage.0 as usize) else {
+            return String::new();
+        };
+        if *tensor == Tensor::contiguous(tensor.storage, *dtype, shape) {
+            return name.clone();
+        }
+        let mut text = name.clone();
+        if tensor.dtype != *dtype {
+            // `view(dtype)` wants a whole number of elements of either dtype.
+            let unit = tensor.dtype.size().max(dtype.size());
+            let bytes = self.case.storages.size(tensor.storage);
+            let count = bytes / unit * unit / dtype.size();
+            let _ = write!(text, ".as_strided(({count},), (1,), 0).view({})", tensor.dtype);
+        }
+        let tuple = |dims: &[i64]| {
+            let dims: Vec<_> = dims.iter().map(i64::to_string).collect();
+            format!("({}{})", dims.join(", "), if dims.len() == 1 { "," } else { "" })
+        };
+        let _ = write!(
+            text,
+            ".as_strided({}, {}, {})",
+            tuple(&tensor.shape),
+            tuple(&tensor.strides),
+            tensor.offset
+        );
+        text
+    }
+}
+
+/// A number that reads back as the same bits, or the bits.
+fn element(dtype: DType, bits: u64) -> String {
+    let text = numeric::format(dtype, bits);
+    let same = !text.contains("nan") && numeric::parse(dtype, &text).is_ok_and(|read| read == bits);
+    match text.as_str() {
+        _ if !same => format!("bits({bits:#x})"),
+        "inf" => ".inf".to_owned(),
+        "-inf" => "-.inf".to_owned(),
+        _ => text,
+    }
+}
+
+fn float(value: f64) -> String {
+    if value.is_nan() {
+        return ".nan".to_owned();
+    }
+    if value.is_infinite() {
+        return if value > 0.0 { ".inf" } else { "-.inf" }.to_owned();
+    }
+    format!("{value:?}")
+}
+
+fn expected(expectation: &Expectation) -> String {
+    let engines: Vec<_> = expectation.engines.iter().map(ToString::to_string).collect();
+    let mut pairs = vec![
+        format!("engine: [{}]", engines.join(", ")),
+        format!("versions: {}", quoted(&expectation.versions.to_string())),
+    ];
+    pairs.extend(expectation.verdict.map(|verdict| format!("verdict: {verdict}")));
+    pairs.extend(expectation.outcome.map(|outcome| format!("outcome: {outcome}")));
+    pairs.extend(
+        expectation
+            .message
+            .as_deref()
+            .map(|message| format!("message: {}", quoted(message))),
+    );
+    pairs.push(format!("why: {}", quoted(&expectation.why)));
+    pairs.extend(
+        expectation
+            .link
+            .as_deref()
+            .map(|link| format!("link: {}", quoted(link))),
+    );
+    format!("{{ {} }}", pairs.join(", "))
+}
+
+/// The path of `to` from the folder of `from`.
+fn relative(from: &str, to: &str) -> String {
+    let mut from: Vec<&str> = from.split('/').collect();
+    from.pop();
+    let to: Vec<&str> = to.split('/').collect();
+    let shared = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
+    let up = std::iter::repeat_n("..", from.len() - shared);
+    up.chain(to.into_iter().skip(shared))
+        .collect::<Vec<_>>()
+        .join("/")
+}
+
+/// A Python string literal.
+fn python(text: &str) -> String {
+    let mut literal = String::from("'");
+    for c in text.chars() {
+        match c {
+            '\'' | '\\' => literal.extend(['\\', c]),
+            // What YAML and placeholders leave alone.
+            ' '..='~' => literal.push(c),
+            _ => {
+                let _ = write!(literal, "\\U{:08x}", c as u32);
+            }
+        }
+    }
+    literal.push('\'');
+    // Braces begin placeholders.
+    literal.replace('{', "{{").replace('}', "}}")
+}
+
+/// A double-quoted YAML string; a plain word stays one.
+fn quoted(text: &str) -> String {
+    let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        && text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && !matches!(
+            text,
+            "true" | "false" | "null" | "True" | "False" | "Null" | "TRUE" | "FALSE" | "NULL"
+        );
+    if plain {
+        return text.to_owned();
+    }
+    let mut quoted = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            ' '..='~' => quoted.push(c),
+            _ => {
+                let _ = write!(quoted, "\\U{:08x}", c as u32);
+            }
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_lead_from_one_folder_to_another() {
+        assert_eq!(relative("a/k.py", "a/l.py"), "l.py");
+        assert_eq!(relative("a/k.py", "b/c/l.py"), "../b/c/l.py");
+        assert_eq!(relative("k.py", "b/l.py"), "b/l.py");
+        assert_eq!(relative("a/b/k.py", "l.py"), "../../l.py");
+    }
+
+    #[test]
+    fn text_is_quoted_for_python_and_for_yaml() {
+        assert_eq!(quoted("a_b"), "a_b");
+        assert_eq!(quoted("a: \"b\"\n"), "\"a: \\\"b\\\"\\U0000000a\"");
+        assert_eq!(quoted("true"), "\"true\"");
+        assert_eq!(python("it's {é}"), "'it\\'s {{\\U000000e9}}'");
+    }
+}
