@@ -54,7 +54,12 @@ struct Row {
 
 /// A row for every version.
 const fn row(signature: &'static str, lower: fn(&mut Tracer<'_>, &[Value]) -> Traced<Value>) -> Row {
-    Row { builtin: Builtin { signature, lower }, since: Version::new(0, 0, 0), until: None, method: false }
+    Row {
+        builtin: Builtin { signature, lower },
+        since: Version::new(0, 0, 0),
+        until: None,
+        method: false,
+    }
 }
 
 impl Row {
@@ -122,14 +127,13 @@ pub(crate) fn lookup(tr: &mut Tracer<'_>, module: &str, name: &str) -> Option<Va
         return Some(value);
     }
     let submodule = match (module, name) {
-        ("triton", "language") => Some("tl"),
+        ("triton", "language") | ("tl", "core") => Some("tl"),
         ("tl", "math") => Some("tl.math"),
         ("tl", "standard") => Some("tl.standard"),
         ("tl", "random") => Some("tl.random"),
-        ("tl", "core") => Some("tl"),
         ("tl", "extra") => Some("tl.extra"),
         ("tl.extra", "cuda") => Some("tl.extra.cuda"),
-        ("tl.extra", "libdevice") | ("tl.extra.cuda", "libdevice") => Some("tl.extra.libdevice"),
+        ("tl.extra" | "tl.extra.cuda", "libdevice") => Some("tl.extra.libdevice"),
         _ => None,
     };
     if let Some(submodule) = submodule {
@@ -151,9 +155,9 @@ pub(crate) fn lookup(tr: &mut Tracer<'_>, module: &str, name: &str) -> Option<Va
 fn canonical(module: &str) -> &str {
     match module {
         "triton.language" | "triton.language.core" | "tl.core" => "tl",
-        "tl.extra.cuda.libdevice" | "triton.language.extra.libdevice" | "triton.language.extra.cuda.libdevice" => {
-            "tl.extra.libdevice"
-        }
+        "tl.extra.cuda.libdevice"
+        | "triton.language.extra.libdevice"
+        | "triton.language.extra.cuda.libdevice" => "tl.extra.libdevice",
         other => other,
     }
 }
@@ -170,19 +174,28 @@ pub(crate) fn tensor_attribute(tr: &mut Tracer<'_>, tensor: ValueId, name: &str)
     match name {
         "dtype" => return Ok(Value::Constant(Constant::Type(TypeValue::Elem(ty.elem)))),
         "type" => return Ok(types::type_of(&ty)),
-        "shape" => return Ok(Value::tuple(ty.shape.iter().map(|&extent| Value::int(extent as i128)))),
+        "shape" => {
+            return Ok(Value::tuple(
+                ty.shape.iter().map(|&extent| Value::int(extent as i128)),
+            ));
+        }
         "numel" => return Ok(Value::int(ty.numel() as i128)),
         "T" => return permute(tr, tensor, &[1, 0]).map(Value::Tensor),
         _ => {}
     }
     let rules = tr.rules;
     let method = BY_NAME.get(name).and_then(|rows| {
-        rows.iter().find(|row| row.method && row.holds(rules) && home(&row.builtin) != "tl.extra.libdevice")
+        rows.iter()
+            .find(|row| row.method && row.holds(rules) && home(&row.builtin) != "tl.extra.libdevice")
     });
     if let Some(row) = method {
         return Ok(Value::Method(Rc::new(Value::Tensor(tensor)), &row.builtin));
     }
-    let methods = TABLES.iter().copied().flatten().filter(|row| row.method && row.holds(rules));
+    let methods = TABLES
+        .iter()
+        .copied()
+        .flatten()
+        .filter(|row| row.method && row.holds(rules));
     let names = ["dtype", "type", "shape", "numel", "T"].into_iter();
     let near = nearest(name, names.chain(methods.map(|row| row.builtin.short_name())));
     Err(unknown(tr, &format!("a tensor has no attribute `{name}`"), near))
@@ -206,7 +219,9 @@ fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<
 /// `isinstance`, `print` and the static ones.
 pub(crate) fn python_builtin(name: &str) -> Option<Value> {
     let rows = math::PYTHON;
-    rows.iter().find(|row| row.builtin.name() == name).map(|row| Value::Builtin(&row.builtin))
+    rows.iter()
+        .find(|row| row.builtin.name() == name)
+        .map(|row| Value::Builtin(&row.builtin))
 }
 
 #[cfg(test)]
@@ -216,12 +231,27 @@ mod tests {
     /// Every row is named as its table says, and no version has two rows of one name in one module.
     #[test]
     fn rows_do_not_overlap() {
-        for versions in [[3, 0, 0], [3, 2, 0], [3, 3, 1], [3, 4, 0], [3, 5, 1], [3, 6, 0], [3, 7, 1], [3, 8, 0], [3, 9, 0]] {
+        for versions in [
+            [3, 0, 0],
+            [3, 2, 0],
+            [3, 3, 1],
+            [3, 4, 0],
+            [3, 5, 1],
+            [3, 6, 0],
+            [3, 7, 1],
+            [3, 8, 0],
+            [3, 9, 0],
+        ] {
             let [major, minor, patch] = versions;
             let rules = Rules::of(Version::new(major, minor, patch));
             let mut seen = std::collections::HashSet::new();
             for row in TABLES.iter().copied().flatten().filter(|row| row.holds(rules)) {
-                assert!(seen.insert(row.builtin.name()), "{} twice in {}", row.builtin.name(), rules.version);
+                assert!(
+                    seen.insert(row.builtin.name()),
+                    "{} twice in {}",
+                    row.builtin.name(),
+                    rules.version
+                );
             }
         }
     }

@@ -41,7 +41,12 @@ pub(crate) fn binary(tr: &mut Tracer<'_>, op: PyBinary, lhs: &Value, rhs: &Value
 }
 
 /// `lhs < rhs` and the like, at least one a tensor.
-pub(crate) fn compare(tr: &mut Tracer<'_>, predicate: CmpPredicate, lhs: &Value, rhs: &Value) -> Traced<Value> {
+pub(crate) fn compare(
+    tr: &mut Tracer<'_>,
+    predicate: CmpPredicate,
+    lhs: &Value,
+    rhs: &Value,
+) -> Traced<Value> {
     let (lhs, rhs) = (operand(tr, lhs)?, operand(tr, rhs)?);
     arithmetic::compare(tr, predicate, lhs, rhs).map(Value::Tensor)
 }

@@ -2,6 +2,7 @@
 //! (`golden/promotion.py` writes the file).
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use conch_frontend::{Arg, Refusal, Request, trace};
 use conch_tile::DType;
@@ -21,9 +22,9 @@ fn shown(dtype: DType) -> String {
 fn result(expression: &str, dtypes: &[DType], version: Version) -> String {
     let mut text = "import triton\nimport triton.language as tl\n\n@triton.jit\ndef k(p, q):\n".to_owned();
     for (name, pointer) in [("x", "p"), ("y", "q")].iter().take(dtypes.len()) {
-        text += &format!("    {name} = tl.load({pointer} + tl.arange(0, 4))\n");
+        let _ = writeln!(text, "    {name} = tl.load({pointer} + tl.arange(0, 4))");
     }
-    text += &format!("    tl.device_print('r', {expression})\n");
+    let _ = writeln!(text, "    tl.device_print('r', {expression})");
     let pointer = |at: usize| Arg::Pointer(Elem::Num(dtypes.get(at).copied().unwrap_or(DType::F32)));
     let request = Request {
         file: SourceFile::new("k.py", text).into(),
@@ -36,9 +37,21 @@ fn result(expression: &str, dtypes: &[DType], version: Version) -> String {
     };
     match trace(&request) {
         Ok(traced) => {
-            let printed = traced.function.body.ops.iter().find(|op| matches!(op.kind, OpKind::Print { .. }));
-            let value = printed.and_then(|op| op.operands.first()).expect("the print has an operand");
-            traced.function.ty(*value).elem.num().map_or_else(|| "pointer".to_owned(), shown)
+            let printed = traced
+                .function
+                .body
+                .ops
+                .iter()
+                .find(|op| matches!(op.kind, OpKind::Print { .. }));
+            let value = printed
+                .and_then(|op| op.operands.first())
+                .expect("the print has an operand");
+            traced
+                .function
+                .ty(*value)
+                .elem
+                .num()
+                .map_or_else(|| "pointer".to_owned(), shown)
         }
         Err(refused) => match refused.refusal {
             Refusal::Rejected(_) => "rejected".to_owned(),
@@ -55,7 +68,10 @@ fn every_expression_has_the_dtype_that_triton_gives_it() {
     let mut seen = 0;
     for (key, wanted) in golden.iter().filter(|(key, _)| *key != "triton") {
         let mut parts = key.split(" ; ");
-        let expression = parts.next().unwrap_or_default().replace("tl.where(", "tl.where(True, ");
+        let expression = parts
+            .next()
+            .unwrap_or_default()
+            .replace("tl.where(", "tl.where(True, ");
         let dtypes: Vec<DType> = parts.map(|name| name.parse().expect("a dtype")).collect();
         let got = result(&expression, &dtypes, Version::NEWEST);
         seen += 1;
@@ -64,5 +80,10 @@ fn every_expression_has_the_dtype_that_triton_gives_it() {
         }
     }
     assert!(seen > 8000, "{seen} expressions");
-    assert!(wrong.is_empty(), "{} of {seen} differ:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {seen} differ:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }

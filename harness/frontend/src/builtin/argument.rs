@@ -24,7 +24,6 @@ pub(crate) fn int(tr: &Tracer<'_>, value: &Value, what: &str) -> Traced<i128> {
     }
 }
 
-
 /// Whether Python counts the argument as true; it must be known while tracing.
 pub(crate) fn flag(tr: &Tracer<'_>, value: &Value, what: &str) -> Traced<bool> {
     match value {
@@ -93,7 +92,11 @@ pub(crate) fn to_tensor(tr: &mut Tracer<'_>, value: &Value) -> Traced<ValueId> {
 
 /// A tensor, made of a number if need be; `None` stays so.
 pub(crate) fn optional_tensor(tr: &mut Tracer<'_>, value: &Value) -> Traced<Option<ValueId>> {
-    if value.is_none() { Ok(None) } else { to_tensor(tr, value).map(Some) }
+    if value.is_none() {
+        Ok(None)
+    } else {
+        to_tensor(tr, value).map(Some)
+    }
 }
 
 /// A tensor or number for an operator.
@@ -112,5 +115,6 @@ pub(crate) fn elem(tr: &Tracer<'_>, value: &Value, what: &str) -> Traced<Elem> {
 /// A number's dtype.
 pub(crate) fn dtype(tr: &Tracer<'_>, value: &Value, what: &str) -> Traced<DType> {
     let elem = elem(tr, value, what)?;
-    elem.num().ok_or_else(|| tr.reject(format!("{what} must be the dtype of numbers, not a pointer")))
+    elem.num()
+        .ok_or_else(|| tr.reject(format!("{what} must be the dtype of numbers, not a pointer")))
 }

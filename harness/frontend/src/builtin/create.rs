@@ -17,34 +17,60 @@ pub(super) const ROWS: &[Row] = &[
     row("tl.program_id(axis)", |tr, args| grid(tr, args, false)),
     row("tl.num_programs(axis)", |tr, args| grid(tr, args, true)),
     row("tl.arange(start, end)", |tr, args| {
-        let (start, end) = (int(tr, at(args, 0), "arange's start")?, int(tr, at(args, 1), "arange's end")?);
+        let (start, end) = (
+            int(tr, at(args, 0), "arange's start")?,
+            int(tr, at(args, 1), "arange's end")?,
+        );
         arange(tr, start, end).map(Value::Tensor)
     }),
     row("tl.full(shape, value, dtype)", full),
-    row("tl.to_tensor(x)", |tr, args| to_tensor(tr, at(args, 0)).map(Value::Tensor)).since(3, 7, 1),
+    row("tl.to_tensor(x)", |tr, args| {
+        to_tensor(tr, at(args, 0)).map(Value::Tensor)
+    })
+    .since(3, 7, 1),
     // What the prelude makes tensors with in every version.
-    row("tl._to_tensor(x)", |tr, args| to_tensor(tr, at(args, 0)).map(Value::Tensor)),
+    row("tl._to_tensor(x)", |tr, args| {
+        to_tensor(tr, at(args, 0)).map(Value::Tensor)
+    }),
     row("tl.where(condition, x, y)", |tr, args| {
         let condition = to_tensor(tr, at(args, 0))?;
         let (x, y) = (operand(tr, at(args, 1))?, operand(tr, at(args, 2))?);
         select(tr, condition, x, y).map(Value::Tensor)
     }),
     row("tl.expect_zero(x, mask)", expect_zero).since(3, 8, 0),
-    row("tl.add(x, y, sanitize_overflow=True)", |tr, args| operator(tr, PyBinary::Add, args)).since(3, 2, 0),
-    row("tl.sub(x, y, sanitize_overflow=True)", |tr, args| operator(tr, PyBinary::Sub, args)).since(3, 6, 0),
-    row("tl.mul(x, y, sanitize_overflow=True)", |tr, args| operator(tr, PyBinary::Mul, args)).since(3, 6, 0),
-    row("tl.pointer_type(element_ty, address_space='global', const=False)", |tr, args| {
-        let elem = super::argument::elem(tr, at(args, 0), "element_ty")?;
-        Ok(Value::Constant(Constant::Type(TypeValue::Elem(elem.pointer()))))
-    }),
+    row("tl.add(x, y, sanitize_overflow=True)", |tr, args| {
+        operator(tr, PyBinary::Add, args)
+    })
+    .since(3, 2, 0),
+    row("tl.sub(x, y, sanitize_overflow=True)", |tr, args| {
+        operator(tr, PyBinary::Sub, args)
+    })
+    .since(3, 6, 0),
+    row("tl.mul(x, y, sanitize_overflow=True)", |tr, args| {
+        operator(tr, PyBinary::Mul, args)
+    })
+    .since(3, 6, 0),
+    row(
+        "tl.pointer_type(element_ty, address_space='global', const=False)",
+        |tr, args| {
+            let elem = super::argument::elem(tr, at(args, 0), "element_ty")?;
+            Ok(Value::Constant(Constant::Type(TypeValue::Elem(elem.pointer()))))
+        },
+    ),
     row("tl.block_type(element_ty, shape)", |tr, args| {
         let elem = super::argument::elem(tr, at(args, 0), "element_ty")?;
         let shape = block_shape(tr, items(at(args, 1)))?;
         Ok(super::types::type_of(&Type::block(elem, shape)))
     }),
-    row("tl.condition(arg1, disable_licm=False)", |_, args| Ok(at(args, 0).clone())).since(3, 5, 1),
+    row("tl.condition(arg1, disable_licm=False)", |_, args| {
+        Ok(at(args, 0).clone())
+    })
+    .since(3, 5, 1),
     row("triton.cdiv(x, y)", |tr, args| {
-        let (x, y) = (int(tr, at(args, 0), "cdiv's x")?, int(tr, at(args, 1), "cdiv's y")?);
+        let (x, y) = (
+            int(tr, at(args, 0), "cdiv's x")?,
+            int(tr, at(args, 1), "cdiv's y")?,
+        );
         let fold = |op, x: &Constant, y: i128| constant::binary(op, x, &Constant::Int(y));
         fold(PyBinary::Add, &Constant::Int(x), y)
             .and_then(|sum| fold(PyBinary::Sub, &sum, 1))
@@ -68,7 +94,11 @@ fn grid(tr: &mut Tracer<'_>, args: &[Value], count: bool) -> Traced<Value> {
         0..=2 => axis as u8,
         _ => return Err(tr.reject(format!("the axis of the grid must be 0, 1 or 2, not {axis}"))),
     };
-    let kind = if count { OpKind::NumPrograms(axis) } else { OpKind::ProgramId(axis) };
+    let kind = if count {
+        OpKind::NumPrograms(axis)
+    } else {
+        OpKind::ProgramId(axis)
+    };
     Ok(Value::Tensor(tr.op(kind, &[], Type::num(DType::I32))))
 }
 
@@ -98,7 +128,12 @@ fn expect_zero(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
         let x = operand(tr, at(args, 0))?;
         let zero = Operand::Number(crate::semantic::promotion::Number::Int(0));
         let is_zero = arithmetic::compare(tr, conch_tile::ir::CmpPredicate::Eq, x, zero)?;
-        super::debug::assert_where(tr, is_zero, "expect_zero expected x == 0 where mask is true", Some(mask))?;
+        super::debug::assert_where(
+            tr,
+            is_zero,
+            "expect_zero expected x == 0 where mask is true",
+            Some(mask),
+        )?;
     }
     Ok(at(args, 0).clone())
 }

@@ -16,9 +16,15 @@ pub(super) const ROWS: &[Row] = &[
         tr.builder.effect(OpKind::Barrier, &[]);
         Ok(Value::NONE)
     }),
-    row("tl.multiple_of(input, values)", |tr, args| promise(tr, Promise::MultipleOf, args)),
-    row("tl.max_contiguous(input, values)", |tr, args| promise(tr, Promise::MaxContiguous, args)),
-    row("tl.max_constancy(input, values)", |tr, args| promise(tr, Promise::MaxConstancy, args)),
+    row("tl.multiple_of(input, values)", |tr, args| {
+        promise(tr, Promise::MultipleOf, args)
+    }),
+    row("tl.max_contiguous(input, values)", |tr, args| {
+        promise(tr, Promise::MaxContiguous, args)
+    }),
+    row("tl.max_constancy(input, values)", |tr, args| {
+        promise(tr, Promise::MaxConstancy, args)
+    }),
     row("tl.assume(cond)", |tr, args| {
         let condition = to_tensor(tr, at(args, 0))?;
         if tr.ty(condition).elem != Elem::Num(DType::I1) {
@@ -29,8 +35,11 @@ pub(super) const ROWS: &[Row] = &[
     })
     .since(3, 2, 0),
     row("tl.device_print(prefix, *args, hex=False)", print),
-    row("tl.device_assert(cond, msg='')", |tr, args| assert(tr, args)).until(3, 5, 1),
-    row("tl.device_assert(cond, msg='', mask=None)", |tr, args| assert(tr, args)).since(3, 5, 1),
+    row("tl.device_assert(cond, msg='')", assert).until(3, 5, 1),
+    row("tl.device_assert(cond, msg='', mask=None)", |tr, args| {
+        assert(tr, args)
+    })
+    .since(3, 5, 1),
 ];
 
 /// Whether device asserts are compiled in: the launch option `debug`.
@@ -39,7 +48,9 @@ pub(super) fn asserts(tr: &Tracer<'_>) -> bool {
 }
 
 fn assert(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
-    let message = text(tr, at(args, 1), "the message of an assert")?.unwrap_or("").to_owned();
+    let message = text(tr, at(args, 1), "the message of an assert")?
+        .unwrap_or("")
+        .to_owned();
     let mask = optional_tensor(tr, at(args, 2))?;
     let condition = to_tensor(tr, at(args, 0))?;
     if asserts(tr) {
@@ -68,7 +79,13 @@ pub(super) fn assert_where(
         let off = tr.op(OpKind::Unary(UnaryOp::Not), &[mask], ty.clone());
         condition = tr.op(OpKind::Binary(BinaryOp::Or), &[wide, off], ty);
     }
-    tr.builder.effect(OpKind::Assert { message: message.to_owned(), mask: false }, &[condition]);
+    tr.builder.effect(
+        OpKind::Assert {
+            message: message.to_owned(),
+            mask: false,
+        },
+        &[condition],
+    );
     Ok(())
 }
 
@@ -78,7 +95,9 @@ fn print(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
     };
     let printable = |c: char| c.is_ascii_graphic() || matches!(c, ' ' | '\t' | '\n' | '\r' | '\x0b' | '\x0c');
     if !prefix.chars().all(printable) {
-        return Err(tr.reject(format!("the prefix `{prefix}` of device_print is not an ASCII string")));
+        return Err(tr.reject(format!(
+            "the prefix `{prefix}` of device_print is not an ASCII string"
+        )));
     }
     let prefix = prefix.to_string();
     let hex = flag(tr, at(args, 2), "hex")?;
@@ -101,7 +120,11 @@ fn promise(tr: &mut Tracer<'_>, promise: Promise, args: &[Value]) -> Traced<Valu
         }
     }
     let rank = tr.ty(input).shape.len();
-    let wanted = if promise == Promise::MultipleOf { rank.max(1) } else { rank };
+    let wanted = if promise == Promise::MultipleOf {
+        rank.max(1)
+    } else {
+        rank
+    };
     if values.len() != wanted {
         return Err(tr.reject(format!(
             "{} takes one number for each of the {wanted} dimensions of its input, got {}",
@@ -113,5 +136,9 @@ fn promise(tr: &mut Tracer<'_>, promise: Promise, args: &[Value]) -> Traced<Valu
         return Ok(Value::Tensor(input));
     }
     let ty = tr.ty(input).clone();
-    Ok(Value::Tensor(tr.op(OpKind::Hint { promise, values }, &[input], ty)))
+    Ok(Value::Tensor(tr.op(
+        OpKind::Hint { promise, values },
+        &[input],
+        ty,
+    )))
 }

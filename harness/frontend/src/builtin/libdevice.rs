@@ -4,8 +4,8 @@
 //! they are named at the end, so that using one says so.
 
 use conch_tile::DType;
-use conch_tile::rules::Rule;
 use conch_tile::ir::{BinaryOp, Elem, OpKind, TernaryOp, Type, UnaryOp, ValueId};
+use conch_tile::rules::Rule;
 
 use super::argument::{at, to_tensor};
 use super::{Row, row};
@@ -29,9 +29,10 @@ macro_rules! unary {
 
 macro_rules! binary {
     ($name:literal, $op:ident, $dtypes:expr) => {
-        row(concat!("tl.extra.libdevice.", $name, "(arg0, arg1)"), |tr, args| {
-            elementwise(tr, $name, OpKind::Binary(BinaryOp::$op), $dtypes, args)
-        })
+        row(
+            concat!("tl.extra.libdevice.", $name, "(arg0, arg1)"),
+            |tr, args| elementwise(tr, $name, OpKind::Binary(BinaryOp::$op), $dtypes, args),
+        )
     };
 }
 
@@ -143,7 +144,10 @@ fn matched(
     for arg in args {
         values.push(to_tensor(tr, arg)?);
     }
-    let first = values.first().and_then(|&value| tr.dtype(value)).filter(|dtype| dtypes.contains(dtype));
+    let first = values
+        .first()
+        .and_then(|&value| tr.dtype(value))
+        .filter(|dtype| dtypes.contains(dtype));
     match first {
         Some(dtype) if values.iter().all(|&value| tr.dtype(value) == Some(dtype)) => {
             Ok((broadcast_all(tr, &values)?, dtype))
@@ -153,8 +157,10 @@ fn matched(
 }
 
 fn mismatch(tr: &Tracer<'_>, name: &str, dtypes: &[DType], values: &[ValueId]) -> crate::tracer::Stop {
-    let got: Vec<String> =
-        values.iter().map(|&value| crate::semantic::cast::elem_shown(tr.ty(value).elem)).collect();
+    let got: Vec<String> = values
+        .iter()
+        .map(|&value| crate::semantic::cast::elem_shown(tr.ty(value).elem))
+        .collect();
     let wanted: Vec<String> = dtypes.iter().map(|&dtype| shown(dtype)).collect();
     tr.reject(format!(
         "libdevice.{name} has no symbol for ({}); its arguments are all of one of {}",
@@ -176,10 +182,16 @@ fn elementwise(
         _ => dtype,
     };
     let tests_were_ints = !tr.rules.holds(Rule::LibdeviceTestsAreBool);
-    let Some(&first) = values.first() else { return Err(tr.reject(format!("libdevice.{name} takes arguments"))) };
+    let Some(&first) = values.first() else {
+        return Err(tr.reject(format!("libdevice.{name} takes arguments")));
+    };
     let ty: Type = tr.ty(first).with_elem(Elem::Num(result));
     let value = tr.op(kind, &values, ty);
-    let value = if result == DType::I1 && tests_were_ints { cast(tr, value, DType::I32)? } else { value };
+    let value = if result == DType::I1 && tests_were_ints {
+        cast(tr, value, DType::I32)?
+    } else {
+        value
+    };
     Ok(Value::Tensor(value))
 }
 
@@ -188,7 +200,9 @@ fn power(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
     let (base, exponent) = (to_tensor(tr, at(args, 0))?, to_tensor(tr, at(args, 1))?);
     let exponent = match (tr.dtype(base), tr.dtype(exponent)) {
         (Some(DType::F64), Some(DType::I32)) => cast(tr, exponent, DType::F64)?,
-        (Some(DType::F32), Some(DType::I32)) => return Err(tr.unsupported("`libdevice.pow` of an integer power")),
+        (Some(DType::F32), Some(DType::I32)) => {
+            return Err(tr.unsupported("`libdevice.pow` of an integer power"));
+        }
         _ => exponent,
     };
     let args = [Value::Tensor(base), Value::Tensor(exponent)];

@@ -20,7 +20,10 @@ const WIDE_INTS: &[DType] = &[DType::I32, DType::I64, DType::U32, DType::U64];
 /// A function of one float that is a method too.
 macro_rules! unary {
     ($name:literal, $op:ident, $dtypes:ident) => {
-        row(concat!("tl.math.", $name, "(x)"), |tr, args| one(tr, UnaryOp::$op, $dtypes, at(args, 0))).method()
+        row(concat!("tl.math.", $name, "(x)"), |tr, args| {
+            one(tr, UnaryOp::$op, $dtypes, at(args, 0))
+        })
+        .method()
     };
 }
 
@@ -43,24 +46,36 @@ pub(super) const ROWS: &[Row] = &[
         high_product(tr, x, y).map(Value::Tensor)
     }),
     row("tl.math.fdiv(x, y, ieee_rounding=False)", |tr, args| {
-        let (x, y) = (number_or_tensor(tr, at(args, 0))?, number_or_tensor(tr, at(args, 1))?);
+        let (x, y) = (
+            number_or_tensor(tr, at(args, 0))?,
+            number_or_tensor(tr, at(args, 1))?,
+        );
         let ieee = flag(tr, at(args, 2), "ieee_rounding")?;
         fdiv(tr, x, y, ieee).map(Value::Tensor)
     })
     .until(3, 9, 0)
     .method(),
-    row("tl.math.fdiv(x, y, ieee_rounding=False, approx=False)", |tr, args| {
-        let (x, y) = (number_or_tensor(tr, at(args, 0))?, number_or_tensor(tr, at(args, 1))?);
-        let (ieee, approx) = (flag(tr, at(args, 2), "ieee_rounding")?, flag(tr, at(args, 3), "approx")?);
-        if ieee && approx {
-            return Err(tr.reject("approx and ieee_rounding cannot both be True"));
-        }
-        let quotient = fdiv(tr, x, y, ieee)?;
-        if approx && tr.dtype(quotient) != Some(DType::F32) {
-            return Err(tr.reject("approx division requires float32 operands"));
-        }
-        Ok(Value::Tensor(quotient))
-    })
+    row(
+        "tl.math.fdiv(x, y, ieee_rounding=False, approx=False)",
+        |tr, args| {
+            let (x, y) = (
+                number_or_tensor(tr, at(args, 0))?,
+                number_or_tensor(tr, at(args, 1))?,
+            );
+            let (ieee, approx) = (
+                flag(tr, at(args, 2), "ieee_rounding")?,
+                flag(tr, at(args, 3), "approx")?,
+            );
+            if ieee && approx {
+                return Err(tr.reject("approx and ieee_rounding cannot both be True"));
+            }
+            let quotient = fdiv(tr, x, y, ieee)?;
+            if approx && tr.dtype(quotient) != Some(DType::F32) {
+                return Err(tr.reject("approx division requires float32 operands"));
+            }
+            Ok(Value::Tensor(quotient))
+        },
+    )
     .since(3, 9, 0),
     row("tl.math.div_rn(x, y)", |tr, args| {
         let (x, y) = checked_pair(tr, args, SINGLE)?;
@@ -71,19 +86,32 @@ pub(super) const ROWS: &[Row] = &[
         let operands = three(tr, args)?;
         fma(tr, operands).map(Value::Tensor)
     }),
-    row("tl.minimum(x, y, propagate_nan='PropagateNan.NONE')", |tr, args| extreme(tr, args, false)),
-    row("tl.maximum(x, y, propagate_nan='PropagateNan.NONE')", |tr, args| extreme(tr, args, true)),
-    row("tl.clamp(x, min, max, propagate_nan='PropagateNan.NONE')", |tr, args| {
-        let operands = three(tr, args)?;
-        let nan = propagates(tr, at(args, 3))?;
-        clamp(tr, operands, nan).map(Value::Tensor)
-    }),
+    row(
+        "tl.minimum(x, y, propagate_nan='PropagateNan.NONE')",
+        |tr, args| extreme(tr, args, false),
+    ),
+    row(
+        "tl.maximum(x, y, propagate_nan='PropagateNan.NONE')",
+        |tr, args| extreme(tr, args, true),
+    ),
+    row(
+        "tl.clamp(x, min, max, propagate_nan='PropagateNan.NONE')",
+        |tr, args| {
+            let operands = three(tr, args)?;
+            let nan = propagates(tr, at(args, 3))?;
+            clamp(tr, operands, nan).map(Value::Tensor)
+        },
+    ),
 ];
 
 /// Python's own functions.
 pub(super) static PYTHON: &[Row] = &[
-    row("min(*args, propagate_nan='PropagateNan.NONE')", |tr, args| python_extreme(tr, args, false)),
-    row("max(*args, propagate_nan='PropagateNan.NONE')", |tr, args| python_extreme(tr, args, true)),
+    row("min(*args, propagate_nan='PropagateNan.NONE')", |tr, args| {
+        python_extreme(tr, args, false)
+    }),
+    row("max(*args, propagate_nan='PropagateNan.NONE')", |tr, args| {
+        python_extreme(tr, args, true)
+    }),
 ];
 
 fn three(tr: &Tracer<'_>, args: &[Value]) -> Traced<[Operand; 3]> {
@@ -101,7 +129,10 @@ fn check(tr: &Tracer<'_>, value: &Value, dtypes: &[DType]) -> Traced<()> {
     if elem.num().is_some_and(|dtype| dtypes.contains(&dtype)) {
         return Ok(());
     }
-    let names: Vec<String> = dtypes.iter().map(|&dtype| format!("'{}'", shown(dtype))).collect();
+    let names: Vec<String> = dtypes
+        .iter()
+        .map(|&dtype| format!("'{}'", shown(dtype)))
+        .collect();
     let got = crate::semantic::cast::elem_shown(elem);
     Err(tr.reject(format!("expected dtype [{}] but got {got}", names.join(", "))))
 }
@@ -109,7 +140,10 @@ fn check(tr: &Tracer<'_>, value: &Value, dtypes: &[DType]) -> Traced<()> {
 fn checked_pair(tr: &Tracer<'_>, args: &[Value], dtypes: &[DType]) -> Traced<(Operand, Operand)> {
     check(tr, at(args, 0), dtypes)?;
     check(tr, at(args, 1), dtypes)?;
-    Ok((number_or_tensor(tr, at(args, 0))?, number_or_tensor(tr, at(args, 1))?))
+    Ok((
+        number_or_tensor(tr, at(args, 0))?,
+        number_or_tensor(tr, at(args, 1))?,
+    ))
 }
 
 fn one(tr: &mut Tracer<'_>, op: UnaryOp, dtypes: &[DType], x: &Value) -> Traced<Value> {
@@ -150,7 +184,10 @@ fn high_product(tr: &mut Tracer<'_>, x: Operand, y: Operand) -> Traced<ValueId> 
             return Err(tr.reject(format!("umulhi of {got}: only 32- and 64-bit integers")));
         }
     };
-    let (x, y) = (bitcast(tr, x, Elem::Num(unsigned))?, bitcast(tr, y, Elem::Num(unsigned))?);
+    let (x, y) = (
+        bitcast(tr, x, Elem::Num(unsigned))?,
+        bitcast(tr, y, Elem::Num(unsigned))?,
+    );
     let wide = tr.ty(x).clone();
     let product = tr.op(OpKind::Binary(BinaryOp::MulHi), &[x, y], wide);
     bitcast(tr, product, ty.elem)
@@ -166,7 +203,10 @@ fn propagates(tr: &Tracer<'_>, value: &Value) -> Traced<bool> {
 }
 
 fn extreme(tr: &mut Tracer<'_>, args: &[Value], larger: bool) -> Traced<Value> {
-    let (x, y) = (number_or_tensor(tr, at(args, 0))?, number_or_tensor(tr, at(args, 1))?);
+    let (x, y) = (
+        number_or_tensor(tr, at(args, 0))?,
+        number_or_tensor(tr, at(args, 1))?,
+    );
     let nan = propagates(tr, at(args, 2))?;
     extremum(tr, larger, x, y, nan).map(Value::Tensor)
 }
@@ -195,7 +235,11 @@ fn python_extreme(tr: &mut Tracer<'_>, args: &[Value], larger: bool) -> Traced<V
         }
     }
     let Some((first, rest)) = values.split_first().filter(|(_, rest)| {
-        if compile_time { !rest.is_empty() } else { rest.len() == 1 }
+        if compile_time {
+            !rest.is_empty()
+        } else {
+            rest.len() == 1
+        }
     }) else {
         return Err(tr.reject(format!("{name} requires at least 2 values")));
     };
@@ -216,13 +260,18 @@ fn constant_extreme(tr: &Tracer<'_>, name: &str, values: &[&Constant], larger: b
         _ => false,
     };
     if values.iter().any(|value| forbidden(value)) {
-        return Err(tr.reject(format!("constexpr {name} does not support NaN values and negative zero")));
+        return Err(tr.reject(format!(
+            "constexpr {name} does not support NaN values and negative zero"
+        )));
     }
     let Some((first, rest)) = values.split_first() else {
         return Err(tr.reject(format!("{name} requires at least 1 value")));
     };
-    let predicate =
-        if larger { conch_tile::ir::CmpPredicate::Gt } else { conch_tile::ir::CmpPredicate::Lt };
+    let predicate = if larger {
+        conch_tile::ir::CmpPredicate::Gt
+    } else {
+        conch_tile::ir::CmpPredicate::Lt
+    };
     let mut best = *first;
     for &value in rest {
         let better = constant::compare(predicate, value, best).map_err(|failure| tr.failure(failure))?;

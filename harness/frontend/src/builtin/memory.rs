@@ -30,10 +30,13 @@ pub(super) const ROWS: &[Row] = &[
         },
     )
     .until(3, 9, 0),
-    row("tl.store(pointer, value, mask=None, *, cache_modifier='', eviction_policy='')", |tr, args| {
-        hints(tr, at(args, 3), at(args, 4), &STORE_CACHE)?;
-        stored(tr, args)
-    })
+    row(
+        "tl.store(pointer, value, mask=None, *, cache_modifier='', eviction_policy='')",
+        |tr, args| {
+            hints(tr, at(args, 3), at(args, 4), &STORE_CACHE)?;
+            stored(tr, args)
+        },
+    )
     .since(3, 9, 0)
     .method(),
     row(
@@ -46,50 +49,83 @@ pub(super) const ROWS: &[Row] = &[
     )
     .until(3, 9, 0)
     .method(),
-    row("tl.atomic_add(pointer, val, mask=None, sem=None, scope=None)", |tr, args| rmw(tr, AtomicOp::Add, args))
-        .method(),
-    row("tl.atomic_max(pointer, val, mask=None, sem=None, scope=None)", |tr, args| rmw(tr, AtomicOp::Max, args))
-        .method(),
-    row("tl.atomic_min(pointer, val, mask=None, sem=None, scope=None)", |tr, args| rmw(tr, AtomicOp::Min, args))
-        .method(),
-    row("tl.atomic_and(pointer, val, mask=None, sem=None, scope=None)", |tr, args| rmw(tr, AtomicOp::And, args))
-        .method(),
-    row("tl.atomic_or(pointer, val, mask=None, sem=None, scope=None)", |tr, args| rmw(tr, AtomicOp::Or, args))
-        .method(),
-    row("tl.atomic_xor(pointer, val, mask=None, sem=None, scope=None)", |tr, args| rmw(tr, AtomicOp::Xor, args))
-        .method(),
-    row("tl.atomic_xchg(pointer, val, mask=None, sem=None, scope=None)", |tr, args| rmw(tr, AtomicOp::Xchg, args))
-        .method(),
-    row("tl.atomic_cas(pointer, cmp, val, sem=None, scope=None)", |tr, args| {
-        let pointer = tensor(tr, at(args, 0), "pointer")?;
-        let (compare, value) = (to_tensor(tr, at(args, 1))?, to_tensor(tr, at(args, 2))?);
-        order(tr, at(args, 3), at(args, 4))?;
-        atomic_cas(tr, pointer, compare, value).map(Value::Tensor)
-    })
+    row(
+        "tl.atomic_add(pointer, val, mask=None, sem=None, scope=None)",
+        |tr, args| rmw(tr, AtomicOp::Add, args),
+    )
     .method(),
-    row("tl.atomic_load(pointer, mask=None, sem=None, scope=None)", |tr, _| {
-        Err(tr.unsupported("`tl.atomic_load`"))
-    })
+    row(
+        "tl.atomic_max(pointer, val, mask=None, sem=None, scope=None)",
+        |tr, args| rmw(tr, AtomicOp::Max, args),
+    )
+    .method(),
+    row(
+        "tl.atomic_min(pointer, val, mask=None, sem=None, scope=None)",
+        |tr, args| rmw(tr, AtomicOp::Min, args),
+    )
+    .method(),
+    row(
+        "tl.atomic_and(pointer, val, mask=None, sem=None, scope=None)",
+        |tr, args| rmw(tr, AtomicOp::And, args),
+    )
+    .method(),
+    row(
+        "tl.atomic_or(pointer, val, mask=None, sem=None, scope=None)",
+        |tr, args| rmw(tr, AtomicOp::Or, args),
+    )
+    .method(),
+    row(
+        "tl.atomic_xor(pointer, val, mask=None, sem=None, scope=None)",
+        |tr, args| rmw(tr, AtomicOp::Xor, args),
+    )
+    .method(),
+    row(
+        "tl.atomic_xchg(pointer, val, mask=None, sem=None, scope=None)",
+        |tr, args| rmw(tr, AtomicOp::Xchg, args),
+    )
+    .method(),
+    row(
+        "tl.atomic_cas(pointer, cmp, val, sem=None, scope=None)",
+        |tr, args| {
+            let pointer = tensor(tr, at(args, 0), "pointer")?;
+            let (compare, value) = (to_tensor(tr, at(args, 1))?, to_tensor(tr, at(args, 2))?);
+            order(tr, at(args, 3), at(args, 4))?;
+            atomic_cas(tr, pointer, compare, value).map(Value::Tensor)
+        },
+    )
+    .method(),
+    row(
+        "tl.atomic_load(pointer, mask=None, sem=None, scope=None)",
+        |tr, _| Err(tr.unsupported("`tl.atomic_load`")),
+    )
     .since(3, 9, 0)
     .method(),
-    row("tl.atomic_store(pointer, val, mask=None, sem=None, scope=None)", |tr, _| {
-        Err(tr.unsupported("`tl.atomic_store`"))
-    })
+    row(
+        "tl.atomic_store(pointer, val, mask=None, sem=None, scope=None)",
+        |tr, _| Err(tr.unsupported("`tl.atomic_store`")),
+    )
     .since(3, 9, 0)
     .method(),
-    row("tl.atomic_poll(pointer, expected_value, sem=None, scope=None, timeout_ns=None)", |tr, _| {
-        Err(tr.unsupported("`tl.atomic_poll`"))
-    })
+    row(
+        "tl.atomic_poll(pointer, expected_value, sem=None, scope=None, timeout_ns=None)",
+        |tr, _| Err(tr.unsupported("`tl.atomic_poll`")),
+    )
     .since(3, 9, 0)
     .method(),
-    row("tl.make_block_ptr(base, shape, strides, offsets, block_shape, order)", block_pointers),
+    row(
+        "tl.make_block_ptr(base, shape, strides, offsets, block_shape, order)",
+        block_pointers,
+    ),
     row("tl.advance(base, offsets)", block_pointers).method(),
-    row("tl.make_tensor_descriptor(base, shape, strides, block_shape, padding_option='zero')", |tr, _| {
-        Err(tr.unsupported("`tl.make_tensor_descriptor`"))
+    row(
+        "tl.make_tensor_descriptor(base, shape, strides, block_shape, padding_option='zero')",
+        |tr, _| Err(tr.unsupported("`tl.make_tensor_descriptor`")),
+    )
+    .since(3, 4, 0),
+    row("tl.load_tensor_descriptor(desc, offsets)", |tr, _| {
+        Err(tr.unsupported("`tl.load_tensor_descriptor`"))
     })
     .since(3, 4, 0),
-    row("tl.load_tensor_descriptor(desc, offsets)", |tr, _| Err(tr.unsupported("`tl.load_tensor_descriptor`")))
-        .since(3, 4, 0),
     row("tl.store_tensor_descriptor(desc, offsets, value)", |tr, _| {
         Err(tr.unsupported("`tl.store_tensor_descriptor`"))
     })
@@ -102,7 +138,10 @@ const EVICTION: [&str; 4] = ["", "evict_normal", "evict_first", "evict_last"];
 
 /// Cache hints change no result, but a wrong one is refused.
 fn hints(tr: &Tracer<'_>, cache: &Value, eviction: &Value, allowed: &[&str]) -> Traced<()> {
-    for (what, value, allowed) in [("cache_modifier", cache, allowed), ("eviction_policy", eviction, &EVICTION[..])] {
+    for (what, value, allowed) in [
+        ("cache_modifier", cache, allowed),
+        ("eviction_policy", eviction, &EVICTION[..]),
+    ] {
         let given = text(tr, value, what)?.unwrap_or("");
         if !allowed.contains(&given) {
             return Err(tr.reject(format!("{what} `{given}` is not supported")));
@@ -138,7 +177,10 @@ fn pointer(tr: &Tracer<'_>, value: &Value) -> Traced<ValueId> {
 
 fn loaded(tr: &mut Tracer<'_>, args: &[Value], volatile: &Value) -> Traced<Value> {
     let pointer = pointer(tr, at(args, 0))?;
-    let (mask, other) = (optional_tensor(tr, at(args, 1))?, optional_tensor(tr, at(args, 2))?);
+    let (mask, other) = (
+        optional_tensor(tr, at(args, 1))?,
+        optional_tensor(tr, at(args, 2))?,
+    );
     let volatile = flag(tr, volatile, "volatile")?;
     load(tr, pointer, mask, other, volatile).map(Value::Tensor)
 }

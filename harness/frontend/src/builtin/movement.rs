@@ -12,7 +12,10 @@ use crate::value::Value;
 
 pub(super) const ROWS: &[Row] = &[
     row("tl.broadcast(input, other)", |tr, args| {
-        let (lhs, rhs) = (tensor(tr, at(args, 0), "input")?, tensor(tr, at(args, 1), "other")?);
+        let (lhs, rhs) = (
+            tensor(tr, at(args, 0), "input")?,
+            tensor(tr, at(args, 1), "other")?,
+        );
         let (lhs, rhs) = broadcast(tr, lhs, rhs)?;
         Ok(Value::tuple([Value::Tensor(lhs), Value::Tensor(rhs)]))
     }),
@@ -25,7 +28,12 @@ pub(super) const ROWS: &[Row] = &[
     row("tl.trans(input, *dims)", |tr, args| {
         let input = tensor(tr, at(args, 0), "input")?;
         let dims = ints(tr, spread(at(args, 1)), "dims")?;
-        if dims.is_empty() { transpose(tr, input) } else { permute(tr, input, &dims) }.map(Value::Tensor)
+        if dims.is_empty() {
+            transpose(tr, input)
+        } else {
+            permute(tr, input, &dims)
+        }
+        .map(Value::Tensor)
     })
     .method(),
     row("tl.permute(input, *dims)", |tr, args| {
@@ -34,7 +42,10 @@ pub(super) const ROWS: &[Row] = &[
         permute(tr, input, &dims).map(Value::Tensor)
     })
     .method(),
-    row("tl.cat(input, other, can_reorder=False)", |tr, args| concatenate(tr, args, 0)).until(3, 7, 1),
+    row("tl.cat(input, other, can_reorder=False)", |tr, args| {
+        concatenate(tr, args, 0)
+    })
+    .until(3, 7, 1),
     row("tl.cat(input, other, can_reorder=False, dim=0)", |tr, args| {
         let dim = int(tr, at(args, 3), "dim")?;
         concatenate(tr, args, dim)
@@ -82,9 +93,20 @@ pub(super) const ROWS: &[Row] = &[
     })
     .since(3, 3, 1)
     .method(),
-    row("tl.cast(input, dtype, fp_downcast_rounding=None, bitcast=False)", convert).method(),
-    row("tensor.to(self, dtype, fp_downcast_rounding=None, bitcast=False)", convert).method(),
-    row("tensor.logical_and(self, other)", |tr, args| both(tr, args, false)).method(),
+    row(
+        "tl.cast(input, dtype, fp_downcast_rounding=None, bitcast=False)",
+        convert,
+    )
+    .method(),
+    row(
+        "tensor.to(self, dtype, fp_downcast_rounding=None, bitcast=False)",
+        convert,
+    )
+    .method(),
+    row("tensor.logical_and(self, other)", |tr, args| {
+        both(tr, args, false)
+    })
+    .method(),
     row("tensor.logical_or(self, other)", |tr, args| both(tr, args, true)).method(),
 ];
 
@@ -94,7 +116,10 @@ fn both(tr: &mut Tracer<'_>, args: &[Value], is_or: bool) -> Traced<Value> {
 }
 
 fn concatenate(tr: &mut Tracer<'_>, args: &[Value], dim: i128) -> Traced<Value> {
-    let (lhs, rhs) = (tensor(tr, at(args, 0), "input")?, tensor(tr, at(args, 1), "other")?);
+    let (lhs, rhs) = (
+        tensor(tr, at(args, 0), "input")?,
+        tensor(tr, at(args, 1), "other")?,
+    );
     let reorder = flag(tr, at(args, 2), "can_reorder")?;
     cat(tr, lhs, rhs, reorder, dim).map(Value::Tensor)
 }

@@ -13,27 +13,48 @@ use crate::tracer::{Traced, Tracer};
 use crate::value::Value;
 
 pub(super) const ROWS: &[Row] = &[
-    row("tl.reduce(input, axis, combine_fn, keep_dims=False)", |tr, args| {
-        let inputs = tensors(tr, at(args, 0), "the input of a reduction")?;
-        let axis = if at(args, 1).is_none() { None } else { Some(int(tr, at(args, 1), "axis")?) };
-        let keep = flag(tr, at(args, 3), "keep_dims")?;
-        let results = reduce::reduce(tr, &inputs, axis, at(args, 2), keep)?;
-        Ok(as_given(at(args, 0), results))
-    })
+    row(
+        "tl.reduce(input, axis, combine_fn, keep_dims=False)",
+        |tr, args| {
+            let inputs = tensors(tr, at(args, 0), "the input of a reduction")?;
+            let axis = if at(args, 1).is_none() {
+                None
+            } else {
+                Some(int(tr, at(args, 1), "axis")?)
+            };
+            let keep = flag(tr, at(args, 3), "keep_dims")?;
+            let results = reduce::reduce(tr, &inputs, axis, at(args, 2), keep)?;
+            Ok(as_given(at(args, 0), results))
+        },
+    )
     .method(),
-    row("tl._reduce_with_indices(input, axis, combine_fn, keep_dims=False)", with_indices),
-    row("tl.associative_scan(input, axis, combine_fn, reverse=False)", |tr, args| {
-        let inputs = tensors(tr, at(args, 0), "the input of a scan")?;
-        let axis = int(tr, at(args, 1), "axis")?;
-        let reverse = flag(tr, at(args, 3), "reverse")?;
-        let results = reduce::scan(tr, &inputs, axis, at(args, 2), reverse)?;
-        Ok(as_given(at(args, 0), results))
-    })
+    row(
+        "tl._reduce_with_indices(input, axis, combine_fn, keep_dims=False)",
+        with_indices,
+    ),
+    row(
+        "tl.associative_scan(input, axis, combine_fn, reverse=False)",
+        |tr, args| {
+            let inputs = tensors(tr, at(args, 0), "the input of a scan")?;
+            let axis = int(tr, at(args, 1), "axis")?;
+            let reverse = flag(tr, at(args, 3), "reverse")?;
+            let results = reduce::scan(tr, &inputs, axis, at(args, 2), reverse)?;
+            Ok(as_given(at(args, 0), results))
+        },
+    )
     .method(),
-    row("tl.histogram(input, num_bins)", |tr, args| histogram(tr, args)).until(3, 4, 0).method(),
-    row("tl.histogram(input, num_bins, mask=None)", |tr, args| histogram(tr, args)).since(3, 4, 0).method(),
-    row("tl.map_elementwise(scalar_fn, *args, pack=1)", |tr, _| Err(tr.unsupported("`tl.map_elementwise`")))
-        .since(3, 5, 1),
+    row("tl.histogram(input, num_bins)", histogram)
+        .until(3, 4, 0)
+        .method(),
+    row("tl.histogram(input, num_bins, mask=None)", |tr, args| {
+        histogram(tr, args)
+    })
+    .since(3, 4, 0)
+    .method(),
+    row("tl.map_elementwise(scalar_fn, *args, pack=1)", |tr, _| {
+        Err(tr.unsupported("`tl.map_elementwise`"))
+    })
+    .since(3, 5, 1),
     row(
         "tl.dot(input, other, acc=None, input_precision=None, allow_tf32=None, max_num_imprecise_acc=None, \
          out_dtype=None)",
@@ -45,9 +66,10 @@ pub(super) const ROWS: &[Row] = &[
         |tr, _| Err(tr.unsupported("`tl.dot_scaled`")),
     )
     .since(3, 2, 0),
-    row("tl.inline_asm_elementwise(asm, constraints, args, dtype, is_pure, pack)", |tr, _| {
-        Err(tr.unsupported("`tl.inline_asm_elementwise`"))
-    }),
+    row(
+        "tl.inline_asm_elementwise(asm, constraints, args, dtype, is_pure, pack)",
+        |tr, _| Err(tr.unsupported("`tl.inline_asm_elementwise`")),
+    ),
 ];
 
 /// One result for one tensor, a tuple for a tuple.
@@ -70,7 +92,10 @@ fn with_indices(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
     let extent = shape.get(along).copied().unwrap_or(1);
     let mut index = arange(tr, 0, extent as i128)?;
     if shape.len() > 1 {
-        let others: Vec<i128> = (0..shape.len()).filter(|&dim| dim != along).map(|dim| dim as i128).collect();
+        let others: Vec<i128> = (0..shape.len())
+            .filter(|&dim| dim != along)
+            .map(|dim| dim as i128)
+            .collect();
         index = expand_dims(tr, index, &others)?;
         index = broadcast_to(tr, index, &shape)?;
     }
@@ -105,12 +130,24 @@ fn histogram(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
             Some(mask)
         }
     };
-    reduce::histogram(tr, input, bins.iter().product(), mask).map(Value::Tensor)
+    Ok(Value::Tensor(reduce::histogram(
+        tr,
+        input,
+        bins.iter().product(),
+        mask,
+    )))
 }
 
 fn product(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
-    let (lhs, rhs) = (tensor(tr, at(args, 0), "input")?, tensor(tr, at(args, 1), "other")?);
-    let acc = if at(args, 2).is_none() { None } else { Some(tensor(tr, at(args, 2), "acc")?) };
+    let (lhs, rhs) = (
+        tensor(tr, at(args, 0), "input")?,
+        tensor(tr, at(args, 1), "other")?,
+    );
+    let acc = if at(args, 2).is_none() {
+        None
+    } else {
+        Some(tensor(tr, at(args, 2), "acc")?)
+    };
     let named = text(tr, at(args, 3), "input_precision")?;
     let tf32 = at(args, 4);
     let name = match (named, tf32.is_none()) {
@@ -119,13 +156,31 @@ fn product(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
         }
         (Some(name), true) => name,
         (None, true) => "tf32",
-        (None, false) => if flag(tr, tf32, "allow_tf32")? { "tf32" } else { "ieee" },
+        (None, false) => {
+            if flag(tr, tf32, "allow_tf32")? {
+                "tf32"
+            } else {
+                "ieee"
+            }
+        }
     };
     let precision = dot::precision(tr, name)?;
     let most = at(args, 5);
-    let max_imprecise = if most.is_none() { None } else { Some(int(tr, most, "max_num_imprecise_acc")?) };
+    let max_imprecise = if most.is_none() {
+        None
+    } else {
+        Some(int(tr, most, "max_num_imprecise_acc")?)
+    };
     let out = at(args, 6);
-    let out_dtype = if out.is_none() { None } else { Some(dtype(tr, out, "out_dtype")?) };
-    let options = Options { precision, max_imprecise, out_dtype };
+    let out_dtype = if out.is_none() {
+        None
+    } else {
+        Some(dtype(tr, out, "out_dtype")?)
+    };
+    let options = Options {
+        precision,
+        max_imprecise,
+        out_dtype,
+    };
     dot::dot(tr, lhs, rhs, acc, options).map(Value::Tensor)
 }

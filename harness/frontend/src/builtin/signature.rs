@@ -52,7 +52,11 @@ impl Builtin {
 
     fn parsed(&self) -> Rc<Signature> {
         SIGNATURES.with_borrow_mut(|cache| {
-            Rc::clone(cache.entry(self.signature).or_insert_with(|| Rc::new(Signature::read(self.signature))))
+            Rc::clone(
+                cache
+                    .entry(self.signature)
+                    .or_insert_with(|| Rc::new(Signature::read(self.signature))),
+            )
         })
     }
 
@@ -78,9 +82,15 @@ impl Builtin {
             }
         }
         if positional.next().is_some() {
-            let most = parameters.iter().filter(|parameter| parameter.kind == Kind::Plain).count();
+            let most = parameters
+                .iter()
+                .filter(|parameter| parameter.kind == Kind::Plain)
+                .count();
             let noun = if most == 1 { "argument" } else { "arguments" };
-            return Err(self.misfit(tr, format!("{name}() takes at most {most} positional {noun} but {given} were given")));
+            return Err(self.misfit(
+                tr,
+                format!("{name}() takes at most {most} positional {noun} but {given} were given"),
+            ));
         }
         for (key, value) in keyword {
             let found = parameters
@@ -104,29 +114,50 @@ impl Builtin {
         if missing.is_empty() {
             return Ok(complete);
         }
-        let noun = if missing.len() == 1 { "argument" } else { "arguments" };
-        Err(self.misfit(tr, format!("{name}() is missing the {noun} {}", missing.join(", "))))
+        let noun = if missing.len() == 1 {
+            "argument"
+        } else {
+            "arguments"
+        };
+        Err(self.misfit(
+            tr,
+            format!("{name}() is missing the {noun} {}", missing.join(", ")),
+        ))
     }
 
     fn misfit(&self, tr: &Tracer<'_>, message: String) -> Stop {
-        Stop::Rejected(Box::new(tr.diagnostic("bad-call", message).help(format!("it is `{}`", self.signature))))
+        Stop::Rejected(Box::new(
+            tr.diagnostic("bad-call", message)
+                .help(format!("it is `{}`", self.signature)),
+        ))
     }
 
     fn unexpected(&self, tr: &Tracer<'_>, signature: &Signature, key: &str) -> Stop {
-        let names = signature.parameters.iter().filter(|parameter| parameter.kind != Kind::Rest);
-        let message = format!("{}() got an unexpected keyword argument `{key}`", self.short_name());
+        let names = signature
+            .parameters
+            .iter()
+            .filter(|parameter| parameter.kind != Kind::Rest);
+        let message = format!(
+            "{}() got an unexpected keyword argument `{key}`",
+            self.short_name()
+        );
         let diagnostic = tr.diagnostic("bad-call", message);
-        Stop::Rejected(Box::new(match super::nearest(key, names.map(|parameter| parameter.name)) {
-            Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
-            None => diagnostic.help(format!("it is `{}`", self.signature)),
-        }))
+        Stop::Rejected(Box::new(
+            match super::nearest(key, names.map(|parameter| parameter.name)) {
+                Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+                None => diagnostic.help(format!("it is `{}`", self.signature)),
+            },
+        ))
     }
 }
 
 impl Signature {
     /// Reads `name(a, b=None, *rest, c=False)`. The text is our own; `signatures_are_readable` reads every one.
     fn read(text: &'static str) -> Self {
-        let inside = text.split_once('(').and_then(|(_, rest)| rest.rsplit_once(')')).map_or("", |(inside, _)| inside);
+        let inside = text
+            .split_once('(')
+            .and_then(|(_, rest)| rest.rsplit_once(')'))
+            .map_or("", |(inside, _)| inside);
         let mut parameters = Vec::new();
         let mut named_only = false;
         for piece in split_top_level(inside) {
@@ -137,7 +168,11 @@ impl Signature {
             match name.strip_prefix('*') {
                 Some("") => named_only = true,
                 Some(name) => {
-                    parameters.push(Parameter { name, kind: Kind::Rest, default: None });
+                    parameters.push(Parameter {
+                        name,
+                        kind: Kind::Rest,
+                        default: None,
+                    });
                     named_only = true;
                 }
                 None => {

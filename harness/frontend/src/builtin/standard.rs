@@ -13,11 +13,20 @@ macro_rules! prelude {
 }
 
 pub(super) const ROWS: &[Row] = &[
-    prelude!("tl.standard.cdiv(x, div)", "standard", "cdiv_left_to_right").until(3, 6, 0).method(),
-    prelude!("tl.standard.cdiv(x, div)", "standard", "cdiv").since(3, 6, 0).method(),
+    prelude!("tl.standard.cdiv(x, div)", "standard", "cdiv_left_to_right")
+        .until(3, 6, 0)
+        .method(),
+    prelude!("tl.standard.cdiv(x, div)", "standard", "cdiv")
+        .since(3, 6, 0)
+        .method(),
     prelude!("tl.standard.sigmoid(x)", "standard", "sigmoid").method(),
     row("tl.standard.softmax(x, ieee_rounding=False)", |tr, args| {
-        let args = [at(args, 0).clone(), Value::int(0), Value::bool(false), at(args, 1).clone()];
+        let args = [
+            at(args, 0).clone(),
+            Value::int(0),
+            Value::bool(false),
+            at(args, 1).clone(),
+        ];
         call(tr, "standard", "softmax_keep_dims", &args)
     })
     .until(3, 4, 0)
@@ -30,10 +39,13 @@ pub(super) const ROWS: &[Row] = &[
     .since(3, 4, 0)
     .until(3, 9, 0)
     .method(),
-    row("tl.standard.softmax(x, dim=None, *, keep_dims=None, ieee_rounding=False)", |tr, args| {
-        let args = [at(args, 0).clone(), at(args, 1).clone(), at(args, 3).clone()];
-        call(tr, "standard", "softmax", &args)
-    })
+    row(
+        "tl.standard.softmax(x, dim=None, *, keep_dims=None, ieee_rounding=False)",
+        |tr, args| {
+            let args = [at(args, 0).clone(), at(args, 1).clone(), at(args, 3).clone()];
+            call(tr, "standard", "softmax", &args)
+        },
+    )
     .since(3, 9, 0)
     .method(),
     row("tl.standard.ravel(x)", |tr, args| {
@@ -41,10 +53,21 @@ pub(super) const ROWS: &[Row] = &[
     })
     .until(3, 3, 1)
     .method(),
-    prelude!("tl.standard.ravel(x, can_reorder=False)", "standard", "ravel").since(3, 3, 1).method(),
-    prelude!("tl.standard.swizzle2d(i, j, size_i, size_j, size_g)", "standard", "swizzle2d_whole_groups")
-        .until(3, 2, 0),
-    prelude!("tl.standard.swizzle2d(i, j, size_i, size_j, size_g)", "standard", "swizzle2d").since(3, 2, 0),
+    prelude!("tl.standard.ravel(x, can_reorder=False)", "standard", "ravel")
+        .since(3, 3, 1)
+        .method(),
+    prelude!(
+        "tl.standard.swizzle2d(i, j, size_i, size_j, size_g)",
+        "standard",
+        "swizzle2d_whole_groups"
+    )
+    .until(3, 2, 0),
+    prelude!(
+        "tl.standard.swizzle2d(i, j, size_i, size_j, size_g)",
+        "standard",
+        "swizzle2d"
+    )
+    .since(3, 2, 0),
     prelude!("tl.standard.zeros(shape, dtype)", "standard", "zeros"),
     prelude!("tl.standard.zeros_like(input)", "standard", "zeros_like"),
     prelude!(
@@ -79,58 +102,162 @@ pub(super) const ROWS: &[Row] = &[
     )
     .since(3, 9, 0)
     .method(),
-    prelude!("tl.standard.argmax(input, axis, tie_break_left=True, keep_dims=False)", "standard", "argmax").method(),
-    prelude!("tl.standard.argmin(input, axis, tie_break_left=True, keep_dims=False)", "standard", "argmin").method(),
-    prelude!("tl.standard.sum(input, axis=None, keep_dims=False)", "standard", "sum_as_it_is")
-        .until(3, 3, 1)
-        .method(),
-    prelude!("tl.standard.sum(input, axis=None, keep_dims=False, dtype=None)", "standard", "sum")
-        .since(3, 3, 1)
-        .method(),
-    prelude!("tl.standard.xor_sum(input, axis=None, keep_dims=False)", "standard", "xor_sum").method(),
-    prelude!("tl.standard.reduce_or(input, axis, keep_dims=False)", "standard", "reduce_or").since(3, 4, 0).method(),
-    prelude!("tl.standard.cumsum(input, axis=0, reverse=False)", "standard", "cumsum_as_it_is")
-        .until(3, 4, 0)
-        .method(),
-    prelude!("tl.standard.cumsum(input, axis=0, reverse=False, dtype=None)", "standard", "cumsum_bf16_in_f32")
-        .since(3, 4, 0)
-        .until(3, 9, 0)
-        .method(),
-    prelude!("tl.standard.cumsum(input, axis=0, reverse=False, dtype=None)", "standard", "cumsum")
-        .since(3, 9, 0)
-        .method(),
-    prelude!("tl.standard.cumprod(input, axis=0, reverse=False)", "standard", "cumprod_as_it_is")
-        .until(3, 9, 0)
-        .method(),
-    prelude!("tl.standard.cumprod(input, axis=0, reverse=False, dtype=None)", "standard", "cumprod")
-        .since(3, 9, 0)
-        .method(),
+    prelude!(
+        "tl.standard.argmax(input, axis, tie_break_left=True, keep_dims=False)",
+        "standard",
+        "argmax"
+    )
+    .method(),
+    prelude!(
+        "tl.standard.argmin(input, axis, tie_break_left=True, keep_dims=False)",
+        "standard",
+        "argmin"
+    )
+    .method(),
+    prelude!(
+        "tl.standard.sum(input, axis=None, keep_dims=False)",
+        "standard",
+        "sum_as_it_is"
+    )
+    .until(3, 3, 1)
+    .method(),
+    prelude!(
+        "tl.standard.sum(input, axis=None, keep_dims=False, dtype=None)",
+        "standard",
+        "sum"
+    )
+    .since(3, 3, 1)
+    .method(),
+    prelude!(
+        "tl.standard.xor_sum(input, axis=None, keep_dims=False)",
+        "standard",
+        "xor_sum"
+    )
+    .method(),
+    prelude!(
+        "tl.standard.reduce_or(input, axis, keep_dims=False)",
+        "standard",
+        "reduce_or"
+    )
+    .since(3, 4, 0)
+    .method(),
+    prelude!(
+        "tl.standard.cumsum(input, axis=0, reverse=False)",
+        "standard",
+        "cumsum_as_it_is"
+    )
+    .until(3, 4, 0)
+    .method(),
+    prelude!(
+        "tl.standard.cumsum(input, axis=0, reverse=False, dtype=None)",
+        "standard",
+        "cumsum_bf16_in_f32"
+    )
+    .since(3, 4, 0)
+    .until(3, 9, 0)
+    .method(),
+    prelude!(
+        "tl.standard.cumsum(input, axis=0, reverse=False, dtype=None)",
+        "standard",
+        "cumsum"
+    )
+    .since(3, 9, 0)
+    .method(),
+    prelude!(
+        "tl.standard.cumprod(input, axis=0, reverse=False)",
+        "standard",
+        "cumprod_as_it_is"
+    )
+    .until(3, 9, 0)
+    .method(),
+    prelude!(
+        "tl.standard.cumprod(input, axis=0, reverse=False, dtype=None)",
+        "standard",
+        "cumprod"
+    )
+    .since(3, 9, 0)
+    .method(),
     prelude!("tl.standard.interleave(a, b)", "standard", "interleave"),
     prelude!("tl.standard.squeeze(x, dim)", "standard", "squeeze").since(3, 7, 1),
     prelude!("tl.standard.unsqueeze(x, dim)", "standard", "unsqueeze").since(3, 7, 1),
-    prelude!("tl.standard.sort(x, dim=None, descending=0)", "sorting", "sort").until(3, 4, 0).method(),
+    prelude!("tl.standard.sort(x, dim=None, descending=0)", "sorting", "sort")
+        .until(3, 4, 0)
+        .method(),
     prelude!("tl.standard.sort(x, dim=None, descending=0)", "sorting", "sort").since(3, 4, 0),
     row("tl.standard.topk(x, k, dim=None)", |tr, args| {
-        let args = [at(args, 0).clone(), at(args, 1).clone(), at(args, 2).clone(), Value::bool(true)];
+        let args = [
+            at(args, 0).clone(),
+            at(args, 1).clone(),
+            at(args, 2).clone(),
+            Value::bool(true),
+        ];
         call(tr, "sorting", "topk", &args)
     })
     .since(3, 4, 0)
     .until(3, 8, 0),
-    prelude!("tl.standard.topk(x, k, dim=None, descending=True)", "sorting", "topk").since(3, 8, 0),
-    prelude!("tl.standard.bitonic_merge(x, dim=None, descending=0)", "sorting", "bitonic_merge").since(3, 4, 0),
-    prelude!("tl.standard.flip(x, dim=None)", "sorting", "flip_last").until(3, 4, 0).method(),
-    prelude!("tl.standard.flip(x, dim=None)", "sorting", "flip").since(3, 4, 0).method(),
-    prelude!("tl.random.philox_impl(c0, c1, c2, c3, k0, k1, n_rounds=10)", "random", "philox_impl"),
-    prelude!("tl.random.philox(seed, c0, c1, c2, c3, n_rounds=10)", "random", "philox"),
-    prelude!("tl.random.randint(seed, offset, n_rounds=10)", "random", "randint"),
-    prelude!("tl.random.randint4x(seed, offset, n_rounds=10)", "random", "randint4x_whole_offset").until(3, 4, 0),
-    prelude!("tl.random.randint4x(seed, offset, n_rounds=10)", "random", "randint4x").since(3, 4, 0),
-    prelude!("tl.random.uint_to_uniform_float(x)", "random", "uint_to_uniform_float"),
+    prelude!(
+        "tl.standard.topk(x, k, dim=None, descending=True)",
+        "sorting",
+        "topk"
+    )
+    .since(3, 8, 0),
+    prelude!(
+        "tl.standard.bitonic_merge(x, dim=None, descending=0)",
+        "sorting",
+        "bitonic_merge"
+    )
+    .since(3, 4, 0),
+    prelude!("tl.standard.flip(x, dim=None)", "sorting", "flip_last")
+        .until(3, 4, 0)
+        .method(),
+    prelude!("tl.standard.flip(x, dim=None)", "sorting", "flip")
+        .since(3, 4, 0)
+        .method(),
+    prelude!(
+        "tl.random.philox_impl(c0, c1, c2, c3, k0, k1, n_rounds=10)",
+        "random",
+        "philox_impl"
+    ),
+    prelude!(
+        "tl.random.philox(seed, c0, c1, c2, c3, n_rounds=10)",
+        "random",
+        "philox"
+    ),
+    prelude!(
+        "tl.random.randint(seed, offset, n_rounds=10)",
+        "random",
+        "randint"
+    ),
+    prelude!(
+        "tl.random.randint4x(seed, offset, n_rounds=10)",
+        "random",
+        "randint4x_whole_offset"
+    )
+    .until(3, 4, 0),
+    prelude!(
+        "tl.random.randint4x(seed, offset, n_rounds=10)",
+        "random",
+        "randint4x"
+    )
+    .since(3, 4, 0),
+    prelude!(
+        "tl.random.uint_to_uniform_float(x)",
+        "random",
+        "uint_to_uniform_float"
+    ),
     prelude!("tl.random.rand(seed, offset, n_rounds=10)", "random", "rand"),
     prelude!("tl.random.rand4x(seed, offsets, n_rounds=10)", "random", "rand4x"),
-    prelude!("tl.random.pair_uniform_to_normal(u1, u2)", "random", "pair_uniform_to_normal"),
+    prelude!(
+        "tl.random.pair_uniform_to_normal(u1, u2)",
+        "random",
+        "pair_uniform_to_normal"
+    ),
     prelude!("tl.random.randn(seed, offset, n_rounds=10)", "random", "randn"),
-    prelude!("tl.random.randn4x(seed, offset, n_rounds=10)", "random", "randn4x"),
+    prelude!(
+        "tl.random.randn4x(seed, offset, n_rounds=10)",
+        "random",
+        "randn4x"
+    ),
 ];
 
 fn call(tr: &mut Tracer<'_>, module: &str, function: &str, args: &[Value]) -> Traced<Value> {

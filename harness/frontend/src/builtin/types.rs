@@ -15,7 +15,11 @@ use crate::value::{Constant, TypeValue, Value};
 
 /// The type of a value as `x.type` gives it.
 pub(super) fn type_of(ty: &Type) -> Value {
-    let shown = if ty.is_scalar() { TypeValue::Elem(ty.elem) } else { TypeValue::Block(ty.elem, ty.shape.clone()) };
+    let shown = if ty.is_scalar() {
+        TypeValue::Elem(ty.elem)
+    } else {
+        TypeValue::Block(ty.elem, ty.shape.clone())
+    };
     Value::Constant(Constant::Type(shown))
 }
 
@@ -40,7 +44,9 @@ pub(super) fn constant(module: &str, name: &str) -> Option<Value> {
     match name {
         "PropagateNan" => Some(Value::Module("tl.PropagateNan".into())),
         "TRITON_MAX_TENSOR_NUMEL" => Some(Value::int(MAX_NUMEL)),
-        "pi32_t" => Some(Value::Constant(Constant::Type(TypeValue::Elem(Elem::ptr_to(DType::I32))))),
+        "pi32_t" => Some(Value::Constant(Constant::Type(TypeValue::Elem(Elem::ptr_to(
+            DType::I32,
+        ))))),
         "tensor" => named("tensor"),
         "dtype" => named("dtype"),
         "const" => named("const"),
@@ -127,22 +133,29 @@ const ATTRIBUTES: [&str; 11] = [
 /// with the nearest spelling.
 pub(crate) fn type_attribute(tr: &mut Tracer<'_>, ty: &TypeValue, name: &str) -> Traced<Value> {
     if let Some(question) = QUESTIONS.iter().find(|question| question.short_name() == name) {
-        return Ok(Value::Method(Rc::new(Value::Constant(Constant::Type(ty.clone()))), question));
+        return Ok(Value::Method(
+            Rc::new(Value::Constant(Constant::Type(ty.clone()))),
+            question,
+        ));
     }
     let of_type = |ty: TypeValue| Value::Constant(Constant::Type(ty));
     let bits = |bits: u32| Value::int(i128::from(bits));
     let found = match (name, ty) {
         ("name", TypeValue::Elem(_)) => Some(Value::str(&constant::repr(&Constant::Type(ty.clone())))),
-        ("scalar", TypeValue::Elem(elem) | TypeValue::Block(elem, _)) => Some(of_type(TypeValue::Elem(*elem))),
+        ("scalar", TypeValue::Elem(elem) | TypeValue::Block(elem, _)) => {
+            Some(of_type(TypeValue::Elem(*elem)))
+        }
         ("element_ty", TypeValue::Block(elem, _)) => Some(of_type(TypeValue::Elem(*elem))),
         ("element_ty", TypeValue::Elem(elem)) => elem.pointee().map(|elem| of_type(TypeValue::Elem(elem))),
-        ("shape", TypeValue::Block(_, shape)) => {
-            Some(Value::tuple(shape.iter().map(|&extent| Value::int(extent as i128))))
-        }
+        ("shape", TypeValue::Block(_, shape)) => Some(Value::tuple(
+            shape.iter().map(|&extent| Value::int(extent as i128)),
+        )),
         ("numel", TypeValue::Block(_, shape)) => Some(Value::int(shape.iter().product::<usize>() as i128)),
         ("primitive_bitwidth", _) => num(ty).map(|dtype| bits(dtype.bits())),
         ("itemsize", _) => num(ty).map(|dtype| bits(dtype.bits() / 8)),
-        ("int_bitwidth", _) => num(ty).filter(|dtype| dtype.is_int()).map(|dtype| bits(dtype.bits())),
+        ("int_bitwidth", _) => num(ty)
+            .filter(|dtype| dtype.is_int())
+            .map(|dtype| bits(dtype.bits())),
         ("fp_mantissa_width", _) => num(ty).and_then(float_format).map(|(mantissa, _)| bits(mantissa)),
         ("exponent_bias", _) => num(ty).and_then(float_format).map(|(_, bias)| bits(bias)),
         _ => None,

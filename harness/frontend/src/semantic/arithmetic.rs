@@ -25,7 +25,11 @@ pub(crate) struct Check {
 }
 
 fn misfit(tr: &Tracer<'_>, lhs: Elem, rhs: Elem) -> Stop {
-    tr.reject(format!("invalid operands of type {} and {}", elem_shown(lhs), elem_shown(rhs)))
+    tr.reject(format!(
+        "invalid operands of type {} and {}",
+        elem_shown(lhs),
+        elem_shown(rhs)
+    ))
 }
 
 /// The type that an operand has for promotion.
@@ -40,7 +44,12 @@ fn elem(tr: &mut Tracer<'_>, operand: Operand) -> Traced<Elem> {
 }
 
 /// `binary_op_type_checking_impl`: both operands in one type and one shape.
-pub(crate) fn matched(tr: &mut Tracer<'_>, lhs: Operand, rhs: Operand, check: Check) -> Traced<(ValueId, ValueId)> {
+pub(crate) fn matched(
+    tr: &mut Tracer<'_>,
+    lhs: Operand,
+    rhs: Operand,
+    check: Check,
+) -> Traced<(ValueId, ValueId)> {
     let (left, right) = (elem(tr, lhs)?, elem(tr, rhs)?);
     for (this, that, allowed) in [(left, right, check.lhs_ptr), (right, left, check.rhs_ptr)] {
         let floating = that.num().is_some_and(DType::is_float);
@@ -53,8 +62,13 @@ pub(crate) fn matched(tr: &mut Tracer<'_>, lhs: Operand, rhs: Operand, check: Ch
         return broadcast(tr, lhs, rhs);
     };
     let is_scalar = |operand| matches!(operand, Operand::Number(_));
-    let dtype = computation_type(tr.rules, (a, is_scalar(lhs)), (b, is_scalar(rhs)), check.div_or_mod)
-        .map_err(|message| tr.reject(message))?;
+    let dtype = computation_type(
+        tr.rules,
+        (a, is_scalar(lhs)),
+        (b, is_scalar(rhs)),
+        check.div_or_mod,
+    )
+    .map_err(|message| tr.reject(message))?;
     let block = [lhs, rhs].into_iter().find_map(|operand| match operand {
         Operand::Tensor(id) if tr.is_block(id) => Some(id),
         _ => None,
@@ -81,12 +95,22 @@ fn computed(tr: &mut Tracer<'_>, operand: Operand, dtype: DType, block: Option<V
 
 /// `ternary_op_type_checking_impl`: three operands in one type and one shape. Before 3.9 their numbers were as strong
 /// as tensors and they were matched in pairs, in `old_order`.
-fn matched_three(tr: &mut Tracer<'_>, operands: [Operand; 3], old_order: [[usize; 2]; 3]) -> Traced<[ValueId; 3]> {
+fn matched_three(
+    tr: &mut Tracer<'_>,
+    operands: [Operand; 3],
+    old_order: [[usize; 2]; 3],
+) -> Traced<[ValueId; 3]> {
     if !tr.rules.holds(Rule::WeakScalarsInFunctions) {
         let [a, b, c] = operands;
-        let mut values = [operand_tensor(tr, a)?, operand_tensor(tr, b)?, operand_tensor(tr, c)?];
+        let mut values = [
+            operand_tensor(tr, a)?,
+            operand_tensor(tr, b)?,
+            operand_tensor(tr, c)?,
+        ];
         for [first, second] in old_order {
-            let (Some(&lhs), Some(&rhs)) = (values.get(first), values.get(second)) else { continue };
+            let (Some(&lhs), Some(&rhs)) = (values.get(first), values.get(second)) else {
+                continue;
+            };
             let (lhs, rhs) = matched(tr, Operand::Tensor(lhs), Operand::Tensor(rhs), Check::default())?;
             if let Some(slot) = values.get_mut(first) {
                 *slot = lhs;
@@ -100,9 +124,15 @@ fn matched_three(tr: &mut Tracer<'_>, operands: [Operand; 3], old_order: [[usize
     let (mut of_tensors, mut of_numbers): (Option<DType>, Option<DType>) = (None, None);
     for operand in operands {
         let this = elem(tr, operand)?;
-        let Some(dtype) = this.num() else { return Err(misfit(tr, this, this)) };
+        let Some(dtype) = this.num() else {
+            return Err(misfit(tr, this, this));
+        };
         let is_number = matches!(operand, Operand::Number(_));
-        let slot = if is_number { &mut of_numbers } else { &mut of_tensors };
+        let slot = if is_number {
+            &mut of_numbers
+        } else {
+            &mut of_tensors
+        };
         *slot = Some(match *slot {
             None => dtype,
             Some(before) => computation_type(tr.rules, (before, is_number), (dtype, is_number), false)
@@ -110,13 +140,19 @@ fn matched_three(tr: &mut Tracer<'_>, operands: [Operand; 3], old_order: [[usize
         });
     }
     let dtype = match (of_tensors, of_numbers) {
-        (Some(tensors), Some(numbers)) => computation_type(tr.rules, (tensors, false), (numbers, true), false)
-            .map_err(|message| tr.reject(message))?,
+        (Some(tensors), Some(numbers)) => {
+            computation_type(tr.rules, (tensors, false), (numbers, true), false)
+                .map_err(|message| tr.reject(message))?
+        }
         (Some(dtype), None) | (None, Some(dtype)) => dtype,
         (None, None) => return Err(tr.unsupported("an operation without operands")),
     };
     let [a, b, c] = operands;
-    let (a, b, c) = (computed(tr, a, dtype, None)?, computed(tr, b, dtype, None)?, computed(tr, c, dtype, None)?);
+    let (a, b, c) = (
+        computed(tr, a, dtype, None)?,
+        computed(tr, b, dtype, None)?,
+        computed(tr, c, dtype, None)?,
+    );
     let (a, b) = broadcast(tr, a, b)?;
     let (a, c) = broadcast(tr, a, c)?;
     let (b, c) = broadcast(tr, b, c)?;
@@ -143,16 +179,41 @@ pub(crate) fn binary(tr: &mut Tracer<'_>, op: PyBinary, lhs: Operand, rhs: Opera
         }
         PyBinary::Div => divide(tr, lhs, rhs),
         PyBinary::FloorDiv => {
-            let (lhs, rhs) = matched(tr, lhs, rhs, Check { div_or_mod: true, ..Check::default() })?;
+            let (lhs, rhs) = matched(
+                tr,
+                lhs,
+                rhs,
+                Check {
+                    div_or_mod: true,
+                    ..Check::default()
+                },
+            )?;
             if is_float(tr, lhs) {
                 return Err(tr.reject(format!("// of {}: only integers", elem_shown(tr.ty(lhs).elem))));
             }
             Ok(emit(tr, BinaryOp::IntDiv, lhs, rhs))
         }
         PyBinary::Mod => {
-            let (lhs, rhs) = matched(tr, lhs, rhs, Check { div_or_mod: true, ..Check::default() })?;
+            let (lhs, rhs) = matched(
+                tr,
+                lhs,
+                rhs,
+                Check {
+                    div_or_mod: true,
+                    ..Check::default()
+                },
+            )?;
             let floored = is_float(tr, lhs) && !tr.rules.holds(Rule::FloatRemainderIsFmod);
-            Ok(emit(tr, if floored { BinaryOp::FloorRem } else { BinaryOp::Rem }, lhs, rhs))
+            Ok(emit(
+                tr,
+                if floored {
+                    BinaryOp::FloorRem
+                } else {
+                    BinaryOp::Rem
+                },
+                lhs,
+                rhs,
+            ))
         }
         PyBinary::Pow => Err(tr.reject("unsupported operand types for **: a tensor has no power operator")),
         PyBinary::LShift => bitwise(tr, BinaryOp::Shl, lhs, rhs),
@@ -164,7 +225,16 @@ pub(crate) fn binary(tr: &mut Tracer<'_>, op: PyBinary, lhs: Operand, rhs: Opera
 }
 
 fn add(tr: &mut Tracer<'_>, lhs: Operand, rhs: Operand) -> Traced<ValueId> {
-    let (lhs, rhs) = matched(tr, lhs, rhs, Check { lhs_ptr: true, rhs_ptr: true, ..Check::default() })?;
+    let (lhs, rhs) = matched(
+        tr,
+        lhs,
+        rhs,
+        Check {
+            lhs_ptr: true,
+            rhs_ptr: true,
+            ..Check::default()
+        },
+    )?;
     match (tr.ty(lhs).elem.is_ptr(), tr.ty(rhs).elem.is_ptr()) {
         (true, true) => Err(tr.reject("cannot add pointers together")),
         (true, false) => offset(tr, lhs, rhs),
@@ -203,7 +273,15 @@ fn sign_extended(tr: &mut Tracer<'_>, offset: ValueId, dtype: DType) -> Traced<V
 }
 
 fn sub(tr: &mut Tracer<'_>, lhs: Operand, rhs: Operand) -> Traced<ValueId> {
-    let (lhs, rhs) = matched(tr, lhs, rhs, Check { lhs_ptr: true, ..Check::default() })?;
+    let (lhs, rhs) = matched(
+        tr,
+        lhs,
+        rhs,
+        Check {
+            lhs_ptr: true,
+            ..Check::default()
+        },
+    )?;
     if tr.ty(lhs).elem.is_ptr() {
         let back = minus(tr, rhs)?;
         return offset(tr, lhs, back);
@@ -212,7 +290,15 @@ fn sub(tr: &mut Tracer<'_>, lhs: Operand, rhs: Operand) -> Traced<ValueId> {
 }
 
 fn divide(tr: &mut Tracer<'_>, lhs: Operand, rhs: Operand) -> Traced<ValueId> {
-    let (lhs, rhs) = matched(tr, lhs, rhs, Check { div_or_mod: true, ..Check::default() })?;
+    let (lhs, rhs) = matched(
+        tr,
+        lhs,
+        rhs,
+        Check {
+            div_or_mod: true,
+            ..Check::default()
+        },
+    )?;
     let (lhs, rhs) = if is_float(tr, lhs) {
         (lhs, rhs)
     } else {
@@ -237,7 +323,11 @@ fn bitwise(tr: &mut Tracer<'_>, op: BinaryOp, lhs: Operand, rhs: Operand) -> Tra
 /// `>>`: arithmetic or logical by the signedness of the left tensor, or of the right one when the left is a number,
 /// whatever both are promoted to.
 fn shift_right(tr: &mut Tracer<'_>, lhs: Operand, rhs: Operand) -> Traced<ValueId> {
-    let owner = if matches!(lhs, Operand::Tensor(_)) { lhs } else { rhs };
+    let owner = if matches!(lhs, Operand::Tensor(_)) {
+        lhs
+    } else {
+        rhs
+    };
     let arithmetic = elem(tr, owner)?.num().is_some_and(is_signed);
     let (lhs, rhs) = integers(tr, lhs, rhs)?;
     let dtype = tr.dtype(lhs);
@@ -252,13 +342,21 @@ fn shift_right(tr: &mut Tracer<'_>, lhs: Operand, rhs: Operand) -> Traced<ValueI
         _ => return Ok(emit(tr, BinaryOp::Shr, lhs, rhs)),
     };
     let back = tr.ty(lhs).elem;
-    let (lhs, rhs) = (bitcast(tr, lhs, Elem::Num(signed))?, bitcast(tr, rhs, Elem::Num(signed))?);
+    let (lhs, rhs) = (
+        bitcast(tr, lhs, Elem::Num(signed))?,
+        bitcast(tr, rhs, Elem::Num(signed))?,
+    );
     let shifted = emit(tr, BinaryOp::Shr, lhs, rhs);
     bitcast(tr, shifted, back)
 }
 
 /// A comparison.
-pub(crate) fn compare(tr: &mut Tracer<'_>, predicate: CmpPredicate, lhs: Operand, rhs: Operand) -> Traced<ValueId> {
+pub(crate) fn compare(
+    tr: &mut Tracer<'_>,
+    predicate: CmpPredicate,
+    lhs: Operand,
+    rhs: Operand,
+) -> Traced<ValueId> {
     let (lhs, rhs) = matched(tr, lhs, rhs, Check::default())?;
     let ty = bool_like(tr.ty(lhs));
     Ok(tr.op(OpKind::Compare(predicate), &[lhs, rhs], ty))
@@ -293,7 +391,10 @@ pub(crate) fn unary(tr: &mut Tracer<'_>, op: PyUnary, value: ValueId) -> Traced<
 fn minus(tr: &mut Tracer<'_>, value: ValueId) -> Traced<ValueId> {
     let ty = tr.ty(value).clone();
     match ty.elem.num() {
-        None => Err(tr.reject(format!("wrong type argument to unary minus ({})", elem_shown(ty.elem)))),
+        None => Err(tr.reject(format!(
+            "wrong type argument to unary minus ({})",
+            elem_shown(ty.elem)
+        ))),
         Some(dtype) if dtype.is_float() && tr.rules.holds(Rule::NegationFlipsSign) => {
             Ok(tr.op(OpKind::Unary(UnaryOp::Neg), &[value], ty))
         }
@@ -307,7 +408,10 @@ fn minus(tr: &mut Tracer<'_>, value: ValueId) -> Traced<ValueId> {
 fn invert(tr: &mut Tracer<'_>, value: ValueId) -> Traced<ValueId> {
     let ty = tr.ty(value).clone();
     if !ty.elem.num().is_some_and(DType::is_int) {
-        return Err(tr.reject(format!("wrong type argument to unary invert ({})", elem_shown(ty.elem))));
+        return Err(tr.reject(format!(
+            "wrong type argument to unary invert ({})",
+            elem_shown(ty.elem)
+        )));
     }
     Ok(tr.op(OpKind::Unary(UnaryOp::Not), &[value], ty))
 }
@@ -367,7 +471,11 @@ pub(crate) fn extremum(
 /// `clamp`.
 pub(crate) fn clamp(tr: &mut Tracer<'_>, operands: [Operand; 3], propagate_nan: bool) -> Traced<ValueId> {
     let [x, low, high] = operands;
-    let operands = [bfloat_promoted(tr, x)?, bfloat_promoted(tr, low)?, bfloat_promoted(tr, high)?];
+    let operands = [
+        bfloat_promoted(tr, x)?,
+        bfloat_promoted(tr, low)?,
+        bfloat_promoted(tr, high)?,
+    ];
     let values = matched_three(tr, operands, [[1, 2], [0, 1], [0, 2]])?;
     let [x, low, high] = values;
     if !is_float(tr, x) {
@@ -378,7 +486,11 @@ pub(crate) fn clamp(tr: &mut Tracer<'_>, operands: [Operand; 3], propagate_nan: 
         let raised = emit(tr, BinaryOp::Max, x, low);
         return Ok(emit(tr, BinaryOp::Min, raised, high));
     }
-    let op = if propagate_nan { TernaryOp::ClampPropagateNan } else { TernaryOp::Clamp };
+    let op = if propagate_nan {
+        TernaryOp::ClampPropagateNan
+    } else {
+        TernaryOp::Clamp
+    };
     let ty = tr.ty(x).clone();
     Ok(tr.op(OpKind::Ternary(op), &values, ty))
 }
@@ -397,12 +509,25 @@ pub(crate) fn fma(tr: &mut Tracer<'_>, operands: [Operand; 3]) -> Traced<ValueId
 
 /// `fdiv`.
 pub(crate) fn fdiv(tr: &mut Tracer<'_>, lhs: Operand, rhs: Operand, ieee: bool) -> Traced<ValueId> {
-    let (lhs, rhs) = function_operands(tr, lhs, rhs, Check { div_or_mod: true, ..Check::default() })?;
+    let (lhs, rhs) = function_operands(
+        tr,
+        lhs,
+        rhs,
+        Check {
+            div_or_mod: true,
+            ..Check::default()
+        },
+    )?;
     if !is_float(tr, lhs) {
         return Err(tr.reject("fdiv requires floating-point operands after type promotion"));
     }
     let precise = ieee && tr.rules.holds(Rule::FdivRounds);
-    Ok(emit(tr, if precise { BinaryOp::DivRn } else { BinaryOp::Div }, lhs, rhs))
+    Ok(emit(
+        tr,
+        if precise { BinaryOp::DivRn } else { BinaryOp::Div },
+        lhs,
+        rhs,
+    ))
 }
 
 /// An elementwise operation of two operands promoted to one type.
@@ -414,7 +539,16 @@ pub(crate) fn elementwise(tr: &mut Tracer<'_>, op: BinaryOp, lhs: Operand, rhs: 
 /// `where`.
 pub(crate) fn select(tr: &mut Tracer<'_>, condition: ValueId, x: Operand, y: Operand) -> Traced<ValueId> {
     let condition = cast(tr, condition, DType::I1)?;
-    let (x, y) = matched(tr, x, y, Check { lhs_ptr: true, rhs_ptr: true, ..Check::default() })?;
+    let (x, y) = matched(
+        tr,
+        x,
+        y,
+        Check {
+            lhs_ptr: true,
+            rhs_ptr: true,
+            ..Check::default()
+        },
+    )?;
     let (condition, x, y) = if tr.is_block(condition) {
         let (condition, x) = broadcast(tr, condition, x)?;
         let (x, y) = broadcast(tr, x, y)?;

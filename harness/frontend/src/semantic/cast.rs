@@ -20,7 +20,9 @@ pub(crate) fn rounding(tr: &Tracer<'_>, mode: Option<&str>) -> Traced<Option<Rou
         None => Ok(None),
         Some("rtne") => Ok(Some(Rounding::NearestEven)),
         Some("rtz") => Ok(Some(Rounding::TowardZero)),
-        Some(other) => Err(tr.reject(format!("invalid rounding mode `{other}`; `rtne` and `rtz` are supported"))),
+        Some(other) => Err(tr.reject(format!(
+            "invalid rounding mode `{other}`; `rtne` and `rtz` are supported"
+        ))),
     }
 }
 
@@ -67,17 +69,19 @@ pub(crate) fn cast_elem(
             }
             Ok(emit(tr, value, to, CastKind::Value, rounding))
         }
-        (Elem::Ptr { .. }, Elem::Num(DType::I64 | DType::U64)) | (Elem::Ptr { .. }, Elem::Ptr { .. }) => {
+        (Elem::Ptr { .. }, Elem::Num(DType::I64 | DType::U64) | Elem::Ptr { .. })
+        | (Elem::Num(DType::I64 | DType::U64), Elem::Ptr { .. }) => {
             Ok(emit(tr, value, to, CastKind::Bits, rounding))
         }
         (Elem::Ptr { .. }, Elem::Num(DType::I1)) => {
             let address = emit(tr, value, Elem::Num(DType::I64), CastKind::Bits, rounding);
             let ty = tr.ty(address).clone();
             let null = tr.constant(0, ty.clone());
-            Ok(tr.op(OpKind::Compare(CmpPredicate::Ne), &[address, null], ty.with_elem(Elem::Num(DType::I1))))
-        }
-        (Elem::Num(DType::I64 | DType::U64), Elem::Ptr { .. }) => {
-            Ok(emit(tr, value, to, CastKind::Bits, rounding))
+            Ok(tr.op(
+                OpKind::Compare(CmpPredicate::Ne),
+                &[address, null],
+                ty.with_elem(Elem::Num(DType::I1)),
+            ))
         }
         _ => Err(tr.reject(format!("cannot cast {} to {}", elem_shown(from), elem_shown(to)))),
     }
@@ -89,7 +93,9 @@ pub(crate) fn bitcast(tr: &mut Tracer<'_>, value: ValueId, to: Elem) -> Traced<V
     if from == to {
         return Ok(value);
     }
-    let (Some(source), Some(target)) = (from.num(), to.num()) else { return cast_elem(tr, value, to, None) };
+    let (Some(source), Some(target)) = (from.num(), to.num()) else {
+        return cast_elem(tr, value, to, None);
+    };
     if source.bits() != target.bits() {
         return Err(tr.reject(format!(
             "cannot bitcast data-type of size {} to data-type of size {}",
@@ -106,7 +112,16 @@ pub(crate) fn bool_pointer(tr: &mut Tracer<'_>, pointer: ValueId) -> (ValueId, b
     if tr.ty(pointer).elem != Elem::ptr_to(DType::I1) {
         return (pointer, false);
     }
-    (emit(tr, pointer, Elem::ptr_to(DType::I8), CastKind::Bits, Rounding::NearestEven), true)
+    (
+        emit(
+            tr,
+            pointer,
+            Elem::ptr_to(DType::I8),
+            CastKind::Bits,
+            Rounding::NearestEven,
+        ),
+        true,
+    )
 }
 
 /// The type of a tensor with `bool` lanes and the same shape.
@@ -117,6 +132,10 @@ pub(crate) fn bool_like(ty: &Type) -> Type {
 /// What a value becomes before it is stored through a pointer to `i1`: since 3.9 whether it is not zero, before that
 /// its low byte.
 pub(crate) fn stored_bool(tr: &mut Tracer<'_>, value: ValueId) -> Traced<ValueId> {
-    let value = if tr.rules.holds(Rule::StoredBoolsAreNormal) { cast(tr, value, DType::I1)? } else { value };
+    let value = if tr.rules.holds(Rule::StoredBoolsAreNormal) {
+        cast(tr, value, DType::I1)?
+    } else {
+        value
+    };
     cast(tr, value, DType::I8)
 }

@@ -23,10 +23,20 @@ pub(crate) struct Options {
 /// Reads `input_precision`.
 pub(crate) fn precision(tr: &Tracer<'_>, name: &str) -> Traced<InputPrecision> {
     let lower = name.to_lowercase();
-    InputPrecision::ALL.iter().copied().find(|precision| precision.name() == lower).ok_or_else(|| {
-        let names: Vec<&str> = InputPrecision::ALL.iter().map(|precision| precision.name()).collect();
-        tr.reject(format!("input_precision must be one of {}, not `{name}`", names.join(", ")))
-    })
+    InputPrecision::ALL
+        .iter()
+        .copied()
+        .find(|precision| precision.name() == lower)
+        .ok_or_else(|| {
+            let names: Vec<&str> = InputPrecision::ALL
+                .iter()
+                .map(|precision| precision.name())
+                .collect();
+            tr.reject(format!(
+                "input_precision must be one of {}, not `{name}`",
+                names.join(", ")
+            ))
+        })
 }
 
 /// The fewest rows, columns and inner elements.
@@ -88,14 +98,14 @@ pub(crate) fn dot(
             shape::shown(&b)
         )));
     };
-    if let Some(acc) = acc {
-        if tr.ty(acc).shape != result {
-            return Err(tr.reject(format!(
-                "expected accumulator shape {}, got {}",
-                shape::shown(&result),
-                shape::shown(&tr.ty(acc).shape)
-            )));
-        }
+    if let Some(acc) = acc
+        && tr.ty(acc).shape != result
+    {
+        return Err(tr.reject(format!(
+            "expected accumulator shape {}, got {}",
+            shape::shown(&result),
+            shape::shown(&tr.ty(acc).shape)
+        )));
     }
     if a.len() <= 3 {
         return product(tr, lhs, rhs, acc, options);
@@ -111,7 +121,9 @@ pub(crate) fn dot(
 fn batched(tr: &mut Tracer<'_>, value: ValueId) -> Traced<ValueId> {
     let shape = tr.ty(value).shape.clone();
     let (batch, matrix) = shape.split_at(shape.len().saturating_sub(2));
-    let flat: Vec<usize> = std::iter::once(batch.iter().product()).chain(matrix.iter().copied()).collect();
+    let flat: Vec<usize> = std::iter::once(batch.iter().product())
+        .chain(matrix.iter().copied())
+        .collect();
     reshape(tr, value, &flat, false)
 }
 
@@ -130,7 +142,9 @@ fn product(
     }
     let dtype = tr.dtype(lhs).unwrap_or(left);
     let acc_dtype = acc.and_then(|acc| tr.dtype(acc));
-    let out = options.out_dtype.or(acc_dtype.filter(|_| tr.rules.holds(Rule::DotFollowsAccumulator)));
+    let out = options
+        .out_dtype
+        .or(acc_dtype.filter(|_| tr.rules.holds(Rule::DotFollowsAccumulator)));
     let out = out.unwrap_or(DType::F32);
     let (a, b) = (tr.ty(lhs).shape.clone(), tr.ty(rhs).shape.clone());
     let (Some(result), &[.., m, k], &[.., n]) = (product_shape(&a, &b), &a[..], &b[..]) else {
@@ -155,7 +169,11 @@ fn product(
         _ => out,
     };
     if let Some(got) = acc.map(|acc| tr.ty(acc).elem) {
-        let wanted = if tr.rules.holds(Rule::DotTakesDouble) { out } else { result_dtype };
+        let wanted = if tr.rules.holds(Rule::DotTakesDouble) {
+            out
+        } else {
+            result_dtype
+        };
         if got != Elem::Num(wanted) {
             return Err(tr.reject(format!(
                 "expected accumulator dtype {}, got {}; pass out_dtype to use this accumulator",
@@ -185,5 +203,12 @@ fn product(
         Some(acc) => acc,
         None => tr.constant(0, ty.clone()),
     };
-    Ok(tr.op(OpKind::Dot { precision: options.precision, max_imprecise }, &[lhs, rhs, acc], ty))
+    Ok(tr.op(
+        OpKind::Dot {
+            precision: options.precision,
+            max_imprecise,
+        },
+        &[lhs, rhs, acc],
+        ty,
+    ))
 }

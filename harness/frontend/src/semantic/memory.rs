@@ -14,7 +14,10 @@ use crate::tracer::{Traced, Tracer};
 fn pointee(tr: &Tracer<'_>, pointer: ValueId, function: &str) -> Traced<Elem> {
     let elem = tr.ty(pointer).elem;
     elem.pointee().ok_or_else(|| {
-        tr.reject(format!("unsupported pointer type {} in `tl.{function}`", elem_shown(elem)))
+        tr.reject(format!(
+            "unsupported pointer type {} in `tl.{function}`",
+            elem_shown(elem)
+        ))
     })
 }
 
@@ -28,9 +31,10 @@ fn no_block(tr: &Tracer<'_>, value: Option<ValueId>, what: &str) -> Traced<()> {
 
 fn boolean(tr: &Tracer<'_>, mask: Option<ValueId>) -> Traced<()> {
     match mask.map(|mask| tr.ty(mask).elem) {
-        Some(elem) if elem != Elem::Num(DType::I1) => {
-            Err(tr.reject(format!("mask must have boolean scalar type, not {}", elem_shown(elem))))
-        }
+        Some(elem) if elem != Elem::Num(DType::I1) => Err(tr.reject(format!(
+            "mask must have boolean scalar type, not {}",
+            elem_shown(elem)
+        ))),
         _ => Ok(()),
     }
 }
@@ -75,9 +79,17 @@ pub(crate) fn load(
     }
     let ty = tr.ty(pointer).with_elem(element);
     let operands: Vec<ValueId> = [Some(pointer), mask, other].into_iter().flatten().collect();
-    let kind = OpKind::Load { mask: mask.is_some(), other: other.is_some(), volatile };
+    let kind = OpKind::Load {
+        mask: mask.is_some(),
+        other: other.is_some(),
+        volatile,
+    };
     let loaded = tr.op(kind, &operands, ty);
-    if is_bool && tr.rules.holds(Rule::LoadedBoolsAreI1) { cast(tr, loaded, DType::I1) } else { Ok(loaded) }
+    if is_bool && tr.rules.holds(Rule::LoadedBoolsAreI1) {
+        cast(tr, loaded, DType::I1)
+    } else {
+        Ok(loaded)
+    }
 }
 
 /// Pointer, value and mask of a store or atomic in one shape, which must be the pointer's.
@@ -114,14 +126,24 @@ fn stored_operands(
 }
 
 /// `tl.store`.
-pub(crate) fn store(tr: &mut Tracer<'_>, pointer: ValueId, value: ValueId, mask: Option<ValueId>) -> Traced<()> {
+pub(crate) fn store(
+    tr: &mut Tracer<'_>,
+    pointer: ValueId,
+    value: ValueId,
+    mask: Option<ValueId>,
+) -> Traced<()> {
     let element = pointee(tr, pointer, "store")?;
     let (pointer, value, mask) = stored_operands(tr, pointer, value, mask)?;
     boolean(tr, mask)?;
     let (pointer, is_bool) = bool_pointer(tr, pointer);
-    let value = if is_bool { stored_bool(tr, value)? } else { cast_elem(tr, value, element, None)? };
+    let value = if is_bool {
+        stored_bool(tr, value)?
+    } else {
+        cast_elem(tr, value, element, None)?
+    };
     let operands: Vec<ValueId> = [Some(pointer), Some(value), mask].into_iter().flatten().collect();
-    tr.builder.effect(OpKind::Store { mask: mask.is_some() }, &operands);
+    tr.builder
+        .effect(OpKind::Store { mask: mask.is_some() }, &operands);
     Ok(())
 }
 
@@ -165,7 +187,14 @@ fn exchange(
 ) -> ValueId {
     let ty = tr.ty(value).clone();
     let operands: Vec<ValueId> = [Some(pointer), Some(value), mask].into_iter().flatten().collect();
-    tr.op(OpKind::AtomicRmw { op, mask: mask.is_some() }, &operands, ty)
+    tr.op(
+        OpKind::AtomicRmw {
+            op,
+            mask: mask.is_some(),
+        },
+        &operands,
+        ty,
+    )
 }
 
 /// The larger (or smaller) float through integer atomics: where the operand's sign bit is clear, as signed integers,
@@ -179,22 +208,36 @@ fn float_extremum(
 ) -> Traced<ValueId> {
     let ty = tr.ty(value).clone();
     let bools = bool_like(&ty);
-    let (signed, unsigned) =
-        if ty.elem == Elem::Num(DType::F64) { (DType::I64, DType::U64) } else { (DType::I32, DType::U32) };
+    let (signed, unsigned) = if ty.elem == Elem::Num(DType::F64) {
+        (DType::I64, DType::U64)
+    } else {
+        (DType::I32, DType::U32)
+    };
     let (negative, positive) = if tr.rules.holds(Rule::AtomicExtremaBySignBit) {
         let bits = bitcast(tr, value, Elem::Num(signed))?;
         let zero = tr.constant(0, ty.with_elem(Elem::Num(signed)));
         let negative = tr.op(OpKind::Compare(CmpPredicate::Lt), &[bits, zero], bools.clone());
-        (negative, tr.op(OpKind::Unary(UnaryOp::Not), &[negative], bools.clone()))
+        (
+            negative,
+            tr.op(OpKind::Unary(UnaryOp::Not), &[negative], bools.clone()),
+        )
     } else {
         let zero = tr.constant(0, ty.clone());
         let positive = tr.op(OpKind::Compare(CmpPredicate::Ge), &[value, zero], bools.clone());
-        (tr.op(OpKind::Compare(CmpPredicate::Lt), &[value, zero], bools.clone()), positive)
+        (
+            tr.op(OpKind::Compare(CmpPredicate::Lt), &[value, zero], bools.clone()),
+            positive,
+        )
     };
-    let other = if op == AtomicOp::Max { AtomicOp::Min } else { AtomicOp::Max };
+    let other = if op == AtomicOp::Max {
+        AtomicOp::Min
+    } else {
+        AtomicOp::Max
+    };
     let mut parts = [value, value];
-    for (part, (dtype, op, lanes)) in
-        parts.iter_mut().zip([(signed, op, positive), (unsigned, other, negative)])
+    for (part, (dtype, op, lanes)) in parts
+        .iter_mut()
+        .zip([(signed, op, positive), (unsigned, other, negative)])
     {
         let value = bitcast(tr, value, Elem::Num(dtype))?;
         let pointer = cast_elem(tr, pointer, Elem::ptr_to(dtype), None)?;
@@ -206,7 +249,12 @@ fn float_extremum(
         *part = bitcast(tr, before, ty.elem)?;
     }
     let [from_positive, from_negative] = parts;
-    select(tr, positive, Operand::Tensor(from_positive), Operand::Tensor(from_negative))
+    select(
+        tr,
+        positive,
+        Operand::Tensor(from_positive),
+        Operand::Tensor(from_negative),
+    )
 }
 
 /// `tl.atomic_cas`: nothing is broadcast or cast.
@@ -217,7 +265,10 @@ pub(crate) fn atomic_cas(
     value: ValueId,
 ) -> Traced<ValueId> {
     let element = pointee(tr, pointer, "atomic_cas")?;
-    if !element.num().is_some_and(|dtype| matches!(dtype.bits(), 16 | 32 | 64)) {
+    if !element
+        .num()
+        .is_some_and(|dtype| matches!(dtype.bits(), 16 | 32 | 64))
+    {
         return Err(tr.reject("atomic_cas only supports elements with width 16, 32 or 64"));
     }
     let wanted: Type = tr.ty(pointer).with_elem(element);
@@ -241,5 +292,6 @@ pub(crate) fn atomic_cas(
 /// Whether two types are one to MLIR, where integers have no sign.
 fn same_bits(a: &Type, b: &Type) -> bool {
     let signless = |elem: Elem| elem.num().filter(|dtype| dtype.is_int()).map(DType::bits);
-    a.shape == b.shape && (a.elem == b.elem || signless(a.elem).is_some() && signless(a.elem) == signless(b.elem))
+    a.shape == b.shape
+        && (a.elem == b.elem || signless(a.elem).is_some() && signless(a.elem) == signless(b.elem))
 }

@@ -73,9 +73,14 @@ impl Number {
         const U64: std::ops::Range<i128> = 1 << 63..1 << 64;
         match self {
             Self::Bool(_) => Some(DType::I1),
-            Self::Int(value) => [(I32, DType::I32), (U32, DType::U32), (I64, DType::I64), (U64, DType::U64)]
-                .into_iter()
-                .find_map(|(range, dtype)| range.contains(&value).then_some(dtype)),
+            Self::Int(value) => [
+                (I32, DType::I32),
+                (U32, DType::U32),
+                (I64, DType::I64),
+                (U64, DType::U64),
+            ]
+            .into_iter()
+            .find_map(|(range, dtype)| range.contains(&value).then_some(dtype)),
             Self::Float(value) => {
                 let size = value.abs();
                 let normal = (f64::from(f32::MIN_POSITIVE)..=f64::from(f32::MAX)).contains(&size);
@@ -123,7 +128,7 @@ pub(crate) fn describe(value: &Value) -> String {
         Value::Builtin(builtin) | Value::Method(_, builtin) => format!("the function `{}`", builtin.name()),
         Value::Module(name) => format!("the module `{name}`"),
         Value::Range(_) => "a range".to_owned(),
-        _ => "a Python object".to_owned(),
+        Value::Python(_) => "a Python object".to_owned(),
     }
 }
 
@@ -149,9 +154,27 @@ const fn kind(dtype: DType) -> u8 {
 /// The integer dtype that two integer dtypes promote to: C's usual arithmetic conversions, without those to `int`.
 pub(crate) fn integer_promote(lhs: DType, rhs: DType) -> DType {
     match (is_signed(lhs), is_signed(rhs)) {
-        (a, b) if a == b => if lhs.bits() > rhs.bits() { lhs } else { rhs },
-        (false, _) => if lhs.bits() >= rhs.bits() { lhs } else { rhs },
-        (true, _) => if rhs.bits() >= lhs.bits() { rhs } else { lhs },
+        (a, b) if a == b => {
+            if lhs.bits() > rhs.bits() {
+                lhs
+            } else {
+                rhs
+            }
+        }
+        (false, _) => {
+            if lhs.bits() >= rhs.bits() {
+                lhs
+            } else {
+                rhs
+            }
+        }
+        (true, _) => {
+            if rhs.bits() >= lhs.bits() {
+                rhs
+            } else {
+                lhs
+            }
+        }
     }
 }
 
@@ -188,7 +211,11 @@ pub(crate) fn computation_type(
         return Ok(if div_or_mod { DType::F32 } else { DType::F16 });
     }
     if either(DType::BF16) {
-        return Ok(if a == b && !div_or_mod { DType::BF16 } else { DType::F32 });
+        return Ok(if a == b && !div_or_mod {
+            DType::BF16
+        } else {
+            DType::F32
+        });
     }
     if a.is_fp8() && b.is_fp8() && rules.holds(Rule::Fp8PairsPromote) {
         return Ok(if a == b { a } else { DType::F16 });
@@ -222,17 +249,43 @@ pub(crate) fn number_constant(
             encode_float(dtype, value)
         }
         (false, Number::Float(value)) if value != 0.0 => {
-            return Err(tr.reject(format!("the float {} is no value of {}", number.text(), shown(dtype))));
+            return Err(tr.reject(format!(
+                "the float {} is no value of {}",
+                number.text(),
+                shown(dtype)
+            )));
         }
         (false, Number::Float(_)) => 0,
+        (false, _) if dtype != DType::I1 && !fits_in_64_bits(number, dtype) => {
+            return Err(tr.reject(format!(
+                "the number {} is no value of {}",
+                number.text(),
+                shown(dtype)
+            )));
+        }
         (false, Number::Bool(_) | Number::Int(_)) => encode_int(dtype, number.int().unwrap_or_default()),
     };
     Ok(tr.constant(bits, ty.unwrap_or_else(|| Type::num(dtype))))
 }
 
+/// Whether the compiler's 64-bit integers, of the dtype's signedness, hold a number; narrower dtypes wrap it.
+fn fits_in_64_bits(number: Number, dtype: DType) -> bool {
+    number.int().is_none_or(|value| {
+        if is_signed(dtype) {
+            i64::try_from(value).is_ok()
+        } else {
+            u64::try_from(value).is_ok()
+        }
+    })
+}
+
 /// A Python float as the compiler writes it into IR: narrower floats go through `f32`.
 fn encode_float(dtype: DType, value: f64) -> u64 {
-    let value = if dtype == DType::F64 { value } else { f64::from(value as f32) };
+    let value = if dtype == DType::F64 {
+        value
+    } else {
+        f64::from(value as f32)
+    };
     encode(dtype, value, Rounding::NearestEven)
 }
 
@@ -267,7 +320,11 @@ pub(crate) fn fitting_constant(
     if dtype.is_int() && tr.rules.holds(Rule::ScalarsMustFit) {
         let (low, high) = int_range(dtype);
         if number.int().is_some_and(|value| value < low || value > high) {
-            return Err(tr.reject(format!("scalar {} is out of range for type {}", number.text(), shown(dtype))));
+            return Err(tr.reject(format!(
+                "scalar {} is out of range for type {}",
+                number.text(),
+                shown(dtype)
+            )));
         }
     }
     number_constant(tr, number, dtype, ty)
@@ -275,5 +332,9 @@ pub(crate) fn fitting_constant(
 
 const fn int_range(dtype: DType) -> (i128, i128) {
     let bits = dtype.bits();
-    if is_signed(dtype) { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) }
+    if is_signed(dtype) {
+        (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+    } else {
+        (0, (1 << bits) - 1)
+    }
 }

@@ -13,34 +13,49 @@ use crate::value::Value;
 
 /// Traces a call of `combine` on two of each element into a region.
 fn region(tr: &mut Tracer<'_>, elements: &[Type], combine: &Value) -> Traced<Block> {
-    if !matches!(combine, Value::Function(_) | Value::Builtin(_)) {
-        return Err(tr.reject(format!("{} is no @triton.jit function to combine with", describe(combine))));
+    if !matches!(combine, Value::Function(_)) {
+        return Err(tr.reject(format!(
+            "{} is no @triton.jit function to combine with",
+            describe(combine)
+        )));
     }
-    let args: Vec<ValueId> =
-        elements.iter().chain(elements).map(|element| tr.builder.value(element.clone())).collect();
+    let args: Vec<ValueId> = elements
+        .iter()
+        .chain(elements)
+        .map(|element| tr.builder.value(element.clone()))
+        .collect();
     tr.builder.open_block(&args);
     let arguments = args.iter().map(|&arg| Value::Tensor(arg)).collect();
     let result = tr.call(combine, arguments, Vec::new())?;
     let yields = tensors(tr, &result, "the combine function's result")?;
     let matches = yields.len() == elements.len()
-        && yields.iter().zip(elements).all(|(&value, element)| tr.ty(value) == element);
+        && yields
+            .iter()
+            .zip(elements)
+            .all(|(&value, element)| tr.ty(value) == element);
     if !matches {
         let list = |types: &mut dyn Iterator<Item = String>| types.collect::<Vec<_>>().join(", ");
         let wanted = list(&mut elements.iter().map(ToString::to_string));
         let got = list(&mut yields.iter().map(|&value| tr.ty(value).to_string()));
-        return Err(tr.reject(format!("the combine function must return ({wanted}) but returns ({got})")));
+        return Err(tr.reject(format!(
+            "the combine function must return ({wanted}) but returns ({got})"
+        )));
     }
     Ok(tr.builder.close_block(&yields))
 }
 
 /// The well-known operation that a region is, if it is one.
 fn known(region: &Block) -> Option<Combine> {
-    let ([operation, end], &[left, right]) = (&region.ops[..], &region.args[..]) else { return None };
+    let ([operation, end], &[left, right]) = (&region.ops[..], &region.args[..]) else {
+        return None;
+    };
     let in_order = operation.operands[..] == [left, right] || operation.operands[..] == [right, left];
     if !in_order || operation.results[..] != end.operands[..] {
         return None;
     }
-    let OpKind::Binary(op) = operation.kind else { return None };
+    let OpKind::Binary(op) = operation.kind else {
+        return None;
+    };
     match op {
         BinaryOp::Add => Some(Combine::Add),
         BinaryOp::Mul => Some(Combine::Mul),
@@ -65,7 +80,10 @@ fn same_shape(tr: &Tracer<'_>, inputs: &[ValueId], what: &str) -> Traced<Shape> 
 }
 
 fn elements(tr: &Tracer<'_>, inputs: &[ValueId]) -> Vec<Type> {
-    inputs.iter().map(|&input| Type::scalar(tr.ty(input).elem)).collect()
+    inputs
+        .iter()
+        .map(|&input| Type::scalar(tr.ty(input).elem))
+        .collect()
 }
 
 /// `tl.reduce`: along an axis, or of all lanes.
@@ -85,19 +103,31 @@ pub(crate) fn reduce(
             rest.remove(at);
             (inputs.to_vec(), at, rest)
         }
+        None if rank == 0 => return Err(tr.reject("a scalar cannot be reduced")),
         None => {
             let numel = shape.iter().product();
             let mut flat = Vec::with_capacity(inputs.len());
             for &input in inputs {
-                flat.push(if rank == 1 { input } else { reshape(tr, input, &[numel], true)? });
+                flat.push(if rank == 1 {
+                    input
+                } else {
+                    reshape(tr, input, &[numel], true)?
+                });
             }
             (flat, 0, Shape::new())
         }
     };
     let elements = elements(tr, &inputs);
     let region = region(tr, &elements, combine)?;
-    let results: Vec<Type> = elements.iter().map(|element| Type::block(element.elem, rest.clone())).collect();
-    let kind = OpKind::Reduce { axis: at, combine: known(&region), region };
+    let results: Vec<Type> = elements
+        .iter()
+        .map(|element| Type::block(element.elem, rest.clone()))
+        .collect();
+    let kind = OpKind::Reduce {
+        axis: at,
+        combine: known(&region),
+        region,
+    };
     let reduced = tr.builder.op_multi(kind, &inputs, &results);
     if !keep_dims {
         return Ok(reduced.into_vec());
@@ -127,19 +157,19 @@ pub(crate) fn scan(
     let elements = elements(tr, inputs);
     let region = region(tr, &elements, combine)?;
     let results: Vec<Type> = inputs.iter().map(|&input| tr.ty(input).clone()).collect();
-    let kind = OpKind::Scan { axis: at, reverse, combine: known(&region), region };
+    let kind = OpKind::Scan {
+        axis: at,
+        reverse,
+        combine: known(&region),
+        region,
+    };
     Ok(tr.builder.op_multi(kind, inputs, &results).into_vec())
 }
 
 /// `tl.histogram`.
-pub(crate) fn histogram(
-    tr: &mut Tracer<'_>,
-    values: ValueId,
-    bins: usize,
-    mask: Option<ValueId>,
-) -> Traced<ValueId> {
+pub(crate) fn histogram(tr: &mut Tracer<'_>, values: ValueId, bins: usize, mask: Option<ValueId>) -> ValueId {
     let operands: SmallVec<[ValueId; 2]> = [Some(values), mask].into_iter().flatten().collect();
     let shape: Shape = smallvec::smallvec![bins];
     let ty = Type::block(conch_tile::ir::Elem::Num(DType::I32), shape);
-    Ok(tr.op(OpKind::Histogram { mask: mask.is_some() }, &operands, ty))
+    tr.op(OpKind::Histogram { mask: mask.is_some() }, &operands, ty)
 }

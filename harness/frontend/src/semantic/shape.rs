@@ -23,11 +23,15 @@ pub(crate) fn block_shape(tr: &Tracer<'_>, extents: &[i128]) -> Traced<Shape> {
     let mut shape = Shape::new();
     for (nth, &extent) in extents.iter().enumerate() {
         if extent <= 0 || extent & (extent - 1) != 0 {
-            return Err(tr.reject(format!("shape element {nth} must be a power of 2, but it is {extent}")));
+            return Err(tr.reject(format!(
+                "shape element {nth} must be a power of 2, but it is {extent}"
+            )));
         }
         numel = numel.saturating_mul(extent);
         if numel > MAX_NUMEL {
-            return Err(tr.reject(format!("a block of {numel} elements exceeds Triton's maximum of {MAX_NUMEL}")));
+            return Err(tr.reject(format!(
+                "a block of {numel} elements exceeds Triton's maximum of {MAX_NUMEL}"
+            )));
         }
         shape.push(extent as usize);
     }
@@ -112,7 +116,10 @@ fn repeat(tr: &mut Tracer<'_>, block: ValueId, shape: &[usize]) -> ValueId {
 /// Several operands in one shape.
 pub(crate) fn broadcast_all(tr: &mut Tracer<'_>, values: &[ValueId]) -> Traced<Vec<ValueId>> {
     let mut values = values.to_vec();
-    let Some((mut head, mut tail)) = values.split_first_mut().map(|(head, tail)| (*head, tail.to_vec())) else {
+    let Some((mut head, mut tail)) = values
+        .split_first_mut()
+        .map(|(head, tail)| (*head, tail.to_vec()))
+    else {
         return Ok(values);
     };
     for _ in 0..2 {
@@ -133,7 +140,11 @@ pub(crate) fn broadcast_to(tr: &mut Tracer<'_>, value: ValueId, shape: &[usize])
     }
     let source = tr.ty(value).shape.clone();
     if source.len() != shape.len() {
-        return Err(tr.reject(format!("cannot broadcast, rank mismatch: {}, {}", shown(&source), shown(shape))));
+        return Err(tr.reject(format!(
+            "cannot broadcast, rank mismatch: {}, {}",
+            shown(&source),
+            shown(shape)
+        )));
     }
     for (nth, (&from, &to)) in source.iter().zip(shape).enumerate() {
         if from != to && from != 1 {
@@ -149,9 +160,17 @@ pub(crate) fn broadcast_to(tr: &mut Tracer<'_>, value: ValueId, shape: &[usize])
 }
 
 /// `reshape` and `view`.
-pub(crate) fn reshape(tr: &mut Tracer<'_>, value: ValueId, shape: &[usize], reorder: bool) -> Traced<ValueId> {
+pub(crate) fn reshape(
+    tr: &mut Tracer<'_>,
+    value: ValueId,
+    shape: &[usize],
+    reorder: bool,
+) -> Traced<ValueId> {
     if shape.is_empty() {
         return unsplat(tr, value);
+    }
+    if !tr.is_block(value) {
+        return Err(tr.reject("a scalar cannot be reshaped; use `expand_dims` or `broadcast_to`"));
     }
     if tr.ty(value).numel() != shape.iter().product() {
         return Err(tr.reject(format!(
@@ -160,9 +179,6 @@ pub(crate) fn reshape(tr: &mut Tracer<'_>, value: ValueId, shape: &[usize], reor
             shown(shape)
         )));
     }
-    if !tr.is_block(value) {
-        return Ok(splat(tr, value, shape));
-    }
     Ok(with_shape(tr, value, Shape::from_slice(shape), reorder))
 }
 
@@ -170,7 +186,10 @@ pub(crate) fn reshape(tr: &mut Tracer<'_>, value: ValueId, shape: &[usize], reor
 pub(crate) fn axis(tr: &Tracer<'_>, axis: i128, rank: usize) -> Traced<usize> {
     let rank = rank as i128;
     if axis < -rank || axis >= rank {
-        return Err(tr.reject(format!("invalid axis {axis}: expected {} <= axis < {rank}", -rank)));
+        return Err(tr.reject(format!(
+            "invalid axis {axis}: expected {} <= axis < {rank}",
+            -rank
+        )));
     }
     Ok((if axis < 0 { axis + rank } else { axis }) as usize)
 }
@@ -179,7 +198,11 @@ pub(crate) fn axis(tr: &Tracer<'_>, axis: i128, rank: usize) -> Traced<usize> {
 pub(crate) fn expand_dim(tr: &mut Tracer<'_>, value: ValueId, at: usize) -> ValueId {
     let mut shape = tr.ty(value).shape.clone();
     shape.insert(at.min(shape.len()), 1);
-    if tr.is_block(value) { with_shape(tr, value, shape, false) } else { splat(tr, value, &shape) }
+    if tr.is_block(value) {
+        with_shape(tr, value, shape, false)
+    } else {
+        splat(tr, value, &shape)
+    }
 }
 
 /// `expand_dims`: new dimensions at these axes of the result.
@@ -191,9 +214,14 @@ pub(crate) fn expand_dims(tr: &mut Tracer<'_>, value: ValueId, axes: &[i128]) ->
     }
     sorted.sort_unstable();
     if sorted.windows(2).any(|pair| pair[0] == pair[1]) {
-        return Err(tr.reject(format!("expand_dims received the same axis twice: {}", shown(&sorted))));
+        return Err(tr.reject(format!(
+            "expand_dims received the same axis twice: {}",
+            shown(&sorted)
+        )));
     }
-    Ok(sorted.into_iter().fold(value, |value, at| expand_dim(tr, value, at)))
+    Ok(sorted
+        .into_iter()
+        .fold(value, |value, at| expand_dim(tr, value, at)))
 }
 
 /// `permute`: dimension `i` of the result is dimension `dims[i]` of the operand.
@@ -212,7 +240,7 @@ pub(crate) fn permute(tr: &mut Tracer<'_>, value: ValueId, dims: &[i128]) -> Tra
         return Err(tr.reject("permute dims must be a permutation of 0, 1, ..., n-1"));
     };
     if order.is_empty() {
-        return Ok(value);
+        return Err(tr.reject("a scalar has no dimensions to permute"));
     }
     let result: Shape = order.iter().filter_map(|&dim| shape.get(dim).copied()).collect();
     let ty = Type::block(tr.ty(value).elem, result);
@@ -240,12 +268,20 @@ pub(crate) fn join(tr: &mut Tracer<'_>, lhs: ValueId, rhs: ValueId) -> Traced<Va
         )));
     }
     let scalars = !tr.is_block(lhs);
-    let (lhs, rhs) = if scalars { (expand_dim(tr, lhs, 0), expand_dim(tr, rhs, 0)) } else { (lhs, rhs) };
+    let (lhs, rhs) = if scalars {
+        (expand_dim(tr, lhs, 0), expand_dim(tr, rhs, 0))
+    } else {
+        (lhs, rhs)
+    };
     let mut shape = tr.ty(lhs).shape.clone();
     shape.push(2);
     let ty = Type::block(tr.ty(lhs).elem, shape);
     let joined = tr.op(OpKind::Join, &[lhs, rhs], ty);
-    if scalars { reshape(tr, joined, &[2], false) } else { Ok(joined) }
+    if scalars {
+        reshape(tr, joined, &[2], false)
+    } else {
+        Ok(joined)
+    }
 }
 
 /// `split`.
@@ -257,7 +293,11 @@ pub(crate) fn split(tr: &mut Tracer<'_>, value: ValueId) -> Traced<(ValueId, Val
         Some(last) => return Err(tr.reject(format!("split needs a last dimension of 2, got {last}"))),
     }
     let one_dimension = shape.len() == 1;
-    let value = if one_dimension { expand_dim(tr, value, 0) } else { value };
+    let value = if one_dimension {
+        expand_dim(tr, value, 0)
+    } else {
+        value
+    };
     let mut half = tr.ty(value).shape.clone();
     half.pop();
     let ty = Type::block(tr.ty(value).elem, half);
@@ -265,11 +305,21 @@ pub(crate) fn split(tr: &mut Tracer<'_>, value: ValueId) -> Traced<(ValueId, Val
     let (Some(&left), Some(&right)) = (halves.first(), halves.get(1)) else {
         return Err(tr.unsupported("a split without halves"));
     };
-    if one_dimension { Ok((unsplat(tr, left)?, unsplat(tr, right)?)) } else { Ok((left, right)) }
+    if one_dimension {
+        Ok((unsplat(tr, left)?, unsplat(tr, right)?))
+    } else {
+        Ok((left, right))
+    }
 }
 
 /// `cat` along dimension `dim`.
-pub(crate) fn cat(tr: &mut Tracer<'_>, lhs: ValueId, rhs: ValueId, reorder: bool, dim: i128) -> Traced<ValueId> {
+pub(crate) fn cat(
+    tr: &mut Tracer<'_>,
+    lhs: ValueId,
+    rhs: ValueId,
+    reorder: bool,
+    dim: i128,
+) -> Traced<ValueId> {
     let (left, right) = (tr.ty(lhs).shape.clone(), tr.ty(rhs).shape.clone());
     if tr.ty(lhs).elem != tr.ty(rhs).elem {
         return Err(tr.reject("cat needs tensors of one type"));
@@ -279,7 +329,10 @@ pub(crate) fn cat(tr: &mut Tracer<'_>, lhs: ValueId, rhs: ValueId, reorder: bool
             return Err(tr.reject("this version's `cat` may always reorder elements; pass can_reorder=True"));
         }
         if left.len() != 1 || right.len() != 1 {
-            return Err(tr.reject(format!("cat expects 1D inputs, got {}D", left.len().max(right.len()))));
+            return Err(tr.reject(format!(
+                "cat expects 1D inputs, got {}D",
+                left.len().max(right.len())
+            )));
         }
         let extents: Vec<i128> = vec![(left.iter().sum::<usize>() + right.iter().sum::<usize>()) as i128];
         let shape = block_shape(tr, &extents)?;
@@ -288,11 +341,17 @@ pub(crate) fn cat(tr: &mut Tracer<'_>, lhs: ValueId, rhs: ValueId, reorder: bool
     }
     if left.len() != right.len() {
         let (left, right) = (left.len(), right.len());
-        return Err(tr.reject(format!("cat needs tensors of the same rank, got {left} and {right}")));
+        return Err(tr.reject(format!(
+            "cat needs tensors of the same rank, got {left} and {right}"
+        )));
     }
     let at = axis(tr, dim, left.len())?;
     if left != right {
-        return Err(tr.reject(format!("cat needs tensors of the same shape, got {} and {}", shown(&left), shown(&right))));
+        return Err(tr.reject(format!(
+            "cat needs tensors of the same shape, got {} and {}",
+            shown(&left),
+            shown(&right)
+        )));
     }
     let joined = join(tr, lhs, rhs)?;
     let mut order: Vec<i128> = (0..left.len() as i128).collect();
@@ -316,7 +375,12 @@ pub(crate) fn gather(tr: &mut Tracer<'_>, source: ValueId, index: ValueId, at: i
         return Err(tr.reject("gather needs a source and an index of the same rank"));
     }
     let at = axis(tr, at, from.len())?;
-    if from.iter().zip(&by).enumerate().any(|(dim, (a, b))| dim != at && a != b) {
+    if from
+        .iter()
+        .zip(&by)
+        .enumerate()
+        .any(|(dim, (a, b))| dim != at && a != b)
+    {
         return Err(tr.reject(format!(
             "gather needs a source and an index that agree outside of axis {at}, got {} and {}",
             shown(&from),
@@ -329,11 +393,13 @@ pub(crate) fn gather(tr: &mut Tracer<'_>, source: ValueId, index: ValueId, at: i
 
 /// `arange`.
 pub(crate) fn arange(tr: &mut Tracer<'_>, start: i128, end: i128) -> Traced<ValueId> {
-    let (Ok(first), Ok(last)) = (i32::try_from(start), i32::try_from(end)) else {
-        return Err(tr.reject("arange's bounds must fit in 32 bits"));
+    let (0.., 0.., Ok(first), Ok(last)) = (start, end, i32::try_from(start), i32::try_from(end)) else {
+        return Err(tr.reject("arange must fit in int32, and its bounds must not be negative"));
     };
     if end <= start {
-        return Err(tr.reject(format!("arange's end ({end}) must be greater than its start ({start})")));
+        return Err(tr.reject(format!(
+            "arange's end ({end}) must be greater than its start ({start})"
+        )));
     }
     let length = end - start;
     if length & (length - 1) != 0 {
@@ -341,7 +407,14 @@ pub(crate) fn arange(tr: &mut Tracer<'_>, start: i128, end: i128) -> Traced<Valu
     }
     let shape = block_shape(tr, &[length])?;
     let ty = Type::block(Elem::Num(conch_tile::DType::I32), shape);
-    Ok(tr.op(OpKind::Range { start: first, end: last }, &[], ty))
+    Ok(tr.op(
+        OpKind::Range {
+            start: first,
+            end: last,
+        },
+        &[],
+        ty,
+    ))
 }
 
 /// `tensor[index]`.
@@ -371,7 +444,8 @@ pub(crate) fn subscript(tr: &mut Tracer<'_>, tensor: ValueId, index: &Value) -> 
             other => {
                 let message = format!("unsupported tensor index: {}", describe(other));
                 return Err(crate::tracer::Stop::Rejected(Box::new(
-                    tr.diagnostic("rejected", message).help("a tensor is indexed with `None` and `:` alone"),
+                    tr.diagnostic("rejected", message)
+                        .help("a tensor is indexed with `None` and `:` alone"),
                 )));
             }
         }
@@ -381,7 +455,9 @@ pub(crate) fn subscript(tr: &mut Tracer<'_>, tensor: ValueId, index: &Value) -> 
 
 /// The shape of the last dimensions of a matrix product: `[…, M, N]` of `[…, M, K]` and `[…, K, N]`.
 pub(crate) fn product_shape(lhs: &[usize], rhs: &[usize]) -> Option<Shape> {
-    let (&[.., m, k], &[.., k_too, n]) = (lhs, rhs) else { return None };
+    let (&[.., m, k], &[.., k_too, n]) = (lhs, rhs) else {
+        return None;
+    };
     let (batch, batch_too) = (lhs.get(..lhs.len() - 2)?, rhs.get(..rhs.len() - 2)?);
     if k != k_too || batch != batch_too {
         return None;
