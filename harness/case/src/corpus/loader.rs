@@ -1,0 +1,372 @@
+//! From the files of a corpus to case files whose kernels were found. Left out: expanding them (see [`super::Corpus`]).
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use conch_tile::diagnostic::Diagnostic;
+use conch_tile::source::{SourceFile, SourceId, Sources, Span};
+
+use super::{CaseFile, Input, Missing};
+use crate::bind;
+use crate::expr::Names;
+use crate::kernel::{Kernel, Module};
+use crate::matrix::truth;
+use crate::module;
+use crate::nearest::suggestion;
+use crate::schema::{Program, Schema};
+
+#[derive(Default)]
+pub(super) struct Loader {
+    pub(super) sources: Sources,
+    pub(super) kernels: HashMap<String, Input>,
+    /// By path; `None` for a module with problems, which were reported.
+    modules: HashMap<String, Option<Arc<Module>>>,
+    /// By the path of a module with problems: the first of them, and the case files that cannot run for it.
+    pub(super) broken: HashMap<String, (usize, BTreeSet<String>)>,
+    pub(super) files: Vec<Arc<CaseFile>>,
+    pub(super) problems: Vec<Diagnostic>,
+}
+
+impl Loader {
+    /// Adds a file to the sources.
+    pub(super) fn open(&mut self, input: &Input) -> Option<(SourceId, Arc<SourceFile>)> {
+        let mut problem = None;
+        let text = match &input.content {
+            Ok(bytes) => match std::str::from_utf8(bytes) {
+                Ok(text) => text.to_owned(),
+                Err(error) => {
+                    let at = error.valid_up_to();
+                    problem = Some((
+                        at,
+                        "not-utf8",
+                        format!("byte {:#04x} is not UTF-8", bytes.get(at).unwrap_or(&0)),
+                    ));
+                    String::from_utf8_lossy(bytes).into_owned()
+                }
+            },
+            Err(missing) => {
+                problem = Some(match missing {
+                    Missing::Unreadable(why) => (0, "unreadable", format!("the file cannot be read: {why}")),
+                    Missing::Outside => (
+                        0,
+                        "path-outside",
+                        "the file is a link that leads out of the corpus".to_owned(),
+                    ),
+                });
+                String::new()
+            }
+        };
+        // Spans are of 32 bits.
+        if text.len() > 16 << 20 {
+            problem = Some((0, "unreadable", format!("the file has {} bytes", text.len())));
+        }
+        let file = Arc::new(SourceFile::new(input.name.clone(), text));
+        let source = self.sources.add(Arc::clone(&file));
+        match problem {
+            None => Some((source, file)),
+            Some((at, code, message)) => {
+                let at = u32::try_from(at).unwrap_or(0);
+                self.problems.push(
+                    Diagnostic::error(code, Span::new(source, at, at), message)
+                        .help("mend the file, or take it out of the corpus"),
+                );
+                None
+            }
+        }
+    }
+
+    pub(super) fn case_file(&mut self, path: String, id: String, source: SourceId, text: &SourceFile) {
+        let before = self.problems.len();
+        let Some(schema) = Schema::parse(source, text, &mut self.problems) else {
+            return;
+        };
+        if self.problems.len() > before {
+            return;
+        }
+        let points = self.points(&schema);
+        let mut file = CaseFile {
+            path,
+            id,
+            schema,
+            kernels: HashMap::new(),
+            modules: HashMap::new(),
+        };
+        if self.problems.len() == before {
+            self.kernels_of(&mut file, &points);
+        }
+        if self.problems.len() == before {
+            self.files.push(Arc::new(file));
+        }
+    }
+
+    /// Tries every condition at every point. Gives the points when some name of a kernel depends on them, else one.
+    fn points(&mut self, schema: &Schema) -> Vec<Names> {
+        let templates = schema.launches.iter().filter_map(|launch| launch.kernel.as_ref());
+        let mut templates = templates.chain([schema.program.template()]);
+        let all = templates.any(|template| template.constant().is_none());
+        let mut waiting: Vec<usize> = schema
+            .expect
+            .iter()
+            .enumerate()
+            .filter(|(_, expect)| expect.when.is_some())
+            .map(|(at, _)| at)
+            .collect();
+        let must_walk = all || !waiting.is_empty() || schema.matrix.has_exclusions();
+        let mut points = Vec::new();
+        let mut found = false;
+        for number in 0..schema.matrix.len() {
+            let point = match schema.matrix.point(number) {
+                Ok(Some(point)) => point,
+                Ok(None) => continue,
+                Err(problem) => {
+                    self.problems.push(problem);
+                    return points;
+                }
+            };
+            found = true;
+            for at in std::mem::take(&mut waiting) {
+                let Some(when) = schema.expect.get(at).and_then(|expect| expect.when.as_ref()) else {
+                    continue;
+                };
+                match truth(when, &point.names) {
+                    Ok(true) => {}
+                    Ok(false) => waiting.push(at),
+                    Err(problem) => self.problems.push(problem),
+                }
+            }
+            if all || points.is_empty() {
+                points.push(point.names);
+            }
+            if !must_walk {
+                break;
+            }
+        }
+        if !found {
+            let span = schema.matrix.span().unwrap_or(schema.span);
+            self.problems.push(
+                Diagnostic::error(
+                    "empty-matrix",
+                    span,
+                    "a matrix of which `exclude` leaves no point",
+                )
+                .help("exclude less"),
+            );
+            return points;
+        }
+        for at in waiting {
+            if let Some(when) = schema.expect.get(at).and_then(|expect| expect.when.as_ref()) {
+                self.problems.push(
+                    Diagnostic::error(
+                        "never",
+                        when.span(),
+                        "a condition that holds at no point of the matrix",
+                    )
+                    .help("compare with a value that the variable has"),
+                );
+            }
+        }
+        points
+    }
+
+    /// Finds every kernel and module that the file names, and holds the launches against the signatures.
+    fn kernels_of(&mut self, file: &mut CaseFile, points: &[Names]) {
+        let mut checked: BTreeSet<(usize, String)> = BTreeSet::new();
+        let mut failed: BTreeSet<String> = BTreeSet::new();
+        for names in points {
+            let program = match file.schema.program.template().render(names) {
+                Ok(text) => text.into_owned(),
+                Err(problem) => return self.problems.push(problem),
+            };
+            let span = file.schema.program.template().span;
+            match &file.schema.program {
+                Program::Import(_) if !file.modules.contains_key(&program) && !failed.contains(&program) => {
+                    match self.module(&file.path, &program, span) {
+                        Some(module) => drop(file.modules.insert(program.clone(), module)),
+                        None => drop(failed.insert(program.clone())),
+                    }
+                }
+                Program::Kernel(_) if !file.kernels.contains_key(&program) && !failed.contains(&program) => {
+                    match self.kernel(&file.path, &program, span) {
+                        Some(kernel) => drop(file.kernels.insert(program.clone(), kernel)),
+                        None => drop(failed.insert(program.clone())),
+                    }
+                }
+                _ => {}
+            }
+            for (nth, launch) in file.schema.launches.iter().enumerate() {
+                let text = match file.schema.kernel_text(launch, names) {
+                    Ok(text) => text,
+                    Err(problem) => return self.problems.push(problem),
+                };
+                let span = launch.kernel.as_ref().map_or(span, |template| template.span);
+                if !file.kernels.contains_key(&text) && !failed.contains(&text) {
+                    match self.kernel(&file.path, &text, span) {
+                        Some(kernel) => drop(file.kernels.insert(text.clone(), kernel)),
+                        None => drop(failed.insert(text.clone())),
+                    }
+                }
+                if let Some(kernel) = file.kernels.get(&text)
+                    && checked.insert((nth, text))
+                    && !launch.unchecked
+                {
+                    bind::check(kernel, launch, &mut self.problems);
+                }
+            }
+        }
+    }
+
+    /// `file.py:function`, named by the case file at `from`.
+    fn kernel(&mut self, from: &str, text: &str, span: Span) -> Option<Kernel> {
+        let Some((file, name)) = text
+            .rsplit_once(':')
+            .filter(|(file, name)| !file.is_empty() && !name.is_empty())
+        else {
+            self.problems.push(
+                Diagnostic::error("unknown-kernel", span, format!("`{text}` names no function"))
+                    .help("name the file and the function: `add_one.py:add_one_kernel`"),
+            );
+            return None;
+        };
+        let module = self.module(from, file, span)?;
+        let kernel = Kernel::find(&module, name);
+        if kernel.is_none() {
+            let mut problem = Diagnostic::error(
+                "unknown-kernel",
+                span,
+                format!("`{name}` is not a function of {}", module.file.name),
+            );
+            problem.help = suggestion(
+                name,
+                module.functions.iter().map(|function| function.name.as_str()),
+            )
+            .or_else(|| Some("there are no functions in it".to_owned()));
+            self.problems.push(problem);
+        }
+        kernel
+    }
+
+    /// A module by its path from the case file at `from`.
+    fn module(&mut self, from: &str, relative: &str, span: Span) -> Option<Arc<Module>> {
+        let Some(path) = join(from, relative) else {
+            self.problems.push(
+                Diagnostic::error(
+                    "path-outside",
+                    span,
+                    format!("`{relative}` leads out of the corpus"),
+                )
+                .help("keep kernels beside the case files that run them, and name them by relative paths"),
+            );
+            return None;
+        };
+        if let Some(module) = self.modules.get(&path) {
+            if let Some((_, named_by)) = self.broken.get_mut(&path) {
+                named_by.insert(from.to_owned());
+            }
+            return module.clone();
+        }
+        let Some(input) = self.kernels.get(&path).cloned() else {
+            let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+            let beside = self.kernels.keys().filter_map(|other| {
+                let (other_folder, file) = other.rsplit_once('/').unwrap_or(("", other));
+                (other_folder == folder).then_some(file)
+            });
+            let mut beside: Vec<&str> = beside.collect();
+            beside.sort_unstable();
+            let mut problem = Diagnostic::error(
+                "unknown-kernel",
+                span,
+                format!("kernel file `{relative}` is not there"),
+            );
+            let file = path.rsplit_once('/').map_or(path.as_str(), |(_, file)| file);
+            problem.help =
+                suggestion(file, beside).or_else(|| Some(format!("add the file `{path}` to the corpus")));
+            self.problems.push(problem);
+            return None;
+        };
+        let first = self.problems.len();
+        let module = self.parse_module(&path, &input);
+        if module.is_none() {
+            self.broken
+                .insert(path.clone(), (first, BTreeSet::from([from.to_owned()])));
+        }
+        self.modules.insert(path, module.clone());
+        module
+    }
+
+    fn parse_module(&mut self, path: &str, input: &Input) -> Option<Arc<Module>> {
+        let (source, file) = self.open(input)?;
+        let contents = match module::parse(source, &file.text) {
+            Ok(contents) => contents,
+            Err(problems) => {
+                self.problems.extend(problems);
+                return None;
+            }
+        };
+        let mut imports = BTreeMap::new();
+        let mut waiting = contents.imports.clone();
+        while let Some(name) = waiting.pop() {
+            let Some(other) = join(path, &format!("{}.py", name.replace('.', "/"))) else {
+                continue;
+            };
+            if other == path || imports.contains_key(&name) {
+                continue;
+            }
+            let Some(input) = self.kernels.get(&other).cloned() else {
+                continue;
+            };
+            let (source, file) = self.open(&input)?;
+            match module::parse(source, &file.text) {
+                Ok(contents) => waiting.extend(contents.imports),
+                Err(problems) => {
+                    self.problems.extend(problems);
+                    return None;
+                }
+            }
+            imports.insert(name, file);
+        }
+        Some(Arc::new(Module {
+            path: path.to_owned(),
+            file,
+            source,
+            functions: contents.functions,
+            imports: imports.into_iter().collect(),
+        }))
+    }
+}
+
+/// `relative` from the folder of `from`, without `.` and `..`; `None` when it leaves the root.
+fn join(from: &str, relative: &str) -> Option<String> {
+    if relative.starts_with('/') || relative.contains(['\\', '\0']) {
+        return None;
+    }
+    let mut parts: Vec<&str> = from.split('/').collect();
+    parts.pop();
+    for part in relative.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop()?;
+            }
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_stay_under_the_root() {
+        assert_eq!(join("layout/a.yaml", "k.py").as_deref(), Some("layout/k.py"));
+        assert_eq!(
+            join("layout/a.yaml", "../alias/./k.py").as_deref(),
+            Some("alias/k.py")
+        );
+        assert_eq!(join("a.yaml", "../k.py"), None);
+        assert_eq!(join("layout/a.yaml", "../../layout/k.py"), None);
+        assert_eq!(join("a.yaml", "/etc/k.py"), None);
+        assert_eq!(join("a.yaml", "..\\k.py"), None);
+    }
+}
