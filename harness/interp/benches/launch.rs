@@ -17,12 +17,23 @@ fn main() {
 
 const CHECKS: [Checks; 2] = [Checks::Full, Checks::Fast];
 
-fn run(bencher: Bencher<'_, '_>, checks: Checks, function: Function, grid: [u32; 3], memory: (Memory, Vec<Arg>)) {
+fn run(
+    bencher: Bencher<'_, '_>,
+    checks: Checks,
+    function: Function,
+    grid: [u32; 3],
+    memory: (Memory, Vec<Arg>),
+) {
     let program = Program::prepare(function).expect("verified");
     let (mut memory, args) = memory;
-    let config = Config { checks, ..Config::default() };
+    let config = Config {
+        checks,
+        ..Config::default()
+    };
     bencher.bench_local(|| {
-        let outcome = program.launch(grid, &args, &mut memory, &config).expect("no bug of ours");
+        let outcome = program
+            .launch(grid, &args, &mut memory, &config)
+            .expect("no bug of ours");
         assert!(matches!(outcome, Outcome::Finished(_)), "{outcome:?}");
     });
 }
@@ -35,7 +46,13 @@ fn vector_add(bencher: Bencher<'_, '_>, checks: Checks, programs: usize, block: 
     world.tensor("out", DType::F32, n, None);
     let (memory, mut args) = world.finish();
     args.push(Arg::Number(n as u64));
-    run(bencher, checks, kernels::vector_add(block as i32), [programs as u32, 1, 1], (memory, args));
+    run(
+        bencher,
+        checks,
+        kernels::vector_add(block as i32),
+        [programs as u32, 1, 1],
+        (memory, args),
+    );
 }
 
 #[divan::bench(args = CHECKS)]
@@ -64,7 +81,13 @@ fn add_one_strided_4x4_programs(bencher: Bencher<'_, '_>, checks: Checks) {
     world.floats("x", &vec![0.0; 64 * 2 * 128]);
     let (memory, mut args) = world.finish();
     args.extend([64, 64, 128, 2].map(Arg::Number));
-    run(bencher, checks, kernels::add_one(16, 16), [4, 4, 1], (memory, args));
+    run(
+        bencher,
+        checks,
+        kernels::add_one(16, 16),
+        [4, 4, 1],
+        (memory, args),
+    );
 }
 
 #[divan::bench(args = CHECKS)]
@@ -75,7 +98,13 @@ fn softmax_128x128(bencher: Bencher<'_, '_>, checks: Checks) {
     world.floats("x", &values);
     let (memory, mut args) = world.finish();
     args.extend([128, 128].map(Arg::Number));
-    run(bencher, checks, kernels::softmax(128), [128, 1, 1], (memory, args));
+    run(
+        bencher,
+        checks,
+        kernels::softmax(128),
+        [128, 1, 1],
+        (memory, args),
+    );
 }
 
 #[divan::bench(args = [32, 64, 128])]
@@ -87,5 +116,11 @@ fn matmul_128(bencher: Bencher<'_, '_>, tile: u32) {
     world.tensor("c", DType::F32, 128 * 128, None);
     let programs = 128 / tile;
     let function = kernels::matmul(128, tile as i32, DType::F32);
-    run(bencher, Checks::Full, function, [programs, programs, 1], world.finish());
+    run(
+        bencher,
+        Checks::Full,
+        function,
+        [programs, programs, 1],
+        world.finish(),
+    );
 }

@@ -46,7 +46,14 @@ pub(crate) fn range_of(elem: Elem) -> Option<(i64, i64)> {
             let spare = 64 - dtype.bits();
             Some((i64::MIN >> spare, i64::MAX >> spare))
         }
-        Elem::Num(dtype) => Some((0, if dtype.bits() == 64 { i64::MAX } else { (1 << dtype.bits()) - 1 })),
+        Elem::Num(dtype) => Some((
+            0,
+            if dtype.bits() == 64 {
+                i64::MAX
+            } else {
+                (1 << dtype.bits()) - 1
+            },
+        )),
     }
 }
 
@@ -68,7 +75,10 @@ pub(crate) fn integer(bits: u64, elem: Elem) -> Option<i64> {
 
 impl Affine {
     pub(crate) const fn constant(base: i64) -> Self {
-        Self { base, strides: [0; RANK] }
+        Self {
+            base,
+            strides: [0; RANK],
+        }
     }
 
     /// Smallest and largest lane; `None` past 64 bits.
@@ -99,7 +109,10 @@ impl Affine {
         for (to, (&a, &b)) in strides.iter_mut().zip(self.strides.iter().zip(&other.strides)) {
             *to = f(a, b)?;
         }
-        Some(Self { base: f(self.base, other.base)?, strides })
+        Some(Self {
+            base: f(self.base, other.base)?,
+            strides,
+        })
     }
 
     pub(crate) fn add(self, other: Self) -> Option<Self> {
@@ -139,20 +152,32 @@ impl Affine {
         if let Some(decided) = decided {
             return Some(MaskRule::Uniform(decided));
         }
-        let mut moving = difference.strides.iter().zip(extents).enumerate().filter(|(_, (s, e))| **s != 0 && **e > 1);
+        let mut moving = difference
+            .strides
+            .iter()
+            .zip(extents)
+            .enumerate()
+            .filter(|(_, (s, e))| **s != 0 && **e > 1);
         let (dim, (&stride, &extent)) = moving.next()?;
         if moving.next().is_some() {
             return None;
         }
         // Lanes 0..first_at_least(t) of a rising rule are below t; a falling rule is a rising one of the negation.
         let rising = stride > 0;
-        let (base, stride) =
-            if rising { (difference.base, stride) } else { (difference.base.checked_neg()?, stride.checked_neg()?) };
+        let (base, stride) = if rising {
+            (difference.base, stride)
+        } else {
+            (difference.base.checked_neg()?, stride.checked_neg()?)
+        };
         let count = i64::from(extent);
         // The lane `t` or more is reached at; the bounds are within 64 bits, so that the rest of the sums are.
         let first_at_least = |t: i64| {
             let distance = t.saturating_sub(base);
-            if distance <= 0 { 0 } else { ((distance - 1) / stride).saturating_add(1).clamp(0, count) }
+            if distance <= 0 {
+                0
+            } else {
+                ((distance - 1) / stride).saturating_add(1).clamp(0, count)
+            }
         };
         let (lo, hi) = match (predicate, rising) {
             (CmpPredicate::Lt, true) | (CmpPredicate::Gt, false) => (0, first_at_least(0)),
@@ -162,7 +187,10 @@ impl Affine {
             (CmpPredicate::Eq, _) => (first_at_least(0), first_at_least(1)),
             (CmpPredicate::Ne, _) => return None,
         };
-        let mut mask = BoxMask { lo: [0; RANK], hi: *extents };
+        let mut mask = BoxMask {
+            lo: [0; RANK],
+            hi: *extents,
+        };
         *mask.lo.get_mut(dim)? = lo as u32;
         *mask.hi.get_mut(dim)? = hi as u32;
         Some(mask.rule(extents))
@@ -210,7 +238,10 @@ impl BoxMask {
         if cut.next().is_some() {
             return None;
         }
-        let mut rest = Self { lo: [0; RANK], hi: *extents };
+        let mut rest = Self {
+            lo: [0; RANK],
+            hi: *extents,
+        };
         let (lo, hi, extent) = (*self.lo.get(dim)?, *self.hi.get(dim)?, *extents.get(dim)?);
         if lo == 0 {
             *rest.lo.get_mut(dim)? = hi;
@@ -235,7 +266,8 @@ pub(crate) fn rows<E>(
     for i0 in lo[0]..hi[0] {
         for i1 in lo[1]..hi[1] {
             for i2 in lo[2]..hi[2] {
-                let lane = ((i0 as usize * e1 as usize + i1 as usize) * e2 as usize + i2 as usize) * e3 as usize
+                let lane = ((i0 as usize * e1 as usize + i1 as usize) * e2 as usize + i2 as usize)
+                    * e3 as usize
                     + lo[3] as usize;
                 f(lane, [i0, i1, i2, lo[3]])?;
             }
@@ -252,7 +284,9 @@ mod tests {
     const EXTENTS: Extents = [1, 1, 4, 8];
 
     fn lanes(affine: Affine) -> Vec<i64> {
-        (0..32).map(|l| affine.base + affine.strides[2] * (l / 8) + affine.strides[3] * (l % 8)).collect()
+        (0..32)
+            .map(|l| affine.base + affine.strides[2] * (l / 8) + affine.strides[3] * (l % 8))
+            .collect()
     }
 
     fn mask_lanes(rule: MaskRule) -> Vec<bool> {

@@ -9,8 +9,9 @@ use conch_tile::numeric::{self, Computed};
 use crate::elementwise::arithmetic;
 use crate::machine::Machine;
 use crate::outcome::Stop;
+use crate::plan::Run;
 use crate::program::{Slot, Step};
-use crate::transfer::{Run, Update};
+use crate::transfer::Update;
 use crate::value::{Buf, Poison, Value, write};
 
 /// The arithmetic of an atomic; none for an exchange.
@@ -39,12 +40,17 @@ impl Machine<'_> {
             let operand = machine.value(value);
             let (bits, poison) = (operand.bits(lane, &layout), operand.poison.at(lane));
             machine.update(step.ins[0], step.loc, (lane, address, layout.size), |old| {
-                let (bits, flawed) = match function.map(|function| numeric::binary(function, dtype, old, bits)) {
-                    None => (bits, false),
-                    Some(Computed::Bits(bits)) => (bits, false),
-                    Some(Computed::Poison | Computed::DivisionByZero) => (0, true),
-                };
-                Some(Update { bits, poison: poison || flawed, replaces: function.is_none() })
+                let (bits, flawed) =
+                    match function.map(|function| numeric::binary(function, dtype, old, bits)) {
+                        None => (bits, false),
+                        Some(Computed::Bits(bits)) => (bits, false),
+                        Some(Computed::Poison | Computed::DivisionByZero) => (0, true),
+                    };
+                Some(Update {
+                    bits,
+                    poison: poison || flawed,
+                    replaces: function.is_none(),
+                })
             })
         })
     }
@@ -59,7 +65,11 @@ impl Machine<'_> {
             let (expected, bits) = (expected.bits(lane, &compared), new.bits(lane, &layout));
             let poison = new.poison.at(lane);
             machine.update(step.ins[0], step.loc, (lane, address, layout.size), |old| {
-                (unknown || old == expected).then_some(Update { bits, poison: poison || unknown, replaces: true })
+                (unknown || old == expected).then_some(Update {
+                    bits,
+                    poison: poison || unknown,
+                    replaces: true,
+                })
             })
         })
     }
@@ -87,9 +97,12 @@ impl Machine<'_> {
         for run in &runs {
             for nth in 0..run.count {
                 let lane = run.lane + nth;
-                let address = run.address.wrapping_add((nth as i64).wrapping_mul(run.stride) as u64);
-                if let Some(old) = one(self, lane, address)? {
-                    let old = if layout.elem.num() == Some(DType::I1) { old & 1 } else { old };
+                if let Some(old) = one(self, lane, run.address(nth))? {
+                    let old = if layout.elem.num() == Some(DType::I1) {
+                        old & 1
+                    } else {
+                        old
+                    };
                     write(&mut buf, lane, size, old);
                     if let Some(mark) = marks.get_mut(lane) {
                         *mark = 0;
@@ -117,9 +130,7 @@ impl Machine<'_> {
 fn meet(runs: &[Run], size: usize) -> bool {
     let mut addresses: Vec<u64> = runs
         .iter()
-        .flat_map(|run| {
-            (0..run.count).map(|nth| run.address.wrapping_add((nth as i64).wrapping_mul(run.stride) as u64))
-        })
+        .flat_map(|run| (0..run.count).map(|nth| run.address(nth)))
         .collect();
     addresses.sort_unstable();
     addresses.windows(2).any(|pair| pair[1] - pair[0] < size as u64)

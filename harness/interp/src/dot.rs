@@ -7,8 +7,8 @@
 
 use conch_tile::DType;
 use conch_tile::ir::Rounding;
-use conch_tile::numeric::lanes::{self, Operand};
 use conch_tile::numeric;
+use conch_tile::numeric::lanes::{self, Operand};
 
 use crate::elementwise::arithmetic;
 use crate::machine::Machine;
@@ -78,11 +78,21 @@ impl Machine<'_> {
         self.state.pool.give(start);
         if working != result {
             let mut narrow = self.state.pool.take(layout.lanes * layout.size)?;
-            lanes::cast(working, result, Rounding::NearestEven, Operand::Block(&total), &mut narrow);
+            lanes::cast(
+                working,
+                result,
+                Rounding::NearestEven,
+                Operand::Block(&total),
+                &mut narrow,
+            );
             self.state.pool.give(std::mem::replace(&mut total, narrow));
         }
         let clean = [a, b, c].iter().all(|&slot| self.value(slot).poison.is_none());
-        let poison = if clean { Poison::None } else { self.dot_poison(extent, a, b, c)? };
+        let poison = if clean {
+            Poison::None
+        } else {
+            self.dot_poison(extent, a, b, c)?
+        };
         self.set_lanes(out, Value::dense(total).with_poison(poison));
         Ok(())
     }
@@ -90,8 +100,9 @@ impl Machine<'_> {
     /// A poison element makes poison of its row or column.
     fn dot_poison(&mut self, extent: Extent, a: Slot, b: Slot, c: Slot) -> Result<Poison, Stop> {
         let Extent { batch, m, n, k } = extent;
-        let rows: Vec<bool> =
-            (0..batch * m).map(|row| (0..k).any(|i| self.value(a).poison.at(row * k + i))).collect();
+        let rows: Vec<bool> = (0..batch * m)
+            .map(|row| (0..k).any(|i| self.value(a).poison.at(row * k + i)))
+            .collect();
         let columns: Vec<bool> = (0..batch * n)
             .map(|column| {
                 let (at, j) = (column / n.max(1), column % n.max(1));
@@ -124,7 +135,10 @@ impl Machine<'_> {
             }
             let value = self.value(a);
             let bin = numeric::decode_int(dtype, value.bits(lane, &source));
-            match usize::try_from(bin).ok().filter(|&bin| bin < layout.lanes && !value.poison.at(lane)) {
+            match usize::try_from(bin)
+                .ok()
+                .filter(|&bin| bin < layout.lanes && !value.poison.at(lane))
+            {
                 Some(bin) => {
                     let count = read(&counts, bin, layout.size);
                     write(&mut counts, bin, layout.size, count.wrapping_add(1));
@@ -147,15 +161,21 @@ fn product(dtype: DType, extent: Extent, a: &[u8], b: &[u8], c: &mut [u8]) {
         multiply: impl Fn(usize, usize, &[T], &[T], &mut [T]),
     ) {
         // Buffers of the pool are aligned for every element, so that the casts succeed.
-        let (Ok(a), Ok(b), Ok(c)) =
-            (bytemuck::try_cast_slice(a), bytemuck::try_cast_slice(b), bytemuck::try_cast_slice_mut(c))
-        else {
+        let (Ok(a), Ok(b), Ok(c)) = (
+            bytemuck::try_cast_slice(a),
+            bytemuck::try_cast_slice(b),
+            bytemuck::try_cast_slice_mut(c),
+        ) else {
             return;
         };
         if batch * m * n * k == 0 {
             return;
         }
-        for ((a, b), c) in a.chunks_exact(m * k).zip(b.chunks_exact(k * n)).zip(c.chunks_exact_mut(m * n)) {
+        for ((a, b), c) in a
+            .chunks_exact(m * k)
+            .zip(b.chunks_exact(k * n))
+            .zip(c.chunks_exact_mut(m * n))
+        {
             multiply(n, k, a, b, c);
         }
     }
@@ -167,7 +187,9 @@ fn product(dtype: DType, extent: Extent, a: &[u8], b: &[u8], c: &mut [u8]) {
             matrix(n, k, a, b, c, |sum: f32, x: f32, y: f32| sum + x * y);
         }),
         _ => each(extent, (a, b, c), |n, k, a, b, c| {
-            matrix(n, k, a, b, c, |sum: i32, x: i32, y: i32| sum.wrapping_add(x.wrapping_mul(y)));
+            matrix(n, k, a, b, c, |sum: i32, x: i32, y: i32| {
+                sum.wrapping_add(x.wrapping_mul(y))
+            });
         }),
     }
 }
@@ -214,14 +236,19 @@ fn block<T: Copy>(
     let rows = |nth: usize| a.get(nth * k..(nth + 1) * k).unwrap_or(&[]);
     let (a0, a1, a2, a3) = (rows(0), rows(1), rows(2), rows(3));
     let start = |nth: usize| {
-        c.get(nth * n + column..).and_then(|c| c.first_chunk::<COLUMNS>()).copied()
+        c.get(nth * n + column..)
+            .and_then(|c| c.first_chunk::<COLUMNS>())
+            .copied()
     };
-    let (Some(mut s0), Some(mut s1), Some(mut s2), Some(mut s3)) = (start(0), start(1), start(2), start(3)) else {
+    let (Some(mut s0), Some(mut s1), Some(mut s2), Some(mut s3)) = (start(0), start(1), start(2), start(3))
+    else {
         return;
     };
     let factors = a0.iter().zip(a1).zip(a2).zip(a3);
     for ((((&x0, &x1), &x2), &x3), row) in factors.zip(b.chunks_exact(n)) {
-        let Some(y) = row.get(column..).and_then(|row| row.first_chunk::<COLUMNS>()) else { return };
+        let Some(y) = row.get(column..).and_then(|row| row.first_chunk::<COLUMNS>()) else {
+            return;
+        };
         for j in 0..COLUMNS {
             s0[j] = step(s0[j], x0, y[j]);
             s1[j] = step(s1[j], x1, y[j]);

@@ -26,7 +26,10 @@ impl Machine<'_> {
         let mask = if mask { step.ins.get(1).copied() } else { None };
         let layout = self.layout(condition);
         let value = self.value(condition);
-        if mask.is_none() && value.poison.is_none() && matches!(value.repr, Repr::Uniform(bits) if bits & 1 == 1) {
+        if mask.is_none()
+            && value.poison.is_none()
+            && matches!(value.repr, Repr::Uniform(bits) if bits & 1 == 1)
+        {
             return Ok(());
         }
         for lane in 0..layout.lanes {
@@ -35,7 +38,11 @@ impl Machine<'_> {
                 let (value, mask_layout) = (self.value(mask), self.layout(mask));
                 let at = if mask_layout.scalar { 0 } else { lane };
                 if value.poison.at(at) {
-                    return Err(poison::trap(self.site(step.loc), place, "the mask of an assertion"));
+                    return Err(poison::trap(
+                        self.site(step.loc),
+                        place,
+                        "the mask of an assertion",
+                    ));
                 }
                 if value.bits(at, &mask_layout) & 1 == 0 {
                     continue;
@@ -55,9 +62,12 @@ impl Machine<'_> {
         if !self.config.device_asserts {
             return Ok(());
         }
-        self.hold(step, mask, "the condition of `tl.device_assert`", |machine, lane| {
-            promise::assertion(machine.site(step.loc), lane, message)
-        })
+        self.hold(
+            step,
+            mask,
+            "the condition of `tl.device_assert`",
+            |machine, lane| promise::assertion(machine.site(step.loc), lane, message),
+        )
     }
 
     pub(crate) fn assume(&mut self, step: &Step) -> Result<(), Stop> {
@@ -100,12 +110,15 @@ impl Machine<'_> {
             for lane in (0..layout.lanes).filter(|&lane| !value.poison.at(lane)) {
                 let bits = value.bits(lane, &layout);
                 let index = lane / stride % extent;
-                let before = (index > 0 && !value.poison.at(lane - stride)).then(|| value.bits(lane - stride, &layout));
+                let before = (index > 0 && !value.poison.at(lane - stride))
+                    .then(|| value.bits(lane - stride, &layout));
                 let follows = before.is_some_and(|before| before.wrapping_add(unit) & ones == bits);
                 let broken = match kind {
                     Promise::MultipleOf => !follows && bits % number as u64 != 0,
                     Promise::MaxContiguous => index % number != 0 && before.is_some() && !follows,
-                    Promise::MaxConstancy => index % number != 0 && before.is_some_and(|before| before != bits),
+                    Promise::MaxConstancy => {
+                        index % number != 0 && before.is_some_and(|before| before != bits)
+                    }
                 };
                 if broken {
                     return Err(promise::hint(self.site(step.loc), lane, kind, d, number, bits));
@@ -155,7 +168,10 @@ impl Machine<'_> {
         self.printed = self.printed.saturating_add(line.len());
         if self.printed > self.config.print_limit {
             let limit = self.config.print_limit as u64;
-            return Err(Stop::Exhausted(Exhausted { what: Resource::Prints, limit }));
+            return Err(Stop::Exhausted(Exhausted {
+                what: Resource::Prints,
+                limit,
+            }));
         }
         self.prints.push(line);
         Ok(())

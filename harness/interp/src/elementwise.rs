@@ -83,20 +83,40 @@ fn binary_rule(op: BinaryOp, a: &Value, b: &Value, layout: &Layout) -> Option<Re
 fn mask_rule(op: BinaryOp, a: &Repr, b: &Repr, layout: &Layout) -> Option<Repr> {
     match (op, a, b) {
         (BinaryOp::And, Repr::Mask(x), Repr::Mask(y)) => Some(mask_repr(x.and(*y, &layout.extents))),
-        (BinaryOp::And, Repr::Mask(x), Repr::Uniform(all)) | (BinaryOp::And, Repr::Uniform(all), Repr::Mask(x)) => {
-            Some(if all & 1 == 1 { Repr::Mask(*x) } else { Repr::Uniform(0) })
-        }
-        (BinaryOp::Or, Repr::Mask(x), Repr::Uniform(all)) | (BinaryOp::Or, Repr::Uniform(all), Repr::Mask(x)) => {
-            Some(if all & 1 == 1 { Repr::Uniform(1) } else { Repr::Mask(*x) })
-        }
-        (BinaryOp::Xor, Repr::Mask(x), Repr::Uniform(all)) | (BinaryOp::Xor, Repr::Uniform(all), Repr::Mask(x)) => {
-            if all & 1 == 1 { Some(Repr::Mask(x.not(&layout.extents)?)) } else { Some(Repr::Mask(*x)) }
+        (BinaryOp::And, Repr::Mask(x), Repr::Uniform(all))
+        | (BinaryOp::And, Repr::Uniform(all), Repr::Mask(x)) => Some(if all & 1 == 1 {
+            Repr::Mask(*x)
+        } else {
+            Repr::Uniform(0)
+        }),
+        (BinaryOp::Or, Repr::Mask(x), Repr::Uniform(all))
+        | (BinaryOp::Or, Repr::Uniform(all), Repr::Mask(x)) => Some(if all & 1 == 1 {
+            Repr::Uniform(1)
+        } else {
+            Repr::Mask(*x)
+        }),
+        (BinaryOp::Xor, Repr::Mask(x), Repr::Uniform(all))
+        | (BinaryOp::Xor, Repr::Uniform(all), Repr::Mask(x)) => {
+            if all & 1 == 1 {
+                Some(Repr::Mask(x.not(&layout.extents)?))
+            } else {
+                Some(Repr::Mask(*x))
+            }
         }
         _ => None,
     }
 }
 
 impl Machine<'_> {
+    /// Puts lanes by rule in a slot.
+    #[inline]
+    fn set_ruled(&mut self, slot: Slot, repr: Repr, poison: Poison) {
+        self.set_rule(slot, repr);
+        if !poison.is_none() {
+            self.state.slots[slot as usize].poison = poison;
+        }
+    }
+
     /// Writes the lanes of a slot out, if they are known by rule.
     pub(crate) fn write_out(&mut self, slot: Slot) -> Result<(), Stop> {
         let value = self.value(slot);
@@ -123,10 +143,16 @@ impl Machine<'_> {
     }
 
     /// Lanes that are poison in any operand.
+    #[inline]
     pub(crate) fn merged(&mut self, slots: &[Slot]) -> Result<Poison, Stop> {
         if slots.iter().all(|&slot| self.value(slot).poison.is_none()) {
             return Ok(Poison::None);
         }
+        self.merged_lanes(slots)
+    }
+
+    #[cold]
+    fn merged_lanes(&mut self, slots: &[Slot]) -> Result<Poison, Stop> {
         let mut merged: Option<Buf> = None;
         for &slot in slots {
             match &self.state.slots[slot as usize].poison {
@@ -151,7 +177,11 @@ impl Machine<'_> {
     }
 
     /// Lane by lane whether it is poison.
-    pub(crate) fn poison_by(&mut self, lanes: usize, poison: impl Fn(&Self, usize) -> bool) -> Result<Poison, Stop> {
+    pub(crate) fn poison_by(
+        &mut self,
+        lanes: usize,
+        poison: impl Fn(&Self, usize) -> bool,
+    ) -> Result<Poison, Stop> {
         let mut buf = self.state.pool.take(lanes)?;
         let mut any = false;
         for (lane, to) in buf.iter_mut().enumerate() {
@@ -196,7 +226,10 @@ impl Machine<'_> {
     /// Puts what a single computation gave in every lane.
     fn settle_uniform(&mut self, step: &Step, computed: Computed, poison: Poison) -> Result<(), Stop> {
         let value = match computed {
-            Computed::Bits(bits) => Value::uniform(bits).with_poison(poison),
+            Computed::Bits(bits) => {
+                self.set_ruled(step.outs[0], Repr::Uniform(bits), poison);
+                return Ok(());
+            }
             Computed::Poison => {
                 self.state.pool.recycle(Value::uniform(0).with_poison(poison));
                 Value::poison()
@@ -212,9 +245,12 @@ impl Machine<'_> {
 
     pub(crate) fn range(&mut self, start: i32, out: Slot) -> Result<(), Stop> {
         let layout = self.layout(out);
-        let rule = Affine { base: i64::from(start), strides: [0, 0, 0, 1] };
+        let rule = Affine {
+            base: i64::from(start),
+            strides: [0, 0, 0, 1],
+        };
         let repr = affine_repr(rule, &layout).ok_or(Stop::malformed("a range"))?;
-        self.set(out, Value::rule(repr));
+        self.set_rule(out, repr);
         Ok(())
     }
 
@@ -233,7 +269,7 @@ impl Machine<'_> {
             _ => None,
         };
         if let Some(repr) = rule {
-            self.set(out, Value::rule(repr).with_poison(poison));
+            self.set_ruled(out, repr, poison);
             return Ok(());
         }
         self.write_out(a)?;
@@ -252,19 +288,32 @@ impl Machine<'_> {
             return self.settle_uniform(step, numeric::binary(op, dtype, x, y), poison);
         }
         if let Some(repr) = binary_rule(op, x, y, &layout) {
-            self.set(out, Value::rule(repr).with_poison(poison));
+            self.set_ruled(out, repr, poison);
             return Ok(());
         }
         self.write_out(a)?;
         self.write_out(b)?;
         let mut buf = self.state.pool.take(layout.lanes * layout.size)?;
-        let flaws = lanes::binary(op, dtype, operand(self.value(a)), operand(self.value(b)), &mut buf);
+        let flaws = lanes::binary(
+            op,
+            dtype,
+            operand(self.value(a)),
+            operand(self.value(b)),
+            &mut buf,
+        );
         self.settle(step, buf, poison, &flaws)
     }
 
     /// The poison lanes of a binary operation. An undefined value is some value: where the other operand alone decides
     /// the result (`false & x`), the result is defined. An undefined divisor may be zero.
-    fn binary_poison(&mut self, op: BinaryOp, dtype: DType, a: Slot, b: Slot, step: &Step) -> Result<Poison, Stop> {
+    fn binary_poison(
+        &mut self,
+        op: BinaryOp,
+        dtype: DType,
+        a: Slot,
+        b: Slot,
+        step: &Step,
+    ) -> Result<Poison, Stop> {
         if self.value(a).poison.is_none() && self.value(b).poison.is_none() {
             return Ok(Poison::None);
         }
@@ -273,10 +322,18 @@ impl Machine<'_> {
         if integer && matches!(op, BinaryOp::IntDiv | BinaryOp::Rem | BinaryOp::FloorRem) {
             let divisor = &self.value(b).poison;
             if let Some(lane) = (0..lanes).find(|&lane| divisor.at(lane)) {
-                return Err(poison::trap(self.site_of(b, step.loc), Some(lane), "the divisor of an integer division"));
+                return Err(poison::trap(
+                    self.site_of(b, step.loc),
+                    Some(lane),
+                    "the divisor of an integer division",
+                ));
             }
         }
-        let ones = if dtype == DType::I1 { 1 } else { self.layout(step.outs[0]).ones() };
+        let ones = if dtype == DType::I1 {
+            1
+        } else {
+            self.layout(step.outs[0]).ones()
+        };
         let absorbing = match op {
             BinaryOp::And | BinaryOp::Mul if integer => 0,
             BinaryOp::Or => ones,
@@ -307,7 +364,11 @@ impl Machine<'_> {
             self.write_out(slot)?;
         }
         let mut buf = self.state.pool.take(layout.lanes * layout.size)?;
-        let (x, y, z) = (operand(self.value(a)), operand(self.value(b)), operand(self.value(c)));
+        let (x, y, z) = (
+            operand(self.value(a)),
+            operand(self.value(b)),
+            operand(self.value(c)),
+        );
         let flaws = lanes::ternary(op, dtype, x, y, z, &mut buf);
         self.settle(step, buf, poison, &flaws)
     }
@@ -320,7 +381,7 @@ impl Machine<'_> {
         let (x, y) = (self.value(a), self.value(b));
         if let (Repr::Uniform(x), Repr::Uniform(y)) = (x.repr, y.repr) {
             let holds = numeric::compare(predicate, dtype, x, y);
-            self.set(out, Value::uniform(u64::from(holds)).with_poison(poison));
+            self.set_ruled(out, Repr::Uniform(u64::from(holds)), poison);
             return Ok(());
         }
         let ruled = matches!(x.repr, Repr::Affine(_)) || matches!(y.repr, Repr::Affine(_));
@@ -328,13 +389,19 @@ impl Machine<'_> {
             && let (Some(x), Some(y)) = (affine(x, elem), affine(y, elem))
             && let Some(rule) = x.compare(predicate, y, &layout.extents)
         {
-            self.set(out, Value::rule(mask_repr(rule)).with_poison(poison));
+            self.set_ruled(out, mask_repr(rule), poison);
             return Ok(());
         }
         self.write_out(a)?;
         self.write_out(b)?;
         let mut buf = self.state.pool.take(layout.lanes)?;
-        lanes::compare(predicate, dtype, operand(self.value(a)), operand(self.value(b)), &mut buf);
+        lanes::compare(
+            predicate,
+            dtype,
+            operand(self.value(a)),
+            operand(self.value(b)),
+            &mut buf,
+        );
         self.settle(step, buf, poison, &Flaws::default())
     }
 
@@ -355,14 +422,21 @@ impl Machine<'_> {
             self.poison_by(layout.lanes, |machine, lane| {
                 let condition = machine.value(c);
                 condition.poison.at(lane)
-                    || machine.value(if condition.bits(lane, &lc) & 1 == 1 { a } else { b }).poison.at(lane)
+                    || machine
+                        .value(if condition.bits(lane, &lc) & 1 == 1 { a } else { b })
+                        .poison
+                        .at(lane)
             })?
         };
         for slot in [c, a, b] {
             self.write_out(slot)?;
         }
         let mut buf = self.state.pool.take(layout.lanes * layout.size)?;
-        let (condition, x, y) = (operand(self.value(c)), operand(self.value(a)), operand(self.value(b)));
+        let (condition, x, y) = (
+            operand(self.value(c)),
+            operand(self.value(a)),
+            operand(self.value(b)),
+        );
         lanes::select(layout.size, condition, x, y, &mut buf);
         self.set_lanes(out, Value::dense(buf).with_poison(poison));
         Ok(())
@@ -377,7 +451,7 @@ impl Machine<'_> {
         let same = from.elem == to.elem || kind == CastKind::Bits || (from.elem.is_ptr() && to.elem.is_ptr());
         match repr {
             Repr::Uniform(bits) if same => {
-                self.set(out, Value::uniform(bits).with_poison(poison));
+                self.set_ruled(out, Repr::Uniform(bits), poison);
                 return Ok(());
             }
             Repr::Uniform(bits) => {
@@ -385,12 +459,12 @@ impl Machine<'_> {
             }
             Repr::Affine(rule) if target.is_int() && target.bits() > 1 => {
                 if let Some(repr) = affine_repr(rule, &to) {
-                    self.set(out, Value::rule(repr).with_poison(poison));
+                    self.set_ruled(out, repr, poison);
                     return Ok(());
                 }
             }
             Repr::Mask(_) if from.elem == to.elem => {
-                self.set(out, Value::rule(repr).with_poison(poison));
+                self.set_ruled(out, repr, poison);
                 return Ok(());
             }
             _ => {}
@@ -418,14 +492,16 @@ impl Machine<'_> {
             .and_then(|(pointer, offset)| pointer.add(offset.scale(size)?))
             .and_then(|rule| affine_repr(rule, &layout));
         if let Some(repr) = rule {
-            self.set(out, Value::rule(repr).with_poison(poison));
+            self.set_ruled(out, repr, poison);
             return Ok(());
         }
         let extend = |bits: u64| {
-            integer(bits, offset_layout.elem).unwrap_or(bits as i64).wrapping_mul(size) as u64
+            integer(bits, offset_layout.elem)
+                .unwrap_or(bits as i64)
+                .wrapping_mul(size) as u64
         };
         if let (Repr::Uniform(x), Repr::Uniform(y)) = (pointer.repr, offset.repr) {
-            self.set(out, Value::uniform(x.wrapping_add(extend(y))).with_poison(poison));
+            self.set_ruled(out, Repr::Uniform(x.wrapping_add(extend(y))), poison);
             return Ok(());
         }
         self.write_out(p)?;
@@ -459,10 +535,19 @@ pub(crate) fn remapped(repr: Repr, from: [Option<usize>; RANK], layout: &Layout)
             for (to, source) in strides.iter_mut().zip(from) {
                 *to = source.and_then(|d| rule.strides.get(d)).copied().unwrap_or(0);
             }
-            affine_repr(Affine { base: rule.base, strides }, layout)
+            affine_repr(
+                Affine {
+                    base: rule.base,
+                    strides,
+                },
+                layout,
+            )
         }
         Repr::Mask(mask) => {
-            let mut seen = BoxMask { lo: [0; RANK], hi: layout.extents };
+            let mut seen = BoxMask {
+                lo: [0; RANK],
+                hi: layout.extents,
+            };
             for (d, source) in from.into_iter().enumerate() {
                 if let Some(s) = source {
                     *seen.lo.get_mut(d)? = *mask.lo.get(s)?;

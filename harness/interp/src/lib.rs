@@ -24,7 +24,9 @@ mod dot;
 mod effect;
 mod elementwise;
 mod machine;
+mod origin;
 mod outcome;
+mod plan;
 mod program;
 mod reduce;
 mod shape;
@@ -33,5 +35,7 @@ mod value;
 
 pub use acceptance::{Acceptance, AcceptanceMap, Accepted};
 pub use config::{Arg, Checks, Config};
-pub use outcome::{Exhausted, Finished, InternalError, Outcome, Resource, Stats, Trap, TrapKind, Unsupported};
+pub use outcome::{
+    Exhausted, Finished, InternalError, Outcome, Resource, Stats, Trap, TrapKind, Unsupported,
+};
 pub use program::Program;

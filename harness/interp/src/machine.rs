@@ -14,9 +14,10 @@ use smallvec::SmallVec;
 use crate::checks::race::Shadow;
 use crate::checks::{Home, Site, conflict, poison, promise};
 use crate::config::{Arg, Checks, Config};
+use crate::origin::Origin;
 use crate::outcome::{Exhausted, Finished, InternalError, Outcome, Resource, Stats, Stop, Unsupported};
-use crate::program::{Code, Op, Origin, Program, Slot, Step};
-use crate::transfer::Run;
+use crate::plan::Run;
+use crate::program::{Code, Op, Program, Slot, Step};
 use crate::value::{Layout, Poison, Pool, Repr, Value};
 
 /// Pools larger than this are emptied after a launch.
@@ -64,7 +65,10 @@ pub(crate) fn launch(
     let homes = bind(program, args, memory)?;
     if program.oversized {
         let limit = config.memory_limit as u64;
-        return Ok(Outcome::Exhausted(Exhausted { what: Resource::Memory, limit }));
+        return Ok(Outcome::Exhausted(Exhausted {
+            what: Resource::Memory,
+            limit,
+        }));
     }
     let programs = grid.iter().map(|&n| u64::from(n)).fold(1u64, u64::saturating_mul);
     state.pool.limit = config.memory_limit;
@@ -107,15 +111,20 @@ pub(crate) fn launch(
         Ok(()) => Outcome::Finished(Finished { prints, stats }),
         Err(Stop::Trap(trap)) => Outcome::Trapped(trap),
         Err(Stop::Exhausted(exhausted)) => Outcome::Exhausted(exhausted),
-        Err(Stop::Unsupported { construct, loc }) => {
-            Outcome::Unsupported(Unsupported { construct, span: program.function.span(loc) })
-        }
+        Err(Stop::Unsupported { construct, loc }) => Outcome::Unsupported(Unsupported {
+            construct,
+            span: program.function.span(loc),
+        }),
         Err(Stop::Internal(error)) => return Err(error),
     })
 }
 
 /// Checks the arguments and finds the storages that they point into.
-pub(crate) fn bind(program: &Program, args: &[Arg], memory: &Memory) -> Result<Vec<Option<Rc<Home>>>, InternalError> {
+pub(crate) fn bind(
+    program: &Program,
+    args: &[Arg],
+    memory: &Memory,
+) -> Result<Vec<Option<Rc<Home>>>, InternalError> {
     let function = &program.function;
     if args.len() != function.params.len() {
         return Err(InternalError::ArgumentCount {
@@ -135,7 +144,12 @@ pub(crate) fn bind(program: &Program, args: &[Arg], memory: &Memory) -> Result<V
                 Arg::Pointer { storage, name, .. } if pointer => Ok(storage.map(|storage| {
                     let start = memory.address(storage).wrapping_sub(ORIGIN) as usize;
                     let end = start.saturating_add(memory.size(storage));
-                    Rc::new(Home { start, end, storage, tensor: name.clone() })
+                    Rc::new(Home {
+                        start,
+                        end,
+                        storage,
+                        tensor: name.clone(),
+                    })
                 })),
                 _ => Err(InternalError::ArgumentKind {
                     kernel: function.name.clone(),
@@ -172,33 +186,41 @@ impl<'a> Machine<'a> {
     /// Uses fuel up.
     #[inline]
     pub(crate) fn spend(&mut self, cost: u64) -> Result<(), Stop> {
-        match self.fuel.checked_sub(cost) {
-            Some(left) => {
-                self.fuel = left;
-                Ok(())
-            }
-            None => {
-                self.fuel = 0;
-                Err(Stop::fuel(self.config.fuel))
-            }
+        if let Some(left) = self.fuel.checked_sub(cost) {
+            self.fuel = left;
+            return Ok(());
         }
+        self.fuel = 0;
+        Err(Stop::fuel(self.config.fuel))
     }
 
     /// Where execution is, for messages.
     pub(crate) fn site(&self, loc: LocId) -> Site<'a> {
-        Site { function: &self.program.function, loc, program: self.id, scalar: false }
+        Site {
+            function: &self.program.function,
+            loc,
+            program: self.id,
+            scalar: false,
+        }
     }
 
     /// Where an operation on lanes like those of `slot` is, for messages.
     pub(crate) fn site_of(&self, slot: Slot, loc: LocId) -> Site<'a> {
-        Site { scalar: self.program.layouts[slot as usize].scalar, ..self.site(loc) }
+        Site {
+            scalar: self.program.layouts[slot as usize].scalar,
+            ..self.site(loc)
+        }
     }
 
     /// What a slot's bytes mean, now.
     #[inline]
     pub(crate) fn layout(&self, slot: Slot) -> Layout {
         let layout = self.program.layouts[slot as usize];
-        if layout.scalar && self.width != 1 { layout.widened(self.width) } else { layout }
+        if layout.scalar && self.width != 1 {
+            layout.widened(self.width)
+        } else {
+            layout
+        }
     }
 
     #[inline]
@@ -209,10 +231,24 @@ impl<'a> Machine<'a> {
     /// Puts a value in a slot.
     #[inline]
     pub(crate) fn set(&mut self, slot: Slot, value: Value) {
-        let old = std::mem::replace(&mut self.state.slots[slot as usize], value);
-        if old.buf.is_some() || !old.poison.is_none() {
+        let to = &mut self.state.slots[slot as usize];
+        if to.buf.is_some() || !to.poison.is_none() {
+            let old = std::mem::take(to);
             self.state.pool.recycle(old);
         }
+        *to = value;
+    }
+
+    /// Puts lanes by rule in a slot, none of them poison. Written field by field: moving a whole [`Value`] is what
+    /// operations on rules would spend their time on.
+    #[inline]
+    pub(crate) fn set_rule(&mut self, slot: Slot, repr: Repr) {
+        let to = &mut self.state.slots[slot as usize];
+        if to.buf.is_some() || !to.poison.is_none() {
+            let old = std::mem::take(to);
+            self.state.pool.recycle(old);
+        }
+        to.repr = repr;
     }
 
     /// Puts stored lanes in a slot; a single lane becomes uniform.
@@ -222,7 +258,11 @@ impl<'a> Machine<'a> {
             return self.set(slot, value);
         }
         let bits = value.bits(0, &layout);
-        let poison = if value.poison.at(0) { Poison::All } else { Poison::None };
+        let poison = if value.poison.at(0) {
+            Poison::All
+        } else {
+            Poison::None
+        };
         self.state.pool.recycle(value);
         self.set(slot, Value::uniform(bits).with_poison(poison));
     }
@@ -308,10 +348,19 @@ impl<'a> Machine<'a> {
             }
             Op::For(code) => self.for_loop(code, step),
             Op::While(before, after) => self.while_loop(before, after, step),
-            Op::Reduce { axis, combine, region, code } => self.reduce(*axis, *combine, *region, code, step),
-            Op::Scan { axis, reverse, combine, region, code } => {
-                self.scan(*axis, *reverse, *combine, *region, code, step)
-            }
+            Op::Reduce {
+                axis,
+                combine,
+                region,
+                code,
+            } => self.reduce(*axis, *combine, *region, code, step),
+            Op::Scan {
+                axis,
+                reverse,
+                combine,
+                region,
+                code,
+            } => self.scan(*axis, *reverse, *combine, *region, code, step),
         }
     }
 
@@ -335,7 +384,7 @@ impl<'a> Machine<'a> {
         let mut at = lower;
         while at < upper {
             self.spend(1)?;
-            self.set(code.args[0], Value::uniform(numeric::encode_int(dtype, at)));
+            self.set_rule(code.args[0], Repr::Uniform(numeric::encode_int(dtype, at)));
             self.set_all(&code.args[1..], carried);
             self.block(code)?;
             carried = self.yields(code)?;
@@ -355,9 +404,15 @@ impl<'a> Machine<'a> {
             self.set_all(&before.args, carried);
             self.block(before)?;
             let mut passed = self.yields(before)?.into_iter();
-            let condition = passed.next().ok_or(Stop::malformed("a loop without a condition"))?;
+            let condition = passed
+                .next()
+                .ok_or(Stop::malformed("a loop without a condition"))?;
             if condition.poison.at(0) {
-                return Err(poison::trap(self.site(step.loc), None, "the condition of `while`"));
+                return Err(poison::trap(
+                    self.site(step.loc),
+                    None,
+                    "the condition of `while`",
+                ));
             }
             let Repr::Uniform(condition) = condition.repr else {
                 return Err(Stop::malformed("a loop with a block for a condition"));
@@ -374,14 +429,14 @@ impl<'a> Machine<'a> {
 
     fn plain(&mut self, kind: &'a OpKind, step: &'a Step) -> Result<(), Stop> {
         match kind {
-            OpKind::Constant(bits) => self.set(step.outs[0], Value::uniform(*bits)),
+            OpKind::Constant(bits) => self.set_rule(step.outs[0], Repr::Uniform(*bits)),
             OpKind::ProgramId(axis) => {
                 let id = self.id.get(*axis as usize).copied().unwrap_or(0);
-                self.set(step.outs[0], Value::uniform(u64::from(id)));
+                self.set_rule(step.outs[0], Repr::Uniform(u64::from(id)));
             }
             OpKind::NumPrograms(axis) => {
                 let count = self.grid.get(*axis as usize).copied().unwrap_or(1);
-                self.set(step.outs[0], Value::uniform(u64::from(count)));
+                self.set_rule(step.outs[0], Repr::Uniform(u64::from(count)));
             }
             OpKind::Poison => self.set(step.outs[0], Value::poison()),
             OpKind::Barrier => {}
@@ -391,7 +446,7 @@ impl<'a> Machine<'a> {
             OpKind::Select => self.select(step)?,
             OpKind::Cast { kind, rounding } => self.cast(*kind, *rounding, step)?,
             OpKind::AddPtr => self.add_ptr(step)?,
-            OpKind::Splat => self.splat(step)?,
+            OpKind::Splat => self.splat(step),
             OpKind::Broadcast => self.broadcast(step)?,
             OpKind::Reshape { .. } => self.reshape(step)?,
             OpKind::Trans { order } => self.trans(order, step)?,
@@ -399,7 +454,11 @@ impl<'a> Machine<'a> {
             OpKind::Split => self.split(step)?,
             OpKind::Cat { .. } => self.cat(step)?,
             OpKind::Gather { axis } => self.gather(*axis, step)?,
-            OpKind::Load { mask, other, volatile } => self.load(*mask, *other, *volatile, step)?,
+            OpKind::Load {
+                mask,
+                other,
+                volatile,
+            } => self.load(*mask, *other, *volatile, step)?,
             OpKind::Store { mask } => self.store(*mask, step)?,
             OpKind::AtomicRmw { op, mask } => self.atomic_rmw(*op, *mask, step)?,
             OpKind::AtomicCas => self.atomic_cas(step)?,
@@ -410,7 +469,10 @@ impl<'a> Machine<'a> {
             OpKind::Assume => self.assume(step)?,
             OpKind::Hint { promise, values } => self.hint(*promise, values, step)?,
             OpKind::Unsupported(construct) => {
-                return Err(Stop::Unsupported { construct: construct.clone(), loc: step.loc });
+                return Err(Stop::Unsupported {
+                    construct: construct.clone(),
+                    loc: step.loc,
+                });
             }
             OpKind::Yield
             | OpKind::Unary(_)

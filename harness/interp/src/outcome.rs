@@ -217,11 +217,17 @@ pub(crate) enum Stop {
 
 impl Stop {
     pub(crate) const fn memory(limit: usize) -> Self {
-        Self::Exhausted(Exhausted { what: Resource::Memory, limit: limit as u64 })
+        Self::Exhausted(Exhausted {
+            what: Resource::Memory,
+            limit: limit as u64,
+        })
     }
 
     pub(crate) const fn fuel(limit: u64) -> Self {
-        Self::Exhausted(Exhausted { what: Resource::Fuel, limit })
+        Self::Exhausted(Exhausted {
+            what: Resource::Fuel,
+            limit,
+        })
     }
 
     pub(crate) const fn malformed(what: &'static str) -> Self {

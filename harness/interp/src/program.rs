@@ -6,12 +6,13 @@ use std::sync::{Arc, Mutex};
 use conch_memory::Memory;
 use conch_tile::DType;
 use conch_tile::ir::{
-    BinaryOp, Block, CastKind, Combine, Elem, Function, LocId, OpKind, Operation, Rounding, UnaryOp, ValueId,
+    BinaryOp, Block, CastKind, Combine, Function, LocId, OpKind, Operation, Rounding, UnaryOp, ValueId,
 };
 use smallvec::SmallVec;
 
 use crate::config::{Arg, Config};
 use crate::machine::{self, State};
+use crate::origin::{Origin, origins};
 use crate::outcome::{InternalError, Outcome};
 use crate::value::Layout;
 
@@ -37,17 +38,6 @@ pub struct Program {
     pub(crate) oversized: bool,
     /// Memory for values that earlier launches left behind.
     states: Mutex<Vec<State>>,
-}
-
-/// Where a pointer comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Origin {
-    /// Not a pointer, or never reached.
-    None,
-    /// Derived from this parameter only.
-    Param(u32),
-    /// From several, from memory, or from an integer.
-    Any,
 }
 
 /// A block.
@@ -100,8 +90,19 @@ pub(crate) enum Op {
     For(Code),
     If(Code, Code),
     While(Code, Code),
-    Reduce { axis: usize, combine: Option<Combine>, region: Region, code: Code },
-    Scan { axis: usize, reverse: bool, combine: Option<Combine>, region: Region, code: Code },
+    Reduce {
+        axis: usize,
+        combine: Option<Combine>,
+        region: Region,
+        code: Code,
+    },
+    Scan {
+        axis: usize,
+        reverse: bool,
+        combine: Option<Combine>,
+        region: Region,
+        code: Code,
+    },
 }
 
 impl Program {
@@ -134,7 +135,16 @@ impl Program {
         let used = compiler.used;
         let (prologue, body) = split(body, &mut kept);
         let origins = origins(&function);
-        Ok(Self { function, layouts, prologue, body, used, origins, oversized, states: Mutex::default() })
+        Ok(Self {
+            function,
+            layouts,
+            prologue,
+            body,
+            used,
+            origins,
+            oversized,
+            states: Mutex::default(),
+        })
     }
 
     /// The kernel.
@@ -154,7 +164,12 @@ impl Program {
         memory: &mut Memory,
         config: &Config,
     ) -> Result<Outcome, InternalError> {
-        let mut state = self.states.lock().ok().and_then(|mut states| states.pop()).unwrap_or_default();
+        let mut state = self
+            .states
+            .lock()
+            .ok()
+            .and_then(|mut states| states.pop())
+            .unwrap_or_default();
         let outcome = machine::launch(self, &mut state, grid, args, memory, config);
         if let Ok(mut states) = self.states.lock() {
             states.push(state);
@@ -166,8 +181,17 @@ impl Program {
 /// Moves the operations that are the same for every program out of the body. `kept` are the parameters at first, and
 /// in the end everything that has to outlive a program.
 fn split(body: Code, kept: &mut [bool]) -> (Code, Code) {
-    let mut prologue = Code { args: body.args.clone(), loc: body.loc, ..Code::default() };
-    let mut rest = Code { args: body.args, yields: body.yields, loc: body.loc, ..Code::default() };
+    let mut prologue = Code {
+        args: body.args.clone(),
+        loc: body.loc,
+        ..Code::default()
+    };
+    let mut rest = Code {
+        args: body.args,
+        yields: body.yields,
+        loc: body.loc,
+        ..Code::default()
+    };
     for step in body.steps {
         let fixed = match &step.op {
             // A division could trap, and is left where it is.
@@ -226,7 +250,10 @@ struct Open {
 
 impl Compiler<'_> {
     fn define(&mut self, value: ValueId, block: u32) -> Result<Slot, InternalError> {
-        let owner = self.owners.get_mut(value.0 as usize).ok_or(InternalError::MalformedIr("a value"))?;
+        let owner = self
+            .owners
+            .get_mut(value.0 as usize)
+            .ok_or(InternalError::MalformedIr("a value"))?;
         if owner.is_some() {
             return Err(InternalError::MalformedIr("a value that is defined twice"));
         }
@@ -250,11 +277,18 @@ impl Compiler<'_> {
         }
         let id = self.blocks;
         self.blocks += 1;
-        let mut code = Code { loc: parent.map(|op| op.loc), ..Code::default() };
+        let mut code = Code {
+            loc: parent.map(|op| op.loc),
+            ..Code::default()
+        };
         for &arg in &block.args {
             code.args.push(self.define(arg, id)?);
         }
-        self.stack.push(Open { id, at: 0, uses: Vec::new() });
+        self.stack.push(Open {
+            id,
+            at: 0,
+            uses: Vec::new(),
+        });
         let mut yields = SmallVec::<[Slot; 4]>::new();
         for (at, op) in block.ops.iter().enumerate() {
             if let Some(open) = self.stack.last_mut() {
@@ -285,7 +319,10 @@ impl Compiler<'_> {
         for (nth, &slot) in yields.iter().enumerate() {
             let own = self.owners.get(slot as usize).copied().flatten() == Some(id);
             let again = yields.iter().skip(nth + 1).any(|&later| later == slot);
-            code.yields.push(Yielded { slot, moves: own && !again });
+            code.yields.push(Yielded {
+                slot,
+                moves: own && !again,
+            });
         }
         Ok(code)
     }
@@ -297,19 +334,32 @@ impl Compiler<'_> {
         }
         let compiled = match &op.kind {
             OpKind::For { body } => Op::For(self.block(body, Some(op))?),
-            OpKind::If { then_block, else_block } => {
-                Op::If(self.block(then_block, Some(op))?, self.block(else_block, Some(op))?)
-            }
+            OpKind::If {
+                then_block,
+                else_block,
+            } => Op::If(
+                self.block(then_block, Some(op))?,
+                self.block(else_block, Some(op))?,
+            ),
             OpKind::While { before, after } => {
                 Op::While(self.block(before, Some(op))?, self.block(after, Some(op))?)
             }
-            OpKind::Reduce { axis, combine, region } => Op::Reduce {
+            OpKind::Reduce {
+                axis,
+                combine,
+                region,
+            } => Op::Reduce {
                 axis: *axis,
                 combine: *combine,
                 region: self.region(region),
                 code: self.block(region, Some(op))?,
             },
-            OpKind::Scan { axis, reverse, combine, region } => Op::Scan {
+            OpKind::Scan {
+                axis,
+                reverse,
+                combine,
+                region,
+            } => Op::Scan {
                 axis: *axis,
                 reverse: *reverse,
                 combine: *combine,
@@ -326,7 +376,14 @@ impl Compiler<'_> {
         }
         arity(&op.kind, ins.len(), outs.len())?;
         let cost = self.cost(&op.kind, &ins, &outs);
-        Ok(Step { op: compiled, ins, outs, frees: SmallVec::new(), loc: op.loc, cost })
+        Ok(Step {
+            op: compiled,
+            ins,
+            outs,
+            frees: SmallVec::new(),
+            loc: op.loc,
+            cost,
+        })
     }
 
     fn layout(&self, slot: Slot) -> Option<&Layout> {
@@ -335,13 +392,20 @@ impl Compiler<'_> {
 
     fn cost(&self, kind: &OpKind, ins: &[Slot], outs: &[Slot]) -> u64 {
         let lanes = |slots: &[Slot]| {
-            slots.iter().filter_map(|&slot| self.layout(slot)).map(|layout| layout.lanes as u64).max().unwrap_or(1)
+            slots
+                .iter()
+                .filter_map(|&slot| self.layout(slot))
+                .map(|layout| layout.lanes as u64)
+                .max()
+                .unwrap_or(1)
         };
         let most = lanes(ins).max(lanes(outs));
         let times = match kind {
             OpKind::Dot { .. } => {
                 // m*k * k*n / k*k multiplications would need the shapes; k is at most the last extent of `a`.
-                ins.first().and_then(|&a| self.layout(a)).map_or(1, |a| u64::from(a.extents[3]))
+                ins.first()
+                    .and_then(|&a| self.layout(a))
+                    .map_or(1, |a| u64::from(a.extents[3]))
             }
             _ => 1,
         };
@@ -368,18 +432,26 @@ impl Compiler<'_> {
                     )
             });
         let float = |value: ValueId| {
-            self.layout(value.0).is_some_and(|layout| layout.elem.num().is_some_and(DType::is_float))
+            self.layout(value.0)
+                .is_some_and(|layout| layout.elem.num().is_some_and(DType::is_float))
         };
         let exact = wide
             && block.ops.iter().all(|op| match op.kind {
                 OpKind::Binary(op2) => match op2 {
-                    BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => true,
-                    BinaryOp::Min | BinaryOp::Max | BinaryOp::MinPropagateNan | BinaryOp::MaxPropagateNan => true,
+                    BinaryOp::And
+                    | BinaryOp::Or
+                    | BinaryOp::Xor
+                    | BinaryOp::Min
+                    | BinaryOp::Max
+                    | BinaryOp::MinPropagateNan
+                    | BinaryOp::MaxPropagateNan => true,
                     BinaryOp::Add | BinaryOp::Mul => !op.operands.iter().copied().any(float),
                     _ => false,
                 },
                 OpKind::Unary(op1) => matches!(op1, UnaryOp::Not | UnaryOp::IsNan | UnaryOp::IsInf),
-                OpKind::Cast { kind, rounding } => kind == CastKind::Bits || rounding == Rounding::NearestEven,
+                OpKind::Cast { kind, rounding } => {
+                    kind == CastKind::Bits || rounding == Rounding::NearestEven
+                }
                 OpKind::Ternary(_) => false,
                 _ => true,
             });
@@ -390,14 +462,26 @@ impl Compiler<'_> {
 /// Whether an operation has the operands and results that executing it reads and writes.
 fn arity(kind: &OpKind, ins: usize, outs: usize) -> Result<(), InternalError> {
     let (needs, makes) = match kind {
-        OpKind::Constant(_) | OpKind::ProgramId(_) | OpKind::NumPrograms(_) | OpKind::Range { .. } => (0, 1),
-        OpKind::Poison => (0, 1),
+        OpKind::Constant(_)
+        | OpKind::ProgramId(_)
+        | OpKind::NumPrograms(_)
+        | OpKind::Range { .. }
+        | OpKind::Poison => (0, 1),
         OpKind::Unsupported(_) | OpKind::Yield | OpKind::Barrier | OpKind::Print { .. } => (0, 0),
-        OpKind::Unary(_) | OpKind::Cast { .. } | OpKind::Splat | OpKind::Broadcast | OpKind::Hint { .. } => (1, 1),
-        OpKind::Reshape { .. } | OpKind::Trans { .. } => (1, 1),
+        OpKind::Unary(_)
+        | OpKind::Cast { .. }
+        | OpKind::Splat
+        | OpKind::Broadcast
+        | OpKind::Hint { .. }
+        | OpKind::Reshape { .. }
+        | OpKind::Trans { .. } => (1, 1),
         OpKind::Split => (1, 2),
-        OpKind::Binary(_) | OpKind::Compare(_) | OpKind::Join | OpKind::Cat { .. } | OpKind::Gather { .. } => (2, 1),
-        OpKind::AddPtr => (2, 1),
+        OpKind::Binary(_)
+        | OpKind::Compare(_)
+        | OpKind::Join
+        | OpKind::Cat { .. }
+        | OpKind::Gather { .. }
+        | OpKind::AddPtr => (2, 1),
         OpKind::Ternary(_) | OpKind::Select | OpKind::Dot { .. } | OpKind::AtomicCas => (3, 1),
         OpKind::Load { mask, other, .. } => (1 + usize::from(*mask) + usize::from(*other), 1),
         OpKind::Store { mask } => (2 + usize::from(*mask), 0),
@@ -407,142 +491,33 @@ fn arity(kind: &OpKind, ins: usize, outs: usize) -> Result<(), InternalError> {
         OpKind::Assume | OpKind::If { .. } => (1, 0),
         OpKind::Reduce { .. } | OpKind::Scan { .. } => {
             let fits = ins > 0 && ins == outs;
-            return if fits { Ok(()) } else { Err(InternalError::MalformedIr("a reduction")) };
+            return if fits {
+                Ok(())
+            } else {
+                Err(InternalError::MalformedIr("a reduction"))
+            };
         }
         OpKind::For { body } => {
             let carried = ins.checked_sub(3);
             let fits = carried == Some(outs) && body.args.len() == outs + 1;
-            return if fits { Ok(()) } else { Err(InternalError::MalformedIr("a loop")) };
+            return if fits {
+                Ok(())
+            } else {
+                Err(InternalError::MalformedIr("a loop"))
+            };
         }
         OpKind::While { before, .. } => {
             let fits = before.args.len() == ins;
-            return if fits { Ok(()) } else { Err(InternalError::MalformedIr("a loop")) };
+            return if fits {
+                Ok(())
+            } else {
+                Err(InternalError::MalformedIr("a loop"))
+            };
         }
     };
-    if ins >= needs && outs >= makes { Ok(()) } else { Err(InternalError::MalformedIr("an operation")) }
-}
-
-/// Finds where each pointer comes from, following values through blocks until nothing changes.
-fn origins(function: &Function) -> Vec<Origin> {
-    let mut origins = Origins {
-        function,
-        of: vec![Origin::None; function.values.len()],
-        changed: true,
-    };
-    for (nth, param) in function.params.iter().enumerate() {
-        origins.join(param.value, Origin::Param(nth as u32));
-    }
-    while std::mem::take(&mut origins.changed) {
-        origins.block(&function.body);
-    }
-    origins.of
-}
-
-struct Origins<'a> {
-    function: &'a Function,
-    of: Vec<Origin>,
-    changed: bool,
-}
-
-impl Origins<'_> {
-    fn get(&self, value: ValueId) -> Origin {
-        self.of.get(value.0 as usize).copied().unwrap_or(Origin::Any)
-    }
-
-    fn join(&mut self, value: ValueId, from: Origin) {
-        let pointer = |info: &conch_tile::ir::ValueInfo| matches!(info.ty.elem, Elem::Ptr { .. });
-        if !self.function.values.get(value.0 as usize).is_some_and(pointer) {
-            return;
-        }
-        let Some(to) = self.of.get_mut(value.0 as usize) else { return };
-        let joined = match (*to, from) {
-            (Origin::None, other) | (other, Origin::None) => other,
-            (a, b) if a == b => a,
-            _ => Origin::Any,
-        };
-        if *to != joined {
-            *to = joined;
-            self.changed = true;
-        }
-    }
-
-    fn join_all(&mut self, to: &[ValueId], from: &[ValueId]) {
-        for (&to, &from) in to.iter().zip(from) {
-            self.join(to, self.get(from));
-        }
-    }
-
-    fn yields(block: &Block) -> &[ValueId] {
-        block.ops.last().filter(|op| matches!(op.kind, OpKind::Yield)).map_or(&[], |op| &op.operands)
-    }
-
-    fn block(&mut self, block: &Block) {
-        for op in &block.ops {
-            self.operation(op);
-        }
-    }
-
-    fn operation(&mut self, op: &Operation) {
-        match &op.kind {
-            OpKind::For { body } => {
-                let initial = op.operands.get(3..).unwrap_or(&[]);
-                let carried = body.args.get(1..).unwrap_or(&[]);
-                self.join_all(carried, initial);
-                self.block(body);
-                self.join_all(carried, Self::yields(body));
-                self.join_all(&op.results, initial);
-                self.join_all(&op.results, Self::yields(body));
-            }
-            OpKind::If { then_block, else_block } => {
-                self.block(then_block);
-                self.block(else_block);
-                self.join_all(&op.results, Self::yields(then_block));
-                self.join_all(&op.results, Self::yields(else_block));
-            }
-            OpKind::While { before, after } => {
-                self.join_all(&before.args, &op.operands);
-                self.block(before);
-                let passed = Self::yields(before).get(1..).unwrap_or(&[]);
-                self.join_all(&after.args, passed);
-                self.join_all(&op.results, passed);
-                self.block(after);
-                self.join_all(&before.args, Self::yields(after));
-            }
-            OpKind::Reduce { region, .. } | OpKind::Scan { region, .. } => {
-                for args in region.args.chunks(op.operands.len().max(1)) {
-                    self.join_all(args, &op.operands);
-                }
-                self.block(region);
-                self.join_all(&op.results, &op.operands);
-                self.join_all(&op.results, Self::yields(region));
-            }
-            OpKind::Load { .. } | OpKind::AtomicRmw { .. } | OpKind::AtomicCas => {
-                for &result in &op.results {
-                    self.join(result, Origin::Any);
-                }
-            }
-            OpKind::AddPtr => {
-                for &result in &op.results {
-                    self.join_all(&[result], &op.operands);
-                }
-            }
-            _ => {
-                for &result in &op.results {
-                    let mut pointers = 0;
-                    for &operand in &op.operands {
-                        let from = self.get(operand);
-                        pointers += usize::from(from != Origin::None);
-                        self.join(result, from);
-                    }
-                    if pointers == 0 && !op.operands.is_empty() && !op.operands.iter().any(|&v| self.is_pointer(v)) {
-                        self.join(result, Origin::Any);
-                    }
-                }
-            }
-        }
-    }
-
-    fn is_pointer(&self, value: ValueId) -> bool {
-        self.function.values.get(value.0 as usize).is_some_and(|info| info.ty.elem.is_ptr())
+    if ins >= needs && outs >= makes {
+        Ok(())
+    } else {
+        Err(InternalError::MalformedIr("an operation"))
     }
 }

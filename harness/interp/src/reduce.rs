@@ -77,7 +77,11 @@ impl Axis {
 impl<'a> Machine<'a> {
     fn axis(&self, slot: Slot, axis: usize) -> Result<Axis, Stop> {
         let shape = &self.ty(slot).shape;
-        let count = shape.get(axis).copied().filter(|&count| count > 0).ok_or(Stop::malformed("a reduction"))?;
+        let count = shape
+            .get(axis)
+            .copied()
+            .filter(|&count| count > 0)
+            .ok_or(Stop::malformed("a reduction"))?;
         let outer = shape.iter().take(axis).product();
         let inner = row_major(shape).get(axis).copied().unwrap_or(1);
         Ok(Axis { outer, count, inner })
@@ -163,10 +167,17 @@ impl<'a> Machine<'a> {
         let mut values = Elements::new();
         for operand in operands {
             let size = operand.layout.size;
-            let bytes = operand.data.get(from * size..(from + lanes) * size).unwrap_or(&[]);
+            let bytes = operand
+                .data
+                .get(from * size..(from + lanes) * size)
+                .unwrap_or(&[]);
             let poison = match &operand.marks {
                 None => Poison::None,
-                Some(marks) => Poison::Lanes(self.state.pool.copy(marks.get(from..from + lanes).unwrap_or(&[]))?),
+                Some(marks) => Poison::Lanes(
+                    self.state
+                        .pool
+                        .copy(marks.get(from..from + lanes).unwrap_or(&[]))?,
+                ),
             };
             values.push(Value::dense(self.state.pool.copy(bytes)?).with_poison(poison));
         }
@@ -198,17 +209,28 @@ impl<'a> Machine<'a> {
             result?;
             return Ok(self.yields(code)?.into_iter().collect());
         }
-        let layouts: SmallVec<[Layout; 2]> =
-            code.args.iter().take(count).map(|&arg| self.program.layouts[arg as usize].widened(lanes)).collect();
+        let layouts: SmallVec<[Layout; 2]> = code
+            .args
+            .iter()
+            .take(count)
+            .map(|&arg| self.program.layouts[arg as usize].widened(lanes))
+            .collect();
         let mut results = Vec::with_capacity(count);
         for layout in &layouts {
-            results.push((self.state.pool.zeros(lanes * layout.size)?, self.state.pool.zeros(lanes)?));
+            results.push((
+                self.state.pool.zeros(lanes * layout.size)?,
+                self.state.pool.zeros(lanes)?,
+            ));
         }
         self.width = 1;
         for lane in 0..lanes {
             for (nth, (&arg, value)) in code.args.iter().zip(left.iter().chain(&right)).enumerate() {
                 let bits = value.bits(lane, &layouts[nth % count]);
-                let poison = if value.poison.at(lane) { Poison::All } else { Poison::None };
+                let poison = if value.poison.at(lane) {
+                    Poison::All
+                } else {
+                    Poison::None
+                };
                 self.set(arg, Value::uniform(bits).with_poison(poison));
             }
             self.block(code)?;
@@ -227,7 +249,11 @@ impl<'a> Machine<'a> {
         Ok(results
             .into_iter()
             .map(|(data, marks)| {
-                let poison = if marks.contains(&1) { Poison::Lanes(marks) } else { Poison::None };
+                let poison = if marks.contains(&1) {
+                    Poison::Lanes(marks)
+                } else {
+                    Poison::None
+                };
                 Value::dense(data).with_poison(poison)
             })
             .collect())
@@ -284,7 +310,10 @@ impl<'a> Machine<'a> {
             for value in rows {
                 self.state.pool.recycle(value);
             }
-            let region = Region { wide: true, exact: true };
+            let region = Region {
+                wide: true,
+                exact: true,
+            };
             rows = self.combine(pairs * width, region, left, right, code)?;
             count = pairs;
             for (value, layout) in rows.iter_mut().zip(&layouts) {
@@ -421,8 +450,10 @@ impl<'a> Machine<'a> {
             let target = to.get_mut(..pairs * row).unwrap_or(&mut []);
             lanes::binary(op, dtype, Operand::Block(left), Operand::Block(right), target);
             if rest > pairs
-                && let (Some(middle), Some(target)) =
-                    (from.get(pairs * row..rest * row), to.get_mut(pairs * row..rest * row))
+                && let (Some(middle), Some(target)) = (
+                    from.get(pairs * row..rest * row),
+                    to.get_mut(pairs * row..rest * row),
+                )
             {
                 target.copy_from_slice(middle);
             }
@@ -512,7 +543,11 @@ impl<'a> Machine<'a> {
         if rows.marks.is_none() && !value.poison.is_none() {
             rows.marks = Some(self.state.pool.zeros(rows.layout.lanes)?);
         }
-        if let Some(marks) = rows.marks.as_mut().and_then(|marks| marks.get_mut(row * width..(row + 1) * width)) {
+        if let Some(marks) = rows
+            .marks
+            .as_mut()
+            .and_then(|marks| marks.get_mut(row * width..(row + 1) * width))
+        {
             for (lane, mark) in marks.iter_mut().enumerate() {
                 *mark = u8::from(value.poison.at(lane));
             }
@@ -525,13 +560,22 @@ impl<'a> Machine<'a> {
 fn scan_known(op: BinaryOp, rows: &mut Rows, width: usize, count: usize, order: impl Fn(usize) -> usize) {
     let dtype = arithmetic(rows.layout.elem);
     let row = width * rows.layout.size;
-    let mut sum: SmallVec<[u8; 64]> = rows.data.get(order(0) * row..(order(0) + 1) * row).unwrap_or(&[]).into();
+    let mut sum: SmallVec<[u8; 64]> = rows
+        .data
+        .get(order(0) * row..(order(0) + 1) * row)
+        .unwrap_or(&[])
+        .into();
     for nth in 1..count {
         let at = order(nth) * row;
-        let Some(next) = rows.data.get_mut(at..at + row) else { return };
+        let Some(next) = rows.data.get_mut(at..at + row) else {
+            return;
+        };
         if width == 1 {
             let size = rows.layout.size;
-            let (x, y) = (crate::value::read(&sum, 0, size), crate::value::read(next, 0, size));
+            let (x, y) = (
+                crate::value::read(&sum, 0, size),
+                crate::value::read(next, 0, size),
+            );
             let bits = conch_tile::numeric::binary(op, dtype, x, y).bits().unwrap_or(0);
             crate::value::write(next, 0, size, bits);
         } else {

@@ -33,7 +33,8 @@ impl Movement {
 
     /// Copies elements.
     pub(crate) fn copy_elements<T: Copy>(&self, from: &[T], to: &mut [T]) {
-        let (Some((&inner, outer)), Some((&step, steps))) = (self.shape.split_last(), self.strides.split_last())
+        let (Some((&inner, outer)), Some((&step, steps))) =
+            (self.shape.split_last(), self.strides.split_last())
         else {
             if let (Some(to), Some(&from)) = (to.first_mut(), from.get(self.offset)) {
                 *to = from;
@@ -116,12 +117,14 @@ impl<'a> Machine<'a> {
         Ok(Value::dense(to).with_poison(poison))
     }
 
-    pub(crate) fn splat(&mut self, step: &Step) -> Result<(), Stop> {
+    pub(crate) fn splat(&mut self, step: &Step) {
         let value = self.value(step.ins[0]);
         let bits = value.bits(0, &self.layout(step.ins[0]));
-        let poison = if value.poison.at(0) { Poison::All } else { Poison::None };
-        self.set(step.outs[0], Value::uniform(bits).with_poison(poison));
-        Ok(())
+        if value.poison.at(0) {
+            self.set(step.outs[0], Value::poison());
+        } else {
+            self.set_rule(step.outs[0], Repr::Uniform(bits));
+        }
     }
 
     /// The lanes of `a` as they are, if a rule gives them, else moved.
@@ -139,7 +142,7 @@ impl<'a> Machine<'a> {
             && layout.ruled
             && let Some(repr) = remapped(value.repr, from, &layout)
         {
-            self.set(out, Value::rule(repr));
+            self.set_rule(out, repr);
             return Ok(());
         }
         let movement = movement(self);
@@ -163,7 +166,11 @@ impl<'a> Machine<'a> {
                     *stride = 0;
                 }
             }
-            Movement { shape: target.as_slice().into(), strides, offset: 0 }
+            Movement {
+                shape: target.as_slice().into(),
+                strides,
+                offset: 0,
+            }
         })
     }
 
@@ -176,7 +183,7 @@ impl<'a> Machine<'a> {
             && let Some(from) = same_extents(&source, &layout)
             && let Some(repr) = remapped(value.repr, from, &layout)
         {
-            self.set(out, Value::rule(repr));
+            self.set_rule(out, repr);
             return Ok(());
         }
         self.write_out(a)?;
@@ -213,7 +220,11 @@ impl<'a> Machine<'a> {
             let source = &machine.ty(a).shape;
             let strides = row_major(source);
             let pick = |from: &[usize]| order.iter().map(|&d| from.get(d).copied().unwrap_or(1)).collect();
-            Movement { shape: pick(source), strides: pick(&strides), offset: 0 }
+            Movement {
+                shape: pick(source),
+                strides: pick(&strides),
+                offset: 0,
+            }
         })
     }
 
@@ -266,8 +277,11 @@ impl<'a> Machine<'a> {
         let a = step.ins[0];
         for (nth, &out) in step.outs.iter().take(2).enumerate() {
             let lanes = self.layout(out).lanes;
-            let movement =
-                Movement { shape: smallvec::smallvec![lanes], strides: smallvec::smallvec![2], offset: nth };
+            let movement = Movement {
+                shape: smallvec::smallvec![lanes],
+                strides: smallvec::smallvec![2],
+                offset: nth,
+            };
             let value = self.moved(a, &movement, lanes)?;
             self.set_lanes(out, value);
         }
@@ -291,7 +305,11 @@ impl<'a> Machine<'a> {
         for lane in 0..layout.lanes {
             let index = self.value(i);
             if index.poison.at(lane) {
-                return Err(poison::trap(self.site(step.loc), Some(lane), "the index of a gather"));
+                return Err(poison::trap(
+                    self.site(step.loc),
+                    Some(lane),
+                    "the index of a gather",
+                ));
             }
             let at = conch_tile::numeric::decode_int(dtype, index.bits(lane, &indices));
             let Some(at) = usize::try_from(at).ok().filter(|&at| at < extent) else {
@@ -328,7 +346,11 @@ fn same_extents(source: &Layout, target: &Layout) -> Option<[Option<usize>; RANK
         return None;
     }
     let mut from = [None; RANK];
-    let mut rest = source.extents.iter().enumerate().filter(|&(_, &extent)| extent != 1);
+    let mut rest = source
+        .extents
+        .iter()
+        .enumerate()
+        .filter(|&(_, &extent)| extent != 1);
     for (to, &extent) in from.iter_mut().zip(&target.extents) {
         if extent != 1 {
             let (d, &own) = rest.next()?;

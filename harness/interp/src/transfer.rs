@@ -1,69 +1,18 @@
-//! Loads and stores. An access is planned as runs of lanes whose addresses rise evenly; a run that is contiguous is
-//! checked and copied as one, so that a block by rule costs no more than a `memcpy` and its checks.
+//! Loads and stores. A run of lanes that is contiguous is checked and copied as one, so that a block by rule costs no
+//! more than a `memcpy` and its checks. Left out: which runs there are ([`crate::plan`]).
 
 use conch_memory::{ByteState, Memory};
 use conch_tile::DType;
 use conch_tile::ir::{Elem, LocId};
 
-use crate::affine::{Affine, BoxMask, Extents, RANK, rows};
 use crate::checks::init::{self, Known};
-use crate::checks::{Access, Home, Site, alignment, bounds, conflict, poison, race};
+use crate::checks::{Access, Home, Site, alignment, bounds, conflict, race};
 use crate::config::Checks;
 use crate::machine::Machine;
 use crate::outcome::Stop;
+use crate::plan::Run;
 use crate::program::{Slot, Step};
 use crate::value::{Buf, Layout, Poison, Repr, Value, fill, materialise, read};
-
-/// Lanes `lane..lane + count` at addresses `address + i * stride`.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Run {
-    pub lane: usize,
-    pub count: usize,
-    pub address: u64,
-    pub stride: i64,
-}
-
-impl Run {
-    fn address(&self, nth: usize) -> u64 {
-        self.address.wrapping_add((nth as i64).wrapping_mul(self.stride) as u64)
-    }
-
-    fn contiguous(&self, size: usize) -> bool {
-        self.count == 1 || self.stride == size as i64
-    }
-}
-
-/// How the lanes of an access are spread over memory.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Spread {
-    /// Evenly: strides in bytes, and the box of active lanes.
-    Even([i64; RANK], Extents, Extents),
-    /// By addresses of their own.
-    Unknown,
-}
-
-impl Spread {
-    /// Whether no two lanes share bytes. False when that is not certain.
-    pub(crate) fn apart(&self, runs: &[Run], size: usize) -> bool {
-        if let [run] = runs
-            && (run.count == 1 || run.stride.unsigned_abs() >= size as u64)
-        {
-            return true;
-        }
-        if let Self::Even(strides, lo, hi) = self {
-            let spans = lo.iter().zip(hi).map(|(lo, hi)| hi - lo);
-            return !conflict::may_overlap(strides.iter().copied().zip(spans), size);
-        }
-        // Runs that come one behind the other cannot meet.
-        let mut end = 0u128;
-        runs.iter().all(|run| {
-            let start = u128::from(run.address);
-            let apart = start >= end && (run.count == 1 || run.stride >= size as i64);
-            end = start + (run.count as u128 - 1) * u128::from(run.stride.unsigned_abs()) + size as u128;
-            apart
-        })
-    }
-}
 
 /// What an access goes through, borrowed apart so that memory and shadow can be changed meanwhile.
 struct Reach<'m> {
@@ -94,8 +43,14 @@ impl Reach<'_> {
     fn span(&self, memory: &Memory, run: &Run) -> Option<usize> {
         let size = self.size as u64;
         let reach = (run.count as i64 - 1).checked_mul(run.stride)?;
-        let low = if reach < 0 { run.address.checked_add_signed(reach)? } else { run.address };
-        let len = usize::try_from(reach.unsigned_abs()).ok()?.checked_add(self.size)?;
+        let low = if reach < 0 {
+            run.address.checked_add_signed(reach)?
+        } else {
+            run.address
+        };
+        let len = usize::try_from(reach.unsigned_abs())
+            .ok()?
+            .checked_add(self.size)?;
         let aligned = run.address.is_multiple_of(size) && run.stride.unsigned_abs().is_multiple_of(size);
         let index = bounds::locate(memory, self.home, low, len).filter(|_| aligned)?;
         Some(index + (run.address - low) as usize)
@@ -104,106 +59,42 @@ impl Reach<'_> {
     /// The arena index of one lane's element, checked.
     fn element(&self, memory: &Memory, lane: usize, address: u64) -> Result<usize, Stop> {
         let Some(index) = bounds::locate(memory, self.home, address, self.size) else {
-            return Err(bounds::trap(self.site, memory, self.home, self.access, lane, address, self.size));
+            return Err(bounds::trap(
+                self.site,
+                memory,
+                self.home,
+                self.access,
+                lane,
+                address,
+                self.size,
+            ));
         };
         if !address.is_multiple_of(self.size as u64) {
-            return Err(alignment::trap(self.site, memory, self.home, self.access, lane, address, self.size));
+            return Err(alignment::trap(
+                self.site,
+                memory,
+                self.home,
+                self.access,
+                lane,
+                address,
+                self.size,
+            ));
         }
         Ok(index)
     }
 }
 
 impl Machine<'_> {
-    /// The runs of the active lanes of an access, and how they are spread. The runs are the machine's scratch: give
-    /// them back.
-    pub(crate) fn plan(
-        &mut self,
-        pointer: Slot,
-        mask: Option<Slot>,
-        loc: LocId,
-        size: usize,
-    ) -> Result<(Vec<Run>, Spread), Stop> {
-        let layout = self.layout(pointer);
-        let mut runs = std::mem::take(&mut self.state.runs);
-        runs.clear();
-        let everything = Repr::Uniform(1);
-        let active = match mask {
-            None => everything,
-            Some(mask) => {
-                let value = self.value(mask);
-                if !value.poison.is_none()
-                    && let Some(lane) = (0..layout.lanes).find(|&lane| value.poison.at(lane))
-                {
-                    return Err(poison::trap(self.site_of(pointer, loc), Some(lane), "the mask of a memory access"));
-                }
-                value.repr
-            }
-        };
-        let mut spread = Spread::Unknown;
-        if matches!(active, Repr::Uniform(all) if all & 1 == 0) {
-            return Ok((runs, spread));
-        }
-        let by_rule = match (self.value(pointer).repr, active) {
-            (_, Repr::Dense) => None,
-            (Repr::Uniform(address), _) => Some(Affine::constant(address as i64)),
-            (Repr::Affine(affine), _) => Some(affine),
-            _ => None,
-        };
-        if let Some(affine) = by_rule {
-            let (lo, hi) = match active {
-                Repr::Mask(BoxMask { lo, hi }) => (lo, hi),
-                _ => ([0; RANK], layout.extents),
-            };
-            by_rows(&mut runs, affine, layout.extents, lo, hi);
-            spread = Spread::Even(affine.strides, lo, hi);
-        } else {
-            self.write_out(pointer)?;
-            if let Some(mask) = mask {
-                self.write_out(mask)?;
-            }
-            let addresses = self.value(pointer);
-            let uniform = match addresses.repr {
-                Repr::Uniform(bits) => Some(bits),
-                _ => None,
-            };
-            let addresses = addresses.lanes().unwrap_or(&[]).as_chunks::<8>().0;
-            let active = mask.and_then(|mask| self.value(mask).lanes());
-            for lane in 0..layout.lanes {
-                if active.is_some_and(|active| active.get(lane) == Some(&0)) {
-                    continue;
-                }
-                let address = uniform
-                    .or_else(|| addresses.get(lane).map(|bytes| u64::from_le_bytes(*bytes)))
-                    .unwrap_or(0);
-                match runs.last_mut() {
-                    Some(run)
-                        if run.lane + run.count == lane
-                            && run.address.wrapping_add((run.count * size) as u64) == address =>
-                    {
-                        run.count += 1;
-                    }
-                    _ => runs.push(Run { lane, count: 1, address, stride: size as i64 }),
-                }
-            }
-        }
-        let addresses = self.value(pointer);
-        if !addresses.poison.is_none()
-            && let Some(lane) = runs
-                .iter()
-                .flat_map(|run| run.lane..run.lane + run.count)
-                .find(|&lane| addresses.poison.at(lane))
-        {
-            return Err(poison::trap(self.site_of(pointer, loc), Some(lane), "the pointer of a memory access"));
-        }
-        Ok((runs, spread))
-    }
-
     pub(crate) fn load(&mut self, mask: bool, other: bool, volatile: bool, step: &Step) -> Result<(), Stop> {
         let (pointer, out) = (step.ins[0], step.outs[0]);
         let layout = self.layout(out);
         let size = layout.size;
         let mask_slot = if mask { step.ins.get(1).copied() } else { None };
-        let other_slot = if other { step.ins.get(1 + usize::from(mask)).copied() } else { None };
+        let other_slot = if other {
+            step.ins.get(1 + usize::from(mask)).copied()
+        } else {
+            None
+        };
         let (runs, _) = self.plan(pointer, mask_slot, step.loc, size)?;
         let covered: usize = runs.iter().map(|run| run.count).sum();
         let mut buf = self.state.pool.take(layout.lanes * size)?;
@@ -212,7 +103,12 @@ impl Machine<'_> {
             marks = self.masked_off(&mut buf, &layout, other_slot, &runs)?;
         }
         let home = self.home(pointer).cloned();
-        let reach = Reach { site: self.site_of(pointer, step.loc), home: home.as_deref(), access: Access::Load, size };
+        let reach = Reach {
+            site: self.site_of(pointer, step.loc),
+            home: home.as_deref(),
+            access: Access::Load,
+            size,
+        };
         let poisoned = self.load_runs(&reach, &runs, &mut buf, volatile)?;
         self.state.runs = runs;
         for lane in poisoned {
@@ -291,14 +187,17 @@ impl Machine<'_> {
                 let index = reach.locate(self.memory, run)?;
                 let len = run.count * size;
                 let (bytes, states) = self.memory.arena();
-                let (Some(bytes), Some(states)) = (bytes.get(index..index + len), states.get(index..index + len))
+                let (Some(bytes), Some(states)) =
+                    (bytes.get(index..index + len), states.get(index..index + len))
                 else {
                     return Err(Stop::malformed("an address"));
                 };
                 match init::known(states) {
                     Known::All => {}
                     Known::SomePoison => poisoned.extend(poison_lanes(states, run.lane, size)),
-                    Known::SomeUninit => return Err(uninitialised(reach, self.memory, states, run.lane, index)),
+                    Known::SomeUninit => {
+                        return Err(uninitialised(reach, self.memory, states, run.lane, index));
+                    }
                 }
                 if let Some(to) = buf.get_mut(run.lane * size..run.lane * size + len) {
                     to.copy_from_slice(bytes);
@@ -307,13 +206,68 @@ impl Machine<'_> {
                     && let Err(conflict) = self.state.shadow.load(index, len, volatile)
                 {
                     let lane = run.lane + (conflict.index - index) / size;
-                    return Err(race::trap(reach.site, self.memory, Access::Load, lane, conflict, self.grid));
+                    return Err(race::trap(
+                        reach.site,
+                        self.memory,
+                        Access::Load,
+                        lane,
+                        conflict,
+                        self.grid,
+                    ));
                 }
                 continue;
             }
             self.load_strided(reach, run, buf, volatile, &mut poisoned)?;
         }
         Ok(poisoned)
+    }
+
+    /// Copies the elements of a rising run out of memory; false where some of them are not defined.
+    fn read_strided(&self, run: &Run, index: usize, size: usize, buf: &mut Buf) -> bool {
+        let step = run.stride as usize / size;
+        let end = index + (run.count - 1) * run.stride as usize + size;
+        let (bytes, states) = self.memory.arena();
+        let (Some(bytes), Some(states), Some(to)) = (
+            bytes.get(index..end),
+            states.get(index..end),
+            buf.get_mut(run.lane * size..(run.lane + run.count) * size),
+        ) else {
+            return false;
+        };
+        match size {
+            1 => gather_elements::<1>(bytes, states, step, to),
+            2 => gather_elements::<2>(bytes, states, step, to),
+            4 => gather_elements::<4>(bytes, states, step, to),
+            _ => gather_elements::<8>(bytes, states, step, to),
+        }
+    }
+
+    /// Tells the shadow of a rising run that was read. Always true.
+    fn watch_strided(
+        &mut self,
+        reach: &Reach<'_>,
+        run: &Run,
+        index: usize,
+        volatile: bool,
+    ) -> Result<bool, Stop> {
+        if !self.racing {
+            return Ok(true);
+        }
+        for nth in 0..run.count {
+            let index = index + nth * run.stride as usize;
+            if let Err(conflict) = self.state.shadow.load_element(index, reach.size, volatile) {
+                let lane = run.lane + nth;
+                return Err(race::trap(
+                    reach.site,
+                    self.memory,
+                    Access::Load,
+                    lane,
+                    conflict,
+                    self.grid,
+                ));
+            }
+        }
+        Ok(true)
     }
 
     /// Reads a run whose elements do not follow each other.
@@ -329,7 +283,13 @@ impl Machine<'_> {
         // With no stride, all lanes read one element.
         let count = if run.stride == 0 { 1 } else { run.count };
         let span = reach.span(self.memory, &Run { count, ..*run });
-        for nth in 0..count {
+        let whole = match span {
+            Some(index) if count > 1 && run.stride > 0 => {
+                self.read_strided(run, index, size, buf) && self.watch_strided(reach, run, index, volatile)?
+            }
+            _ => false,
+        };
+        for nth in 0..if whole { 0 } else { count } {
             let lane = run.lane + nth;
             let index = match span {
                 Some(start) => start.wrapping_add_signed(nth as isize * run.stride as isize),
@@ -343,11 +303,7 @@ impl Machine<'_> {
             ) else {
                 return Err(Stop::malformed("an address"));
             };
-            match (bytes, to) {
-                // The usual size, as one move instead of a call.
-                (&[a, b, c, d], [e, f, g, h]) => (*e, *f, *g, *h) = (a, b, c, d),
-                (bytes, to) => to.copy_from_slice(bytes),
-            }
+            to.copy_from_slice(bytes);
             match init::known(states) {
                 Known::All => {}
                 Known::SomePoison => poisoned.push(lane),
@@ -356,7 +312,14 @@ impl Machine<'_> {
             if self.racing
                 && let Err(conflict) = self.state.shadow.load(index, size, volatile)
             {
-                return Err(race::trap(reach.site, self.memory, Access::Load, lane, conflict, self.grid));
+                return Err(race::trap(
+                    reach.site,
+                    self.memory,
+                    Access::Load,
+                    lane,
+                    conflict,
+                    self.grid,
+                ));
             }
         }
         if count < run.count {
@@ -390,7 +353,12 @@ impl Machine<'_> {
             _ => None,
         };
         let home = self.home(pointer).cloned();
-        let reach = Reach { site: self.site_of(pointer, step.loc), home: home.as_deref(), access: Access::Store, size };
+        let reach = Reach {
+            site: self.site_of(pointer, step.loc),
+            home: home.as_deref(),
+            access: Access::Store,
+            size,
+        };
         self.store_runs(&reach, &runs, value, uniform.as_deref())?;
         if let Some(buf) = uniform {
             self.state.pool.give(buf);
@@ -399,7 +367,13 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn store_runs(&mut self, reach: &Reach<'_>, runs: &[Run], slot: Slot, uniform: Option<&[u8]>) -> Result<(), Stop> {
+    fn store_runs(
+        &mut self,
+        reach: &Reach<'_>,
+        runs: &[Run],
+        slot: Slot,
+        uniform: Option<&[u8]>,
+    ) -> Result<(), Stop> {
         let size = reach.size;
         let value = &self.state.slots[slot as usize];
         let single = match value.repr {
@@ -411,7 +385,51 @@ impl Machine<'_> {
             let pieces = if run.contiguous(size) { 1 } else { run.count };
             let lanes = run.count / pieces;
             let len = lanes * size;
-            let span = if pieces == 1 { None } else { reach.span(self.memory, run) };
+            let span = if pieces == 1 {
+                None
+            } else {
+                reach.span(self.memory, run)
+            };
+            if let (Some(index), Some(source), Poison::None) = (span, source.or(uniform), &value.poison)
+                && run.stride > 0
+            {
+                let first = if uniform.is_some() { 0 } else { run.lane * size };
+                let new = source
+                    .get(first..first + run.count * size)
+                    .ok_or(Stop::malformed("a store"))?;
+                if self.racing {
+                    let old = self.memory.arena().0;
+                    for (nth, new) in new.chunks_exact(size).enumerate() {
+                        let at = index + nth * run.stride as usize;
+                        let old = old.get(at..at + size).unwrap_or(&[]);
+                        if let Err(conflict) = self.state.shadow.store_element(at, old, new) {
+                            let (lane, memory) = (run.lane + nth, &*self.memory);
+                            return Err(race::trap(
+                                reach.site,
+                                memory,
+                                Access::Store,
+                                lane,
+                                conflict,
+                                self.grid,
+                            ));
+                        }
+                    }
+                }
+                let end = index + (run.count - 1) * run.stride as usize + size;
+                let (bytes, states) = self.memory.arena_mut();
+                let (Some(to), Some(states)) = (bytes.get_mut(index..end), states.get_mut(index..end)) else {
+                    return Err(Stop::malformed("an address"));
+                };
+                let step = run.stride as usize / size;
+                match size {
+                    1 => scatter_elements::<1>(new, to, states, step),
+                    2 => scatter_elements::<2>(new, to, states, step),
+                    4 => scatter_elements::<4>(new, to, states, step),
+                    _ => scatter_elements::<8>(new, to, states, step),
+                }
+                self.stats.bytes_stored += new.len() as u64;
+                continue;
+            }
             for piece in 0..pieces {
                 let lane = run.lane + piece;
                 let index = match span {
@@ -429,13 +447,21 @@ impl Machine<'_> {
                     let old = self.memory.arena().0.get(index..index + len).unwrap_or(&[]);
                     if let Err(conflict) = self.state.shadow.store(index, old, new) {
                         let lane = lane + (conflict.index - index) / size;
-                        return Err(race::trap(reach.site, self.memory, Access::Store, lane, conflict, self.grid));
+                        return Err(race::trap(
+                            reach.site,
+                            self.memory,
+                            Access::Store,
+                            lane,
+                            conflict,
+                            self.grid,
+                        ));
                     }
                 }
                 let (bytes, states) = self.memory.arena_mut();
-                let (Some(bytes), Some(states)) =
-                    (bytes.get_mut(index..index + len), states.get_mut(index..index + len))
-                else {
+                let (Some(bytes), Some(states)) = (
+                    bytes.get_mut(index..index + len),
+                    states.get_mut(index..index + len),
+                ) else {
                     return Err(Stop::malformed("an address"));
                 };
                 bytes.copy_from_slice(new);
@@ -449,7 +475,8 @@ impl Machine<'_> {
                     }
                     Poison::Lanes(marks) => {
                         let marks = marks.get(lane..lane + lanes).unwrap_or(&[]);
-                        for (states, _) in states.chunks_mut(size).zip(marks).filter(|(_, mark)| **mark != 0) {
+                        for (states, _) in states.chunks_mut(size).zip(marks).filter(|(_, mark)| **mark != 0)
+                        {
                             states.fill(ByteState::Poison);
                             self.stats.bytes_poisoned += size as u64;
                         }
@@ -466,15 +493,18 @@ impl Machine<'_> {
         let mut writes = std::mem::take(&mut self.state.writes);
         writes.clear();
         for run in runs {
-            writes.extend(
-                (0..run.count).map(|nth| conflict::Write { index: run.address(nth) as usize, lane: run.lane + nth }),
-            );
+            writes.extend((0..run.count).map(|nth| conflict::Write {
+                index: run.address(nth) as usize,
+                lane: run.lane + nth,
+            }));
         }
         let data = self.value(value);
         let same = |a: usize, b: usize| {
             let equal = match data.repr {
                 Repr::Uniform(_) => true,
-                _ => data.lanes().is_some_and(|lanes| read(lanes, a, size) == read(lanes, b, size)),
+                _ => data
+                    .lanes()
+                    .is_some_and(|lanes| read(lanes, a, size) == read(lanes, b, size)),
             };
             equal && !data.poison.at(a) && !data.poison.at(b)
         };
@@ -501,10 +531,16 @@ impl Machine<'_> {
         change: impl FnOnce(u64) -> Option<Update>,
     ) -> Result<Option<u64>, Stop> {
         let site = self.site_of(pointer, loc);
-        let reach = Reach { site, home: self.home(pointer).map(AsRef::as_ref), access: Access::Atomic, size };
+        let reach = Reach {
+            site,
+            home: self.home(pointer).map(AsRef::as_ref),
+            access: Access::Atomic,
+            size,
+        };
         let index = reach.element(self.memory, lane, address)?;
         let (bytes, states) = self.memory.arena();
-        let (Some(bytes), Some(states)) = (bytes.get(index..index + size), states.get(index..index + size)) else {
+        let (Some(bytes), Some(states)) = (bytes.get(index..index + size), states.get(index..index + size))
+        else {
             return Err(Stop::malformed("an address"));
         };
         let known = init::known(states);
@@ -515,21 +551,59 @@ impl Machine<'_> {
         if self.racing
             && let Err(conflict) = self.state.shadow.atomic(index, size)
         {
-            return Err(race::trap(site, self.memory, Access::Atomic, lane, conflict, self.grid));
+            return Err(race::trap(
+                site,
+                self.memory,
+                Access::Atomic,
+                lane,
+                conflict,
+                self.grid,
+            ));
         }
         if let Some(update) = change(old) {
             let (bytes, states) = self.memory.arena_mut();
-            if let (Some(bytes), Some(states)) =
-                (bytes.get_mut(index..index + size), states.get_mut(index..index + size))
-            {
+            if let (Some(bytes), Some(states)) = (
+                bytes.get_mut(index..index + size),
+                states.get_mut(index..index + size),
+            ) {
                 crate::value::write(bytes, 0, size, update.bits);
                 let poison = update.poison || (known == Known::SomePoison && !update.replaces);
-                states.fill(if poison { ByteState::Poison } else { ByteState::Init });
+                states.fill(if poison {
+                    ByteState::Poison
+                } else {
+                    ByteState::Init
+                });
                 self.stats.bytes_poisoned += if poison { size as u64 } else { 0 };
             }
             self.stats.bytes_stored += size as u64;
         }
         Ok((known == Known::All).then_some(old))
+    }
+}
+
+/// Every `step`-th element of `from`; whether all of them are defined.
+fn gather_elements<const N: usize>(from: &[u8], states: &[ByteState], step: usize, to: &mut [u8]) -> bool {
+    let (from, states) = (
+        from.as_chunks::<N>().0.iter().step_by(step),
+        states.as_chunks::<N>().0.iter().step_by(step),
+    );
+    let mut flaws = 0;
+    for ((to, from), states) in to.as_chunks_mut::<N>().0.iter_mut().zip(from).zip(states) {
+        *to = *from;
+        flaws |= states
+            .iter()
+            .fold(0, |any, &state| any | (state as u8 ^ ByteState::Init as u8));
+    }
+    flaws == 0
+}
+
+/// Puts elements at every `step`-th place, all of them defined.
+fn scatter_elements<const N: usize>(from: &[u8], to: &mut [u8], states: &mut [ByteState], step: usize) {
+    let to = to.as_chunks_mut::<N>().0.iter_mut().step_by(step);
+    let states = states.as_chunks_mut::<N>().0.iter_mut().step_by(step);
+    for ((from, to), states) in from.as_chunks::<N>().0.iter().zip(to).zip(states) {
+        *to = *from;
+        *states = [ByteState::Init; N];
     }
 }
 
@@ -543,41 +617,6 @@ pub(crate) struct Update {
     pub replaces: bool,
 }
 
-/// Plans the lanes of a box, merging dimensions that follow each other evenly.
-fn by_rows(runs: &mut Vec<Run>, affine: Affine, extents: Extents, lo: Extents, hi: Extents) {
-    let (mut extents, mut lo, mut hi, mut strides) = (extents, lo, hi, affine.strides);
-    for d in (0..RANK - 1).rev() {
-        let inner = RANK - 1;
-        let whole = lo[inner] == 0 && hi[inner] == extents[inner];
-        let alone = extents[d] == 1;
-        if !alone && !(whole && strides[d] == strides[inner].wrapping_mul(i64::from(extents[inner]))) {
-            // A single column moves like the dimension it is in.
-            if extents[inner] == 1 {
-                strides[inner] = strides[d];
-            } else {
-                break;
-            }
-        }
-        if !alone {
-            let width = extents[inner];
-            lo[inner] = lo[d] * width;
-            hi[inner] = hi[d] * width;
-            extents[inner] *= extents[d];
-        }
-        (extents[d], lo[d], hi[d], strides[d]) = (1, 0, 1, 0);
-        // What is left moves inward, so that the next dimension is next to the merged one.
-    }
-    let count = (hi[RANK - 1] - lo[RANK - 1]) as usize;
-    let _: Result<(), ()> = rows(&extents, &lo, &hi, |lane, index| {
-        let address = strides
-            .iter()
-            .zip(index)
-            .fold(affine.base, |sum, (&stride, i)| sum.wrapping_add(stride.wrapping_mul(i64::from(i))));
-        runs.push(Run { lane, count, address: address as u64, stride: strides[RANK - 1] });
-        Ok(())
-    });
-}
-
 fn poison_lanes(states: &[ByteState], first: usize, size: usize) -> impl Iterator<Item = usize> + '_ {
     states
         .chunks(size)
@@ -587,8 +626,24 @@ fn poison_lanes(states: &[ByteState], first: usize, size: usize) -> impl Iterato
 }
 
 #[cold]
-fn uninitialised(reach: &Reach<'_>, memory: &Memory, states: &[ByteState], first: usize, index: usize) -> Stop {
+fn uninitialised(
+    reach: &Reach<'_>,
+    memory: &Memory,
+    states: &[ByteState],
+    first: usize,
+    index: usize,
+) -> Stop {
     let size = reach.size;
-    let nth = states.chunks(size).position(|states| states.contains(&ByteState::Uninit)).unwrap_or(0);
-    init::trap(reach.site, memory, reach.access, first + nth, index + nth * size, size)
+    let nth = states
+        .chunks(size)
+        .position(|states| states.contains(&ByteState::Uninit))
+        .unwrap_or(0);
+    init::trap(
+        reach.site,
+        memory,
+        reach.access,
+        first + nth,
+        index + nth * size,
+        size,
+    )
 }

@@ -25,7 +25,9 @@ impl std::ops::Deref for Buf {
 impl std::ops::DerefMut for Buf {
     #[inline]
     fn deref_mut(&mut self) -> &mut [u8] {
-        bytemuck::cast_slice_mut(&mut self.data).get_mut(..self.len).unwrap_or(&mut [])
+        bytemuck::cast_slice_mut(&mut self.data)
+            .get_mut(..self.len)
+            .unwrap_or(&mut [])
     }
 }
 
@@ -43,14 +45,21 @@ const SMALLEST: usize = 64;
 
 impl Default for Pool {
     fn default() -> Self {
-        Self { free: (0..CLASSES).map(|_| Vec::new()).collect(), allocated: 0, limit: usize::MAX }
+        Self {
+            free: (0..CLASSES).map(|_| Vec::new()).collect(),
+            allocated: 0,
+            limit: usize::MAX,
+        }
     }
 }
 
 impl Pool {
     /// A buffer of `len` bytes.
     pub(crate) fn take(&mut self, len: usize) -> Result<Buf, Stop> {
-        let size = len.max(SMALLEST).checked_next_power_of_two().ok_or(Stop::memory(self.limit))?;
+        let size = len
+            .max(SMALLEST)
+            .checked_next_power_of_two()
+            .ok_or(Stop::memory(self.limit))?;
         let class = size.trailing_zeros() as usize;
         if let Some(data) = self.free.get_mut(class).and_then(Vec::pop) {
             return Ok(Buf { data, len });
@@ -60,7 +69,10 @@ impl Pool {
             return Err(Stop::memory(self.limit));
         }
         self.allocated = allocated;
-        Ok(Buf { data: vec![0; size / 8].into_boxed_slice(), len })
+        Ok(Buf {
+            data: vec![0; size / 8].into_boxed_slice(),
+            len,
+        })
     }
 
     /// A buffer of zeros.
@@ -169,19 +181,27 @@ impl Default for Value {
 
 impl Value {
     pub(crate) const fn uniform(bits: u64) -> Self {
-        Self { repr: Repr::Uniform(bits), buf: None, poison: Poison::None }
-    }
-
-    pub(crate) const fn rule(repr: Repr) -> Self {
-        Self { repr, buf: None, poison: Poison::None }
+        Self {
+            repr: Repr::Uniform(bits),
+            buf: None,
+            poison: Poison::None,
+        }
     }
 
     pub(crate) const fn dense(buf: Buf) -> Self {
-        Self { repr: Repr::Dense, buf: Some(buf), poison: Poison::None }
+        Self {
+            repr: Repr::Dense,
+            buf: Some(buf),
+            poison: Poison::None,
+        }
     }
 
     pub(crate) const fn poison() -> Self {
-        Self { repr: Repr::Uniform(0), buf: None, poison: Poison::All }
+        Self {
+            repr: Repr::Uniform(0),
+            buf: None,
+            poison: Poison::All,
+        }
     }
 
     #[must_use]
@@ -206,11 +226,17 @@ impl Value {
                     .strides
                     .iter()
                     .zip(index)
-                    .fold(affine.base, |sum, (&stride, i)| sum.wrapping_add(stride.wrapping_mul(i64::from(i))));
+                    .fold(affine.base, |sum, (&stride, i)| {
+                        sum.wrapping_add(stride.wrapping_mul(i64::from(i)))
+                    });
                 value as u64 & layout.ones()
             }
             Repr::Mask(mask) => u64::from(
-                layout.index(lane).iter().zip(mask.lo.iter().zip(&mask.hi)).all(|(i, (lo, hi))| lo <= i && i < hi),
+                layout
+                    .index(lane)
+                    .iter()
+                    .zip(mask.lo.iter().zip(&mask.hi))
+                    .all(|(i, (lo, hi))| lo <= i && i < hi),
             ),
         }
     }
@@ -234,8 +260,14 @@ pub(crate) struct Layout {
 
 impl Layout {
     /// Of a type that is too large to exist.
-    pub(crate) const EMPTY: Self =
-        Self { elem: Elem::Num(DType::I1), size: 1, lanes: 0, scalar: true, extents: [0; RANK], ruled: false };
+    pub(crate) const EMPTY: Self = Self {
+        elem: Elem::Num(DType::I1),
+        size: 1,
+        lanes: 0,
+        scalar: true,
+        extents: [0; RANK],
+        ruled: false,
+    };
 
     pub(crate) fn of(ty: &Type) -> Option<Self> {
         let lanes = ty.shape.iter().try_fold(1usize, |n, &e| n.checked_mul(e))?;
@@ -249,12 +281,23 @@ impl Layout {
         } else {
             extents[RANK - 1] = lanes as u32;
         }
-        Some(Self { elem: ty.elem, size: ty.elem.size(), lanes, scalar: ty.is_scalar(), extents, ruled })
+        Some(Self {
+            elem: ty.elem,
+            size: ty.elem.size(),
+            lanes,
+            scalar: ty.is_scalar(),
+            extents,
+            ruled,
+        })
     }
 
     /// The same type with `lanes` lanes in one dimension: how a scalar of a region is run over many lanes at once.
     pub(crate) fn widened(self, lanes: usize) -> Self {
-        Self { lanes, extents: [1, 1, 1, lanes as u32], ..self }
+        Self {
+            lanes,
+            extents: [1, 1, 1, lanes as u32],
+            ..self
+        }
     }
 
     /// The index of a lane.
@@ -271,7 +314,11 @@ impl Layout {
 
     /// A mask of the element's bits in memory.
     pub(crate) const fn ones(&self) -> u64 {
-        if self.size >= 8 { u64::MAX } else { (1 << (self.size * 8)) - 1 }
+        if self.size >= 8 {
+            u64::MAX
+        } else {
+            (1 << (self.size * 8)) - 1
+        }
     }
 }
 
@@ -303,7 +350,10 @@ pub(crate) fn fill(out: &mut [u8], size: usize, bits: u64) {
     match size {
         1 => out.fill(bytes[0]),
         2 => out.as_chunks_mut::<2>().0.fill([bytes[0], bytes[1]]),
-        4 => out.as_chunks_mut::<4>().0.fill([bytes[0], bytes[1], bytes[2], bytes[3]]),
+        4 => out
+            .as_chunks_mut::<4>()
+            .0
+            .fill([bytes[0], bytes[1], bytes[2], bytes[3]]),
         _ => out.as_chunks_mut::<8>().0.fill(bytes),
     }
 }
@@ -314,10 +364,21 @@ pub(crate) fn materialise(repr: &Repr, layout: &Layout, out: &mut [u8]) {
         Repr::Dense => {}
         Repr::Uniform(bits) => fill(out, layout.size, *bits),
         Repr::Affine(affine) => match layout.size {
-            1 => affine_lanes(affine, &layout.extents, out.as_chunks_mut::<1>().0, |v| (v as u8).to_le_bytes()),
-            2 => affine_lanes(affine, &layout.extents, out.as_chunks_mut::<2>().0, |v| (v as u16).to_le_bytes()),
-            4 => affine_lanes(affine, &layout.extents, out.as_chunks_mut::<4>().0, |v| (v as u32).to_le_bytes()),
-            _ => affine_lanes(affine, &layout.extents, out.as_chunks_mut::<8>().0, i64::to_le_bytes),
+            1 => affine_lanes(affine, &layout.extents, out.as_chunks_mut::<1>().0, |v| {
+                (v as u8).to_le_bytes()
+            }),
+            2 => affine_lanes(affine, &layout.extents, out.as_chunks_mut::<2>().0, |v| {
+                (v as u16).to_le_bytes()
+            }),
+            4 => affine_lanes(affine, &layout.extents, out.as_chunks_mut::<4>().0, |v| {
+                (v as u32).to_le_bytes()
+            }),
+            _ => affine_lanes(
+                affine,
+                &layout.extents,
+                out.as_chunks_mut::<8>().0,
+                i64::to_le_bytes,
+            ),
         },
         Repr::Mask(mask) => {
             out.fill(0);
@@ -350,7 +411,9 @@ fn affine_lanes<const N: usize>(
             .strides
             .iter()
             .zip(index)
-            .fold(affine.base, |sum, (&stride, i)| sum.wrapping_add(stride.wrapping_mul(i64::from(i))));
+            .fold(affine.base, |sum, (&stride, i)| {
+                sum.wrapping_add(stride.wrapping_mul(i64::from(i)))
+            });
         if let Some(row) = out.get_mut(lane..lane + width) {
             for (i, to) in row.iter_mut().enumerate() {
                 *to = bytes(start.wrapping_add(step.wrapping_mul(i as i64)));

@@ -6,8 +6,8 @@ mod kernels;
 use conch_interp::{Acceptance, AcceptanceMap, Accepted, Arg, Checks, Config, Outcome, Program};
 use conch_memory::{ByteState, Memory};
 use conch_tile::ir::{
-    AtomicOp, BinaryOp, CastKind, CmpPredicate, Combine, Elem, Function, OpKind, Rounding, TernaryOp, Type, UnaryOp,
-    ValueId,
+    AtomicOp, BinaryOp, CastKind, CmpPredicate, Combine, Elem, Function, OpKind, Rounding, TernaryOp, Type,
+    UnaryOp, ValueId,
 };
 use conch_tile::{DType, numeric};
 use kernels::{Kernel, World};
@@ -52,7 +52,12 @@ const DTYPES: [DType; 10] = [
 
 impl Maker {
     fn pick(&self, nth: u16, fits: impl Fn(&Type) -> bool) -> Option<ValueId> {
-        let all: Vec<ValueId> = self.pool.iter().copied().filter(|&v| fits(self.k.b.ty(v))).collect();
+        let all: Vec<ValueId> = self
+            .pool
+            .iter()
+            .copied()
+            .filter(|&v| fits(self.k.b.ty(v)))
+            .collect();
         (!all.is_empty()).then(|| all[nth as usize % all.len()])
     }
 
@@ -61,6 +66,7 @@ impl Maker {
         self.pick(nth, |other| *other == ty).unwrap_or(value)
     }
 
+    #[expect(clippy::unnecessary_wraps, reason = "every way to make a value ends with it")]
     fn put(&mut self, value: ValueId) -> Option<()> {
         self.pool.push(value);
         Some(())
@@ -73,7 +79,7 @@ impl Maker {
     /// A pointer block into the storage, mostly inside of it.
     fn pointer(&mut self, choice: Choice, base: ValueId) -> Option<ValueId> {
         let index = self.pick(choice.b, |ty| ty.elem == Elem::Num(DType::I32) && !ty.is_scalar())?;
-        let index = if choice.c % 4 == 0 {
+        let index = if choice.c.is_multiple_of(4) {
             index
         } else {
             let limit = self.k.int(ELEMENTS as i32 - 1);
@@ -115,7 +121,11 @@ impl Maker {
                 let op = UnaryOp::ALL[c as usize % UnaryOp::ALL.len()];
                 let dtype = self.dtype(x)?;
                 numeric::unary_defined(op, dtype).then_some(())?;
-                let ty = self.k.b.ty(x).with_elem(Elem::Num(numeric::unary_result(op, dtype)));
+                let ty = self
+                    .k
+                    .b
+                    .ty(x)
+                    .with_elem(Elem::Num(numeric::unary_result(op, dtype)));
                 let value = self.k.b.op(OpKind::Unary(op), &[x], ty);
                 self.put(value)
             }
@@ -147,7 +157,13 @@ impl Maker {
             14 => {
                 let x = self.pick(a, |ty| ty.shape.as_slice() == [4, 8])?;
                 let ty = Type::block(self.k.b.ty(x).elem, [8, 4].as_slice());
-                let turned = self.k.b.op(OpKind::Trans { order: [1, 0].as_slice().into() }, &[x], ty);
+                let turned = self.k.b.op(
+                    OpKind::Trans {
+                        order: [1, 0].as_slice().into(),
+                    },
+                    &[x],
+                    ty,
+                );
                 let value = self.k.reshape(turned, &[4, 8]);
                 self.put(value)
             }
@@ -163,7 +179,11 @@ impl Maker {
                 numeric::binary_defined(op, self.dtype(x)?).then_some(())?;
                 let reduced = self.k.reduce(x, axis, combine, op);
                 let n = self.k.shape(reduced)[0];
-                let reduced = if axis == 0 { self.k.reshape(reduced, &[1, n]) } else { self.k.column(reduced) };
+                let reduced = if axis == 0 {
+                    self.k.reshape(reduced, &[1, n])
+                } else {
+                    self.k.column(reduced)
+                };
                 let shape = self.k.shape(x);
                 let value = self.k.spread(reduced, &shape);
                 self.put(value)
@@ -171,7 +191,9 @@ impl Maker {
             16 | 17 => {
                 let pointer = self.pointer(choice, base)?;
                 let shape = self.k.shape(pointer);
-                let mask = self.pick(a, |ty| ty.elem == Elem::Num(DType::I1) && ty.shape.as_slice() == shape);
+                let mask = self.pick(a, |ty| {
+                    ty.elem == Elem::Num(DType::I1) && ty.shape.as_slice() == shape
+                });
                 let elem = self.k.b.ty(pointer).elem.pointee()?;
                 let other = mask.and_then(|_| self.pick(b, |ty| *ty == Type::block(elem, shape.as_slice())));
                 let value = self.k.load(pointer, mask, other.filter(|_| b % 3 != 0));
@@ -182,7 +204,9 @@ impl Maker {
                 let shape = self.k.shape(pointer);
                 let elem = self.k.b.ty(pointer).elem.pointee()?;
                 let value = self.pick(a, |ty| *ty == Type::block(elem, shape.as_slice()))?;
-                let mask = self.pick(b, |ty| ty.elem == Elem::Num(DType::I1) && ty.shape.as_slice() == shape);
+                let mask = self.pick(b, |ty| {
+                    ty.elem == Elem::Num(DType::I1) && ty.shape.as_slice() == shape
+                });
                 self.k.store(pointer, value, mask.filter(|_| b % 2 == 0));
                 Some(())
             }
@@ -208,10 +232,14 @@ impl Maker {
                 self.put(value)
             }
             22 => {
-                let x = self.pick(a, |ty| ty.shape.len() == 1 && ty.elem.num().is_some_and(DType::is_int))?;
+                let x = self.pick(a, |ty| {
+                    ty.shape.len() == 1 && ty.elem.num().is_some_and(DType::is_int)
+                })?;
                 let pid = self.k.program_id(0);
                 let pid = self.k.cast(pid, self.dtype(x)?);
-                let value = self.k.binary([BinaryOp::Add, BinaryOp::Mul][b as usize % 2], x, pid);
+                let value = self
+                    .k
+                    .binary([BinaryOp::Add, BinaryOp::Mul][b as usize % 2], x, pid);
                 self.put(value)
             }
             _ => self.scan_by_region(choice),
@@ -224,21 +252,38 @@ impl Maker {
         let n = self.k.shape(x)[0];
         let index = self.k.arange(n as i32);
         let types = [x, index].map(|v| Type::scalar(self.k.b.ty(v).elem));
-        let args: Vec<ValueId> = types.iter().chain(&types).map(|ty| self.k.b.value(ty.clone())).collect();
+        let args: Vec<ValueId> = types
+            .iter()
+            .chain(&types)
+            .map(|ty| self.k.b.value(ty.clone()))
+            .collect();
         self.k.b.open_block(&args);
         let greater = self.k.compare(CmpPredicate::Gt, args[2], args[0]);
         let value = self.k.select(greater, args[2], args[0]);
         let place = self.k.select(greater, args[3], args[1]);
         // A sum of indices does not change, however it is associated; a difference does.
-        let value = if c % 3 == 0 && self.dtype(x)?.is_float() { self.k.add(args[0], args[2]) } else { value };
+        let value = if c % 3 == 0 && self.dtype(x)?.is_float() {
+            self.k.add(args[0], args[2])
+        } else {
+            value
+        };
         let region = self.k.b.close_block(&[value, place]);
         if b % 2 == 0 {
             let tys = [x, index].map(|v| self.k.b.ty(v).clone());
-            let kind = OpKind::Scan { axis: 0, reverse: c % 2 == 0, combine: None, region };
+            let kind = OpKind::Scan {
+                axis: 0,
+                reverse: c % 2 == 0,
+                combine: None,
+                region,
+            };
             let results = self.k.b.op_multi(kind, &[x, index], &tys);
             self.pool.extend(results);
         } else {
-            let kind = OpKind::Reduce { axis: 0, combine: None, region };
+            let kind = OpKind::Reduce {
+                axis: 0,
+                combine: None,
+                region,
+            };
             let results = self.k.b.op_multi(kind, &[x, index], &types);
             for result in results {
                 let value = self.k.spread(result, &[n]);
@@ -280,7 +325,9 @@ fn world() -> (Memory, Vec<Arg>) {
     world.floats("f", &floats);
     let ints: Vec<i32> = (0..ELEMENTS as i32).map(|i| i * 7 - 90).collect();
     world.ints("i", &ints);
-    let halves: Vec<u8> = (0..ELEMENTS as u16).flat_map(|i| (0x3400 + i * 91).to_le_bytes()).collect();
+    let halves: Vec<u8> = (0..ELEMENTS as u16)
+        .flat_map(|i| (0x3400 + i * 91).to_le_bytes())
+        .collect();
     world.tensor("h", DType::F16, ELEMENTS, Some(&halves));
     world.finish()
 }
@@ -291,7 +338,9 @@ fn accepted(memory: &Memory, exact: &Memory, map: &AcceptanceMap) -> Result<(), 
         let size = [4, 4, 2][id.0 as usize];
         for at in (0..memory.size(id)).step_by(size) {
             let states = &memory.states(id)[at..at + size];
-            if states.contains(&ByteState::Poison) || exact.states(id)[at..at + size].contains(&ByteState::Poison) {
+            if states.contains(&ByteState::Poison)
+                || exact.states(id)[at..at + size].contains(&ByteState::Poison)
+            {
                 continue;
             }
             let bits = |bytes: &[u8]| bytes.iter().rev().fold(0u64, |sum, &b| sum << 8 | u64::from(b));
@@ -307,7 +356,12 @@ fn accepted(memory: &Memory, exact: &Memory, map: &AcceptanceMap) -> Result<(), 
                         return Err(format!("{name}+{at}: {got:#x}, exactly {expected:#x}"));
                     }
                 }
-                Accepted::Within { dtype, low, high, nan } => {
+                Accepted::Within {
+                    dtype,
+                    low,
+                    high,
+                    nan,
+                } => {
                     let value = numeric::decode(dtype, got);
                     if !(low <= value && value <= high || nan && value.is_nan()) {
                         return Err(format!("{name}+{at}: {value} is not in {low}..={high}"));
@@ -326,20 +380,28 @@ fn check(choices: &[Choice], programs: u32) -> Result<(), TestCaseError> {
     let config = Config::default();
     let run = |config: &Config| {
         let mut memory = memory.clone();
-        let outcome = program.launch([programs, 1, 1], &args, &mut memory, config).expect("no bug of ours");
+        let outcome = program
+            .launch([programs, 1, 1], &args, &mut memory, config)
+            .expect("no bug of ours");
         (outcome, memory)
     };
     let (outcome, after) = run(&config);
     let again = run(&config);
     prop_assert_eq!(&outcome, &again.0);
     prop_assert_eq!(&after, &again.1);
-    let Outcome::Finished(_) = outcome else { return Ok(()) };
-    let (fast, after_fast) = run(&Config { checks: Checks::Fast, ..config });
+    let Outcome::Finished(_) = outcome else {
+        return Ok(());
+    };
+    let (fast, after_fast) = run(&Config {
+        checks: Checks::Fast,
+        ..config
+    });
     prop_assert!(matches!(fast, Outcome::Finished(_)));
     prop_assert_eq!(&after, &after_fast);
     let (mut exact, mut map) = (memory.clone(), AcceptanceMap::default());
-    let acceptance =
-        program.accept([programs, 1, 1], &args, &mut exact, &mut map, &config).expect("no bug of ours");
+    let acceptance = program
+        .accept([programs, 1, 1], &args, &mut exact, &mut map, &config)
+        .expect("no bug of ours");
     match acceptance {
         Acceptance::Known => {
             if let Err(message) = accepted(&after, &exact, &map) {
@@ -374,7 +436,9 @@ fn most_random_kernels_finish() {
         let choices = strategy.new_tree(&mut runner).expect("a tree").current();
         let program = Program::prepare(function(&choices)).expect("verified");
         let (mut memory, args) = world();
-        let outcome = program.launch([1, 1, 1], &args, &mut memory, &Config::default()).expect("no bug of ours");
+        let outcome = program
+            .launch([1, 1, 1], &args, &mut memory, &Config::default())
+            .expect("no bug of ours");
         finished += usize::from(matches!(outcome, Outcome::Finished(_)));
     }
     assert!(finished > 80, "{finished} of 200");
@@ -386,8 +450,13 @@ fn bitcasts_of_pointers_and_numbers() {
     let x = k.pointer("i", DType::I32);
     let bits = CastKind::Bits;
     let rounding = Rounding::NearestEven;
-    let address = k.b.op(OpKind::Cast { kind: bits, rounding }, &[x], Type::num(DType::I64));
-    let back = k.b.op(OpKind::Cast { kind: bits, rounding }, &[address], Type::scalar(Elem::ptr_to(DType::I32)));
+    let address =
+        k.b.op(OpKind::Cast { kind: bits, rounding }, &[x], Type::num(DType::I64));
+    let back = k.b.op(
+        OpKind::Cast { kind: bits, rounding },
+        &[address],
+        Type::scalar(Elem::ptr_to(DType::I32)),
+    );
     let value = k.load(back, None, None);
     let one = k.int(1);
     let value = k.add(value, one);

@@ -77,12 +77,20 @@ pub(crate) const fn precision(dtype: DType) -> i32 {
 
 /// The dtype that an approximate function is computed in: narrow floats go through `f32`.
 pub(crate) const fn working(dtype: DType) -> DType {
-    if matches!(dtype, DType::F64) { DType::F64 } else { DType::F32 }
+    if matches!(dtype, DType::F64) {
+        DType::F64
+    } else {
+        DType::F32
+    }
 }
 
 /// The size of `ulps` units in the last place at a value of a dtype.
 pub(crate) fn slack(ulps: f64, value: f64, dtype: DType) -> f64 {
     let unit = 2f64.powi(1 - precision(dtype));
-    let least = if matches!(dtype, DType::F64) { f64::from_bits(1) } else { 2f64.powi(-149) };
+    let least = if matches!(dtype, DType::F64) {
+        f64::from_bits(1)
+    } else {
+        2f64.powi(-149)
+    };
     ulps * (value.abs() * unit).max(least)
 }

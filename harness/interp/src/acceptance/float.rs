@@ -17,7 +17,9 @@ fn computed(computed: Computed) -> Lane {
 
 /// A function of the reference's at an exact number.
 fn real(op: UnaryOp, x: f64) -> f64 {
-    numeric::unary(op, DType::F64, x.to_bits()).bits().map_or(f64::NAN, f64::from_bits)
+    numeric::unary(op, DType::F64, x.to_bits())
+        .bits()
+        .map_or(f64::NAN, f64::from_bits)
 }
 
 /// The values within some ULP of an approximate result, as the dtype can hold them.
@@ -27,7 +29,12 @@ fn around(value: f64, ulps: f64, dtype: DType) -> Interval {
     }
     // Our own functions are within an ULP of f64 themselves.
     let slack = accuracy::slack(ulps, value, accuracy::working(dtype)) + value.abs() * 2f64.powi(-50);
-    Interval { low: value - slack, high: value + slack, nan: false }.rounded(dtype, Rounding::NearestEven)
+    Interval {
+        low: value - slack,
+        high: value + slack,
+        nan: false,
+    }
+    .rounded(dtype, Rounding::NearestEven)
 }
 
 /// How a function runs.
@@ -87,7 +94,9 @@ pub(crate) fn unary(op: UnaryOp, dtype: DType, x: Lane) -> Lane {
         return x;
     }
     if !dtype.is_float() {
-        return x.bits().map_or(Lane::Unknown, |bits| computed(numeric::unary(op, dtype, bits)));
+        return x
+            .bits()
+            .map_or(Lane::Unknown, |bits| computed(numeric::unary(op, dtype, bits)));
     }
     let interval = x.interval(dtype);
     let ulps = accuracy::unary(op, dtype, interval.magnitude());
@@ -102,7 +111,13 @@ pub(crate) fn unary(op: UnaryOp, dtype: DType, x: Lane) -> Lane {
         };
     }
     match op {
-        UnaryOp::IsNan => return if interval.nan { Lane::Unknown } else { Lane::Bits(0) },
+        UnaryOp::IsNan => {
+            return if interval.nan {
+                Lane::Unknown
+            } else {
+                Lane::Bits(0)
+            };
+        }
         UnaryOp::IsInf => {
             let finite = interval.low.is_finite() && interval.high.is_finite();
             return if finite { Lane::Bits(0) } else { Lane::Unknown };
@@ -120,35 +135,73 @@ pub(crate) fn unary(op: UnaryOp, dtype: DType, x: Lane) -> Lane {
         Course::Rising | Course::Falling => at(low).hull(at(high)),
         Course::Even => {
             let ends = at(low).hull(at(high));
-            if low <= 0.0 && 0.0 <= high { ends.hull(at(0.0)) } else { ends }
+            if low <= 0.0 && 0.0 <= high {
+                ends.hull(at(0.0))
+            } else {
+                ends
+            }
         }
-        Course::Wave if low == high => at(low),
+        Course::Wave | Course::Other if low == high => at(low),
         Course::Wave if low.is_finite() && high.is_finite() => {
             let half = (high - low) / 2.0;
             let middle = real(op, low + half);
-            let wide = Interval { low: middle - half, high: middle + half, nan: false }.outward();
-            let limits = Interval { low: wide.low.max(-1.0), high: wide.high.min(1.0), nan: false };
-            around(limits.low, ulps.unwrap_or(0.5), dtype).hull(around(limits.high, ulps.unwrap_or(0.5), dtype))
+            let wide = Interval {
+                low: middle - half,
+                high: middle + half,
+                nan: false,
+            }
+            .outward();
+            let limits = Interval {
+                low: wide.low.max(-1.0),
+                high: wide.high.min(1.0),
+                nan: false,
+            };
+            around(limits.low, ulps.unwrap_or(0.5), dtype).hull(around(
+                limits.high,
+                ulps.unwrap_or(0.5),
+                dtype,
+            ))
         }
-        Course::Wave => Interval { low: -1.0, high: 1.0, nan: true },
-        Course::Other if low == high => at(low),
+        Course::Wave => Interval {
+            low: -1.0,
+            high: 1.0,
+            nan: true,
+        },
         Course::Other => Interval::EVERYTHING,
     };
     // `ex2.approx.ftz` gives zero for what is too small for a normal number.
-    let tiny = dtype == DType::F32 && matches!(op, UnaryOp::Exp | UnaryOp::Exp2) && result.low < 2f64.powi(-126);
-    let result = if tiny { Interval { low: result.low.min(0.0), ..result } } else { result };
+    let tiny =
+        dtype == DType::F32 && matches!(op, UnaryOp::Exp | UnaryOp::Exp2) && result.low < 2f64.powi(-126);
+    let result = if tiny {
+        Interval {
+            low: result.low.min(0.0),
+            ..result
+        }
+    } else {
+        result
+    };
     result.with_nan(interval.nan || outside).lane(dtype)
 }
 
 /// The products of the ends of two intervals.
 fn corners(a: Interval, b: Interval, f: impl Fn(f64, f64) -> f64) -> Interval {
-    let all = [f(a.low, b.low), f(a.low, b.high), f(a.high, b.low), f(a.high, b.high)];
+    let all = [
+        f(a.low, b.low),
+        f(a.low, b.high),
+        f(a.high, b.low),
+        f(a.high, b.high),
+    ];
     if all.iter().any(|x| x.is_nan()) {
         return Interval::EVERYTHING;
     }
     let low = all.iter().copied().fold(f64::INFINITY, f64::min);
     let high = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    Interval { low, high, nan: a.nan || b.nan }.outward()
+    Interval {
+        low,
+        high,
+        nan: a.nan || b.nan,
+    }
+    .outward()
 }
 
 pub(crate) fn sum(a: Interval, b: Interval) -> Interval {
@@ -169,13 +222,19 @@ pub(crate) fn product(a: Interval, b: Interval) -> Interval {
 }
 
 fn negated(a: Interval) -> Interval {
-    Interval { low: -a.high, high: -a.low, nan: a.nan }
+    Interval {
+        low: -a.high,
+        high: -a.low,
+        nan: a.nan,
+    }
 }
 
 /// Sum or difference of exact floats, of which products may be fused.
 fn fused(op: BinaryOp, dtype: DType, x: Lane, y: Lane, xb: u64, yb: u64) -> Lane {
     let plain = numeric::binary(op, dtype, xb, yb);
-    let Computed::Bits(bits) = plain else { return computed(plain) };
+    let Computed::Bits(bits) = plain else {
+        return computed(plain);
+    };
     let mut results = Interval::point(decode(dtype, bits));
     let mut same = true;
     let subtracts = op == BinaryOp::Sub;
@@ -192,7 +251,11 @@ fn fused(op: BinaryOp, dtype: DType, x: Lane, y: Lane, xb: u64, yb: u64) -> Lane
     if let Lane::Product { x: a, y: b, .. } = y {
         candidate(if subtracts { negative(a) } else { a }, b, xb);
     }
-    if same { Lane::Bits(bits) } else { results.lane(dtype) }
+    if same {
+        Lane::Bits(bits)
+    } else {
+        results.lane(dtype)
+    }
 }
 
 pub(crate) fn binary(op: BinaryOp, dtype: DType, x: Lane, y: Lane) -> Lane {
@@ -213,7 +276,11 @@ pub(crate) fn binary(op: BinaryOp, dtype: DType, x: Lane, y: Lane) -> Lane {
             BinaryOp::Min | BinaryOp::Max | BinaryOp::MinPropagateNan | BinaryOp::MaxPropagateNan
                 if xb != yb && decode(dtype, xb) == 0.0 && decode(dtype, yb) == 0.0 =>
             {
-                Lane::Within { low: 0.0, high: 0.0, nan: false }
+                Lane::Within {
+                    low: 0.0,
+                    high: 0.0,
+                    nan: false,
+                }
             }
             _ => computed(numeric::binary(op, dtype, xb, yb)),
         };
@@ -228,13 +295,33 @@ pub(crate) fn binary(op: BinaryOp, dtype: DType, x: Lane, y: Lane) -> Lane {
             if !numbers {
                 return if a.only_nan() { y.plain() } else { x.plain() };
             }
-            let both = Interval { low: pick(a.low, b.low), high: pick(a.high, b.high), nan: a.nan && b.nan };
-            let both = if a.nan { both.hull(Interval { nan: false, ..b }) } else { both };
-            if b.nan { both.hull(Interval { nan: false, ..a }) } else { both }
+            let both = Interval {
+                low: pick(a.low, b.low),
+                high: pick(a.high, b.high),
+                nan: a.nan && b.nan,
+            };
+            let both = if a.nan {
+                both.hull(Interval { nan: false, ..b })
+            } else {
+                both
+            };
+            if b.nan {
+                both.hull(Interval { nan: false, ..a })
+            } else {
+                both
+            }
         }
         _ if !numbers => Interval::NAN,
-        BinaryOp::MinPropagateNan => Interval { low: a.low.min(b.low), high: a.high.min(b.high), nan },
-        BinaryOp::MaxPropagateNan => Interval { low: a.low.max(b.low), high: a.high.max(b.high), nan },
+        BinaryOp::MinPropagateNan => Interval {
+            low: a.low.min(b.low),
+            high: a.high.min(b.high),
+            nan,
+        },
+        BinaryOp::MaxPropagateNan => Interval {
+            low: a.low.max(b.low),
+            high: a.high.max(b.high),
+            nan,
+        },
         BinaryOp::Add => sum(a, b).rounded(dtype, near),
         BinaryOp::Sub => sum(a, negated(b)).rounded(dtype, near),
         BinaryOp::Mul => {
@@ -246,17 +333,31 @@ pub(crate) fn binary(op: BinaryOp, dtype: DType, x: Lane, y: Lane) -> Lane {
         BinaryOp::Rem | BinaryOp::FloorRem => {
             let limit = b.magnitude();
             let inside = !a.nan && a.low.abs().max(a.high.abs()).is_finite();
-            Interval { low: -limit, high: limit, nan: nan || b.holds(0.0) || !inside }
+            Interval {
+                low: -limit,
+                high: limit,
+                nan: nan || b.holds(0.0) || !inside,
+            }
         }
         BinaryOp::Pow | BinaryOp::Atan2 if a.low == a.high && b.low == b.high => {
             let exact = numeric::binary(op, DType::F64, a.low.to_bits(), b.low.to_bits());
             let exact = exact.bits().map_or(f64::NAN, f64::from_bits);
             around(exact, ulps.unwrap_or(0.5), dtype)
         }
-        BinaryOp::Atan2 => Interval { low: -3.142, high: 3.142, nan },
+        BinaryOp::Atan2 => Interval {
+            low: -std::f64::consts::PI,
+            high: std::f64::consts::PI,
+            nan,
+        }
+        .outward()
+        .rounded(dtype, near),
         BinaryOp::CopySign => {
             let size = a.magnitude();
-            let low = if a.low <= 0.0 && 0.0 <= a.high { 0.0 } else { a.low.abs().min(a.high.abs()) };
+            let low = if a.low <= 0.0 && 0.0 <= a.high {
+                0.0
+            } else {
+                a.low.abs().min(a.high.abs())
+            };
             let positive = Interval { low, high: size, nan };
             if b.low > 0.0 && !b.nan {
                 positive
@@ -268,7 +369,9 @@ pub(crate) fn binary(op: BinaryOp, dtype: DType, x: Lane, y: Lane) -> Lane {
         }
         _ => Interval::EVERYTHING,
     };
-    result.with_nan(nan && !matches!(op, BinaryOp::Min | BinaryOp::Max)).lane(dtype)
+    result
+        .with_nan(nan && !matches!(op, BinaryOp::Min | BinaryOp::Max))
+        .lane(dtype)
 }
 
 fn quotient(a: Interval, b: Interval, ulps: Option<f64>, dtype: DType) -> Interval {
@@ -276,16 +379,29 @@ fn quotient(a: Interval, b: Interval, ulps: Option<f64>, dtype: DType) -> Interv
         if b.low == b.high && a.low == a.high && !a.nan && !b.nan {
             // The sign of the zero is known to the reference only; an infinity of either sign.
             let nan = a.low == 0.0;
-            return if nan { Interval::NAN } else { Interval { nan: false, ..Interval::EVERYTHING } };
+            return if nan {
+                Interval::NAN
+            } else {
+                Interval {
+                    nan: false,
+                    ..Interval::EVERYTHING
+                }
+            };
         }
         return Interval::EVERYTHING;
     }
     let exact = corners(a, b, |x, y| x / y);
-    let Some(ulps) = ulps else { return exact.rounded(dtype, Rounding::NearestEven) };
-    let result = around(exact.low, ulps, dtype).hull(around(exact.high, ulps, dtype)).with_nan(exact.nan);
+    let Some(ulps) = ulps else {
+        return exact.rounded(dtype, Rounding::NearestEven);
+    };
+    let result = around(exact.low, ulps, dtype)
+        .hull(around(exact.high, ulps, dtype))
+        .with_nan(exact.nan);
     // `div.full.f32` gives zero for divisors past 2^126, and NaN for an infinity by them.
     if dtype != DType::F64 && b.magnitude() > 2f64.powi(126) && b.magnitude().is_finite() {
-        return result.hull(Interval::point(0.0)).with_nan(a.magnitude().is_infinite());
+        return result
+            .hull(Interval::point(0.0))
+            .with_nan(a.magnitude().is_infinite());
     }
     result
 }
@@ -293,7 +409,11 @@ fn quotient(a: Interval, b: Interval, ulps: Option<f64>, dtype: DType) -> Interv
 /// An undefined value is some value: where the other operand alone decides the result, the result is defined.
 fn poisoned(op: BinaryOp, dtype: DType, x: Lane, y: Lane) -> Lane {
     let other = if x == Lane::Poison { y } else { x };
-    let ones = if dtype.bits() == 64 { u64::MAX } else { (1 << dtype.bits()) - 1 };
+    let ones = if dtype.bits() == 64 {
+        u64::MAX
+    } else {
+        (1 << dtype.bits()) - 1
+    };
     match (op, other.bits()) {
         (BinaryOp::And | BinaryOp::Mul, Some(0)) if dtype.is_int() => Lane::Bits(0),
         (BinaryOp::Or, Some(bits)) if bits == ones => Lane::Bits(ones),
@@ -329,9 +449,12 @@ pub(crate) fn ternary(op: TernaryOp, dtype: DType, x: Lane, y: Lane, z: Lane) ->
             let exact = sum(product(x.interval(dtype), y.interval(dtype)), z.interval(dtype));
             exact.rounded(dtype, Rounding::NearestEven).lane(dtype)
         }
-        TernaryOp::Clamp => {
-            binary(BinaryOp::Min, dtype, binary(BinaryOp::Max, dtype, x.plain(), y.plain()), z.plain())
-        }
+        TernaryOp::Clamp => binary(
+            BinaryOp::Min,
+            dtype,
+            binary(BinaryOp::Max, dtype, x.plain(), y.plain()),
+            z.plain(),
+        ),
         TernaryOp::ClampPropagateNan => {
             let low = binary(BinaryOp::MaxPropagateNan, dtype, x.plain(), y.plain());
             binary(BinaryOp::MinPropagateNan, dtype, low, z.plain())
@@ -391,7 +514,11 @@ pub(crate) fn cast(from: DType, to: DType, rounding: Rounding, x: Lane) -> Lane 
         return x;
     }
     if !from.is_float() {
-        return if to.is_float() { Interval::EVERYTHING.lane(to) } else { Lane::Unknown };
+        return if to.is_float() {
+            Interval::EVERYTHING.lane(to)
+        } else {
+            Lane::Unknown
+        };
     }
     let interval = x.interval(from);
     if to.is_float() {

@@ -28,30 +28,57 @@ pub(crate) struct Interval {
 }
 
 impl Interval {
-    pub(crate) const EVERYTHING: Self = Self { low: f64::NEG_INFINITY, high: f64::INFINITY, nan: true };
-    pub(crate) const NAN: Self = Self { low: f64::INFINITY, high: f64::NEG_INFINITY, nan: true };
+    pub(crate) const EVERYTHING: Self = Self {
+        low: f64::NEG_INFINITY,
+        high: f64::INFINITY,
+        nan: true,
+    };
+    pub(crate) const NAN: Self = Self {
+        low: f64::INFINITY,
+        high: f64::NEG_INFINITY,
+        nan: true,
+    };
 
     pub(crate) const fn point(value: f64) -> Self {
-        if value.is_nan() { Self::NAN } else { Self { low: value, high: value, nan: false } }
+        if value.is_nan() {
+            Self::NAN
+        } else {
+            Self {
+                low: value,
+                high: value,
+                nan: false,
+            }
+        }
     }
 
     /// Whether there is no number in it: nothing but NaN.
     pub(crate) const fn only_nan(self) -> bool {
-        !(self.low <= self.high)
+        self.low > self.high
     }
 
     /// The least interval that holds both.
     pub(crate) fn hull(self, other: Self) -> Self {
-        Self { low: self.low.min(other.low), high: self.high.max(other.high), nan: self.nan || other.nan }
+        Self {
+            low: self.low.min(other.low),
+            high: self.high.max(other.high),
+            nan: self.nan || other.nan,
+        }
     }
 
     pub(crate) fn with_nan(self, nan: bool) -> Self {
-        Self { nan: self.nan || nan, ..self }
+        Self {
+            nan: self.nan || nan,
+            ..self
+        }
     }
 
     /// Both ends moved outward by the rounding of the computation that gave them.
     pub(crate) fn outward(self) -> Self {
-        Self { low: self.low.next_down(), high: self.high.next_up(), nan: self.nan }
+        Self {
+            low: self.low.next_down(),
+            high: self.high.next_up(),
+            nan: self.nan,
+        }
     }
 
     pub(crate) fn holds(self, value: f64) -> bool {
@@ -60,7 +87,11 @@ impl Interval {
 
     /// The largest magnitude in it.
     pub(crate) fn magnitude(self) -> f64 {
-        if self.only_nan() { 0.0 } else { self.low.abs().max(self.high.abs()) }
+        if self.only_nan() {
+            0.0
+        } else {
+            self.low.abs().max(self.high.abs())
+        }
     }
 
     /// Every value rounded to nearest in a dtype.
@@ -87,7 +118,11 @@ impl Interval {
         if self.low == self.high && !self.nan && self.low != 0.0 {
             return Lane::Bits(encode(dtype, self.low, Rounding::NearestEven));
         }
-        Lane::Within { low: self.low, high: self.high, nan: self.nan }
+        Lane::Within {
+            low: self.low,
+            high: self.high,
+            nan: self.nan,
+        }
     }
 }
 
@@ -125,7 +160,11 @@ impl Lane {
             (a, b) => match dtype.filter(|dtype| dtype.is_float()) {
                 Some(dtype) => {
                     let hull = a.interval(dtype).hull(b.interval(dtype));
-                    Self::Within { low: hull.low, high: hull.high, nan: hull.nan }
+                    Self::Within {
+                        low: hull.low,
+                        high: hull.high,
+                        nan: hull.nan,
+                    }
                 }
                 None => Self::Unknown,
             },

@@ -23,13 +23,22 @@ use crate::value::Layout;
 pub(super) enum Halt {
     Stop(Stop),
     /// What happens next is not the same for every conforming implementation.
-    Inconclusive { what: &'static str, loc: LocId },
+    Inconclusive {
+        what: &'static str,
+        loc: LocId,
+    },
 }
 
 impl From<Stop> for Halt {
     fn from(stop: Stop) -> Self {
         Self::Stop(stop)
     }
+}
+
+/// The bits of a lane that decides something.
+pub(super) fn decisive(lane: Lane, loc: LocId, what: &'static str) -> Result<u64, Halt> {
+    // Poison would have stopped the first execution: here it can only come from what is unknown.
+    lane.bits().ok_or(Halt::Inconclusive { what, loc })
 }
 
 pub(super) struct Machine<'a> {
@@ -55,7 +64,10 @@ pub(super) fn accept(
 ) -> Result<Acceptance, InternalError> {
     crate::machine::bind(program, args, memory)?;
     let stopped = |exhausted| Ok(Acceptance::Stopped(Outcome::Exhausted(exhausted)));
-    let memory_limit = Exhausted { what: Resource::Memory, limit: config.memory_limit as u64 };
+    let memory_limit = Exhausted {
+        what: Resource::Memory,
+        limit: config.memory_limit as u64,
+    };
     if program.oversized {
         return stopped(memory_limit);
     }
@@ -79,12 +91,17 @@ pub(super) fn accept(
         slots,
         sums: BTreeMap::new(),
     };
-    let result = if grid.contains(&0) { Ok(()) } else { machine.programs() };
+    let result = if grid.contains(&0) {
+        Ok(())
+    } else {
+        machine.programs()
+    };
     Ok(match result {
         Ok(()) => Acceptance::Known,
-        Err(Halt::Inconclusive { what, loc }) => {
-            Acceptance::Inconclusive { what, span: program.function.span(loc) }
-        }
+        Err(Halt::Inconclusive { what, loc }) => Acceptance::Inconclusive {
+            what,
+            span: program.function.span(loc),
+        },
         Err(Halt::Stop(Stop::Trap(trap))) => Acceptance::Stopped(Outcome::Trapped(trap)),
         Err(Halt::Stop(Stop::Exhausted(exhausted))) => return stopped(exhausted),
         Err(Halt::Stop(Stop::Unsupported { construct, loc })) => {
@@ -132,12 +149,6 @@ impl<'a> Machine<'a> {
         self.slots[slot as usize] = value;
     }
 
-    /// The bits of a lane that decides something.
-    pub(super) fn decisive(&self, lane: Lane, loc: LocId, what: &'static str) -> Result<u64, Halt> {
-        // Poison would have stopped the first execution: here it can only come from what is unknown.
-        lane.bits().ok_or(Halt::Inconclusive { what, loc })
-    }
-
     pub(super) fn block(&mut self, code: &'a Code) -> Result<(), Halt> {
         for step in &code.steps {
             self.spend(step.cost)?;
@@ -150,7 +161,10 @@ impl<'a> Machine<'a> {
     }
 
     pub(super) fn yields(&mut self, code: &Code) -> Vec<Lanes> {
-        code.yields.iter().map(|yielded| self.value(yielded.slot).clone()).collect()
+        code.yields
+            .iter()
+            .map(|yielded| self.value(yielded.slot).clone())
+            .collect()
     }
 
     pub(super) fn set_all(&mut self, slots: &[Slot], values: Vec<Lanes>) {
@@ -165,9 +179,12 @@ impl<'a> Machine<'a> {
 
     /// A lane of the result from each lane of the operands.
     fn each(&mut self, out: Slot, ins: &[Slot], f: impl Fn(&[Lane]) -> Lane) {
-        let uniform = ins.iter().all(|&slot| matches!(self.value(slot), Lanes::Uniform(_)));
+        let uniform = ins
+            .iter()
+            .all(|&slot| matches!(self.value(slot), Lanes::Uniform(_)));
         let at = |machine: &Self, lane: usize| {
-            let lanes: smallvec::SmallVec<[Lane; 3]> = ins.iter().map(|&slot| machine.value(slot).at(lane)).collect();
+            let lanes: smallvec::SmallVec<[Lane; 3]> =
+                ins.iter().map(|&slot| machine.value(slot).at(lane)).collect();
             f(&lanes)
         };
         let value = if uniform {
@@ -188,7 +205,7 @@ impl<'a> Machine<'a> {
             Op::Plain(kind) => return self.plain(kind, step),
             Op::If(then_code, else_code) => {
                 let condition = self.value(step.ins[0]).at(0);
-                let condition = self.decisive(condition, step.loc, "the condition of `if`")?;
+                let condition = decisive(condition, step.loc, "the condition of `if`")?;
                 let code = if condition & 1 == 1 { then_code } else { else_code };
                 self.block(code)?;
                 let values = self.yields(code);
@@ -196,8 +213,19 @@ impl<'a> Machine<'a> {
             }
             Op::For(code) => return self.for_loop(code, step),
             Op::While(before, after) => return self.while_loop(before, after, step),
-            Op::Reduce { axis, combine, region, code } => return self.reduce(*axis, *combine, *region, code, step),
-            Op::Scan { axis, reverse, combine, region, code } => {
+            Op::Reduce {
+                axis,
+                combine,
+                region,
+                code,
+            } => return self.reduce(*axis, *combine, *region, code, step),
+            Op::Scan {
+                axis,
+                reverse,
+                combine,
+                region,
+                code,
+            } => {
                 return self.scan(*axis, *reverse, *combine, *region, code, step);
             }
         }
@@ -214,18 +242,24 @@ impl<'a> Machine<'a> {
         let dtype = self.dtype(code.args[0]);
         let mut numbers = [0; 3];
         for (number, &slot) in numbers.iter_mut().zip(bounds) {
-            let bits = self.decisive(self.value(slot).at(0), step.loc, "the range of a loop")?;
+            let bits = decisive(self.value(slot).at(0), step.loc, "the range of a loop")?;
             *number = numeric::decode_int(dtype, bits);
         }
         let [lower, upper, stride] = numbers;
         if stride <= 0 {
-            return Err(Halt::Inconclusive { what: "the step of a loop", loc: step.loc });
+            return Err(Halt::Inconclusive {
+                what: "the step of a loop",
+                loc: step.loc,
+            });
         }
         let mut carried: Vec<Lanes> = initial.iter().map(|&slot| self.value(slot).clone()).collect();
         let mut at = lower;
         while at < upper {
             self.spend(1)?;
-            self.set(code.args[0], Lanes::Uniform(Lane::Bits(numeric::encode_int(dtype, at))));
+            self.set(
+                code.args[0],
+                Lanes::Uniform(Lane::Bits(numeric::encode_int(dtype, at))),
+            );
             self.set_all(&code.args[1..], carried);
             self.block(code)?;
             carried = self.yields(code);
@@ -246,7 +280,7 @@ impl<'a> Machine<'a> {
                 return Err(Stop::malformed("a loop without a condition").into());
             }
             let condition = passed.remove(0).at(0);
-            if self.decisive(condition, step.loc, "the condition of `while`")? & 1 == 0 {
+            if decisive(condition, step.loc, "the condition of `while`")? & 1 == 0 {
                 self.set_all(&step.outs, passed);
                 return Ok(());
             }
@@ -277,12 +311,16 @@ impl<'a> Machine<'a> {
             }
             OpKind::Ternary(op) => {
                 let dtype = self.dtype(step.outs[0]);
-                self.each(step.outs[0], &step.ins, |x| float::ternary(*op, dtype, x[0], x[1], x[2]));
+                self.each(step.outs[0], &step.ins, |x| {
+                    float::ternary(*op, dtype, x[0], x[1], x[2])
+                });
             }
             OpKind::Compare(predicate) => self.compare(*predicate, step),
             OpKind::Select => {
                 let dtype = self.layout(step.outs[0]).elem.num();
-                self.each(step.outs[0], &step.ins, |x| float::select(x[0], x[1], x[2], dtype));
+                self.each(step.outs[0], &step.ins, |x| {
+                    float::select(x[0], x[1], x[2], dtype)
+                });
             }
             OpKind::Cast { kind, rounding } => self.cast(*kind, *rounding, step),
             OpKind::AddPtr => self.add_ptr(step),
@@ -295,17 +333,25 @@ impl<'a> Machine<'a> {
                 self.set(step.outs[0], value);
             }
             OpKind::Broadcast | OpKind::Trans { .. } | OpKind::Join | OpKind::Cat { .. } | OpKind::Split => {
-                self.movement(kind, step)?;
+                self.movement(kind, step);
             }
             OpKind::Gather { axis } => self.gather(*axis, step)?,
-            OpKind::Load { mask, other, volatile: _ } => self.load(*mask, *other, step)?,
+            OpKind::Load {
+                mask,
+                other,
+                volatile: _,
+            } => self.load(*mask, *other, step)?,
             OpKind::Store { mask } => self.store(*mask, step)?,
             OpKind::AtomicRmw { op, mask } => self.atomic_rmw(*op, *mask, step)?,
             OpKind::AtomicCas => self.atomic_cas(step)?,
             OpKind::Dot { precision, .. } => self.dot(*precision, step)?,
             OpKind::Histogram { mask } => self.histogram(*mask, step),
             OpKind::Unsupported(construct) => {
-                return Err(Stop::Unsupported { construct: construct.clone(), loc: step.loc }.into());
+                return Err(Stop::Unsupported {
+                    construct: construct.clone(),
+                    loc: step.loc,
+                }
+                .into());
             }
             OpKind::Yield
             | OpKind::Unary(_)
@@ -321,7 +367,9 @@ impl<'a> Machine<'a> {
 
     fn compare(&mut self, predicate: CmpPredicate, step: &Step) {
         let dtype = self.dtype(step.ins[0]);
-        self.each(step.outs[0], &step.ins, |x| float::compare(predicate, dtype, x[0], x[1]));
+        self.each(step.outs[0], &step.ins, |x| {
+            float::compare(predicate, dtype, x[0], x[1])
+        });
     }
 
     fn cast(&mut self, kind: CastKind, rounding: Rounding, step: &Step) {
@@ -348,7 +396,7 @@ impl<'a> Machine<'a> {
         });
     }
 
-    fn movement(&mut self, kind: &OpKind, step: &Step) -> Result<(), Halt> {
+    fn movement(&mut self, kind: &OpKind, step: &Step) {
         let lanes = self.layout(step.ins[0]).lanes;
         if let Lanes::Uniform(all) = *self.value(step.ins[0])
             && !matches!(kind, OpKind::Join | OpKind::Cat { .. })
@@ -356,7 +404,7 @@ impl<'a> Machine<'a> {
             for &out in &step.outs {
                 self.set(out, Lanes::Uniform(all));
             }
-            return Ok(());
+            return;
         }
         let from = self.value(step.ins[0]).each(lanes);
         match kind {
@@ -379,16 +427,22 @@ impl<'a> Machine<'a> {
                 let source = &self.ty(step.ins[0]).shape;
                 let target = &self.ty(step.outs[0]).shape;
                 let mut strides = row_major(source);
-                let movement = match kind {
-                    OpKind::Trans { order } => {
-                        let pick = |from: &[usize]| order.iter().map(|&d| from.get(d).copied().unwrap_or(1)).collect();
-                        Movement { shape: pick(source), strides: pick(&strides), offset: 0 }
+                let movement = if let OpKind::Trans { order } = kind {
+                    let pick =
+                        |from: &[usize]| order.iter().map(|&d| from.get(d).copied().unwrap_or(1)).collect();
+                    Movement {
+                        shape: pick(source),
+                        strides: pick(&strides),
+                        offset: 0,
                     }
-                    _ => {
-                        for (stride, &extent) in strides.iter_mut().zip(source) {
-                            *stride *= usize::from(extent != 1);
-                        }
-                        Movement { shape: target.as_slice().into(), strides, offset: 0 }
+                } else {
+                    for (stride, &extent) in strides.iter_mut().zip(source) {
+                        *stride *= usize::from(extent != 1);
+                    }
+                    Movement {
+                        shape: target.as_slice().into(),
+                        strides,
+                        offset: 0,
                     }
                 };
                 let mut to = vec![Lane::Unknown; self.layout(step.outs[0]).lanes];
@@ -396,7 +450,6 @@ impl<'a> Machine<'a> {
                 self.set(step.outs[0], Lanes::Each(to));
             }
         }
-        Ok(())
     }
 
     fn gather(&mut self, axis: usize, step: &Step) -> Result<(), Halt> {
@@ -407,12 +460,23 @@ impl<'a> Machine<'a> {
         let dtype = self.dtype(i);
         let mut lanes = Vec::with_capacity(self.layout(out).lanes);
         for lane in 0..self.layout(out).lanes {
-            let index = self.value(i).at(lane).bits().map(|bits| numeric::decode_int(dtype, bits));
-            let index = index.and_then(|index| usize::try_from(index).ok()).filter(|&index| index < extent);
+            let index = self
+                .value(i)
+                .at(lane)
+                .bits()
+                .map(|bits| numeric::decode_int(dtype, bits));
+            let index = index
+                .and_then(|index| usize::try_from(index).ok())
+                .filter(|&index| index < extent);
             lanes.push(index.map_or(Lane::Unknown, |index| {
                 let place = strides.iter().zip(&own).zip(shape).enumerate();
                 let place = place.map(|(d, ((&stride, &own), &extent))| {
-                    stride * if d == axis { index } else { lane / own % extent.max(1) }
+                    stride
+                        * if d == axis {
+                            index
+                        } else {
+                            lane / own % extent.max(1)
+                        }
                 });
                 self.value(a).at(place.sum())
             }));

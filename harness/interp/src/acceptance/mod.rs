@@ -78,17 +78,26 @@ impl AcceptanceMap {
 
     /// The elements that are not exact: storage, first byte, bytes, and what is accepted.
     pub fn iter(&self) -> impl Iterator<Item = (StorageId, usize, usize, Accepted)> + '_ {
-        self.entries.iter().map(|(&(storage, offset), entry)| (storage, offset, entry.size, entry.accepted()))
+        self.entries
+            .iter()
+            .map(|(&(storage, offset), entry)| (storage, offset, entry.size, entry.accepted()))
     }
 
     /// What is accepted in the element that holds a byte, and the element's first byte.
     pub fn at(&self, storage: StorageId, byte: usize) -> (usize, Accepted) {
         self.overlapping(storage, byte, 1)
             .next()
-            .map_or((byte, Accepted::Exact), |(start, entry)| (start, entry.accepted()))
+            .map_or((byte, Accepted::Exact), |(start, entry)| {
+                (start, entry.accepted())
+            })
     }
 
-    fn overlapping(&self, storage: StorageId, byte: usize, len: usize) -> impl Iterator<Item = (usize, &Entry)> {
+    fn overlapping(
+        &self,
+        storage: StorageId,
+        byte: usize,
+        len: usize,
+    ) -> impl Iterator<Item = (usize, &Entry)> {
         let first = (storage, byte.saturating_sub(7));
         self.entries
             .range(first..(storage, byte.saturating_add(len)))
@@ -97,7 +106,13 @@ impl AcceptanceMap {
     }
 
     /// What is known of an element in place of its bytes; `None` when its bytes are exact.
-    pub(crate) fn get(&self, storage: StorageId, byte: usize, size: usize, dtype: Option<DType>) -> Option<Lane> {
+    pub(crate) fn get(
+        &self,
+        storage: StorageId,
+        byte: usize,
+        size: usize,
+        dtype: Option<DType>,
+    ) -> Option<Lane> {
         if self.entries.is_empty() {
             return None;
         }
@@ -108,15 +123,28 @@ impl AcceptanceMap {
     }
 
     /// Replaces what is known of an element; exact bits are in memory and need no entry.
-    pub(crate) fn set(&mut self, storage: StorageId, byte: usize, size: usize, dtype: Option<DType>, lane: Lane) {
+    pub(crate) fn set(
+        &mut self,
+        storage: StorageId,
+        byte: usize,
+        size: usize,
+        dtype: Option<DType>,
+        lane: Lane,
+    ) {
         if !self.entries.is_empty() {
-            let old: smallvec::SmallVec<[(usize, usize); 2]> =
-                self.overlapping(storage, byte, size).map(|(start, entry)| (start, entry.size)).collect();
+            let old: smallvec::SmallVec<[(usize, usize); 2]> = self
+                .overlapping(storage, byte, size)
+                .map(|(start, entry)| (start, entry.size))
+                .collect();
             for (start, len) in old {
                 self.entries.remove(&(storage, start));
                 // What sticks out of a half overwritten element is no longer a number.
                 for byte in (start..start + len).filter(|&at| at < byte || at >= byte + size) {
-                    let entry = Entry { dtype: None, size: 1, lane: Lane::Unknown };
+                    let entry = Entry {
+                        dtype: None,
+                        size: 1,
+                        lane: Lane::Unknown,
+                    };
                     self.entries.insert((storage, byte), entry);
                 }
             }
@@ -130,7 +158,12 @@ impl AcceptanceMap {
 impl Entry {
     fn accepted(&self) -> Accepted {
         match (self.lane, self.dtype) {
-            (Lane::Within { low, high, nan }, Some(dtype)) => Accepted::Within { dtype, low, high, nan },
+            (Lane::Within { low, high, nan }, Some(dtype)) => Accepted::Within {
+                dtype,
+                low,
+                high,
+                nan,
+            },
             (Lane::Bits(_) | Lane::Product { .. } | Lane::Poison, _) => Accepted::Exact,
             (Lane::Within { .. } | Lane::Unknown, _) => Accepted::Unknown,
         }

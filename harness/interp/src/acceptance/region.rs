@@ -44,7 +44,13 @@ struct Known {
 
 impl Known {
     fn new(combine: Combine, dtype: DType) -> Self {
-        Self { combine, dtype, sum: Sum::default(), value: None, count: 0.0 }
+        Self {
+            combine,
+            dtype,
+            sum: Sum::default(),
+            value: None,
+            count: 0.0,
+        }
     }
 
     /// Takes an element; gives the combination of all so far.
@@ -76,15 +82,27 @@ impl Known {
         let interval = value.interval(dtype);
         let slack = interval.magnitude() * self.count * 2f64.powi(1 - accuracy::precision(dtype));
         let slack = if slack.is_nan() { f64::INFINITY } else { slack };
-        let wide = Interval { low: interval.low - slack, high: interval.high + slack, nan: interval.nan };
-        if wide.low.is_nan() || wide.high.is_nan() { Interval::EVERYTHING.lane(dtype) } else { wide.lane(dtype) }
+        let wide = Interval {
+            low: interval.low - slack,
+            high: interval.high + slack,
+            nan: interval.nan,
+        };
+        if wide.low.is_nan() || wide.high.is_nan() {
+            Interval::EVERYTHING.lane(dtype)
+        } else {
+            wide.lane(dtype)
+        }
     }
 }
 
 impl<'a> Machine<'a> {
     fn axis(&self, slot: Slot, axis: usize) -> Result<Axis, Halt> {
         let shape = &self.ty(slot).shape;
-        let count = shape.get(axis).copied().filter(|&count| count > 0).ok_or(Stop::malformed("a reduction"))?;
+        let count = shape
+            .get(axis)
+            .copied()
+            .filter(|&count| count > 0)
+            .ok_or(Stop::malformed("a reduction"))?;
         let outer = shape.iter().take(axis).product();
         let inner = row_major(shape).get(axis).copied().unwrap_or(1).max(1);
         Ok(Axis { outer, count, inner })
@@ -138,7 +156,10 @@ impl<'a> Machine<'a> {
     }
 
     /// Combines one row; `keep` sees what every prefix gives.
-    #[expect(clippy::too_many_arguments, reason = "what a reduction and a scan have in common")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "what a reduction and a scan have in common"
+    )]
     fn fold(
         &mut self,
         along: Axis,
@@ -151,13 +172,19 @@ impl<'a> Machine<'a> {
         order: impl Fn(usize) -> usize,
     ) -> Result<Vec<Lane>, Halt> {
         let element = |machine: &Self, nth: usize| -> Vec<Lane> {
-            step.ins.iter().map(|&slot| machine.value(slot).at(along.lane(row, order(nth))).plain()).collect()
+            step.ins
+                .iter()
+                .map(|&slot| machine.value(slot).at(along.lane(row, order(nth))).plain())
+                .collect()
         };
         if let (Some(combine), [slot]) = (combine, step.ins.as_slice()) {
             let mut known = Known::new(combine, arithmetic(self.layout(*slot).elem));
             let mut last = Vec::new();
             for nth in 0..along.count {
-                last = element(self, nth).into_iter().map(|lane| known.take(lane)).collect();
+                last = element(self, nth)
+                    .into_iter()
+                    .map(|lane| known.take(lane))
+                    .collect();
                 keep(nth, &last);
             }
             return Ok(last);
@@ -173,7 +200,11 @@ impl<'a> Machine<'a> {
                 self.set(arg, Lanes::Uniform(lane));
             }
             self.block(code)?;
-            so_far = self.yields(code).into_iter().map(|value| value.at(0).plain()).collect();
+            so_far = self
+                .yields(code)
+                .into_iter()
+                .map(|value| value.at(0).plain())
+                .collect();
             if !region.exact {
                 // Another order may round, and then decide, otherwise.
                 for (lane, &slot) in so_far.iter_mut().zip(&step.ins) {
@@ -189,9 +220,9 @@ impl<'a> Machine<'a> {
 
     pub(super) fn dot(&mut self, precision: InputPrecision, step: &Step) -> Result<(), Halt> {
         let (a, b, c, out) = (step.ins[0], step.ins[1], step.ins[2], step.outs[0]);
-        let (m, n, k) = match (self.ty(a).shape.as_slice(), self.ty(b).shape.as_slice()) {
-            (&[m, k], &[_, n]) | (&[_, m, k], &[_, _, n]) => (m, n, k),
-            _ => return Err(Stop::malformed("a dot").into()),
+        let shapes = (self.ty(a).shape.as_slice(), self.ty(b).shape.as_slice());
+        let ((&[m, k], &[_, n]) | (&[_, m, k], &[_, _, n])) = shapes else {
+            return Err(Stop::malformed("a dot").into());
         };
         let (dtype, result) = (arithmetic(self.layout(a).elem), arithmetic(self.layout(out).elem));
         let lanes = self.layout(out).lanes;
@@ -201,7 +232,10 @@ impl<'a> Machine<'a> {
             let (row, j) = (lane / n, lane % n);
             let batch = row / m;
             let factor = |i: usize| {
-                (self.value(a).at(row * k + i).plain(), self.value(b).at((batch * k + i) * n + j).plain())
+                (
+                    self.value(a).at(row * k + i).plain(),
+                    self.value(b).at((batch * k + i) * n + j).plain(),
+                )
             };
             let start = self.value(c).at(lane).plain();
             let value = if result.is_float() && dtype.is_float() {
@@ -235,7 +269,11 @@ impl<'a> Machine<'a> {
                     None => known = false,
                 }
             }
-            let bin = self.value(step.ins[0]).at(lane).bits().map(|bits| numeric::decode_int(dtype, bits));
+            let bin = self
+                .value(step.ins[0])
+                .at(lane)
+                .bits()
+                .map(|bits| numeric::decode_int(dtype, bits));
             match bin.and_then(|bin| counts.get_mut(usize::try_from(bin).ok()?)) {
                 Some(count) => *count += 1,
                 None => known = false,
@@ -265,7 +303,9 @@ fn whole(dtype: DType, result: DType, factors: impl Iterator<Item = (Lane, Lane)
             total.wrapping_add(numeric::decode_int(dtype, x).wrapping_mul(numeric::decode_int(dtype, y)))
         });
     }
-    total.map_or(Lane::Unknown, |total| Lane::Bits(numeric::encode_int(result, total)))
+    total.map_or(Lane::Unknown, |total| {
+        Lane::Bits(numeric::encode_int(result, total))
+    })
 }
 
 /// What a dot may do to its inputs and sums.
@@ -290,14 +330,18 @@ impl Rules {
             _ => 22,
         };
         let (factor_bits, relative) = match (dtype, precision) {
-            (DType::F64, _) => (26, 0.0),
             // tf32 keeps 11 bits, rounded or cut off; bf16 keeps 8.
             (DType::F32, InputPrecision::Tf32) => (11, 2f64.powi(-9)),
             (DType::F32, InputPrecision::Tf32x3) => (11, 2f64.powi(-19)),
             (DType::F32, InputPrecision::Bf16x3) => (8, 2f64.powi(-14)),
             (DType::F32, InputPrecision::Bf16x6) => (8, 2f64.powi(-20)),
-            (_, _) => (26, 0.0),
+            // A factor of at most 26 bits has an exact product with another in `f64`.
+            _ => (26, 0.0),
         };
-        Self { factor_bits, relative, sum_bits }
+        Self {
+            factor_bits,
+            relative,
+            sum_bits,
+        }
     }
 }

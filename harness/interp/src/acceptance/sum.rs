@@ -50,7 +50,11 @@ fn lowest_bit(value: f64) -> Option<i32> {
     let bits = value.to_bits();
     let exponent = ((bits >> 52) & 0x7ff) as i32;
     let fraction = bits & ((1 << 52) - 1);
-    let significand = if exponent == 0 { fraction } else { fraction | (1 << 52) };
+    let significand = if exponent == 0 {
+        fraction
+    } else {
+        fraction | (1 << 52)
+    };
     Some(exponent.max(1) - 1075 + significand.trailing_zeros() as i32)
 }
 
@@ -85,7 +89,11 @@ impl Sum {
         let product = if a.low == a.high && b.low == b.high && !a.nan && !b.nan {
             // Factors of at most 26 bits have an exact product.
             let value = a.low * b.low;
-            if dtype == DType::F64 { Interval::point(value).outward() } else { Interval::point(value) }
+            if dtype == DType::F64 {
+                Interval::point(value).outward()
+            } else {
+                Interval::point(value)
+            }
         } else {
             super::float::product(a, b)
         };
@@ -96,7 +104,11 @@ impl Sum {
         let (low, high) = (self.total.low + term.low, self.total.high + term.high);
         let nan = self.total.nan || term.nan || low.is_nan() || high.is_nan();
         let ends = |x: f64, other: f64| if x.is_nan() { other } else { x };
-        self.total = Interval { low: ends(low, f64::NEG_INFINITY), high: ends(high, f64::INFINITY), nan };
+        self.total = Interval {
+            low: ends(low, f64::NEG_INFINITY),
+            high: ends(high, f64::INFINITY),
+            nan,
+        };
         if term.only_nan() {
             self.total = Interval::NAN;
         }
@@ -125,7 +137,8 @@ impl Sum {
             return self.total.lane(dtype);
         }
         if let Some(quantum) = self.quantum {
-            let fits = quantum == i32::MAX || self.magnitude <= 2f64.powi(quantum.saturating_add(bits).min(1023));
+            let fits =
+                quantum == i32::MAX || self.magnitude <= 2f64.powi(quantum.saturating_add(bits).min(1023));
             let value = self.total.low;
             // What every order computes exactly is then rounded once, to the result's dtype.
             if fits && value == self.total.high && !self.total.nan {
@@ -135,7 +148,8 @@ impl Sum {
         }
         let unit = 2f64.powi(-bits);
         // The second part is the rounding of this computation itself.
-        let error = self.magnitude * (self.count * unit * 1.01 + self.inherited + self.count * 2f64.powi(-52));
+        let error =
+            self.magnitude * (self.count * unit * 1.01 + self.inherited + self.count * 2f64.powi(-52));
         let error = if error.is_nan() { f64::INFINITY } else { error };
         let largest = largest(dtype);
         let spread = |value: f64| if value.is_nan() { f64::INFINITY } else { value };

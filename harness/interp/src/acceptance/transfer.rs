@@ -6,7 +6,7 @@ use conch_tile::ir::{AtomicOp, BinaryOp, Elem, LocId};
 
 use super::float;
 use super::lane::{Lane, Lanes};
-use super::machine::{Halt, Machine};
+use super::machine::{Halt, Machine, decisive};
 use super::sum::Sum;
 use crate::elementwise::arithmetic;
 use crate::program::{Slot, Step};
@@ -22,21 +22,32 @@ impl Machine<'_> {
         loc: LocId,
     ) -> Result<Option<Place>, Halt> {
         if let Some(mask) = mask
-            && self.decisive(self.value(mask).at(lane), loc, "the mask of a memory access")? & 1 == 0
+            && decisive(self.value(mask).at(lane), loc, "the mask of a memory access")? & 1 == 0
         {
             return Ok(None);
         }
-        let address = self.decisive(self.value(pointer).at(lane), loc, "the address of a memory access")?;
+        let address = decisive(
+            self.value(pointer).at(lane),
+            loc,
+            "the address of a memory access",
+        )?;
         match self.memory.access(address, size) {
             Ok(place) => Ok(Some(place)),
-            Err(_) => Err(Halt::Inconclusive { what: "the address of a memory access", loc }),
+            Err(_) => Err(Halt::Inconclusive {
+                what: "the address of a memory access",
+                loc,
+            }),
         }
     }
 
     /// What is known of an element of memory.
     fn get(&self, place: Place, size: usize, dtype: Option<DType>) -> Lane {
         let range = place.offset..place.offset + size;
-        let states = self.memory.states(place.storage).get(range.clone()).unwrap_or(&[]);
+        let states = self
+            .memory
+            .states(place.storage)
+            .get(range.clone())
+            .unwrap_or(&[]);
         if states.iter().any(|&state| state != ByteState::Init) {
             return Lane::Poison;
         }
@@ -45,7 +56,11 @@ impl Machine<'_> {
         }
         let bytes = self.memory.bytes(place.storage).get(range).unwrap_or(&[]);
         let bits = read(bytes, 0, size);
-        Lane::Bits(if dtype == Some(DType::I1) { u64::from(bits != 0) } else { bits })
+        Lane::Bits(if dtype == Some(DType::I1) {
+            u64::from(bits != 0)
+        } else {
+            bits
+        })
     }
 
     /// Leaves a lane in memory.
@@ -56,16 +71,25 @@ impl Machine<'_> {
             if let Some(bits) = lane.bits() {
                 write(bytes, 0, size, bits);
             }
-            states.fill(if lane == Lane::Poison { ByteState::Poison } else { ByteState::Init });
+            states.fill(if lane == Lane::Poison {
+                ByteState::Poison
+            } else {
+                ByteState::Init
+            });
         }
-        self.map.set(place.storage, place.offset, size, dtype, lane.plain());
+        self.map
+            .set(place.storage, place.offset, size, dtype, lane.plain());
     }
 
     pub(super) fn load(&mut self, mask: bool, other: bool, step: &Step) -> Result<(), Halt> {
         let out = step.outs[0];
         let layout = self.layout(out);
         let mask_slot = if mask { step.ins.get(1).copied() } else { None };
-        let other = if other { step.ins.get(1 + usize::from(mask)).copied() } else { None };
+        let other = if other {
+            step.ins.get(1 + usize::from(mask)).copied()
+        } else {
+            None
+        };
         let mut lanes = Vec::with_capacity(layout.lanes);
         for lane in 0..layout.lanes {
             let place = self.place((step.ins[0], mask_slot), lane, layout.size, step.loc)?;
@@ -144,8 +168,13 @@ impl Machine<'_> {
         let dtype = layout.elem.num();
         let mut lanes = Vec::with_capacity(layout.lanes);
         for lane in 0..layout.lanes {
-            let Some(place) = self.place((step.ins[0], None), lane, layout.size, step.loc)? else { continue };
-            let (expected, new) = (self.value(step.ins[1]).at(lane), self.value(step.ins[2]).at(lane).plain());
+            let Some(place) = self.place((step.ins[0], None), lane, layout.size, step.loc)? else {
+                continue;
+            };
+            let (expected, new) = (
+                self.value(step.ins[1]).at(lane),
+                self.value(step.ins[2]).at(lane).plain(),
+            );
             let old = self.get(place, layout.size, dtype);
             match (old.bits(), expected.bits()) {
                 (Some(old), Some(expected)) if old == expected => self.put(place, layout.size, dtype, new),

@@ -17,8 +17,11 @@ pub(crate) fn trap(
     size: usize,
 ) -> Stop {
     let kind = TrapKind::Misaligned;
-    let message =
-        format!("{} of {} at an address that is no multiple of {size}", access.name(), bytes(size as u64));
+    let message = format!(
+        "{} of {} at an address that is no multiple of {size}",
+        access.name(),
+        bytes(size as u64)
+    );
     let mut diagnostic = site.diagnostic(kind, Some(lane), message);
     if let Some(place) = place(memory, address) {
         diagnostic = diagnostic.note(format!("the address is {address:#x}, {place}"));

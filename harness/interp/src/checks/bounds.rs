@@ -39,25 +39,42 @@ pub(crate) fn trap(
             let (start, end) = (home.start as i64, home.end as i64);
             let name = memory.name(home.storage);
             if at < start && start.wrapping_sub(at) > 0 {
-                format!("{what} that starts {} before storage `{name}`", bytes(start.wrapping_sub(at) as u64))
+                format!(
+                    "{what} that starts {} before storage `{name}`",
+                    bytes(start.wrapping_sub(at) as u64)
+                )
             } else if at < end {
-                format!("{what} of which only {} are inside of storage `{name}`", bytes(end.wrapping_sub(at) as u64))
+                format!(
+                    "{what} of which only {} are inside of storage `{name}`",
+                    bytes(end.wrapping_sub(at) as u64)
+                )
             } else if at == end {
                 format!("{what} just past the end of storage `{name}`")
             } else {
-                format!("{what} that starts {} past the end of storage `{name}`", bytes(at.wrapping_sub(end) as u64))
+                format!(
+                    "{what} that starts {} past the end of storage `{name}`",
+                    bytes(at.wrapping_sub(end) as u64)
+                )
             }
         }
         None if address < 4096 => format!("{what} through a null pointer"),
         None => match memory.access(address, size as usize) {
             Err(Fault::Before { storage, distance }) => {
-                format!("{what} that starts {} before storage `{}`", bytes(distance), memory.name(storage))
+                format!(
+                    "{what} that starts {} before storage `{}`",
+                    bytes(distance),
+                    memory.name(storage)
+                )
             }
             Err(Fault::Behind { storage, distance: 0 }) => {
                 format!("{what} just past the end of storage `{}`", memory.name(storage))
             }
             Err(Fault::Behind { storage, distance }) => {
-                format!("{what} that starts {} past the end of storage `{}`", bytes(distance), memory.name(storage))
+                format!(
+                    "{what} that starts {} past the end of storage `{}`",
+                    bytes(distance),
+                    memory.name(storage)
+                )
             }
             Err(Fault::Straddles { storage, inside, .. }) => format!(
                 "{what} of which only {} are inside of storage `{}`",

@@ -20,7 +20,11 @@ pub(crate) enum Known {
 #[inline]
 pub(crate) fn known(states: &[ByteState]) -> Known {
     // `Init` is 1, so the first fold is zero when all are; it has no early way out, so that it is vectorised.
-    if states.iter().fold(0, |any, &state| any | (state as u8 ^ ByteState::Init as u8)) == 0 {
+    if states
+        .iter()
+        .fold(0, |any, &state| any | (state as u8 ^ ByteState::Init as u8))
+        == 0
+    {
         Known::All
     } else if states.contains(&ByteState::Uninit) {
         Known::SomeUninit
@@ -41,14 +45,24 @@ pub(crate) fn trap(
 ) -> Stop {
     let kind = TrapKind::Uninitialised;
     let states = memory.arena().1.get(index..index + size).unwrap_or(&[]);
-    let first = states.iter().position(|&state| state == ByteState::Uninit).unwrap_or(0);
+    let first = states
+        .iter()
+        .position(|&state| state == ByteState::Uninit)
+        .unwrap_or(0);
     let diagnostic = site
         .diagnostic(
             kind,
             Some(lane),
-            format!("{} of {} that nothing was written to", access.name(), bytes(size as u64)),
+            format!(
+                "{} of {} that nothing was written to",
+                access.name(),
+                bytes(size as u64)
+            ),
         )
-        .note(format!("the first of them is {}", place_at(memory, index + first)))
+        .note(format!(
+            "the first of them is {}",
+            place_at(memory, index + first)
+        ))
         .help("write the storage before it is read, or give it a fill other than `uninit`");
     site.trap(kind, Some(lane), diagnostic)
 }

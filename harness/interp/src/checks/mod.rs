@@ -34,11 +34,21 @@ impl Site<'_> {
     /// Stops the program.
     pub(crate) fn trap(self, kind: TrapKind, lane: Option<usize>, diagnostic: Diagnostic) -> Stop {
         let lane = lane.filter(|_| !self.scalar);
-        Stop::Trap(Box::new(Trap { kind, program: self.program, lane, diagnostic }))
+        Stop::Trap(Box::new(Trap {
+            kind,
+            program: self.program,
+            lane,
+            diagnostic,
+        }))
     }
 
     /// A message about the operation, with the calls it was inlined at.
-    pub(crate) fn diagnostic(self, kind: TrapKind, lane: Option<usize>, message: impl Into<String>) -> Diagnostic {
+    pub(crate) fn diagnostic(
+        self,
+        kind: TrapKind,
+        lane: Option<usize>,
+        message: impl Into<String>,
+    ) -> Diagnostic {
         let mut stack = self.function.call_stack(self.loc);
         let span = stack.next().unwrap_or_default();
         let place = match lane.filter(|_| !self.scalar) {
@@ -101,7 +111,11 @@ impl Home {
 
 /// A number of bytes in words.
 pub(crate) fn bytes(count: u64) -> String {
-    if count == 1 { "1 byte".to_owned() } else { format!("{count} bytes") }
+    if count == 1 {
+        "1 byte".to_owned()
+    } else {
+        format!("{count} bytes")
+    }
 }
 
 /// The place of an address in words: `byte 12 of storage x`, with the tensors that start in that storage.

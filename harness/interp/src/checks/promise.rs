@@ -18,7 +18,14 @@ pub(crate) fn assume(site: Site<'_>, lane: Option<usize>) -> Stop {
 
 /// The trap for a false promise about a value; `lane` breaks it.
 #[cold]
-pub(crate) fn hint(site: Site<'_>, lane: usize, promise: Promise, dimension: usize, number: usize, value: u64) -> Stop {
+pub(crate) fn hint(
+    site: Site<'_>,
+    lane: usize,
+    promise: Promise,
+    dimension: usize,
+    number: usize,
+    value: u64,
+) -> Stop {
     let kind = TrapKind::FalsePromise;
     let what = match promise {
         Promise::MultipleOf => format!("the first of every contiguous run is a multiple of {number}"),
@@ -26,8 +33,15 @@ pub(crate) fn hint(site: Site<'_>, lane: usize, promise: Promise, dimension: usi
         Promise::MaxConstancy => format!("runs of {number} are equal"),
     };
     let diagnostic = site
-        .diagnostic(kind, Some(lane), format!("`tl.{}` of a value that is not so", promise.name()))
-        .note(format!("it promises that along dimension {dimension} {what}; this lane holds {}", value as i64));
+        .diagnostic(
+            kind,
+            Some(lane),
+            format!("`tl.{}` of a value that is not so", promise.name()),
+        )
+        .note(format!(
+            "it promises that along dimension {dimension} {what}; this lane holds {}",
+            value as i64
+        ));
     site.trap(kind, Some(lane), diagnostic)
 }
 
@@ -61,7 +75,11 @@ pub(crate) fn index(site: Site<'_>, lane: usize, index: i64, extent: usize) -> S
 pub(crate) fn loop_step(site: Site<'_>, step: i64) -> Stop {
     let kind = TrapKind::LoopStep;
     let diagnostic = site
-        .diagnostic(kind, None, format!("the step of a loop is {step}, which is not positive"))
+        .diagnostic(
+            kind,
+            None,
+            format!("the step of a loop is {step}, which is not positive"),
+        )
         .note("Triton's compiled loops count upward and stop at the first value that is not below the end");
     site.trap(kind, None, diagnostic)
 }

@@ -20,6 +20,8 @@ use crate::outcome::{Stop, TrapKind};
 
 /// Bytes that share an entry: as many as a set has bits.
 const GRANULE: usize = 32;
+// A granule never holds bytes of two storages.
+const _: () = assert!(GUARD.is_multiple_of(GRANULE));
 
 /// A program's number is in the low bits.
 const NUMBER: u32 = (1 << 30) - 1;
@@ -85,16 +87,22 @@ impl Shadow {
     /// Starts a launch of `programs` programs over an arena of `bytes`.
     pub(crate) fn begin(&mut self, bytes: usize, programs: u64) {
         for detail in self.details.drain(..) {
-            if let (Some(w), Some(r)) =
-                (self.writers.get_mut(detail.granule), self.readers.get_mut(detail.granule))
-            {
+            if let (Some(w), Some(r)) = (
+                self.writers.get_mut(detail.granule),
+                self.readers.get_mut(detail.granule),
+            ) {
                 (*w, *r) = (0, 0);
             }
         }
         let granules = bytes.div_ceil(GRANULE);
         let programs = programs.min(u64::from(NUMBER / 2)) as u32;
         if self.writers.len() < granules {
-            for all in [&mut self.writers, &mut self.written, &mut self.readers, &mut self.read] {
+            for all in [
+                &mut self.writers,
+                &mut self.written,
+                &mut self.readers,
+                &mut self.read,
+            ] {
                 all.resize(granules, 0);
             }
         }
@@ -146,18 +154,48 @@ impl Shadow {
         self.load_pieces(last * GRANULE, index + len)
     }
 
+    /// A load of one aligned element.
+    #[inline]
+    pub(crate) fn load_element(&mut self, index: usize, size: usize, volatile: bool) -> Result<(), Conflict> {
+        let from = index % GRANULE;
+        if !volatile && self.load_piece(index / GRANULE, set(from, from + size)) {
+            return Ok(());
+        }
+        self.load(index, size, volatile)
+    }
+
+    /// A store of one aligned element.
+    #[inline]
+    pub(crate) fn store_element(&mut self, index: usize, old: &[u8], new: &[u8]) -> Result<(), Conflict> {
+        let from = index % GRANULE;
+        if self.store_piece(index / GRANULE, set(from, from + new.len())) {
+            return Ok(());
+        }
+        self.store(index, old, new)
+    }
+
     /// A load of whole granules; false, and nothing done, where they must be looked at one by one.
     #[inline]
+    #[expect(
+        clippy::needless_bitwise_bool,
+        reason = "branches would keep the loop from being vectorised"
+    )]
     fn load_whole(&mut self, first: usize, last: usize) -> bool {
         let (me, base) = (self.me, self.base);
-        let (Some(writers), Some(readers), Some(read)) =
-            (self.writers.get(first..last), self.readers.get_mut(first..last), self.read.get_mut(first..last))
-        else {
+        let (Some(writers), Some(readers), Some(read)) = (
+            self.writers.get(first..last),
+            self.readers.get_mut(first..last),
+            self.read.get_mut(first..last),
+        ) else {
             return true;
         };
-        let shared = writers.iter().zip(readers.iter().zip(read.iter())).fold(false, |any, (&w, (&r, &bytes))| {
-            any | ((w >= base) & (w != me)) | ((r >= base) & (r != me) & (bytes != WHOLE))
-        });
+        let shared =
+            writers
+                .iter()
+                .zip(readers.iter().zip(read.iter()))
+                .fold(false, |any, (&w, (&r, &bytes))| {
+                    any | ((w >= base) & (w != me)) | ((r >= base) & (r != me) & (bytes != WHOLE))
+                });
         if shared {
             return false;
         }
@@ -213,8 +251,16 @@ impl Shadow {
         let me = self.me;
         self.apart(index, len, |shadow, cell, index| {
             if shadow.live(cell.writer) && cell.writer & NUMBER != me && !shadow.ordered {
-                let did = if cell.writer & ATOMIC == 0 { Access::Store } else { Access::Atomic };
-                return Err(Conflict { index, other: Some(shadow.number(cell.writer)), did });
+                let did = if cell.writer & ATOMIC == 0 {
+                    Access::Store
+                } else {
+                    Access::Atomic
+                };
+                return Err(Conflict {
+                    index,
+                    other: Some(shadow.number(cell.writer)),
+                    did,
+                });
             }
             if !shadow.live(cell.reader) {
                 cell.reader = me;
@@ -238,11 +284,17 @@ impl Shadow {
     }
 
     #[inline]
+    #[expect(
+        clippy::needless_bitwise_bool,
+        reason = "branches would keep the loop from being vectorised"
+    )]
     fn store_whole(&mut self, first: usize, last: usize) -> bool {
         let (me, base) = (self.me, self.base);
-        let (Some(writers), Some(written), Some(readers)) =
-            (self.writers.get_mut(first..last), self.written.get_mut(first..last), self.readers.get(first..last))
-        else {
+        let (Some(writers), Some(written), Some(readers)) = (
+            self.writers.get_mut(first..last),
+            self.written.get_mut(first..last),
+            self.readers.get(first..last),
+        ) else {
             return true;
         };
         let shared = writers.iter().zip(readers).fold(false, |any, (&w, &r)| {
@@ -257,7 +309,14 @@ impl Shadow {
     }
 
     #[inline]
-    fn store_pieces(&mut self, from: usize, to: usize, index: usize, old: &[u8], new: &[u8]) -> Result<(), Conflict> {
+    fn store_pieces(
+        &mut self,
+        from: usize,
+        to: usize,
+        index: usize,
+        old: &[u8],
+        new: &[u8],
+    ) -> Result<(), Conflict> {
         let mut at = from;
         while at < to {
             let granule = at / GRANULE;
@@ -296,11 +355,22 @@ impl Shadow {
     }
 
     /// A store of the bytes `from..to`, of an access that starts at `index`.
-    fn store_bytes(&mut self, from: usize, to: usize, index: usize, old: &[u8], new: &[u8]) -> Result<(), Conflict> {
+    fn store_bytes(
+        &mut self,
+        from: usize,
+        to: usize,
+        index: usize,
+        old: &[u8],
+        new: &[u8],
+    ) -> Result<(), Conflict> {
         let me = self.me;
         self.apart(from, to - from, |shadow, cell, at| {
             if shadow.live(cell.reader) && cell.reader != me && !shadow.ordered {
-                return Err(Conflict { index: at, other: Some(shadow.number(cell.reader)), did: Access::Load });
+                return Err(Conflict {
+                    index: at,
+                    other: Some(shadow.number(cell.reader)),
+                    did: Access::Load,
+                });
             }
             if !shadow.live(cell.writer) || shadow.ordered {
                 cell.writer = me;
@@ -308,13 +378,25 @@ impl Shadow {
             }
             let differs = old.get(at - index) != new.get(at - index);
             if cell.writer & NUMBER != me {
-                let did = if cell.writer & ATOMIC == 0 { Access::Store } else { Access::Atomic };
+                let did = if cell.writer & ATOMIC == 0 {
+                    Access::Store
+                } else {
+                    Access::Atomic
+                };
                 if differs || did == Access::Atomic {
-                    return Err(Conflict { index: at, other: Some(shadow.number(cell.writer)), did });
+                    return Err(Conflict {
+                        index: at,
+                        other: Some(shadow.number(cell.writer)),
+                        did,
+                    });
                 }
                 cell.writer = me | SHARED;
             } else if cell.writer & SHARED != 0 && differs {
-                return Err(Conflict { index: at, other: None, did: Access::Store });
+                return Err(Conflict {
+                    index: at,
+                    other: None,
+                    did: Access::Store,
+                });
             }
             Ok(())
         })
@@ -329,11 +411,19 @@ impl Shadow {
                     shadow.met = true;
                     shadow.ordered = true;
                 } else if !shadow.ordered {
-                    return Err(Conflict { index: at, other: Some(shadow.number(cell.writer)), did: Access::Store });
+                    return Err(Conflict {
+                        index: at,
+                        other: Some(shadow.number(cell.writer)),
+                        did: Access::Store,
+                    });
                 }
             }
             if shadow.live(cell.reader) && cell.reader != me && !shadow.ordered {
-                return Err(Conflict { index: at, other: Some(shadow.number(cell.reader)), did: Access::Load });
+                return Err(Conflict {
+                    index: at,
+                    other: Some(shadow.number(cell.reader)),
+                    did: Access::Load,
+                });
             }
             cell.writer = me | ATOMIC;
             Ok(())
@@ -349,13 +439,19 @@ impl Shadow {
     ) -> Result<(), Conflict> {
         for at in index..index + len {
             let granule = at / GRANULE;
-            let Some(detail) = self.detail(granule) else { return Ok(()) };
+            let Some(detail) = self.detail(granule) else {
+                return Ok(());
+            };
             let Some(&cell) = self.details.get(detail).and_then(|d| d.cells.get(at % GRANULE)) else {
                 return Ok(());
             };
             let mut cell = cell;
             visit(self, &mut cell, at)?;
-            if let Some(to) = self.details.get_mut(detail).and_then(|d| d.cells.get_mut(at % GRANULE)) {
+            if let Some(to) = self
+                .details
+                .get_mut(detail)
+                .and_then(|d| d.cells.get_mut(at % GRANULE))
+            {
                 *to = cell;
             }
         }
@@ -393,12 +489,14 @@ pub(crate) fn trap(
     grid: [u32; 3],
 ) -> Stop {
     let kind = TrapKind::Race;
-    debug_assert!(GUARD % GRANULE == 0, "a granule never holds bytes of two storages");
     let other = conflict.other.map_or_else(
         || "another program".to_owned(),
         |number| {
             let (x, y) = (grid[0].max(1), grid[1].max(1));
-            format!("program {}", program_id([number % x, number / x % y, number / x / y]))
+            format!(
+                "program {}",
+                program_id([number % x, number / x % y, number / x / y])
+            )
         },
     );
     let did = match conflict.did {
@@ -408,7 +506,11 @@ pub(crate) fn trap(
         Access::Atomic => "atomically updates",
     };
     let diagnostic = site
-        .diagnostic(kind, Some(lane), format!("{} of bytes that {other} {did}", access.name()))
+        .diagnostic(
+            kind,
+            Some(lane),
+            format!("{} of bytes that {other} {did}", access.name()),
+        )
         .note(format!("they are at {}", place_at(memory, conflict.index)))
         .note("programs of a launch run in any order, or at once")
         .help("let each program own what it writes, or use atomics");

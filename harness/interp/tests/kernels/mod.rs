@@ -5,8 +5,8 @@ use conch_interp::{Arg, Config, Outcome, Program};
 use conch_memory::{Memory, NamedTensor, StorageId, Storages, Tensor};
 use conch_tile::DType;
 use conch_tile::ir::{
-    BinaryOp, Builder, CastKind, CmpPredicate, Combine, Elem, Function, InputPrecision, LocId, OpKind, Rounding, Type,
-    UnaryOp, ValueId,
+    BinaryOp, Builder, CastKind, CmpPredicate, Combine, Elem, Function, InputPrecision, LocId, OpKind,
+    Rounding, Type, UnaryOp, ValueId,
 };
 use conch_tile::source::{SourceFile, SourceId, Sources, Span};
 
@@ -25,11 +25,17 @@ impl Kernel {
     pub fn new(text: &str) -> Self {
         let mut sources = Sources::default();
         let id = sources.add(SourceFile::new("kernel.py", text));
-        Self { b: Builder::new("kernel", sources, Span::new(id, 0, text.len() as u32)), text: text.to_owned() }
+        Self {
+            b: Builder::new("kernel", sources, Span::new(id, 0, text.len() as u32)),
+            text: text.to_owned(),
+        }
     }
 
     fn span(&self, part: &str) -> Span {
-        let start = self.text.find(part).unwrap_or_else(|| panic!("the text has no `{part}`")) as u32;
+        let start = self
+            .text
+            .find(part)
+            .unwrap_or_else(|| panic!("the text has no `{part}`")) as u32;
         Span::new(SourceId(0), start, start + part.len() as u32)
     }
 
@@ -75,7 +81,11 @@ impl Kernel {
     }
 
     pub fn arange(&mut self, end: i32) -> ValueId {
-        self.b.op(OpKind::Range { start: 0, end }, &[], Type::block(I32, [end as usize].as_slice()))
+        self.b.op(
+            OpKind::Range { start: 0, end },
+            &[],
+            Type::block(I32, [end as usize].as_slice()),
+        )
     }
 
     /// An operation whose result has the first operand's type.
@@ -114,7 +124,14 @@ impl Kernel {
 
     pub fn cast(&mut self, x: ValueId, to: DType) -> ValueId {
         let ty = self.b.ty(x).with_elem(Elem::Num(to));
-        self.b.op(OpKind::Cast { kind: CastKind::Value, rounding: Rounding::NearestEven }, &[x], ty)
+        self.b.op(
+            OpKind::Cast {
+                kind: CastKind::Value,
+                rounding: Rounding::NearestEven,
+            },
+            &[x],
+            ty,
+        )
     }
 
     /// `x` in this shape: splat, expanded by hand before, broadcast.
@@ -123,7 +140,11 @@ impl Kernel {
         if ty.shape.as_slice() == shape {
             return x;
         }
-        let kind = if ty.is_scalar() { OpKind::Splat } else { OpKind::Broadcast };
+        let kind = if ty.is_scalar() {
+            OpKind::Splat
+        } else {
+            OpKind::Broadcast
+        };
         self.b.op(kind, &[x], Type::block(ty.elem, shape))
     }
 
@@ -138,7 +159,8 @@ impl Kernel {
 
     pub fn reshape(&mut self, x: ValueId, shape: &[usize]) -> ValueId {
         let elem = self.b.ty(x).elem;
-        self.b.op(OpKind::Reshape { reorder: false }, &[x], Type::block(elem, shape))
+        self.b
+            .op(OpKind::Reshape { reorder: false }, &[x], Type::block(elem, shape))
     }
 
     /// `x[:, None]`.
@@ -162,7 +184,11 @@ impl Kernel {
         let ty = self.b.ty(pointer).clone();
         let elem = ty.elem.pointee().expect("a pointer");
         let operands: Vec<ValueId> = [Some(pointer), mask, other].into_iter().flatten().collect();
-        let kind = OpKind::Load { mask: mask.is_some(), other: other.is_some(), volatile: false };
+        let kind = OpKind::Load {
+            mask: mask.is_some(),
+            other: other.is_some(),
+            volatile: false,
+        };
         self.b.op(kind, &operands, ty.with_elem(elem))
     }
 
@@ -189,7 +215,11 @@ impl Kernel {
         let mut shape = ty.shape.clone();
         shape.remove(axis);
         self.b.op(
-            OpKind::Reduce { axis, combine: Some(combine), region },
+            OpKind::Reduce {
+                axis,
+                combine: Some(combine),
+                region,
+            },
             &[x],
             Type::block(ty.elem, shape),
         )
@@ -197,7 +227,10 @@ impl Kernel {
 
     pub fn dot(&mut self, x: ValueId, y: ValueId, accumulator: ValueId) -> ValueId {
         let ty = self.b.ty(accumulator).clone();
-        let kind = OpKind::Dot { precision: InputPrecision::Ieee, max_imprecise: 0 };
+        let kind = OpKind::Dot {
+            precision: InputPrecision::Ieee,
+            max_imprecise: 0,
+        };
         self.b.op(kind, &[x, y, accumulator], ty)
     }
 
@@ -220,12 +253,18 @@ pub struct World {
 impl World {
     /// A tensor that starts at its storage's start; `None` leaves it uninitialised.
     pub fn tensor(&mut self, name: &str, dtype: DType, count: usize, bytes: Option<&[u8]>) -> StorageId {
-        let id = self.storages.add(name, (count * dtype.size()) as u64).expect("small");
+        let id = self
+            .storages
+            .add(name, (count * dtype.size()) as u64)
+            .expect("small");
         if let Some(bytes) = bytes {
             assert!(self.storages.write(id, 0, bytes));
         }
         let tensor = Tensor::contiguous(id, dtype, &[count as i64]);
-        self.tensors.push(NamedTensor { name: name.to_owned(), tensor });
+        self.tensors.push(NamedTensor {
+            name: name.to_owned(),
+            tensor,
+        });
         id
     }
 
@@ -246,23 +285,41 @@ impl World {
     /// The memory, and an argument for each tensor in order of creation.
     pub fn finish(self) -> (Memory, Vec<Arg>) {
         let memory = Memory::new(&self.storages, self.tensors.clone());
-        let args = self.tensors.iter().map(|t| Arg::tensor(&memory, &t.tensor, &t.name)).collect();
+        let args = self
+            .tensors
+            .iter()
+            .map(|t| Arg::tensor(&memory, &t.tensor, &t.name))
+            .collect();
         (memory, args)
     }
 }
 
 pub fn floats(memory: &Memory, storage: u32) -> Vec<f32> {
-    memory.bytes(StorageId(storage)).as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b)).collect()
+    memory
+        .bytes(StorageId(storage))
+        .as_chunks::<4>()
+        .0
+        .iter()
+        .map(|b| f32::from_le_bytes(*b))
+        .collect()
 }
 
 pub fn ints(memory: &Memory, storage: u32) -> Vec<i32> {
-    memory.bytes(StorageId(storage)).as_chunks::<4>().0.iter().map(|b| i32::from_le_bytes(*b)).collect()
+    memory
+        .bytes(StorageId(storage))
+        .as_chunks::<4>()
+        .0
+        .iter()
+        .map(|b| i32::from_le_bytes(*b))
+        .collect()
 }
 
 /// Runs a kernel once.
 pub fn launch(function: &Function, grid: [u32; 3], args: &[Arg], memory: &mut Memory) -> Outcome {
     let program = Program::prepare(function.clone()).expect("verified");
-    program.launch(grid, args, memory, &Config::default()).expect("no bug of ours")
+    program
+        .launch(grid, args, memory, &Config::default())
+        .expect("no bug of ours")
 }
 
 /// Runs a kernel that must finish.
@@ -279,7 +336,11 @@ pub fn shown(function: &Function, outcome: &Outcome) -> String {
         Outcome::Trapped(trap) => trap.diagnostic.render(&function.sources, false),
         Outcome::Exhausted(exhausted) => exhausted.to_string(),
         Outcome::Unsupported(unsupported) => {
-            format!("unsupported: {} at {}", unsupported.construct, function.sources.position(unsupported.span))
+            format!(
+                "unsupported: {} at {}",
+                unsupported.construct,
+                function.sources.position(unsupported.span)
+            )
         }
         Outcome::Finished(finished) => finished.prints.join("\n"),
     }
@@ -298,21 +359,32 @@ def add(x_ptr, y_ptr, out_ptr, n, BLOCK: tl.constexpr):
 /// The sum of two vectors of `n` floats.
 pub fn vector_add(block: i32) -> Function {
     let mut k = Kernel::new(VECTOR_ADD);
-    let (x, y, out) = (k.pointer("x_ptr", DType::F32), k.pointer("y_ptr", DType::F32), k.pointer("out_ptr", DType::F32));
+    let (x, y, out) = (
+        k.pointer("x_ptr", DType::F32),
+        k.pointer("y_ptr", DType::F32),
+        k.pointer("out_ptr", DType::F32),
+    );
     let n = k.number("n", DType::I32);
     let pid = k.at("tl.program_id(0)").program_id(0);
     let size = k.int(block);
     let start = k.at("tl.program_id(0) * BLOCK").mul(pid, size);
     let range = k.at("tl.arange(0, BLOCK)").arange(block);
-    let offsets = k.at("tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)").add(start, range);
+    let offsets = k
+        .at("tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)")
+        .add(start, range);
     let mask = k.at("offsets < n").less(offsets, n);
     let px = k.at("x_ptr + offsets").offset(x, offsets);
-    let vx = k.at("tl.load(x_ptr + offsets, mask=mask)").load(px, Some(mask), None);
+    let vx = k
+        .at("tl.load(x_ptr + offsets, mask=mask)")
+        .load(px, Some(mask), None);
     let py = k.at("y_ptr + offsets").offset(y, offsets);
-    let vy = k.at("tl.load(y_ptr + offsets, mask=mask)").load(py, Some(mask), None);
+    let vy = k
+        .at("tl.load(y_ptr + offsets, mask=mask)")
+        .load(py, Some(mask), None);
     let po = k.at("out_ptr + offsets").offset(out, offsets);
     let sum = k.at("x + y").add(vx, vy);
-    k.at("tl.store(out_ptr + offsets, x + y, mask=mask)").store(po, sum, Some(mask));
+    k.at("tl.store(out_ptr + offsets, x + y, mask=mask)")
+        .store(po, sum, Some(mask));
     k.finish()
 }
 
@@ -345,14 +417,23 @@ pub fn add_one(block_0: i32, block_1: i32) -> Function {
     let down = k.at("i[:, None] * stride_0").mul(i, stride_0);
     let p = k.at("ptr + i[:, None] * stride_0").offset(ptr, down);
     let right = k.at("j[None, :] * stride_1").mul(j, stride_1);
-    let p = k.at("ptr + i[:, None] * stride_0 + j[None, :] * stride_1").offset(p, right);
+    let p = k
+        .at("ptr + i[:, None] * stride_0 + j[None, :] * stride_1")
+        .offset(p, right);
     let a = k.at("i[:, None] < rows").less(i, rows);
     let b = k.at("j[None, :] < columns").less(j, columns);
-    let mask = k.at("(i[:, None] < rows) & (j[None, :] < columns)").binary(BinaryOp::And, a, b);
+    let mask = k
+        .at("(i[:, None] < rows) & (j[None, :] < columns)")
+        .binary(BinaryOp::And, a, b);
     let x = k.at("tl.load(p, mask=mask)").load(p, Some(mask), None);
-    let one = k.full(DType::F32, u64::from(1.0f32.to_bits()), &[block_0 as usize, block_1 as usize]);
+    let one = k.full(
+        DType::F32,
+        u64::from(1.0f32.to_bits()),
+        &[block_0 as usize, block_1 as usize],
+    );
     let sum = k.at("tl.load(p, mask=mask) + 1").add(x, one);
-    k.at("tl.store(p, tl.load(p, mask=mask) + 1, mask=mask)").store(p, sum, Some(mask));
+    k.at("tl.store(p, tl.load(p, mask=mask) + 1, mask=mask)")
+        .store(p, sum, Some(mask));
     k.finish()
 }
 
@@ -378,7 +459,11 @@ pub fn softmax(block: i32) -> Function {
     let start = k.mul(row, stride);
     let p = k.offset(input, start);
     let p = k.offset(p, columns);
-    let low = k.full(DType::F32, u64::from(f32::NEG_INFINITY.to_bits()), &[block as usize]);
+    let low = k.full(
+        DType::F32,
+        u64::from(f32::NEG_INFINITY.to_bits()),
+        &[block as usize],
+    );
     let x = k.load(p, Some(mask), Some(low));
     let most = k.reduce(x, 0, Combine::Max, BinaryOp::Max);
     let shifted = k.binary(BinaryOp::Sub, x, most);
@@ -394,7 +479,11 @@ pub fn softmax(block: i32) -> Function {
 /// A product of square matrices of `size`, a program a tile, with a loop over `k`.
 pub fn matmul(size: i32, tile: i32, dtype: DType) -> Function {
     let mut k = Kernel::new("c = a @ b\n");
-    let (a, b, c) = (k.pointer("a", dtype), k.pointer("b", dtype), k.pointer("c", DType::F32));
+    let (a, b, c) = (
+        k.pointer("a", dtype),
+        k.pointer("b", dtype),
+        k.pointer("c", DType::F32),
+    );
     let width = k.int(size);
     let length = k.int(tile);
     let range = k.arange(tile);
@@ -418,7 +507,11 @@ pub fn matmul(size: i32, tile: i32, dtype: DType) -> Function {
     let tz = k.b.ty(zero).clone();
     let low = k.int(0);
     let iv = k.b.value(Type::num(DType::I32));
-    let (arg_a, arg_b, arg_c) = (k.b.value(ta.clone()), k.b.value(tb.clone()), k.b.value(tz.clone()));
+    let (arg_a, arg_b, arg_c) = (
+        k.b.value(ta.clone()),
+        k.b.value(tb.clone()),
+        k.b.value(tz.clone()),
+    );
     k.b.open_block(&[iv, arg_a, arg_b, arg_c]);
     let (x, y) = (k.load(arg_a, None, None), k.load(arg_b, None, None));
     let sum = k.dot(x, y, arg_c);
@@ -426,7 +519,11 @@ pub fn matmul(size: i32, tile: i32, dtype: DType) -> Function {
     let rows = k.mul(width, length);
     let next_b = k.offset(arg_b, rows);
     let body = k.b.close_block(&[next_a, next_b, sum]);
-    let results = k.b.op_multi(OpKind::For { body }, &[low, width, length, pa, pb, zero], &[ta, tb, tz]);
+    let results = k.b.op_multi(
+        OpKind::For { body },
+        &[low, width, length, pa, pb, zero],
+        &[ta, tb, tz],
+    );
     let pc = k.offset(c, down);
     let pc = k.offset(pc, j);
     k.store(pc, results[2], None);

@@ -17,7 +17,11 @@ fn an_address_between_elements() {
     world.floats("x", &[1.0; 8]);
     let (mut memory, _) = world.finish();
     let address = memory.address(StorageId(0)) + 2;
-    let args = [Arg::Pointer { address, storage: Some(StorageId(0)), name: Some("x_odd".into()) }];
+    let args = [Arg::Pointer {
+        address,
+        storage: Some(StorageId(0)),
+        name: Some("x_odd".into()),
+    }];
     insta::assert_snapshot!(trap(TrapKind::Misaligned, &k.finish(), [1, 1, 1], &args, &mut memory), @r"
     error[misaligned]: load of 4 bytes at an address that is no multiple of 4
      --> kernel.py:1:5
@@ -38,7 +42,14 @@ fn only_some_lanes_between_elements() {
     let offsets = k.arange(4);
     let p = k.offset(x, offsets);
     let wide = Type::block(Elem::ptr_to(DType::I16), [4].as_slice());
-    let p = k.b.op(OpKind::Cast { kind: CastKind::Bits, rounding: Rounding::NearestEven }, &[p], wide);
+    let p = k.b.op(
+        OpKind::Cast {
+            kind: CastKind::Bits,
+            rounding: Rounding::NearestEven,
+        },
+        &[p],
+        wide,
+    );
     k.at("tl.load(p)").load(p, None, None);
     let mut world = World::default();
     world.tensor("x", DType::I8, 8, Some(&[0; 8]));

@@ -22,7 +22,9 @@ fn scalar() -> conch_tile::ir::Function {
     let (x, y) = (k.pointer("x_ptr", DType::F32), k.pointer("y_ptr", DType::F32));
     let i = k.number("i", DType::I32);
     let p = k.inlined("x_ptr + i", "get(x_ptr, i))").offset(x, i);
-    let value = k.inlined("tl.load(x_ptr + i)", "get(x_ptr, i))").load(p, None, None);
+    let value = k
+        .inlined("tl.load(x_ptr + i)", "get(x_ptr, i))")
+        .load(p, None, None);
     k.at("tl.store(y_ptr, get(x_ptr, i))").store(y, value, None);
     k.finish()
 }
@@ -98,7 +100,13 @@ fn an_unmasked_tail_names_program_and_lane() {
     let (mut memory, mut args) = world.finish();
     // The kernel believes that there are 200 elements.
     args.push(Arg::Number(200));
-    let shown = trap(TrapKind::OutOfBounds, &kernels::vector_add(64), [4, 1, 1], &args, &mut memory);
+    let shown = trap(
+        TrapKind::OutOfBounds,
+        &kernels::vector_add(64),
+        [4, 1, 1],
+        &args,
+        &mut memory,
+    );
     insta::assert_snapshot!(shown, @r"
     error[out-of-bounds]: load of 4 bytes just past the end of storage `x`
      --> kernel.py:5:9
@@ -128,7 +136,10 @@ fn an_access_half_inside_is_out_of_bounds() {
     let mut k = Kernel::new("tl.store(x_ptr + 3, 1)");
     let x = k.pointer("x_ptr", DType::I16);
     let wide = k.b.op(
-        OpKind::Cast { kind: CastKind::Bits, rounding: Rounding::NearestEven },
+        OpKind::Cast {
+            kind: CastKind::Bits,
+            rounding: Rounding::NearestEven,
+        },
         &[x],
         Type::scalar(Elem::ptr_to(DType::I64)),
     );
@@ -156,7 +167,14 @@ fn null_and_wild_pointers() {
         let mut world = World::default();
         world.floats("y", &[0.0]);
         let (mut memory, mut args) = world.finish();
-        args.insert(0, Arg::Pointer { address, storage: None, name: None });
+        args.insert(
+            0,
+            Arg::Pointer {
+                address,
+                storage: None,
+                name: None,
+            },
+        );
         args.push(Arg::Number(0));
         let shown = trap(TrapKind::OutOfBounds, &function, [1, 1, 1], &args, &mut memory);
         assert!(shown.contains(expected), "{shown}");
@@ -166,7 +184,13 @@ fn null_and_wild_pointers() {
 #[test]
 fn a_loaded_pointer_may_reach_any_storage_but_no_gap() {
     let mut k = Kernel::new("tl.load(tl.load(table))");
-    let table = k.b.param("table", Type::scalar(Elem::Ptr { pointee: DType::F32, depth: 2 }));
+    let table = k.b.param(
+        "table",
+        Type::scalar(Elem::Ptr {
+            pointee: DType::F32,
+            depth: 2,
+        }),
+    );
     let out = k.pointer("out", DType::F32);
     let i = k.number("i", DType::I32);
     let pointer = k.load(table, None, None);

@@ -6,14 +6,18 @@ use crate::kernels::{self, Kernel, World};
 use crate::trap;
 
 /// Stores lane numbers where `place` says.
-fn kernel(place: impl FnOnce(&mut Kernel, ValueId) -> ValueId, value: impl FnOnce(&mut Kernel, ValueId) -> ValueId) -> Kernel {
+fn kernel(
+    place: impl FnOnce(&mut Kernel, ValueId) -> ValueId,
+    value: impl FnOnce(&mut Kernel, ValueId) -> ValueId,
+) -> Kernel {
     let mut k = Kernel::new("tl.store(out_ptr + offsets % 4, offsets)\n");
     let out = k.pointer("out_ptr", DType::I32);
     let offsets = k.arange(8);
     let at = place(&mut k, offsets);
     let p = k.offset(out, at);
     let stored = value(&mut k, offsets);
-    k.at("tl.store(out_ptr + offsets % 4, offsets)").store(p, stored, None);
+    k.at("tl.store(out_ptr + offsets % 4, offsets)")
+        .store(p, stored, None);
     k
 }
 
@@ -54,7 +58,13 @@ fn all_lanes_write_to_one_place() {
         },
         |_, x| x,
     );
-    let shown = trap(TrapKind::ConflictingLanes, &k.finish(), [1, 1, 1], &args, &mut memory);
+    let shown = trap(
+        TrapKind::ConflictingLanes,
+        &k.finish(),
+        [1, 1, 1],
+        &args,
+        &mut memory,
+    );
     assert!(shown.contains("lanes 0 and 1"), "{shown}");
 }
 

@@ -12,7 +12,8 @@ fn a_lane_divided_by_zero() {
     let offsets = k.arange(4);
     let p = k.offset(d, offsets);
     let divisor = k.load(p, None, None);
-    k.at("x // tl.load(d_ptr + offsets)").binary(BinaryOp::IntDiv, offsets, divisor);
+    k.at("x // tl.load(d_ptr + offsets)")
+        .binary(BinaryOp::IntDiv, offsets, divisor);
     let mut world = World::default();
     world.ints("d", &[1, 2, 0, 4]);
     let (mut memory, args) = world.finish();
@@ -35,7 +36,13 @@ fn a_scalar_remainder_by_zero() {
     let pid = k.program_id(0);
     k.at("tl.program_id(0) % n").binary(BinaryOp::Rem, pid, n);
     let (mut memory, _) = World::default().finish();
-    let shown = trap(TrapKind::DivisionByZero, &k.finish(), [2, 1, 1], &[Arg::Number(0)], &mut memory);
+    let shown = trap(
+        TrapKind::DivisionByZero,
+        &k.finish(),
+        [2, 1, 1],
+        &[Arg::Number(0)],
+        &mut memory,
+    );
     insta::assert_snapshot!(shown, @r"
     error[division-by-zero]: an integer is divided by zero
      --> kernel.py:1:1

@@ -12,7 +12,13 @@ fn a_load_of_what_was_never_written() {
     world.tensor("out", DType::F32, 64, None);
     let (mut memory, mut args) = world.finish();
     args.push(Arg::Number(64));
-    let shown = trap(TrapKind::Uninitialised, &kernels::vector_add(64), [1, 1, 1], &args, &mut memory);
+    let shown = trap(
+        TrapKind::Uninitialised,
+        &kernels::vector_add(64),
+        [1, 1, 1],
+        &args,
+        &mut memory,
+    );
     insta::assert_snapshot!(shown, @r"
     error[uninitialised-read]: load of 4 bytes that nothing was written to
      --> kernel.py:6:9
@@ -34,7 +40,13 @@ fn the_first_uninitialised_lane_is_named() {
     world.tensor("out", DType::F32, 8, None);
     let (mut memory, mut args) = world.finish();
     args.push(Arg::Number(8));
-    let shown = trap(TrapKind::Uninitialised, &kernels::vector_add(8), [1, 1, 1], &args, &mut memory);
+    let shown = trap(
+        TrapKind::Uninitialised,
+        &kernels::vector_add(8),
+        [1, 1, 1],
+        &args,
+        &mut memory,
+    );
     assert!(shown.contains("lane 5"), "{shown}");
     assert!(shown.contains("byte 22 of storage `y`"), "{shown}");
 }

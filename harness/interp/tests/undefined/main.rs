@@ -32,6 +32,8 @@ fn twice(function: &Function, grid: [u32; 3], args: &[Arg], memory: &Memory) -> 
     let program = Program::prepare(function.clone()).expect("verified");
     [0, 1].map(|_| {
         let mut memory = memory.clone();
-        program.launch(grid, args, &mut memory, &conch_interp::Config::default()).expect("no bug of ours")
+        program
+            .launch(grid, args, &mut memory, &conch_interp::Config::default())
+            .expect("no bug of ours")
     })
 }

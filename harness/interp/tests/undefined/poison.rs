@@ -24,7 +24,9 @@ fn kernel() -> (Kernel, [ValueId; 4]) {
     let offsets = k.arange(8);
     let mask = k.less(offsets, n);
     let p = k.offset(x, offsets);
-    let value = k.at("tl.load(x_ptr + offsets, mask=offsets < n)").load(p, Some(mask), None);
+    let value = k
+        .at("tl.load(x_ptr + offsets, mask=offsets < n)")
+        .load(p, Some(mask), None);
     (k, [value, out, offsets, mask])
 }
 
@@ -57,7 +59,10 @@ fn storing_poison_marks_the_bytes() {
     kernels::finish(&function, [1, 1, 1], &args, &mut memory);
     assert_eq!(kernels::ints(&memory, 1)[..5], [2, 4, 6, 8, 10]);
     let states: Vec<ByteState> = memory.states(StorageId(1)).iter().step_by(4).copied().collect();
-    assert_eq!(states, [[ByteState::Init; 5].as_slice(), &[ByteState::Poison; 3]].concat());
+    assert_eq!(
+        states,
+        [[ByteState::Init; 5].as_slice(), &[ByteState::Poison; 3]].concat()
+    );
 }
 
 #[test]
@@ -68,7 +73,8 @@ fn poison_goes_through_memory() {
     let back = k.load(p, None, None);
     let zero = k.int(0);
     let positive = k.compare(CmpPredicate::Gt, back, zero);
-    k.at("tl.store(out_ptr + offsets, 1, mask=x > 0)").store(p, zero, Some(positive));
+    k.at("tl.store(out_ptr + offsets, 1, mask=x > 0)")
+        .store(p, zero, Some(positive));
     insta::assert_snapshot!(check(k), @r"
     error[poison-use]: the mask of a memory access has no defined value
      --> kernel.py:4:1
@@ -115,7 +121,8 @@ fn in_a_mask() {
     let (mut k, [value, out, offsets, _]) = kernel();
     let (p, zero, one) = (k.offset(out, offsets), k.int(0), k.int(1));
     let positive = k.compare(CmpPredicate::Gt, value, zero);
-    k.at("tl.store(out_ptr + offsets, 1, mask=x > 0)").store(p, one, Some(positive));
+    k.at("tl.store(out_ptr + offsets, 1, mask=x > 0)")
+        .store(p, one, Some(positive));
     insta::assert_snapshot!(check(k), @r"
     error[poison-use]: the mask of a memory access has no defined value
      --> kernel.py:4:1
@@ -150,7 +157,13 @@ fn in_a_branch() {
     let then_block = k.b.close_block(&[]);
     k.b.open_block(&[]);
     let else_block = k.b.close_block(&[]);
-    k.at("tl.sum(x) > 0").b.effect(OpKind::If { then_block, else_block }, &[positive]);
+    k.at("tl.sum(x) > 0").b.effect(
+        OpKind::If {
+            then_block,
+            else_block,
+        },
+        &[positive],
+    );
     insta::assert_snapshot!(check(k), @r"
     error[poison-use]: the condition of `if` has no defined value
      --> kernel.py:2:4
@@ -171,7 +184,9 @@ fn in_the_end_of_a_loop() {
     let i = k.b.value(Type::scalar(I32));
     k.b.open_block(&[i]);
     let body = k.b.close_block(&[]);
-    k.at("for i in range(tl.sum(x)): pass").b.effect(OpKind::For { body }, &[zero, sum, one]);
+    k.at("for i in range(tl.sum(x)): pass")
+        .b
+        .effect(OpKind::For { body }, &[zero, sum, one]);
     insta::assert_snapshot!(check(k), @r"
     error[poison-use]: the end of a loop has no defined value
      --> kernel.py:6:1
@@ -194,7 +209,9 @@ fn in_the_condition_of_while() {
     let before = k.b.close_block(&[positive]);
     k.b.open_block(&[]);
     let after = k.b.close_block(&[]);
-    k.at("while tl.sum(x) > 0: pass").b.effect(OpKind::While { before, after }, &[]);
+    k.at("while tl.sum(x) > 0: pass")
+        .b
+        .effect(OpKind::While { before, after }, &[]);
     insta::assert_snapshot!(check(k), @r"
     error[poison-use]: the condition of `while` has no defined value
      --> kernel.py:7:1

@@ -12,7 +12,13 @@ fn empty() -> (conch_memory::Memory, Vec<Arg>) {
 fn hinted(promise: Promise, number: usize, value: impl FnOnce(&mut Kernel) -> ValueId) -> Kernel {
     let mut k = Kernel::new("offsets = tl.multiple_of(tl.max_contiguous(x, 8), 8)\n");
     let x = value(&mut k);
-    k.at("tl.max_contiguous(x, 8)").same(OpKind::Hint { promise, values: [number].as_slice().into() }, &[x]);
+    k.at("tl.max_contiguous(x, 8)").same(
+        OpKind::Hint {
+            promise,
+            values: [number].as_slice().into(),
+        },
+        &[x],
+    );
     k
 }
 
@@ -26,7 +32,13 @@ fn a_false_assume() {
     let function = k.finish();
     let (mut memory, _) = empty();
     kernels::finish(&function, [1, 1, 1], &[Arg::Number(1)], &mut memory);
-    let shown = trap(TrapKind::FalseAssume, &function, [1, 1, 1], &[Arg::Number(0)], &mut memory);
+    let shown = trap(
+        TrapKind::FalseAssume,
+        &function,
+        [1, 1, 1],
+        &[Arg::Number(0)],
+        &mut memory,
+    );
     insta::assert_snapshot!(shown, @r"
     error[false-assume]: `tl.assume` of a condition that is false
      --> kernel.py:1:1
@@ -87,7 +99,11 @@ fn runs_that_are_not_constant() {
 
 #[test]
 fn promises_that_hold() {
-    for (promise, number) in [(Promise::MultipleOf, 16), (Promise::MaxContiguous, 16), (Promise::MaxConstancy, 1)] {
+    for (promise, number) in [
+        (Promise::MultipleOf, 16),
+        (Promise::MaxContiguous, 16),
+        (Promise::MaxConstancy, 1),
+    ] {
         let k = hinted(promise, number, |k| {
             let (range, start) = (k.arange(16), k.int(32));
             k.add(range, start)
@@ -103,18 +119,30 @@ fn a_device_assert_is_active_only_where_asked() {
     let n = k.number("n", DType::I32);
     let offsets = k.arange(8);
     let inside = k.less(offsets, n);
-    let kind = OpKind::Assert { message: "too many".into(), mask: false };
-    k.at("tl.device_assert(offsets < n, 'too many')").b.effect(kind, &[inside]);
+    let kind = OpKind::Assert {
+        message: "too many".into(),
+        mask: false,
+    };
+    k.at("tl.device_assert(offsets < n, 'too many')")
+        .b
+        .effect(kind, &[inside]);
     let function = k.finish();
     let program = Program::prepare(function.clone()).expect("verified");
     let (mut memory, _) = empty();
     let mut run = |device_asserts| {
-        let config = Config { device_asserts, ..Config::default() };
-        program.launch([1, 1, 1], &[Arg::Number(6)], &mut memory, &config).expect("no bug of ours")
+        let config = Config {
+            device_asserts,
+            ..Config::default()
+        };
+        program
+            .launch([1, 1, 1], &[Arg::Number(6)], &mut memory, &config)
+            .expect("no bug of ours")
     };
     assert!(matches!(run(false), Outcome::Finished(_)));
     let outcome = run(true);
-    let Outcome::Trapped(trapped) = &outcome else { panic!("{outcome:?}") };
+    let Outcome::Trapped(trapped) = &outcome else {
+        panic!("{outcome:?}")
+    };
     assert_eq!((trapped.kind, trapped.lane), (TrapKind::AssertionFailed, Some(6)));
     assert!(!trapped.kind.is_undefined());
     insta::assert_snapshot!(kernels::shown(&function, &outcome), @r"
@@ -132,7 +160,8 @@ fn an_index_outside_of_a_gather() {
     let x = k.arange(4);
     let (range, one) = (k.arange(4), k.int(1));
     let i = k.add(range, one);
-    k.at("tl.gather(x, i, axis=0)").same(OpKind::Gather { axis: 0 }, &[x, i]);
+    k.at("tl.gather(x, i, axis=0)")
+        .same(OpKind::Gather { axis: 0 }, &[x, i]);
     let (mut memory, args) = empty();
     insta::assert_snapshot!(trap(TrapKind::IndexOutOfRange, &k.finish(), [1, 1, 1], &args, &mut memory), @r"
     error[index-out-of-range]: `tl.gather` of index 4 from a dimension of 4
@@ -151,7 +180,9 @@ fn a_loop_that_does_not_step() {
     let i = k.b.value(Type::scalar(I32));
     k.b.open_block(&[i]);
     let body = k.b.close_block(&[]);
-    k.at("for i in range(0, n, step): pass").b.effect(OpKind::For { body }, &[zero, n, step]);
+    k.at("for i in range(0, n, step): pass")
+        .b
+        .effect(OpKind::For { body }, &[zero, n, step]);
     let (mut memory, _) = empty();
     let args = [Arg::Number(4), Arg::Number(0xffff_ffff)];
     insta::assert_snapshot!(trap(TrapKind::LoopStep, &k.finish(), [1, 1, 1], &args, &mut memory), @r"

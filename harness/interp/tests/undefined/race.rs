@@ -28,8 +28,13 @@ fn kernel(body: impl FnOnce(&mut Kernel, ValueId, ValueId)) -> Function {
 }
 
 fn atomic_add(k: &mut Kernel, pointer: ValueId, value: ValueId) -> ValueId {
-    let kind = OpKind::AtomicRmw { op: AtomicOp::Add, mask: false };
-    k.at("tl.atomic_add(out_ptr, 1)").b.op(kind, &[pointer, value], Type::scalar(I32))
+    let kind = OpKind::AtomicRmw {
+        op: AtomicOp::Add,
+        mask: false,
+    };
+    k.at("tl.atomic_add(out_ptr, 1)")
+        .b
+        .op(kind, &[pointer, value], Type::scalar(I32))
 }
 
 #[test]
@@ -157,7 +162,9 @@ fn atomics_do_not_race() {
     });
     let (mut memory, args) = world(1);
     let outcome = kernels::launch(&function, [8, 1, 1], &args, &mut memory);
-    let Outcome::Finished(finished) = outcome else { panic!("{outcome:?}") };
+    let Outcome::Finished(finished) = outcome else {
+        panic!("{outcome:?}")
+    };
     assert!(!finished.stats.order_dependent);
     assert_eq!(kernels::ints(&memory, 0), [8]);
 }
@@ -173,7 +180,9 @@ fn what_an_atomic_returned_depends_on_the_order() {
     });
     let (mut memory, args) = world(9);
     let outcome = kernels::launch(&function, [8, 1, 1], &args, &mut memory);
-    let Outcome::Finished(finished) = outcome else { panic!("{outcome:?}") };
+    let Outcome::Finished(finished) = outcome else {
+        panic!("{outcome:?}")
+    };
     assert!(finished.stats.order_dependent);
 }
 
@@ -213,7 +222,13 @@ fn a_plain_store_races_with_an_atomic() {
         k.b.open_block(&[]);
         k.at("tl.store(out_ptr, pid)").store(out, pid, None);
         let else_block = k.b.close_block(&[]);
-        k.b.effect(OpKind::If { then_block, else_block }, &[first]);
+        k.b.effect(
+            OpKind::If {
+                then_block,
+                else_block,
+            },
+            &[first],
+        );
     });
     let (mut memory, args) = world(1);
     insta::assert_snapshot!(trap(TrapKind::Race, &function, [2, 1, 1], &args, &mut memory), @r"
@@ -246,14 +261,25 @@ fn the_last_to_arrive_may_read_what_all_wrote() {
         let one_block = k.full(DType::I32, 1, &[4]);
         let all = k.same(OpKind::AddPtr, &[all, one_block]);
         let values = k.load(all, None, None);
-        let sum = k.reduce(values, 0, conch_tile::ir::Combine::Add, conch_tile::ir::BinaryOp::Add);
+        let sum = k.reduce(
+            values,
+            0,
+            conch_tile::ir::Combine::Add,
+            conch_tile::ir::BinaryOp::Add,
+        );
         let five = k.int(5);
         let p = k.offset(out, five);
         k.store(p, sum, None);
         let then_block = k.b.close_block(&[]);
         k.b.open_block(&[]);
         let else_block = k.b.close_block(&[]);
-        k.b.effect(OpKind::If { then_block, else_block }, &[last]);
+        k.b.effect(
+            OpKind::If {
+                then_block,
+                else_block,
+            },
+            &[last],
+        );
     });
     let (mut memory, args) = world(6);
     kernels::finish(&function, [4, 1, 1], &args, &mut memory);
