@@ -1,6 +1,7 @@
 //! From the files of a corpus to case files whose kernels were found. Left out: expanding them (see [`super::Corpus`]).
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use conch_tile::diagnostic::Diagnostic;
@@ -99,7 +100,7 @@ impl Loader {
         }
     }
 
-    /// Tries every condition at every point. Gives the points when some name of a kernel depends on them, else one.
+    /// Tries every condition at every point. Gives a point for every set of kernels that the launches name.
     fn points(&mut self, schema: &Schema) -> Vec<Names> {
         let templates = schema.launches.iter().filter_map(|launch| launch.kernel.as_ref());
         let mut templates = templates.chain([schema.program.template()]);
@@ -111,7 +112,7 @@ impl Loader {
             .filter(|(_, expect)| expect.when.is_some())
             .map(|(at, _)| at)
             .collect();
-        let must_walk = all || !waiting.is_empty() || schema.matrix.has_exclusions();
+        let mut seen: HashSet<Vec<String>> = HashSet::new();
         let mut points = Vec::new();
         let mut found = false;
         for number in 0..schema.matrix.len() {
@@ -134,10 +135,28 @@ impl Loader {
                     Err(problem) => self.problems.push(problem),
                 }
             }
-            if all || points.is_empty() {
-                points.push(point.names);
+            // One point for every set of kernels: a large matrix must not be kept whole.
+            let kernels = schema
+                .launches
+                .iter()
+                .map(|launch| schema.kernel_text(launch, &point.names));
+            let program = schema
+                .program
+                .template()
+                .render(&point.names)
+                .map(Cow::into_owned);
+            match kernels.chain([program]).collect::<Result<Vec<_>, _>>() {
+                Ok(kernels) => {
+                    if seen.insert(kernels) {
+                        points.push(point.names);
+                    }
+                }
+                Err(problem) => {
+                    self.problems.push(problem);
+                    return points;
+                }
             }
-            if !must_walk {
+            if !all && waiting.is_empty() && !schema.matrix.has_exclusions() {
                 break;
             }
         }
