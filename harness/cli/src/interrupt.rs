@@ -1,11 +1,13 @@
 //! Ctrl-C: the first ends the run in order, the second ends the process.
 
-use conch_verdict::Panel;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use conch_verdict::Panel;
 
 static STOP: AtomicBool = AtomicBool::new(false);
-static PANEL: Mutex<Option<Arc<Panel>>> = Mutex::new(None);
+/// Weak, because what a static holds is never dropped, and engines leave files behind that way.
+static PANEL: Mutex<Weak<Panel>> = Mutex::new(Weak::new());
 
 /// Listens for Ctrl-C, and for being told to terminate. The flag is set from then on.
 pub fn listen() -> &'static AtomicBool {
@@ -13,7 +15,7 @@ pub fn listen() -> &'static AtomicBool {
         if STOP.swap(true, Ordering::Relaxed) {
             std::process::exit(130);
         }
-        let panel = PANEL.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let panel = PANEL.lock().unwrap_or_else(PoisonError::into_inner).upgrade();
         if let Some(panel) = panel {
             panel.stop();
         }
@@ -27,7 +29,7 @@ pub fn listen() -> &'static AtomicBool {
 
 /// Has these engines stopped when Ctrl-C is pressed.
 pub fn on_interrupt(panel: &Arc<Panel>) {
-    *PANEL.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(panel));
+    *PANEL.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(panel);
     if STOP.load(Ordering::Relaxed) {
         panel.stop();
     }
