@@ -1,6 +1,5 @@
 //! From engine ids to engines: toolchains are found or installed here.
 
-use conch_verdict::Panel;
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,6 +10,7 @@ use conch_report::event::{LeftOut, Problem};
 use conch_tile::rules::Version;
 use conch_toolchain::pool::Limits;
 use conch_toolchain::{AddError, Event, Home, Observer, Pool, Toolchain, ToolchainId};
+use conch_verdict::Panel;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::terminal::Terminal;

@@ -1,16 +1,15 @@
 //! `conch explain`: one case in full.
 
-use conch_engine::guarded;
-use conch_verdict::{Panel, Record, Trial, try_case};
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use conch_case::{ArgValue, Case, Problems, Shard};
-use conch_engine::{Outcome, Reference};
+use conch_engine::{Outcome, Reference, guarded};
 use conch_report::event::Event;
 use conch_report::{Human, Tone, describe, table};
 use conch_tile::rules::Rules;
+use conch_verdict::{Panel, Record, Trial, try_case};
 
 use crate::args::ExplainArgs;
 use crate::corpus::Selected;

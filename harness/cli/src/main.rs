@@ -14,10 +14,10 @@ mod run;
 mod terminal;
 mod toolchain;
 
-use conch_engine::guarded;
 use std::process::ExitCode;
 
 use clap::Parser;
+use conch_engine::guarded;
 
 use crate::args::{Cli, Command};
 

@@ -8,6 +8,9 @@ use std::thread;
 /// How far the fastest job may be ahead of the oldest result that is not out yet, for each job.
 const AHEAD: u64 = 64;
 
+/// Bytes of stack of a job: kernels are nested text, and walking them is recursive.
+const STACK: usize = 64 << 20;
+
 /// How far the run is.
 struct Progress<I> {
     items: I,
@@ -53,7 +56,7 @@ pub fn in_order<T: Send, R: Send>(
     items: impl Iterator<Item = T> + Send,
     jobs: usize,
     work: impl Fn(T) -> Option<R> + Sync,
-    mut emit: impl FnMut(R),
+    emit: impl FnMut(R),
 ) {
     let jobs = jobs.max(1);
     let queue = Queue {
@@ -70,7 +73,7 @@ pub fn in_order<T: Send, R: Send>(
         for _ in 0..jobs {
             let sender: SyncSender<(u64, Option<R>)> = sender.clone();
             let (queue, work) = (&queue, &work);
-            scope.spawn(move || {
+            let job = move || {
                 while let Some((number, item)) = queue.take() {
                     let result = work(item);
                     let last = result.is_none();
@@ -78,10 +81,15 @@ pub fn in_order<T: Send, R: Send>(
                         break;
                     }
                 }
-            });
+            };
+            let spawned = thread::Builder::new().stack_size(STACK).spawn_scoped(scope, job);
+            if spawned.is_err() {
+                // The system has no more threads to give: the jobs that there are do the work.
+                break;
+            }
         }
         drop(sender);
-        reorder(&receiver, |result| emit(result), |count| queue.emitted(count));
+        reorder(&receiver, emit, |count| queue.emitted(count));
     });
 }
 

@@ -1,7 +1,5 @@
 //! `conch run`: cases in, events out, reports behind.
 
-use conch_engine::guarded;
-use conch_verdict::Panel;
 use std::fs::{self, File};
 use std::io::{self, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -10,10 +8,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use conch_case::{Entry, Problems};
+use conch_engine::guarded;
 use conch_report::event::{Event, Internal, LeftOut, Problem, Start, Summary};
 use conch_report::{Digest, FORMAT, Human, Junit, Writer, describe, html, markdown, read};
 use conch_tile::diagnostic::Diagnostic;
 use conch_tile::source::Sources;
+use conch_verdict::Panel;
 
 use crate::args::{RunArgs, RunFormat};
 use crate::corpus::Selected;
@@ -214,14 +214,13 @@ impl Output {
     }
 
     fn show(&mut self, event: &Event) {
-        let text = match &mut self.human {
-            Some(human) => human.event(event),
-            None => {
-                let mut line = Vec::new();
-                match Writer::new(&mut line).event(event) {
-                    Ok(()) => String::from_utf8(line).unwrap_or_default(),
-                    Err(_) => String::new(),
-                }
+        let text = if let Some(human) = &mut self.human {
+            human.event(event)
+        } else {
+            let mut line = Vec::new();
+            match Writer::new(&mut line).event(event) {
+                Ok(()) => String::from_utf8(line).unwrap_or_default(),
+                Err(_) => String::new(),
             }
         };
         self.terminal.print(&text);

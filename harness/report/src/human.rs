@@ -62,11 +62,16 @@ impl Human {
             .iter()
             .map(|id| self.paint(Tone::Name, id))
             .collect();
+        let through = if engines.is_empty() {
+            String::new()
+        } else {
+            format!(" through {}", engines.join(", "))
+        };
         let _ = writeln!(
             text,
-            "{} cases{shard} through {}",
+            "{} {}{shard}{through}",
             start.cases,
-            engines.join(", ")
+            plural(start.cases, "case")
         );
         for left_out in &start.left_out {
             let _ = writeln!(
@@ -346,7 +351,7 @@ impl Human {
                 tally.seconds
             );
         }
-        if summary.cases > 0 && summary.inconclusive == summary.cases {
+        if summary.inconclusive > 0 && summary.agree + summary.differ == 0 {
             let _ = writeln!(
                 text,
                 "{} nothing was compared: no second engine said anything",

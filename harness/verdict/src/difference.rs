@@ -303,10 +303,6 @@ enum Accepted {
     No,
 }
 
-fn dtype_of(sides: &Sides<'_>, cover: Cover) -> Option<DType> {
-    sides.views.get(cover.view as usize).map(|view| view.tensor.dtype)
-}
-
 /// For each distinct dtype that shows bytes of the storage, which view shows each byte first. Float dtypes come last:
 /// the first map names elements for the reader, all maps are asked for NaNs.
 fn covers(sides: &Sides<'_>) -> Vec<Vec<Cover>> {

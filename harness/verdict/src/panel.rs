@@ -261,24 +261,23 @@ fn seat(
             .iter()
             .find(|(other, _)| other.changed(rules).next().is_none())
             .map(|&(_, bench)| bench);
-        let bench = match bench {
-            Some(bench) => bench,
-            None => {
-                let fresh = record(reference, case, rules, failed)?;
-                let same = references
-                    .iter()
-                    .position(|old| alike(&old.outcome, &fresh.outcome));
-                let bench = same.unwrap_or_else(|| {
-                    benches.push(Seats {
-                        reference: Some(references.len()),
-                        others: Vec::new(),
-                    });
-                    references.push(fresh);
-                    references.len() - 1
+        let bench = if let Some(bench) = bench {
+            bench
+        } else {
+            let fresh = record(reference, case, rules, failed)?;
+            let same = references
+                .iter()
+                .position(|old| alike(&old.outcome, &fresh.outcome));
+            let bench = same.unwrap_or_else(|| {
+                benches.push(Seats {
+                    reference: Some(references.len()),
+                    others: Vec::new(),
                 });
-                known.push((rules, bench));
-                bench
-            }
+                references.push(fresh);
+                references.len() - 1
+            });
+            known.push((rules, bench));
+            bench
         };
         if let (Some(seats), Some(at)) = (benches.get_mut(bench), at) {
             seats.others.push(at);

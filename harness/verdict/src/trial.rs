@@ -231,7 +231,7 @@ impl Trial<'_, '_> {
             if camp.is_empty() {
                 let reason = unknown
                     .first()
-                    .map_or_else(|| self.nobody_else(), |why| (*why).to_owned());
+                    .map_or_else(|| self.nobody_else(), |why| (*why).clone());
                 self.verdict.reason.get_or_insert(reason);
                 return VerdictKind::Inconclusive;
             }
@@ -332,9 +332,12 @@ impl Trial<'_, '_> {
                     self.verdict.reason.get_or_insert(format!("{why} and {who}"));
                     VerdictKind::Inconclusive
                 };
-                self.stand(|id| match camp.iter().any(|witness| witness.id == id) {
-                    true if word == VerdictKind::Agree => Standing::Agrees,
-                    _ => Standing::Silent,
+                self.stand(|id| {
+                    if camp.iter().any(|witness| witness.id == id) && word == VerdictKind::Agree {
+                        Standing::Agrees
+                    } else {
+                        Standing::Silent
+                    }
                 });
                 word
             }
