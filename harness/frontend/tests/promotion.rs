@@ -1,5 +1,5 @@
-//! Promotion and casts, against what Triton 3.9.0's own semantics made of the same expressions
-//! (`golden/promotion.py` writes the file).
+//! Promotion and casts, against what Triton's own semantics made of the same expressions
+//! (`golden/promotion.py` writes the files).
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -21,8 +21,12 @@ fn shown(dtype: DType) -> String {
 /// The dtype of an expression over `x` and `y`, or `rejected`.
 fn result(expression: &str, dtypes: &[DType], version: Version) -> String {
     let mut text = "import triton\nimport triton.language as tl\n\n@triton.jit\ndef k(p, q):\n".to_owned();
-    for (name, pointer) in [("x", "p"), ("y", "q")].iter().take(dtypes.len()) {
+    for ((name, pointer), dtype) in [("x", "p"), ("y", "q")].into_iter().zip(dtypes) {
         let _ = writeln!(text, "    {name} = tl.load({pointer} + tl.arange(0, 4))");
+        if *dtype == DType::I1 {
+            // Before 3.2, loading it gave `int8`.
+            let _ = writeln!(text, "    {name} = {name}.to(tl.int1)");
+        }
     }
     let _ = writeln!(text, "    tl.device_print('r', {expression})");
     let pointer = |at: usize| Arg::Pointer(Elem::Num(dtypes.get(at).copied().unwrap_or(DType::F32)));
@@ -60,30 +64,71 @@ fn result(expression: &str, dtypes: &[DType], version: Version) -> String {
     }
 }
 
-#[test]
-fn every_expression_has_the_dtype_that_triton_gives_it() {
-    let golden: BTreeMap<String, String> =
-        serde_json::from_str(include_str!("golden/promotion_3.9.0.json")).expect("the golden file is JSON");
+/// The golden table of a version: that of 3.9.0 with what the version's own file changes.
+fn golden(version: &str) -> BTreeMap<String, String> {
+    let newest = include_str!("golden/promotion_3.9.0.json");
+    let mut table: BTreeMap<String, String> = serde_json::from_str(newest).expect("the golden file is JSON");
+    let changes = match version {
+        "3.9.0" => "{}",
+        // Nothing in it changed from 3.7 to 3.8, from 3.3 to 3.6 and from 3.0 to 3.1.
+        "3.8.0" => include_str!("golden/promotion_3.8.0.json"),
+        "3.6.0" => include_str!("golden/promotion_3.6.0.json"),
+        "3.2.0" => include_str!("golden/promotion_3.2.0.json"),
+        "3.1.0" => include_str!("golden/promotion_3.1.0.json"),
+        _ => panic!("there is no golden file of {version}"),
+    };
+    table.extend(serde_json::from_str::<BTreeMap<String, String>>(changes).expect("the golden file is JSON"));
+    table.remove("triton");
+    table
+}
+
+fn check(version: &str) {
+    let golden = golden(version);
+    let version: Version = version.parse().expect("a version");
     let mut wrong = Vec::new();
-    let mut seen = 0;
-    for (key, wanted) in golden.iter().filter(|(key, _)| *key != "triton") {
+    for (key, wanted) in &golden {
         let mut parts = key.split(" ; ");
         let expression = parts
             .next()
             .unwrap_or_default()
             .replace("tl.where(", "tl.where(True, ");
         let dtypes: Vec<DType> = parts.map(|name| name.parse().expect("a dtype")).collect();
-        let got = result(&expression, &dtypes, Version::NEWEST);
-        seen += 1;
+        let got = result(&expression, &dtypes, version);
         if got != *wanted {
             wrong.push(format!("{key}: {wanted} in Triton, {got} here"));
         }
     }
-    assert!(seen > 8000, "{seen} expressions");
+    assert!(golden.len() > 8000, "{} expressions", golden.len());
     assert!(
         wrong.is_empty(),
-        "{} of {seen} differ:\n{}",
+        "{} of {} differ:\n{}",
         wrong.len(),
+        golden.len(),
         wrong.join("\n")
     );
+}
+
+#[test]
+fn promotion_of_3_9() {
+    check("3.9.0");
+}
+
+#[test]
+fn promotion_of_3_7_and_3_8() {
+    check("3.8.0");
+}
+
+#[test]
+fn promotion_of_3_3_to_3_6() {
+    check("3.6.0");
+}
+
+#[test]
+fn promotion_of_3_2() {
+    check("3.2.0");
+}
+
+#[test]
+fn promotion_of_3_0_and_3_1() {
+    check("3.1.0");
 }

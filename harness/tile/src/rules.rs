@@ -105,8 +105,12 @@ rules! {
     ScalarsMustFit: since (3, 3, 1), "binary_op_type_checking_impl; wheels 3.2.0 and 3.3.1";
     /// The literal `-0.0` keeps its sign; before, every zero was `+0.0`.
     NegativeZeroLiteral: since (3, 9, 0), "scalar_constant; wheels 3.8.0 and 3.9.0";
-    /// Python scalars are weak in `minimum`, `maximum`, `clamp`, `fma`, `fdiv`, `div_rn` and `umulhi` too.
-    WeakScalarsInFunctions: since (3, 9, 0), "core.minimum, math.fma; wheels 3.8.0 and 3.9.0";
+    /// Python scalars are weak in comparisons, `minimum`, `maximum`, `clamp`, `fma`, `fdiv`, `div_rn` and `umulhi` too.
+    WeakScalarsInFunctions: since (3, 9, 0), "tensor.__eq__, core.minimum, math.fma; wheels 3.8.0 and 3.9.0";
+    /// `fdiv` promotes its operands as `/` does; before, they had to be floats of one dtype, and stayed so.
+    FdivPromotes: since (3, 9, 0), "semantic.fdiv; wheels 3.8.0 and 3.9.0";
+    /// Python scalars other than zero can become 8-bit floats.
+    Fp8Constants: since (3, 7, 1), "scalar_constant; wheels 3.6.0 and 3.7.1";
     /// `minimum`, `maximum`, `clamp`, `sum` and scans of `bf16` stay in `bf16`; before, they computed in `f32`.
     BfloatExtremaStayBfloat: since (3, 9, 0), "_promote_bfloat16_to_float32 is gone; wheels 3.8.0 and 3.9.0";
     /// `clamp` takes integers.

@@ -191,16 +191,23 @@ pub(super) const ROWS: &[Row] = &[
             at(args, 2).clone(),
             Value::bool(true),
         ];
-        call(tr, "sorting", "topk", &args)
+        call(tr, "sorting", "topk_of_several", &args)
     })
     .since(3, 4, 0)
     .until(3, 8, 0),
     prelude!(
         "tl.standard.topk(x, k, dim=None, descending=True)",
         "sorting",
+        "topk_of_several"
+    )
+    .since(3, 8, 0)
+    .until(3, 9, 0),
+    prelude!(
+        "tl.standard.topk(x, k, dim=None, descending=True)",
+        "sorting",
         "topk"
     )
-    .since(3, 8, 0),
+    .since(3, 9, 0),
     prelude!(
         "tl.standard.bitonic_merge(x, dim=None, descending=0)",
         "sorting",

@@ -112,6 +112,12 @@ def topk(x, k: tl.constexpr, dim: tl.constexpr, descending: tl.constexpr):
 
 
 @triton.jit
+def topk_of_several(x, k: tl.constexpr, dim: tl.constexpr, descending: tl.constexpr):
+    tl.static_assert(k > 1, "topk: a single element is left as a scalar, which cannot be reshaped")
+    return topk(x, k, dim, descending)
+
+
+@triton.jit
 def bitonic_merge(x, dim: tl.constexpr, descending: tl.constexpr):
     last: tl.constexpr = len(x.shape) - 1
     tl.static_assert(dim is None or dim == last, "only minor dimension is currently supported")

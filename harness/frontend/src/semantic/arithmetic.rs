@@ -204,6 +204,12 @@ pub(crate) fn binary(tr: &mut Tracer<'_>, op: PyBinary, lhs: Operand, rhs: Opera
                 },
             )?;
             let floored = is_float(tr, lhs) && !tr.rules.holds(Rule::FloatRemainderIsFmod);
+            if floored && tr.dtype(lhs).is_some_and(DType::is_fp8) {
+                return Err(tr.reject(format!(
+                    "% of {}: its floor is not defined",
+                    elem_shown(tr.ty(lhs).elem)
+                )));
+            }
             Ok(emit(
                 tr,
                 if floored {
@@ -357,7 +363,7 @@ pub(crate) fn compare(
     lhs: Operand,
     rhs: Operand,
 ) -> Traced<ValueId> {
-    let (lhs, rhs) = matched(tr, lhs, rhs, Check::default())?;
+    let (lhs, rhs) = function_operands(tr, lhs, rhs, Check::default())?;
     let ty = bool_like(tr.ty(lhs));
     Ok(tr.op(OpKind::Compare(predicate), &[lhs, rhs], ty))
 }
@@ -400,7 +406,7 @@ fn minus(tr: &mut Tracer<'_>, value: ValueId) -> Traced<ValueId> {
         }
         Some(_) => {
             let zero = tr.constant(0, ty);
-            Ok(emit(tr, BinaryOp::Sub, zero, value))
+            sub(tr, Operand::Tensor(zero), Operand::Tensor(value))
         }
     }
 }
@@ -509,15 +515,19 @@ pub(crate) fn fma(tr: &mut Tracer<'_>, operands: [Operand; 3]) -> Traced<ValueId
 
 /// `fdiv`.
 pub(crate) fn fdiv(tr: &mut Tracer<'_>, lhs: Operand, rhs: Operand, ieee: bool) -> Traced<ValueId> {
-    let (lhs, rhs) = function_operands(
-        tr,
-        lhs,
-        rhs,
-        Check {
-            div_or_mod: true,
-            ..Check::default()
-        },
-    )?;
+    let check = Check {
+        div_or_mod: true,
+        ..Check::default()
+    };
+    let (lhs, rhs) = if tr.rules.holds(Rule::FdivPromotes) {
+        function_operands(tr, lhs, rhs, check)?
+    } else {
+        let (lhs, rhs) = (operand_tensor(tr, lhs)?, operand_tensor(tr, rhs)?);
+        if tr.ty(lhs).elem != tr.ty(rhs).elem {
+            return Err(misfit(tr, tr.ty(lhs).elem, tr.ty(rhs).elem));
+        }
+        broadcast(tr, lhs, rhs)?
+    };
     if !is_float(tr, lhs) {
         return Err(tr.reject("fdiv requires floating-point operands after type promotion"));
     }

@@ -243,6 +243,13 @@ pub(crate) fn number_constant(
 ) -> Traced<ValueId> {
     let bits = match (dtype.is_float(), number) {
         (true, _) if number.is_zero() && !tr.rules.holds(Rule::NegativeZeroLiteral) => 0,
+        (true, _) if dtype.is_fp8() && !tr.rules.holds(Rule::Fp8Constants) && !number.is_zero() => {
+            return Err(tr.reject(format!(
+                "the number {} cannot become {}",
+                number.text(),
+                shown(dtype)
+            )));
+        }
         (true, Number::Float(value)) => encode_float(dtype, value),
         (true, Number::Bool(_) | Number::Int(_)) => {
             let value = number.int().unwrap_or_default() as f64;

@@ -1,8 +1,10 @@
 """Writes what Triton's typed semantics make of every operator, pair of dtypes and Python number.
 
-Run by hand, in an environment with the Triton whose rules are wanted; no GPU is needed:
+Run by hand, in an environment with the Triton whose rules are wanted; no GPU is needed. With a second file, only what
+differs from it is written:
 
-    python promotion.py > promotion_3.9.0.json
+    python promotion.py promotion_3.9.0.json
+    python promotion.py promotion_3.2.0.json promotion_3.9.0.json
 
 Each key is an expression over `x` and `y`, tensors of the dtypes that follow; each value is the result's dtype, or
 `rejected` when the compiler raises or its IR does not verify.
@@ -17,7 +19,7 @@ import triton.language as tl
 from triton._C.libtriton import ir
 from triton.backends.compiler import GPUTarget
 from triton.backends.nvidia.compiler import CUDABackend
-from triton.language.semantic import IncompatibleTypeErrorImpl, TritonSemantic
+from triton.language import semantic as triton_semantic
 
 # fp8e4b8 and fp8e5b16 have no CUDA target.
 DTYPES = [
@@ -42,7 +44,7 @@ OPERATORS = {
 }
 FUNCTIONS = {
     "tl.minimum": tl.minimum,
-    "tl.where": lambda x, y, _semantic: tl.where(tl.to_tensor(True, _semantic=_semantic), x, y, _semantic=_semantic),
+    "tl.where": lambda x, y, **s: tl.where(tl.constexpr(True), x, y, **s),
     "tl.fdiv": tl.fdiv,
 }
 UNARY = {"-": "__neg__", "~": "__invert__", "not ": "__not__"}
@@ -52,15 +54,23 @@ CONTEXT = ir.context()
 ir.load_dialects(CONTEXT)
 BACKEND = CUDABackend(GPUTarget("cuda", 90, 32))
 BACKEND.load_dialects(CONTEXT)
+# Before 3.4, builtins took the builder itself.
+OLD = not hasattr(triton_semantic, "TritonSemantic")
 OPTIONS = BACKEND.parse_options({})
+
+
+KEYWORD = "_builder" if OLD else "_semantic"
 
 
 def attempt(dtypes, build):
     """The dtype of what `build` makes of tensors of these dtypes."""
     builder = ir.builder(CONTEXT)
     builder.options = OPTIONS
-    builder.codegen_fns = BACKEND.get_codegen_implementation(OPTIONS)
-    semantic = TritonSemantic(builder)
+    try:
+        builder.codegen_fns = BACKEND.get_codegen_implementation(OPTIONS)
+    except TypeError:
+        builder.codegen_fns = BACKEND.get_codegen_implementation()
+    semantic = builder if OLD else triton_semantic.TritonSemantic(builder)
     module = builder.create_module()
     builder.set_loc("golden.py", 1, 1)
     types = [tl.block_type(dtype, [4]) for dtype in dtypes]
@@ -72,7 +82,8 @@ def attempt(dtypes, build):
         result = build(semantic, *[tl.tensor(function.args(nth), ty) for nth, ty in enumerate(types)])
         builder.ret([])
         return result.dtype.name if module.verify() else "rejected"
-    except (TypeError, ValueError, AssertionError, AttributeError, KeyError, IncompatibleTypeErrorImpl):
+    except (TypeError, ValueError, AssertionError, AttributeError, KeyError, RuntimeError,
+            triton_semantic.IncompatibleTypeErrorImpl):
         return "rejected"
 
 
@@ -82,30 +93,35 @@ def main():
     for symbol, (forward, reflected) in OPERATORS.items():
         for x in DTYPES:
             for y in DTYPES:
-                table[f"x {symbol} y", x, y] = attempt([x, y], lambda s, a, b: getattr(a, forward)(b, _semantic=s))
+                table[f"x {symbol} y", x, y] = attempt([x, y], lambda s, a, b: getattr(a, forward)(b, **{KEYWORD: s}))
             for text in NUMBERS:
                 number = tl.constexpr(eval(text))
-                table[f"x {symbol} {text}", x] = attempt([x], lambda s, a: getattr(a, forward)(number, _semantic=s))
-                table[f"{text} {symbol} x", x] = attempt([x], lambda s, a: getattr(a, reflected)(number, _semantic=s))
+                table[f"x {symbol} {text}", x] = attempt([x], lambda s, a: getattr(a, forward)(number, **{KEYWORD: s}))
+                table[f"{text} {symbol} x", x] = attempt([x], lambda s, a: getattr(a, reflected)(number, **{KEYWORD: s}))
     for name, function in FUNCTIONS.items():
         for x in DTYPES:
             for y in DTYPES:
-                table[f"{name}(x, y)", x, y] = attempt([x, y], lambda s, a, b: function(a, b, _semantic=s))
+                table[f"{name}(x, y)", x, y] = attempt([x, y], lambda s, a, b: function(a, b, **{KEYWORD: s}))
             for text in NUMBERS:
                 number = tl.constexpr(eval(text))
-                table[f"{name}(x, {text})", x] = attempt([x], lambda s, a: function(a, number, _semantic=s))
-                table[f"{name}({text}, x)", x] = attempt([x], lambda s, a: function(number, a, _semantic=s))
+                table[f"{name}(x, {text})", x] = attempt([x], lambda s, a: function(a, number, **{KEYWORD: s}))
+                table[f"{name}({text}, x)", x] = attempt([x], lambda s, a: function(number, a, **{KEYWORD: s}))
     for symbol, method in UNARY.items():
         for x in DTYPES:
-            table[f"{symbol}x", x] = attempt([x], lambda s, a: getattr(a, method)(_semantic=s))
+            table[f"{symbol}x", x] = attempt([x], lambda s, a: getattr(a, method)(**{KEYWORD: s}))
     for x in DTYPES:
         for y in DTYPES:
-            table[f"x.to(tl.{long_name(y)})", x] = attempt([x], lambda s, a: a.to(y, _semantic=s))
+            table[f"x.to(tl.{long_name(y)})", x] = attempt([x], lambda s, a: a.to(y, **{KEYWORD: s}))
             table[f"x.to(tl.{long_name(y)}, bitcast=True)", x] = attempt(
-                [x], lambda s, a: a.to(y, bitcast=True, _semantic=s))
-    entries = [f"  {json.dumps(' ; '.join([key[0]] + [long_name(d) for d in key[1:]]))}: {json.dumps(value)}"
-               for key, value in table.items()]
-    sys.stdout.write("{\n" + f'  "triton": "{triton.__version__}",\n' + ",\n".join(entries) + "\n}\n")
+                [x], lambda s, a: a.to(y, bitcast=True, **{KEYWORD: s}))
+    table = {" ; ".join([key[0]] + [long_name(dtype) for dtype in key[1:]]): value for key, value in table.items()}
+    if len(sys.argv) > 2:
+        with open(sys.argv[2]) as base:
+            base = json.load(base)
+        table = {key: value for key, value in table.items() if base[key] != value}
+    entries = [f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in table.items()]
+    with open(sys.argv[1], "w") as out:
+        out.write("{\n" + ",\n".join([f'  "triton": "{triton.__version__}"'] + entries) + "\n}\n")
 
 
 def long_name(dtype):
