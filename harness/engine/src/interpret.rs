@@ -309,8 +309,8 @@ fn unanswered(case: &Case, failure: WorkerFailure) -> Result<Outcome, Failure> {
         WorkerFailure::OutOfMemory { stderr, .. } => {
             Outcome::Exhausted(complaint("memory", message, stderr, None))
         }
-        WorkerFailure::Start { reason, .. } => {
-            Outcome::Unavailable(complaint("worker", reason, String::new(), None))
+        WorkerFailure::Start { toolchain, reason } => {
+            return Err(Failure::internal(format!("start a worker of {toolchain}"), reason));
         }
         WorkerFailure::Protocol(reason) => return Err(Failure::internal("talk to the worker", reason)),
         WorkerFailure::Stopped => return Err(Failure::Stopped),
@@ -328,5 +328,197 @@ fn position(case: &Case, location: &Location) -> Position {
         line: location.line,
         column: 0,
         text: file.map_or_else(String::new, |file| file.line(location.line).to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use conch_case::{Corpus, Input};
+    use conch_toolchain::Exit;
+    use conch_toolchain::response::{Memory as After, PythonError};
+
+    use super::*;
+
+    const CASE: &str = "\
+about: A table of addresses.
+kernel: k.py:copy
+storages:
+  x: { dtype: f32, shape: [4], fill: arange }
+  table: { dtype: i64, shape: [2], fill: { addresses: [x, x] } }
+launches:
+  - grid: [2, 3]
+    args: [x, table, 7, true, null]
+    options: { num_warps: 4 }
+";
+
+    const KERNEL: &str = "import triton\n\n\n@triton.jit\ndef copy(x, table, n, flag, nothing):\n    pass\n";
+
+    fn case() -> Case {
+        let input = |path: &str, text: &str| Input {
+            path: path.to_owned(),
+            name: format!("cases/{path}"),
+            content: Ok(text.as_bytes().to_vec()),
+        };
+        let corpus = Corpus::load([input("area/table.yaml", CASE), input("area/k.py", KERNEL)]);
+        assert!(corpus.problems().is_empty(), "{:#?}", corpus.problems());
+        corpus
+            .entries()
+            .next()
+            .expect("a case")
+            .resolve()
+            .expect("a good case")
+    }
+
+    fn response(case: &Case, change: impl Fn(usize, &mut Vec<u8>, &mut Vec<Relocation>)) -> Response {
+        let memory = case.memory();
+        let storages = translate(case, &memory, Device::Cuda)
+            .storages
+            .into_iter()
+            .enumerate()
+            .map(|(nth, storage)| {
+                let (mut bytes, mut relocations) = (storage.bytes.to_vec(), storage.relocations);
+                change(nth, &mut bytes, &mut relocations);
+                After {
+                    bytes: bytes.into(),
+                    relocations,
+                }
+            })
+            .collect();
+        Response {
+            result: Ok(()),
+            storages,
+            stdout: "one\ntwo\n".to_owned(),
+            stdout_cut: false,
+            seconds: Duration::ZERO,
+        }
+    }
+
+    #[test]
+    fn a_case_is_asked_for_as_it_is_written() {
+        let case = case();
+        let memory = case.memory();
+        let request = translate(&case, &memory, Device::Cuda);
+        let [x, table] = &request.storages[..] else {
+            panic!("two storages")
+        };
+        assert_eq!((x.len(), table.len()), (16, 16));
+        assert_eq!(&x.bytes[x.front..x.front + 16], memory.bytes(StorageId(0)));
+        let relocation = |at| Relocation {
+            at,
+            storage: 0,
+            addend: 0,
+        };
+        assert_eq!(table.relocations, [relocation(0), relocation(8)]);
+        assert!(table.holds_addresses);
+        let launch = &request.launches[0];
+        assert_eq!(
+            (launch.kernel.as_str(), &launch.grid),
+            ("copy", &Grid::Fixed(vec![2, 3]))
+        );
+        assert!(matches!(launch.args[0], Value::Tensor(_)));
+        assert_eq!(launch.args[2..], [Value::Int(7), Value::Bool(true), Value::None]);
+        assert_eq!(launch.options, [("num_warps".to_owned(), Value::Int(4))]);
+        assert_eq!(request.module.path, PathBuf::from("cases/area/k.py"));
+    }
+
+    #[test]
+    fn an_answer_is_put_where_the_layout_has_it() {
+        let case = case();
+        let before = case.memory();
+        let same = answered(&case, case.memory(), response(&case, |_, _, _| ())).expect("no bug");
+        let finished = same.finished().expect("finished");
+        assert_eq!(
+            finished.memory.bytes(StorageId(1)),
+            before.bytes(StorageId(1)),
+            "addresses are the layout's"
+        );
+        assert_eq!(finished.printed, ["one", "two"]);
+        let changed = response(&case, |nth, bytes, relocations| {
+            if nth == 0 {
+                let behind = bytes.len() - 1;
+                bytes[behind] = 1;
+            } else {
+                relocations[1].addend = 12;
+            }
+        });
+        let changed = answered(&case, case.memory(), changed).expect("no bug");
+        let memory = &changed.finished().expect("finished").memory;
+        assert_eq!(memory.guards(StorageId(0)).1.last(), Some(&1));
+        let word = |memory: &Memory| {
+            u64::from_le_bytes(memory.bytes(StorageId(1))[8..].try_into().expect("8 bytes"))
+        };
+        assert_eq!(word(memory), word(&before) + 12);
+        let short = response(&case, |_, bytes, _| bytes.truncate(3));
+        assert!(matches!(
+            answered(&case, case.memory(), short),
+            Err(Failure::Internal { .. })
+        ));
+    }
+
+    #[test]
+    fn exceptions_and_dead_workers_are_outcomes() {
+        let case = case();
+        let raised = |kind: &str| Raised {
+            phase: Phase::Launch(0),
+            chain: vec![PythonError {
+                kind: kind.to_owned(),
+                message: "no".to_owned(),
+            }],
+            location: Some(Location {
+                file: "/somewhere/cases/area/k.py".into(),
+                line: 5,
+                function: "copy".into(),
+            }),
+            traceback: "Traceback".to_owned(),
+        };
+        let outcome = stopped(&case, &raised("AttributeError"));
+        let Outcome::Trapped(Trap::Raised, complaint) = outcome else {
+            panic!("{outcome:?}")
+        };
+        let position = complaint.position.expect("a place");
+        assert_eq!((position.file.as_str(), position.line), ("cases/area/k.py", 5));
+        assert_eq!(position.text, "def copy(x, table, n, flag, nothing):");
+        assert_eq!(complaint.launch, Some(0));
+        assert!(matches!(
+            stopped(&case, &raised("triton.compiler.errors.CompilationError")),
+            Outcome::Rejected(_)
+        ));
+
+        let dead = |failure| unanswered(&case, failure).map(|outcome| outcome.kind().name());
+        let (stderr, location) = (String::new(), None);
+        let how = Exit::Signal(11);
+        assert_eq!(
+            dead(WorkerFailure::Crashed {
+                how,
+                stderr: stderr.clone(),
+                location: None
+            }),
+            Ok("crashed")
+        );
+        let limit = Duration::from_secs(1);
+        assert_eq!(
+            dead(WorkerFailure::TimedOut {
+                limit,
+                stderr: stderr.clone(),
+                location
+            }),
+            Ok("exhausted")
+        );
+        assert_eq!(
+            dead(WorkerFailure::OutOfMemory { limit: 1, stderr }),
+            Ok("exhausted")
+        );
+        assert_eq!(dead(WorkerFailure::Stopped), Err(Failure::Stopped));
+        assert!(matches!(
+            dead(WorkerFailure::Protocol("x".into())),
+            Err(Failure::Internal { .. })
+        ));
+        let start = WorkerFailure::Start {
+            toolchain: "3.9.0".into(),
+            reason: "gone".into(),
+        };
+        assert!(matches!(dead(start), Err(Failure::Internal { .. })));
     }
 }
