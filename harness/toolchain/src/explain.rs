@@ -108,7 +108,7 @@ pub enum AddError {
         /// What happened.
         reason: String,
     },
-    /// [`Observer::cancelled`] said so.
+    /// [`Observer::cancelled`](crate::Observer::cancelled) said so.
     #[error("finish installing {id}: cancelled, nothing was left behind")]
     Cancelled {
         /// The toolchain.

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use conch_tile::DType;
 use conch_tile::rules::Version;
-use conch_toolchain::request::{Device, Driver, Grid, Module, Relocation, Storage, Value};
+use conch_toolchain::request::{Device, Driver, Grid, Module, Relocation, Storage, Tensor, Value};
 use conch_toolchain::response::Phase;
 use conch_toolchain::{Exit, Request, WorkerFailure};
 
@@ -386,5 +386,33 @@ fn triton_2_3_goes_as_far_as_its_interpreter() {
             vec![launch("add_one", arguments)],
         );
         assert_eq!(raised(&pool, &columns).phase, Phase::Launch(0));
+    }
+}
+
+/// The strides suit 3.4 too, which wants their numbers of elements to be multiples of 16.
+#[test]
+fn host_tensor_descriptors_are_passed_as_such() {
+    for toolchain in toolchains(&["3.4.0", "3.5.1", "3.6.0", "3.7.1", "3.8.0", "3.9.0"]) {
+        for device in [Device::Cuda, Device::Host] {
+            let base = Tensor {
+                storage: 0,
+                dtype: DType::I32,
+                shape: vec![4, 16],
+                strides: vec![16, 1],
+                offset: 0,
+            };
+            let tile = Value::Descriptor {
+                base,
+                block_shape: vec![2, 16],
+            };
+            let arguments = vec![tile, Value::Int(2), Value::Int(0)];
+            let launches = vec![launch("add_one_tile", arguments)];
+            let request = Request {
+                device,
+                ..request("behaviour.py", vec![storage(&[0; 64])], launches)
+            };
+            let after = words(&finished(&pool(&toolchain), &request).storages[0].bytes);
+            assert_eq!(after, [[0; 32], [1; 32]].concat(), "{} {device:?}", toolchain.id);
+        }
     }
 }

@@ -81,3 +81,8 @@ def say(x):
 @triton.jit
 def say_much(x):
     print("y" * 200000)
+
+
+@triton.jit
+def add_one_tile(tile, row, column):
+    tile.store([row, column], tile.load([row, column]) + 1)
