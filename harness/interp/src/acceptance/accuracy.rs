@@ -86,11 +86,40 @@ pub(crate) const fn working(dtype: DType) -> DType {
 
 /// The size of `ulps` units in the last place at a value of a dtype.
 pub(crate) fn slack(ulps: f64, value: f64, dtype: DType) -> f64 {
-    let unit = 2f64.powi(1 - precision(dtype));
-    let least = if matches!(dtype, DType::F64) {
-        f64::from_bits(1)
-    } else {
-        2f64.powi(-149)
-    };
-    ulps * (value.abs() * unit).max(least)
+    let exponent = (value.to_bits() >> 52 & 0x7ff) as i32 - 1023;
+    let least = if matches!(dtype, DType::F64) { -1074 } else { -149 };
+    ulps * power_of_two((exponent + 1 - precision(dtype)).max(least))
+}
+
+/// 2 to an integer power, subnormal ones included; 0 and infinity past the range.
+pub(crate) const fn power_of_two(exponent: i32) -> f64 {
+    f64::from_bits(match exponent {
+        ..-1074 => 0,
+        -1074..-1022 => 1 << (exponent + 1074),
+        -1022..1024 => ((exponent + 1023) as u64) << 52,
+        1024.. => 0x7ff << 52,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn powers_of_two_over_the_whole_range() {
+        for exponent in -1080..1030 {
+            assert_eq!(power_of_two(exponent), f64::from(exponent).exp2(), "{exponent}");
+        }
+    }
+
+    #[test]
+    fn an_ulp_is_the_distance_to_the_next_number() {
+        for value in [1.0f32, 1.5, 1.99, 2.0, 3.0, 1e-40, 1e30, 0.0] {
+            assert_eq!(
+                slack(1.0, f64::from(value), DType::F32),
+                f64::from(value.next_up() - value),
+                "{value}"
+            );
+        }
+    }
 }

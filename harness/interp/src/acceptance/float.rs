@@ -28,7 +28,8 @@ fn around(value: f64, ulps: f64, dtype: DType) -> Interval {
         return Interval::point(value);
     }
     // Our own functions are within an ULP of f64 themselves.
-    let slack = accuracy::slack(ulps, value, accuracy::working(dtype)) + value.abs() * 2f64.powi(-50);
+    let slack =
+        accuracy::slack(ulps, value, accuracy::working(dtype)) + value.abs() * accuracy::power_of_two(-50);
     Interval {
         low: value - slack,
         high: value + slack,
@@ -170,8 +171,9 @@ pub(crate) fn unary(op: UnaryOp, dtype: DType, x: Lane) -> Lane {
         Course::Other => Interval::EVERYTHING,
     };
     // `ex2.approx.ftz` gives zero for what is too small for a normal number.
-    let tiny =
-        dtype == DType::F32 && matches!(op, UnaryOp::Exp | UnaryOp::Exp2) && result.low < 2f64.powi(-126);
+    let tiny = dtype == DType::F32
+        && matches!(op, UnaryOp::Exp | UnaryOp::Exp2)
+        && result.low < accuracy::power_of_two(-126);
     let result = if tiny {
         Interval {
             low: result.low.min(0.0),
@@ -398,7 +400,7 @@ fn quotient(a: Interval, b: Interval, ulps: Option<f64>, dtype: DType) -> Interv
         .hull(around(exact.high, ulps, dtype))
         .with_nan(exact.nan);
     // `div.full.f32` gives zero for divisors past 2^126, and NaN for an infinity by them.
-    if dtype != DType::F64 && b.magnitude() > 2f64.powi(126) && b.magnitude().is_finite() {
+    if dtype != DType::F64 && b.magnitude() > accuracy::power_of_two(126) && b.magnitude().is_finite() {
         return result
             .hull(Interval::point(0.0))
             .with_nan(a.magnitude().is_infinite());

@@ -80,7 +80,8 @@ impl Known {
         }
         // Another order rounds elsewhere: each of n - 1 steps once.
         let interval = value.interval(dtype);
-        let slack = interval.magnitude() * self.count * 2f64.powi(1 - accuracy::precision(dtype));
+        let slack =
+            interval.magnitude() * self.count * accuracy::power_of_two(1 - accuracy::precision(dtype));
         let slack = if slack.is_nan() { f64::INFINITY } else { slack };
         let wide = Interval {
             low: interval.low - slack,
@@ -331,10 +332,10 @@ impl Rules {
         };
         let (factor_bits, relative) = match (dtype, precision) {
             // tf32 keeps 11 bits, rounded or cut off; bf16 keeps 8.
-            (DType::F32, InputPrecision::Tf32) => (11, 2f64.powi(-9)),
-            (DType::F32, InputPrecision::Tf32x3) => (11, 2f64.powi(-19)),
-            (DType::F32, InputPrecision::Bf16x3) => (8, 2f64.powi(-14)),
-            (DType::F32, InputPrecision::Bf16x6) => (8, 2f64.powi(-20)),
+            (DType::F32, InputPrecision::Tf32) => (11, accuracy::power_of_two(-9)),
+            (DType::F32, InputPrecision::Tf32x3) => (11, accuracy::power_of_two(-19)),
+            (DType::F32, InputPrecision::Bf16x3) => (8, accuracy::power_of_two(-14)),
+            (DType::F32, InputPrecision::Bf16x6) => (8, accuracy::power_of_two(-20)),
             // A factor of at most 26 bits has an exact product with another in `f64`.
             _ => (26, 0.0),
         };

@@ -83,7 +83,7 @@ impl Sum {
             if value == 0.0 {
                 return Some(i32::MAX);
             }
-            (value.abs() < 2f64.powi(lowest.saturating_add(bits).min(1023))).then_some(lowest)
+            (value.abs() < accuracy::power_of_two(lowest.saturating_add(bits).min(1023))).then_some(lowest)
         };
         let exact = narrow(x).zip(narrow(y)).map(|(x, y)| x.saturating_add(y));
         let product = if a.low == a.high && b.low == b.high && !a.nan && !b.nan {
@@ -137,8 +137,8 @@ impl Sum {
             return self.total.lane(dtype);
         }
         if let Some(quantum) = self.quantum {
-            let fits =
-                quantum == i32::MAX || self.magnitude <= 2f64.powi(quantum.saturating_add(bits).min(1023));
+            let fits = quantum == i32::MAX
+                || self.magnitude <= accuracy::power_of_two(quantum.saturating_add(bits).min(1023));
             let value = self.total.low;
             // What every order computes exactly is then rounded once, to the result's dtype.
             if fits && value == self.total.high && !self.total.nan {
@@ -146,10 +146,10 @@ impl Sum {
                 return Interval::point(decode(dtype, rounded)).lane(dtype);
             }
         }
-        let unit = 2f64.powi(-bits);
+        let unit = accuracy::power_of_two(-bits);
         // The second part is the rounding of this computation itself.
-        let error =
-            self.magnitude * (self.count * unit * 1.01 + self.inherited + self.count * 2f64.powi(-52));
+        let error = self.magnitude
+            * (self.count * unit * 1.01 + self.inherited + self.count * accuracy::power_of_two(-52));
         let error = if error.is_nan() { f64::INFINITY } else { error };
         let largest = largest(dtype);
         let spread = |value: f64| if value.is_nan() { f64::INFINITY } else { value };

@@ -1,0 +1,355 @@
+//! What conforming implementations may give: wide enough for each of them, and no wider than it must be.
+
+mod kernels;
+
+use conch_interp::{Acceptance, AcceptanceMap, Accepted, Arg, Config, Program};
+use conch_memory::{Memory, StorageId};
+use conch_tile::DType;
+use conch_tile::ir::{
+    AtomicOp, BinaryOp, CmpPredicate, Combine, Function, InputPrecision, OpKind, Type, UnaryOp, ValueId,
+};
+use kernels::{F32, Kernel, World};
+
+fn accept(
+    function: &Function,
+    grid: [u32; 3],
+    args: &[Arg],
+    memory: &mut Memory,
+) -> (Acceptance, AcceptanceMap) {
+    let program = Program::prepare(function.clone()).expect("verified");
+    let mut map = AcceptanceMap::default();
+    let end = program
+        .accept(grid, args, memory, &mut map, &Config::default())
+        .expect("no bug of ours");
+    (end, map)
+}
+
+/// What is accepted of `out[0]` after `out[0] = f(x, y)`.
+fn of(x: f32, y: f32, f: impl FnOnce(&mut Kernel, ValueId, ValueId) -> ValueId) -> Accepted {
+    let mut k = Kernel::new("kernel\n");
+    let out = k.pointer("out", DType::F32);
+    let (a, b) = (k.number("x", DType::F32), k.number("y", DType::F32));
+    let value = f(&mut k, a, b);
+    k.store(out, value, None);
+    let mut world = World::default();
+    world.floats("out", &[0.0]);
+    let (mut memory, mut args) = world.finish();
+    args.extend([x, y].map(|v| Arg::Number(u64::from(v.to_bits()))));
+    let (end, map) = accept(&k.finish(), [1, 1, 1], &args, &mut memory);
+    assert_eq!(end, Acceptance::Known);
+    map.at(StorageId(0), 0).1
+}
+
+#[track_caller]
+fn within(accepted: Accepted) -> (f32, f32) {
+    match accepted {
+        Accepted::Within {
+            dtype: DType::F32,
+            low,
+            high,
+            nan: false,
+        } => (low as f32, high as f32),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn ulps(low: f32, high: f32) -> u32 {
+    high.to_bits() - low.to_bits()
+}
+
+#[test]
+fn rounded_operations_are_exact() {
+    for op in [
+        BinaryOp::Add,
+        BinaryOp::Sub,
+        BinaryOp::Mul,
+        BinaryOp::DivRn,
+        BinaryOp::Max,
+        BinaryOp::Rem,
+    ] {
+        assert_eq!(
+            of(1.1, 0.3, |k, x, y| k.binary(op, x, y)),
+            Accepted::Exact,
+            "{op:?}"
+        );
+    }
+    assert_eq!(
+        of(1.1, 0.3, |k, x, _| k.unary(UnaryOp::SqrtRn, x)),
+        Accepted::Exact
+    );
+    let narrowed = of(1.1, 0.3, |k, x, _| {
+        let narrow = k.cast(x, DType::BF16);
+        k.cast(narrow, DType::F32)
+    });
+    assert_eq!(narrowed, Accepted::Exact);
+}
+
+#[test]
+fn functions_are_within_a_few_ulp() {
+    let (low, high) = within(of(1.0, 0.0, |k, x, _| k.unary(UnaryOp::Exp, x)));
+    assert!(low < 1f32.exp() && 1f32.exp() < high);
+    assert!((8..=10).contains(&ulps(low, high)), "{low} {high}");
+    let (low, high) = within(of(1.0, 3.0, |k, x, y| k.binary(BinaryOp::Div, x, y)));
+    assert!((4..=5).contains(&ulps(low, high)), "{low} {high}");
+    // What no number is near to.
+    assert_eq!(
+        of(f32::INFINITY, 0.0, |k, x, _| k.unary(UnaryOp::Exp, x)),
+        Accepted::Exact
+    );
+    assert_eq!(of(-1.0, 0.0, |k, x, _| k.unary(UnaryOp::Log, x)), Accepted::Exact);
+}
+
+#[test]
+fn a_product_may_be_fused_into_a_sum() {
+    let x = 1.1f32;
+    let y = x * x;
+    let fused = x.mul_add(x, -y);
+    assert_ne!(fused, 0.0);
+    let result = of(x, y, |k, x, y| {
+        let square = k.mul(x, x);
+        k.binary(BinaryOp::Sub, square, y)
+    });
+    assert_eq!(within(result), (fused.min(0.0), fused.max(0.0)));
+    // Where both ways agree, nothing else is accepted.
+    let exact = of(3.0, 1.0, |k, x, y| {
+        let square = k.mul(x, x);
+        k.binary(BinaryOp::Sub, square, y)
+    });
+    assert_eq!(exact, Accepted::Exact);
+}
+
+fn sum(values: &[f32]) -> Accepted {
+    let mut k = Kernel::new("kernel\n");
+    let (x, out) = (k.pointer("x", DType::F32), k.pointer("out", DType::F32));
+    let index = k.arange(values.len() as i32);
+    let p = k.offset(x, index);
+    let lanes = k.load(p, None, None);
+    let total = k.reduce(lanes, 0, Combine::Add, BinaryOp::Add);
+    k.store(out, total, None);
+    let mut world = World::default();
+    world.floats("x", values);
+    world.floats("out", &[0.0]);
+    let (mut memory, args) = world.finish();
+    let (end, map) = accept(&k.finish(), [1, 1, 1], &args, &mut memory);
+    assert_eq!(end, Acceptance::Known);
+    map.at(StorageId(1), 0).1
+}
+
+#[test]
+fn sums_go_in_any_order() {
+    let values: Vec<f32> = (0..128).map(|i| (i as f32 * 0.37).sin()).collect();
+    let (low, high) = within(sum(&values));
+    let forward: f32 = values.iter().sum();
+    let backward: f32 = values.iter().rev().sum();
+    for order in [forward, backward] {
+        assert!(low <= order && order <= high, "{low} {order} {high}");
+    }
+    let magnitude: f32 = values.iter().map(|x| x.abs()).sum();
+    assert!(
+        high - low < magnitude * 128.0 * f32::EPSILON * 1.5,
+        "{low} {high}"
+    );
+}
+
+#[test]
+fn sums_of_small_whole_numbers_are_exact() {
+    let values: Vec<f32> = (0..64).map(|i| (i * 37 % 101) as f32 / 4.0).collect();
+    assert_eq!(sum(&values), Accepted::Exact);
+    assert_eq!(sum(&[1.0, f32::INFINITY, 3.0, 0.1]), Accepted::Exact);
+    // Too far apart to be exact in every order.
+    assert!(matches!(sum(&[1.0, 1e8, -1e8, 1.0]), Accepted::Within { .. }));
+}
+
+fn dot(precision: InputPrecision, value: f32) -> Accepted {
+    let mut k = Kernel::new("kernel\n");
+    let out = k.pointer("out", DType::F32);
+    let a = k.full(DType::F32, u64::from(value.to_bits()), &[1, 16]);
+    let b = k.full(DType::F32, u64::from(value.to_bits()), &[16, 1]);
+    let c = k.full(DType::F32, 0, &[1, 1]);
+    let ty = Type::block(F32, [1, 1].as_slice());
+    let product = k.b.op(
+        OpKind::Dot {
+            precision,
+            max_imprecise: 0,
+        },
+        &[a, b, c],
+        ty,
+    );
+    let p = k.spread(out, &[1, 1]);
+    k.store(p, product, None);
+    let mut world = World::default();
+    world.floats("out", &[0.0]);
+    let (mut memory, args) = world.finish();
+    let (end, map) = accept(&k.finish(), [1, 1, 1], &args, &mut memory);
+    assert_eq!(end, Acceptance::Known);
+    map.at(StorageId(0), 0).1
+}
+
+#[test]
+fn dots_are_as_loose_as_their_precision() {
+    let exact = 0.1f32 * 0.1 * 16.0;
+    let mut last = 0.0;
+    for precision in [
+        InputPrecision::Ieee,
+        InputPrecision::Bf16x6,
+        InputPrecision::Tf32x3,
+        InputPrecision::Tf32,
+    ] {
+        let (low, high) = within(dot(precision, 0.1));
+        assert!(low < exact && exact < high);
+        assert!(high - low >= last, "{precision:?}");
+        last = high - low;
+    }
+    // A tenth as tf32, the nearest and the one cut off.
+    let (low, high) = within(dot(InputPrecision::Tf32, 0.1));
+    for bits in [0x3dcc_c000u32, 0x3dcc_e000] {
+        let tenth = f32::from_bits(bits);
+        let result = tenth * tenth * 16.0;
+        assert!(low < result && result < high);
+    }
+    assert_eq!(dot(InputPrecision::Tf32, 3.0), Accepted::Exact);
+}
+
+#[test]
+fn an_overlapping_comparison_is_unknown_where_it_is_stored() {
+    let result = of(1.0, 0.0, |k, x, _| {
+        let e = k.unary(UnaryOp::Exp, x);
+        let same = k.full(DType::F32, u64::from(1f32.exp().to_bits()), &[]);
+        let greater = k.compare(CmpPredicate::Gt, e, same);
+        let (one, two) = (
+            k.full(DType::F32, u64::from(1f32.to_bits()), &[]),
+            k.full(DType::F32, 0x4000_0000, &[]),
+        );
+        k.select(greater, one, two)
+    });
+    assert_eq!(within(result), (1.0, 2.0));
+    let decided = of(1.0, 0.0, |k, x, _| {
+        let e = k.unary(UnaryOp::Exp, x);
+        let greater = k.compare(CmpPredicate::Gt, e, x);
+        let whole = k.cast(greater, DType::I32);
+        k.cast(whole, DType::F32)
+    });
+    assert_eq!(decided, Accepted::Exact);
+}
+
+#[test]
+fn a_branch_on_an_overlapping_comparison_is_inconclusive() {
+    let mut k = Kernel::new("if tl.exp(x) > y: pass\n");
+    let (x, y) = (k.number("x", DType::F32), k.number("y", DType::F32));
+    let e = k.unary(UnaryOp::Exp, x);
+    let greater = k.compare(CmpPredicate::Gt, e, y);
+    k.b.open_block(&[]);
+    let then_block = k.b.close_block(&[]);
+    k.b.open_block(&[]);
+    let else_block = k.b.close_block(&[]);
+    k.at("tl.exp(x) > y").b.effect(
+        OpKind::If {
+            then_block,
+            else_block,
+        },
+        &[greater],
+    );
+    let function = k.finish();
+    let (mut memory, _) = World::default().finish();
+    let mut run = |y: f32| {
+        let args = [1f32, y].map(|v| Arg::Number(u64::from(v.to_bits())));
+        accept(&function, [1, 1, 1], &args, &mut memory).0
+    };
+    assert_eq!(run(2.0), Acceptance::Known);
+    let Acceptance::Inconclusive { what, span } = run(1f32.exp()) else {
+        panic!("decided")
+    };
+    assert_eq!(
+        (what, function.sources.position(span).as_str()),
+        ("the condition of `if`", "kernel.py:1:4")
+    );
+}
+
+#[test]
+fn a_softmax_is_near_the_real_one() {
+    let values: Vec<f32> = (0..32).map(|i| (i * 37 % 101) as f32 / 10.0).collect();
+    let mut world = World::default();
+    world.floats("out", &[0.0; 32]);
+    world.floats("x", &values);
+    let (mut memory, mut args) = world.finish();
+    args.extend([32, 32].map(Arg::Number));
+    let (end, map) = accept(&kernels::softmax(32), [1, 1, 1], &args, &mut memory);
+    assert_eq!(end, Acceptance::Known);
+    let most = values.iter().copied().fold(f32::MIN, f32::max);
+    let exps: Vec<f64> = values.iter().map(|&x| f64::from(x - most).exp()).collect();
+    let total: f64 = exps.iter().sum();
+    for (lane, e) in exps.iter().enumerate() {
+        let Accepted::Within {
+            low,
+            high,
+            nan: false,
+            ..
+        } = map.at(StorageId(0), lane * 4).1
+        else {
+            panic!("lane {lane}")
+        };
+        let real = e / total;
+        assert!(
+            low <= real && real <= high && (high - low) < real * 1e-5,
+            "{low} {real} {high}"
+        );
+    }
+}
+
+#[test]
+fn what_one_launch_left_the_next_one_reads() {
+    let mut k = Kernel::new("kernel\n");
+    let x = k.pointer("x", DType::F32);
+    let value = k.load(x, None, None);
+    let e = k.unary(UnaryOp::Exp, value);
+    k.store(x, e, None);
+    let program = Program::prepare(k.finish()).expect("verified");
+    let mut world = World::default();
+    world.floats("x", &[0.5]);
+    let (mut memory, args) = world.finish();
+    let mut map = AcceptanceMap::default();
+    let mut widths = Vec::new();
+    for _ in 0..3 {
+        let end = program
+            .accept([1, 1, 1], &args, &mut memory, &mut map, &Config::default())
+            .expect("no bug");
+        assert_eq!(end, Acceptance::Known);
+        let (low, high) = within(map.at(StorageId(0), 3).1);
+        widths.push((high - low) / low);
+    }
+    assert!(widths.is_sorted(), "{widths:?}");
+    assert_eq!(map.iter().count(), 1);
+}
+
+#[test]
+fn atomics_add_in_any_order() {
+    let mut k = Kernel::new("kernel\n");
+    let x = k.pointer("x", DType::F32);
+    let pid = k.program_id(0);
+    let tenth = k.full(DType::F32, u64::from(0.1f32.to_bits()), &[]);
+    let value = k.cast(pid, DType::F32);
+    let value = k.mul(value, tenth);
+    k.b.op(
+        OpKind::AtomicRmw {
+            op: AtomicOp::Add,
+            mask: false,
+        },
+        &[x, value],
+        Type::scalar(F32),
+    );
+    let function = k.finish();
+    let mut world = World::default();
+    world.floats("x", &[1e3]);
+    let (mut memory, args) = world.finish();
+    let (end, map) = accept(&function, [20, 1, 1], &args, &mut memory);
+    assert_eq!(end, Acceptance::Known);
+    let (low, high) = within(map.at(StorageId(0), 0).1);
+    let terms = || (0..20).map(|i| i as f32 * 0.1);
+    let (forward, backward) = (
+        terms().fold(1e3, |a, b| a + b),
+        terms().rev().fold(1e3, |a, b| a + b),
+    );
+    for order in [forward, backward] {
+        assert!(low <= order && order <= high, "{low} {order} {high}");
+    }
+}

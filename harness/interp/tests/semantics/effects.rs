@@ -1,0 +1,90 @@
+use conch_tile::DType;
+use conch_tile::ir::{Elem, OpKind, Type};
+
+use crate::kernels::{self, Kernel, World};
+
+fn printed(grid: [u32; 3], make: impl FnOnce(&mut Kernel)) -> String {
+    let mut k = Kernel::new("tl.device_print('x', x)\n");
+    make(&mut k);
+    let function = k.finish();
+    let (mut memory, args) = World::default().finish();
+    let outcome = kernels::launch(&function, grid, &args, &mut memory);
+    kernels::shown(&function, &outcome)
+}
+
+#[test]
+fn prints_as_a_device_does() {
+    let shown = printed([2, 1, 1], |k| {
+        let x = k.arange(11);
+        let x = k.reshape(x, &[1, 11]);
+        let half = k.full(DType::F16, 0x3800, &[1]);
+        k.b.effect(
+            OpKind::Print {
+                prefix: "x".into(),
+                hex: false,
+            },
+            &[x],
+        );
+        k.b.effect(
+            OpKind::Print {
+                prefix: " half: ".into(),
+                hex: false,
+            },
+            &[half],
+        );
+    });
+    let first: Vec<&str> = shown.lines().collect();
+    assert_eq!(first.len(), 24);
+    insta::assert_snapshot!([first[0], first[10], first[11], first[12]].join("\n"), @r"
+    pid (0, 0, 0) idx (0,  0) x: 0
+    pid (0, 0, 0) idx (0, 10) x: 10
+    pid (0, 0, 0) idx (0) half: 0.500000
+    pid (1, 0, 0) idx (0,  0) x: 0
+    ");
+}
+
+#[test]
+fn prints_several_operands_scalars_hex_and_nothing() {
+    let shown = printed([1, 1, 1], |k| {
+        let (a, b) = (k.int(-1), k.b.constant(0xff, Type::num(DType::U8)));
+        let c = k.b.constant(0x3ff8_0000_0000_0000, Type::num(DType::F64));
+        k.b.effect(
+            OpKind::Print {
+                prefix: "both".into(),
+                hex: false,
+            },
+            &[a, b, c],
+        );
+        k.b.effect(
+            OpKind::Print {
+                prefix: "hex".into(),
+                hex: true,
+            },
+            &[a, b],
+        );
+        let nothing = k.b.op(OpKind::Poison, &[], Type::scalar(Elem::Num(DType::I32)));
+        k.b.effect(
+            OpKind::Print {
+                prefix: "poison".into(),
+                hex: false,
+            },
+            &[nothing],
+        );
+        k.b.effect(
+            OpKind::Print {
+                prefix: "hello".into(),
+                hex: false,
+            },
+            &[],
+        );
+    });
+    insta::assert_snapshot!(shown, @r"
+    pid (0, 0, 0) idx () both: (operand 0) -1
+    pid (0, 0, 0) idx () both: (operand 1) 255
+    pid (0, 0, 0) idx () both: (operand 2) 1.500000
+    pid (0, 0, 0) idx () hex: (operand 0) 0xffffffff
+    pid (0, 0, 0) idx () hex: (operand 1) 0xff
+    pid (0, 0, 0) idx () poison: undefined
+    pid (0, 0, 0) hello
+    ");
+}

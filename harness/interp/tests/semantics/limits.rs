@@ -1,0 +1,135 @@
+use conch_interp::{Arg, Config, Exhausted, InternalError, Outcome, Program, Resource};
+use conch_tile::DType;
+use conch_tile::ir::{Function, OpKind, Type};
+
+use crate::kernels::{self, F32, I1, Kernel, World};
+
+fn run(function: &Function, grid: [u32; 3], args: &[Arg], config: &Config) -> Result<Outcome, InternalError> {
+    let (mut memory, _) = World::default().finish();
+    Program::prepare(function.clone())
+        .expect("verified")
+        .launch(grid, args, &mut memory, config)
+}
+
+fn exhausted(what: Resource, limit: u64) -> Result<Outcome, InternalError> {
+    Ok(Outcome::Exhausted(Exhausted { what, limit }))
+}
+
+#[test]
+fn an_endless_loop_uses_its_fuel_up() {
+    let mut k = Kernel::new("while True: pass\n");
+    k.b.open_block(&[]);
+    let always = k.b.constant(1, Type::scalar(I1));
+    let before = k.b.close_block(&[always]);
+    k.b.open_block(&[]);
+    let after = k.b.close_block(&[]);
+    k.b.effect(OpKind::While { before, after }, &[]);
+    let config = Config {
+        fuel: 100_000,
+        ..Config::default()
+    };
+    assert_eq!(
+        run(&k.finish(), [1, 1, 1], &[], &config),
+        exhausted(Resource::Fuel, 100_000)
+    );
+}
+
+#[test]
+fn a_huge_grid_uses_its_fuel_up() {
+    let function = Kernel::new("pass\n").finish();
+    let config = Config {
+        fuel: 1_000_000,
+        ..Config::default()
+    };
+    assert_eq!(
+        run(&function, [u32::MAX; 3], &[], &config),
+        exhausted(Resource::Fuel, 1_000_000)
+    );
+    assert!(matches!(
+        run(&function, [0, 5, 5], &[], &config),
+        Ok(Outcome::Finished(_))
+    ));
+}
+
+#[test]
+fn large_blocks_use_their_memory_up() {
+    let mut k = Kernel::new("kernel\n");
+    let mut x = k.full(DType::F32, 0, &[1 << 20]);
+    let range = k.arange(1 << 20);
+    for _ in 0..4 {
+        let y = k.cast(range, DType::F32);
+        x = k.add(x, y);
+    }
+    k.b.effect(
+        OpKind::Print {
+            prefix: "x".into(),
+            hex: false,
+        },
+        &[x],
+    );
+    let function = k.finish();
+    let config = Config {
+        memory_limit: 1 << 20,
+        ..Config::default()
+    };
+    assert_eq!(
+        run(&function, [1, 1, 1], &[], &config),
+        exhausted(Resource::Memory, 1 << 20)
+    );
+    let config = Config {
+        print_limit: 1000,
+        ..Config::default()
+    };
+    assert_eq!(
+        run(&function, [1, 1, 1], &[], &config),
+        exhausted(Resource::Prints, 1000)
+    );
+}
+
+#[test]
+fn what_is_not_supported_is_named_with_its_place() {
+    let mut k = Kernel::new("x = tl.dot_scaled(a, b)\n");
+    k.at("tl.dot_scaled(a, b)").b.op(
+        OpKind::Unsupported("tl.dot_scaled".into()),
+        &[],
+        Type::scalar(F32),
+    );
+    let function = k.finish();
+    let outcome = run(&function, [1, 1, 1], &[], &Config::default()).expect("no bug of ours");
+    insta::assert_snapshot!(kernels::shown(&function, &outcome), @r"
+    unsupported: tl.dot_scaled at kernel.py:1:5
+    ");
+}
+
+#[test]
+fn wrong_arguments_are_the_callers_error() {
+    let function = kernels::vector_add(16);
+    let error = run(&function, [1, 1, 1], &[], &Config::default()).expect_err("no arguments");
+    insta::assert_snapshot!(error, @r"
+    launch `kernel` with 0 arguments for 4 parameters
+    ");
+    let args = vec![Arg::Number(0); 4];
+    let error = run(&function, [1, 1, 1], &args, &Config::default()).expect_err("numbers for pointers");
+    insta::assert_snapshot!(error, @r"
+    launch `kernel`: parameter `x_ptr` is a pointer
+    ");
+}
+
+#[test]
+fn ir_that_the_verifier_refuses_is_refused() {
+    let mut k = Kernel::new("kernel\n");
+    let unbound = k.b.value(Type::scalar(F32));
+    k.b.effect(
+        OpKind::Print {
+            prefix: String::new(),
+            hex: false,
+        },
+        &[unbound],
+    );
+    let function = k.b.finish();
+    assert!(function.verify().is_err());
+    let error = Program::prepare(function).expect_err("not defined");
+    insta::assert_snapshot!(error, @r"
+    execute a value before it is defined: the IR is not well-formed
+    ");
+}
