@@ -131,6 +131,9 @@ pub(crate) fn binary(op: PyBinary, lhs: &Constant, rhs: &Constant) -> Outcome<Co
             return Err(Failure::Unsupported("strings this long".to_owned()));
         }
         (Add, Constant::Str(a), Constant::Str(b)) => return Ok(Constant::Str(format!("{a}{b}").into())),
+        (PyBinary::Mod, Constant::Str(_), _) => {
+            return Err(Failure::Unsupported("formatting with `%`".to_owned()));
+        }
         (Mul, Constant::Str(text), times) | (Mul, times, Constant::Str(text)) if as_int(times).is_some() => {
             let times = as_int(times).unwrap_or(0).max(0) as usize;
             if text.len().saturating_mul(times) > 1 << 16 {

@@ -52,7 +52,10 @@ pub(crate) enum Value {
     /// Known now.
     Constant(Constant),
     /// A tuple. `names` are the fields of a named tuple, empty otherwise.
-    Tuple { items: Rc<[Value]>, names: Rc<[Rc<str>]> },
+    Tuple {
+        items: Rc<[Value]>,
+        names: Rc<[Rc<str>]>,
+    },
     /// A list; Triton accepts it where a shape or a tuple is meant.
     List(Rc<[Value]>),
     /// `a:b:c` inside of brackets.
@@ -100,7 +103,10 @@ impl Value {
     }
 
     pub(crate) fn tuple(items: impl IntoIterator<Item = Self>) -> Self {
-        Self::Tuple { items: items.into_iter().collect(), names: Rc::new([]) }
+        Self::Tuple {
+            items: items.into_iter().collect(),
+            names: Rc::new([]),
+        }
     }
 
     pub(crate) const fn is_none(&self) -> bool {

@@ -186,6 +186,24 @@ impl Tracer<'_> {
 
     pub(super) fn subscript(&mut self, container: &Value, index: &Value) -> Traced<Value> {
         match container {
+            Value::Constant(Constant::Str(text)) => {
+                let letters: Vec<Value> = text
+                    .chars()
+                    .map(|letter| Value::str(&letter.to_string()))
+                    .collect();
+                let part = self.subscript(&Value::tuple(letters), index)?;
+                let Value::Tuple { items, .. } = part else {
+                    return Ok(part);
+                };
+                let text: String = items
+                    .iter()
+                    .filter_map(|item| match item {
+                        Value::Constant(letter) => Some(constant::text(letter)),
+                        _ => None,
+                    })
+                    .collect();
+                Ok(Value::str(&text))
+            }
             Value::Tensor(tensor) => semantic::subscript(self, *tensor, index),
             Value::Tuple { items, .. } | Value::List(items) => match index {
                 Value::Constant(at) => {

@@ -112,7 +112,13 @@ impl Tracer<'_> {
             | Expr::NoneLiteral(_)
             | Expr::EllipsisLiteral(_) => match literal(expression) {
                 Some(constant) => Ok(Value::Constant(constant)),
-                None => Err(self.unsupported("this literal")),
+                None => Err(match expression {
+                    Expr::NumberLiteral(ast::ExprNumberLiteral {
+                        value: Number::Complex { .. },
+                        ..
+                    }) => self.reject("a complex number has no meaning in a kernel"),
+                    _ => self.unsupported("this literal"),
+                }),
             },
             Expr::FString(node) => self.fstring(node),
             Expr::BinOp(node) => {
@@ -342,7 +348,10 @@ impl Tracer<'_> {
 
     fn compare_tuples(&mut self, predicate: CmpPredicate, a: &[Value], b: &[Value]) -> Traced<Value> {
         if !matches!(predicate, CmpPredicate::Eq | CmpPredicate::Ne) {
-            return Err(self.unsupported("the order of tuples"));
+            return Err(self.reject(format!(
+                "`{}` is not implemented for tuples",
+                constant::symbol(predicate)
+            )));
         }
         let mut equal = a.len() == b.len();
         for (a, b) in a.iter().zip(b) {

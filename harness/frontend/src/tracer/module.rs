@@ -380,6 +380,9 @@ impl Tracer<'_> {
                 Some(value) => value.clone(),
                 None => Host::unknown(span, format!("the name `{name}`, which its module lacks")),
             },
+            Host::Module(module) if &**module == "triton" && name == "__version__" => {
+                Host::str(&self.rules.version.to_string())
+            }
             Host::Module(module) => {
                 let path = format!("{module}.{name}");
                 if let Some(&scope) = self.modules.get(path.as_str()) {

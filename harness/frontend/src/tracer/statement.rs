@@ -67,7 +67,12 @@ impl Tracer<'_> {
                 }
             }
             Stmt::Pass(_) => {}
-            Stmt::With(_) => return Err(self.unsupported("`with`")),
+            Stmt::With(node) => {
+                for item in &node.items {
+                    self.eval(&item.context_expr)?;
+                }
+                return Err(self.unsupported("`with`"));
+            }
             Stmt::FunctionDef(_) => {
                 return Err(self.not_in_triton("a function inside of a kernel"));
             }
@@ -110,6 +115,9 @@ impl Tracer<'_> {
     }
 
     fn annotated(&mut self, node: &ast::StmtAnnAssign) -> Traced<()> {
+        if let Expr::Name(_) = &*node.annotation {
+            self.eval(&node.annotation)?;
+        }
         let is_constexpr = self.annotation(self.frame.scope, &node.annotation) == Parameter::Constexpr;
         let Some(value) = &node.value else {
             if let (Expr::Name(name), true) = (&*node.target, is_constexpr) {
@@ -157,7 +165,8 @@ impl Tracer<'_> {
                 self.frame.set(&name, value, kind);
                 Ok(())
             }
-            Expr::Tuple(ast::ExprTuple { elts, .. }) | Expr::List(ast::ExprList { elts, .. }) => {
+            Expr::List(_) => Err(self.not_in_triton("a list of assignment targets")),
+            Expr::Tuple(ast::ExprTuple { elts, .. }) => {
                 let items = self.unpack(elts, value)?;
                 for (target, item) in elts.iter().zip(items.iter()) {
                     self.assign(target, item.clone())?;
@@ -220,6 +229,9 @@ impl Tracer<'_> {
             Value::Tuple { items, names } => {
                 let mut sanitized = Vec::with_capacity(items.len());
                 for item in items.iter() {
+                    if let Value::Constant(Constant::Type(_)) = item {
+                        return Err(self.reject("a variable cannot hold a tuple of types"));
+                    }
                     sanitized.push(self.sanitize(item.clone())?.0);
                 }
                 (
