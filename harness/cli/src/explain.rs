@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use conch_case::{ArgValue, Case, Problems, Shard};
 use conch_engine::{Outcome, Reference, guarded};
 use conch_report::event::Event;
-use conch_report::{Human, Tone, describe, table};
+use conch_report::{Human, Tone, describe, rules, table};
 use conch_tile::rules::Rules;
 use conch_verdict::{Panel, Record, Trial, try_case};
 
@@ -265,8 +265,8 @@ fn trial_text(case: &Case, trial: &Trial, panel: &Panel, selected: &Selected, te
         "    {} bytes compared, {} left out as undefined, {} elements with other bits accepted",
         event.compared, event.undefined, event.accepted
     );
-    for rule in &event.rules {
-        let _ = writeln!(text, "    language rule since {}: {}", rule.since, rule.about);
+    for line in rules(&event.rules) {
+        let _ = writeln!(text, "    {line}");
     }
     for expectation in &event.expectations {
         let _ = writeln!(

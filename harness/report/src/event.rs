@@ -148,7 +148,8 @@ pub struct Verdict {
     /// The expectations that speak of an engine of this run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expectations: Vec<Expectation>,
-    /// Language rules that are not the same for all engines of the trial; each engine was judged by its own.
+    /// Language rules, one of which makes the case mean something else to some of the engines; each engine was judged
+    /// by its own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<Rule>,
     /// Bytes whose value was compared.
@@ -266,7 +267,7 @@ pub struct Expectation {
     pub position: Option<Position>,
 }
 
-/// A rule of the language that holds for some of the engines only and changes what the case means.
+/// A rule of the language that holds for some of the engines only, from a version on that changes what the case means.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rule {
     /// Its name.

@@ -6,7 +6,7 @@ use minijinja::{AutoEscape, Environment};
 
 use crate::digest::Digest;
 use crate::event::{Difference, Event, Verdict};
-use crate::human::Human;
+use crate::human::{Human, rules};
 
 /// The page cannot be made.
 #[derive(Debug, thiserror::Error)]
@@ -63,6 +63,7 @@ struct Shown<'a> {
     headline: String,
     differences: &'a [Difference],
     stale: bool,
+    rules: Vec<String>,
 }
 
 impl<'a> Shown<'a> {
@@ -79,6 +80,7 @@ impl<'a> Shown<'a> {
             headline,
             differences: &verdict.differences,
             stale: verdict.has_stale(),
+            rules: rules(&verdict.rules),
         }
     }
 }

@@ -3,7 +3,9 @@
 
 use std::fmt::Write as _;
 
-use crate::event::{Difference, Element, Event, Expectation, Outcome, Position, Start, Summary, Verdict};
+use crate::event::{
+    Difference, Element, Event, Expectation, Outcome, Position, Rule, Start, Summary, Verdict,
+};
 use crate::style::{Palette, Tone};
 
 /// Turns events into text, one after the other.
@@ -119,8 +121,8 @@ impl Human {
         for difference in &verdict.differences {
             text.push_str(&self.difference(difference));
         }
-        for rule in &verdict.rules {
-            let _ = writeln!(text, "  language rule since {}: {}", rule.since, rule.about);
+        for line in rules(&verdict.rules) {
+            let _ = writeln!(text, "  {line}");
         }
         for expectation in verdict
             .expectations
@@ -436,6 +438,31 @@ fn source_line(position: &Position) -> String {
         let _ = writeln!(text, "      {} | {}", position.line, position.text.trim_end());
     }
     text
+}
+
+/// In which versions the meaning of a case changed, a line each, with the rules that may have done it.
+pub fn rules(rules: &[Rule]) -> Vec<String> {
+    let mut versions: Vec<(&str, Vec<&str>)> = Vec::new();
+    for rule in rules {
+        match versions.iter_mut().find(|(since, _)| *since == rule.since) {
+            Some((_, names)) => names.push(&rule.rule),
+            None => versions.push((&rule.since, vec![&rule.rule])),
+        }
+    }
+    versions
+        .into_iter()
+        .map(|(since, names)| {
+            let one = if names.len() == 1 {
+                "rule"
+            } else {
+                "one of the rules"
+            };
+            format!(
+                "the language changed in {since}, by {one} {}; each engine is judged by its own version's",
+                names.join(", ")
+            )
+        })
+        .collect()
 }
 
 /// The elements side by side, columns as wide as they need to be.

@@ -22,7 +22,7 @@ mod style;
 pub use digest::Digest;
 pub use event::{Event, FORMAT, Summary};
 pub use html::{HtmlError, html};
-pub use human::{Human, table};
+pub use human::{Human, rules, table};
 pub use junit::{Junit, JunitError};
 pub use markdown::markdown;
 pub use stream::{ReadError, Writer, read};

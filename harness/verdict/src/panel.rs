@@ -13,7 +13,7 @@ use conch_case::Case;
 use conch_engine::{Complaint, Conforming, Engine, EngineId, Failure, Outcome, Reference, guarded};
 use conch_interp::Accepted;
 use conch_memory::StorageId;
-use conch_tile::rules::{Rule, Rules};
+use conch_tile::rules::{Rule, Rules, Version};
 
 use crate::difference::{Acceptance, Bounds};
 use crate::expectation::{Assessment, assess};
@@ -150,7 +150,11 @@ pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
         .map(Record::witness)
         .collect();
     let assessment = assess(&verdict, &witnesses, &case.expectations);
-    let rules = changed(&references);
+    let rules = if references.len() > 1 {
+        deciding(panel.reference.as_deref(), case, &references)
+    } else {
+        Vec::new()
+    };
     Ok(Trial {
         references,
         others,
@@ -295,17 +299,40 @@ fn alike(left: &Outcome, right: &Outcome) -> bool {
     }
 }
 
-/// The rules that are not the same on all benches.
-fn changed(references: &[Record]) -> Vec<Rule> {
-    let Some((first, rest)) = references.split_first() else {
+/// The rules that decide which bench an engine sits on: those of the versions in which the reference's outcome
+/// changes, found by asking it under the rules of every version between the oldest and the newest of the trial.
+fn deciding(reference: Option<&Reference>, case: &Case, references: &[Record]) -> Vec<Rule> {
+    let versions = references.iter().map(|record| record.rules.version);
+    let (Some(reference), Some(oldest), Some(newest)) = (reference, versions.clone().min(), versions.max())
+    else {
         return Vec::new();
     };
-    let mut rules: Vec<Rule> = rest
+    let mut changes: Vec<Version> = Rule::ALL
         .iter()
-        .flat_map(|other| first.rules.changed(other.rules))
+        .map(|rule| rule.since())
+        .filter(|&since| oldest < since && since <= newest)
         .collect();
-    rules.sort_unstable();
-    rules.dedup();
+    changes.sort_unstable();
+    changes.dedup();
+    let ask = |version| {
+        guarded(|| reference.run(case, Rules::of(version)))
+            .ok()?
+            .ok()
+            .map(|run| run.outcome)
+    };
+    let mut before = ask(oldest);
+    let mut rules = Vec::new();
+    for version in changes {
+        let after = ask(version);
+        let same = match (&before, &after) {
+            (Some(before), Some(after)) => alike(before, after),
+            _ => false,
+        };
+        if !same {
+            rules.extend(Rule::ALL.iter().copied().filter(|rule| rule.since() == version));
+        }
+        before = after;
+    }
     rules
 }
 
