@@ -166,7 +166,7 @@ def k(p, n):
     )
     .args([I32, Arg::Int(5)])
 );
-check!(with_block, body("with tl.foo():\n    pass"));
+check!(with_block, body("with tl.constexpr(1):\n    pass"));
 check!(matrix_multiply_operator, body("x = n @ n"));
 check!(
     module_that_is_not_known,
