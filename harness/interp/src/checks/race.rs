@@ -10,8 +10,9 @@
 //! that only holds when programs happen to run in the order of their ids.
 //!
 //! The shadow has one entry for every [`GRANULE`] bytes of the arena: a writer and a reader, each with the set of bytes
-//! that it touched. Where that is not enough, because two programs share a granule, its bytes are kept apart, a cell
-//! each. Entries of launches before are older than `base`, so nothing has to be cleared between launches.
+//! that it touched where that is not all of them. Where one of each is not enough, because two programs share a granule,
+//! its bytes are kept apart, a cell each. Entries of launches before are older than `base`, so nothing has to be cleared
+//! between launches.
 
 use conch_memory::{GUARD, Memory};
 
@@ -25,10 +26,12 @@ const _: () = assert!(GUARD.is_multiple_of(GRANULE));
 
 /// A program's number is in the low bits.
 const NUMBER: u32 = (1 << 30) - 1;
-/// Flag of a writer: another program wrote the same value before.
+/// Flag of a cell's writer: another program wrote the same value before.
 const SHARED: u32 = 1 << 31;
-/// Flag of a writer: by an atomic.
+/// Flag of a cell's writer: by an atomic.
 const ATOMIC: u32 = 1 << 30;
+/// Flag of a granule's writer and reader: it touched only some of the bytes, those of the set beside it.
+const PARTIAL: u32 = 1 << 31;
 /// In a granule's writer: its bytes are apart, in the detail that its reader names.
 const APART: u32 = u32::MAX;
 
@@ -58,10 +61,10 @@ pub(crate) struct Shadow {
     /// Whether programs met in an atomic.
     pub met: bool,
     writers: Vec<u32>,
-    /// The bytes that the writer wrote.
+    /// The bytes that a partial writer wrote.
     written: Vec<u32>,
     readers: Vec<u32>,
-    /// The bytes that the reader read.
+    /// The bytes that a partial reader read.
     read: Vec<u32>,
     details: Vec<Detail>,
 }
@@ -81,6 +84,38 @@ pub(crate) struct Conflict {
 #[inline]
 const fn set(from: usize, to: usize) -> u32 {
     (WHOLE >> (GRANULE - (to - from))) << from
+}
+
+/// The bytes that a granule's writer or reader touched.
+#[inline]
+const fn touched(entry: u32, set: u32) -> u32 {
+    if entry & PARTIAL == 0 { WHOLE } else { set }
+}
+
+/// Whether an entry is another program of this launch.
+#[inline]
+const fn foreign(entry: u32, me: u32, base: u32) -> bool {
+    let number = entry & NUMBER;
+    number >= base && number != me
+}
+
+/// Adds bytes to what this program touched of a granule; false where the entry is another program's.
+#[inline]
+fn join(entry: &mut u32, set: &mut u32, bytes: u32, me: u32, base: u32) -> bool {
+    let number = *entry & NUMBER;
+    let all = if number < base {
+        bytes
+    } else if number == me {
+        bytes | touched(*entry, *set)
+    } else {
+        return false;
+    };
+    if all == WHOLE {
+        *entry = me;
+    } else {
+        (*entry, *set) = (me | PARTIAL, all);
+    }
+    true
 }
 
 impl Shadow {
@@ -149,7 +184,7 @@ impl Shadow {
         }
         self.load_pieces(index, first * GRANULE)?;
         if !self.load_whole(first, last) {
-            self.load_bytes(first * GRANULE, (last - first) * GRANULE)?;
+            self.load_pieces(first * GRANULE, last * GRANULE)?;
         }
         self.load_pieces(last * GRANULE, index + len)
     }
@@ -182,31 +217,24 @@ impl Shadow {
     )]
     fn load_whole(&mut self, first: usize, last: usize) -> bool {
         let (me, base) = (self.me, self.base);
-        let (Some(writers), Some(readers), Some(read)) = (
-            self.writers.get(first..last),
-            self.readers.get_mut(first..last),
-            self.read.get_mut(first..last),
-        ) else {
+        let (Some(writers), Some(readers)) =
+            (self.writers.get(first..last), self.readers.get_mut(first..last))
+        else {
             return true;
         };
-        let shared =
-            writers
-                .iter()
-                .zip(readers.iter().zip(read.iter()))
-                .fold(false, |any, (&w, (&r, &bytes))| {
-                    any | ((w >= base) & (w != me)) | ((r >= base) & (r != me) & (bytes != WHOLE))
-                });
+        let shared = writers.iter().zip(readers.iter()).fold(false, |any, (&w, &r)| {
+            any | ((w >= base) & (w != me)) | (r & PARTIAL != 0)
+        });
         if shared {
             return false;
         }
         for reader in readers {
             *reader = if *reader < base { me } else { *reader };
         }
-        read.fill(WHOLE);
         true
     }
 
-    /// A load inside of at most two granules.
+    /// A load, granule by granule.
     #[inline]
     fn load_pieces(&mut self, from: usize, to: usize) -> Result<(), Conflict> {
         let mut at = from;
@@ -226,7 +254,7 @@ impl Shadow {
     #[inline]
     fn load_piece(&mut self, granule: usize, bytes: u32) -> bool {
         let (me, base) = (self.me, self.base);
-        let (Some(&writer), Some(&written), Some(reader), Some(read)) = (
+        let (Some(&writer), Some(written), Some(reader), Some(read)) = (
             self.writers.get(granule),
             self.written.get(granule),
             self.readers.get_mut(granule),
@@ -234,17 +262,10 @@ impl Shadow {
         ) else {
             return true;
         };
-        if writer >= base && writer != me && (writer == APART || written & bytes != 0) {
+        if foreign(writer, me, base) && (writer == APART || touched(writer, *written) & bytes != 0) {
             return false;
         }
-        if *reader < base {
-            (*reader, *read) = (me, bytes);
-        } else if *reader == me {
-            *read |= bytes;
-        } else {
-            return *read & bytes == bytes;
-        }
-        true
+        join(reader, read, bytes, me, base) || touched(*reader, *read) & bytes == bytes
     }
 
     fn load_bytes(&mut self, index: usize, len: usize) -> Result<(), Conflict> {
@@ -278,7 +299,7 @@ impl Shadow {
         }
         self.store_pieces(index, first * GRANULE, index, old, new)?;
         if !self.store_whole(first, last) {
-            self.store_bytes(first * GRANULE, last * GRANULE, index, old, new)?;
+            self.store_pieces(first * GRANULE, last * GRANULE, index, old, new)?;
         }
         self.store_pieces(last * GRANULE, end, index, old, new)
     }
@@ -290,11 +311,9 @@ impl Shadow {
     )]
     fn store_whole(&mut self, first: usize, last: usize) -> bool {
         let (me, base) = (self.me, self.base);
-        let (Some(writers), Some(written), Some(readers)) = (
-            self.writers.get_mut(first..last),
-            self.written.get_mut(first..last),
-            self.readers.get(first..last),
-        ) else {
+        let (Some(writers), Some(readers)) =
+            (self.writers.get_mut(first..last), self.readers.get(first..last))
+        else {
             return true;
         };
         let shared = writers.iter().zip(readers).fold(false, |any, (&w, &r)| {
@@ -304,7 +323,6 @@ impl Shadow {
             return false;
         }
         writers.fill(me);
-        written.fill(WHOLE);
         true
     }
 
@@ -333,7 +351,7 @@ impl Shadow {
     #[inline]
     fn store_piece(&mut self, granule: usize, bytes: u32) -> bool {
         let (me, base) = (self.me, self.base);
-        let (Some(writer), Some(written), Some(&reader), Some(&read)) = (
+        let (Some(writer), Some(written), Some(&reader), Some(read)) = (
             self.writers.get_mut(granule),
             self.written.get_mut(granule),
             self.readers.get(granule),
@@ -341,17 +359,10 @@ impl Shadow {
         ) else {
             return true;
         };
-        if *writer == APART || (reader >= base && reader != me && read & bytes != 0) {
+        if *writer == APART || foreign(reader, me, base) && touched(reader, *read) & bytes != 0 {
             return false;
         }
-        if *writer == me {
-            *written |= bytes;
-        } else if *writer < base {
-            (*writer, *written) = (me, bytes);
-        } else {
-            return false;
-        }
-        true
+        join(writer, written, bytes, me, base)
     }
 
     /// A store of the bytes `from..to`, of an access that starts at `index`.
@@ -467,8 +478,16 @@ impl Shadow {
         let (written, read) = (*self.written.get(granule)?, *self.read.get(granule)?);
         let mut cells = [Cell::default(); GRANULE];
         for (nth, cell) in cells.iter_mut().enumerate() {
-            cell.writer = if written >> nth & 1 == 1 { writer } else { 0 };
-            cell.reader = if read >> nth & 1 == 1 { reader } else { 0 };
+            cell.writer = if touched(writer, written) >> nth & 1 == 1 {
+                writer & NUMBER
+            } else {
+                0
+            };
+            cell.reader = if touched(reader, read) >> nth & 1 == 1 {
+                reader & NUMBER
+            } else {
+                0
+            };
         }
         let detail = self.details.len();
         self.details.push(Detail { granule, cells });
@@ -515,4 +534,78 @@ pub(crate) fn trap(
         .note("programs of a launch run in any order, or at once")
         .help("let each program own what it writes, or use atomics");
     site.trap(kind, Some(lane), diagnostic)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const BYTES: usize = 160;
+
+    /// What a shadow must say, byte by byte: all writers, the last one last, and all readers.
+    #[derive(Default)]
+    struct Model {
+        writers: Vec<Vec<u32>>,
+        readers: Vec<Vec<u32>>,
+    }
+
+    impl Model {
+        fn access(&mut self, me: u32, from: usize, len: usize, store: Option<bool>) -> bool {
+            for at in from..from + len {
+                let other_is_last = self.writers[at].last().is_some_and(|&w| w != me);
+                let other_wrote = self.writers[at].iter().any(|&w| w != me);
+                let other_read = self.readers[at].iter().any(|&r| r != me);
+                match store {
+                    None if other_is_last => return false,
+                    None => self.readers[at].push(me),
+                    Some(same) if other_read || (other_wrote && !same) => return false,
+                    Some(_) => self.writers[at].push(me),
+                }
+            }
+            true
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_shadow_says_what_a_byte_by_byte_model_says(
+            accesses in proptest::collection::vec(
+                (0usize..BYTES, 1usize..100, 0u8..8, any::<bool>()), 1..40
+            ),
+            launches in 1usize..3,
+        ) {
+            let mut shadow = Shadow::default();
+            for _ in 0..launches {
+                shadow.begin(BYTES, 40);
+                let mut model = Model { writers: vec![Vec::new(); BYTES], readers: vec![Vec::new(); BYTES] };
+                let mut me = 0;
+                for &(from, len, kind, next) in &accesses {
+                    if next {
+                        me += 1;
+                        shadow.enter(me);
+                    }
+                    let len = len.min(BYTES - from);
+                    // Elements, long loads and stores, and stores of what is there.
+                    let (from, len) = if kind % 2 == 0 { (from / 4 * 4, 4) } else { (from, len) };
+                    let old = vec![0; len];
+                    let (got, expected) = match kind / 2 {
+                        0 | 1 => (
+                            if len == 4 { shadow.load_element(from, 4, false) } else { shadow.load(from, len, false) },
+                            model.access(me as u32, from, len, None),
+                        ),
+                        2 => (
+                            if len == 4 { shadow.store_element(from, &old, &[1; 4]) } else { shadow.store(from, &old, &vec![1; len]) },
+                            model.access(me as u32, from, len, Some(false)),
+                        ),
+                        _ => (shadow.store(from, &old, &old), model.access(me as u32, from, len, Some(true))),
+                    };
+                    prop_assert_eq!(got.is_ok(), expected);
+                    if !expected {
+                        break;
+                    }
+                }
+            }
+        }
+    }
 }
