@@ -151,6 +151,22 @@ pub(crate) fn lookup(tr: &mut Tracer<'_>, module: &str, name: &str) -> Option<Va
         .map(|row| Value::Builtin(&row.builtin))
 }
 
+/// The functions that a module has, by their short names.
+pub(crate) fn names(module: &str, rules: Rules) -> impl Iterator<Item = &'static str> {
+    let module = canonical(module);
+    let is_tl = module == "tl";
+    let own = module.to_owned();
+    TABLES
+        .iter()
+        .copied()
+        .flatten()
+        .filter(move |row| {
+            let home = home(&row.builtin);
+            row.holds(rules) && (home == own || is_tl && OF_TL.contains(&home))
+        })
+        .map(|row| row.builtin.short_name())
+}
+
 /// Other spellings of a module's name.
 fn canonical(module: &str) -> &str {
     match module {

@@ -11,6 +11,23 @@ use crate::constant;
 use crate::semantic;
 use crate::value::{Constant, Value};
 
+/// What `tl` has and the reference does not know: parts of its own machinery, and of aggregates and descriptors.
+const UNKNOWN_OF_TL: [&str; 13] = [
+    "T",
+    "aggregate_replace",
+    "condition",
+    "constexpr_type",
+    "core",
+    "slice",
+    "sort_impl",
+    "str_to_ty",
+    "target_info",
+    "tensor_descriptor",
+    "tensor_descriptor_base",
+    "tensor_descriptor_type",
+    "tuple_type",
+];
+
 impl Tracer<'_> {
     /// What a name is here: a local, a global that kernels may use, or one of Python's own that Triton knows.
     pub(super) fn lookup(&mut self, name: &str) -> Traced<Value> {
@@ -124,6 +141,21 @@ impl Tracer<'_> {
         self.attribute(&value, name)
     }
 
+    fn unknown_attribute(&self, path: &str, name: &str) -> Stop {
+        let shown = path.replacen("tl", "triton.language", 1);
+        let mut diagnostic = self.diagnostic(
+            "unknown-attribute",
+            format!(
+                "the module `{shown}` of Triton {} has no attribute `{name}`",
+                self.rules.version
+            ),
+        );
+        if let Some(near) = module::nearest(name, builtin::names(path, self.rules)) {
+            diagnostic.help = Some(format!("did you mean `{near}`?"));
+        }
+        Stop::Rejected(Box::new(diagnostic))
+    }
+
     /// `value.name`.
     pub(super) fn attribute(&mut self, value: &Value, name: &str) -> Traced<Value> {
         match value {
@@ -153,15 +185,10 @@ impl Tracer<'_> {
                 if let Some(found) = self.symbol(path, name) {
                     return Ok(found);
                 }
-                if &**path == "tl" || path.starts_with("tl.") || &**path == "triton" {
-                    let shown = path.replacen("tl", "triton.language", usize::from(path.starts_with("tl")));
-                    return Err(self.reject_with(
-                        "unknown-attribute",
-                        format!(
-                            "the module `{shown}` of Triton {} has no attribute `{name}`",
-                            self.rules.version
-                        ),
-                    ));
+                if matches!(&**path, "tl" | "tl.math" | "tl.standard" | "tl.random")
+                    && !UNKNOWN_OF_TL.contains(&name)
+                {
+                    return Err(self.unknown_attribute(path, name));
                 }
                 Err(self.unsupported(format!("`{path}.{name}`")))
             }
