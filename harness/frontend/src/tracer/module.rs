@@ -529,21 +529,25 @@ pub(crate) fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>)
         .map(|(_, candidate)| candidate)
 }
 
+/// Insertions, deletions, replacements and swaps of neighbours between two words.
 fn edit_distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut before: Vec<usize> = Vec::new();
     let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.chars().enumerate() {
-        let mut corner = i;
-        let mut left = i + 1;
-        for (cell, to) in row.iter_mut().skip(1).zip(&b) {
-            let value = (corner + usize::from(from != *to)).min(left + 1).min(*cell + 1);
-            corner = *cell;
-            *cell = value;
-            left = value;
+    for (i, from) in a.iter().enumerate() {
+        let mut next = Vec::with_capacity(row.len());
+        next.push(i + 1);
+        for (j, to) in b.iter().enumerate() {
+            let at = |row: &[usize], j: usize| row.get(j).copied().unwrap_or(usize::MAX / 2);
+            let mut best = (at(&row, j) + usize::from(from != to))
+                .min(at(&row, j + 1) + 1)
+                .min(at(&next, j) + 1);
+            if i > 0 && j > 0 && a.get(i - 1) == Some(to) && b.get(j - 1) == Some(from) {
+                best = best.min(at(&before, j - 1) + 1);
+            }
+            next.push(best);
         }
-        if let Some(first) = row.first_mut() {
-            *first = i + 1;
-        }
+        before = std::mem::replace(&mut row, next);
     }
     row.last().copied().unwrap_or(0)
 }
@@ -558,5 +562,25 @@ pub(super) fn mend(name: &str, value: &Host) -> Option<String> {
         Host::Tuple(_) | Host::List(_) => Some(format!("make it `{name} = tl.constexpr(…)`")),
         Host::Function(_) => Some(format!("decorate `{name}` with `@triton.jit`")),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances_count_swaps_as_one() {
+        for (a, b, expected) in [
+            ("", "", 0),
+            ("", "ab", 2),
+            ("store", "stroe", 1),
+            ("load", "loads", 1),
+            ("sum", "max", 3),
+            ("kitten", "sitting", 3),
+        ] {
+            assert_eq!(edit_distance(a, b), expected, "{a} {b}");
+            assert_eq!(edit_distance(b, a), expected, "{b} {a}");
+        }
     }
 }
