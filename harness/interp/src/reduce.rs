@@ -406,8 +406,16 @@ impl<'a> Machine<'a> {
         let size = layout.size;
         let poison = self.reduced_poison(along, a)?;
         let data = self.stored(a)?;
+        if along.outer == 1 {
+            let row = along.inner * size;
+            let (mut x, y) = self.halve(op, dtype, data, along.count, row)?;
+            self.state.pool.give(y);
+            x.truncate(row);
+            self.set_lanes(out, Value::dense(x).with_poison(poison));
+            return Ok(());
+        }
         let mut result = self.state.pool.take(along.width() * size)?;
-        if along.inner == 1 && along.count > 1 && along.outer > 1 {
+        if along.inner == 1 && along.count > 1 {
             // Many short rows: go along the rows, all of them at once.
             let mut rows = self.state.pool.take(layout.lanes * size)?;
             along.rows().copy(size, &data, &mut rows);

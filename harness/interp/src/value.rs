@@ -31,6 +31,13 @@ impl std::ops::DerefMut for Buf {
     }
 }
 
+impl Buf {
+    /// Means only the first `len` bytes from now on.
+    pub(crate) fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len);
+    }
+}
+
 /// Buffers to be used again, by size class. What a fresh one holds is arbitrary: its taker writes all of it.
 #[derive(Debug)]
 pub(crate) struct Pool {

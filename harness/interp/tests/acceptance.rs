@@ -91,6 +91,11 @@ fn functions_are_within_a_few_ulp() {
     assert!((8..=10).contains(&ulps(low, high)), "{low} {high}");
     let (low, high) = within(of(1.0, 3.0, |k, x, y| k.binary(BinaryOp::Div, x, y)));
     assert!((4..=5).contains(&ulps(low, high)), "{low} {high}");
+    // Too small to be normal: taken and given as zero, or not.
+    let (low, high) = within(of(-100.0, 0.0, |k, x, _| k.unary(UnaryOp::Exp, x)));
+    assert!(low == 0.0 && high > (-100f32).exp());
+    let (low, high) = within(of(1e-40, 0.0, |k, x, _| k.unary(UnaryOp::Log, x)));
+    assert!(low == f32::NEG_INFINITY && high > 1e-40f32.ln());
     // What no number is near to.
     assert_eq!(
         of(f32::INFINITY, 0.0, |k, x, _| k.unary(UnaryOp::Exp, x)),

@@ -170,17 +170,26 @@ pub(crate) fn unary(op: UnaryOp, dtype: DType, x: Lane) -> Lane {
         },
         Course::Other => Interval::EVERYTHING,
     };
-    // `ex2.approx.ftz` gives zero for what is too small for a normal number.
-    let tiny = dtype == DType::F32
-        && matches!(op, UnaryOp::Exp | UnaryOp::Exp2)
-        && result.low < accuracy::power_of_two(-126);
-    let result = if tiny {
-        Interval {
-            low: result.low.min(0.0),
-            ..result
+    // Triton compiles libdevice with `nvvm-reflect-ftz`, and `ex2.approx.ftz` is what it says: approximate functions of
+    // f32 may take and give zero for what is too small to be a normal number.
+    let normal = accuracy::power_of_two(-126);
+    let flushed = |low: f64, high: f64| low < normal && high > -normal && (low, high) != (0.0, 0.0);
+    let mut result = result;
+    if dtype == DType::F32 && ulps.is_some() {
+        if flushed(low, high) {
+            result = result.hull(at(0.0));
         }
-    } else {
-        result
+        if flushed(result.low, result.high) {
+            result = result.hull(Interval::point(0.0));
+        }
+    }
+    // No engine leaves the range of the function by its error.
+    let result = match op {
+        UnaryOp::Exp | UnaryOp::Exp2 | UnaryOp::Sqrt | UnaryOp::Rsqrt | UnaryOp::Cosh => Interval {
+            low: result.low.max(0.0),
+            ..result
+        },
+        _ => result,
     };
     result.with_nan(interval.nan || outside).lane(dtype)
 }

@@ -189,6 +189,14 @@ impl Lanes {
         }
     }
 
+    /// Bytes that the lanes take.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Self::Uniform(_) => 0,
+            Self::Each(lanes) => size_of_val(lanes.as_slice()),
+        }
+    }
+
     /// Written out.
     pub(crate) fn each(&self, count: usize) -> Vec<Lane> {
         match self {

@@ -49,6 +49,8 @@ pub(super) struct Machine<'a> {
     pub grid: [u32; 3],
     id: [u32; 3],
     fuel: u64,
+    /// Bytes of lanes that are written out.
+    live: usize,
     pub slots: Vec<Lanes>,
     /// Floats that atomics of this launch added up, by place: in no defined order.
     pub sums: BTreeMap<(StorageId, usize), Sum>,
@@ -88,6 +90,7 @@ pub(super) fn accept(
         grid,
         id: [0; 3],
         fuel: config.fuel,
+        live: 0,
         slots,
         sums: BTreeMap::new(),
     };
@@ -146,7 +149,9 @@ impl<'a> Machine<'a> {
     }
 
     pub(super) fn set(&mut self, slot: Slot, value: Lanes) {
-        self.slots[slot as usize] = value;
+        let to = &mut self.slots[slot as usize];
+        self.live = (self.live + value.bytes()).saturating_sub(to.bytes());
+        *to = value;
     }
 
     pub(super) fn block(&mut self, code: &'a Code) -> Result<(), Halt> {
@@ -155,6 +160,9 @@ impl<'a> Machine<'a> {
             self.step(step)?;
             for &slot in &step.frees {
                 self.set(slot, Lanes::Uniform(Lane::Poison));
+            }
+            if self.live > self.config.memory_limit {
+                return Err(Stop::memory(self.config.memory_limit).into());
             }
         }
         Ok(())
