@@ -22,7 +22,7 @@ use std::rc::Rc;
 use std::sync::LazyLock;
 
 use conch_tile::ir::ValueId;
-use conch_tile::rules::{Rules, Version};
+use conch_tile::rules::{Rule, Rules, Version};
 
 pub(crate) use self::types::type_attribute;
 use crate::semantic::shape::permute;
@@ -200,18 +200,17 @@ pub(crate) fn tensor_attribute(tr: &mut Tracer<'_>, tensor: ValueId, name: &str)
         _ => {}
     }
     let rules = tr.rules;
-    let method = BY_NAME.get(name).and_then(|rows| {
-        rows.iter()
-            .find(|row| row.method && row.holds(rules) && home(&row.builtin) != "tl.extra.libdevice")
-    });
+    let library = rules.holds(Rule::LibraryMethods);
+    let is_method = |row: &&'static Row| {
+        row.method && row.holds(rules) && (library || home(&row.builtin) != "tl.standard")
+    };
+    let method = BY_NAME
+        .get(name)
+        .and_then(|rows| rows.iter().copied().find(is_method));
     if let Some(row) = method {
         return Ok(Value::Method(Rc::new(Value::Tensor(tensor)), &row.builtin));
     }
-    let methods = TABLES
-        .iter()
-        .copied()
-        .flatten()
-        .filter(|row| row.method && row.holds(rules));
+    let methods = TABLES.iter().copied().flatten().filter(is_method);
     let names = ["dtype", "type", "shape", "numel", "T"].into_iter();
     let near = nearest(name, names.chain(methods.map(|row| row.builtin.short_name())));
     Err(unknown(tr, &format!("a tensor has no attribute `{name}`"), near))

@@ -148,6 +148,22 @@ rules! {
     CompileTimeExtrema: since (3, 6, 0), "code_generator.builtin_namespace; wheels 3.5.1 and 3.6.0";
     /// `libdevice.isnan` and `isinf` give `i1`; before, `i32`.
     LibdeviceTestsAreBool: since (3, 2, 0), "extra/cuda/libdevice.py; wheels 3.1.0 and 3.2.0";
+    /// `x[:, :, :]` of a tensor with fewer dimensions is an error; before, surplus `:` had no effect.
+    SurplusIndices: since (3, 9, 0), "tensor.__getitem__; wheels 3.8.0 and 3.9.0";
+    /// The mask of an atomic may be a compile-time bool.
+    AtomicMaskMayBeConstexpr: since (3, 8, 0), "_broadcast_ptr_val_mask; wheels 3.7.1 and 3.8.0";
+    /// A libdevice function takes exactly the dtypes it has a symbol for; before, it tried promotion.
+    LibdeviceTypesAreExact: since (3, 5, 1), "core.extern_elementwise; wheels 3.4.0 and 3.5.1";
+    /// Functions of the standard library are methods of tensors that can be called; before, they lost their tensor.
+    LibraryMethods: since (3, 4, 0), "code_generator BoundJITMethod; wheels 3.3.1 and 3.4.0";
+    /// `reshape` to no dimensions gives a scalar.
+    ReshapeToScalar: since (3, 4, 0), "core.reshape; wheels 3.3.1 and 3.4.0";
+    /// `dot` of 8-bit operands needs an inner dimension of at least 32.
+    EightBitDotsAreDeep: since (3, 3, 1), "min_dot_size of the CUDA backend; wheels 3.2.0 and 3.3.1";
+    /// `dot` of `i8` takes an inner dimension of 16, in 3.2 only.
+    ShallowIntegerDots: since (3, 2, 0), "semantic.dot; wheels 3.1.0 and 3.2.0";
+    /// `atomic_cas` checks that its operands have the type that the pointer points to.
+    AtomicCasIsChecked: since (3, 5, 1), "tt.atomic_cas verifier; wheels 3.4.0 and 3.5.1";
     /// Block pointers (`make_block_ptr`, `advance`) are gone.
     NoBlockPointers: since (3, 9, 0), "core.make_block_ptr; wheels 3.8.0 and 3.9.0";
 }

@@ -9,8 +9,9 @@ use conch_tile::rules::Rule;
 
 use super::argument::{at, to_tensor};
 use super::{Row, row};
+use crate::semantic::arithmetic::{self, Check};
 use crate::semantic::cast::{bitcast, cast};
-use crate::semantic::promotion::shown;
+use crate::semantic::promotion::{Operand, shown};
 use crate::semantic::shape::broadcast_all;
 use crate::tracer::{Traced, Tracer};
 use crate::value::Value;
@@ -144,6 +145,14 @@ fn matched(
     for arg in args {
         values.push(to_tensor(tr, arg)?);
     }
+    let same = |tr: &Tracer<'_>, values: &[ValueId]| {
+        let mut found = values.iter().map(|&value| tr.dtype(value));
+        let first = found.next().flatten();
+        first.is_some_and(|dtype| dtypes.contains(&dtype)) && found.all(|dtype| dtype == first)
+    };
+    if !tr.rules.holds(Rule::LibdeviceTypesAreExact) && !same(tr, &values) {
+        promote(tr, &mut values)?;
+    }
     let first = values
         .first()
         .and_then(|&value| tr.dtype(value))
@@ -154,6 +163,31 @@ fn matched(
         }
         _ => Err(mismatch(tr, name, dtypes, &values)),
     }
+}
+
+/// All values in the type and shape that they promote to, as before 3.5.
+fn promote(tr: &mut Tracer<'_>, values: &mut [ValueId]) -> Traced<()> {
+    let Some(&first) = values.first() else {
+        return Ok(());
+    };
+    let mut common = first;
+    for &value in values.iter() {
+        (_, common) = arithmetic::matched(
+            tr,
+            Operand::Tensor(value),
+            Operand::Tensor(common),
+            Check::default(),
+        )?;
+    }
+    for value in values {
+        (*value, _) = arithmetic::matched(
+            tr,
+            Operand::Tensor(*value),
+            Operand::Tensor(common),
+            Check::default(),
+        )?;
+    }
+    Ok(())
 }
 
 fn mismatch(tr: &Tracer<'_>, name: &str, dtypes: &[DType], values: &[ValueId]) -> crate::tracer::Stop {

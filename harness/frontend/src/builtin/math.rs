@@ -98,7 +98,7 @@ pub(super) const ROWS: &[Row] = &[
         "tl.clamp(x, min, max, propagate_nan='PropagateNan.NONE')",
         |tr, args| {
             let operands = three(tr, args)?;
-            let nan = propagates(tr, at(args, 3))?;
+            let nan = propagates(at(args, 3));
             clamp(tr, operands, nan).map(Value::Tensor)
         },
     ),
@@ -193,12 +193,12 @@ fn high_product(tr: &mut Tracer<'_>, x: Operand, y: Operand) -> Traced<ValueId> 
     bitcast(tr, product, ty.elem)
 }
 
-/// Reads `propagate_nan`.
-fn propagates(tr: &Tracer<'_>, value: &Value) -> Traced<bool> {
+/// Reads `propagate_nan`; `None` is something else.
+fn propagates(value: &Value) -> Option<bool> {
     match value {
-        Value::Constant(Constant::Str(name)) if &**name == "PropagateNan.ALL" => Ok(true),
-        Value::Constant(Constant::Str(name)) if &**name == "PropagateNan.NONE" => Ok(false),
-        other => Err(tr.reject(format!("unexpected propagate_nan {}", describe(other)))),
+        Value::Constant(Constant::Str(name)) if &**name == "PropagateNan.ALL" => Some(true),
+        Value::Constant(Constant::Str(name)) if &**name == "PropagateNan.NONE" => Some(false),
+        _ => None,
     }
 }
 
@@ -207,7 +207,7 @@ fn extreme(tr: &mut Tracer<'_>, args: &[Value], larger: bool) -> Traced<Value> {
         number_or_tensor(tr, at(args, 0))?,
         number_or_tensor(tr, at(args, 1))?,
     );
-    let nan = propagates(tr, at(args, 2))?;
+    let nan = propagates(at(args, 2));
     extremum(tr, larger, x, y, nan).map(Value::Tensor)
 }
 
@@ -216,31 +216,30 @@ fn extreme(tr: &mut Tracer<'_>, args: &[Value], larger: bool) -> Traced<Value> {
 fn python_extreme(tr: &mut Tracer<'_>, args: &[Value], larger: bool) -> Traced<Value> {
     let name = if larger { "max" } else { "min" };
     let values = items(at(args, 0));
-    let nan = propagates(tr, at(args, 1))?;
-    let compile_time = tr.rules.holds(Rule::CompileTimeExtrema);
-    if compile_time {
-        let values = match values {
-            [only @ (Value::Tuple { .. } | Value::List(_))] => items(only),
-            all => all,
+    let nan = propagates(at(args, 1));
+    if !tr.rules.holds(Rule::CompileTimeExtrema) {
+        // A third value is taken for `propagate_nan`.
+        return match values {
+            [x, y] => extreme(tr, &[x.clone(), y.clone(), at(args, 1).clone()], larger),
+            [x, y, nan] => extreme(tr, &[x.clone(), y.clone(), nan.clone()], larger),
+            _ => Err(tr.reject(format!("{name} takes 2 values"))),
         };
-        let constants: Option<Vec<&Constant>> = values
-            .iter()
-            .map(|value| match value {
-                Value::Constant(constant) => Some(constant),
-                _ => None,
-            })
-            .collect();
-        if let Some(constants) = constants {
-            return constant_extreme(tr, name, &constants, larger);
-        }
     }
-    let Some((first, rest)) = values.split_first().filter(|(_, rest)| {
-        if compile_time {
-            !rest.is_empty()
-        } else {
-            rest.len() == 1
-        }
-    }) else {
+    let flat = match values {
+        [only @ (Value::Tuple { .. } | Value::List(_))] => items(only),
+        all => all,
+    };
+    let constants: Option<Vec<&Constant>> = flat
+        .iter()
+        .map(|value| match value {
+            Value::Constant(constant) => Some(constant),
+            _ => None,
+        })
+        .collect();
+    if let Some(constants) = constants {
+        return constant_extreme(tr, name, &constants, larger);
+    }
+    let [first, rest @ ..] = values else {
         return Err(tr.reject(format!("{name} requires at least 2 values")));
     };
     let mut best = number_or_tensor(tr, first)?;
@@ -249,8 +248,8 @@ fn python_extreme(tr: &mut Tracer<'_>, args: &[Value], larger: bool) -> Traced<V
         best = Operand::Tensor(extremum(tr, larger, best, next, nan)?);
     }
     match best {
-        Operand::Tensor(id) => Ok(Value::Tensor(id)),
-        Operand::Number(_) => Err(tr.reject(format!("{name} requires at least 2 values"))),
+        Operand::Tensor(id) if !rest.is_empty() => Ok(Value::Tensor(id)),
+        _ => Err(tr.reject(format!("{name} requires at least 2 values"))),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Loads, stores and atomics.
 
 use conch_tile::ir::{AtomicOp, ValueId};
+use conch_tile::rules::Rule;
 
 use super::argument::{at, flag, items, optional_tensor, tensor, text, to_tensor};
 use super::{Row, row};
@@ -196,13 +197,19 @@ fn stored(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
 fn rmw(tr: &mut Tracer<'_>, op: AtomicOp, args: &[Value]) -> Traced<Value> {
     let pointer = pointer(tr, at(args, 0))?;
     let value = to_tensor(tr, at(args, 1))?;
+    if matches!(at(args, 2), Value::Constant(_))
+        && !at(args, 2).is_none()
+        && !tr.rules.holds(Rule::AtomicMaskMayBeConstexpr)
+    {
+        return Err(tr.reject("the mask of an atomic must be a tensor"));
+    }
     let mask = optional_tensor(tr, at(args, 2))?;
     order(tr, at(args, 3), at(args, 4))?;
     atomic(tr, op, pointer, value, mask).map(Value::Tensor)
 }
 
 fn block_pointers(tr: &mut Tracer<'_>, _: &[Value]) -> Traced<Value> {
-    if tr.rules.holds(conch_tile::rules::Rule::NoBlockPointers) {
+    if tr.rules.holds(Rule::NoBlockPointers) {
         return Err(tr.reject("block pointers have been removed; use a tensor descriptor"));
     }
     Err(tr.unsupported("block pointers"))

@@ -178,9 +178,23 @@ pub(super) const ROWS: &[Row] = &[
     .since(3, 9, 0)
     .method(),
     prelude!("tl.standard.interleave(a, b)", "standard", "interleave"),
-    prelude!("tl.standard.squeeze(x, dim)", "standard", "squeeze").since(3, 7, 1),
-    prelude!("tl.standard.unsqueeze(x, dim)", "standard", "unsqueeze").since(3, 7, 1),
+    prelude!("tl.standard.squeeze(x, dim)", "standard", "squeeze_as_sliced")
+        .since(3, 7, 1)
+        .until(3, 9, 0),
+    prelude!("tl.standard.squeeze(x, dim)", "standard", "squeeze").since(3, 9, 0),
+    prelude!("tl.standard.unsqueeze(x, dim)", "standard", "unsqueeze_as_sliced")
+        .since(3, 7, 1)
+        .until(3, 9, 0),
+    prelude!("tl.standard.unsqueeze(x, dim)", "standard", "unsqueeze").since(3, 9, 0),
+    prelude!(
+        "tl.standard.sort(x, dim=None, descending=0)",
+        "sorting",
+        "sort_wide"
+    )
+    .until(3, 2, 0)
+    .method(),
     prelude!("tl.standard.sort(x, dim=None, descending=0)", "sorting", "sort")
+        .since(3, 2, 0)
         .until(3, 4, 0)
         .method(),
     prelude!("tl.standard.sort(x, dim=None, descending=0)", "sorting", "sort").since(3, 4, 0),
@@ -217,8 +231,12 @@ pub(super) const ROWS: &[Row] = &[
     prelude!("tl.standard.flip(x, dim=None)", "sorting", "flip_last")
         .until(3, 4, 0)
         .method(),
-    prelude!("tl.standard.flip(x, dim=None)", "sorting", "flip")
+    prelude!("tl.standard.flip(x, dim=None)", "sorting", "flip_along")
         .since(3, 4, 0)
+        .until(3, 9, 0)
+        .method(),
+    prelude!("tl.standard.flip(x, dim=None)", "sorting", "flip")
+        .since(3, 9, 0)
         .method(),
     prelude!(
         "tl.random.philox_impl(c0, c1, c2, c3, k0, k1, n_rounds=10)",

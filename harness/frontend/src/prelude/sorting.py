@@ -105,6 +105,12 @@ def sort(x, dim: tl.constexpr, descending: tl.constexpr):
 
 
 @triton.jit
+def sort_wide(x, dim: tl.constexpr, descending: tl.constexpr):
+    tl.static_assert(x.dtype.is_floating() or x.dtype.primitive_bitwidth >= 32, "sort: small integers change their type")
+    return sort(x, dim, descending)
+
+
+@triton.jit
 def topk(x, k: tl.constexpr, dim: tl.constexpr, descending: tl.constexpr):
     tl.static_assert(is_power_of_two(k), "topk: k must be a power of two")
     tl.static_assert(k <= x.shape[len(x.shape) - 1], "topk: k must not exceed the size of the selected dimension")
@@ -114,7 +120,8 @@ def topk(x, k: tl.constexpr, dim: tl.constexpr, descending: tl.constexpr):
 @triton.jit
 def topk_of_several(x, k: tl.constexpr, dim: tl.constexpr, descending: tl.constexpr):
     tl.static_assert(k > 1, "topk: a single element is left as a scalar, which cannot be reshaped")
-    return topk(x, k, dim, descending)
+    tl.static_assert(k <= x.shape[len(x.shape) - 1], "topk: k must not exceed the size of the selected dimension")
+    return sort_some(x, k, dim, descending)
 
 
 @triton.jit
@@ -142,3 +149,9 @@ def flip(x, dim: tl.constexpr):
 def flip_last(x, dim: tl.constexpr):
     tl.static_assert(dim is None or dim == len(x.shape) - 1, "Currently only support flipping the last dimension")
     return flip(x, None)
+
+
+@triton.jit
+def flip_along(x, dim: tl.constexpr):
+    tl.static_assert(dim is not None, "flip: dim must be given")
+    return flip(x, dim)

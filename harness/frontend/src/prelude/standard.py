@@ -279,3 +279,14 @@ def unsqueeze(x, dim):
     along: tl.constexpr = dim + len(x.shape) + 1 if dim < 0 else dim
     tl.static_assert(along >= 0 and along <= len(x.shape), "unsqueeze: no such dimension")
     return tl.reshape(x, x.shape[:along] + (1,) + x.shape[along:])
+
+
+@triton.jit
+def squeeze_as_sliced(x, dim):
+    tl.static_assert(x.shape[dim] == 1, "squeeze: the dimension has more than one element")
+    return tl.reshape(x, x.shape[:dim] + x.shape[dim + 1:])
+
+
+@triton.jit
+def unsqueeze_as_sliced(x, dim):
+    return tl.reshape(x, x.shape[:dim] + (1,) + x.shape[dim:])

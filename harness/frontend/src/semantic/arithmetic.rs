@@ -455,17 +455,17 @@ fn bfloat_promoted(tr: &mut Tracer<'_>, operand: Operand) -> Traced<Operand> {
     }
 }
 
-/// `minimum` and `maximum`.
+/// `minimum` and `maximum`. Whether NaN wins is `None` where it was given as something else, which only floats mind.
 pub(crate) fn extremum(
     tr: &mut Tracer<'_>,
     larger: bool,
     lhs: Operand,
     rhs: Operand,
-    propagate_nan: bool,
+    propagate_nan: Option<bool>,
 ) -> Traced<ValueId> {
     let (lhs, rhs) = (bfloat_promoted(tr, lhs)?, bfloat_promoted(tr, rhs)?);
     let (lhs, rhs) = function_operands(tr, lhs, rhs, Check::default())?;
-    let op = match (larger, propagate_nan && is_float(tr, lhs)) {
+    let op = match (larger, wins(tr, lhs, propagate_nan)?) {
         (false, false) => BinaryOp::Min,
         (false, true) => BinaryOp::MinPropagateNan,
         (true, false) => BinaryOp::Max,
@@ -474,8 +474,21 @@ pub(crate) fn extremum(
     Ok(emit(tr, op, lhs, rhs))
 }
 
+/// Whether NaN wins.
+fn wins(tr: &Tracer<'_>, value: ValueId, propagate_nan: Option<bool>) -> Traced<bool> {
+    if !is_float(tr, value) {
+        return Ok(false);
+    }
+    propagate_nan
+        .ok_or_else(|| tr.reject("propagate_nan must be tl.PropagateNan.ALL or tl.PropagateNan.NONE"))
+}
+
 /// `clamp`.
-pub(crate) fn clamp(tr: &mut Tracer<'_>, operands: [Operand; 3], propagate_nan: bool) -> Traced<ValueId> {
+pub(crate) fn clamp(
+    tr: &mut Tracer<'_>,
+    operands: [Operand; 3],
+    propagate_nan: Option<bool>,
+) -> Traced<ValueId> {
     let [x, low, high] = operands;
     let operands = [
         bfloat_promoted(tr, x)?,
@@ -492,7 +505,7 @@ pub(crate) fn clamp(tr: &mut Tracer<'_>, operands: [Operand; 3], propagate_nan: 
         let raised = emit(tr, BinaryOp::Max, x, low);
         return Ok(emit(tr, BinaryOp::Min, raised, high));
     }
-    let op = if propagate_nan {
+    let op = if wins(tr, x, propagate_nan)? {
         TernaryOp::ClampPropagateNan
     } else {
         TernaryOp::Clamp

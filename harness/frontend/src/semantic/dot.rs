@@ -43,8 +43,10 @@ pub(crate) fn precision(tr: &Tracer<'_>, name: &str) -> Traced<InputPrecision> {
 fn smallest(tr: &Tracer<'_>, dtype: DType) -> [usize; 3] {
     let (small, shallow) = (tr.rules.holds(Rule::SmallDots), tr.rules.holds(Rule::ShallowDots));
     let side = if small { 1 } else { 16 };
+    let deep = tr.rules.holds(Rule::EightBitDotsAreDeep)
+        || dtype.is_int() && !tr.rules.holds(Rule::ShallowIntegerDots);
     match dtype.bits() {
-        8 => [side, side, 32],
+        8 if deep => [side, side, 32],
         64 if shallow => [side, side, 4],
         32 if shallow => [side, side, 8],
         _ => [side, side, 16],

@@ -167,6 +167,9 @@ pub(crate) fn reshape(
     reorder: bool,
 ) -> Traced<ValueId> {
     if shape.is_empty() {
+        if !tr.rules.holds(Rule::ReshapeToScalar) {
+            return Err(tr.reject("reshape needs at least one dimension"));
+        }
         return unsplat(tr, value);
     }
     if !tr.is_block(value) {
@@ -437,7 +440,7 @@ pub(crate) fn subscript(tr: &mut Tracer<'_>, tensor: ValueId, index: &Value) -> 
             }
             Value::Slice(bounds) if bounds.iter().all(Value::is_none) => {
                 dims += 1;
-                if dims > rank {
+                if dims > rank && tr.rules.holds(Rule::SurplusIndices) {
                     return Err(tr.reject(format!("too many indices for a tensor of rank {rank}")));
                 }
             }

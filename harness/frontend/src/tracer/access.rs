@@ -185,8 +185,10 @@ impl Tracer<'_> {
                 if let Some(found) = self.symbol(path, name) {
                     return Ok(found);
                 }
-                if matches!(&**path, "tl" | "tl.math" | "tl.standard" | "tl.random")
-                    && !UNKNOWN_OF_TL.contains(&name)
+                if matches!(
+                    &**path,
+                    "tl" | "tl.math" | "tl.standard" | "tl.random" | "tl.extra.libdevice"
+                ) && !UNKNOWN_OF_TL.contains(&name)
                 {
                     return Err(self.unknown_attribute(path, name));
                 }

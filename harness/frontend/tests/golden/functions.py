@@ -3,11 +3,15 @@
 Run by hand, in an environment with the Triton whose rules are wanted; no GPU is needed:
 
     python functions.py functions_3.9.0.json
+    python functions.py functions_3.6.0.json functions_3.9.0.json
+
+With a second file, only what differs from it is written.
 
 An expression is evaluated in a kernel whose names `functions.txt` sets up in its first lines, those that are indented.
 """
 
 import importlib.util
+import inspect
 import json
 import os
 import re
@@ -54,12 +58,30 @@ def main():
             table[expression] = verdict(getattr(module, f"k{nth}"))
             if table[expression] == "compiled":
                 table[expression] = verdict(getattr(module, f"t{nth}"))
+    if len(sys.argv) > 2:
+        with open(sys.argv[2]) as base:
+            base = json.load(base)
+        table = {key: value for key, value in table.items() if base[key] != value}
     entries = [f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in table.items()]
     with open(sys.argv[1], "w") as out:
-        out.write("{\n" + f'  "triton": "{triton.__version__}",\n' + ",\n".join(entries) + "\n}\n")
+        out.write("{\n" + ",\n".join([f'  "triton": "{triton.__version__}"'] + entries) + "\n}\n")
 
 
 def verdict(kernel):
+    """The verdict of a process of its own, since the compiler of some versions aborts where it should raise."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.write(writer, compiled(kernel).encode())
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as pipe:
+        answer = pipe.read()
+    os.waitpid(child, 0)
+    return answer or "rejected"
+
+
+def compiled(kernel):
     target = GPUTarget("cuda", 90, 32)
     backend = CUDABackend(target)
     options = backend.parse_options({})
@@ -67,12 +89,19 @@ def verdict(kernel):
     ir.load_dialects(context)
     backend.load_dialects(context)
     source = ASTSource(kernel, dict(TYPES))
+    # What the versions pass on.
+    given = {"target": target, "options": options, "context": context}
+    wanted = inspect.signature(source.make_ir).parameters
+    codegen = backend.get_codegen_implementation
+    given["codegen_fns"] = codegen(options) if inspect.signature(codegen).parameters else codegen()
+    if "module_map" in wanted:
+        given["module_map"] = backend.get_module_map()
     try:
-        module = source.make_ir(target, options, backend.get_codegen_implementation(options), backend.get_module_map(), context)
+        module = source.make_ir(**{name: given[name] for name in wanted})
     except CompileTimeAssertionFailure as failure:
         found = re.search("TYPE ([^{]*?) END", str(failure))
-        # Extents print as strings.
-        return found.group(1).replace("'", "") if found else "rejected"
+        # Extents print as strings, and in 3.1 some shapes as tuples.
+        return found.group(1).replace("'", "").replace("(8,)", "[8]") if found else "rejected"
     except (CompilationError, RuntimeError):
         return "rejected"
     return "compiled" if module.verify() else "rejected"
