@@ -204,7 +204,7 @@ pub(crate) fn binary(tr: &mut Tracer<'_>, op: PyBinary, lhs: Operand, rhs: Opera
                 },
             )?;
             let floored = is_float(tr, lhs) && !tr.rules.holds(Rule::FloatRemainderIsFmod);
-            if floored && tr.dtype(lhs).is_some_and(DType::is_fp8) {
+            if floored && !matches!(tr.dtype(lhs), Some(DType::F32 | DType::F64)) {
                 return Err(tr.reject(format!(
                     "% of {}: its floor is not defined",
                     elem_shown(tr.ty(lhs).elem)
