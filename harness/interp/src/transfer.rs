@@ -253,19 +253,18 @@ impl Machine<'_> {
         if !self.racing {
             return Ok(true);
         }
-        for nth in 0..run.count {
-            let index = index + nth * run.stride as usize;
-            if let Err(conflict) = self.state.shadow.load_element(index, reach.size, volatile) {
-                let lane = run.lane + nth;
-                return Err(race::trap(
-                    reach.site,
-                    self.memory,
-                    Access::Load,
-                    lane,
-                    conflict,
-                    self.grid,
-                ));
-            }
+        let stride = run.stride as usize;
+        let shadow = &mut self.state.shadow;
+        if let Err(conflict) = shadow.load_elements(index, reach.size, stride, run.count, volatile) {
+            let lane = run.lane + (conflict.index - index) / stride;
+            return Err(race::trap(
+                reach.site,
+                self.memory,
+                Access::Load,
+                lane,
+                conflict,
+                self.grid,
+            ));
         }
         Ok(true)
     }
@@ -397,23 +396,22 @@ impl Machine<'_> {
                 let new = source
                     .get(first..first + run.count * size)
                     .ok_or(Stop::malformed("a store"))?;
-                if self.racing {
-                    let old = self.memory.arena().0;
-                    for (nth, new) in new.chunks_exact(size).enumerate() {
-                        let at = index + nth * run.stride as usize;
-                        let old = old.get(at..at + size).unwrap_or(&[]);
-                        if let Err(conflict) = self.state.shadow.store_element(at, old, new) {
-                            let (lane, memory) = (run.lane + nth, &*self.memory);
-                            return Err(race::trap(
-                                reach.site,
-                                memory,
-                                Access::Store,
-                                lane,
-                                conflict,
-                                self.grid,
-                            ));
-                        }
-                    }
+                let stride = run.stride as usize;
+                if self.racing
+                    && let Err(conflict) =
+                        self.state
+                            .shadow
+                            .store_elements(index, size, stride, self.memory.arena().0, new)
+                {
+                    let lane = run.lane + (conflict.index - index) / stride;
+                    return Err(race::trap(
+                        reach.site,
+                        self.memory,
+                        Access::Store,
+                        lane,
+                        conflict,
+                        self.grid,
+                    ));
                 }
                 let end = index + (run.count - 1) * run.stride as usize + size;
                 let (bytes, states) = self.memory.arena_mut();

@@ -1,0 +1,619 @@
+//! Who accessed which byte in a launch.
+//!
+//! The shadow has one entry for every [`GRANULE`] bytes of the arena: a writer and a reader, each with the set of bytes
+//! that it touched where that is not all of them. Where one of each is not enough, because two programs share a granule,
+//! its bytes are kept apart, a cell each. Entries of launches before are older than `base`, so nothing has to be cleared
+//! between launches.
+
+use conch_memory::GUARD;
+
+use crate::checks::Access;
+
+/// Bytes that share an entry: as many as a set has bits.
+const GRANULE: usize = 32;
+// A granule never holds bytes of two storages.
+const _: () = assert!(GUARD.is_multiple_of(GRANULE));
+
+/// A program's number is in the low bits.
+const NUMBER: u32 = (1 << 30) - 1;
+/// Flag of a cell's writer: another program wrote the same value before.
+const SHARED: u32 = 1 << 31;
+/// Flag of a cell's writer: by an atomic.
+const ATOMIC: u32 = 1 << 30;
+/// Flag of a granule's writer and reader: it touched only some of the bytes, those of the set beside it.
+const PARTIAL: u32 = 1 << 31;
+/// In a granule's writer: its bytes are apart, in the detail that its reader names.
+const APART: u32 = u32::MAX;
+
+/// Every byte of a granule.
+const WHOLE: u32 = u32::MAX;
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Cell {
+    writer: u32,
+    reader: u32,
+}
+
+#[derive(Debug)]
+struct Detail {
+    granule: usize,
+    cells: [Cell; GRANULE],
+}
+
+/// Who accessed what in this launch.
+#[derive(Debug, Default)]
+pub(crate) struct Shadow {
+    base: u32,
+    next: u32,
+    me: u32,
+    /// Whether the running program is ordered after those before it.
+    ordered: bool,
+    /// Whether programs met in an atomic.
+    pub met: bool,
+    writers: Vec<u32>,
+    /// The bytes that a partial writer wrote.
+    written: Vec<u32>,
+    readers: Vec<u32>,
+    /// The bytes that a partial reader read.
+    read: Vec<u32>,
+    details: Vec<Detail>,
+}
+
+/// Two programs that raced at a byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Conflict {
+    /// The arena index of the byte.
+    pub index: usize,
+    /// The other program's number, when it is known.
+    pub other: Option<u32>,
+    /// What it did.
+    pub did: Access,
+}
+
+/// The bytes `from..to` of a granule.
+#[inline]
+const fn set(from: usize, to: usize) -> u32 {
+    (WHOLE >> (GRANULE - (to - from))) << from
+}
+
+/// The bytes that a granule's writer or reader touched.
+#[inline]
+const fn touched(entry: u32, set: u32) -> u32 {
+    if entry & PARTIAL == 0 { WHOLE } else { set }
+}
+
+/// Whether an entry is another program of this launch.
+#[inline]
+const fn foreign(entry: u32, me: u32, base: u32) -> bool {
+    let number = entry & NUMBER;
+    number >= base && number != me
+}
+
+/// Adds bytes to what this program touched of a granule; false where the entry is another program's.
+#[inline]
+fn join(entry: &mut u32, set: &mut u32, bytes: u32, me: u32, base: u32) -> bool {
+    let number = *entry & NUMBER;
+    let all = if number < base {
+        bytes
+    } else if number == me {
+        bytes | touched(*entry, *set)
+    } else {
+        return false;
+    };
+    if all == WHOLE {
+        *entry = me;
+    } else {
+        (*entry, *set) = (me | PARTIAL, all);
+    }
+    true
+}
+
+/// Gathers elements by the granule that they are in: its number, their bytes of it, the first element and how many.
+#[inline]
+fn by_granule(
+    index: usize,
+    size: usize,
+    stride: usize,
+    count: usize,
+    mut visit: impl FnMut(usize, u32, usize, usize) -> Result<(), Conflict>,
+) -> Result<(), Conflict> {
+    let mut nth = 0;
+    while nth < count {
+        let first = nth;
+        let granule = (index + nth * stride) / GRANULE;
+        let mut bytes = 0;
+        while nth < count {
+            let at = index + nth * stride;
+            if at / GRANULE != granule {
+                break;
+            }
+            bytes |= set(at % GRANULE, at % GRANULE + size);
+            nth += 1;
+        }
+        visit(granule, bytes, first, nth - first)?;
+    }
+    Ok(())
+}
+
+impl Shadow {
+    /// Starts a launch of `programs` programs over an arena of `bytes`.
+    pub(crate) fn begin(&mut self, bytes: usize, programs: u64) {
+        for detail in self.details.drain(..) {
+            if let (Some(w), Some(r)) = (
+                self.writers.get_mut(detail.granule),
+                self.readers.get_mut(detail.granule),
+            ) {
+                (*w, *r) = (0, 0);
+            }
+        }
+        let granules = bytes.div_ceil(GRANULE);
+        let programs = programs.min(u64::from(NUMBER / 2)) as u32;
+        if self.writers.len() < granules {
+            for all in [
+                &mut self.writers,
+                &mut self.written,
+                &mut self.readers,
+                &mut self.read,
+            ] {
+                all.resize(granules, 0);
+            }
+        }
+        if self.next.saturating_add(programs) >= NUMBER {
+            self.writers.fill(0);
+            self.readers.fill(0);
+            self.next = 0;
+        }
+        self.base = self.next + 1;
+        self.next = self.base + programs;
+        self.me = self.base;
+        self.ordered = false;
+        self.met = false;
+    }
+
+    /// The program of this number runs from now on.
+    pub(crate) fn enter(&mut self, program: u64) {
+        self.me = self.base + program.min(u64::from(self.next - self.base)) as u32;
+        self.ordered = false;
+    }
+
+    const fn live(&self, entry: u32) -> bool {
+        entry & NUMBER >= self.base
+    }
+
+    const fn number(&self, entry: u32) -> u32 {
+        (entry & NUMBER) - self.base
+    }
+
+    /// A load of `len` bytes. A volatile one may see other programs' writes.
+    pub(crate) fn load(&mut self, index: usize, len: usize, volatile: bool) -> Result<(), Conflict> {
+        if volatile {
+            return self.apart(index, len, |shadow, cell, _| {
+                if shadow.live(cell.writer) && cell.writer & NUMBER != shadow.me {
+                    shadow.ordered = true;
+                    shadow.met = true;
+                }
+                Ok(())
+            });
+        }
+        let (first, last) = (index.div_ceil(GRANULE), (index + len) / GRANULE);
+        if first >= last {
+            return self.load_pieces(index, index + len);
+        }
+        self.load_pieces(index, first * GRANULE)?;
+        if !self.load_whole(first, last) {
+            self.load_pieces(first * GRANULE, last * GRANULE)?;
+        }
+        self.load_pieces(last * GRANULE, index + len)
+    }
+
+    /// A load of aligned elements that start `stride` bytes apart.
+    pub(crate) fn load_elements(
+        &mut self,
+        index: usize,
+        size: usize,
+        stride: usize,
+        count: usize,
+        volatile: bool,
+    ) -> Result<(), Conflict> {
+        by_granule(index, size, stride, count, |granule, bytes, first, elements| {
+            if !volatile && self.load_piece(granule, bytes) {
+                return Ok(());
+            }
+            (first..first + elements).try_for_each(|nth| self.load(index + nth * stride, size, volatile))
+        })
+    }
+
+    /// A store of aligned elements that start `stride` bytes apart. `old` is the arena, `new` has the elements one
+    /// after the other.
+    pub(crate) fn store_elements(
+        &mut self,
+        index: usize,
+        size: usize,
+        stride: usize,
+        old: &[u8],
+        new: &[u8],
+    ) -> Result<(), Conflict> {
+        by_granule(
+            index,
+            size,
+            stride,
+            new.len() / size,
+            |granule, bytes, first, elements| {
+                if self.store_piece(granule, bytes) {
+                    return Ok(());
+                }
+                (first..first + elements).try_for_each(|nth| {
+                    let at = index + nth * stride;
+                    let (old, new) = (old.get(at..at + size), new.get(nth * size..(nth + 1) * size));
+                    self.store(at, old.unwrap_or(&[]), new.unwrap_or(&[]))
+                })
+            },
+        )
+    }
+
+    /// A load of whole granules; false, and nothing done, where they must be looked at one by one.
+    #[inline]
+    #[expect(
+        clippy::needless_bitwise_bool,
+        reason = "branches would keep the loop from being vectorised"
+    )]
+    fn load_whole(&mut self, first: usize, last: usize) -> bool {
+        let (me, base) = (self.me, self.base);
+        let (Some(writers), Some(readers)) =
+            (self.writers.get(first..last), self.readers.get_mut(first..last))
+        else {
+            return true;
+        };
+        let shared = writers.iter().zip(readers.iter()).fold(false, |any, (&w, &r)| {
+            any | ((w >= base) & (w != me)) | (r & PARTIAL != 0)
+        });
+        if shared {
+            return false;
+        }
+        for reader in readers {
+            *reader = if *reader < base { me } else { *reader };
+        }
+        true
+    }
+
+    /// A load, granule by granule.
+    #[inline]
+    fn load_pieces(&mut self, from: usize, to: usize) -> Result<(), Conflict> {
+        let mut at = from;
+        while at < to {
+            let granule = at / GRANULE;
+            let start = granule * GRANULE;
+            let stop = to.min(start + GRANULE);
+            if !self.load_piece(granule, set(at - start, stop - start)) {
+                self.load_bytes(at, stop - at)?;
+            }
+            at = stop;
+        }
+        Ok(())
+    }
+
+    /// A load of some bytes of a granule; false, and nothing done, where they must be looked at one by one.
+    #[inline]
+    fn load_piece(&mut self, granule: usize, bytes: u32) -> bool {
+        let (me, base) = (self.me, self.base);
+        let (Some(&writer), Some(written), Some(reader), Some(read)) = (
+            self.writers.get(granule),
+            self.written.get(granule),
+            self.readers.get_mut(granule),
+            self.read.get_mut(granule),
+        ) else {
+            return true;
+        };
+        if foreign(writer, me, base) && (writer == APART || touched(writer, *written) & bytes != 0) {
+            return false;
+        }
+        join(reader, read, bytes, me, base) || touched(*reader, *read) & bytes == bytes
+    }
+
+    fn load_bytes(&mut self, index: usize, len: usize) -> Result<(), Conflict> {
+        let me = self.me;
+        self.apart(index, len, |shadow, cell, index| {
+            if shadow.live(cell.writer) && cell.writer & NUMBER != me && !shadow.ordered {
+                let did = if cell.writer & ATOMIC == 0 {
+                    Access::Store
+                } else {
+                    Access::Atomic
+                };
+                return Err(Conflict {
+                    index,
+                    other: Some(shadow.number(cell.writer)),
+                    did,
+                });
+            }
+            if !shadow.live(cell.reader) {
+                cell.reader = me;
+            }
+            Ok(())
+        })
+    }
+
+    /// A store of bytes; `old` is what is there before it.
+    pub(crate) fn store(&mut self, index: usize, old: &[u8], new: &[u8]) -> Result<(), Conflict> {
+        let end = index + new.len();
+        let (first, last) = (index.div_ceil(GRANULE), end / GRANULE);
+        if first >= last {
+            return self.store_pieces(index, end, index, old, new);
+        }
+        self.store_pieces(index, first * GRANULE, index, old, new)?;
+        if !self.store_whole(first, last) {
+            self.store_pieces(first * GRANULE, last * GRANULE, index, old, new)?;
+        }
+        self.store_pieces(last * GRANULE, end, index, old, new)
+    }
+
+    #[inline]
+    #[expect(
+        clippy::needless_bitwise_bool,
+        reason = "branches would keep the loop from being vectorised"
+    )]
+    fn store_whole(&mut self, first: usize, last: usize) -> bool {
+        let (me, base) = (self.me, self.base);
+        let (Some(writers), Some(readers)) =
+            (self.writers.get_mut(first..last), self.readers.get(first..last))
+        else {
+            return true;
+        };
+        let shared = writers.iter().zip(readers).fold(false, |any, (&w, &r)| {
+            any | ((w >= base) & (w != me)) | ((r >= base) & (r != me))
+        });
+        if shared {
+            return false;
+        }
+        writers.fill(me);
+        true
+    }
+
+    #[inline]
+    fn store_pieces(
+        &mut self,
+        from: usize,
+        to: usize,
+        index: usize,
+        old: &[u8],
+        new: &[u8],
+    ) -> Result<(), Conflict> {
+        let mut at = from;
+        while at < to {
+            let granule = at / GRANULE;
+            let start = granule * GRANULE;
+            let stop = to.min(start + GRANULE);
+            if !self.store_piece(granule, set(at - start, stop - start)) {
+                self.store_bytes(at, stop, index, old, new)?;
+            }
+            at = stop;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn store_piece(&mut self, granule: usize, bytes: u32) -> bool {
+        let (me, base) = (self.me, self.base);
+        let (Some(writer), Some(written), Some(&reader), Some(read)) = (
+            self.writers.get_mut(granule),
+            self.written.get_mut(granule),
+            self.readers.get(granule),
+            self.read.get(granule),
+        ) else {
+            return true;
+        };
+        if *writer == APART || foreign(reader, me, base) && touched(reader, *read) & bytes != 0 {
+            return false;
+        }
+        join(writer, written, bytes, me, base)
+    }
+
+    /// A store of the bytes `from..to`, of an access that starts at `index`.
+    fn store_bytes(
+        &mut self,
+        from: usize,
+        to: usize,
+        index: usize,
+        old: &[u8],
+        new: &[u8],
+    ) -> Result<(), Conflict> {
+        let me = self.me;
+        self.apart(from, to - from, |shadow, cell, at| {
+            if shadow.live(cell.reader) && cell.reader != me && !shadow.ordered {
+                return Err(Conflict {
+                    index: at,
+                    other: Some(shadow.number(cell.reader)),
+                    did: Access::Load,
+                });
+            }
+            if !shadow.live(cell.writer) || shadow.ordered {
+                cell.writer = me;
+                return Ok(());
+            }
+            let differs = old.get(at - index) != new.get(at - index);
+            if cell.writer & NUMBER != me {
+                let did = if cell.writer & ATOMIC == 0 {
+                    Access::Store
+                } else {
+                    Access::Atomic
+                };
+                if differs || did == Access::Atomic {
+                    return Err(Conflict {
+                        index: at,
+                        other: Some(shadow.number(cell.writer)),
+                        did,
+                    });
+                }
+                cell.writer = me | SHARED;
+            } else if cell.writer & SHARED != 0 && differs {
+                return Err(Conflict {
+                    index: at,
+                    other: None,
+                    did: Access::Store,
+                });
+            }
+            Ok(())
+        })
+    }
+
+    /// An atomic of `len` bytes.
+    pub(crate) fn atomic(&mut self, index: usize, len: usize) -> Result<(), Conflict> {
+        let me = self.me;
+        self.apart(index, len, |shadow, cell, at| {
+            if shadow.live(cell.writer) && cell.writer & NUMBER != me {
+                if cell.writer & ATOMIC != 0 {
+                    shadow.met = true;
+                    shadow.ordered = true;
+                } else if !shadow.ordered {
+                    return Err(Conflict {
+                        index: at,
+                        other: Some(shadow.number(cell.writer)),
+                        did: Access::Store,
+                    });
+                }
+            }
+            if shadow.live(cell.reader) && cell.reader != me && !shadow.ordered {
+                return Err(Conflict {
+                    index: at,
+                    other: Some(shadow.number(cell.reader)),
+                    did: Access::Load,
+                });
+            }
+            cell.writer = me | ATOMIC;
+            Ok(())
+        })
+    }
+
+    /// Visits bytes one by one, in cells of their own.
+    fn apart(
+        &mut self,
+        index: usize,
+        len: usize,
+        mut visit: impl FnMut(&mut Self, &mut Cell, usize) -> Result<(), Conflict>,
+    ) -> Result<(), Conflict> {
+        for at in index..index + len {
+            let granule = at / GRANULE;
+            let Some(detail) = self.detail(granule) else {
+                return Ok(());
+            };
+            let Some(&cell) = self.details.get(detail).and_then(|d| d.cells.get(at % GRANULE)) else {
+                return Ok(());
+            };
+            let mut cell = cell;
+            visit(self, &mut cell, at)?;
+            if let Some(to) = self
+                .details
+                .get_mut(detail)
+                .and_then(|d| d.cells.get_mut(at % GRANULE))
+            {
+                *to = cell;
+            }
+        }
+        Ok(())
+    }
+
+    /// The detail of a granule, made where there was none.
+    fn detail(&mut self, granule: usize) -> Option<usize> {
+        let (writer, reader) = (*self.writers.get(granule)?, *self.readers.get(granule)?);
+        if writer == APART {
+            return Some(reader as usize);
+        }
+        let (written, read) = (*self.written.get(granule)?, *self.read.get(granule)?);
+        let mut cells = [Cell::default(); GRANULE];
+        for (nth, cell) in cells.iter_mut().enumerate() {
+            cell.writer = if touched(writer, written) >> nth & 1 == 1 {
+                writer & NUMBER
+            } else {
+                0
+            };
+            cell.reader = if touched(reader, read) >> nth & 1 == 1 {
+                reader & NUMBER
+            } else {
+                0
+            };
+        }
+        let detail = self.details.len();
+        self.details.push(Detail { granule, cells });
+        *self.writers.get_mut(granule)? = APART;
+        *self.readers.get_mut(granule)? = detail as u32;
+        Some(detail)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const BYTES: usize = 160;
+
+    /// What a shadow must say, byte by byte: all writers, the last one last, and all readers.
+    #[derive(Default)]
+    struct Model {
+        writers: Vec<Vec<u32>>,
+        readers: Vec<Vec<u32>>,
+    }
+
+    impl Model {
+        fn access(&mut self, me: u32, from: usize, len: usize, store: Option<bool>) -> bool {
+            for at in from..from + len {
+                let other_is_last = self.writers[at].last().is_some_and(|&w| w != me);
+                let other_wrote = self.writers[at].iter().any(|&w| w != me);
+                let other_read = self.readers[at].iter().any(|&r| r != me);
+                match store {
+                    None if other_is_last => return false,
+                    None => self.readers[at].push(me),
+                    Some(same) if other_read || (other_wrote && !same) => return false,
+                    Some(_) => self.writers[at].push(me),
+                }
+            }
+            true
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_shadow_says_what_a_byte_by_byte_model_says(
+            accesses in proptest::collection::vec(
+                (0usize..BYTES, 1usize..100, 0u8..8, any::<bool>()), 1..40
+            ),
+            launches in 1usize..3,
+        ) {
+            let mut shadow = Shadow::default();
+            for _ in 0..launches {
+                shadow.begin(BYTES, 40);
+                let mut model = Model { writers: vec![Vec::new(); BYTES], readers: vec![Vec::new(); BYTES] };
+                let mut me = 0;
+                for &(from, len, kind, next) in &accesses {
+                    if next {
+                        me += 1;
+                        shadow.enter(me);
+                    }
+                    let len = len.min(BYTES - from);
+                    let arena = [0; BYTES];
+                    let old = &arena[from..from + len];
+                    let value = u8::from(kind < 6);
+                    // Runs of elements 12 bytes apart, and long accesses.
+                    let elements = 1 + len / 12;
+                    let start = from / 4 * 4;
+                    let strided = kind % 2 == 0 && start + elements * 12 <= BYTES;
+                    let got = match (kind / 2 < 2, strided) {
+                        (true, true) => shadow.load_elements(start, 4, 12, elements, false),
+                        (true, false) => shadow.load(from, len, false),
+                        (false, true) => shadow.store_elements(start, 4, 12, &arena, &vec![value; 4 * elements]),
+                        (false, false) => shadow.store(from, old, &vec![value; len]),
+                    };
+                    let store = (kind / 2 >= 2).then_some(value == 0);
+                    let expected = if strided {
+                        (0..elements).all(|nth| model.access(me as u32, start + nth * 12, 4, store))
+                    } else {
+                        model.access(me as u32, from, len, store)
+                    };
+                    prop_assert_eq!(got.is_ok(), expected);
+                    if !expected {
+                        break;
+                    }
+                }
+            }
+        }
+    }
+}
