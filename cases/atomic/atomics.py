@@ -59,7 +59,7 @@ def scalar_mask_kernel(out, f):
 
 @triton.jit
 def cas_kernel(x, out, expected, value):
-    tl.store(out, tl.atomic_cas(x, expected, value))
+    tl.store(out, tl.atomic_cas(x, tl.load(expected), tl.load(value)))
 
 
 @triton.jit

@@ -12,12 +12,12 @@ def scale_kernel(x, out, n, BLOCK: tl.constexpr):
 
 
 @triton.jit(noinline=True)
-def double(values):
-    return values * 2
+def double(value):
+    return value * 2
 
 
 @triton.jit
 def call_kernel(x, out, n, BLOCK: tl.constexpr):
     offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     mask = offsets < n
-    tl.store(out + offsets, double(tl.load(x + offsets, mask=mask)), mask=mask)
+    tl.store(out + offsets, tl.load(x + offsets, mask=mask) * double(tl.program_id(0) + 1), mask=mask)

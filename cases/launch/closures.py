@@ -23,4 +23,8 @@ ANNOTATED: tl.constexpr = 6
 @triton.jit
 def global_kernel(out):
     tl.store(out, GLOBAL)
-    tl.store(out + 1, ANNOTATED)
+
+
+@triton.jit
+def annotated_kernel(out):
+    tl.store(out, ANNOTATED)

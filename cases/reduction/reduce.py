@@ -77,8 +77,8 @@ def scaled(a, b):
 
 
 @triton.jit
-def decay(a, b):
-    return a * 0.5 + b
+def add(a, b):
+    return a + b
 
 
 @triton.jit
@@ -128,6 +128,12 @@ def argmax_kernel(x, out, LEFT: tl.constexpr, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def argmax_in_range_kernel(x, out, BLOCK: tl.constexpr):
+    index = tl.argmax(tl.load(x + tl.arange(0, BLOCK)), axis=0)
+    tl.store(out, ((index >= 0) & (index < BLOCK)).to(tl.int32))
+
+
+@triton.jit
 def cumsum_kernel(x, out, REVERSE: tl.constexpr, BLOCK: tl.constexpr):
     offsets = tl.arange(0, BLOCK)
     tl.store(out + offsets, tl.cumsum(tl.load(x + offsets), axis=0, reverse=REVERSE))
@@ -148,7 +154,7 @@ def cumprod_kernel(x, out, BLOCK: tl.constexpr):
 @triton.jit
 def scan_negative_axis_kernel(x, out, M: tl.constexpr, N: tl.constexpr):
     offsets = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
-    tl.store(out + offsets, tl.associative_scan(tl.load(x + offsets), -1, decay))
+    tl.store(out + offsets, tl.associative_scan(tl.load(x + offsets), -1, add))
 
 
 @triton.jit
