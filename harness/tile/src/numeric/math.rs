@@ -211,7 +211,8 @@ macro_rules! native {
             #[inline(always)]
             fn floor_mod(self, divisor: Self) -> Self {
                 let rest = self % divisor;
-                if rest != 0.0 && (rest < 0.0) != (divisor < 0.0) { rest + divisor } else { rest }
+                // Lowered to `x - floor(x / y) * y`, whose zeros are positive (`semantic.mod` of 3.2).
+                if rest != 0.0 && (rest < 0.0) != (divisor < 0.0) { rest + divisor } else { rest + 0.0 }
             }
             #[inline(always)]
             fn min_number(self, other: Self) -> Self {
