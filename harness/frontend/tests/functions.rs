@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use conch_frontend::{Arg, Refusal, Request, trace};
+use conch_frontend::{Arg, Refusal, Refused, Request, Traced, trace};
 use conch_tile::DType;
 use conch_tile::ir::Elem;
 use conch_tile::rules::{Rules, Version};
@@ -40,14 +40,22 @@ fn arguments() -> Vec<Arg> {
     arguments
 }
 
-/// The type of an expression as Triton prints it, `rejected`, or why the reference does not know.
-fn result(setup: &str, expression: &str, version: Version) -> String {
-    let mut text = HELPERS.to_owned() + setup;
-    let _ = writeln!(
-        text,
-        "    r = {expression}\n    tl.static_assert(False, f'TYPE {{tl.constexpr(r.type)}} END')"
-    );
-    let request = Request {
+/// Traces a kernel that computes an expression, with the lines of the setup that it needs, and one line after it.
+fn traced(setup: &str, expression: &str, after: &str, version: Version) -> Result<Traced, Refused> {
+    let words: Vec<&str> = expression
+        .split(|c: char| !c.is_alphanumeric() && c != '_')
+        .collect();
+    let needed = |line: &&str| {
+        let name = line.trim_start().split(' ').next().unwrap_or_default();
+        name == "o" || words.contains(&name)
+    };
+    let setup: String = setup
+        .lines()
+        .filter(needed)
+        .fold(String::new(), |text, line| text + line + "\n");
+    let mut text = HELPERS.to_owned() + &setup;
+    let _ = writeln!(text, "    r = {expression}\n    {after}");
+    trace(&Request {
         file: SourceFile::new("k.py", text).into(),
         modules: Vec::new(),
         kernel: "k".into(),
@@ -55,8 +63,13 @@ fn result(setup: &str, expression: &str, version: Version) -> String {
         keyword: Vec::new(),
         options: Vec::new(),
         rules: Rules::of(version),
-    };
-    let Err(refused) = trace(&request) else {
+    })
+}
+
+/// The type of an expression as Triton prints it, `rejected`, or why the reference does not know.
+fn result(setup: &str, expression: &str, version: Version) -> String {
+    let after = "tl.static_assert(False, f'TYPE {tl.constexpr(r.type)} END')";
+    let Err(refused) = traced(setup, expression, after, version) else {
         return "compiled".to_owned();
     };
     match refused.refusal {
@@ -67,6 +80,14 @@ fn result(setup: &str, expression: &str, version: Version) -> String {
             .map_or_else(|| "rejected".to_owned(), |(ty, _)| ty.to_owned()),
         Refusal::Unsupported(diagnostic) => format!("unsupported: {}", diagnostic.message),
     }
+}
+
+/// The first lines of `functions.txt`, which set up names.
+fn setup() -> String {
+    include_str!("golden/functions.txt")
+        .lines()
+        .filter(|line| line.starts_with("    "))
+        .fold(String::new(), |text, line| text + line + "\n")
 }
 
 /// Before 3.5 the compiler let a mismatched `atomic_cas` pass, whose meaning nobody promises: the reference says so.
@@ -82,10 +103,7 @@ fn check(version: &str, changes: &str) -> String {
     golden.extend(read(changes));
     golden.remove("triton");
     let version: Version = version.parse().expect("a version");
-    let lines = include_str!("golden/functions.txt").lines();
-    let setup: String = lines
-        .filter(|line| line.starts_with("    "))
-        .fold(String::new(), |text, line| text + line + "\n");
+    let setup = setup();
     let mut wrong = Vec::new();
     for (expression, wanted) in &golden {
         let got = result(&setup, expression, version);
@@ -152,4 +170,46 @@ fn functions_of_3_1() {
         check("3.1.0", include_str!("golden/functions_3.1.0.json")),
         UNCHECKED_CAS
     );
+}
+
+/// Longer IR than this is left out of the snapshot: Philox's rounds and sorting networks.
+const LONGEST: usize = 60;
+
+#[test]
+fn every_function_has_its_ir_and_every_refusal_its_words() {
+    let setup = setup();
+    let expressions = include_str!("golden/functions.txt").lines();
+    let mut shown = String::new();
+    for expression in expressions.filter(|line| !line.is_empty() && !line.starts_with([' ', '#'])) {
+        let _ = writeln!(shown, "## {expression}");
+        match traced(&setup, expression, "tl.device_print('', r)", Version::NEWEST) {
+            Ok(traced) => {
+                let ir = traced.function.to_string();
+                let lines = ir.lines().count();
+                if lines > LONGEST {
+                    let _ = writeln!(shown, "{lines} lines");
+                } else {
+                    shown += &ir;
+                }
+            }
+            Err(refused) => {
+                let (kind, diagnostic) = match &refused.refusal {
+                    Refusal::Rejected(diagnostic) => ("rejected", diagnostic),
+                    Refusal::Unsupported(diagnostic) => ("unsupported", diagnostic),
+                };
+                let _ = writeln!(shown, "{kind}: {}", diagnostic.message);
+                if let Some(help) = &diagnostic.help {
+                    let _ = writeln!(shown, "help: {help}");
+                }
+            }
+        }
+        shown.push('\n');
+    }
+    insta::with_settings!({
+        snapshot_path => "../../../snapshots/frontend",
+        prepend_module_to_snapshot => false,
+        omit_expression => true
+    }, {
+        insta::assert_snapshot!("functions", shown);
+    });
 }

@@ -9,7 +9,7 @@ use super::{Row, row};
 use crate::constant;
 use crate::semantic::arithmetic::{clamp, elementwise, extremum, fdiv, fma, function_operands};
 use crate::semantic::cast::bitcast;
-use crate::semantic::promotion::{Operand, describe, is_signed, shown};
+use crate::semantic::promotion::{Operand, is_signed, shown};
 use crate::tracer::{Traced, Tracer};
 use crate::value::{Constant, Value};
 
