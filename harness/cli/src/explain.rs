@@ -251,7 +251,7 @@ fn trial_text(case: &Case, trial: &Trial, panel: &Panel, selected: &Selected, te
     if event.vacuous {
         marks.push("vacuous");
     }
-    marks.push(if event.expected {
+    marks.push(if event.passes() {
         "as expected"
     } else {
         "not as expected"

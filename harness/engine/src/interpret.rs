@@ -310,7 +310,10 @@ fn unanswered(case: &Case, failure: WorkerFailure) -> Result<Outcome, Failure> {
             Outcome::Exhausted(complaint("memory", message, stderr, None))
         }
         WorkerFailure::Start { toolchain, reason } => {
-            return Err(Failure::internal(format!("start a worker of {toolchain}"), reason));
+            return Err(Failure::internal(
+                format!("start a worker of {toolchain}"),
+                reason,
+            ));
         }
         WorkerFailure::Protocol(reason) => return Err(Failure::internal("talk to the worker", reason)),
         WorkerFailure::Stopped => return Err(Failure::Stopped),

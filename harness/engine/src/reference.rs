@@ -23,6 +23,13 @@ use crate::{Complaint, EngineId, Finished, Outcome, Position, Tracked, Trap};
 /// How many traced kernels are kept. A run over cases that share nothing stays within this.
 const CACHED: usize = 512;
 
+/// What a launch may do, in operations and lanes: some seconds for a loop over scalars that never ends, and more than
+/// a hundred times what the largest case of the corpus needs.
+const FUEL: u64 = 1 << 27;
+
+/// How much slower an execution with intervals is, so that it gets as much less fuel.
+const SLOWER: u64 = 8;
+
 /// `reference`.
 #[derive(Debug)]
 pub struct Reference {
@@ -57,7 +64,10 @@ pub enum Conforming {
 
 impl Default for Reference {
     fn default() -> Self {
-        Self::new(Config::default())
+        Self::new(Config {
+            fuel: FUEL,
+            ..Config::default()
+        })
     }
 }
 
@@ -158,6 +168,7 @@ impl Reference {
     fn config(&self, launch: &Launch) -> Config {
         Config {
             device_asserts: debug(launch),
+            fuel: self.config.fuel / SLOWER,
             ..self.config
         }
     }
