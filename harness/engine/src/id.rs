@@ -176,30 +176,19 @@ impl FromStr for EngineId {
 }
 
 /// The candidate that is fewest edits away from `text`, if it is near enough to have been meant.
-pub fn nearest<'a>(text: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+fn nearest<'a>(text: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = (text.chars().count() / 2).max(2);
     candidates
         .into_iter()
-        .map(|candidate| (distance(&text.to_lowercase(), candidate), candidate))
+        .map(|candidate| {
+            (
+                strsim::damerau_levenshtein(&text.to_lowercase(), candidate),
+                candidate,
+            )
+        })
         .filter(|&(edits, _)| edits <= limit)
         .min_by_key(|&(edits, _)| edits)
         .map(|(_, candidate)| candidate)
-}
-
-/// Levenshtein's distance in characters.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (at, from) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = at + 1;
-        for (column, to) in b.iter().enumerate() {
-            let substituted = diagonal + usize::from(from != *to);
-            diagonal = row[column + 1];
-            row[column + 1] = substituted.min(row[column] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]

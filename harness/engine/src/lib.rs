@@ -20,7 +20,7 @@ mod reference;
 pub use cuda::Cuda;
 pub use engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, Prepared, Run};
 pub use guard::guarded;
-pub use id::{BadEngineId, EngineId, Family, nearest};
+pub use id::{BadEngineId, EngineId, Family};
 pub use interpret::Interpret;
 pub use outcome::{Complaint, Finished, Outcome, Position, Tracked, Trap};
 pub use reference::{Conforming, Kernel, Reference};
