@@ -105,6 +105,23 @@ fn functions_are_within_a_few_ulp() {
 }
 
 #[test]
+fn signs_that_nobody_promises() {
+    // That of a NaN, and that of a zero that a rounded function gave.
+    let result = of(3.0, -1.0, |k, x, y| {
+        let nan = k.unary(UnaryOp::Log, y);
+        k.binary(BinaryOp::CopySign, x, nan)
+    });
+    assert_eq!(within(result), (-3.0, 3.0));
+    let (low, high) = within(of(1.0, -1.0, |k, x, y| {
+        let zero = k.unary(UnaryOp::Log, x);
+        k.binary(BinaryOp::Atan2, zero, y)
+    }));
+    assert!(low <= -std::f32::consts::PI && high >= std::f32::consts::PI);
+    let (low, high) = within(of(-0.0, 0.0, |k, x, _| k.unary(UnaryOp::Rsqrt, x)));
+    assert_eq!((low, high), (f32::NEG_INFINITY, f32::INFINITY));
+}
+
+#[test]
 fn a_product_may_be_fused_into_a_sum() {
     let x = 1.1f32;
     let y = x * x;

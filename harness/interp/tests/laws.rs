@@ -416,7 +416,12 @@ fn check(choices: &[Choice], programs: u32) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.max(2000), ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: ProptestConfig::default().cases.max(2000),
+        // What was found becomes a test of its own.
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn the_two_executions_agree(choices in choices(24), programs in prop_oneof![4 => Just(1), 1 => Just(2)]) {

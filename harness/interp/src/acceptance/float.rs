@@ -183,6 +183,13 @@ pub(crate) fn unary(op: UnaryOp, dtype: DType, x: Lane) -> Lane {
             result = result.hull(Interval::point(0.0));
         }
     }
+    // The root of a zero has its sign.
+    if op == UnaryOp::Rsqrt && interval.holds(0.0) {
+        result = Interval {
+            nan: false,
+            ..Interval::EVERYTHING
+        };
+    }
     // No engine leaves the range of the function by its error.
     let result = match op {
         UnaryOp::Exp | UnaryOp::Exp2 | UnaryOp::Sqrt | UnaryOp::Rsqrt | UnaryOp::Cosh => Interval {
@@ -293,9 +300,19 @@ pub(crate) fn binary(op: BinaryOp, dtype: DType, x: Lane, y: Lane) -> Lane {
                     nan: false,
                 }
             }
+            BinaryOp::CopySign if numeric::is_nan(dtype, yb) => binary_intervals(op, dtype, x, y, None),
             _ => computed(numeric::binary(op, dtype, xb, yb)),
         };
     }
+    binary_intervals(op, dtype, x, y, ulps)
+}
+
+/// Whether an interval is one number, its sign included.
+fn single(lane: Lane, interval: Interval) -> bool {
+    interval.low == interval.high && !interval.nan && (lane.bits().is_some() || interval.low != 0.0)
+}
+
+fn binary_intervals(op: BinaryOp, dtype: DType, x: Lane, y: Lane, ulps: Option<f64>) -> Lane {
     let (a, b) = (x.interval(dtype), y.interval(dtype));
     let nan = a.nan || b.nan;
     let numbers = !a.only_nan() && !b.only_nan();
@@ -321,6 +338,27 @@ pub(crate) fn binary(op: BinaryOp, dtype: DType, x: Lane, y: Lane) -> Lane {
             } else {
                 both
             }
+        }
+        BinaryOp::CopySign if !a.only_nan() => {
+            // The sign of a NaN is not specified.
+            let low = if a.holds(0.0) {
+                0.0
+            } else {
+                a.low.abs().min(a.high.abs())
+            };
+            let positive = Interval {
+                low,
+                high: a.magnitude(),
+                nan: a.nan,
+            };
+            let signed = if b.low > 0.0 && !b.nan {
+                positive
+            } else if b.high < 0.0 && !b.nan {
+                negated(positive)
+            } else {
+                positive.hull(negated(positive))
+            };
+            return signed.lane(dtype);
         }
         _ if !numbers => Interval::NAN,
         BinaryOp::MinPropagateNan => Interval {
@@ -350,7 +388,7 @@ pub(crate) fn binary(op: BinaryOp, dtype: DType, x: Lane, y: Lane) -> Lane {
                 nan: nan || b.holds(0.0) || !inside,
             }
         }
-        BinaryOp::Pow | BinaryOp::Atan2 if a.low == a.high && b.low == b.high => {
+        BinaryOp::Pow | BinaryOp::Atan2 if single(x, a) && single(y, b) => {
             let exact = numeric::binary(op, DType::F64, a.low.to_bits(), b.low.to_bits());
             let exact = exact.bits().map_or(f64::NAN, f64::from_bits);
             around(exact, ulps.unwrap_or(0.5), dtype)
@@ -362,22 +400,6 @@ pub(crate) fn binary(op: BinaryOp, dtype: DType, x: Lane, y: Lane) -> Lane {
         }
         .outward()
         .rounded(dtype, near),
-        BinaryOp::CopySign => {
-            let size = a.magnitude();
-            let low = if a.low <= 0.0 && 0.0 <= a.high {
-                0.0
-            } else {
-                a.low.abs().min(a.high.abs())
-            };
-            let positive = Interval { low, high: size, nan };
-            if b.low > 0.0 && !b.nan {
-                positive
-            } else if b.high < 0.0 && !b.nan {
-                negated(positive)
-            } else {
-                positive.hull(negated(positive))
-            }
-        }
         _ => Interval::EVERYTHING,
     };
     result

@@ -386,6 +386,10 @@ impl<'a> Machine<'a> {
         self.each(step.outs[0], &step.ins, |x| match x[0].plain() {
             lane if !bits => float::cast(arithmetic(from), arithmetic(to), rounding, lane),
             Lane::Within { .. } if from != to => Lane::Unknown,
+            // Which NaN it is, is not specified.
+            Lane::Bits(bits) if from != to && from.num().is_some_and(|from| numeric::is_nan(from, bits)) => {
+                Lane::Unknown
+            }
             lane => lane,
         });
     }
