@@ -213,3 +213,65 @@ fn every_function_has_its_ir_and_every_refusal_its_words() {
         insta::assert_snapshot!("functions", shown);
     });
 }
+
+/// Arguments that fit hardly anywhere.
+const ODD: [&str; 22] = [
+    "None",
+    "-1",
+    "0",
+    "1",
+    "3",
+    "2**100",
+    "1.5",
+    "'x'",
+    "()",
+    "(4,)",
+    "[2, 2]",
+    "x",
+    "y",
+    "s",
+    "pf",
+    "pf + o",
+    "tl.float16",
+    "True",
+    "add",
+    "...",
+    "(x, x)",
+    "float('nan')",
+];
+
+/// The functions and methods that `functions.txt` calls.
+fn callees() -> Vec<String> {
+    let mut names: Vec<String> = include_str!("golden/functions.txt")
+        .lines()
+        .filter_map(|line| line.split_once('('))
+        .map(|(name, _)| name.to_owned())
+        .filter(|name| {
+            ["tl.", "x.", "libdevice.", "min", "max"]
+                .iter()
+                .any(|start| name.starts_with(start))
+        })
+        .collect();
+    names.sort();
+    names.dedup();
+    names
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::test_runner::Config::with_cases(2000))]
+
+    /// Whatever a function is given, it is traced to IR that verifies or refused for a reason.
+    #[test]
+    fn odd_arguments_are_refused(
+        callee in proptest::sample::select(callees()),
+        arguments in proptest::collection::vec(proptest::sample::select(ODD.to_vec()), 0..5),
+        version in proptest::sample::select(vec!["3.9.0", "3.6.0", "3.2.0", "3.0.0"]),
+    ) {
+        let expression = format!("{callee}({})", arguments.join(", "));
+        let version: Version = version.parse().expect("a version");
+        if let Err(refused) = traced(&(setup() + "    x = tl.load(pf + o)\n"), &expression, "pass", version) {
+            let (Refusal::Rejected(diagnostic) | Refusal::Unsupported(diagnostic)) = refused.refusal;
+            proptest::prop_assert_ne!(diagnostic.code, "internal", "{}: {}", expression, diagnostic.message);
+        }
+    }
+}

@@ -80,6 +80,9 @@ pub(super) const ROWS: &[Row] = &[
     row("tl.math.div_rn(x, y)", |tr, args| {
         let (x, y) = checked_pair(tr, args, SINGLE)?;
         let quotient = elementwise(tr, BinaryOp::DivRn, x, y)?;
+        if !tr.dtype(quotient).is_some_and(DType::is_float) {
+            return Err(tr.reject("div_rn of integers: only floats"));
+        }
         Ok(Value::Tensor(quotient))
     }),
     row("tl.math.fma(x, y, z)", |tr, args| {
