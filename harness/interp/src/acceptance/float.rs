@@ -192,7 +192,7 @@ pub(crate) fn unary(op: UnaryOp, dtype: DType, x: Lane) -> Lane {
     }
     // No engine leaves the range of the function by its error.
     let result = match op {
-        UnaryOp::Exp | UnaryOp::Exp2 | UnaryOp::Sqrt | UnaryOp::Rsqrt | UnaryOp::Cosh => Interval {
+        UnaryOp::Exp | UnaryOp::Exp2 | UnaryOp::Sqrt | UnaryOp::Cosh => Interval {
             low: result.low.max(0.0),
             ..result
         },
