@@ -33,7 +33,7 @@ fn nesting_is_bounded() {
         ));
         if depth <= 1000 {
             let nested: String = (0..depth)
-                .map(|at| format!("{}if n > 3:\n", " ".repeat(4 + at)))
+                .map(|at| [&" ".repeat(4 + at), "if n > 3:\n"].concat())
                 .collect();
             deep(&format!("{nested}{}x = 1", " ".repeat(4 + depth)));
         }
@@ -51,7 +51,7 @@ fn work_is_bounded() {
     deep("    t: tl.constexpr = 'ab' * 10 ** 30");
     deep("    for a in tl.static_range(1000):\n        if n > a:\n            return");
     let nested: String = (0..60)
-        .map(|at| format!("{}for i{at} in range(n):\n", " ".repeat(4 + at)))
+        .map(|at| [&" ".repeat(4 + at), "for i in range(n):\n"].concat())
         .collect();
     deep(&format!("{nested}{}n += 1", " ".repeat(64)));
 }

@@ -100,7 +100,7 @@ pub fn body(lines: &str) -> Program {
     let lines: String = lines
         .trim_matches('\n')
         .lines()
-        .map(|line| format!("    {line}\n"))
+        .map(|line| ["    ", line, "\n"].concat())
         .collect();
     Program::new(&format!("@triton.jit\ndef k(p, n):\n{lines}")).args([I32, Arg::Int(5)])
 }
