@@ -5,6 +5,7 @@
 //! the program id is computed once a launch (the prologue).
 
 use std::rc::Rc;
+use std::sync::Mutex;
 
 use conch_memory::{Memory, ORIGIN};
 use conch_tile::ir::{LocId, OpKind};
@@ -21,9 +22,14 @@ use crate::program::{Code, Op, Program, Slot, Step};
 use crate::value::{Layout, Poison, Pool, Repr, Value};
 
 /// Pools larger than this are emptied after a launch.
-const KEEP: usize = 64 << 20;
+const KEEP: usize = 16 << 20;
 
-/// What launches of one program leave behind for the next.
+/// As many states wait for the next launch as there may be threads.
+const IDLE: usize = 64;
+
+static STATES: Mutex<Vec<State>> = Mutex::new(Vec::new());
+
+/// What a launch leaves behind for the next, of whatever program: buffers and tables, no content.
 #[derive(Debug, Default)]
 pub(crate) struct State {
     pub slots: Vec<Value>,
@@ -31,6 +37,28 @@ pub(crate) struct State {
     pub shadow: Shadow,
     pub runs: Vec<Run>,
     pub writes: Vec<conflict::Write>,
+}
+
+impl State {
+    /// One that a launch left, or a fresh one.
+    pub(crate) fn take() -> Self {
+        STATES
+            .lock()
+            .ok()
+            .and_then(|mut states| states.pop())
+            .unwrap_or_default()
+    }
+
+    /// Leaves it for the next launch.
+    pub(crate) fn give(mut self) {
+        self.pool.shrink(KEEP);
+        self.shadow.shrink();
+        if let Ok(mut states) = STATES.lock()
+            && states.len() < IDLE
+        {
+            states.push(self);
+        }
+    }
 }
 
 /// A launch that is under way.
@@ -106,7 +134,6 @@ pub(crate) fn launch(
         let old = std::mem::take(&mut state.slots[slot]);
         state.pool.recycle(old);
     }
-    state.pool.shrink(KEEP);
     Ok(match result {
         Ok(()) => Outcome::Finished(Finished { prints, stats }),
         Err(Stop::Trap(trap)) => Outcome::Trapped(trap),

@@ -1,7 +1,7 @@
 //! A kernel made ready to run: operations with their slots, where each value is used last, and which parameter each
 //! pointer comes from. Left out: running it ([`crate::machine`]).
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use conch_memory::Memory;
 use conch_tile::DType;
@@ -36,8 +36,6 @@ pub struct Program {
     pub(crate) origins: Vec<Origin>,
     /// Whether a value is too large to exist.
     pub(crate) oversized: bool,
-    /// Memory for values that earlier launches left behind.
-    states: Mutex<Vec<State>>,
 }
 
 /// A block.
@@ -143,7 +141,6 @@ impl Program {
             used,
             origins,
             oversized,
-            states: Mutex::default(),
         })
     }
 
@@ -164,16 +161,9 @@ impl Program {
         memory: &mut Memory,
         config: &Config,
     ) -> Result<Outcome, InternalError> {
-        let mut state = self
-            .states
-            .lock()
-            .ok()
-            .and_then(|mut states| states.pop())
-            .unwrap_or_default();
+        let mut state = State::take();
         let outcome = machine::launch(self, &mut state, grid, args, memory, config);
-        if let Ok(mut states) = self.states.lock() {
-            states.push(state);
-        }
+        state.give();
         outcome
     }
 }

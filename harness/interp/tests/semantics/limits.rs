@@ -133,3 +133,57 @@ fn ir_that_the_verifier_refuses_is_refused() {
     execute a value before it is defined: the IR is not well-formed
     ");
 }
+
+#[test]
+fn blocks_may_be_nested_as_deep_as_the_verifier_lets_them() {
+    let mut k = Kernel::new("if c: ...\n");
+    let out = k.pointer("out", DType::I32);
+    let always = k.b.constant(1, Type::scalar(I1));
+    let depth = 199;
+    for _ in 0..depth {
+        k.b.open_block(&[]);
+    }
+    let seven = k.int(7);
+    k.store(out, seven, None);
+    for _ in 0..depth {
+        let then_block = k.b.close_block(&[]);
+        k.b.open_block(&[]);
+        let else_block = k.b.close_block(&[]);
+        k.b.effect(
+            OpKind::If {
+                then_block,
+                else_block,
+            },
+            &[always],
+        );
+    }
+    let mut world = World::default();
+    world.ints("out", &[0]);
+    let (mut memory, args) = world.finish();
+    kernels::finish(&k.finish(), [1, 1, 1], &args, &mut memory);
+    assert_eq!(kernels::ints(&memory, 0), [7]);
+}
+
+#[test]
+fn launches_run_in_many_threads_at_once() {
+    let function = kernels::vector_add(64);
+    let program = Program::prepare(function).expect("verified");
+    std::thread::scope(|scope| {
+        for thread in 0..4u16 {
+            let program = &program;
+            scope.spawn(move || {
+                for _ in 0..50 {
+                    let mut world = World::default();
+                    world.floats("x", &[f32::from(thread); 100]);
+                    world.floats("y", &[1.0; 100]);
+                    world.tensor("out", DType::F32, 100, None);
+                    let (mut memory, mut args) = world.finish();
+                    args.push(Arg::Number(100));
+                    let outcome = program.launch([2, 1, 1], &args, &mut memory, &Config::default());
+                    assert!(matches!(outcome, Ok(Outcome::Finished(_))));
+                    assert_eq!(kernels::floats(&memory, 2), [f32::from(thread) + 1.0; 100]);
+                }
+            });
+        }
+    });
+}

@@ -14,6 +14,9 @@ const GRANULE: usize = 32;
 // A granule never holds bytes of two storages.
 const _: () = assert!(GUARD.is_multiple_of(GRANULE));
 
+/// Granules of a shadow that is not kept.
+const LARGE: usize = 1 << 20;
+
 /// A program's number is in the low bits.
 const NUMBER: u32 = (1 << 30) - 1;
 /// Flag of a cell's writer: another program wrote the same value before.
@@ -149,13 +152,14 @@ impl Shadow {
         let granules = bytes.div_ceil(GRANULE);
         let programs = programs.min(u64::from(NUMBER / 2)) as u32;
         if self.writers.len() < granules {
+            // What earlier launches left is of no use; fresh zeros cost nothing until they are touched.
             for all in [
                 &mut self.writers,
                 &mut self.written,
                 &mut self.readers,
                 &mut self.read,
             ] {
-                all.resize(granules, 0);
+                *all = vec![0; granules];
             }
         }
         if self.next.saturating_add(programs) >= NUMBER {
@@ -168,6 +172,13 @@ impl Shadow {
         self.me = self.base;
         self.ordered = false;
         self.met = false;
+    }
+
+    /// Forgets everything, when there is much of it.
+    pub(crate) fn shrink(&mut self) {
+        if self.writers.len() > LARGE || self.details.capacity() > LARGE / 16 {
+            *self = Self::default();
+        }
     }
 
     /// The program of this number runs from now on.
