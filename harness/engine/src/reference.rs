@@ -12,7 +12,7 @@ use conch_frontend::{Refusal, Refused, Request, Traced};
 use conch_interp::{Acceptance, AcceptanceMap, Config, Program, TrapKind};
 use conch_memory::Memory;
 use conch_tile::diagnostic::Diagnostic;
-use conch_tile::ir::{Elem, Rounding};
+use conch_tile::ir::{Elem, Function, Rounding};
 use conch_tile::rules::Rules;
 use conch_tile::source::{SourceFile, Sources, Span};
 use conch_tile::{DType, numeric};
@@ -22,6 +22,9 @@ use crate::{Complaint, EngineId, Finished, Outcome, Position, Tracked, Trap};
 
 /// How many traced kernels are kept. A run over cases that share nothing stays within this.
 const CACHED: usize = 512;
+
+/// And how many bytes they may take, by [`weight`]: what loops unrolled is thousands of operations.
+const CACHED_BYTES: usize = 96 << 20;
 
 /// What a launch may do, in operations and lanes: some seconds for a loop over scalars that never ends, and more than
 /// a hundred times what the largest case of the corpus needs.
@@ -35,8 +38,42 @@ const SLOWER: u64 = 8;
 pub struct Reference {
     capabilities: Capabilities,
     config: Config,
-    cache: Mutex<HashMap<String, Traceability>>,
+    cache: Mutex<Cache>,
 }
+
+/// The traced kernels of late, with their weight. They all go at once when there are too many.
+#[derive(Debug, Default)]
+struct Cache {
+    entries: HashMap<String, Traceability>,
+    bytes: usize,
+}
+
+impl Cache {
+    fn insert(&mut self, key: String, entry: Traceability) {
+        let bytes = entry
+            .kernel
+            .as_ref()
+            .map_or(0, |kernel| weight(&kernel.traced.function));
+        if self.entries.len() >= CACHED || self.bytes.saturating_add(bytes) > CACHED_BYTES {
+            self.entries.clear();
+            self.bytes = 0;
+        }
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.entries.insert(key, entry);
+    }
+}
+
+/// About how many bytes a kernel takes that was prepared and launched: what is known of each value, and its lanes.
+fn weight(function: &Function) -> usize {
+    function
+        .values
+        .iter()
+        .map(|value| value.ty.numel().saturating_mul(8).saturating_add(VALUE))
+        .fold(0, usize::saturating_add)
+}
+
+/// About what a value takes besides its lanes, with the operation that made it, in a kernel and its prepared program.
+const VALUE: usize = 640;
 
 /// A traced kernel or why there is none, with the file that the key names by its address.
 #[derive(Clone, Debug)]
@@ -105,6 +142,7 @@ impl Reference {
             .cache
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
+            .entries
             .get(&key)
             .cloned();
         if let Some(cached) = cached {
@@ -122,11 +160,10 @@ impl Reference {
             kernel: kernel.clone(),
             _file: Arc::clone(&request.file),
         };
-        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        if cache.len() >= CACHED {
-            cache.clear();
-        }
-        cache.insert(key, entry);
+        self.cache
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(key, entry);
         Ok(kernel)
     }
 
