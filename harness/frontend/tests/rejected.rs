@@ -128,6 +128,10 @@ def k(p, n):
     )
     .args([I32, Arg::Int(5)])
 );
+check!(
+    bound_inside_of_a_conditional_expression,
+    body("x = (m := n) if n > 3 else (m := 2)\ntl.store(p, m)")
+);
 check!(string_variable, body("s = 'abc'"));
 check!(
     float_condition,

@@ -398,14 +398,19 @@ impl Tracer<'_> {
             return Err(self.ambiguous());
         }
         let condition = semantic::condition(self, tensor)?;
+        // What `:=` binds in here is gone afterwards.
+        let (names, bound) = (self.frame.names.clone(), self.frame.bound.clone());
         self.builder.open_block(&[]);
         let value = self.eval(&node.body)?;
         let then_value = semantic::to_tensor(self, &value)?;
         let then_block = self.builder.close_block(&[then_value]);
+        self.frame.names.clone_from(&names);
         self.builder.open_block(&[]);
         let value = self.eval(&node.orelse)?;
         let else_value = semantic::to_tensor(self, &value)?;
         let else_block = self.builder.close_block(&[else_value]);
+        self.frame.names = names;
+        self.frame.bound = bound;
         let ty = self.ty(then_value).clone();
         if ty != *self.ty(else_value) {
             let (a, b) = (
