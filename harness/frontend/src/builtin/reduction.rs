@@ -51,10 +51,7 @@ pub(super) const ROWS: &[Row] = &[
     })
     .since(3, 4, 0)
     .method(),
-    row("tl.map_elementwise(scalar_fn, *args, pack=1)", |tr, _| {
-        Err(tr.unsupported("`tl.map_elementwise`"))
-    })
-    .since(3, 5, 1),
+    row("tl.map_elementwise(scalar_fn, *args, pack=1)", mapped).since(3, 5, 1),
     row(
         "tl.dot(input, other, acc=None, input_precision=None, allow_tf32=None, max_num_imprecise_acc=None, \
          out_dtype=None)",
@@ -71,6 +68,20 @@ pub(super) const ROWS: &[Row] = &[
         |tr, _| Err(tr.unsupported("`tl.inline_asm_elementwise`")),
     ),
 ];
+
+fn mapped(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
+    let inputs = tensors(tr, at(args, 1), "what is mapped")?;
+    match int(tr, at(args, 2), "pack")? {
+        1 => {}
+        ..1 => return Err(tr.reject("pack must be at least 1")),
+        _ => return Err(tr.unsupported("`tl.map_elementwise` of several elements a call")),
+    }
+    let results = reduce::map_elementwise(tr, at(args, 0), &inputs)?;
+    Ok(match results.as_slice() {
+        &[result] => Value::Tensor(result),
+        _ => Value::tuple(results.into_iter().map(Value::Tensor)),
+    })
+}
 
 /// One result for one tensor, a tuple for a tuple.
 fn as_given(input: &Value, results: Vec<conch_tile::ir::ValueId>) -> Value {

@@ -572,6 +572,9 @@ pub(crate) fn select(tr: &mut Tracer<'_>, condition: ValueId, x: Operand, y: Ope
             ..Check::default()
         },
     )?;
+    if tr.ty(x).elem != tr.ty(y).elem {
+        return Err(misfit(tr, tr.ty(x).elem, tr.ty(y).elem));
+    }
     let (condition, x, y) = if tr.is_block(condition) {
         let (condition, x) = broadcast(tr, condition, x)?;
         let (x, y) = broadcast(tr, x, y)?;
