@@ -56,6 +56,7 @@ def compile_program(source):
             while error.__cause__ is not None:
                 error = error.__cause__
             text = re.sub(r"\s+", " ", f"{type(error).__name__}: {error}")
+            text = re.sub(r"'/[^']*'", "'…'", text)
             return f"rejected: {text[-140:]}"
         return "accepted"
 
