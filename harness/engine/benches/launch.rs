@@ -52,7 +52,7 @@ fn interpreter() -> Option<Interpret> {
     let toolchain = Home::discover().ok()?.find(&ToolchainId::of(Version::NEWEST))?;
     let pool = Pool::new(toolchain, 1).expect("a folder for the workers");
     let limits = Limits {
-        time: Duration::from_secs(60),
+        time: Duration::from_mins(1),
         ..Limits::default()
     };
     Some(Interpret::new(pool, false, limits))
