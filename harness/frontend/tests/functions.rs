@@ -258,7 +258,11 @@ fn callees() -> Vec<String> {
 }
 
 proptest::proptest! {
-    #![proptest_config(proptest::test_runner::Config::with_cases(2000))]
+    #![proptest_config(proptest::test_runner::Config {
+        cases: 2000,
+        failure_persistence: None,
+        ..proptest::test_runner::Config::default()
+    })]
 
     /// Whatever a function is given, it is traced to IR that verifies or refused for a reason.
     #[test]
