@@ -71,7 +71,7 @@ fn float(dtype: DType, bits: u64) -> String {
     format!("{value:?}")
 }
 
-/// Reads a number as a lane: what [`format`] writes, and every decimal, exponent or hexadecimal integer that Rust or
+/// Reads a number as a lane: what [`format()`] writes, and every decimal, exponent or hexadecimal integer that Rust or
 /// Python reads. Floats are rounded to nearest even, past the range to what [`encode`] gives.
 pub fn parse(dtype: DType, text: &str) -> Result<u64, ParseNumberError> {
     let not_a_number = || ParseNumberError::NotANumber {
