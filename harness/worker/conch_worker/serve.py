@@ -183,7 +183,7 @@ class _Values:
         return value
 
     def made(self, path: str) -> Any:
-        """A kernel defined inside of a function: the one that the module keeps after calling that function."""
+        """A kernel defined in a function: the one that the module keeps after calling that function."""
         wanted = path.replace(".", ".<locals>.")
         for value in vars(self.module).values():
             inner = value
