@@ -24,6 +24,15 @@ pub(crate) struct Check {
     pub div_or_mod: bool,
 }
 
+impl Check {
+    /// A division or a remainder: of numbers only.
+    const DIVISION: Self = Self {
+        lhs_ptr: false,
+        rhs_ptr: false,
+        div_or_mod: true,
+    };
+}
+
 fn misfit(tr: &Tracer<'_>, lhs: Elem, rhs: Elem) -> Stop {
     tr.reject(format!(
         "invalid operands of type {} and {}",
@@ -179,30 +188,14 @@ pub(crate) fn binary(tr: &mut Tracer<'_>, op: PyBinary, lhs: Operand, rhs: Opera
         }
         PyBinary::Div => divide(tr, lhs, rhs),
         PyBinary::FloorDiv => {
-            let (lhs, rhs) = matched(
-                tr,
-                lhs,
-                rhs,
-                Check {
-                    div_or_mod: true,
-                    ..Check::default()
-                },
-            )?;
+            let (lhs, rhs) = matched(tr, lhs, rhs, Check::DIVISION)?;
             if is_float(tr, lhs) {
                 return Err(tr.reject(format!("// of {}: only integers", elem_shown(tr.ty(lhs).elem))));
             }
             Ok(emit(tr, BinaryOp::IntDiv, lhs, rhs))
         }
         PyBinary::Mod => {
-            let (lhs, rhs) = matched(
-                tr,
-                lhs,
-                rhs,
-                Check {
-                    div_or_mod: true,
-                    ..Check::default()
-                },
-            )?;
+            let (lhs, rhs) = matched(tr, lhs, rhs, Check::DIVISION)?;
             let floored = is_float(tr, lhs) && !tr.rules.holds(Rule::FloatRemainderIsFmod);
             if floored && !matches!(tr.dtype(lhs), Some(DType::F32 | DType::F64)) {
                 return Err(tr.reject(format!(
@@ -296,15 +289,7 @@ fn sub(tr: &mut Tracer<'_>, lhs: Operand, rhs: Operand) -> Traced<ValueId> {
 }
 
 fn divide(tr: &mut Tracer<'_>, lhs: Operand, rhs: Operand) -> Traced<ValueId> {
-    let (lhs, rhs) = matched(
-        tr,
-        lhs,
-        rhs,
-        Check {
-            div_or_mod: true,
-            ..Check::default()
-        },
-    )?;
+    let (lhs, rhs) = matched(tr, lhs, rhs, Check::DIVISION)?;
     let (lhs, rhs) = if is_float(tr, lhs) {
         (lhs, rhs)
     } else {
@@ -528,10 +513,7 @@ pub(crate) fn fma(tr: &mut Tracer<'_>, operands: [Operand; 3]) -> Traced<ValueId
 
 /// `fdiv`.
 pub(crate) fn fdiv(tr: &mut Tracer<'_>, lhs: Operand, rhs: Operand, ieee: bool) -> Traced<ValueId> {
-    let check = Check {
-        div_or_mod: true,
-        ..Check::default()
-    };
+    let check = Check::DIVISION;
     let (lhs, rhs) = if tr.rules.holds(Rule::FdivPromotes) {
         function_operands(tr, lhs, rhs, check)?
     } else {
