@@ -13,6 +13,7 @@
 //! - A toolchain is there whole or not at all: it is made beside its place and renamed into it.
 #![warn(missing_docs)]
 
+pub mod compiled;
 mod explain;
 pub mod failure;
 pub mod home;
@@ -25,6 +26,7 @@ pub mod response;
 mod wire;
 mod worker;
 
+pub use compiled::Compiled;
 pub use failure::{Exit, WorkerFailure};
 pub use home::{AddError, Event, Home, HomeError, Observer, Toolchain};
 pub use id::{BadId, ToolchainId};

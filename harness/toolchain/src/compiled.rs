@@ -1,0 +1,128 @@
+//! What Triton's compiler made of a case: kernels as machine code, and the launches of them that Triton's own launcher
+//! would have made, with every parameter resolved. Left out: asking for it ([`crate::Pool::compile`]), keeping it on
+//! disk, and executing it (`conch-engine`).
+//!
+//! One launch of a case may become any number of [`Invocation`]s: none (an empty grid), one, or several (an autotuned
+//! kernel whose hooks launch others).
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+/// Machine code for a CUDA GPU of compute capability `major.minor`, written as Triton does: 80, 90, 100.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Target(pub u32);
+
+impl Target {
+    /// Compute capability 9.0: H100 and H200.
+    pub const HOPPER: Self = Self(90);
+}
+
+/// Everything that the launches of one case need.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compiled {
+    /// Distinct kernels, in the order in which they are first invoked.
+    pub kernels: Vec<Arc<Kernel>>,
+    /// What to do, in order.
+    pub invocations: Vec<Invocation>,
+}
+
+/// One compiled kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kernel {
+    /// Machine code, as `cuModuleLoadData` takes it.
+    pub cubin: Arc<[u8]>,
+    /// Triton's assembly; empty where it was not asked for.
+    pub ptx: String,
+    /// Triton's first IR; empty where it was not asked for.
+    pub ttir: String,
+    /// How it is to be launched.
+    pub metadata: Metadata,
+}
+
+/// How a kernel is to be launched: from the metadata that Triton's compiler writes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Metadata {
+    /// The function's name in the cubin.
+    pub name: String,
+    /// Warps of a program; a warp is 32 threads.
+    pub num_warps: u32,
+    /// Thread blocks of a cluster that share a program (`num_ctas`).
+    pub num_ctas: u32,
+    /// Bytes of dynamic shared memory.
+    pub shared: u32,
+    /// Global scratch memory (a parameter of its own from 3.3), or none where the version has no such parameter.
+    pub global_scratch: Option<Scratch>,
+    /// Profile scratch memory (a parameter of its own from 3.6), or none where the version has no such parameter.
+    pub profile_scratch: Option<Scratch>,
+    /// Whether all programs must be resident at once (`launch_cooperative_grid`).
+    pub cooperative: bool,
+    /// Programmatic dependent launch (`launch_pdl`).
+    pub pdl: bool,
+}
+
+/// Memory that a kernel wants for itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Scratch {
+    /// Bytes for each program and CTA; 0: a null pointer is passed.
+    pub size: u64,
+    /// Bytes, a power of two.
+    pub align: u64,
+}
+
+/// One launch of a compiled kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Invocation {
+    /// The case's launch it belongs to, from 0.
+    pub launch: usize,
+    /// Index into [`Compiled::kernels`].
+    pub kernel: usize,
+    /// Programs along each axis, each at least 1.
+    pub grid: [u32; 3],
+    /// The kernel's parameters in order, scratch pointers not among them.
+    pub params: Vec<Param>,
+}
+
+/// One parameter of a compiled kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Param {
+    /// An address in a storage; 8 bytes.
+    Address {
+        /// Index of the storage.
+        storage: usize,
+        /// Byte of it; may lie outside.
+        offset: i64,
+    },
+    /// A number, as the bytes that the kernel reads, little endian, 1, 2, 4 or 8 of them, aligned to their number.
+    /// (A null pointer is eight zeros.)
+    Bytes(Vec<u8>),
+    /// A tensor descriptor for the TMA unit, encoded with `cuTensorMapEncodeTiled` at launch; 128 bytes, aligned to 64.
+    TensorMap(TensorMap),
+}
+
+/// What `cuTensorMapEncodeTiled` is told. Innermost dimension last, as Triton writes shapes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct TensorMap {
+    /// Index of the storage.
+    pub storage: usize,
+    /// Byte of it where the tensor begins.
+    pub offset: i64,
+    /// `CUtensorMapDataType`'s number.
+    pub data_type: u32,
+    /// Bytes of an element.
+    pub element_size: u32,
+    /// Elements along each dimension.
+    pub shape: Vec<u64>,
+    /// Strides in bytes; the last one is the element's size.
+    pub strides: Vec<u64>,
+    /// Elements of a block along each dimension, as the hardware is to load it.
+    pub block: Vec<u32>,
+    /// `CUtensorMapSwizzle`'s number.
+    pub swizzle: u32,
+    /// `CUtensorMapInterleave`'s number.
+    pub interleave: u32,
+    /// `CUtensorMapFloatOOBfill`'s number: 0 zeros, 1 NaN.
+    pub fill: u32,
+}
