@@ -9,7 +9,7 @@
 //! else; only here is a GPU seen.
 #![warn(missing_docs)]
 
-mod cuda;
+pub mod cuda;
 mod engine;
 mod guard;
 mod id;

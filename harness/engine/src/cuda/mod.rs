@@ -2,6 +2,8 @@
 //!
 //! Left out: compiling and launching. Nothing is recorded yet, so every outcome is `unavailable`, and says so.
 
+pub mod job;
+
 use conch_case::Case;
 use conch_tile::DType;
 use conch_tile::rules::{Rules, Version};
