@@ -3,6 +3,8 @@
 //! Left out: how a case becomes a job (`super`), how a job is executed (`device`), what the answer is worth
 //! (`conch-verdict`).
 
+use std::time::Duration;
+
 use conch_toolchain::compiled::Compiled;
 
 /// A case, ready for a GPU: memory as the case's layout has it and the compiled launches.
@@ -44,8 +46,8 @@ pub enum Ran {
     },
     /// No end within the time given to a job; the process was killed.
     TimedOut {
-        /// Seconds.
-        limit: f64,
+        /// That time.
+        limit: Duration,
     },
     /// The process died by itself.
     Died {
