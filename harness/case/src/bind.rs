@@ -1,11 +1,15 @@
-//! Arguments against a kernel's signature, as Python would bind them. Left out: what values mean to Triton.
+//! Arguments against a kernel's signature, as Python would bind them, and what makes a function a host function.
+//! Left out: what values mean to Triton.
 
 use conch_tile::diagnostic::Diagnostic;
 use conch_tile::source::Span;
 
-use crate::kernel::{Kernel, Parameter, ParameterKind};
+use crate::kernel::{Function, Kernel, Parameter, ParameterKind};
 use crate::nearest::{list, suggestion};
 use crate::schema::LaunchSchema;
+
+/// What a host function is called with.
+const HOST_ARGUMENTS: usize = 3;
 
 const ON_PURPOSE: &str = "`unchecked: true` on the launch passes it all the same";
 
@@ -129,4 +133,46 @@ pub(crate) fn check(kernel: &Kernel, launch: &LaunchSchema, problems: &mut Vec<D
             .help(format!("add `{}: …` to `args`", missing.join(": …, "))),
         ));
     }
+}
+
+/// What is wrong with a function as the host function that is named at `span`.
+pub(crate) fn host(function: &Function, span: Span) -> Option<Diagnostic> {
+    let name = &function.name;
+    let wrong = |message: String| {
+        let plain = name.rsplit('.').next().unwrap_or(name);
+        Diagnostic::error("unknown-host", span, message)
+            .label(function.span, "the function")
+            .help(format!(
+                "a host function is a plain function of the module: `def {plain}(kernel, grid, args): …`"
+            ))
+    };
+    if function.jit {
+        return Some(wrong(format!("`{name}` is a kernel, not a host function")));
+    }
+    if name.contains('.') {
+        return Some(wrong(format!("`{name}` is not at its module's level")));
+    }
+    let parameters = &function.parameters;
+    let by_position = |parameter: &&Parameter| {
+        matches!(
+            parameter.kind,
+            ParameterKind::PositionalOnly | ParameterKind::PositionalOrKeyword
+        )
+    };
+    let needed = parameters.iter().filter(by_position);
+    let needed = needed.filter(|parameter| parameter.default.is_none()).count();
+    let variadic = (parameters.iter()).any(|parameter| parameter.kind == ParameterKind::VarPositional);
+    let taken = if variadic {
+        usize::MAX
+    } else {
+        parameters.iter().filter(by_position).count()
+    };
+    let more = parameters
+        .iter()
+        .any(|parameter| parameter.kind == ParameterKind::KeywordOnly && parameter.default.is_none());
+    (more || !(needed..=taken).contains(&HOST_ARGUMENTS)).then(|| {
+        wrong(format!(
+            "`{name}` cannot be called as `{name}(kernel, grid, args)`"
+        ))
+    })
 }

@@ -64,6 +64,9 @@ pub struct CanonicalLaunch {
     pub args: Vec<String>,
     /// Launch options, `name = value`.
     pub options: Vec<String>,
+    /// `file.py:function` of the host function.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
 }
 
 /// 256 bits that differ when what runs differs.
@@ -124,8 +127,8 @@ impl Case {
         }
     }
 
-    /// A hash of everything that decides what the case does: kernels with the files they import, storages, grids,
-    /// arguments and options. Ids, words and expectations do not.
+    /// A hash of everything that decides what the case does: kernels and host functions with the files they import,
+    /// storages, grids, arguments and options. Ids, words and expectations do not.
     pub fn content_hash(&self) -> ContentHash {
         let mut feed = Feed(blake3::Hasher::new());
         feed.text("conch case 1");
@@ -225,6 +228,11 @@ impl Feed {
         for (name, value) in &launch.options {
             self.text(name);
             self.value(value);
+        }
+        if let Some(host) = &launch.host {
+            // No text has this length, so nothing else can stand here.
+            self.number(u64::MAX);
+            self.kernel(host);
         }
     }
 
@@ -345,8 +353,9 @@ fn canonical_launch(launch: &Launch, storages: &Storages) -> CanonicalLaunch {
         let value = argument(value, storages);
         name.map_or_else(|| value.clone(), |name| format!("{name} = {value}"))
     };
+    let function = |kernel: &Kernel| format!("{}:{}", kernel.module.path, kernel.name);
     CanonicalLaunch {
-        kernel: format!("{}:{}", launch.kernel.module.path, launch.kernel.name),
+        kernel: function(&launch.kernel),
         grid: launch.grid,
         args: launch
             .arguments()
@@ -357,6 +366,7 @@ fn canonical_launch(launch: &Launch, storages: &Storages) -> CanonicalLaunch {
             .iter()
             .map(|(name, value)| named(Some(name), value))
             .collect(),
+        host: launch.host.as_ref().map(function),
     }
 }
 

@@ -92,6 +92,9 @@ pub struct Launch {
     pub keyword: Vec<(String, Arg)>,
     /// Launch options, in the order of the file: `num_warps`, `num_stages`, …
     pub options: Vec<(String, ArgValue)>,
+    /// The Python function that makes the launch, called with the kernel, the grid, and arguments and options by name.
+    /// None for a plain `kernel[grid](…)`. What comes out is the plain launch's either way.
+    pub host: Option<Kernel>,
     /// Whether arguments and options were deliberately not held against the kernel's signature.
     pub unchecked: bool,
     /// Where the launch is.

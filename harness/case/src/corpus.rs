@@ -170,6 +170,8 @@ pub struct CaseFile {
     pub(crate) schema: Schema,
     /// By `file.py:function`, as the file has it.
     kernels: HashMap<String, Kernel>,
+    /// Host functions, by `file.py:function` as the file has it.
+    hosts: HashMap<String, Kernel>,
     /// By `file.py`, as the file has it.
     modules: HashMap<String, Arc<Module>>,
 }
@@ -214,6 +216,20 @@ impl CaseFile {
             .ok_or_else(|| Diagnostic::error("unknown-kernel", span, format!("unknown kernel `{text}`")))
     }
 
+    /// The host function of a launch at a point, if it has one.
+    pub(crate) fn host(&self, launch: &LaunchSchema, names: &Names) -> Result<Option<Kernel>, Diagnostic> {
+        let (Some(text), Some(template)) = (self.schema.host_text(launch, names)?, &launch.host) else {
+            return Ok(None);
+        };
+        self.hosts.get(&text).cloned().map(Some).ok_or_else(|| {
+            Diagnostic::error(
+                "unknown-host",
+                template.span,
+                format!("unknown host function `{text}`"),
+            )
+        })
+    }
+
     /// The module of the file's kernel, or the one that it imports, at a point.
     pub(crate) fn module(&self, names: &Names) -> Result<Arc<Module>, Diagnostic> {
         let template = self.schema.program.template();
@@ -247,10 +263,23 @@ impl Schema {
         let Some(own) = &launch.kernel else {
             return Ok(program.into_owned());
         };
-        let own = own.render(names)?;
+        self.function_text(own, names)
+    }
+
+    /// `file.py:function` of a launch's host function at a point.
+    fn host_text(&self, launch: &LaunchSchema, names: &Names) -> Result<Option<String>, Diagnostic> {
+        let host = launch.host.as_ref();
+        host.map(|template| self.function_text(template, names))
+            .transpose()
+    }
+
+    /// `file.py:function` of a launch's `kernel` or `host`, which may leave out the file.
+    fn function_text(&self, template: &Template, names: &Names) -> Result<String, Diagnostic> {
+        let own = template.render(names)?;
         if own.contains(':') {
             return Ok(own.into_owned());
         }
+        let program = self.program.template().render(names)?;
         let file = program.rsplit_once(':').map_or(&*program, |(file, _)| file);
         Ok(format!("{file}:{own}"))
     }

@@ -125,7 +125,8 @@ words! {
 
 /// An engine as an expectation names it: `reference`, `interpret`, `interpret+host`, `interpret@3.2.0+numpy2`, `cuda`.
 ///
-/// The name must be equal, and so must `+host`. A version, and a `+numpy…`, must be equal when the pattern has one.
+/// The name must be equal, and so must `+host`. A version must be equal when the pattern has one. A `+numpy…` must begin
+/// the engine's: `+numpy2` is `…+numpy2` and `…+numpy2.3.5`, and no engine whose id says nothing of NumPy.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct EnginePattern {
     /// The name before `@`.
@@ -183,7 +184,12 @@ impl EnginePattern {
             self.name == engine.name
                 && self.host == engine.host
                 && (self.version.is_none() || self.version == engine.version)
-                && (self.numpy.is_none() || self.numpy == engine.numpy)
+                && self.numpy.as_deref().is_none_or(|wanted| {
+                    let given = engine.numpy.as_deref().unwrap_or_default();
+                    given
+                        .strip_prefix(wanted)
+                        .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+                })
                 && engine.version.is_none_or(|version| versions.contains(version))
         })
     }
@@ -228,6 +234,10 @@ mod tests {
         check("interpret", "*", "interpret@3.0.0+numpy2", true);
         check("interpret+numpy2", "*", "interpret@3.0.0+numpy2", true);
         check("interpret+numpy2", "*", "interpret@3.0.0", false);
+        check("interpret+numpy2", "*", "interpret@3.0.0+numpy2.3.5", true);
+        check("interpret+numpy2.4", "*", "interpret@3.5.1+numpy2.4.6", true);
+        check("interpret+numpy2.4", "*", "interpret@3.5.1+numpy2", false);
+        check("interpret+numpy2", "*", "interpret@3.5.1+numpy20", false);
         check("interpret@3.2.0", "*", "interpret@3.2.0", true);
         check("interpret@3.2.0", "*", "interpret@3.1.0", false);
         check("reference", "<3.3", "reference", true);

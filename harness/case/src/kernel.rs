@@ -75,7 +75,7 @@ pub enum ParameterKind {
     VarKeyword,
 }
 
-/// A function that a launch names.
+/// A function that a launch names: its kernel, or the host function that makes the launch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kernel {
     /// The file that defines it.

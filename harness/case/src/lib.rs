@@ -129,12 +129,35 @@
 //! | `args` | `{ parameter: value }` by name, `[value, …]` by position, `[value, { parameter: value }]` both |
 //! | `options` | launch options: `num_warps`, `num_stages`, `num_ctas`, `enable_fp_fusion`, `debug`, … |
 //! | `kernel` | another kernel than the file's: `function` of the same module, or `file.py:function` |
+//! | `host` | the Python function that makes the launch: `function` of the file's module, or `file.py:function` |
 //! | `unchecked` | `true` to pass on purpose what the checks below refuse |
 //!
 //! Arguments are held against the function's signature: too many, unknown, given twice or missing is an error. Left-out
 //! parameters take the kernel's defaults, and those that `@triton.autotune` or `@triton.heuristics` give are not
 //! missing. A launch that tests what Triton does with wrong arguments or options says `unchecked: true`, and a comment
-//! says why. A function inside of a function is `outer.inner`.
+//! says why. A function inside of a function is `outer.inner`; where the module says `kernel = outer()`, and `outer`
+//! returns `inner`, it is `kernel` as well.
+//!
+//! ## Host functions
+//!
+//! A launch is `kernel[grid](**args, **options)`. A program may launch in other ways: with a list as its grid, with a
+//! function as its grid, with a hook, in a process of its own. Such a way is a **host function**:
+//!
+//! ```yaml
+//! launches:
+//!   - grid: [4]
+//!     host: hosts.py:list_grid        # def list_grid(kernel, grid, args): kernel[list(grid)](**args)
+//!     args: { x: x, out: out, n: n, BLOCK: 4 }
+//! ```
+//!
+//! It is called as `function(kernel, grid, args)`, in place of the launch: with the kernel object, the grid as a tuple,
+//! and a dict of arguments and options by name. (So arguments are given by name.) Tensors in it are stand-ins that know
+//! what Triton asks of a tensor: dtype, shape, strides, sizes, addresses, copies; there is no torch.
+//!
+//! Whatever it does besides, the memory must come out as the plain launch's does. An exception that it raises is a trap,
+//! so what must hold is asserted: that a hook was called, or that a launch returns something. An engine that runs no
+//! Python makes the plain launch, which is what the reference does: the way of launching is not the kernel's business.
+//! A host function is a plain function at its module's level, and its module is executed anew for every run.
 //!
 //! # `expect`
 //!
@@ -142,7 +165,7 @@
 //!
 //! | key | holds |
 //! |---|---|
-//! | `engine` | one engine or a list: `reference`, `interpret`, `interpret+host`, `interpret@3.2.0`, `cuda`, … ([`EnginePattern`]). `interpret` is not `interpret+host`. Required |
+//! | `engine` | one engine or a list: `reference`, `interpret`, `interpret+host`, `interpret@3.2.0`, `interpret+numpy2`, `cuda`, … ([`EnginePattern`]). `interpret` is not `interpret+host`. Required |
 //! | `versions` | `<3.3`, `>=3.2,<3.6`, `3.0 - 3.4`, `3.1`, several joined by ` or `, or a list ([`VersionRange`]). All when left out |
 //! | `when` | a condition over matrix variables: `dtype in ('f16', 'bf16')`. Must hold at some point |
 //! | `verdict` | of the case with such an engine: `agree`, `differ`, `undefined`, `inconclusive` |

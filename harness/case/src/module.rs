@@ -1,6 +1,8 @@
 //! Reading a Python module: its functions with their signatures and decorators, and what it imports.
 //! Left out: everything inside of functions but further functions (`conch-frontend` reads those).
 
+use std::collections::HashMap;
+
 use conch_tile::diagnostic::Diagnostic;
 use conch_tile::source::{SourceId, Span};
 use ruff_python_ast::visitor::{Visitor, walk_expr, walk_stmt};
@@ -73,6 +75,7 @@ pub(crate) fn parse(source: SourceId, text: &str) -> Result<Contents, Vec<Diagno
             source,
             text,
             prefix: String::new(),
+            returned: HashMap::new(),
             contents: Contents::default(),
         };
         walk.body(&module.body);
@@ -127,6 +130,8 @@ struct Walk<'a> {
     text: &'a str,
     /// `outer.` inside of the function `outer`.
     prefix: String,
+    /// The kernel that a function defines and returns, by the function.
+    returned: HashMap<String, String>,
     contents: Contents,
 }
 
@@ -172,34 +177,58 @@ impl Walk<'_> {
             }
             Stmt::With(with) => self.body(&with.body),
             Stmt::Assign(assign) => self.assign(assign),
+            Stmt::Return(ast::StmtReturn {
+                value: Some(value), ..
+            }) => self.returned(value),
             _ => {}
         }
     }
 
-    /// `name = triton.jit(function)` makes a kernel as the decorator would.
+    /// `name = triton.jit(function)` makes a kernel as the decorator would, and `name = make(…)` names the kernel that
+    /// `make` defines and returns.
     fn assign(&mut self, assign: &ast::StmtAssign) {
         let ([Expr::Name(target)], Expr::Call(call)) = (&assign.targets[..], &*assign.value) else {
             return;
         };
-        if last_name(&call.func) != Some("jit") {
-            return;
-        }
-        let Some(Expr::Name(wrapped)) = call.arguments.args.first() else {
+        let jit = last_name(&call.func) == Some("jit");
+        let named = match (jit, &*call.func, call.arguments.args.first()) {
+            (true, _, Some(Expr::Name(wrapped))) => self.named(&wrapped.id),
+            (false, Expr::Name(factory), _) => {
+                let factory = format!("{}{}", self.prefix, factory.id);
+                let returned = self.returned.get(&factory);
+                returned.and_then(|kernel| self.function_named(kernel))
+            }
+            _ => None,
+        };
+        let Some(mut function) = named.cloned() else {
             return;
         };
-        let wrapped = format!("{}{}", self.prefix, wrapped.id);
-        let Some(function) = self
-            .contents
+        function.name = format!("{}{}", self.prefix, target.id);
+        function.jit |= jit;
+        self.add(function);
+    }
+
+    /// `return kernel` in a function that defines it.
+    fn returned(&mut self, value: &Expr) {
+        let (Expr::Name(name), Some(factory)) = (value, self.prefix.strip_suffix('.')) else {
+            return;
+        };
+        if let Some(function) = self.named(&name.id).filter(|function| function.jit) {
+            let kernel = function.name.clone();
+            self.returned.insert(factory.to_owned(), kernel);
+        }
+    }
+
+    /// The function that a name means here, at the level of the statement.
+    fn named(&self, name: &str) -> Option<&Function> {
+        self.function_named(&format!("{}{name}", self.prefix))
+    }
+
+    fn function_named(&self, name: &str) -> Option<&Function> {
+        self.contents
             .functions
             .iter()
-            .find(|function| function.name == wrapped)
-        else {
-            return;
-        };
-        let mut function = function.clone();
-        function.name = format!("{}{}", self.prefix, target.id);
-        function.jit = true;
-        self.add(function);
+            .find(|function| function.name == name)
     }
 
     fn function(&mut self, def: &ast::StmtFunctionDef) {
@@ -235,6 +264,7 @@ impl Walk<'_> {
             }
         }
         self.add(function);
+        self.returned.remove(&name);
         let outer = std::mem::replace(&mut self.prefix, format!("{name}."));
         self.body(&def.body);
         self.prefix = outer;
@@ -443,6 +473,33 @@ mod tests {
         check(
             "def f(a): pass\ndef f(b): pass\ng = triton.jit(f)\n",
             "f(PositionalOrKeyword b) []\ng(PositionalOrKeyword b) jit []",
+        );
+    }
+
+    #[test]
+    fn a_call_of_a_factory_names_the_kernel_that_it_returns() {
+        check(
+            "def make(n):\n  @triton.jit\n  def kernel(x): pass\n  return kernel\nk = make(4)\n",
+            "make(PositionalOrKeyword n) []\nmake.kernel(PositionalOrKeyword x) jit []\n\
+             k(PositionalOrKeyword x) jit []",
+        );
+        // What is returned is no kernel, or is not known.
+        for (inner, result) in [
+            ("", "kernel"),
+            ("  @triton.jit\n", "kernel()"),
+            ("  @triton.jit\n", "other"),
+        ] {
+            check(
+                &format!("def make():\n{inner}  def kernel(): pass\n  return {result}\nk = make()\n"),
+                &format!(
+                    "make() []\nmake.kernel(){} []",
+                    if inner.is_empty() { "" } else { " jit" }
+                ),
+            );
+        }
+        check(
+            "def make():\n  @triton.jit\n  def kernel(): pass\n  return kernel\ndef make(): pass\nk = make()\n",
+            "make.kernel() jit []\nmake() []",
         );
     }
 

@@ -180,6 +180,10 @@ impl<'a> Printer<'a> {
                 .collect();
             self.line(4, &format!("options: {{ {} }}", pairs.join(", ")));
         }
+        if let Some(host) = &launch.host {
+            let path = relative(&self.case.module.path, &host.module.path);
+            self.line(4, &format!("host: {}", quoted(&format!("{path}:{}", host.name))));
+        }
         if launch.unchecked {
             self.line(4, "unchecked: true");
         }

@@ -227,6 +227,10 @@ impl Resolver {
             .kernel(schema, &self.names)
             .map_err(|problem| self.problems.push(problem))
             .ok();
+        let host = file
+            .host(schema, &self.names)
+            .map_err(|problem| self.problems.push(problem))
+            .ok();
         let grid = match self
             .evaluate(&schema.grid)
             .and_then(|value| grid(&value, schema.grid.span()))
@@ -252,7 +256,7 @@ impl Resolver {
             .iter()
             .filter_map(|(key, value)| Some((key.name.clone(), self.arg(value)?.value)))
             .collect();
-        let (kernel, (grid, grid_dims)) = (kernel?, grid?);
+        let (kernel, host, (grid, grid_dims)) = (kernel?, host?, grid?);
         (self.problems.len() == before).then_some(Launch {
             kernel,
             grid,
@@ -260,6 +264,7 @@ impl Resolver {
             positional,
             keyword,
             options,
+            host,
             unchecked: schema.unchecked,
             span: schema.span,
         })

@@ -57,6 +57,8 @@ pub(crate) struct LaunchSchema {
     pub positional: Vec<ValueTemplate>,
     pub keyword: Vec<(Key, ValueTemplate)>,
     pub options: Vec<(Key, ValueTemplate)>,
+    /// The Python function that makes the launch.
+    pub host: Option<Template>,
     pub unchecked: bool,
 }
 
@@ -78,7 +80,7 @@ const CASE_KEYS: [&str; 9] = [
     "about", "origin", "kernel", "import", "matrix", "storages", "tensors", "launches", "expect",
 ];
 const STORAGE_KEYS: [&str; 3] = ["dtype", "shape", "fill"];
-const LAUNCH_KEYS: [&str; 5] = ["kernel", "grid", "args", "options", "unchecked"];
+const LAUNCH_KEYS: [&str; 6] = ["kernel", "grid", "args", "options", "host", "unchecked"];
 const EXPECT_KEYS: [&str; 8] = [
     "engine", "versions", "when", "verdict", "outcome", "message", "why", "link",
 ];
@@ -454,6 +456,7 @@ impl Reader<'_> {
         );
         let grid = grid.and_then(|node| self.value(node));
         let kernel = fields.get("kernel").map(|node| self.template(node, "kernel"));
+        let host = fields.get("host").and_then(|node| self.template(node, "host"));
         if import && kernel.is_none() {
             self.problems.push(
                 Diagnostic::error(
@@ -492,6 +495,17 @@ impl Reader<'_> {
                 );
             }
         }
+        if let (Some(host), Some(first)) = (&host, positional.first()) {
+            self.problems.push(
+                Diagnostic::error(
+                    "conflicting-keys",
+                    first.span(),
+                    "an argument by position in a launch that a host function makes",
+                )
+                .label(host.span, "the host function")
+                .help("give every argument by name: `args: { x: x, out: out }`"),
+            );
+        }
         let unchecked = match fields.get("unchecked").map(|node| (node, &node.value)) {
             None => false,
             Some((_, Yaml::Bool(value))) => *value,
@@ -525,6 +539,7 @@ impl Reader<'_> {
             positional,
             keyword,
             options,
+            host,
             unchecked,
         })
     }

@@ -24,6 +24,13 @@ def make():
     def inner(x, *rest, **options):
         pass
     return inner
+
+
+made = make()
+
+
+def list_grid(kernel, grid, args):
+    kernel[list(grid)](**args)
 ";
 
 fn file(path: &str, text: &str) -> Input {
@@ -345,6 +352,40 @@ fn the_kernel_may_depend_on_the_matrix() {
         .map(|case| case.launches[0].kernel.name.as_str())
         .collect();
     assert_eq!(names, ["kernel", "make.inner"]);
+}
+
+#[test]
+fn a_factorys_kernel_has_the_name_that_the_module_gives_it() {
+    let case = cases("kernel: k.py:made\nlaunches: [{ grid: 1, args: { x: 1, more: 2 } }]\n").remove(0);
+    assert_eq!(case.launches[0].kernel.name, "made");
+}
+
+#[test]
+fn a_host_function_may_make_the_launch() {
+    let text = |host: &str| {
+        format!(
+            "kernel: k.py:kernel\nmatrix: {{ how: [list_grid] }}\n\
+             launches: [{{ grid: [1, 2], {host}args: {{ x: 1 }}, options: {{ num_warps: 4 }} }}]\n"
+        )
+    };
+    let plain = cases(&text("")).remove(0);
+    assert_eq!(plain.launches[0].host, None);
+    assert_eq!(plain.canonical().launches[0].host, None);
+    let hosted = cases(&text("host: '{how}', ")).remove(0);
+    let host = hosted.launches[0].host.as_ref().expect("a host function");
+    assert_eq!(
+        (host.module.path.as_str(), host.name.as_str()),
+        ("area/k.py", "list_grid")
+    );
+    assert_eq!(
+        hosted.canonical().launches[0].host.as_deref(),
+        Some("area/k.py:list_grid")
+    );
+    assert_ne!(hosted.content_hash(), plain.content_hash());
+    let named = cases(&text("host: k.py:list_grid, ")).remove(0);
+    assert_eq!(named.content_hash(), hosted.content_hash());
+    let printed = hosted.to_case_file().expect("it can be written");
+    assert!(printed.contains("\n    host: \"k.py:list_grid\"\n"), "{printed}");
 }
 
 #[test]

@@ -40,7 +40,9 @@ fn every_case_is_good_and_is_itself_after_printing() {
         let files = case
             .launches
             .iter()
-            .map(|launch| &launch.kernel.module)
+            .flat_map(|launch| [Some(&launch.kernel), launch.host.as_ref()])
+            .flatten()
+            .map(|function| &function.module)
             .chain([&case.module])
             .flat_map(|module| {
                 let imports = module.imports.iter().map(|(name, file)| {

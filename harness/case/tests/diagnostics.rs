@@ -4,7 +4,10 @@ use conch_case::{Corpus, Input, Missing, Problems};
 
 const KERNEL: &str = "import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef add_one_kernel(x, out, n, \
                       BLOCK: tl.constexpr, SCALE: tl.constexpr = 1):\n    pass\n\n\n@triton.jit\n\
-                      def keyword_kernel(x, *, n):\n    pass\n";
+                      def keyword_kernel(x, *, n):\n    pass\n\n\n\
+                      def list_grid(kernel, grid, args):\n    kernel[list(grid)](**args)\n\n\n\
+                      def two(kernel, grid):\n    pass\n\n\n\
+                      def outer():\n    def inner(kernel, grid, args):\n        pass\n";
 
 fn input(path: &str, content: Result<&[u8], Missing>) -> Input {
     Input {
@@ -211,6 +214,28 @@ fn storages() {
     change("view_of_wrong_size", "x[:, :2]", "x.view(5, 5)");
     change("unknown_method", "x[:, :2]", "x.transpos(0, 1)");
     change("no_such_dimension", "x[:, :2]", "x.select(2, 0)");
+}
+
+#[test]
+fn host_functions() {
+    let host = |name: &str, host: &str| {
+        let launch = format!("  - grid: [1]\n    host: {host}\n");
+        change(name, "  - grid: [1]\n", &launch);
+    };
+    host("host_unknown_function", "add_one.py:list_gird");
+    host("host_unknown_file", "add_two.py:list_grid");
+    host("host_outside", "../../add_one.py:list_grid");
+    host("host_names_no_function", "\"add_one.py:\"");
+    host("host_is_a_kernel", "add_one_kernel");
+    host("host_of_other_parameters", "two");
+    host("host_inside_of_a_function", "outer.inner");
+    host("host_unknown_variable", "\"{how}\"");
+    host("host_of_wrong_type", "[list_grid]");
+    change(
+        "host_with_arguments_by_position",
+        "args: { x: left, out: out, n: n, BLOCK: 4 }",
+        "args: [left, { out: out, n: n, BLOCK: 4 }]\n    host: list_grid",
+    );
 }
 
 #[test]

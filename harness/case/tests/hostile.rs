@@ -10,7 +10,8 @@ kernel: k.py:kernel
 matrix:
   dtype: [f32, f16]
   n: { one: 1, many: 16 }
-  include: [{ dtype: f64, n: one }]
+  host: { named: k.py:launch, near: launch }
+  include: [{ dtype: f64, n: one, host: near }]
   exclude: [\"n == 1 and dtype == 'f16'\"]
 storages:
   x: { dtype: \"{dtype}\", shape: [4, 6], fill: { random: { seed: 3, low: -1, high: 5 } } }
@@ -21,11 +22,14 @@ launches:
   - grid: [1, \"cdiv(n, 4)\"]
     args: [left, { n: n, flag: \"'relu'\" }]
     options: { num_warps: 4 }
+  - { grid: [1], host: \"{host}\", args: { x: left, n: n } }
 expect:
   - { engine: [interpret, cuda@3.2.0], versions: \">=3.0,<3.3\", verdict: differ, when: n > 1, why: a bug }
 ";
 
-const KERNEL: &str = "@triton.jit\ndef kernel(x, n: tl.constexpr = 1, *, flag=None):\n    pass\n";
+const KERNEL: &str = "@triton.jit\ndef kernel(x, n: tl.constexpr = 1, *, flag=None):\n    pass\n\n\n\
+                      def launch(kernel, grid, args):\n    kernel[list(grid)](**args)\n\n\n\
+                      def make():\n    return kernel\nmade = make()\n";
 
 /// Loads and resolves everything, renders every problem, and looks at every good case.
 fn swallow(case: &[u8], kernel: &[u8]) -> (usize, usize) {
@@ -73,7 +77,7 @@ fn swallow(case: &[u8], kernel: &[u8]) -> (usize, usize) {
 
 #[test]
 fn the_seed_of_these_tests_is_good() {
-    assert_eq!(swallow(CASE.as_bytes(), KERNEL.as_bytes()), (4, 0));
+    assert_eq!(swallow(CASE.as_bytes(), KERNEL.as_bytes()), (7, 0));
 }
 
 #[test]
@@ -129,6 +133,17 @@ fn what_once_looked_dangerous() {
         ("num_warps: 4", "num_warps: [[[[[[1]]]]]]"),
         ("n: n", "n: n, n: n"),
         ("[1, \"cdiv(n, 4)\"]", "[4294967296]"),
+        ("k.py:launch", ":"),
+        ("k.py:launch", "k.py:"),
+        ("k.py:launch", ":launch"),
+        ("k.py:launch", "../k.py:launch"),
+        ("k.py:launch", "c.yaml:launch"),
+        ("k.py:launch", "k.py:kernel"),
+        ("k.py:launch", "k.py:made"),
+        ("\"{host}\"", "\"{n}\""),
+        ("\"{host}\"", "[launch]"),
+        ("\"{host}\"", "null"),
+        ("args: { x: left, n: n }", "args: [left]"),
         ("k.py:kernel", ":"),
         ("k.py:kernel", "k.py:"),
         ("k.py:kernel", ":kernel"),

@@ -172,6 +172,13 @@ fn case_text(case: &Case, terminal: &Terminal) -> String {
             grid.join(", "),
             arguments.join(", ")
         );
+        if let Some(host) = &launch.host {
+            let _ = writeln!(
+                text,
+                "    made by {}:{}(kernel, grid, args)",
+                host.module.file.name, host.name
+            );
+        }
     }
     text
 }

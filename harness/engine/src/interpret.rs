@@ -1,13 +1,13 @@
 //! Triton's own interpreter, one version of it, in the Python workers of a toolchain.
 //!
 //! Arguments are placed at addresses of the worker's own; what comes back is put where the case's layout has it, and
-//! addresses that a kernel left in memory are translated to the layout's. Left out: how a worker is kept alive and
-//! what it costs when it dies (`conch-toolchain`).
+//! addresses that a kernel left in memory are translated to the layout's. Where a launch has a host function, the function
+//! makes it. Left out: how a worker is kept alive and what it costs when it dies (`conch-toolchain`).
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use conch_case::{ArgValue, Case};
+use conch_case::{ArgValue, Case, Module};
 use conch_memory::{Memory, ORIGIN, StorageId};
 use conch_tile::DType;
 use conch_tile::rules::{Rules, Version};
@@ -166,6 +166,10 @@ fn translate(case: &Case, memory: &Memory, device: Device) -> Request {
                 .iter()
                 .map(|(name, arg)| (name.clone(), value(&arg.value)))
                 .collect(),
+            host: launch.host.as_ref().map(|host| request::Host {
+                module: module(&host.module),
+                function: host.name.clone(),
+            }),
             options: launch
                 .options
                 .iter()
@@ -174,14 +178,18 @@ fn translate(case: &Case, memory: &Memory, device: Device) -> Request {
         })
         .collect();
     Request {
-        module: request::Module {
-            path: PathBuf::from(&case.module.file.name),
-            text: Arc::clone(&case.module.file.text),
-        },
+        module: module(&case.module),
         storages,
         launches,
         device,
         driver: Driver::Absent,
+    }
+}
+
+fn module(module: &Module) -> request::Module {
+    request::Module {
+        path: PathBuf::from(&module.file.name),
+        text: Arc::clone(&module.file.text),
     }
 }
 
@@ -323,8 +331,10 @@ fn unanswered(case: &Case, failure: WorkerFailure) -> Result<Outcome, Failure> {
 fn position(case: &Case, location: &Location) -> Position {
     let path = location.file.to_string_lossy();
     let same = |file: &&Arc<SourceFile>| file.name == path || path.ends_with(&file.name);
-    let file = std::iter::once(&case.module.file)
-        .chain(case.module.imports.iter().map(|(_, file)| file))
+    let hosts = case.launches.iter().filter_map(|launch| launch.host.as_ref());
+    let file = std::iter::once(&case.module)
+        .chain(hosts.map(|host| &host.module))
+        .flat_map(|module| std::iter::once(&module.file).chain(module.imports.iter().map(|(_, file)| file)))
         .find(same);
     Position {
         file: file.map_or_else(|| path.into_owned(), |file| file.name.clone()),
@@ -354,9 +364,14 @@ launches:
   - grid: [2, 3]
     args: [x, table, 7, true, null]
     options: { num_warps: 4 }
+  - grid: [1]
+    host: hosts.py:launch
+    args: { x: x, table: table, n: 7, flag: true, nothing: null }
 ";
 
     const KERNEL: &str = "import triton\n\n\n@triton.jit\ndef copy(x, table, n, flag, nothing):\n    pass\n";
+
+    const HOSTS: &str = "def launch(kernel, grid, args):\n    kernel[grid](**args)\n";
 
     fn case() -> Case {
         let input = |path: &str, text: &str| Input {
@@ -364,7 +379,11 @@ launches:
             name: format!("cases/{path}"),
             content: Ok(text.as_bytes().to_vec()),
         };
-        let corpus = Corpus::load([input("area/table.yaml", CASE), input("area/k.py", KERNEL)]);
+        let corpus = Corpus::load([
+            input("area/table.yaml", CASE),
+            input("area/k.py", KERNEL),
+            input("area/hosts.py", HOSTS),
+        ]);
         assert!(corpus.problems().is_empty(), "{:#?}", corpus.problems());
         corpus
             .entries()
@@ -424,6 +443,27 @@ launches:
         assert_eq!(launch.args[2..], [Value::Int(7), Value::Bool(true), Value::None]);
         assert_eq!(launch.options, [("num_warps".to_owned(), Value::Int(4))]);
         assert_eq!(request.module.path, PathBuf::from("cases/area/k.py"));
+        assert_eq!(launch.host, None);
+        let hosted = &request.launches[1];
+        let host = hosted.host.as_ref().expect("a host function");
+        assert_eq!(
+            (host.module.path.as_path(), &*host.module.text),
+            ("cases/area/hosts.py".as_ref(), HOSTS)
+        );
+        assert_eq!(host.function, "launch");
+        assert_eq!((hosted.args.len(), hosted.kwargs.len()), (0, 5));
+        let raised = position(
+            &case,
+            &Location {
+                file: "/somewhere/cases/area/hosts.py".into(),
+                line: 2,
+                function: "launch".into(),
+            },
+        );
+        assert_eq!(
+            (raised.file.as_str(), raised.text.as_str()),
+            ("cases/area/hosts.py", "    kernel[grid](**args)")
+        );
     }
 
     #[test]

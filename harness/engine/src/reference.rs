@@ -1,7 +1,8 @@
 //! The reference: our frontend and our interpreter, in this process.
 //!
-//! Tracing is cached by what decides it: the kernel's text, its specialisation and the language rules. Left out: the
-//! meaning of a kernel (`conch-frontend`) and of its operations (`conch-interp`).
+//! Tracing is cached by what decides it: the kernel's text, its specialisation and the language rules. A launch that a
+//! host function makes comes out as the plain launch. Left out: the meaning of a kernel (`conch-frontend`) and of its
+//! operations (`conch-interp`).
 
 use std::collections::HashMap;
 use std::fmt::Write as _;

@@ -29,6 +29,20 @@ check!(
     Program::new("@triton.jit\ndef k(C: tl.constexpr):\n    pass\n").args([F32])
 );
 check!(
+    constexpr_that_is_not_specialised_on,
+    Program::new("@triton.jit(do_not_specialize=['C'])\ndef k(p, C: tl.constexpr):\n    pass\n")
+        .args([I32, Arg::Int(4)])
+);
+check!(
+    called_constexpr_that_is_not_specialised_on,
+    Program::new(
+        "@triton.jit(do_not_specialize_on_alignment=[0])\ndef f(C: tl.constexpr):\n    pass\n\
+         @triton.jit\ndef k(p):\n    f(4)\n"
+    )
+    .kernel("k")
+    .args([I32])
+);
+check!(
     string_for_a_plain_parameter,
     body("pass").args([I32, Arg::Str("a".into())])
 );

@@ -164,6 +164,8 @@ rules! {
     ShallowIntegerDots: since (3, 2, 0), "semantic.dot; wheels 3.1.0 and 3.2.0";
     /// `atomic_cas` checks that its operands have the type that the pointer points to.
     AtomicCasIsChecked: since (3, 5, 1), "tt.atomic_cas verifier; wheels 3.4.0 and 3.5.1";
+    /// A constexpr parameter that `do_not_specialize` names is an error; before, it was a constexpr like any other.
+    ConstexprsAreSpecialised: since (3, 6, 0), "triton#8273; code_generator.visit_arg; wheels 3.5.1 and 3.6.0";
     /// Block pointers (`make_block_ptr`, `advance`) are gone.
     NoBlockPointers: since (3, 9, 0), "core.make_block_ptr; wheels 3.8.0 and 3.9.0";
 }

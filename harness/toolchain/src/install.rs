@@ -424,6 +424,7 @@ impl Attempt<'_> {
             args: vec![Value::Tensor(x), Value::Int(4)],
             kwargs: Vec::new(),
             options: Vec::new(),
+            host: None,
         });
         let limits = Limits {
             time: Duration::from_mins(1),

@@ -137,7 +137,17 @@ pub enum Grid {
     Global(String),
 }
 
-/// One launch: `kernel[grid](*args, **kwargs, **options)`.
+/// A Python function that makes a launch, called as `function(kernel, grid, args)`: the kernel object, the grid as a
+/// tuple, and a dict of the keyword arguments, options included.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Host {
+    /// The file that defines it. With the path of [`Request::module`], it is that module and not another of its text.
+    pub module: Module,
+    /// The function's name in the module.
+    pub function: String,
+}
+
+/// One launch: `kernel[grid](*args, **kwargs, **options)`, or a call of `host`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Launch {
     /// The kernel's dotted name in the module (`add_one_kernel`, `Kernels.add`).
@@ -150,6 +160,8 @@ pub struct Launch {
     pub kwargs: Vec<(String, Value)>,
     /// `num_warps` and the like; sent as keyword arguments after `kwargs`.
     pub options: Vec<(String, Value)>,
+    /// What makes the launch instead; it is given no positional arguments.
+    pub host: Option<Host>,
 }
 
 /// A module to import and launches to do with it, in order, on the same storages. With no launches, the module is

@@ -57,6 +57,14 @@ struct LaunchHeader<'a> {
     grid: GridHeader<'a>,
     args: Vec<Wired<'a>>,
     kwargs: Vec<(&'a str, Wired<'a>)>,
+    host: Option<HostHeader<'a>>,
+}
+
+#[derive(Serialize)]
+struct HostHeader<'a> {
+    path: String,
+    text: &'a str,
+    function: &'a str,
 }
 
 #[derive(Serialize)]
@@ -123,10 +131,10 @@ fn tensor_elements<S: SerializeSeq>(tensor: &Tensor, seq: &mut S) -> Result<(), 
 /// The frame that asks for a request, or what is wrong with the request.
 pub(crate) fn frame(request: &Request, limits: Limits) -> Result<Vec<u8>, String> {
     check(request)?;
-    let path = std::path::absolute(&request.module.path)
-        .map_err(|error| format!("the module's path {}: {error}", request.module.path.display()))?;
+    let path = absolute(&request.module.path)?;
+    let launches: Result<_, String> = request.launches.iter().map(launch_header).collect();
     let header = Header {
-        path: &path.to_string_lossy(),
+        path: &path,
         text: &request.module.text,
         device: match request.device {
             Device::Cuda => "cuda",
@@ -136,7 +144,7 @@ pub(crate) fn frame(request: &Request, limits: Limits) -> Result<Vec<u8>, String
         memory: limits.memory,
         time: limits.time.as_secs_f64(),
         storages: request.storages.iter().map(storage_header).collect(),
-        launches: request.launches.iter().map(launch_header).collect(),
+        launches: launches?,
     };
     let blobs: usize = request.storages.iter().map(|storage| storage.bytes.len()).sum();
     let mut frame = Vec::with_capacity(LENGTHS + 1024 + request.module.text.len() + blobs);
@@ -162,8 +170,21 @@ fn storage_header(storage: &Storage) -> StorageHeader<'_> {
     )
 }
 
-fn launch_header(launch: &Launch) -> LaunchHeader<'_> {
-    LaunchHeader {
+fn absolute(path: &Path) -> Result<String, String> {
+    std::path::absolute(path)
+        .map(|path| path.to_string_lossy().into_owned())
+        .map_err(|error| format!("the module's path {}: {error}", path.display()))
+}
+
+fn launch_header(launch: &Launch) -> Result<LaunchHeader<'_>, String> {
+    let host = launch.host.as_ref().map(|host| {
+        Ok::<_, String>(HostHeader {
+            path: absolute(&host.module.path)?,
+            text: &host.module.text,
+            function: &host.function,
+        })
+    });
+    Ok(LaunchHeader {
         kernel: &launch.kernel,
         grid: match &launch.grid {
             Grid::Fixed(sizes) => GridHeader::Fixed(sizes),
@@ -176,7 +197,8 @@ fn launch_header(launch: &Launch) -> LaunchHeader<'_> {
             .chain(&launch.options)
             .map(|(name, value)| (name.as_str(), Wired(value)))
             .collect(),
-    }
+        host: host.transpose()?,
+    })
 }
 
 /// Whether the indices in a request hold, so that a mistake of the caller's is not taken for one of the kernel's.
@@ -200,6 +222,9 @@ fn check(request: &Request) -> Result<(), String> {
         }
     }
     for launch in &request.launches {
+        if launch.host.is_some() && !launch.args.is_empty() {
+            return Err("positional arguments for a host function".to_owned());
+        }
         let named = launch
             .kwargs
             .iter()
@@ -351,7 +376,7 @@ pub(crate) fn response(header: &[u8], blobs: &[u8], request: &Request) -> Result
                 })
                 .collect(),
             location: raised.location.map(|(file, line, function)| Location {
-                file: asked_path(&file, &request.module.path),
+                file: asked_path(&file, host_of(&file, request).unwrap_or(&request.module.path)),
                 line,
                 function,
             }),
@@ -366,6 +391,13 @@ pub(crate) fn response(header: &[u8], blobs: &[u8], request: &Request) -> Result
         seconds: Duration::try_from_secs_f64(answer.seconds).unwrap_or_default(),
     };
     Ok((response, answer.worn))
+}
+
+/// The path of the host function's file that the worker named, if it is one.
+fn host_of<'a>(file: &str, request: &'a Request) -> Option<&'a Path> {
+    let hosts = request.launches.iter().filter_map(|launch| launch.host.as_ref());
+    let mut paths = hosts.map(|host| host.module.path.as_path());
+    paths.find(|path| std::path::absolute(path).is_ok_and(|path| path == Path::new(file)))
 }
 
 /// A file the worker named, by the path the caller knows it by.

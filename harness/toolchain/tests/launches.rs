@@ -8,7 +8,9 @@ use std::path::Path;
 
 use conch_tile::DType;
 use conch_tile::rules::Version;
-use conch_toolchain::request::{Device, Driver, Grid, Module, Relocation, Storage, Tensor, Value};
+use conch_toolchain::request::{
+    Device, Driver, Grid, Host, Launch, Module, Relocation, Storage, Tensor, Value,
+};
 use conch_toolchain::response::Phase;
 use conch_toolchain::{Exit, Request, WorkerFailure};
 
@@ -66,6 +68,48 @@ fn strided_and_aliased_cuda_tensors_go_wrong_up_to_3_2() {
             [2, 4, 6, 8],
             "twice, {id}+host"
         );
+    }
+}
+
+/// A host function gets the kernel, the grid and the arguments by name. What its module remembers is gone by the next
+/// request, and an exception of its own is said to come from its file.
+#[test]
+fn a_host_function_makes_the_launch() {
+    for toolchain in toolchains(ALL) {
+        let pool = pool(&toolchain);
+        let hosted = |function: &str| {
+            let launch = Launch {
+                args: vec![],
+                kwargs: vec![("x".to_owned(), tensor(0, &[4], &[1], 0))],
+                options: vec![("num_warps".to_owned(), Value::Int(4))],
+                host: Some(Host {
+                    module: kernels("hosts.py"),
+                    function: function.to_owned(),
+                }),
+                ..launch("increase", vec![])
+            };
+            request("behaviour.py", vec![storage(&[5; 4])], vec![launch])
+        };
+        for _ in 0..2 {
+            let response = finished(&pool, &hosted("twice"));
+            assert_eq!(words(&response.storages[0].bytes), [7; 4], "{}", toolchain.id);
+        }
+        let raised = raised(&pool, &hosted("refuse"));
+        assert_eq!(
+            (
+                raised.root().kind.as_str(),
+                raised.root().message.as_str(),
+                raised.phase
+            ),
+            ("AssertionError", "as asked", Phase::Launch(0))
+        );
+        let hosts = kernels("hosts.py");
+        let location = raised.location.expect("a line");
+        assert_eq!(
+            (&location.file, location.line),
+            (&hosts.path, line_of(&hosts, "and False"))
+        );
+        assert_goes_on(&pool);
     }
 }
 

@@ -127,8 +127,11 @@ class Worker:
         failure = None
         if ended is not None:
             phase, launch, error = ended
-            folder = os.path.join(os.path.dirname(header["path"]), "")
-            failure = errors.describe(error, lambda file: self.modules.is_users(folder, file))
+            paths = [header["path"], *(spec["host"]["path"] for spec in header["launches"] if spec["host"])]
+            folders = {os.path.join(os.path.dirname(path), "") for path in paths}
+            failure = errors.describe(
+                error, lambda file: any(self.modules.is_users(folder, file) for folder in folders)
+            )
             failure.update(phase=phase, launch=launch)
         memory, out = _memory(session, header, originals)
         session.close()
@@ -142,9 +145,10 @@ class Worker:
                 fake = header["driver"]
                 stack.enter_context(driver.installed(fake))
                 launches = header["launches"]
-                module = stack.enter_context(
-                    self.modules.loaded(header["path"], header["text"], fake, not launches)
-                )
+                # What a host function leaves behind (a hook, say) is not for the next request.
+                once = not launches or any(spec["host"] for spec in launches)
+                module = stack.enter_context(self.modules.loaded(header["path"], header["text"], fake, once))
+                hosts = {header["path"]: module}
                 for launch, spec in enumerate(launches):  # noqa: B007 (told where it stopped)
                     phase = "arguments"
                     values = _Values(session, module)
@@ -153,8 +157,18 @@ class Worker:
                     grid = values.named(grid) if isinstance(grid, str) else tuple(grid)
                     args = [values.read(value) for value in spec["args"]]
                     kwargs = {name: values.read(value) for name, value in spec["kwargs"]}
+                    host = spec["host"]
+                    if host is None:
+                        phase = "launch"
+                        kernel[grid](*args, **kwargs)
+                        continue
+                    if host["path"] not in hosts:
+                        phase = "import"
+                        hosts[host["path"]] = stack.enter_context(
+                            self.modules.loaded(host["path"], host["text"], fake, once)
+                        )
                     phase = "launch"
-                    kernel[grid](*args, **kwargs)
+                    getattr(hosts[host["path"]], host["function"])(kernel, grid, kwargs)
         except BaseException as error:  # noqa: BLE001 (SystemExit is an outcome too)
             return phase, launch, error
         finally:

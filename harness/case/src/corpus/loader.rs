@@ -90,6 +90,7 @@ impl Loader {
             id,
             schema,
             kernels: HashMap::new(),
+            hosts: HashMap::new(),
             modules: HashMap::new(),
         };
         if self.problems.len() == before {
@@ -102,7 +103,9 @@ impl Loader {
 
     /// Tries every condition at every point. Gives a point for every set of kernels that the launches name.
     fn points(&mut self, schema: &Schema) -> Vec<Names> {
-        let templates = schema.launches.iter().filter_map(|launch| launch.kernel.as_ref());
+        let templates = (schema.launches.iter())
+            .flat_map(|launch| [&launch.kernel, &launch.host])
+            .flatten();
         let mut templates = templates.chain([schema.program.template()]);
         let all = templates.any(|template| template.constant().is_none());
         let mut waiting: Vec<usize> = schema
@@ -136,6 +139,10 @@ impl Loader {
                 }
             }
             // One point for every set of kernels: a large matrix must not be kept whole.
+            let hosts = schema
+                .launches
+                .iter()
+                .map(|launch| Ok(schema.host_text(launch, &point.names)?.unwrap_or_default()));
             let kernels = schema
                 .launches
                 .iter()
@@ -145,7 +152,11 @@ impl Loader {
                 .template()
                 .render(&point.names)
                 .map(Cow::into_owned);
-            match kernels.chain([program]).collect::<Result<Vec<_>, _>>() {
+            match kernels
+                .chain(hosts)
+                .chain([program])
+                .collect::<Result<Vec<_>, _>>()
+            {
                 Ok(kernels) => {
                     if seen.insert(kernels) {
                         points.push(point.names);
@@ -191,6 +202,7 @@ impl Loader {
     fn kernels_of(&mut self, file: &mut CaseFile, points: &[Names]) {
         let mut checked: BTreeSet<(usize, String)> = BTreeSet::new();
         let mut failed: BTreeSet<String> = BTreeSet::new();
+        let mut hosts_failed: BTreeSet<String> = BTreeSet::new();
         for names in points {
             let program = match file.schema.program.template().render(names) {
                 Ok(text) => text.into_owned(),
@@ -230,8 +242,54 @@ impl Loader {
                 {
                     bind::check(kernel, launch, &mut self.problems);
                 }
+                let Some(template) = &launch.host else { continue };
+                let text = match file.schema.host_text(launch, names) {
+                    Ok(text) => text.unwrap_or_default(),
+                    Err(problem) => return self.problems.push(problem),
+                };
+                if !file.hosts.contains_key(&text) && hosts_failed.insert(text.clone()) {
+                    let host = self.host(&file.path, &text, template.span);
+                    file.hosts.extend(host.map(|host| (text, host)));
+                }
             }
         }
+    }
+
+    /// `file.py:function` of a host function, named by the case file at `from`.
+    fn host(&mut self, from: &str, text: &str, span: Span) -> Option<Kernel> {
+        let Some((file, name)) = text
+            .rsplit_once(':')
+            .filter(|(file, name)| !file.is_empty() && !name.is_empty())
+        else {
+            self.problems.push(
+                Diagnostic::error("unknown-host", span, format!("`{text}` names no function"))
+                    .help("name the file and the function: `hosts.py:list_grid`"),
+            );
+            return None;
+        };
+        let module = self.module(from, file, span)?;
+        let found = Kernel::find(&module, name);
+        match found.as_ref().and_then(Kernel::function) {
+            Some(function) => match bind::host(function, span) {
+                None => return found,
+                Some(problem) => self.problems.push(problem),
+            },
+            None => {
+                let mut problem = Diagnostic::error(
+                    "unknown-host",
+                    span,
+                    format!("`{name}` is not a function of {}", module.file.name),
+                );
+                let fitting = module
+                    .functions
+                    .iter()
+                    .filter(|function| bind::host(function, span).is_none());
+                problem.help = suggestion(name, fitting.map(|function| function.name.as_str()))
+                    .or_else(|| Some(format!("write one: `def {name}(kernel, grid, args): …`")));
+                self.problems.push(problem);
+            }
+        }
+        None
     }
 
     /// `file.py:function`, named by the case file at `from`.
@@ -294,7 +352,7 @@ impl Loader {
             let mut problem = Diagnostic::error(
                 "unknown-kernel",
                 span,
-                format!("kernel file `{relative}` is not there"),
+                format!("Python file `{relative}` is not there"),
             );
             let file = path.rsplit_once('/').map_or(path.as_str(), |(_, file)| file);
             problem.help =

@@ -243,6 +243,7 @@ impl Tracer<'_> {
         keyword: Vec<(Rc<str>, Value)>,
     ) -> Traced<Value> {
         let bound = self.bind_call(function, positional, keyword)?;
+        self.check_specialised(function)?;
         if function.options.noinline {
             for (name, value) in &bound {
                 if let Value::Tensor(id) = value

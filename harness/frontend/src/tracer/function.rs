@@ -7,10 +7,12 @@ use conch_tile::ir::Elem;
 use conch_tile::rules::Rule;
 use conch_tile::source::Span;
 use ruff_python_ast::{self as ast, Expr};
+use ruff_text_size::Ranged;
 
-use super::Tracer;
 use super::host::{Host, HostBody, HostFunction};
-use super::module::ScopeId;
+use super::module::{ScopeId, span_of};
+use super::{Traced, Tracer};
+use crate::constant;
 use crate::value::{Constant, TypeValue, Value};
 
 /// Options of `@triton.jit(…)`.
@@ -22,6 +24,17 @@ pub(crate) struct JitOptions {
     pub debug: Option<bool>,
     /// Parameters, by place or name, whose values are never made constants.
     pub do_not_specialize: Vec<Constant>,
+    /// Parameters, by place or name, whose alignment is never looked at. No IR says anything of alignment, so this
+    /// decides only what is accepted.
+    pub do_not_specialize_on_alignment: Vec<Constant>,
+}
+
+/// Whether a parameter is in a list of places and names.
+pub(crate) fn lists(list: &[Constant], place: usize, name: &str) -> bool {
+    list.iter().any(|entry| match entry {
+        Constant::Str(entry) => **entry == *name,
+        _ => constant::as_int(entry) == Some(place as i128),
+    })
 }
 
 /// What stands around a kernel and adds arguments at launch.
@@ -122,6 +135,31 @@ pub(crate) enum Parameter {
 }
 
 impl Tracer<'_> {
+    /// Refuses a function that asks of a constexpr parameter not to be specialised on.
+    pub(super) fn check_specialised(&mut self, function: &UserFunction) -> Traced<()> {
+        let options = &function.options;
+        let lists_none =
+            options.do_not_specialize.is_empty() && options.do_not_specialize_on_alignment.is_empty();
+        if lists_none || !self.rules.holds(Rule::ConstexprsAreSpecialised) {
+            return Ok(());
+        }
+        for (place, parameter) in function.def.parameters.iter().enumerate() {
+            let name = parameter.name().as_str();
+            let listed = lists(&options.do_not_specialize, place, name)
+                || lists(&options.do_not_specialize_on_alignment, place, name);
+            let Some(annotation) = parameter.as_parameter().annotation.as_deref().filter(|_| listed) else {
+                continue;
+            };
+            if self.annotation(function.scope, annotation) == Parameter::Constexpr {
+                self.span = span_of(self.source_of(function.scope), parameter.range());
+                return Err(self.reject(format!(
+                    "`{name}` is a constexpr and listed in do_not_specialize or do_not_specialize_on_alignment"
+                )));
+            }
+        }
+        Ok(())
+    }
+
     /// What an annotation says.
     pub(super) fn annotation(&mut self, scope: ScopeId, annotation: &Expr) -> Parameter {
         let Ok(value) = self.host_expression(scope, annotation) else {

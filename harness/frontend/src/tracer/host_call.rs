@@ -316,17 +316,14 @@ fn jit_options(arguments: &HostArguments) -> JitOptions {
     let list = |name: &str| {
         keyword(name)
             .and_then(Host::items)
-            .map(<[Host]>::to_vec)
+            .map(|items| items.iter().filter_map(Host::constant).cloned().collect())
             .unwrap_or_default()
     };
     JitOptions {
         noinline: keyword("noinline").and_then(Host::truth).unwrap_or(false),
         debug: keyword("debug").and_then(Host::truth),
-        do_not_specialize: list("do_not_specialize")
-            .iter()
-            .filter_map(Host::constant)
-            .cloned()
-            .collect(),
+        do_not_specialize: list("do_not_specialize"),
+        do_not_specialize_on_alignment: list("do_not_specialize_on_alignment"),
     }
 }
 

@@ -11,11 +11,11 @@ use conch_tile::source::{Sources, Span};
 use ruff_text_size::Ranged;
 
 use super::frame::{Frame, Kind};
+use super::function::lists;
 use super::host::{Config, Host};
 use super::host_call::HostArguments;
 use super::module::{nearest, span_of};
 use super::{FUEL, Parameter, Stop, Traced, Tracer, UserFunction, Wrapper};
-use crate::constant;
 use crate::value::{Constant, TypeValue, Value};
 use crate::{Arg, Binding, Refusal, Refused, Request, Traced as TracedKernel};
 
@@ -472,6 +472,7 @@ impl<'a> Tracer<'a> {
         function: &Rc<UserFunction>,
         given: &[(Rc<str>, Arg)],
     ) -> Traced<(BoundParameters, Vec<Binding>)> {
+        self.check_specialised(function)?;
         let parameters = &function.def.parameters;
         let places = parameters
             .args
@@ -497,14 +498,7 @@ impl<'a> Tracer<'a> {
                 bound.push((Rc::clone(name), constant_of(given), Kind::Plain));
                 continue;
             }
-            let specialised = !function
-                .options
-                .do_not_specialize
-                .iter()
-                .any(|entry| match entry {
-                    Constant::Str(entry) => **entry == **name,
-                    _ => constant::as_int(entry) == Some(place as i128),
-                });
+            let specialised = !lists(&function.options.do_not_specialize, place, name);
             let mut path = Vec::new();
             let (value, kind) =
                 self.parameter(name, given, annotation, specialised, &mut path, &mut bindings)?;

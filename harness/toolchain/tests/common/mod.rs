@@ -95,6 +95,7 @@ pub fn launch(kernel: &str, args: Vec<Value>) -> Launch {
         args,
         kwargs: vec![],
         options: vec![],
+        host: None,
     }
 }
 

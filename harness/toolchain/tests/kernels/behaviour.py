@@ -35,6 +35,12 @@ def beyond(x, n: tl.constexpr):
 
 
 @triton.jit
+def increase(x):
+    at = tl.arange(0, 4)
+    tl.store(x + at, tl.load(x + at) + 1)
+
+
+@triton.jit
 def nothing(x):
     pass
 
