@@ -139,12 +139,9 @@ pub(crate) fn check(kernel: &Kernel, launch: &LaunchSchema, problems: &mut Vec<D
 pub(crate) fn host(function: &Function, span: Span) -> Option<Diagnostic> {
     let name = &function.name;
     let wrong = |message: String| {
-        let plain = name.rsplit('.').next().unwrap_or(name);
         Diagnostic::error("unknown-host", span, message)
             .label(function.span, "the function")
-            .help(format!(
-                "a host function is a plain function of the module: `def {plain}(kernel, grid, args): …`"
-            ))
+            .help("a host function is a plain function of the module: `def launch(kernel, grid, args): …`")
     };
     if function.jit {
         return Some(wrong(format!("`{name}` is a kernel, not a host function")));

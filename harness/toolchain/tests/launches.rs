@@ -107,7 +107,10 @@ fn a_host_function_makes_the_launch() {
         let location = raised.location.expect("a line");
         assert_eq!(
             (&location.file, location.line),
-            (&hosts.path, line_of(&hosts, "and False"))
+            (
+                &hosts.path,
+                line_of(&hosts, r#"assert kernel is not None and False, "as asked""#)
+            )
         );
         assert_goes_on(&pool);
     }
