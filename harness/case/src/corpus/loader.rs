@@ -269,26 +269,26 @@ impl Loader {
         };
         let module = self.module(from, file, span)?;
         let found = Kernel::find(&module, name);
-        match found.as_ref().and_then(Kernel::function) {
-            Some(function) => match bind::host(function, span) {
+        let problem = if let Some(function) = found.as_ref().and_then(Kernel::function) {
+            match bind::host(function, span) {
                 None => return found,
-                Some(problem) => self.problems.push(problem),
-            },
-            None => {
-                let mut problem = Diagnostic::error(
-                    "unknown-host",
-                    span,
-                    format!("`{name}` is not a function of {}", module.file.name),
-                );
-                let fitting = module
-                    .functions
-                    .iter()
-                    .filter(|function| bind::host(function, span).is_none());
-                problem.help = suggestion(name, fitting.map(|function| function.name.as_str()))
-                    .or_else(|| Some(format!("write one: `def {name}(kernel, grid, args): …`")));
-                self.problems.push(problem);
+                Some(problem) => problem,
             }
-        }
+        } else {
+            let mut problem = Diagnostic::error(
+                "unknown-host",
+                span,
+                format!("`{name}` is not a function of {}", module.file.name),
+            );
+            let fitting = module
+                .functions
+                .iter()
+                .filter(|function| bind::host(function, span).is_none());
+            problem.help = suggestion(name, fitting.map(|function| function.name.as_str()))
+                .or_else(|| Some("write one: `def launch(kernel, grid, args): …`".to_owned()));
+            problem
+        };
+        self.problems.push(problem);
         None
     }
 
