@@ -1,10 +1,12 @@
 //! What can be asked on the command line, and the help that teaches it.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use conch_case::Shard;
 use conch_engine::EngineId;
+use conch_engine::cuda::child;
 use conch_toolchain::ToolchainId;
 
 /// Run Triton kernels through independent engines, compare every byte, and name the engine that is wrong.
@@ -42,6 +44,14 @@ pub enum Command {
     Toolchain(ToolchainArgs),
     /// Print a stored stream of events again.
     Report(ReportArgs),
+    /// Execute a bundle of compiled cases on this machine's GPUs.
+    Exec(ExecArgs),
+    /// The process that opens a GPU; started by Conch itself.
+    #[command(name = child::ARGUMENT, hide = true)]
+    CudaChild {
+        /// Which GPU.
+        gpu: usize,
+    },
 }
 
 /// Which corpus, and which part of it.
@@ -192,6 +202,32 @@ pub struct ReportArgs {
     pub verbose: bool,
 }
 
+/// Arguments of `conch exec`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  conch exec cases.conch -o results.conch
+  conch exec cases.conch -o results.conch --repeat 10 --time-limit 60
+
+The machine needs a GPU, its driver and this binary, and nothing else. A case that faults, hangs or kills its process is
+a result like any other.")]
+pub struct ExecArgs {
+    /// The bundle that `conch bundle` wrote.
+    #[arg(value_name = "CASES")]
+    pub cases: PathBuf,
+
+    /// Where the bundle of results goes.
+    #[arg(long, short, value_name = "RESULTS")]
+    pub out: PathBuf,
+
+    /// How often each case is done, always from its first memory; results that differ are reported.
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub repeat: u32,
+
+    /// Seconds that a case may take, all repetitions together.
+    #[arg(long, value_name = "S", default_value = "10", value_parser = seconds)]
+    pub time_limit: Duration,
+}
+
 /// What a run prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum RunFormat {
@@ -220,4 +256,15 @@ fn engine_id(text: &str) -> Result<EngineId, String> {
             Some(suggestion) => format!("{}\n  did you mean `{suggestion}`?", error.reason),
             None => error.reason,
         })
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text
+        .parse()
+        .map_err(|_| "write a number of seconds, such as 10 or 0.5".to_owned())?;
+    if (0.001..=86_400.0).contains(&seconds) {
+        Ok(Duration::from_secs_f64(seconds))
+    } else {
+        Err("from 0.001 to 86400 seconds are possible".to_owned())
+    }
 }

@@ -3,6 +3,7 @@
 mod args;
 mod corpus;
 mod engines;
+mod exec;
 mod explain;
 mod interrupt;
 mod judge;
@@ -17,12 +18,16 @@ mod toolchain;
 use std::process::ExitCode;
 
 use clap::Parser;
+use conch_engine::cuda::child;
 use conch_engine::guarded;
 
 use crate::args::{Cli, Command};
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    if let Command::CudaChild { gpu } = cli.command {
+        return child::serve(gpu);
+    }
     let stop = interrupt::listen();
     let done = guarded(|| match &cli.command {
         Command::Run(args) => run::run(args, stop),
@@ -30,6 +35,9 @@ fn main() -> ExitCode {
         Command::Explain(args) => explain::explain(args, stop),
         Command::Toolchain(args) => toolchain::toolchain(args, stop),
         Command::Report(args) => report::report(args),
+        Command::Exec(args) => exec::exec(args, stop),
+        // Served above.
+        Command::CudaChild { .. } => 0,
     });
     ExitCode::from(done.unwrap_or_else(|panic| {
         terminal::Terminal::new().note(&format!("internal error: {panic}\nThis is a bug in Conch."));

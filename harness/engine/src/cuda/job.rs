@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use conch_toolchain::compiled::Compiled;
+use conch_toolchain::compiled::{Compiled, Param};
 
 /// A case, ready for a GPU: memory as the case's layout has it and the compiled launches.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +25,48 @@ pub struct Job {
     pub compiled: Compiled,
 }
 
+impl Job {
+    /// What is wrong with the numbers in a job, in words: so that a mistake of whoever made it, or of the file it came
+    /// in, is not taken for one of a kernel's.
+    pub fn check(&self) -> Result<(), String> {
+        let inside =
+            |start: usize, len: usize| start.checked_add(len).is_some_and(|end| end <= self.arena.len());
+        if let Some((start, len)) = self.storages.iter().find(|&&(start, len)| !inside(start, len)) {
+            return Err(format!(
+                "a storage of {len} bytes at {start} in an arena of {}",
+                self.arena.len()
+            ));
+        }
+        if let Some(at) = self.addresses.iter().find(|&&at| at % 8 != 0 || !inside(at, 8)) {
+            return Err(format!("an address at byte {at} of the arena"));
+        }
+        let storage = |&index: &usize| {
+            if index < self.storages.len() {
+                Ok(())
+            } else {
+                Err(format!("there is no storage {index}"))
+            }
+        };
+        self.may_hold_addresses.iter().try_for_each(storage)?;
+        for invocation in &self.compiled.invocations {
+            if invocation.kernel >= self.compiled.kernels.len() {
+                return Err(format!("there is no kernel {}", invocation.kernel));
+            }
+            for param in &invocation.params {
+                match param {
+                    Param::Address { storage: index, .. } => storage(index)?,
+                    Param::TensorMap(map) => storage(&map.storage)?,
+                    Param::Bytes(bytes) if [1, 2, 4, 8].contains(&bytes.len()) => {}
+                    Param::Bytes(bytes) => {
+                        return Err(format!("a parameter of {} bytes", bytes.len()));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
 /// What executing a job came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ran {
@@ -39,7 +81,8 @@ pub enum Ran {
     },
     /// A launch faulted; the context is lost, and the process with it.
     Faulted {
-        /// CUDA's name: `CUDA_ERROR_ILLEGAL_ADDRESS`.
+        /// CUDA's name: `CUDA_ERROR_ILLEGAL_ADDRESS`. `WROTE_OUTSIDE` is ours: no access that CUDA refuses, but memory
+        /// outside of the arena has changed.
         name: String,
         /// CUDA's sentence for it.
         message: String,

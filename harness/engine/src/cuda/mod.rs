@@ -2,7 +2,17 @@
 //!
 //! Left out: compiling and launching. Nothing is recorded yet, so every outcome is `unavailable`, and says so.
 
+pub mod bundle;
+pub mod child;
+mod device;
+mod driver;
+mod executor;
 pub mod job;
+mod process;
+mod wire;
+
+pub use executor::{Executor, Options, Unavailable};
+pub use wire::GpuHeader;
 
 use conch_case::Case;
 use conch_tile::DType;

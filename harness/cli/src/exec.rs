@@ -1,0 +1,259 @@
+//! `conch exec`: a bundle of compiled cases in, a bundle of results out, on a machine that needs nothing but a GPU.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::{BufReader, BufWriter};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use conch_engine::Failure;
+use conch_engine::cuda::bundle::{BundleError, Provenance, Reader, ResultEntry, Writer};
+use conch_engine::cuda::job::Ran;
+use conch_engine::cuda::{Executor, GpuHeader, Options};
+
+use crate::args::ExecArgs;
+use crate::terminal::Terminal;
+
+/// Executes, and answers with the exit code.
+pub fn exec(args: &ExecArgs, stop: &AtomicBool) -> u8 {
+    let mut terminal = Terminal::new();
+    match execute(args, stop, &mut terminal) {
+        Ok(summary) => {
+            terminal.print(&summary);
+            u8::from(terminal.failed())
+        }
+        Err(End::Wrong(message)) => {
+            terminal.end();
+            terminal.note(&format!("error: failed to {message}"));
+            2
+        }
+        Err(End::Nothing(reason)) => {
+            terminal.note(&format!("nothing was executed: {reason}"));
+            3
+        }
+        Err(End::Interrupted) => {
+            terminal.end();
+            terminal.note("interrupted; no results were written");
+            130
+        }
+    }
+}
+
+/// Why there are no results.
+enum End {
+    /// Something is wrong with what was given.
+    Wrong(String),
+    /// There is nothing to do, or no GPU to do it.
+    Nothing(String),
+    /// Somebody pressed Ctrl-C.
+    Interrupted,
+}
+
+fn execute(args: &ExecArgs, stop: &AtomicBool, terminal: &mut Terminal) -> Result<String, End> {
+    // All of it is checked before anything is executed.
+    let total = count(&args.cases).map_err(|error| at(&args.cases, &error))?;
+    if total == 0 {
+        return Err(End::Nothing(format!("{} holds no cases", args.cases.display())));
+    }
+    let options = Options {
+        repetitions: args.repeat,
+        time: args.time_limit,
+        ..Options::default()
+    };
+    let executor = Executor::start(options).map_err(|unavailable| End::Nothing(unavailable.to_string()))?;
+    let Some(gpu) = executor.gpus().first().cloned() else {
+        return Err(End::Nothing("there is no GPU".to_owned()));
+    };
+    let provenance = Provenance {
+        gpu: gpu.clone(),
+        repetitions: args.repeat,
+        time_limit: args.time_limit.as_millis().try_into().unwrap_or(u64::MAX),
+    };
+    let part = Part::create(&args.out)?;
+    let mut writer =
+        Writer::results(BufWriter::new(&part.file), provenance).map_err(|error| at(&args.out, &error))?;
+    terminal.begin(total);
+    let began = Instant::now();
+    let counts = stream(args, &executor, stop, &mut writer, terminal)?;
+    let seconds = began.elapsed();
+    terminal.end();
+    let written = writer.finish().map_err(|error| at(&args.out, &error))?;
+    drop(written);
+    part.keep(&args.out)?;
+    Ok(counts.summary(&gpu, executor.gpus().len(), args.repeat, seconds))
+}
+
+fn at(path: &Path, error: &BundleError) -> End {
+    End::Wrong(format!("{error}\n  --> {}", path.display()))
+}
+
+fn open(path: &Path) -> Result<Reader<BufReader<File>>, BundleError> {
+    Reader::cases(BufReader::new(File::open(path).map_err(BundleError::Read)?))
+}
+
+fn count(path: &Path) -> Result<u64, BundleError> {
+    let mut reader = open(path)?;
+    let mut count = 0;
+    while reader.next_case()?.is_some() {
+        count += 1;
+    }
+    Ok(count)
+}
+
+fn stream(
+    args: &ExecArgs,
+    executor: &Executor,
+    stop: &AtomicBool,
+    writer: &mut Writer<BufWriter<&File>>,
+    terminal: &mut Terminal,
+) -> Result<Counts, End> {
+    let mut reader = open(&args.cases).map_err(|error| at(&args.cases, &error))?;
+    let labels = RefCell::new(HashMap::new());
+    let mut counts = Counts::default();
+    let (mut unread, mut unwritten) = (None, None);
+    let mut key = 0usize;
+    let jobs = std::iter::from_fn(|| {
+        if stop.load(Ordering::Relaxed) {
+            return None;
+        }
+        match reader.next_case() {
+            Ok(entry) => entry.map(|entry| {
+                labels.borrow_mut().insert(key, entry.label);
+                key += 1;
+                Arc::new(entry.job)
+            }),
+            Err(error) => {
+                unread = Some(error);
+                None
+            }
+        }
+    });
+    let done = executor.stream(jobs, |key, ran| {
+        counts.count(&ran);
+        if let Some(label) = labels.borrow_mut().remove(&key)
+            && let Err(error) = writer.result(&ResultEntry { label, ran })
+        {
+            unwritten = Some(error);
+            return false;
+        }
+        terminal.advance(0);
+        !stop.load(Ordering::Relaxed)
+    });
+    if stop.load(Ordering::Relaxed) {
+        executor.stop();
+        return Err(End::Interrupted);
+    }
+    if let Some(error) = unread {
+        return Err(at(&args.cases, &error));
+    }
+    if let Some(error) = unwritten {
+        return Err(at(&args.out, &error));
+    }
+    match done {
+        Ok(()) => Ok(counts),
+        Err(Failure::Stopped) => Err(End::Interrupted),
+        Err(failure) => Err(End::Wrong(failure.to_string())),
+    }
+}
+
+/// The results while they are written: another name, until they are whole.
+struct Part {
+    path: PathBuf,
+    file: File,
+    kept: bool,
+}
+
+impl Part {
+    fn create(out: &Path) -> Result<Self, End> {
+        let mut name = out.as_os_str().to_owned();
+        name.push(".part");
+        let path = PathBuf::from(name);
+        let file =
+            File::create(&path).map_err(|error| End::Wrong(format!("create {}: {error}", path.display())))?;
+        Ok(Self {
+            path,
+            file,
+            kept: false,
+        })
+    }
+
+    fn keep(mut self, out: &Path) -> Result<(), End> {
+        fs::rename(&self.path, out)
+            .map_err(|error| End::Wrong(format!("write {}: {error}", out.display())))?;
+        self.kept = true;
+        Ok(())
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        if !self.kept {
+            // What is half written is of no use; if it cannot be removed, its name says what it is.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// How many cases came to what.
+#[derive(Default)]
+struct Counts {
+    cases: u64,
+    finished: u64,
+    nondeterministic: u64,
+    faulted: u64,
+    timed_out: u64,
+    died: u64,
+    refused: u64,
+}
+
+impl Counts {
+    fn count(&mut self, ran: &Ran) {
+        self.cases += 1;
+        *match ran {
+            Ran::Finished { other: None, .. } => &mut self.finished,
+            Ran::Finished { other: Some(_), .. } => &mut self.nondeterministic,
+            Ran::Faulted { .. } => &mut self.faulted,
+            Ran::TimedOut { .. } => &mut self.timed_out,
+            Ran::Died { .. } => &mut self.died,
+            Ran::Refused { .. } => &mut self.refused,
+        } += 1;
+    }
+
+    fn summary(&self, gpu: &GpuHeader, gpus: usize, repetitions: u32, time: Duration) -> String {
+        let parts = [
+            (self.finished, "finished"),
+            (self.nondeterministic, "nondeterministic"),
+            (self.faulted, "faulted"),
+            (self.timed_out, "timed out"),
+            (self.died, "died"),
+            (self.refused, "refused"),
+        ];
+        let parts: Vec<String> = parts
+            .into_iter()
+            .filter(|&(count, _)| count > 0)
+            .map(|(count, what)| format!("{count} {what}"))
+            .collect();
+        format!(
+            "{} cases on {}{} (sm_{}, driver {}), {repetitions} times each: {}; {:.2} s, {:.0} cases/s\n",
+            self.cases,
+            if gpus > 1 {
+                format!("{gpus} × ")
+            } else {
+                String::new()
+            },
+            gpu.name,
+            gpu.capability,
+            if gpu.driver.is_empty() {
+                "unknown"
+            } else {
+                &gpu.driver
+            },
+            parts.join(", "),
+            time.as_secs_f64(),
+            self.cases as f64 / time.as_secs_f64().max(1e-9)
+        )
+    }
+}

@@ -1,0 +1,85 @@
+//! How many small cases a GPU does in a second, with the isolation that a run has: cold, where every case brings a
+//! kernel of its own that must be loaded, and prepared, where all launch the same one. Times are from the first job's
+//! arena to the last result's, three repetitions of each job counted as one case and three launches.
+
+#[path = "../tests/cuda/fixture.rs"]
+mod fixture;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
+
+use conch_engine::cuda::job::Job;
+use conch_engine::cuda::{Executor, Options, child};
+use conch_toolchain::compiled::Kernel;
+
+use crate::fixture::{add, is_sum, kernel};
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().collect();
+    if let [_, child, gpu] = arguments.as_slice()
+        && child == child::ARGUMENT
+    {
+        return child::serve(gpu.parse().expect("an index"));
+    }
+    let test = !arguments.iter().any(|argument| argument == "--bench");
+    let count = if test { 100 } else { 20_000 };
+    for repetitions in [1, 3] {
+        let options = Options {
+            repetitions,
+            ..Options::default()
+        };
+        let began = Instant::now();
+        let executor = match Executor::start(options) {
+            Ok(executor) => executor,
+            Err(unavailable) => {
+                println!("left out: {unavailable}");
+                return ExitCode::SUCCESS;
+            }
+        };
+        println!(
+            "{repetitions} repetitions; {}, started in {:.2?}",
+            executor.gpus()[0].name,
+            began.elapsed()
+        );
+        let first = kernel("add");
+        measure(&executor, "warm", repetitions, &jobs(100, |_| Arc::clone(&first)));
+        measure(
+            &executor,
+            "cold",
+            repetitions,
+            &jobs(count, |index| distinct(&first, index)),
+        );
+        let same = jobs(count, |_| Arc::clone(&first));
+        measure(&executor, "prepared", repetitions, &same);
+    }
+    ExitCode::SUCCESS
+}
+
+fn jobs(count: usize, kernel: impl Fn(usize) -> Arc<Kernel>) -> Vec<Arc<Job>> {
+    (0..count)
+        .map(|index| Arc::new(add(&kernel(index), index as f32)))
+        .collect()
+}
+
+/// The same machine code in a file of its own, with bytes behind its end that nobody reads.
+fn distinct(kernel: &Arc<Kernel>, index: usize) -> Arc<Kernel> {
+    let mut kernel = Kernel::clone(kernel);
+    kernel.cubin = [&kernel.cubin[..], &index.to_le_bytes()].concat().into();
+    Arc::new(kernel)
+}
+
+fn measure(executor: &Executor, name: &str, repetitions: u32, jobs: &[Arc<Job>]) {
+    let began = Instant::now();
+    let ran = executor.run(jobs).expect("no failure of ours");
+    let seconds = began.elapsed().as_secs_f64();
+    for (index, (job, ran)) in jobs.iter().zip(&ran).enumerate() {
+        assert!(is_sum(job, ran, index as f32), "{index}: {ran:?}");
+    }
+    let rate = jobs.len() as f64 / seconds;
+    println!(
+        "{name:<9} {:>6} cases in {seconds:.3} s: {rate:>7.0} cases/s, {:>7.0} launches/s",
+        jobs.len(),
+        rate * f64::from(repetitions)
+    );
+}

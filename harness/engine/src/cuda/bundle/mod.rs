@@ -1,0 +1,273 @@
+//! Cases on their way to a GPU's host, and results on their way back: two kinds of file, one container.
+//!
+//! # The container, version 1
+//!
+//! All numbers are little endian.
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 8 | `89 'C' 'O' 'N' 'C' 'H' 0D 0A`: a bundle, and not mangled as text |
+//! | u32 | the format's version, 1 |
+//! | u32 | what is in it: 1 cases, 2 results |
+//! | … | sections, to the end of the file |
+//!
+//! A section is
+//!
+//! | bytes | what |
+//! |---|---|
+//! | u32 | bytes stored |
+//! | u32 | bytes when unpacked |
+//! | 32 | BLAKE3 of the section's number (u64, from 0) and the stored bytes |
+//! | … | a zlib stream of a frame: u32 length of the header, u64 length of the blobs, header, blobs |
+//!
+//! The header is JSON, an object with one key that says what the section is:
+//!
+//! - `opening`, always the first: what made the file and when; in results also on which GPU ([`Provenance`]);
+//! - `kernels`: metadata of kernels, numbered through the whole file, in the order of the blobs, their cubins. A kernel
+//!   is stored once, before the first case that launches it, however many do. Assembly and IR stay at home;
+//! - `cases`: for every case its names, digests and [`Job`]; the blobs are the arenas;
+//! - `results`: for every case its names, digests and [`Ran`]; the blobs are the arenas, each with its other one behind
+//!   it where repetitions differed;
+//! - `end`, always the last: how many entries there are. A file without it is cut short.
+//!
+//! A reader refuses what it does not know, a section of more than [`SECTION_MOST`] bytes, a checksum that does not
+//! match, numbers that fit nothing, and anything behind the end. It never allocates what a length claims before the
+//! bytes are there.
+//!
+//! Left out: which cases go in and what the results are worth (`conch-cli`, `conch-verdict`).
+
+mod read;
+mod write;
+
+use std::io;
+
+use conch_toolchain::compiled::{Kernel, Target};
+use serde::{Deserialize, Serialize};
+
+use super::job::{Job, Ran};
+use super::wire::{GpuHeader, JobHeader, KernelHeader, RanHeader};
+use crate::EngineId;
+
+pub use read::Reader;
+pub use write::Writer;
+
+/// The first bytes of every bundle.
+const MAGIC: [u8; 8] = *b"\x89CONCH\r\n";
+
+/// The version that is written, and the newest that is read.
+pub const VERSION: u32 = 1;
+
+/// Bytes that a section may have when it is unpacked: 1 GiB.
+pub const SECTION_MOST: usize = 1 << 30;
+
+/// What a bundle holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Cases to be executed.
+    Cases,
+    /// What executing them came to.
+    Results,
+}
+
+impl Kind {
+    fn number(self) -> u32 {
+        match self {
+            Self::Cases => 1,
+            Self::Results => 2,
+        }
+    }
+}
+
+impl std::fmt::Display for Kind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(match self {
+            Self::Cases => "cases",
+            Self::Results => "results",
+        })
+    }
+}
+
+/// Which case of which corpus an entry is about, and what was compiled for it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Label {
+    /// The case's id: `alias/same_twice:dtype=f32`.
+    pub case: String,
+    /// The engine: `cuda@3.9.0`.
+    #[serde(with = "engine")]
+    pub engine: EngineId,
+    /// What it compiled for.
+    pub target: Target,
+    /// Digest of the kernel's source and of what it was compiled with, as `compile` makes it.
+    pub source: String,
+    /// Digest of the storages, tensors and launches, as `compile` makes it.
+    pub layout: String,
+    /// Digests of the machine code ([`digest`] of each cubin), in the order of the job's kernels.
+    pub cubins: Vec<String>,
+}
+
+/// The name of a cubin by its content: BLAKE3, in hexadecimal.
+pub fn digest(kernel: &Kernel) -> String {
+    blake3::hash(&kernel.cubin).to_hex().to_string()
+}
+
+/// A case to be executed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CaseEntry {
+    /// What it is about.
+    pub label: Label,
+    /// What is to be done. Assembly and IR of its kernels are not stored, and empty when it is read.
+    pub job: Job,
+}
+
+/// What executing a case came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResultEntry {
+    /// What it is about, as in the bundle of cases.
+    pub label: Label,
+    /// What it came to.
+    pub ran: Ran,
+}
+
+/// Where, when and how a bundle was made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Opening {
+    /// Version of Conch.
+    pub conch: String,
+    /// Seconds since 1970, UTC.
+    pub seconds: u64,
+    /// Where the results come from; none in a bundle of cases.
+    pub provenance: Option<Provenance>,
+}
+
+impl Opening {
+    /// Made by this Conch, now.
+    pub fn now(provenance: Option<Provenance>) -> Self {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        Self {
+            conch: env!("CARGO_PKG_VERSION").to_owned(),
+            seconds: since.map_or(0, |since| since.as_secs()),
+            provenance,
+        }
+    }
+}
+
+/// Where results come from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Provenance {
+    /// The GPU and its driver.
+    pub gpu: GpuHeader,
+    /// How often each case was done.
+    pub repetitions: u32,
+    /// Time given to each, in milliseconds.
+    pub time_limit: u64,
+}
+
+/// Why a bundle cannot be read or written. Fits behind "failed to ".
+#[derive(Debug, thiserror::Error)]
+pub enum BundleError {
+    /// The file cannot be read.
+    #[error("read the bundle: {0}")]
+    Read(#[source] io::Error),
+    /// The file cannot be written.
+    #[error("write the bundle: {0}")]
+    Write(#[source] io::Error),
+    /// It is no bundle at all.
+    #[error("read the bundle: this is not a file that Conch wrote (its first bytes are {0})")]
+    Foreign(String),
+    /// It is of a later format.
+    #[error(
+        "read the bundle: its format is version {0}, and this Conch reads up to version {VERSION}; use the Conch that wrote it, or a newer one"
+    )]
+    Newer(u32),
+    /// It holds something else.
+    #[error("read the bundle: it holds {found}, and {wanted} are wanted")]
+    Kind {
+        /// What it says it holds.
+        found: String,
+        /// What was asked for.
+        wanted: Kind,
+    },
+    /// It ends too early.
+    #[error("read the bundle: the file is cut short in section {section}, after {bytes} bytes")]
+    Truncated {
+        /// The section, from 0.
+        section: u64,
+        /// Bytes of the file that are there.
+        bytes: u64,
+    },
+    /// Its bytes are not those that were written.
+    #[error("read the bundle: section {section} is damaged: {what}")]
+    Damaged {
+        /// The section, from 0.
+        section: u64,
+        /// What does not fit.
+        what: String,
+    },
+    /// A section is larger than any that is written.
+    #[error(
+        "read the bundle: section {section} claims {bytes} bytes, and at most {SECTION_MOST} are possible"
+    )]
+    TooLarge {
+        /// The section, from 0.
+        section: u64,
+        /// What it claims.
+        bytes: u64,
+    },
+    /// One entry does not fit into a section.
+    #[error("write the bundle: `{case}` has {bytes} bytes, and at most {SECTION_MOST} are possible")]
+    EntryTooLarge {
+        /// The case.
+        case: String,
+        /// Its bytes.
+        bytes: usize,
+    },
+}
+
+/// A section's header.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Section {
+    Opening(Opening),
+    Kernels(Vec<KernelHeader>),
+    Cases(Vec<CaseHeader>),
+    Results(Vec<ResultHeader>),
+    End { entries: u64 },
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct CaseHeader {
+    label: Label,
+    job: JobHeader,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct ResultHeader {
+    label: Label,
+    ran: RanHeader,
+}
+
+/// What a section's checksum is over.
+fn checksum(section: u64, stored: &[u8]) -> blake3::Hash {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&section.to_le_bytes());
+    hasher.update(stored);
+    hasher.finalize()
+}
+
+mod engine {
+    use serde::{Deserialize, Deserializer, Serializer, de};
+
+    use crate::EngineId;
+
+    pub(super) fn serialize<S: Serializer>(engine: &EngineId, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(engine)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<EngineId, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests;

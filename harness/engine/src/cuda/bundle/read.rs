@@ -1,0 +1,278 @@
+//! Reading a bundle, section by section. Nothing in the file is believed before it is checked.
+
+use std::collections::VecDeque;
+use std::io::Read;
+use std::sync::Arc;
+
+use conch_toolchain::compiled::Kernel;
+use flate2::read::ZlibDecoder;
+
+use super::super::wire;
+use super::{
+    BundleError, CaseEntry, Kind, MAGIC, Opening, ResultEntry, SECTION_MOST, Section, VERSION, checksum,
+};
+
+/// Reads a bundle. After an error there is no more to be had.
+#[derive(Debug)]
+pub struct Reader<R> {
+    from: R,
+    kind: Kind,
+    opening: Opening,
+    /// Bytes of the file so far.
+    bytes: u64,
+    /// The next section.
+    section: u64,
+    kernels: Vec<Arc<Kernel>>,
+    cases: VecDeque<CaseEntry>,
+    results: VecDeque<ResultEntry>,
+    entries: u64,
+    ended: bool,
+}
+
+impl<R: Read> Reader<R> {
+    /// Begins to read a bundle of cases.
+    pub fn cases(from: R) -> Result<Self, BundleError> {
+        Self::begin(from, Kind::Cases)
+    }
+
+    /// Begins to read a bundle of results.
+    pub fn results(from: R) -> Result<Self, BundleError> {
+        Self::begin(from, Kind::Results)
+    }
+
+    fn begin(from: R, kind: Kind) -> Result<Self, BundleError> {
+        let mut reader = Self {
+            from,
+            kind,
+            opening: Opening {
+                conch: String::new(),
+                seconds: 0,
+                provenance: None,
+            },
+            bytes: 0,
+            section: 0,
+            kernels: Vec::new(),
+            cases: VecDeque::new(),
+            results: VecDeque::new(),
+            entries: 0,
+            ended: false,
+        };
+        let start = reader.some(16)?;
+        let (magic, numbers) = start.split_at(start.len().min(8));
+        if magic != MAGIC {
+            return Err(BundleError::Foreign(if magic.is_empty() {
+                "none, it is empty".to_owned()
+            } else {
+                format!("`{}`", magic.escape_ascii())
+            }));
+        }
+        let (Some(version), Some(found)) = (number(numbers, 0), number(numbers, 4)) else {
+            return Err(reader.cut());
+        };
+        if version > VERSION {
+            return Err(BundleError::Newer(version));
+        }
+        if version == 0 {
+            return Err(BundleError::Foreign("a bundle's, of a version 0".to_owned()));
+        }
+        if found != kind.number() {
+            let found = [Kind::Cases, Kind::Results]
+                .into_iter()
+                .find(|kind| kind.number() == found)
+                .map_or_else(|| format!("something unknown ({found})"), |kind| kind.to_string());
+            return Err(BundleError::Kind { found, wanted: kind });
+        }
+        match reader.next_section()? {
+            (Section::Opening(opening), _) => reader.opening = opening,
+            _ => return Err(reader.damaged("the first section does not say what made the file")),
+        }
+        if kind == Kind::Results && reader.opening.provenance.is_none() {
+            return Err(reader.damaged("nothing says where the results come from"));
+        }
+        Ok(reader)
+    }
+
+    /// What made the file.
+    pub fn opening(&self) -> &Opening {
+        &self.opening
+    }
+
+    /// The next case; none at the end.
+    pub fn next_case(&mut self) -> Result<Option<CaseEntry>, BundleError> {
+        while self.cases.is_empty() && !self.ended {
+            self.advance()?;
+        }
+        Ok(self.cases.pop_front())
+    }
+
+    /// The next result; none at the end.
+    pub fn next_result(&mut self) -> Result<Option<ResultEntry>, BundleError> {
+        while self.results.is_empty() && !self.ended {
+            self.advance()?;
+        }
+        Ok(self.results.pop_front())
+    }
+
+    /// Reads a section and takes in what is in it.
+    fn advance(&mut self) -> Result<(), BundleError> {
+        let (header, blobs) = match self.next_section() {
+            Ok(section) => section,
+            Err(error) => {
+                self.ended = true;
+                return Err(error);
+            }
+        };
+        let done = self.take_in(header, &blobs);
+        self.ended |= done.is_err();
+        done
+    }
+
+    fn take_in(&mut self, header: Section, mut blobs: &[u8]) -> Result<(), BundleError> {
+        let blobs = &mut blobs;
+        match (header, self.kind) {
+            (Section::Kernels(headers), Kind::Cases) => {
+                for header in headers {
+                    let cubin = wire::take(blobs, header.cubin)
+                        .ok_or_else(|| self.damaged("a kernel is cut short"))?;
+                    self.kernels.push(Arc::new(Kernel {
+                        cubin: cubin.into(),
+                        ptx: String::new(),
+                        ttir: String::new(),
+                        metadata: header.metadata,
+                    }));
+                }
+            }
+            (Section::Cases(headers), Kind::Cases) => {
+                for header in headers {
+                    let arena = wire::take(blobs, header.job.arena)
+                        .ok_or_else(|| self.damaged("an arena is cut short"))?
+                        .to_vec();
+                    let job = header
+                        .job
+                        .job(arena, &self.kernels)
+                        .map_err(|what| self.damaged(&format!("`{}`: {what}", header.label.case)))?;
+                    self.cases.push_back(CaseEntry {
+                        label: header.label,
+                        job,
+                    });
+                    self.entries += 1;
+                }
+            }
+            (Section::Results(headers), Kind::Results) => {
+                for header in headers {
+                    let ran = header
+                        .ran
+                        .ran(blobs)
+                        .ok_or_else(|| self.damaged("a result is cut short"))?;
+                    self.results.push_back(ResultEntry {
+                        label: header.label,
+                        ran,
+                    });
+                    self.entries += 1;
+                }
+            }
+            (Section::End { entries }, _) => {
+                if entries != self.entries {
+                    return Err(self.damaged(&format!(
+                        "it ends with {} entries, and {entries} were written",
+                        self.entries
+                    )));
+                }
+                if !self.some(1)?.is_empty() {
+                    return Err(self.damaged("there is more behind the end"));
+                }
+                self.ended = true;
+            }
+            _ => return Err(self.damaged("a section that has no place there")),
+        }
+        if blobs.is_empty() {
+            Ok(())
+        } else {
+            Err(self.damaged("bytes that nothing names"))
+        }
+    }
+
+    /// Reads, checks and unpacks a section.
+    fn next_section(&mut self) -> Result<(Section, Vec<u8>), BundleError> {
+        let prefix = self.exactly(40)?;
+        let (Some(stored), Some(unpacked)) = (number(&prefix, 0), number(&prefix, 4)) else {
+            return Err(self.cut());
+        };
+        for bytes in [stored, unpacked] {
+            if bytes as usize > SECTION_MOST {
+                return Err(BundleError::TooLarge {
+                    section: self.section,
+                    bytes: bytes.into(),
+                });
+            }
+        }
+        let stored = self.exactly(stored as usize)?;
+        let sum = checksum(self.section, &stored);
+        // Equality of `Hash` takes the same time whatever differs, which is of no use here and no harm.
+        if prefix.get(8..).is_none_or(|bytes| bytes != sum.as_bytes()) {
+            return Err(self.damaged("its checksum does not match"));
+        }
+        let mut frame = Vec::new();
+        let wanted = u64::from(unpacked);
+        ZlibDecoder::new(stored.as_slice())
+            .take(wanted + 1)
+            .read_to_end(&mut frame)
+            .map_err(|error| self.damaged(&format!("it cannot be unpacked: {error}")))?;
+        if frame.len() as u64 != wanted {
+            return Err(self.damaged("it unpacks to another length"));
+        }
+        let lengths = wire::lengths(&frame).map_err(|what| self.damaged(&what))?;
+        let Some((head, blobs)) = lengths else {
+            return Err(self.damaged("it has no header"));
+        };
+        let body = frame.get(wire::LENGTHS..).unwrap_or_default();
+        if head.checked_add(blobs) != Some(body.len()) {
+            return Err(self.damaged("its lengths do not add up"));
+        }
+        let (head, blobs) = body.split_at(head);
+        let header = serde_json::from_slice(head)
+            .map_err(|error| self.damaged(&format!("its header is not understood: {error}")))?;
+        self.section += 1;
+        Ok((header, blobs.to_vec()))
+    }
+
+    fn exactly(&mut self, len: usize) -> Result<Vec<u8>, BundleError> {
+        let bytes = self.some(len)?;
+        if bytes.len() == len {
+            Ok(bytes)
+        } else {
+            Err(self.cut())
+        }
+    }
+
+    /// As many bytes as there are, up to `len`.
+    fn some(&mut self, len: usize) -> Result<Vec<u8>, BundleError> {
+        let mut bytes = Vec::new();
+        self.from
+            .by_ref()
+            .take(len as u64)
+            .read_to_end(&mut bytes)
+            .map_err(BundleError::Read)?;
+        self.bytes += bytes.len() as u64;
+        Ok(bytes)
+    }
+
+    fn cut(&self) -> BundleError {
+        BundleError::Truncated {
+            section: self.section,
+            bytes: self.bytes,
+        }
+    }
+
+    fn damaged(&self, what: &str) -> BundleError {
+        BundleError::Damaged {
+            section: self.section,
+            what: what.to_owned(),
+        }
+    }
+}
+
+/// The number at a byte.
+fn number(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+}

@@ -1,0 +1,192 @@
+//! Writing a bundle, entry by entry, in memory for a few sections at most.
+
+use std::collections::HashMap;
+use std::io::Write;
+
+use conch_toolchain::compiled::Kernel;
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+use serde::Serialize;
+
+use super::super::wire::{self, JobHeader, KernelHeader, RanHeader};
+use super::{
+    BundleError, CaseEntry, CaseHeader, Kind, MAGIC, Opening, ResultEntry, ResultHeader, SECTION_MOST,
+    Section, VERSION, checksum,
+};
+
+/// Bytes and entries after which a section is written.
+const SECTION_BYTES: usize = 8 << 20;
+const SECTION_ENTRIES: usize = 256;
+
+/// Writes a bundle. Without [`Writer::finish`] the file is one that is cut short.
+pub struct Writer<W> {
+    to: W,
+    kind: Kind,
+    sections: u64,
+    entries: u64,
+    /// Numbers of the kernels written so far, by what is in them.
+    known: HashMap<blake3::Hash, usize>,
+    kernels: Vec<KernelHeader>,
+    cubins: Vec<u8>,
+    cases: Vec<CaseHeader>,
+    results: Vec<ResultHeader>,
+    blobs: Vec<u8>,
+}
+
+impl<W: Write> Writer<W> {
+    /// Begins a bundle of cases.
+    pub fn cases(to: W) -> Result<Self, BundleError> {
+        Self::begin(to, Kind::Cases, Opening::now(None))
+    }
+
+    /// Begins a bundle of results.
+    pub fn results(to: W, provenance: super::Provenance) -> Result<Self, BundleError> {
+        Self::begin(to, Kind::Results, Opening::now(Some(provenance)))
+    }
+
+    pub(super) fn begin(to: W, kind: Kind, opening: Opening) -> Result<Self, BundleError> {
+        let mut writer = Self {
+            to,
+            kind,
+            sections: 0,
+            entries: 0,
+            known: HashMap::new(),
+            kernels: Vec::new(),
+            cubins: Vec::new(),
+            cases: Vec::new(),
+            results: Vec::new(),
+            blobs: Vec::new(),
+        };
+        writer.write(&MAGIC)?;
+        writer.write(&VERSION.to_le_bytes())?;
+        writer.write(&kind.number().to_le_bytes())?;
+        writer.section(&Section::Opening(opening), &[])?;
+        Ok(writer)
+    }
+
+    /// Adds a case to a bundle of cases.
+    pub fn case(&mut self, entry: &CaseEntry) -> Result<(), BundleError> {
+        let kernels = &entry.job.compiled.kernels;
+        let cubins: usize = kernels.iter().map(|kernel| kernel.cubin.len()).sum();
+        self.room(&entry.label.case, entry.job.arena.len().saturating_add(cubins))?;
+        let numbers = kernels.iter().map(|kernel| self.kernel(kernel)).collect();
+        self.cases.push(CaseHeader {
+            label: entry.label.clone(),
+            job: JobHeader::of(&entry.job, numbers),
+        });
+        self.blobs.extend_from_slice(&entry.job.arena);
+        Ok(())
+    }
+
+    /// Adds a result to a bundle of results.
+    pub fn result(&mut self, entry: &ResultEntry) -> Result<(), BundleError> {
+        let bytes = match &entry.ran {
+            super::Ran::Finished { arena, other, .. } => arena.len() * (1 + usize::from(other.is_some())),
+            _ => 0,
+        };
+        self.room(&entry.label.case, bytes)?;
+        let ran = RanHeader::of(&entry.ran, &mut self.blobs);
+        self.results.push(ResultHeader {
+            label: entry.label.clone(),
+            ran,
+        });
+        Ok(())
+    }
+
+    /// The kernel's number; a new one is written with the section.
+    fn kernel(&mut self, kernel: &Kernel) -> usize {
+        let mut hasher = blake3::Hasher::new();
+        // Metadata are numbers and a name, and always become JSON.
+        hasher.update(&serde_json::to_vec(&kernel.metadata).unwrap_or_default());
+        hasher.update(&kernel.cubin);
+        let next = self.known.len();
+        *self.known.entry(hasher.finalize()).or_insert_with(|| {
+            self.kernels.push(KernelHeader {
+                cubin: kernel.cubin.len(),
+                metadata: kernel.metadata.clone(),
+            });
+            self.cubins.extend_from_slice(&kernel.cubin);
+            next
+        })
+    }
+
+    /// Makes room for an entry.
+    fn room(&mut self, case: &str, bytes: usize) -> Result<(), BundleError> {
+        // Headers take their part.
+        if bytes > SECTION_MOST / 2 {
+            return Err(BundleError::EntryTooLarge {
+                case: case.to_owned(),
+                bytes,
+            });
+        }
+        self.entries += 1;
+        let entries = self.cases.len() + self.results.len();
+        let full = self.blobs.len().max(self.cubins.len()) + bytes > SECTION_BYTES;
+        if entries > 0 && (full || entries >= SECTION_ENTRIES) {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), BundleError> {
+        let kernels = std::mem::take(&mut self.kernels);
+        let cubins = std::mem::take(&mut self.cubins);
+        let blobs = std::mem::take(&mut self.blobs);
+        let cases = std::mem::take(&mut self.cases);
+        let results = std::mem::take(&mut self.results);
+        if !kernels.is_empty() {
+            self.section(&Section::Kernels(kernels), &cubins)?;
+        }
+        if !cases.is_empty() {
+            self.section(&Section::Cases(cases), &blobs)?;
+        } else if !results.is_empty() {
+            self.section(&Section::Results(results), &blobs)?;
+        }
+        Ok(())
+    }
+
+    /// Ends the bundle, and gives back what it was written to.
+    pub fn finish(mut self) -> Result<W, BundleError> {
+        self.flush()?;
+        self.section(
+            &Section::End {
+                entries: self.entries,
+            },
+            &[],
+        )?;
+        self.to.flush().map_err(BundleError::Write)?;
+        Ok(self.to)
+    }
+
+    fn section(&mut self, header: &impl Serialize, blobs: &[u8]) -> Result<(), BundleError> {
+        let failed = |what: String| BundleError::Write(std::io::Error::other(what));
+        let frame = wire::frame(header, &[blobs]).map_err(failed)?;
+        // Cases are packed once and carried; results are written while a GPU waits.
+        let level = match self.kind {
+            Kind::Cases => Compression::default(),
+            Kind::Results => Compression::fast(),
+        };
+        let mut packer = ZlibEncoder::new(Vec::new(), level);
+        packer.write_all(&frame).map_err(BundleError::Write)?;
+        let stored = packer.finish().map_err(BundleError::Write)?;
+        let length = |bytes: usize| {
+            let fits = bytes <= SECTION_MOST;
+            u32::try_from(bytes)
+                .ok()
+                .filter(|_| fits)
+                .ok_or_else(|| failed(format!("a section of {bytes} bytes")))
+        };
+        let lengths = [length(stored.len())?, length(frame.len())?];
+        let sum = checksum(self.sections, &stored);
+        self.write(&lengths[0].to_le_bytes())?;
+        self.write(&lengths[1].to_le_bytes())?;
+        self.write(sum.as_bytes())?;
+        self.write(&stored)?;
+        self.sections += 1;
+        Ok(())
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<(), BundleError> {
+        self.to.write_all(bytes).map_err(BundleError::Write)
+    }
+}

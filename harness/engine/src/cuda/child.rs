@@ -1,0 +1,197 @@
+//! The process that opens a GPU: this binary again, told to be a child. Batches come on its standard input, answers go
+//! to its standard output; a launch that faults or hangs costs this process and nothing else.
+//!
+//! It ends when its standard input does, so it never outlives its parent, hung kernel or not. What a kernel prints is
+//! dropped; what CUDA says about a failed assertion goes to standard error.
+//!
+//! Left out: who starts it and what its end means (`super::executor`).
+
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+use conch_toolchain::compiled::Kernel;
+
+use super::device::{Code, Device, Work};
+use super::driver::{Error, Gpu};
+use super::job::Ran;
+use super::wire::{self, Answer, Batch, GpuHeader, RanHeader};
+
+/// The argument that makes this binary a child; the index of a GPU follows.
+pub const ARGUMENT: &str = "__cuda-child";
+
+/// Batches that are read ahead while the GPU is busy.
+const AHEAD: usize = 2;
+
+/// A batch with its bytes.
+struct Order {
+    header: Batch,
+    kernels: Vec<Arc<Kernel>>,
+    works: Vec<Work>,
+}
+
+/// Serves until standard input ends.
+pub fn serve(gpu: usize) -> ExitCode {
+    match answers().and_then(|mut out| served(gpu, &mut out)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "conch: the child of a GPU failed to {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Standard output for answers alone: what kernels print goes nowhere.
+fn answers() -> Result<std::fs::File, String> {
+    let failed = |error: &dyn std::fmt::Display| format!("set up its pipes: {error}");
+    let kept: OwnedFd = rustix::io::fcntl_dupfd_cloexec(io::stdout(), 3).map_err(|error| failed(&error))?;
+    let nowhere = std::fs::File::options()
+        .write(true)
+        .open("/dev/null")
+        .map_err(|error| failed(&error))?;
+    rustix::stdio::dup2_stdout(&nowhere).map_err(|error| failed(&error))?;
+    Ok(kept.into())
+}
+
+fn served(index: usize, out: &mut std::fs::File) -> Result<(), String> {
+    let opened = Gpu::open(index).and_then(|gpu| {
+        let description = gpu.description.clone();
+        let device = Device::new(gpu).map_err(|error| format!("{}: {}", error.name, error.message))?;
+        Ok((device, description))
+    });
+    let (mut device, description) = match opened {
+        Ok(opened) => opened,
+        Err(reason) => return answer(out, &Answer::Unavailable(reason), &[]),
+    };
+    let hello = GpuHeader {
+        name: description.name,
+        driver: driver_version(),
+        cuda: description.cuda,
+        capability: description.capability,
+        count: description.count,
+    };
+    answer(out, &Answer::Hello(hello), &[])?;
+    let (sender, receiver) = sync_channel(AHEAD);
+    std::thread::spawn(move || listen(&sender));
+    work(&mut device, &receiver, out)
+}
+
+fn work(
+    device: &mut Device,
+    orders: &Receiver<Result<Order, String>>,
+    out: &mut std::fs::File,
+) -> Result<(), String> {
+    while let Ok(order) = orders.recv() {
+        let order = order?;
+        if order.header.forget {
+            device.forget();
+        }
+        for kernel in &order.kernels {
+            device.learn(Code::new(kernel));
+        }
+        match done(device, &order) {
+            Ok((ran, touched)) => {
+                let mut blobs = Vec::new();
+                let ran = ran.iter().map(|ran| RanHeader::of(ran, &mut blobs)).collect();
+                answer(out, &Answer::Done { ran, touched }, &[&blobs])?;
+            }
+            Err(Error { name, message, .. }) => {
+                answer(out, &Answer::Fault { name, message }, &[])?;
+                // The context is lost, and leaving in order could wait for it.
+                end();
+            }
+        }
+    }
+    Ok(())
+}
+
+fn done(device: &mut Device, order: &Order) -> Result<(Vec<Ran>, bool), Error> {
+    let repetitions = order.header.repetitions;
+    if !order.header.alone {
+        return device.together(&order.works, repetitions);
+    }
+    let ran = order.works.iter().map(|work| device.alone(work, repetitions));
+    Ok((ran.collect::<Result<_, _>>()?, false))
+}
+
+/// Reads orders until there are no more; then the process ends, whatever the GPU is at.
+fn listen(orders: &SyncSender<Result<Order, String>>) {
+    let mut known: Vec<Arc<Kernel>> = Vec::new();
+    let mut input = io::stdin().lock();
+    while let Some(order) = read(&mut input, &mut known).transpose() {
+        let failed = order.is_err();
+        if orders.send(order).is_err() || failed {
+            return;
+        }
+    }
+    end();
+}
+
+/// Ends the process without running what CUDA wants to do at the end.
+fn end() -> ! {
+    let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+    std::process::abort()
+}
+
+fn read(input: &mut impl Read, known: &mut Vec<Arc<Kernel>>) -> Result<Option<Order>, String> {
+    let cut = |error: io::Error| format!("read an order: {error}");
+    let mut lengths = [0; wire::LENGTHS];
+    if let Err(error) = input.read_exact(&mut lengths) {
+        return match error.kind() {
+            io::ErrorKind::UnexpectedEof => Ok(None),
+            _ => Err(cut(error)),
+        };
+    }
+    let (head, blobs) = wire::lengths(&lengths)?.unwrap_or_default();
+    let mut bytes = vec![0; head + blobs];
+    input.read_exact(&mut bytes).map_err(cut)?;
+    let (head, mut blobs) = bytes.split_at(head);
+    let mut header: Batch =
+        serde_json::from_slice(head).map_err(|error| format!("understand an order: {error}"))?;
+    let short = || "read an order, which is cut short".to_owned();
+    if header.forget {
+        known.clear();
+    }
+    let mut kernels = Vec::with_capacity(header.kernels.len());
+    for kernel in header.kernels.drain(..) {
+        kernels.push(Arc::new(Kernel {
+            cubin: wire::take(&mut blobs, kernel.cubin).ok_or_else(short)?.into(),
+            ptx: String::new(),
+            ttir: String::new(),
+            metadata: kernel.metadata,
+        }));
+    }
+    known.extend(kernels.iter().cloned());
+    let mut works = Vec::with_capacity(header.jobs.len());
+    for job in header.jobs.drain(..) {
+        let arena = wire::take(&mut blobs, job.arena).ok_or_else(short)?.to_vec();
+        let numbers = job.kernels.clone();
+        works.push(Work {
+            job: job
+                .job(arena, known)
+                .map_err(|error| format!("understand a job: {error}"))?,
+            kernels: numbers,
+        });
+    }
+    Ok(Some(Order {
+        header,
+        kernels,
+        works,
+    }))
+}
+
+fn answer(out: &mut std::fs::File, answer: &Answer, blobs: &[&[u8]]) -> Result<(), String> {
+    let frame = wire::frame(answer, blobs)?;
+    out.write_all(&frame).map_err(|error| format!("answer: {error}"))
+}
+
+/// The version of the kernel's driver, as it tells it itself.
+fn driver_version() -> String {
+    let text = std::fs::read_to_string("/proc/driver/nvidia/version").unwrap_or_default();
+    text.split_whitespace()
+        .find(|word| word.contains('.') && word.split('.').all(|part| part.parse::<u32>().is_ok()))
+        .unwrap_or_default()
+        .to_owned()
+}
