@@ -66,3 +66,17 @@ def cas_kernel(x, out, expected, value):
 def same_address_kernel(x, BLOCK: tl.constexpr):
     offsets = tl.arange(0, BLOCK)
     tl.atomic_add(x + offsets % 4, offsets)
+
+
+@triton.jit
+def atomic_copy_kernel(x, out, n, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    values = tl.atomic_load(x + offsets, mask=offsets < n)
+    tl.atomic_store(out + offsets, values, mask=offsets < n)
+
+
+@triton.jit
+def poll_kernel(flags, out, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    seen = tl.atomic_poll(flags + offsets, 1, timeout_ns=0)
+    tl.store(out + offsets, seen.to(tl.int32))

@@ -45,3 +45,27 @@ def matmul_kernel(a, b, c, m, n, k, BM: tl.constexpr, BN: tl.constexpr, BK: tl.c
     tl.store(
         c + rows[:, None] * n + columns[None, :], total, mask=(rows < m)[:, None] & (columns < n)[None, :]
     )
+
+
+@triton.jit
+def dot_precision_kernel(
+    a, b, c, PRECISION: tl.constexpr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr
+):
+    rows = tl.arange(0, M)
+    columns = tl.arange(0, N)
+    inner = tl.arange(0, K)
+    x = tl.load(a + rows[:, None] * K + inner[None, :])
+    y = tl.load(b + inner[:, None] * N + columns[None, :])
+    tl.store(c + rows[:, None] * N + columns[None, :], tl.dot(x, y, input_precision=PRECISION))
+
+
+@triton.jit
+def chained_kernel(q, k, v, out, M: tl.constexpr, N: tl.constexpr, D: tl.constexpr):
+    rows = tl.arange(0, M)
+    keys = tl.arange(0, N)
+    inner = tl.arange(0, D)
+    x = tl.load(q + rows[:, None] * D + inner[None, :])
+    y = tl.load(k + inner[:, None] * N + keys[None, :])
+    z = tl.load(v + keys[:, None] * D + inner[None, :])
+    scores = tl.dot(x, y).to(z.dtype)
+    tl.store(out + rows[:, None] * D + inner[None, :], tl.dot(scores, z))

@@ -38,3 +38,13 @@ def masked_pointer_kernel(x, out, n, BLOCK: tl.constexpr):
     mask = offsets < n
     values = tl.load(x + offsets * 1000000, mask=offsets < 1, other=0)
     tl.store(out + offsets, values + offsets, mask=mask)
+
+
+@triton.jit
+def pipelined_kernel(x, out, n, rounds, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    total = tl.zeros((BLOCK,), dtype=tl.float32)
+    for i in range(rounds):
+        at = i * BLOCK + offsets
+        total += tl.load(x + at, mask=at < n, other=0.5)
+    tl.store(out + offsets, total)

@@ -175,6 +175,21 @@ def histogram_kernel(x, out, BLOCK: tl.constexpr, BINS: tl.constexpr):
 
 
 @triton.jit
+def histogram_wide_kernel(x, out, BLOCK: tl.constexpr, BINS: tl.constexpr):
+    counts = tl.histogram(tl.load(x + tl.arange(0, BLOCK)), BINS)
+    tl.store(out + tl.arange(0, BINS), counts.to(tl.int64))
+
+
+@triton.jit
 def sort_kernel(x, out, DESCENDING: tl.constexpr, BLOCK: tl.constexpr):
     offsets = tl.arange(0, BLOCK)
     tl.store(out + offsets, tl.sort(tl.load(x + offsets), descending=DESCENDING))
+
+
+@triton.jit
+def arg_any_tie_kernel(x, out, LARGEST: tl.constexpr, BLOCK: tl.constexpr):
+    values = tl.load(x + tl.arange(0, BLOCK))
+    if LARGEST:
+        tl.store(out, tl.argmax(values, axis=0, tie_break_left=False))
+    else:
+        tl.store(out, tl.argmin(values, axis=0, tie_break_left=False))

@@ -2,17 +2,30 @@
 //! is not defined. Which of several lanes or programs comes first is not defined either, and is noted in the launch's
 //! statistics where it can show.
 
+use conch_memory::ByteState;
 use conch_tile::DType;
-use conch_tile::ir::{AtomicOp, BinaryOp};
+use conch_tile::ir::{AtomicOp, BinaryOp, LocId};
 use conch_tile::numeric::{self, Computed};
 
+use crate::checks::Access;
+use crate::checks::init::{self, Known};
 use crate::elementwise::arithmetic;
 use crate::machine::Machine;
-use crate::outcome::Stop;
+use crate::outcome::{Exhausted, Resource, Stop};
 use crate::plan::Run;
 use crate::program::{Slot, Step};
-use crate::transfer::Update;
-use crate::value::{Buf, Poison, Value, write};
+use crate::reach::Reach;
+use crate::value::{Buf, Poison, Value, read, write};
+
+/// What an atomic puts in memory.
+#[derive(Clone, Copy, Debug)]
+struct Update {
+    bits: u64,
+    /// Whether the bits are not defined.
+    poison: bool,
+    /// Whether they do not depend on what was there.
+    replaces: bool,
+}
 
 /// The arithmetic of an atomic; none for an exchange.
 const fn arithmetic_of(op: AtomicOp) -> Option<BinaryOp> {
@@ -72,6 +85,141 @@ impl Machine<'_> {
                 })
             })
         })
+    }
+
+    /// Reads, changes and writes one lane's element in memory: what an atomic does. Gives what was there, unless that
+    /// was poison.
+    fn update(
+        &mut self,
+        pointer: Slot,
+        loc: LocId,
+        (lane, address, size): (usize, u64, usize),
+        change: impl FnOnce(u64) -> Option<Update>,
+    ) -> Result<Option<u64>, Stop> {
+        let site = self.site_of(pointer, loc);
+        let reach = Reach {
+            site,
+            home: self.home(pointer).map(AsRef::as_ref),
+            access: Access::Atomic,
+            size,
+        };
+        let index = reach.element(self.memory, lane, address)?;
+        let (bytes, states) = self.memory.arena();
+        let (Some(bytes), Some(states)) = (bytes.get(index..index + size), states.get(index..index + size))
+        else {
+            return Err(Stop::malformed("an address"));
+        };
+        let known = init::known(states);
+        if known == Known::SomeUninit {
+            return Err(init::trap(site, self.memory, Access::Atomic, lane, index, size));
+        }
+        let old = read(bytes, 0, size);
+        if self.racing
+            && let Err(conflict) = self.state.shadow.atomic(index, size)
+        {
+            return Err(self.raced(site, Access::Atomic, lane, conflict));
+        }
+        if let Some(update) = change(old) {
+            let (bytes, states) = self.memory.arena_mut();
+            if let (Some(bytes), Some(states)) = (
+                bytes.get_mut(index..index + size),
+                states.get_mut(index..index + size),
+            ) {
+                write(bytes, 0, size, update.bits);
+                let poison = update.poison || (known == Known::SomePoison && !update.replaces);
+                states.fill(if poison {
+                    ByteState::Poison
+                } else {
+                    ByteState::Init
+                });
+                self.stats.bytes_poisoned += if poison { size as u64 } else { 0 };
+            }
+            self.stats.bytes_stored += size as u64;
+        }
+        Ok((known == Known::All).then_some(old))
+    }
+
+    /// Whether each lane holds what is expected, once. What a poll would have to wait for does not come where a program
+    /// is alone; where it is not, other programs may be in time or not.
+    pub(crate) fn atomic_poll(&mut self, timeout: bool, step: &Step) -> Result<(), Stop> {
+        let (pointer, expected) = (step.ins[0], step.ins[1]);
+        let layout = self.layout(expected);
+        let size = layout.size;
+        let (runs, _) = self.plan(pointer, None, step.loc, size)?;
+        let mut matched: Buf = self.state.pool.zeros(layout.lanes)?;
+        let mut marks: Buf = self.state.pool.zeros(layout.lanes)?;
+        for run in &runs {
+            for nth in 0..run.count {
+                let lane = run.lane + nth;
+                let old = self.watch(pointer, step.loc, (lane, run.address(nth), size))?;
+                let value = self.value(expected);
+                let known = old.filter(|_| !value.poison.at(lane));
+                let equal = known == Some(value.bits(lane, &layout));
+                if known.is_some() && !equal {
+                    let alone = self.grid.iter().all(|&programs| programs <= 1);
+                    match (timeout, alone) {
+                        (true, true) => {}
+                        (true, false) => self.stats.order_dependent = true,
+                        (false, true) => {
+                            return Err(Stop::Exhausted(Exhausted {
+                                what: Resource::Fuel,
+                                limit: self.config.fuel,
+                            }));
+                        }
+                        (false, false) => {
+                            return Err(Stop::Unsupported {
+                                construct: "a poll for what another program has yet to write".to_owned(),
+                                loc: step.loc,
+                            });
+                        }
+                    }
+                }
+                write(&mut matched, lane, 1, u64::from(equal));
+                write(&mut marks, lane, 1, u64::from(known.is_none()));
+            }
+        }
+        self.state.runs = runs;
+        let poison = if marks.contains(&1) {
+            Poison::Lanes(marks)
+        } else {
+            self.state.pool.give(marks);
+            Poison::None
+        };
+        self.set_lanes(step.outs[0], Value::dense(matched).with_poison(poison));
+        Ok(())
+    }
+
+    /// Reads an element that other programs may write meanwhile; nothing where it is poison.
+    fn watch(
+        &mut self,
+        pointer: Slot,
+        loc: LocId,
+        (lane, address, size): (usize, u64, usize),
+    ) -> Result<Option<u64>, Stop> {
+        let site = self.site_of(pointer, loc);
+        let reach = Reach {
+            site,
+            home: self.home(pointer).map(AsRef::as_ref),
+            access: Access::Load,
+            size,
+        };
+        let index = reach.element(self.memory, lane, address)?;
+        let (bytes, states) = self.memory.arena();
+        let (Some(bytes), Some(states)) = (bytes.get(index..index + size), states.get(index..index + size))
+        else {
+            return Err(Stop::malformed("an address"));
+        };
+        let known = init::known(states);
+        if known == Known::SomeUninit {
+            return Err(init::trap(site, self.memory, Access::Load, lane, index, size));
+        }
+        let value = read(bytes, 0, size);
+        if self.racing
+            && let Err(conflict) = self.state.shadow.load(index, size, true)
+        {
+            return Err(self.raced(site, Access::Load, lane, conflict));
+        }
+        Ok((known == Known::All).then_some(value))
     }
 
     /// Runs an atomic for each active lane and collects what was there before.

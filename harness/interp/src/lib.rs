@@ -23,14 +23,16 @@ mod config;
 mod dot;
 mod effect;
 mod elementwise;
+mod load;
 mod machine;
 mod origin;
 mod outcome;
 mod plan;
 mod program;
+mod reach;
 mod reduce;
 mod shape;
-mod transfer;
+mod store;
 mod value;
 
 pub use acceptance::{Acceptance, AcceptanceMap, Accepted};

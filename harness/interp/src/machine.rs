@@ -489,6 +489,7 @@ impl<'a> Machine<'a> {
             OpKind::Store { mask } => self.store(*mask, step)?,
             OpKind::AtomicRmw { op, mask } => self.atomic_rmw(*op, *mask, step)?,
             OpKind::AtomicCas => self.atomic_cas(step)?,
+            OpKind::AtomicPoll { timeout } => self.atomic_poll(*timeout, step)?,
             OpKind::Dot { .. } => self.dot(step)?,
             OpKind::Histogram { mask } => self.histogram(*mask, step)?,
             OpKind::Assert { message, mask } => self.assertion(message, *mask, step)?,

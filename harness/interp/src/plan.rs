@@ -1,5 +1,5 @@
 //! Which lanes of an access are active and where they point: runs of lanes whose addresses rise evenly. A block by rule
-//! is a few runs, addresses of their own are as many as they need. Left out: the access itself ([`crate::transfer`]).
+//! is a few runs, addresses of their own are as many as they need. Left out: the access itself ([`crate::load`], [`crate::store`]).
 
 use conch_tile::ir::LocId;
 

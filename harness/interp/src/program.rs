@@ -471,7 +471,8 @@ fn arity(kind: &OpKind, ins: usize, outs: usize) -> Result<(), InternalError> {
         | OpKind::Join
         | OpKind::Cat { .. }
         | OpKind::Gather { .. }
-        | OpKind::AddPtr => (2, 1),
+        | OpKind::AddPtr
+        | OpKind::AtomicPoll { .. } => (2, 1),
         OpKind::Ternary(_) | OpKind::Select | OpKind::Dot { .. } | OpKind::AtomicCas => (3, 1),
         OpKind::Load { mask, other, .. } => (1 + usize::from(*mask) + usize::from(*other), 1),
         OpKind::Store { mask } => (2 + usize::from(*mask), 0),

@@ -143,6 +143,9 @@ rules! {
     DotFollowsAccumulator: since (3, 8, 0), "core.dot; wheels 3.7.1 and 3.8.0";
     /// `histogram` takes 32-bit integers only.
     HistogramTakes32Bits: since (3, 9, 0), "semantic.histogram; wheels 3.8.0 and 3.9.0";
+    /// `histogram` counts values outside of its bins nowhere; before, the compiler looked at the low bits of a value
+    /// alone (as many as number the bins, and at least 5), so that they are counted anywhere or nowhere.
+    HistogramDropsOutside: since (3, 8, 0), "PTX of the wheels 3.7.1 and 3.8.0; triton#11194";
     /// Python's `min` and `max` of compile-time values are compile-time values and take any number of them; before,
     /// they were `tl.minimum` and `tl.maximum`.
     CompileTimeExtrema: since (3, 6, 0), "code_generator.builtin_namespace; wheels 3.5.1 and 3.6.0";

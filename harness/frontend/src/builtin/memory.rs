@@ -1,11 +1,12 @@
 //! Loads, stores and atomics.
 
+use conch_tile::DType;
 use conch_tile::ir::{AtomicOp, ValueId};
 use conch_tile::rules::Rule;
 
-use super::argument::{at, flag, items, optional_tensor, tensor, text, to_tensor};
+use super::argument::{at, flag, int, items, optional_tensor, tensor, text, to_tensor};
 use super::{Row, row};
-use crate::semantic::memory::{atomic, atomic_cas, load, store};
+use crate::semantic::memory::{atomic, atomic_cas, atomic_load, atomic_poll, atomic_store, load, store};
 use crate::tracer::{Traced, Tracer};
 use crate::value::Value;
 
@@ -97,19 +98,47 @@ pub(super) const ROWS: &[Row] = &[
     .method(),
     row(
         "tl.atomic_load(pointer, mask=None, sem=None, scope=None)",
-        |tr, _| Err(tr.unsupported("`tl.atomic_load`")),
+        |tr, args| {
+            let pointer = pointer(tr, at(args, 0))?;
+            let mask = optional_tensor(tr, at(args, 1))?;
+            one_sided(tr, at(args, 2), at(args, 3), "acquire", "atomic_load")?;
+            atomic_load(tr, pointer, mask).map(Value::Tensor)
+        },
     )
     .since(3, 9, 0)
     .method(),
     row(
         "tl.atomic_store(pointer, val, mask=None, sem=None, scope=None)",
-        |tr, _| Err(tr.unsupported("`tl.atomic_store`")),
+        |tr, args| {
+            let pointer = pointer(tr, at(args, 0))?;
+            let value = to_tensor(tr, at(args, 1))?;
+            let mask = optional_tensor(tr, at(args, 2))?;
+            one_sided(tr, at(args, 3), at(args, 4), "release", "atomic_store")?;
+            atomic_store(tr, pointer, value, mask)?;
+            Ok(Value::NONE)
+        },
     )
     .since(3, 9, 0)
     .method(),
     row(
         "tl.atomic_poll(pointer, expected_value, sem=None, scope=None, timeout_ns=None)",
-        |tr, _| Err(tr.unsupported("`tl.atomic_poll`")),
+        |tr, args| {
+            let pointer = pointer(tr, at(args, 0))?;
+            let expected = to_tensor(tr, at(args, 1))?;
+            one_sided(tr, at(args, 2), at(args, 3), "acquire", "atomic_poll")?;
+            let timeout = optional_tensor(tr, at(args, 4))?;
+            if matches!(at(args, 4), Value::Constant(_))
+                && timeout.is_some()
+                && int(tr, at(args, 4), "timeout_ns")? < 0
+            {
+                return Err(tr.reject("atomic_poll timeout_ns must be non-negative"));
+            }
+            let scalar_int = |timeout| !tr.is_block(timeout) && tr.dtype(timeout).is_some_and(DType::is_int);
+            if !timeout.is_none_or(scalar_int) {
+                return Err(tr.reject("atomic_poll timeout_ns must be a scalar integer"));
+            }
+            atomic_poll(tr, pointer, expected, timeout.is_some()).map(Value::Tensor)
+        },
     )
     .since(3, 9, 0)
     .method(),
@@ -170,6 +199,16 @@ fn order(tr: &Tracer<'_>, sem: &Value, scope: &Value) -> Traced<()> {
         return Err(tr.reject(format!("memory scope `{scope}` is not supported")));
     }
     Ok(())
+}
+
+/// The order of an atomic that only reads or only writes.
+fn one_sided(tr: &Tracer<'_>, sem: &Value, scope: &Value, side: &str, function: &str) -> Traced<()> {
+    order(tr, sem, scope)?;
+    match text(tr, sem, "sem")?.unwrap_or("") {
+        "" | "relaxed" => Ok(()),
+        given if given == side => Ok(()),
+        _ => Err(tr.reject(format!("{function} only supports {side} and relaxed semantics"))),
+    }
 }
 
 fn pointer(tr: &Tracer<'_>, value: &Value) -> Traced<ValueId> {

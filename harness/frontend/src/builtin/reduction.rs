@@ -141,12 +141,7 @@ fn histogram(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
             Some(mask)
         }
     };
-    Ok(Value::Tensor(reduce::histogram(
-        tr,
-        input,
-        bins.iter().product(),
-        mask,
-    )))
+    reduce::histogram(tr, input, bins.iter().product(), mask).map(Value::Tensor)
 }
 
 fn product(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {

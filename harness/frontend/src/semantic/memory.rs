@@ -147,6 +147,84 @@ pub(crate) fn store(
     Ok(())
 }
 
+/// What an atomic load or store is of: an integer or a float, and `i8` in place of `i1`.
+fn whole_element(tr: &mut Tracer<'_>, pointer: ValueId, function: &str) -> Traced<(ValueId, DType, bool)> {
+    let Some(dtype) = pointee(tr, pointer, function)?.num() else {
+        return Err(tr.reject(format!(
+            "{function} only supports integer and floating-point elements"
+        )));
+    };
+    let (pointer, is_bool) = bool_pointer(tr, pointer);
+    Ok((pointer, if is_bool { DType::I8 } else { dtype }, is_bool))
+}
+
+/// `tl.atomic_load`: a load that may meet other programs' writes.
+pub(crate) fn atomic_load(
+    tr: &mut Tracer<'_>,
+    mut pointer: ValueId,
+    mut mask: Option<ValueId>,
+) -> Traced<ValueId> {
+    pointee(tr, pointer, "atomic_load")?;
+    if tr.is_block(pointer) {
+        if let Some(mask) = &mut mask {
+            (pointer, *mask) = broadcast(tr, pointer, *mask)?;
+        }
+    } else {
+        no_block(tr, mask, "the mask")?;
+    }
+    boolean(tr, mask)?;
+    let (pointer, dtype, is_bool) = whole_element(tr, pointer, "atomic_load")?;
+    let ty = tr.ty(pointer).with_elem(Elem::Num(dtype));
+    let operands: Vec<ValueId> = [Some(pointer), mask].into_iter().flatten().collect();
+    let kind = OpKind::Load {
+        mask: mask.is_some(),
+        other: false,
+        volatile: true,
+    };
+    let loaded = tr.op(kind, &operands, ty);
+    if is_bool {
+        cast(tr, loaded, DType::I1)
+    } else {
+        Ok(loaded)
+    }
+}
+
+/// `tl.atomic_store`: an exchange whose result nobody sees.
+pub(crate) fn atomic_store(
+    tr: &mut Tracer<'_>,
+    pointer: ValueId,
+    value: ValueId,
+    mask: Option<ValueId>,
+) -> Traced<()> {
+    pointee(tr, pointer, "atomic_store")?;
+    let (pointer, value, mask) = stored_operands(tr, pointer, value, mask)?;
+    boolean(tr, mask)?;
+    let (pointer, dtype, _) = whole_element(tr, pointer, "atomic_store")?;
+    let value = cast(tr, value, dtype)?;
+    exchange(tr, AtomicOp::Xchg, pointer, value, mask);
+    Ok(())
+}
+
+/// `tl.atomic_poll`.
+pub(crate) fn atomic_poll(
+    tr: &mut Tracer<'_>,
+    pointer: ValueId,
+    expected: ValueId,
+    timeout: bool,
+) -> Traced<ValueId> {
+    let element = pointee(tr, pointer, "atomic_poll")?;
+    let Some(dtype) = element
+        .num()
+        .filter(|dtype| dtype.is_int() && matches!(dtype.bits(), 16 | 32 | 64))
+    else {
+        return Err(tr.reject("atomic_poll only supports integer elements with width 16, 32 or 64"));
+    };
+    let expected = cast(tr, expected, dtype)?;
+    let (pointer, expected, _) = stored_operands(tr, pointer, expected, None)?;
+    let ty = bool_like(tr.ty(expected));
+    Ok(tr.op(OpKind::AtomicPoll { timeout }, &[pointer, expected], ty))
+}
+
 /// `tl.atomic_add` and its like.
 pub(crate) fn atomic(
     tr: &mut Tracer<'_>,

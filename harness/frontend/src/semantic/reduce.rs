@@ -2,9 +2,11 @@
 //! Left out: the standard library's reductions, which are Triton code (`prelude`).
 
 use conch_tile::DType;
-use conch_tile::ir::{BinaryOp, Block, Combine, OpKind, Shape, Type, ValueId};
+use conch_tile::ir::{BinaryOp, Block, CmpPredicate, Combine, Elem, OpKind, Shape, Type, ValueId};
+use conch_tile::rules::Rule;
 use smallvec::SmallVec;
 
+use super::cast::{bitcast, bool_like};
 use super::promotion::describe;
 use super::shape::{axis, broadcast_all, expand_dim, reshape, splat};
 use crate::builtin::argument::tensors;
@@ -167,11 +169,45 @@ pub(crate) fn scan(
 }
 
 /// `tl.histogram`.
-pub(crate) fn histogram(tr: &mut Tracer<'_>, values: ValueId, bins: usize, mask: Option<ValueId>) -> ValueId {
+pub(crate) fn histogram(
+    tr: &mut Tracer<'_>,
+    values: ValueId,
+    bins: usize,
+    mask: Option<ValueId>,
+) -> Traced<ValueId> {
+    let mask = if tr.rules.holds(Rule::HistogramDropsOutside) {
+        inside(tr, values, bins, mask)?
+    } else {
+        mask
+    };
     let operands: SmallVec<[ValueId; 2]> = [Some(values), mask].into_iter().flatten().collect();
     let shape: Shape = smallvec::smallvec![bins];
-    let ty = Type::block(conch_tile::ir::Elem::Num(DType::I32), shape);
-    tr.op(OpKind::Histogram { mask: mask.is_some() }, &operands, ty)
+    let ty = Type::block(Elem::Num(DType::I32), shape);
+    Ok(tr.op(OpKind::Histogram { mask: mask.is_some() }, &operands, ty))
+}
+
+/// The mask without the lanes whose values, as unsigned numbers, have no bin.
+fn inside(
+    tr: &mut Tracer<'_>,
+    values: ValueId,
+    bins: usize,
+    mask: Option<ValueId>,
+) -> Traced<Option<ValueId>> {
+    let ty = tr.ty(values).clone();
+    let unsigned = match tr.dtype(values).map(DType::bits) {
+        Some(32) => DType::U32,
+        Some(64) => DType::U64,
+        // How far narrow values are extended, and as what, is not told.
+        _ => return Ok(mask),
+    };
+    let numbers = bitcast(tr, values, Elem::Num(unsigned))?;
+    let end = tr.constant(bins as u64, ty.with_elem(Elem::Num(unsigned)));
+    let bools = bool_like(&ty);
+    let inside = tr.op(OpKind::Compare(CmpPredicate::Lt), &[numbers, end], bools.clone());
+    Ok(Some(match mask {
+        Some(mask) => tr.op(OpKind::Binary(BinaryOp::And), &[mask, inside], bools),
+        None => inside,
+    }))
 }
 
 /// `tl.map_elementwise` with one element a call: the function is traced on scalars, for what it takes and gives, and

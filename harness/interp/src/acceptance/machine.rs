@@ -352,6 +352,7 @@ impl<'a> Machine<'a> {
             OpKind::Store { mask } => self.store(*mask, step)?,
             OpKind::AtomicRmw { op, mask } => self.atomic_rmw(*op, *mask, step)?,
             OpKind::AtomicCas => self.atomic_cas(step)?,
+            OpKind::AtomicPoll { .. } => self.atomic_poll(step)?,
             OpKind::Dot { precision, .. } => self.dot(*precision, step)?,
             OpKind::Histogram { mask } => self.histogram(*mask, step),
             OpKind::Unsupported(construct) => {

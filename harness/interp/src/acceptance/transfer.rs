@@ -186,4 +186,26 @@ impl Machine<'_> {
         self.set(step.outs[0], Lanes::Each(lanes));
         Ok(())
     }
+
+    pub(super) fn atomic_poll(&mut self, step: &Step) -> Result<(), Halt> {
+        let layout = self.layout(step.ins[1]);
+        let alone = self.grid.iter().all(|&programs| programs <= 1);
+        let mut lanes = Vec::with_capacity(layout.lanes);
+        for lane in 0..layout.lanes {
+            let Some(place) = self.place((step.ins[0], None), lane, layout.size, step.loc)? else {
+                continue;
+            };
+            let old = self.get(place, layout.size, layout.elem.num());
+            let expected = self.value(step.ins[1]).at(lane);
+            lanes.push(match (old.bits(), expected.bits()) {
+                _ if old == Lane::Poison || expected == Lane::Poison => Lane::Poison,
+                (Some(old), Some(expected)) if old == expected || alone => {
+                    Lane::Bits(u64::from(old == expected))
+                }
+                _ => Lane::Unknown,
+            });
+        }
+        self.set(step.outs[0], Lanes::Each(lanes));
+        Ok(())
+    }
 }

@@ -330,6 +330,11 @@ pub enum OpKind {
     },
     /// `pointer, compare, value`; the result is what was in memory before.
     AtomicCas,
+    /// `pointer, expected`: waits until memory holds what is expected; `i1` lanes, false where time ran out first.
+    AtomicPoll {
+        /// Whether time can run out. How much there is of it is not told.
+        timeout: bool,
+    },
     /// Blocks of one shape; each result lacks the axis. The region takes two of each operand's elements, the
     /// accumulated ones first, and yields one of each.
     Reduce {
@@ -454,6 +459,7 @@ impl OpKind {
                 | Self::Store { .. }
                 | Self::AtomicRmw { .. }
                 | Self::AtomicCas
+                | Self::AtomicPoll { .. }
                 | Self::For { .. }
                 | Self::If { .. }
                 | Self::While { .. }

@@ -317,6 +317,7 @@ impl<W: fmt::Write> Writer<'_, W> {
             OpKind::Store { .. } => "store",
             OpKind::AtomicRmw { op, .. } => return write!(self.out, "atomic_rmw {}", op.name()),
             OpKind::AtomicCas => "atomic_cas",
+            OpKind::AtomicPoll { .. } => "atomic_poll",
             OpKind::Reduce { .. } => "reduce",
             OpKind::Scan { .. } => "scan",
             OpKind::Dot { .. } => "dot",
@@ -372,6 +373,7 @@ impl<W: fmt::Write> Writer<'_, W> {
                 }
                 Ok(())
             }
+            OpKind::AtomicPoll { timeout: true } => out.write_str(" timeout"),
             OpKind::Store { mask: true }
             | OpKind::AtomicRmw { mask: true, .. }
             | OpKind::Histogram { mask: true } => out.write_str(" masked"),

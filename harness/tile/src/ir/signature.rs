@@ -141,7 +141,8 @@ pub(super) fn check(kind: &OpKind, signature: Signature<'_>) -> Check {
         | OpKind::Load { .. }
         | OpKind::Store { .. }
         | OpKind::AtomicRmw { .. }
-        | OpKind::AtomicCas => memory(kind, signature),
+        | OpKind::AtomicCas
+        | OpKind::AtomicPoll { .. } => memory(kind, signature),
         OpKind::Dot { .. } => dot(signature),
         OpKind::Histogram { mask } => histogram(*mask, signature),
         OpKind::Yield | OpKind::Print { .. } => signature.makes::<0>().map(drop),
@@ -307,6 +308,11 @@ fn memory(kind: &OpKind, signature: Signature<'_>) -> Check {
                 wanted.push(value.clone());
             }
             Some(value)
+        }
+        OpKind::AtomicPoll { .. } => {
+            ensure(is_int(value.elem), || format!("it waits for {}", value.elem))?;
+            wanted.push(value);
+            Some(mask)
         }
         OpKind::AtomicCas => {
             wanted.extend([value.clone(), value.clone()]);

@@ -316,6 +316,7 @@ fn pure(region: &Block, depth: usize) -> Check {
                 | OpKind::Store { .. }
                 | OpKind::AtomicRmw { .. }
                 | OpKind::AtomicCas
+                | OpKind::AtomicPoll { .. }
                 | OpKind::Barrier
         );
         ensure(!touches, || "a combine region touches memory".to_owned())?;

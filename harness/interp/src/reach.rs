@@ -1,0 +1,88 @@
+//! Where an access goes: from an address to the arena, checked, and the races that it makes. Left out: what is done
+//! there ([`crate::load`], [`crate::store`], [`crate::atomic`]).
+
+use conch_memory::Memory;
+
+use crate::checks::race::Conflict;
+use crate::checks::{Access, Home, Site, alignment, bounds, race};
+use crate::machine::Machine;
+use crate::outcome::Stop;
+use crate::plan::Run;
+
+/// What an access goes through, borrowed apart so that memory and shadow can be changed meanwhile.
+pub(crate) struct Reach<'m> {
+    pub site: Site<'m>,
+    pub home: Option<&'m Home>,
+    pub access: Access,
+    pub size: usize,
+}
+
+impl Reach<'_> {
+    /// The arena index of a contiguous run, checked; a refusal names the first lane that is wrong.
+    pub(crate) fn locate(&self, memory: &Memory, run: &Run) -> Result<usize, Stop> {
+        let size = self.size;
+        let whole = bounds::locate(memory, self.home, run.address, run.count * size);
+        if let Some(index) = whole
+            && run.address.is_multiple_of(size as u64)
+        {
+            return Ok(index);
+        }
+        for nth in 0..run.count {
+            self.element(memory, run.lane + nth, run.address(nth))?;
+        }
+        whole.ok_or(Stop::malformed("an access across storages"))
+    }
+
+    /// The arena index of a run's first element, if all of its elements may be accessed: they are aligned, and the
+    /// bytes from the lowest to the highest are inside of one storage.
+    pub(crate) fn span(&self, memory: &Memory, run: &Run) -> Option<usize> {
+        let size = self.size as u64;
+        let reach = (run.count as i64 - 1).checked_mul(run.stride)?;
+        let low = if reach < 0 {
+            run.address.checked_add_signed(reach)?
+        } else {
+            run.address
+        };
+        let len = usize::try_from(reach.unsigned_abs())
+            .ok()?
+            .checked_add(self.size)?;
+        let aligned = run.address.is_multiple_of(size) && run.stride.unsigned_abs().is_multiple_of(size);
+        let index = bounds::locate(memory, self.home, low, len).filter(|_| aligned)?;
+        Some(index + (run.address - low) as usize)
+    }
+
+    /// The arena index of one lane's element, checked.
+    pub(crate) fn element(&self, memory: &Memory, lane: usize, address: u64) -> Result<usize, Stop> {
+        let Some(index) = bounds::locate(memory, self.home, address, self.size) else {
+            return Err(bounds::trap(
+                self.site,
+                memory,
+                self.home,
+                self.access,
+                lane,
+                address,
+                self.size,
+            ));
+        };
+        if !address.is_multiple_of(self.size as u64) {
+            return Err(alignment::trap(
+                self.site,
+                memory,
+                self.home,
+                self.access,
+                lane,
+                address,
+                self.size,
+            ));
+        }
+        Ok(index)
+    }
+}
+
+impl Machine<'_> {
+    /// The trap for an access that raced.
+    #[cold]
+    pub(crate) fn raced(&self, site: Site<'_>, access: Access, lane: usize, conflict: Conflict) -> Stop {
+        race::trap(site, self.memory, access, lane, conflict, self.grid)
+    }
+}

@@ -1,0 +1,199 @@
+//! Stores. A run of lanes that is contiguous is checked and copied as one. Left out: which runs there are
+//! ([`crate::plan`]).
+
+use conch_memory::ByteState;
+use conch_tile::ir::LocId;
+
+use crate::checks::{Access, conflict};
+use crate::config::Checks;
+use crate::machine::Machine;
+use crate::outcome::Stop;
+use crate::plan::Run;
+use crate::program::{Slot, Step};
+use crate::reach::Reach;
+use crate::value::{Poison, Repr, fill, read};
+
+impl Machine<'_> {
+    pub(crate) fn store(&mut self, mask: bool, step: &Step) -> Result<(), Stop> {
+        let (pointer, value) = (step.ins[0], step.ins[1]);
+        let layout = self.layout(value);
+        let size = layout.size;
+        let mask_slot = if mask { step.ins.get(2).copied() } else { None };
+        let (runs, spread) = self.plan(pointer, mask_slot, step.loc, size)?;
+        if self.config.checks == Checks::Full && !spread.apart(&runs, size) {
+            self.conflicts(&runs, value, step.loc, size)?;
+        }
+        self.write_out(value)?;
+        let uniform = match self.value(value).repr {
+            Repr::Uniform(bits) if layout.lanes > 1 => {
+                let most = runs.iter().map(|run| run.count).max().unwrap_or(0);
+                let mut buf = self.state.pool.take(most * size)?;
+                fill(&mut buf, size, bits);
+                Some(buf)
+            }
+            _ => None,
+        };
+        let home = self.home(pointer).cloned();
+        let reach = Reach {
+            site: self.site_of(pointer, step.loc),
+            home: home.as_deref(),
+            access: Access::Store,
+            size,
+        };
+        self.store_runs(&reach, &runs, value, uniform.as_deref())?;
+        if let Some(buf) = uniform {
+            self.state.pool.give(buf);
+        }
+        self.state.runs = runs;
+        Ok(())
+    }
+
+    fn store_runs(
+        &mut self,
+        reach: &Reach<'_>,
+        runs: &[Run],
+        slot: Slot,
+        uniform: Option<&[u8]>,
+    ) -> Result<(), Stop> {
+        let size = reach.size;
+        let value = &self.state.slots[slot as usize];
+        let single = match value.repr {
+            Repr::Uniform(bits) => bits.to_le_bytes(),
+            _ => [0; 8],
+        };
+        let source = value.lanes().filter(|_| !matches!(value.repr, Repr::Uniform(_)));
+        for run in runs {
+            let pieces = if run.contiguous(size) { 1 } else { run.count };
+            let lanes = run.count / pieces;
+            let len = lanes * size;
+            let span = if pieces == 1 {
+                None
+            } else {
+                reach.span(self.memory, run)
+            };
+            if let (Some(index), Some(source), Poison::None) = (span, source.or(uniform), &value.poison)
+                && run.stride > 0
+            {
+                let first = if uniform.is_some() { 0 } else { run.lane * size };
+                let new = source
+                    .get(first..first + run.count * size)
+                    .ok_or(Stop::malformed("a store"))?;
+                let stride = run.stride as usize;
+                if self.racing
+                    && let Err(conflict) =
+                        self.state
+                            .shadow
+                            .store_elements(index, size, stride, self.memory.arena().0, new)
+                {
+                    let lane = run.lane + (conflict.index - index) / stride;
+                    return Err(self.raced(reach.site, reach.access, lane, conflict));
+                }
+                let end = index + (run.count - 1) * run.stride as usize + size;
+                let (bytes, states) = self.memory.arena_mut();
+                let (Some(to), Some(states)) = (bytes.get_mut(index..end), states.get_mut(index..end)) else {
+                    return Err(Stop::malformed("an address"));
+                };
+                let step = run.stride as usize / size;
+                match size {
+                    1 => scatter_elements::<1>(new, to, states, step),
+                    2 => scatter_elements::<2>(new, to, states, step),
+                    4 => scatter_elements::<4>(new, to, states, step),
+                    _ => scatter_elements::<8>(new, to, states, step),
+                }
+                self.stats.bytes_stored += new.len() as u64;
+                continue;
+            }
+            for piece in 0..pieces {
+                let lane = run.lane + piece;
+                let index = match span {
+                    Some(start) => start.wrapping_add_signed(piece as isize * run.stride as isize),
+                    None if pieces == 1 => reach.locate(self.memory, run)?,
+                    None => reach.element(self.memory, lane, run.address(piece))?,
+                };
+                let new = match (source, uniform) {
+                    (Some(source), _) => source.get(lane * size..lane * size + len),
+                    (None, Some(uniform)) => uniform.get(..len),
+                    (None, None) => single.get(..len),
+                };
+                let new = new.ok_or(Stop::malformed("a store"))?;
+                if self.racing {
+                    let old = self.memory.arena().0.get(index..index + len).unwrap_or(&[]);
+                    if let Err(conflict) = self.state.shadow.store(index, old, new) {
+                        let lane = lane + (conflict.index - index) / size;
+                        return Err(self.raced(reach.site, reach.access, lane, conflict));
+                    }
+                }
+                let (bytes, states) = self.memory.arena_mut();
+                let (Some(bytes), Some(states)) = (
+                    bytes.get_mut(index..index + len),
+                    states.get_mut(index..index + len),
+                ) else {
+                    return Err(Stop::malformed("an address"));
+                };
+                bytes.copy_from_slice(new);
+                states.fill(ByteState::Init);
+                self.stats.bytes_stored += len as u64;
+                match &value.poison {
+                    Poison::None => {}
+                    Poison::All => {
+                        states.fill(ByteState::Poison);
+                        self.stats.bytes_poisoned += len as u64;
+                    }
+                    Poison::Lanes(marks) => {
+                        let marks = marks.get(lane..lane + lanes).unwrap_or(&[]);
+                        for (states, _) in states.chunks_mut(size).zip(marks).filter(|(_, mark)| **mark != 0)
+                        {
+                            states.fill(ByteState::Poison);
+                            self.stats.bytes_poisoned += size as u64;
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks for lanes that write the same bytes differently.
+    fn conflicts(&mut self, runs: &[Run], value: Slot, loc: LocId, size: usize) -> Result<(), Stop> {
+        self.write_out(value)?;
+        let mut writes = std::mem::take(&mut self.state.writes);
+        writes.clear();
+        for run in runs {
+            writes.extend((0..run.count).map(|nth| conflict::Write {
+                index: run.address(nth) as usize,
+                lane: run.lane + nth,
+            }));
+        }
+        let data = self.value(value);
+        let same = |a: usize, b: usize| {
+            let equal = match data.repr {
+                Repr::Uniform(_) => true,
+                _ => data
+                    .lanes()
+                    .is_some_and(|lanes| read(lanes, a, size) == read(lanes, b, size)),
+            };
+            equal && !data.poison.at(a) && !data.poison.at(b)
+        };
+        let found = conflict::find(&mut writes, size, same);
+        self.state.writes = writes;
+        match found {
+            Some((mut a, mut b)) => {
+                for write in [&mut a, &mut b] {
+                    write.index = write.index.wrapping_sub(conch_memory::ORIGIN as usize);
+                }
+                Err(conflict::trap(self.site(loc), self.memory, a, b))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// Puts elements at every `step`-th place, all of them defined.
+fn scatter_elements<const N: usize>(from: &[u8], to: &mut [u8], states: &mut [ByteState], step: usize) {
+    let to = to.as_chunks_mut::<N>().0.iter_mut().step_by(step);
+    let states = states.as_chunks_mut::<N>().0.iter_mut().step_by(step);
+    for ((from, to), states) in from.as_chunks::<N>().0.iter().zip(to).zip(states) {
+        *to = *from;
+        *states = [ByteState::Init; N];
+    }
+}
