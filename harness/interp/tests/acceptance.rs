@@ -88,9 +88,9 @@ fn rounded_operations_are_exact() {
 fn functions_are_within_a_few_ulp() {
     let (low, high) = within(of(1.0, 0.0, |k, x, _| k.unary(UnaryOp::Exp, x)));
     assert!(low < 1f32.exp() && 1f32.exp() < high);
-    assert!((8..=10).contains(&ulps(low, high)), "{low} {high}");
+    assert!((7..=8).contains(&ulps(low, high)), "{low} {high}");
     let (low, high) = within(of(1.0, 3.0, |k, x, y| k.binary(BinaryOp::Div, x, y)));
-    assert!((4..=5).contains(&ulps(low, high)), "{low} {high}");
+    assert!((4..=6).contains(&ulps(low, high)), "{low} {high}");
     // Too small to be normal: taken and given as zero, or not.
     let (low, high) = within(of(-100.0, 0.0, |k, x, _| k.unary(UnaryOp::Exp, x)));
     assert!(low == 0.0 && high > (-100f32).exp());

@@ -2,10 +2,10 @@
 
 use conch_tile::DType;
 use conch_tile::ir::{BinaryOp, CmpPredicate, Rounding, TernaryOp, UnaryOp};
-use conch_tile::numeric::{self, Computed, decode};
+use conch_tile::numeric::{self, Accuracy, Computed, Range, decode};
 
-use super::accuracy;
 use super::lane::{Interval, Lane};
+use super::precision::{self, power_of_two};
 
 fn computed(computed: Computed) -> Lane {
     match computed {
@@ -22,20 +22,13 @@ fn real(op: UnaryOp, x: f64) -> f64 {
         .map_or(f64::NAN, f64::from_bits)
 }
 
-/// The values within some ULP of an approximate result, as the dtype can hold them.
-fn around(value: f64, ulps: f64, dtype: DType) -> Interval {
+/// The values that an engine may have in place of an exact number, as the dtype can hold them.
+fn around(value: f64, units: f64, dtype: DType) -> Interval {
     if value.is_nan() || value.is_infinite() {
         return Interval::point(value);
     }
-    // Our own functions are within an ULP of f64 themselves.
-    let slack =
-        accuracy::slack(ulps, value, accuracy::working(dtype)) + value.abs() * accuracy::power_of_two(-50);
-    Interval {
-        low: value - slack,
-        high: value + slack,
-        nan: false,
-    }
-    .rounded(dtype, Rounding::NearestEven)
+    let Range { low, high, nan } = Range::of(value).widen(dtype, units, false);
+    Interval { low, high, nan }.rounded(dtype, Rounding::NearestEven)
 }
 
 /// How a function runs.
@@ -100,8 +93,8 @@ pub(crate) fn unary(op: UnaryOp, dtype: DType, x: Lane) -> Lane {
             .map_or(Lane::Unknown, |bits| computed(numeric::unary(op, dtype, bits)));
     }
     let interval = x.interval(dtype);
-    let ulps = accuracy::unary(op, dtype, interval.magnitude());
-    if let (Lane::Bits(bits), None) = (x, ulps) {
+    let accuracy = Accuracy::of_unary(op, dtype);
+    if let (Lane::Bits(bits), true) = (x, accuracy.is_exact()) {
         return computed(numeric::unary(op, dtype, bits));
     }
     if interval.only_nan() {
@@ -131,7 +124,9 @@ pub(crate) fn unary(op: UnaryOp, dtype: DType, x: Lane) -> Lane {
     if low > high {
         return Interval::NAN.lane(dtype);
     }
-    let at = |x: f64| around(real(op, x), ulps.unwrap_or(0.5), dtype);
+    // What is rounded correctly is half a unit off.
+    let units = |magnitude: f64| accuracy.units(dtype, magnitude).unwrap_or(0.5);
+    let at = |x: f64| around(real(op, x), units(x.abs()), dtype);
     let result = match course(op) {
         Course::Rising | Course::Falling => at(low).hull(at(high)),
         Course::Even => {
@@ -157,11 +152,8 @@ pub(crate) fn unary(op: UnaryOp, dtype: DType, x: Lane) -> Lane {
                 high: wide.high.min(1.0),
                 nan: false,
             };
-            around(limits.low, ulps.unwrap_or(0.5), dtype).hull(around(
-                limits.high,
-                ulps.unwrap_or(0.5),
-                dtype,
-            ))
+            let units = units(interval.magnitude());
+            around(limits.low, units, dtype).hull(around(limits.high, units, dtype))
         }
         Course::Wave => Interval {
             low: -1.0,
@@ -170,12 +162,11 @@ pub(crate) fn unary(op: UnaryOp, dtype: DType, x: Lane) -> Lane {
         },
         Course::Other => Interval::EVERYTHING,
     };
-    // Triton compiles libdevice with `nvvm-reflect-ftz`, and `ex2.approx.ftz` is what it says: approximate functions of
-    // f32 may take and give zero for what is too small to be a normal number.
-    let normal = accuracy::power_of_two(-126);
+    // Zero may be taken and given for what is too small to be a normal number.
+    let normal = power_of_two(-126);
     let flushed = |low: f64, high: f64| low < normal && high > -normal && (low, high) != (0.0, 0.0);
     let mut result = result;
-    if dtype == DType::F32 && ulps.is_some() {
+    if accuracy.flushes() {
         if flushed(low, high) {
             result = result.hull(at(0.0));
         }
@@ -283,8 +274,12 @@ pub(crate) fn binary(op: BinaryOp, dtype: DType, x: Lane, y: Lane) -> Lane {
     if !dtype.is_float() {
         return integers(op, dtype, x, y);
     }
-    let ulps = accuracy::binary(op, dtype);
-    if let (Some(xb), Some(yb), None) = (x.bits(), y.bits(), ulps) {
+    let accuracy = Accuracy::of_binary(op, dtype);
+    if let (Some(xb), Some(yb), false) = (x.bits(), y.bits(), accuracy.is_exact()) {
+        let Range { low, high, nan } = numeric::binary_range(op, dtype, xb, yb);
+        return Interval { low, high, nan }.lane(dtype);
+    }
+    if let (Some(xb), Some(yb)) = (x.bits(), y.bits()) {
         return match op {
             BinaryOp::Add | BinaryOp::Sub => fused(op, dtype, x, y, xb, yb),
             BinaryOp::Mul => match numeric::binary(op, dtype, xb, yb) {
@@ -300,19 +295,14 @@ pub(crate) fn binary(op: BinaryOp, dtype: DType, x: Lane, y: Lane) -> Lane {
                     nan: false,
                 }
             }
-            BinaryOp::CopySign if numeric::is_nan(dtype, yb) => binary_intervals(op, dtype, x, y, None),
+            BinaryOp::CopySign if numeric::is_nan(dtype, yb) => binary_intervals(op, dtype, x, y, accuracy),
             _ => computed(numeric::binary(op, dtype, xb, yb)),
         };
     }
-    binary_intervals(op, dtype, x, y, ulps)
+    binary_intervals(op, dtype, x, y, accuracy)
 }
 
-/// Whether an interval is one number, its sign included.
-fn single(lane: Lane, interval: Interval) -> bool {
-    interval.low == interval.high && !interval.nan && (lane.bits().is_some() || interval.low != 0.0)
-}
-
-fn binary_intervals(op: BinaryOp, dtype: DType, x: Lane, y: Lane, ulps: Option<f64>) -> Lane {
+fn binary_intervals(op: BinaryOp, dtype: DType, x: Lane, y: Lane, accuracy: Accuracy) -> Lane {
     let (a, b) = (x.interval(dtype), y.interval(dtype));
     let nan = a.nan || b.nan;
     let numbers = !a.only_nan() && !b.only_nan();
@@ -378,20 +368,21 @@ fn binary_intervals(op: BinaryOp, dtype: DType, x: Lane, y: Lane, ulps: Option<f
             let exact = product(a, b);
             exact.rounded(dtype, near).hull(exact)
         }
-        BinaryOp::Div | BinaryOp::DivRn => quotient(a, b, ulps, dtype),
+        BinaryOp::Div | BinaryOp::DivRn => quotient(a, b, accuracy.units(dtype, 0.0), dtype),
         BinaryOp::Rem | BinaryOp::FloorRem => {
+            // The remainder of a quotient with no fraction bits may be anything ([`numeric::binary_range`]).
             let limit = b.magnitude();
-            let inside = !a.nan && a.low.abs().max(a.high.abs()).is_finite();
-            Interval {
-                low: -limit,
-                high: limit,
-                nan: nan || b.holds(0.0) || !inside,
+            let least = b.low.abs().min(b.high.abs());
+            let whole = a.magnitude() * power_of_two(1 - precision::bits(dtype)) >= least;
+            if whole || b.holds(0.0) {
+                Interval::EVERYTHING
+            } else {
+                Interval {
+                    low: -limit,
+                    high: limit,
+                    nan,
+                }
             }
-        }
-        BinaryOp::Pow | BinaryOp::Atan2 if single(x, a) && single(y, b) => {
-            let exact = numeric::binary(op, DType::F64, a.low.to_bits(), b.low.to_bits());
-            let exact = exact.bits().map_or(f64::NAN, f64::from_bits);
-            around(exact, ulps.unwrap_or(0.5), dtype)
         }
         BinaryOp::Atan2 => Interval {
             low: -std::f64::consts::PI,
@@ -407,7 +398,7 @@ fn binary_intervals(op: BinaryOp, dtype: DType, x: Lane, y: Lane, ulps: Option<f
         .lane(dtype)
 }
 
-fn quotient(a: Interval, b: Interval, ulps: Option<f64>, dtype: DType) -> Interval {
+fn quotient(a: Interval, b: Interval, units: Option<f64>, dtype: DType) -> Interval {
     if b.holds(0.0) {
         if b.low == b.high && a.low == a.high && !a.nan && !b.nan {
             // The sign of the zero is known to the reference only; an infinity of either sign.
@@ -424,19 +415,12 @@ fn quotient(a: Interval, b: Interval, ulps: Option<f64>, dtype: DType) -> Interv
         return Interval::EVERYTHING;
     }
     let exact = corners(a, b, |x, y| x / y);
-    let Some(ulps) = ulps else {
+    let Some(units) = units else {
         return exact.rounded(dtype, Rounding::NearestEven);
     };
-    let result = around(exact.low, ulps, dtype)
-        .hull(around(exact.high, ulps, dtype))
-        .with_nan(exact.nan);
-    // `div.full.f32` gives zero for divisors past 2^126, and NaN for an infinity by them.
-    if dtype != DType::F64 && b.magnitude() > accuracy::power_of_two(126) && b.magnitude().is_finite() {
-        return result
-            .hull(Interval::point(0.0))
-            .with_nan(a.magnitude().is_infinite());
-    }
-    result
+    around(exact.low, units, dtype)
+        .hull(around(exact.high, units, dtype))
+        .with_nan(exact.nan)
 }
 
 /// An undefined value is some value: where the other operand alone decides the result, the result is defined.

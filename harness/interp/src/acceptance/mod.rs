@@ -8,8 +8,9 @@
 //! | comparisons, selections, integers, shapes, memory | the reference's, from the intervals of the operands |
 //! | `+ - *`, `fma`, casts, `sqrt_rn`, `div_rn` | rounded once, to nearest even |
 //! | a product that is added to something | rounded once or twice: FP fusion is on by default |
-//! | `/`, `sqrt`, `rsqrt` and transcendental functions | within the documented ULPs ([`accuracy`]) |
+//! | `/`, `sqrt`, `rsqrt` and transcendental functions | within the documented ULPs ([`conch_tile::numeric::Accuracy`]) |
 //! | sums, products, scans, dots, float atomics | any order, each step rounded: `n u` times the terms' magnitudes |
+//! | other reductions that do not round | the same in several orders; unknown where they differ |
 //! | other regions over floats | any order: unknown, unless the region does not round |
 //!
 //! A comparison of intervals that overlap is unknown, and what depends on it with it: where it is an address, a mask or
@@ -17,10 +18,10 @@
 //!
 //! Left out: undefined behaviour (the first execution has found it) and the comparison itself (`conch-verdict`).
 
-pub(crate) mod accuracy;
 mod float;
 mod lane;
 mod machine;
+pub(crate) mod precision;
 mod region;
 mod sum;
 mod transfer;

@@ -4,10 +4,10 @@ use conch_tile::DType;
 use conch_tile::ir::{BinaryOp, Combine, InputPrecision};
 use conch_tile::numeric;
 
-use super::accuracy;
 use super::float;
 use super::lane::{Interval, Lane, Lanes};
 use super::machine::{Halt, Machine};
+use super::precision;
 use super::sum::Sum;
 use crate::elementwise::arithmetic;
 use crate::outcome::Stop;
@@ -80,8 +80,7 @@ impl Known {
         }
         // Another order rounds elsewhere: each of n - 1 steps once.
         let interval = value.interval(dtype);
-        let slack =
-            interval.magnitude() * self.count * accuracy::power_of_two(1 - accuracy::precision(dtype));
+        let slack = interval.magnitude() * self.count * precision::power_of_two(1 - precision::bits(dtype));
         let slack = if slack.is_nan() { f64::INFINITY } else { slack };
         let wide = Interval {
             low: interval.low - slack,
@@ -120,7 +119,14 @@ impl<'a> Machine<'a> {
         let along = self.axis(step.ins[0], axis)?;
         let mut results = vec![Vec::with_capacity(along.rows()); step.ins.len()];
         for row in 0..along.rows() {
-            let lanes = self.fold(along, row, combine, region, code, step, |_, _| {}, |nth| nth)?;
+            let mut lanes = self.fold(along, row, combine, region, code, step, |_, _| {}, |nth| nth)?;
+            if region.exact && !(combine.is_some() && step.ins.len() == 1) {
+                for other in self.reordered(along, row, region, code, step)? {
+                    for ((lane, other), &slot) in lanes.iter_mut().zip(other).zip(&step.ins) {
+                        *lane = lane.hull(other, self.layout(slot).elem.num());
+                    }
+                }
+            }
             for (result, lane) in results.iter_mut().zip(lanes) {
                 result.push(lane);
             }
@@ -156,6 +162,76 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
+    /// What other orders than that of the elements make of a row: neighbours in pairs and halves in pairs, again and
+    /// again, as devices do. Without a NaN, from the last element to the first as well, where a tie falls the other way.
+    /// With one, the first element stays to the left of all others, since functions like that of `tl.argmax` skip a NaN
+    /// on their left, and Triton's tests hold engines to that.
+    fn reordered(
+        &mut self,
+        along: Axis,
+        row: usize,
+        region: Region,
+        code: &'a Code,
+        step: &'a Step,
+    ) -> Result<Vec<Vec<Lane>>, Halt> {
+        let elements: Vec<Vec<Lane>> = (0..along.count)
+            .map(|nth| self.element(step, along.lane(row, nth)))
+            .collect();
+        let nan = elements.iter().any(|element| {
+            element.iter().zip(&step.ins).any(|(lane, &slot)| {
+                let dtype = arithmetic(self.layout(slot).elem);
+                dtype.is_float() && lane.interval(dtype).nan
+            })
+        });
+        let mut results = Vec::with_capacity(3);
+        for neighbours in [true, false] {
+            let mut rows = elements.clone();
+            while rows.len() > 1 {
+                let pairs = rows.len() / 2;
+                let mut next = Vec::with_capacity(rows.len() - pairs);
+                for pair in 0..pairs {
+                    let (left, right) = if neighbours {
+                        (2 * pair, 2 * pair + 1)
+                    } else {
+                        (pair, rows.len() - pairs + pair)
+                    };
+                    next.push(self.combined(&rows[left], &rows[right], code)?);
+                }
+                if rows.len() % 2 == 1 {
+                    next.extend(rows.get(if neighbours { 2 * pairs } else { pairs }).cloned());
+                }
+                rows = next;
+            }
+            results.extend(rows);
+        }
+        if !nan {
+            let backwards = |nth: usize| along.count - 1 - nth;
+            results.push(self.fold(along, row, None, region, code, step, |_, _| {}, backwards)?);
+        }
+        Ok(results)
+    }
+
+    /// The operands' lanes at a place.
+    fn element(&self, step: &Step, lane: usize) -> Vec<Lane> {
+        step.ins
+            .iter()
+            .map(|&slot| self.value(slot).at(lane).plain())
+            .collect()
+    }
+
+    /// Runs the region on two elements.
+    fn combined(&mut self, left: &[Lane], right: &[Lane], code: &'a Code) -> Result<Vec<Lane>, Halt> {
+        for (&arg, &lane) in code.args.iter().zip(left.iter().chain(right)) {
+            self.set(arg, Lanes::Uniform(lane));
+        }
+        self.block(code)?;
+        Ok(self
+            .yields(code)
+            .into_iter()
+            .map(|value| value.at(0).plain())
+            .collect())
+    }
+
     /// Combines one row; `keep` sees what every prefix gives.
     #[expect(
         clippy::too_many_arguments,
@@ -172,12 +248,7 @@ impl<'a> Machine<'a> {
         mut keep: impl FnMut(usize, &[Lane]),
         order: impl Fn(usize) -> usize,
     ) -> Result<Vec<Lane>, Halt> {
-        let element = |machine: &Self, nth: usize| -> Vec<Lane> {
-            step.ins
-                .iter()
-                .map(|&slot| machine.value(slot).at(along.lane(row, order(nth))).plain())
-                .collect()
-        };
+        let element = |machine: &Self, nth: usize| machine.element(step, along.lane(row, order(nth)));
         if let (Some(combine), [slot]) = (combine, step.ins.as_slice()) {
             let mut known = Known::new(combine, arithmetic(self.layout(*slot).elem));
             let mut last = Vec::new();
@@ -197,15 +268,7 @@ impl<'a> Machine<'a> {
         keep(0, &so_far);
         for nth in 1..along.count {
             let next = element(self, nth);
-            for (&arg, lane) in code.args.iter().zip(so_far.into_iter().chain(next)) {
-                self.set(arg, Lanes::Uniform(lane));
-            }
-            self.block(code)?;
-            so_far = self
-                .yields(code)
-                .into_iter()
-                .map(|value| value.at(0).plain())
-                .collect();
+            so_far = self.combined(&so_far, &next, code)?;
             if !region.exact {
                 // Another order may round, and then decide, otherwise.
                 for (lane, &slot) in so_far.iter_mut().zip(&step.ins) {
@@ -332,10 +395,10 @@ impl Rules {
         };
         let (factor_bits, relative) = match (dtype, precision) {
             // tf32 keeps 11 bits, rounded or cut off; bf16 keeps 8.
-            (DType::F32, InputPrecision::Tf32) => (11, accuracy::power_of_two(-9)),
-            (DType::F32, InputPrecision::Tf32x3) => (11, accuracy::power_of_two(-19)),
-            (DType::F32, InputPrecision::Bf16x3) => (8, accuracy::power_of_two(-14)),
-            (DType::F32, InputPrecision::Bf16x6) => (8, accuracy::power_of_two(-20)),
+            (DType::F32, InputPrecision::Tf32) => (11, precision::power_of_two(-9)),
+            (DType::F32, InputPrecision::Tf32x3) => (11, precision::power_of_two(-19)),
+            (DType::F32, InputPrecision::Bf16x3) => (8, precision::power_of_two(-14)),
+            (DType::F32, InputPrecision::Bf16x6) => (8, precision::power_of_two(-20)),
             // A factor of at most 26 bits has an exact product with another in `f64`.
             _ => (26, 0.0),
         };

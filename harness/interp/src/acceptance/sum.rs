@@ -6,8 +6,8 @@ use conch_tile::DType;
 use conch_tile::ir::Rounding;
 use conch_tile::numeric::{decode, encode};
 
-use super::accuracy;
 use super::lane::{Interval, Lane};
+use super::precision;
 
 /// Terms that were added so far.
 #[derive(Clone, Copy, Debug)]
@@ -83,7 +83,7 @@ impl Sum {
             if value == 0.0 {
                 return Some(i32::MAX);
             }
-            (value.abs() < accuracy::power_of_two(lowest.saturating_add(bits).min(1023))).then_some(lowest)
+            (value.abs() < precision::power_of_two(lowest.saturating_add(bits).min(1023))).then_some(lowest)
         };
         let exact = narrow(x).zip(narrow(y)).map(|(x, y)| x.saturating_add(y));
         let product = if a.low == a.high && b.low == b.high && !a.nan && !b.nan {
@@ -138,7 +138,7 @@ impl Sum {
         }
         if let Some(quantum) = self.quantum {
             let fits = quantum == i32::MAX
-                || self.magnitude <= accuracy::power_of_two(quantum.saturating_add(bits).min(1023));
+                || self.magnitude <= precision::power_of_two(quantum.saturating_add(bits).min(1023));
             let value = self.total.low;
             // What every order computes exactly is then rounded once, to the result's dtype.
             if fits && value == self.total.high && !self.total.nan {
@@ -146,10 +146,10 @@ impl Sum {
                 return Interval::point(decode(dtype, rounded)).lane(dtype);
             }
         }
-        let unit = accuracy::power_of_two(-bits);
+        let unit = precision::power_of_two(-bits);
         // The second part is the rounding of this computation itself.
         let error = self.magnitude
-            * (self.count * unit * 1.01 + self.inherited + self.count * accuracy::power_of_two(-52));
+            * (self.count * unit * 1.01 + self.inherited + self.count * precision::power_of_two(-52));
         let error = if error.is_nan() { f64::INFINITY } else { error };
         let largest = largest(dtype);
         let spread = |value: f64| if value.is_nan() { f64::INFINITY } else { value };
@@ -167,7 +167,7 @@ impl Sum {
 
     /// The sum of one dtype, each step rounded to it.
     pub(crate) fn of(&self, dtype: DType) -> Lane {
-        self.result(dtype, accuracy::precision(dtype))
+        self.result(dtype, precision::bits(dtype))
     }
 }
 

@@ -1,8 +1,8 @@
 //! How far a conforming engine may be from the exact result, per operation and dtype, and which results that admits.
 //!
-//! The units are those of NVIDIA's documents: "Mathematical Functions" of the CUDA C++ Programming Guide (maximum
-//! ULP errors of the standard functions, which `libdevice` implements) and the PTX ISA (`.approx` and `.full`
-//! instructions). Which of the two applies is read off the PTX that Triton 3.9.0 emits for `sm_90`. The instructions of
+//! The units are those of NVIDIA's documents: "Mathematical Functions" of the CUDA C++ Programming Guide, called *the
+//! guide* here (maximum ULP errors of the standard functions, which `libdevice` implements; they are measured, not
+//! proven), and the PTX ISA (`.approx` and `.full` instructions). Which of the two applies is read off the PTX that Triton 3.9.0 emits for `sm_90`. The instructions of
 //! `f32` functions carry `.ftz` there: subnormal operands may be taken for zeros, and subnormal results become zeros.
 //!
 //! The whole table was held against an H200: 533 kernels, every result within what is admitted here, but for casts of
@@ -74,28 +74,31 @@ impl Accuracy {
             | UnaryOp::IsInf => Self::Exact,
             // cvt.rmi.ftz, cvt.rpi.ftz: the floor of a negative subnormal is -0.
             UnaryOp::Floor | UnaryOp::Ceil => flushed(0.0),
-            // ex2.approx of x * log2(e), documented for `__expf`: 2 + floor(abs(1.173 * x)).
+            // `ex2.approx` of `x * log2(e)`, which is what the guide's `__expf` is: 2 + floor(abs(1.173 * x)), in "Intrinsic
+            // Functions", single precision.
             UnaryOp::Exp => Self::Ulp {
                 ulps: 2.0,
                 per_unit: 1.173,
                 flush: true,
             },
-            // sqrt.approx.ftz: relative error 2^-23; the others are documented functions.
+            // PTX ISA, `sqrt`: `sqrt.approx.ftz.f32` has a relative error of 2^-23; the guide has 1 for it. The others
+            // are `expm1f`, `logf`, `log2f` and `log1pf` of the guide.
             UnaryOp::Sqrt | UnaryOp::Expm1 | UnaryOp::Log | UnaryOp::Log2 | UnaryOp::Log1p => flushed(1.0),
-            // rsqrt.approx.ftz: relative error 2^-22.9; ex2.approx.ftz: 2 ULP.
+            // PTX ISA, `rsqrt` and `ex2`: `rsqrt.approx.ftz.f32` has a relative error of 2^-22.9, `ex2.approx.ftz.f32`
+            // is within 2 ULP; the guide has 2 for `rsqrtf` and `exp2f` as well, and for the others' functions.
             UnaryOp::Rsqrt
             | UnaryOp::Exp2
             | UnaryOp::Log10
             | UnaryOp::Sin
             | UnaryOp::Cos
-            | UnaryOp::Asin
-            | UnaryOp::Acos
             | UnaryOp::Atan
             | UnaryOp::Cosh
             | UnaryOp::Tanh
             | UnaryOp::Erf => flushed(2.0),
-            UnaryOp::Tan => flushed(4.0),
-            UnaryOp::Sinh => flushed(3.0),
+            // The guide's `acosf`, `sinhf`, `asinf` and `tanf`. Editions from CUDA 12 on have 2 for the two arc functions,
+            // and no more was seen on the H200; those before have 3 and 4.
+            UnaryOp::Acos | UnaryOp::Sinh => flushed(3.0),
+            UnaryOp::Asin | UnaryOp::Tan => flushed(4.0),
         }
     }
 
@@ -113,6 +116,7 @@ impl Accuracy {
             | UnaryOp::SqrtRn
             | UnaryOp::IsNan
             | UnaryOp::IsInf => Self::Exact,
+            // The guide's table of double precision, the larger figure where editions differ.
             UnaryOp::Rsqrt
             | UnaryOp::Exp
             | UnaryOp::Exp2
@@ -141,12 +145,14 @@ impl Accuracy {
         }
         let single = matches!(dtype, DType::F32);
         match op {
-            // div.full.f32; the other dtypes have div.rn, or are widened by the frontend.
+            // PTX ISA, `div`: `div.full.f32` is within 2 ULP for all operands. The other dtypes have `div.rn`, or are
+            // widened by the frontend.
             BinaryOp::Div if single => ulps(2.0),
             BinaryOp::Rem | BinaryOp::FloorRem => Self::Remainder,
             // Documented as 4 (8 before CUDA 12); 15 were seen, since Triton links `__nv_powf` without the fusing of
             // products and sums that it counts on.
             BinaryOp::Pow if single => flushed(32.0),
+            // The guide's `atan2f`, and `pow` and `atan2` of its table of double precision.
             BinaryOp::Atan2 if single => flushed(3.0),
             BinaryOp::Pow | BinaryOp::Atan2 => ulps(2.0),
             _ => Self::Exact,
@@ -161,6 +167,27 @@ impl Accuracy {
     /// Whether every engine gives the same bits.
     pub const fn is_exact(self) -> bool {
         matches!(self, Self::Exact)
+    }
+
+    /// How many units of `dtype`'s last place an engine's result may be from the reference's, for operands of this
+    /// magnitude; `None` where that is not what counts.
+    pub fn units(self, dtype: DType, magnitude: f64) -> Option<f64> {
+        let Self::Ulp { ulps, per_unit, .. } = self else {
+            return None;
+        };
+        // The reference is itself half a unit off, and in `f64` as much as a unit.
+        let own = match (dtype, ulps == 0.0) {
+            (_, true) => 0.0,
+            (DType::F64, _) => 1.0,
+            _ => 0.5,
+        };
+        let magnitude = if magnitude.is_finite() { magnitude } else { 0.0 };
+        Some(ulps + per_unit * magnitude + own)
+    }
+
+    /// Whether subnormal operands and results may be replaced by zeros.
+    pub const fn flushes(self) -> bool {
+        matches!(self, Self::Ulp { flush: true, .. })
     }
 }
 
@@ -354,26 +381,15 @@ fn around(
         Computed::Poison | Computed::DivisionByZero => Range::ANYTHING,
     };
     let exact = value(operands);
-    let Accuracy::Ulp {
-        ulps,
-        per_unit,
-        flush,
-    } = accuracy
-    else {
-        return exact;
-    };
     let magnitude = operands
         .iter()
         .map(|&x| decode(dtype, x).abs())
         .filter(|x| x.is_finite())
         .fold(0.0, f64::max);
-    // The reference is itself half a unit off, and in `f64` as much as a unit.
-    let own = match (dtype, ulps == 0.0) {
-        (_, true) => 0.0,
-        (DType::F64, _) => 1.0,
-        _ => 0.5,
+    let Some(units) = accuracy.units(dtype, magnitude) else {
+        return exact;
     };
-    let units = ulps + per_unit * magnitude + own;
+    let flush = accuracy.flushes();
     let mut range = exact.widen(result, units, flush);
     if flush && operands.iter().any(|&x| is_subnormal(dtype, x)) {
         // An engine may flush any of them.
