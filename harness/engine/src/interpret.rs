@@ -4,21 +4,19 @@
 //! addresses that a kernel left in memory are translated to the layout's. Where a launch has a host function, the function
 //! makes it. Left out: how a worker is kept alive and what it costs when it dies (`conch-toolchain`).
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use conch_case::{ArgValue, Case, Module};
+use conch_case::Case;
 use conch_memory::{Memory, ORIGIN, StorageId};
 use conch_tile::DType;
 use conch_tile::rules::{Rules, Version};
-use conch_tile::source::SourceFile;
+use conch_toolchain::Pool;
 use conch_toolchain::pool::Limits;
-use conch_toolchain::request::{self, Device, Driver, Grid, Relocation, Request, Value};
-use conch_toolchain::response::{Location, Phase, Raised, Response};
-use conch_toolchain::{Pool, WorkerFailure};
+use conch_toolchain::request::{self, Device, Driver, Relocation, Request};
+use conch_toolchain::response::Response;
 
 use crate::engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, Prepared, imported};
-use crate::{Complaint, EngineId, Finished, Outcome, Position, Trap};
+use crate::{Complaint, EngineId, Finished, Outcome, words};
 
 /// `interpret@V`.
 #[derive(Debug)]
@@ -116,19 +114,18 @@ impl Prepared for Ready {
         let request = translate(case, &memory, self.shared.device);
         match self.shared.pool.request(&request, self.shared.limits) {
             Ok(response) => answered(case, memory, response),
-            Err(failure) => unanswered(case, failure),
+            Err(failure) => words::unanswered(case, failure),
         }
     }
 }
 
 /// The case in the worker's words.
 fn translate(case: &Case, memory: &Memory, device: Device) -> Request {
-    let pointers = memory.ids().any(|id| !memory.pointers(id).is_empty());
+    let holding = words::may_hold_addresses(case, memory);
     let storages = memory
         .ids()
         .map(|id| {
             let (front, back) = memory.guards(id);
-            let declared = case.declared.get(id.0 as usize).map(|declared| declared.dtype);
             request::Storage {
                 bytes: [front, memory.bytes(id), back].concat().into(),
                 front: front.len(),
@@ -142,79 +139,22 @@ fn translate(case: &Case, memory: &Memory, device: Device) -> Request {
                         addend: pointer.target_offset,
                     })
                     .collect(),
-                // Where an address may end up: copied from a table, or made with `ptr.to(tl.int64)`.
-                holds_addresses: pointers || matches!(declared, Some(DType::I64 | DType::U64)),
+                holds_addresses: holding.contains(&(id.0 as usize)),
             }
         })
         .collect();
-    let launches = case
-        .launches
-        .iter()
-        .map(|launch| request::Launch {
-            kernel: launch.kernel.name.clone(),
-            grid: Grid::Fixed(
-                launch
-                    .grid
-                    .iter()
-                    .take(launch.grid_dims.into())
-                    .map(|&n| n.into())
-                    .collect(),
-            ),
-            args: launch.positional.iter().map(|arg| value(&arg.value)).collect(),
-            kwargs: launch
-                .keyword
-                .iter()
-                .map(|(name, arg)| (name.clone(), value(&arg.value)))
-                .collect(),
-            host: launch.host.as_ref().map(|host| request::Host {
-                module: module(&host.module),
-                function: host.name.clone(),
-            }),
-            options: launch
-                .options
-                .iter()
-                .map(|(name, option)| (name.clone(), value(option)))
-                .collect(),
-        })
-        .collect();
     Request {
-        module: module(&case.module),
+        module: words::module(&case.module),
         storages,
-        launches,
+        launches: words::launches(case),
         device,
         driver: Driver::Absent,
     }
 }
 
-fn module(module: &Module) -> request::Module {
-    request::Module {
-        path: PathBuf::from(&module.file.name),
-        text: Arc::clone(&module.file.text),
-    }
-}
-
-fn value(value: &ArgValue) -> Value {
-    match value {
-        ArgValue::None => Value::None,
-        ArgValue::Bool(flag) => Value::Bool(*flag),
-        ArgValue::Int(number) => Value::Int(*number),
-        ArgValue::Float(number) => Value::Float(*number),
-        ArgValue::Str(text) => Value::Str(text.clone()),
-        ArgValue::DType(dtype) => Value::DType(*dtype),
-        ArgValue::Tensor { tensor, .. } => Value::Tensor(request::Tensor {
-            storage: tensor.storage.0 as usize,
-            dtype: tensor.dtype,
-            shape: tensor.shape.to_vec(),
-            strides: tensor.strides.to_vec(),
-            offset: tensor.offset,
-        }),
-        ArgValue::Tuple(values) => Value::Tuple(values.iter().map(self::value).collect()),
-    }
-}
-
 fn answered(case: &Case, mut memory: Memory, response: Response) -> Result<Outcome, Failure> {
     if let Err(raised) = response.result {
-        return Ok(stopped(case, &raised));
+        return Ok(words::stopped(case, &raised, ""));
     }
     if case.is_import_only() {
         return Ok(imported(memory));
@@ -266,93 +206,18 @@ fn answered(case: &Case, mut memory: Memory, response: Response) -> Result<Outco
     })))
 }
 
-/// A Python exception. One of Triton's compiler is a rejection, every other a trap.
-fn stopped(case: &Case, raised: &Raised) -> Outcome {
-    let root = raised.root();
-    let rejected = raised.chain.iter().any(|error| {
-        error.kind.starts_with("triton.compiler.errors.")
-            || [
-                "CompilationError",
-                "CompileTimeAssertionFailure",
-                "UnsupportedLanguageConstruct",
-            ]
-            .contains(&error.kind.as_str())
-    });
-    let complaint = Box::new(Complaint {
-        kind: root.kind.clone(),
-        message: root.message.clone(),
-        position: raised.location.as_ref().map(|location| position(case, location)),
-        detail: Some(raised.traceback.clone()).filter(|text| !text.is_empty()),
-        launch: match raised.phase {
-            Phase::Import => None,
-            Phase::Arguments(launch) | Phase::Launch(launch) => Some(launch),
-        },
-    });
-    if rejected {
-        Outcome::Rejected(complaint)
-    } else {
-        Outcome::Trapped(Trap::Raised, complaint)
-    }
-}
-
-/// A worker that could not answer.
-fn unanswered(case: &Case, failure: WorkerFailure) -> Result<Outcome, Failure> {
-    let complaint = |kind: &str, message: String, stderr: String, location: Option<&Location>| {
-        Box::new(Complaint {
-            position: location.map(|location| position(case, location)),
-            detail: Some(stderr).filter(|text| !text.is_empty()),
-            ..Complaint::new(kind, message)
-        })
-    };
-    let message = failure.to_string();
-    Ok(match failure {
-        WorkerFailure::Crashed {
-            how,
-            stderr,
-            location,
-        } => Outcome::Crashed(complaint("crash", how.to_string(), stderr, location.as_ref())),
-        WorkerFailure::TimedOut { stderr, location, .. } => {
-            Outcome::Exhausted(complaint("time", message, stderr, location.as_ref()))
-        }
-        WorkerFailure::OutOfMemory { stderr, .. } => {
-            Outcome::Exhausted(complaint("memory", message, stderr, None))
-        }
-        WorkerFailure::Start { toolchain, reason } => {
-            return Err(Failure::internal(
-                format!("start a worker of {toolchain}"),
-                reason,
-            ));
-        }
-        WorkerFailure::Protocol(reason) => return Err(Failure::internal("talk to the worker", reason)),
-        WorkerFailure::Stopped => return Err(Failure::Stopped),
-    })
-}
-
-fn position(case: &Case, location: &Location) -> Position {
-    let path = location.file.to_string_lossy();
-    let same = |file: &&Arc<SourceFile>| file.name == path || path.ends_with(&file.name);
-    let hosts = case.launches.iter().filter_map(|launch| launch.host.as_ref());
-    let file = std::iter::once(&case.module)
-        .chain(hosts.map(|host| &host.module))
-        .flat_map(|module| std::iter::once(&module.file).chain(module.imports.iter().map(|(_, file)| file)))
-        .find(same);
-    Position {
-        file: file.map_or_else(|| path.into_owned(), |file| file.name.clone()),
-        line: location.line,
-        column: 0,
-        text: file.map_or_else(String::new, |file| file.line(location.line).to_owned()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
     use std::time::Duration;
 
     use conch_case::{Corpus, Input};
-    use conch_toolchain::Exit;
-    use conch_toolchain::response::{Memory as After, PythonError};
+    use conch_toolchain::request::{Grid, Value};
+    use conch_toolchain::response::{Location, Memory as After, Phase, PythonError, Raised};
+    use conch_toolchain::{Exit, WorkerFailure};
 
     use super::*;
+    use crate::words::{position, stopped, unanswered};
 
     const CASE: &str = "\
 about: A table of addresses.
@@ -516,7 +381,7 @@ launches:
             }),
             traceback: "Traceback".to_owned(),
         };
-        let outcome = stopped(&case, &raised("AttributeError"));
+        let outcome = stopped(&case, &raised("AttributeError"), "");
         let Outcome::Trapped(Trap::Raised, complaint) = outcome else {
             panic!("{outcome:?}")
         };
@@ -525,7 +390,7 @@ launches:
         assert_eq!(position.text, "def copy(x, table, n, flag, nothing):");
         assert_eq!(complaint.launch, Some(0));
         assert!(matches!(
-            stopped(&case, &raised("triton.compiler.errors.CompilationError")),
+            stopped(&case, &raised("triton.compiler.errors.CompilationError"), ""),
             Outcome::Rejected(_)
         ));
 

@@ -16,6 +16,7 @@ mod id;
 mod interpret;
 mod outcome;
 mod reference;
+mod words;
 
 pub use cuda::Cuda;
 pub use engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, Prepared, Run};

@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::ToolchainId;
 
-/// The folder of everything Conch keeps for a user: toolchains, and the workers' private files while they run.
+/// The folder of everything Conch keeps for a user: toolchains, what they compiled, and the workers' private files while
+/// they run.
 ///
 /// `$CONCH_HOME`, or `conch` in the user's data directory (`$XDG_DATA_HOME`, `~/.local/share`).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -157,6 +158,10 @@ impl Home {
 
     pub(crate) fn toolchains_folder(&self) -> PathBuf {
         self.root.join("toolchains")
+    }
+
+    pub(crate) fn compiled_folder(&self) -> PathBuf {
+        self.root.join("compiled")
     }
 
     /// The installed toolchains by name. Half-made ones are not among them.

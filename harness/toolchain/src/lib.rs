@@ -13,7 +13,9 @@
 //! - A toolchain is there whole or not at all: it is made beside its place and renamed into it.
 #![warn(missing_docs)]
 
+mod cache;
 pub mod compiled;
+pub mod compiler;
 mod explain;
 pub mod failure;
 pub mod home;
@@ -26,7 +28,9 @@ pub mod response;
 mod wire;
 mod worker;
 
+pub use cache::{Cache, Held};
 pub use compiled::Compiled;
+pub use compiler::{Compilation, CompileRequest, Compilers};
 pub use failure::{Exit, WorkerFailure};
 pub use home::{AddError, Event, Home, HomeError, Observer, Toolchain};
 pub use id::{BadId, ToolchainId};

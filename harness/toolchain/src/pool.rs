@@ -9,7 +9,9 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tempfile::TempDir;
 
-use crate::worker::Worker;
+use crate::request::Module;
+use crate::response::Raised;
+use crate::worker::{Answer, Mode, Worker};
 use crate::{Request, Response, Toolchain, WorkerFailure, wire};
 
 /// What one request may use.
@@ -36,6 +38,7 @@ impl Default for Limits {
 #[derive(Debug)]
 pub struct Pool {
     toolchain: Toolchain,
+    mode: Mode,
     size: usize,
     state: Mutex<State>,
     freed: Condvar,
@@ -58,9 +61,15 @@ impl Pool {
     /// # Errors
     /// The folder for the workers' private files cannot be made.
     pub fn new(toolchain: Toolchain, size: usize) -> io::Result<Self> {
+        Self::of(toolchain, size, Mode::Interpret)
+    }
+
+    /// A pool whose workers do something else.
+    pub(crate) fn of(toolchain: Toolchain, size: usize, mode: Mode) -> io::Result<Self> {
         let private = Private::new(&toolchain)?;
         Ok(Self {
             toolchain,
+            mode,
             size: size.max(1),
             state: Mutex::new(State::default()),
             freed: Condvar::new(),
@@ -84,8 +93,21 @@ impl Pool {
     /// The worker died, hung, ran out of memory, or could not be started. The next request gets a fresh one.
     pub fn request(&self, request: &Request, limits: Limits) -> Result<Response, WorkerFailure> {
         let frame = wire::frame(request, limits).map_err(WorkerFailure::Protocol)?;
+        self.exchange(&frame, &request.module, limits, |header, blobs, _| {
+            wire::response(header, blobs, request)
+        })
+    }
+
+    /// Sends a frame made for a module to a free worker and has the answer read.
+    pub(crate) fn exchange<A: Answer>(
+        &self,
+        frame: &[u8],
+        module: &Module,
+        limits: Limits,
+        read: impl FnOnce(&[u8], &[u8], &str) -> Result<(A, bool), String>,
+    ) -> Result<A, WorkerFailure> {
         let mut worker = self.take()?;
-        match worker.ask(&frame, request, limits) {
+        match worker.ask(frame, module, limits, read) {
             Ok((response, false)) => {
                 self.give_back(worker);
                 Ok(response)
@@ -139,7 +161,7 @@ impl Pool {
             state = self.freed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         drop(state);
-        match Worker::start(&self.toolchain, self.private.folder()) {
+        match Worker::start(&self.toolchain, self.private.folder(), self.mode) {
             Ok(worker) => {
                 let mut state = self.state();
                 state.groups.extend(worker.group());
@@ -183,6 +205,12 @@ impl Pool {
         drop(state);
         self.freed.notify_one();
         stopped
+    }
+}
+
+impl Answer for Response {
+    fn raised(&self) -> Option<&Raised> {
+        self.result.as_ref().err().map(AsRef::as_ref)
     }
 }
 

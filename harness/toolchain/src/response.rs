@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 pub use crate::request::Relocation;
 
 /// What one request came to.
@@ -39,7 +41,7 @@ pub struct Memory {
 }
 
 /// A Python exception.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Raised {
     /// What was being done.
     pub phase: Phase,
@@ -48,6 +50,8 @@ pub struct Raised {
     pub chain: Vec<PythonError>,
     /// The innermost frame in the kernel's own file (or one of its sibling modules), of the root cause if it has one.
     pub location: Option<Location>,
+    /// Whether it came out of Triton's compiler.
+    pub compiling: bool,
     /// Python's traceback as text, at most 16 KiB of its end.
     pub traceback: String,
 }
@@ -64,7 +68,7 @@ impl Raised {
 }
 
 /// What the worker was doing when the exception was raised.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Phase {
     /// Importing the module.
     Import,
@@ -75,7 +79,7 @@ pub enum Phase {
 }
 
 /// One exception.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PythonError {
     /// The type as a traceback shows it: `TypeError`, `triton.runtime.errors.InterpreterError`.
     pub kind: String,
@@ -84,7 +88,7 @@ pub struct PythonError {
 }
 
 /// A line of the user's Python.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Location {
     /// The file, by the path it was asked for with.
     pub file: PathBuf,

@@ -8,8 +8,10 @@ use std::time::Duration;
 use serde::ser::SerializeSeq;
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::compiled::{Compiled, Invocation, Kernel, Metadata, Param, Scratch, Target};
+use crate::compiler::{Compilation, CompileRequest};
 use crate::pool::Limits;
-use crate::request::{Device, Driver, Grid, Launch, Relocation, Request, Storage, Tensor, Value};
+use crate::request::{Device, Driver, Grid, Launch, Module, Relocation, Request, Storage, Tensor, Value};
 use crate::response::{Location, Memory, Phase, PythonError, Raised, Response};
 
 /// Bytes before a frame's header: the header's length (u32) and that of the blobs (u64), little endian.
@@ -29,14 +31,23 @@ pub(crate) struct Hello {
 
 #[derive(Serialize)]
 struct Header<'a> {
-    path: &'a str,
+    path: String,
     text: &'a str,
+    /// None: to interpret.
+    target: Option<Target>,
     device: &'static str,
     driver: bool,
     memory: u64,
     time: f64,
-    storages: Vec<StorageHeader<'a>>,
+    storages: Storages<'a>,
     launches: Vec<LaunchHeader<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Storages<'a> {
+    Whole(Vec<StorageHeader<'a>>),
+    Sizes(&'a [usize]),
 }
 
 /// Size with guard zones, front, back, relocations, whether to look for addresses.
@@ -131,11 +142,10 @@ fn tensor_elements<S: SerializeSeq>(tensor: &Tensor, seq: &mut S) -> Result<(), 
 /// The frame that asks for a request, or what is wrong with the request.
 pub(crate) fn frame(request: &Request, limits: Limits) -> Result<Vec<u8>, String> {
     check(request)?;
-    let path = absolute(&request.module.path)?;
-    let launches: Result<_, String> = request.launches.iter().map(launch_header).collect();
     let header = Header {
-        path: &path,
+        path: absolute(&request.module.path)?,
         text: &request.module.text,
+        target: None,
         device: match request.device {
             Device::Cuda => "cuda",
             Device::Host => "cpu",
@@ -143,18 +153,61 @@ pub(crate) fn frame(request: &Request, limits: Limits) -> Result<Vec<u8>, String
         driver: request.driver == Driver::Fake,
         memory: limits.memory,
         time: limits.time.as_secs_f64(),
-        storages: request.storages.iter().map(storage_header).collect(),
-        launches: launches?,
+        storages: Storages::Whole(request.storages.iter().map(storage_header).collect()),
+        launches: launch_headers(&request.launches, absolute)?,
     };
-    let blobs: usize = request.storages.iter().map(|storage| storage.bytes.len()).sum();
-    let mut frame = Vec::with_capacity(LENGTHS + 1024 + request.module.text.len() + blobs);
+    framed(&header, request.storages.iter().map(|storage| &*storage.bytes))
+}
+
+/// The frame that asks for a compilation, or what is wrong with what is asked.
+pub(crate) fn compile_frame(request: &CompileRequest, limits: Limits) -> Result<Vec<u8>, String> {
+    check_launches(&request.launches, &request.storages)?;
+    framed(&compile_header(request, limits, absolute)?, [])
+}
+
+/// What decides the answer to a compilation, but for the toolchain and sibling modules: the same bytes for the same
+/// request.
+pub(crate) fn compile_words(request: &CompileRequest) -> Result<Vec<u8>, String> {
+    let limits = Limits {
+        time: Duration::ZERO,
+        memory: 0,
+    };
+    let header = compile_header(request, limits, |path| Ok(path.to_string_lossy().into_owned()))?;
+    serde_json::to_vec(&header).map_err(|error| error.to_string())
+}
+
+fn compile_header(
+    request: &CompileRequest,
+    limits: Limits,
+    named: impl Fn(&Path) -> Result<String, String>,
+) -> Result<Header<'_>, String> {
+    Ok(Header {
+        path: named(&request.module.path)?,
+        text: &request.module.text,
+        target: Some(request.target),
+        device: "cuda",
+        driver: true,
+        memory: limits.memory,
+        time: limits.time.as_secs_f64(),
+        storages: Storages::Sizes(&request.storages),
+        launches: launch_headers(&request.launches, named)?,
+    })
+}
+
+fn framed<'a>(
+    header: &Header<'_>,
+    blobs: impl IntoIterator<Item = &'a [u8], IntoIter: Clone>,
+) -> Result<Vec<u8>, String> {
+    let blobs = blobs.into_iter();
+    let size: usize = blobs.clone().map(<[u8]>::len).sum();
+    let mut frame = Vec::with_capacity(LENGTHS + 1024 + header.text.len() + size);
     frame.resize(LENGTHS, 0);
-    serde_json::to_writer(&mut frame, &header).map_err(|error| error.to_string())?;
+    serde_json::to_writer(&mut frame, header).map_err(|error| error.to_string())?;
     let length = u32::try_from(frame.len() - LENGTHS).map_err(|_| "a header of 4 GiB".to_owned())?;
     frame[..4].copy_from_slice(&length.to_le_bytes());
-    frame[4..LENGTHS].copy_from_slice(&(blobs as u64).to_le_bytes());
-    for storage in &request.storages {
-        frame.extend_from_slice(&storage.bytes);
+    frame[4..LENGTHS].copy_from_slice(&(size as u64).to_le_bytes());
+    for blob in blobs {
+        frame.extend_from_slice(blob);
     }
     Ok(frame)
 }
@@ -176,10 +229,21 @@ fn absolute(path: &Path) -> Result<String, String> {
         .map_err(|error| format!("the module's path {}: {error}", path.display()))
 }
 
-fn launch_header(launch: &Launch) -> Result<LaunchHeader<'_>, String> {
+/// The launches, with the paths of host functions' files as `named` has them.
+fn launch_headers(
+    launches: &[Launch],
+    named: impl Fn(&Path) -> Result<String, String>,
+) -> Result<Vec<LaunchHeader<'_>>, String> {
+    launches.iter().map(|launch| launch_header(launch, &named)).collect()
+}
+
+fn launch_header<'a>(
+    launch: &'a Launch,
+    named: &impl Fn(&Path) -> Result<String, String>,
+) -> Result<LaunchHeader<'a>, String> {
     let host = launch.host.as_ref().map(|host| {
         Ok::<_, String>(HostHeader {
-            path: absolute(&host.module.path)?,
+            path: named(&host.module.path)?,
             text: &host.module.text,
             function: &host.function,
         })
@@ -221,7 +285,13 @@ fn check(request: &Request) -> Result<(), String> {
             }
         }
     }
-    for launch in &request.launches {
+    let sizes: Vec<usize> = request.storages.iter().map(Storage::len).collect();
+    check_launches(&request.launches, &sizes)
+}
+
+/// `sizes` are those of the storages.
+fn check_launches(launches: &[Launch], sizes: &[usize]) -> Result<(), String> {
+    for launch in launches {
         if launch.host.is_some() && !launch.args.is_empty() {
             return Err("positional arguments for a host function".to_owned());
         }
@@ -234,15 +304,15 @@ fn check(request: &Request) -> Result<(), String> {
             .args
             .iter()
             .chain(named)
-            .try_for_each(|value| check_value(value, request))?;
+            .try_for_each(|value| check_value(value, sizes))?;
     }
     Ok(())
 }
 
-fn check_value(value: &Value, request: &Request) -> Result<(), String> {
+fn check_value(value: &Value, sizes: &[usize]) -> Result<(), String> {
     match value {
         Value::Tensor(tensor) | Value::Descriptor { base: tensor, .. } => {
-            let Some(storage) = request.storages.get(tensor.storage) else {
+            let Some(&size) = sizes.get(tensor.storage) else {
                 return Err(format!("there is no storage {}", tensor.storage));
             };
             if tensor.shape.len() != tensor.strides.len()
@@ -264,16 +334,15 @@ fn check_value(value: &Value, request: &Request) -> Result<(), String> {
                 },
             );
             let end = elements.map(|end| end.saturating_mul(tensor.dtype.size() as i128));
-            if !tensor.shape.contains(&0) && end.is_none_or(|end| end > storage.len() as i128) {
+            if !tensor.shape.contains(&0) && end.is_none_or(|end| end > size as i128) {
                 return Err(format!(
-                    "a view outside of its storage of {} bytes: {tensor:?}",
-                    storage.len()
+                    "a view outside of its storage of {size} bytes: {tensor:?}"
                 ));
             }
             Ok(())
         }
-        Value::Constexpr(value) => check_value(value, request),
-        Value::Tuple(items) => items.iter().try_for_each(|item| check_value(item, request)),
+        Value::Constexpr(value) => check_value(value, sizes),
+        Value::Tuple(items) => items.iter().try_for_each(|item| check_value(item, sizes)),
         _ => Ok(()),
     }
 }
@@ -316,6 +385,7 @@ struct RaisedHeader {
     launch: usize,
     chain: Vec<Link>,
     location: Option<(String, u32, String)>,
+    compiling: bool,
     traceback: String,
 }
 
@@ -360,28 +430,7 @@ pub(crate) fn response(header: &[u8], blobs: &[u8], request: &Request) -> Result
     }
     let result = match answer.raised {
         None => Ok(()),
-        Some(raised) => Err(Box::new(Raised {
-            phase: match raised.phase.as_str() {
-                "import" => Phase::Import,
-                "arguments" => Phase::Arguments(raised.launch),
-                "launch" => Phase::Launch(raised.launch),
-                other => return Err(format!("a phase `{other}`")),
-            },
-            chain: raised
-                .chain
-                .into_iter()
-                .map(|link| PythonError {
-                    kind: link.kind,
-                    message: link.message,
-                })
-                .collect(),
-            location: raised.location.map(|(file, line, function)| Location {
-                file: asked_path(&file, host_of(&file, request).unwrap_or(&request.module.path)),
-                line,
-                function,
-            }),
-            traceback: raised.traceback,
-        })),
+        Some(raised) => Err(Box::new(raised_by(raised, &request.module, &request.launches)?)),
     };
     let response = Response {
         result,
@@ -394,10 +443,140 @@ pub(crate) fn response(header: &[u8], blobs: &[u8], request: &Request) -> Result
 }
 
 /// The path of the host function's file that the worker named, if it is one.
-fn host_of<'a>(file: &str, request: &'a Request) -> Option<&'a Path> {
-    let hosts = request.launches.iter().filter_map(|launch| launch.host.as_ref());
+fn host_of<'a>(file: &str, launches: &'a [Launch]) -> Option<&'a Path> {
+    let hosts = launches.iter().filter_map(|launch| launch.host.as_ref());
     let mut paths = hosts.map(|host| host.module.path.as_path());
     paths.find(|path| std::path::absolute(path).is_ok_and(|path| path == Path::new(file)))
+}
+
+fn raised_by(raised: RaisedHeader, module: &Module, launches: &[Launch]) -> Result<Raised, String> {
+    Ok(Raised {
+        phase: match raised.phase.as_str() {
+            "import" => Phase::Import,
+            "arguments" => Phase::Arguments(raised.launch),
+            "launch" => Phase::Launch(raised.launch),
+            other => return Err(format!("a phase `{other}`")),
+        },
+        chain: raised
+            .chain
+            .into_iter()
+            .map(|link| PythonError {
+                kind: link.kind,
+                message: link.message,
+            })
+            .collect(),
+        location: raised.location.map(|(file, line, function)| Location {
+            file: asked_path(&file, host_of(&file, launches).unwrap_or(&module.path)),
+            line,
+            function,
+        }),
+        compiling: raised.compiling,
+        traceback: raised.traceback,
+    })
+}
+
+#[derive(Deserialize)]
+struct CompileAnswer {
+    raised: Option<RaisedHeader>,
+    kernels: Vec<KernelHeader>,
+    invocations: Vec<Invocation>,
+    seconds: f64,
+    stdout: String,
+    worn: bool,
+}
+
+#[derive(Deserialize)]
+struct KernelHeader {
+    name: String,
+    num_warps: u32,
+    num_ctas: u32,
+    shared: u32,
+    global_scratch: Option<(u64, u64)>,
+    profile_scratch: Option<(u64, u64)>,
+    cooperative: bool,
+    pdl: bool,
+    /// Of cubin, PTX and TTIR.
+    sizes: [usize; 3],
+}
+
+/// Reads the answer to a compilation; with it, whether the worker asks to be replaced.
+pub(crate) fn compilation(
+    header: &[u8],
+    blobs: &[u8],
+    stderr: &str,
+    request: &CompileRequest,
+) -> Result<(Compilation, bool), String> {
+    let answer: CompileAnswer =
+        serde_json::from_slice(header).map_err(|error| format!("its answer: {error}"))?;
+    let result = match answer.raised {
+        Some(raised) => Err(Box::new(raised_by(raised, &request.module, &request.launches)?)),
+        None => Ok(Compiled {
+            kernels: kernels(answer.kernels, blobs)?,
+            invocations: answer.invocations,
+        }),
+    };
+    if let Ok(compiled) = &result {
+        check_invocations(compiled, request)?;
+    }
+    let compilation = Compilation {
+        result,
+        stdout: answer.stdout,
+        stderr: stderr.to_owned(),
+        seconds: Duration::try_from_secs_f64(answer.seconds).unwrap_or_default(),
+    };
+    Ok((compilation, answer.worn))
+}
+
+fn kernels(headers: Vec<KernelHeader>, blobs: &[u8]) -> Result<Vec<Arc<Kernel>>, String> {
+    let mut rest = blobs;
+    headers
+        .into_iter()
+        .map(|header| {
+            let mut next = |size| -> Result<&[u8], String> {
+                let (these, others) = rest.split_at_checked(size).ok_or("an answer cut short")?;
+                rest = others;
+                Ok(these)
+            };
+            let [cubin, ptx, ttir] = header.sizes;
+            let (cubin, ptx, ttir) = (next(cubin)?, next(ptx)?, next(ttir)?);
+            let scratch = |given: Option<(u64, u64)>| given.map(|(size, align)| Scratch { size, align });
+            Ok(Arc::new(Kernel {
+                cubin: cubin.into(),
+                ptx: String::from_utf8_lossy(ptx).into_owned(),
+                ttir: String::from_utf8_lossy(ttir).into_owned(),
+                metadata: Metadata {
+                    name: header.name,
+                    num_warps: header.num_warps,
+                    num_ctas: header.num_ctas,
+                    shared: header.shared,
+                    global_scratch: scratch(header.global_scratch),
+                    profile_scratch: scratch(header.profile_scratch),
+                    cooperative: header.cooperative,
+                    pdl: header.pdl,
+                },
+            }))
+        })
+        .collect()
+}
+
+/// Whether the indices in what was compiled hold.
+pub(crate) fn check_invocations(compiled: &Compiled, request: &CompileRequest) -> Result<(), String> {
+    for invocation in &compiled.invocations {
+        let storages = invocation.params.iter().filter_map(|param| match param {
+            Param::Address { storage, .. } => Some(*storage),
+            Param::TensorMap(map) => Some(map.storage),
+            Param::Bytes(_) => None,
+        });
+        if invocation.kernel >= compiled.kernels.len()
+            || invocation.launch >= request.launches.len()
+            || storages
+                .into_iter()
+                .any(|storage| storage >= request.storages.len())
+        {
+            return Err(format!("an impossible {invocation:?}"));
+        }
+    }
+    Ok(())
 }
 
 /// A file the worker named, by the path the caller knows it by.

@@ -14,11 +14,12 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process_group};
 
+use crate::Toolchain;
 use crate::failure::{Exit, WorkerFailure};
 use crate::pool::Limits;
-use crate::response::Location;
+use crate::request::Module;
+use crate::response::{Location, Raised};
 use crate::wire::{self, Hello};
-use crate::{Request, Response, Toolchain};
 
 /// How long a worker may take to import Triton: cold disks are slow.
 const START_LIMIT: Duration = Duration::from_mins(2);
@@ -37,6 +38,21 @@ const READ_AT_LEAST: usize = 64 * 1024;
 
 /// Variables of the environment that reach a worker. Others could change what Triton or Python do.
 const PASSED: &[&str] = &["PATH", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "TZ"];
+
+/// What a worker's Triton does with a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// It interprets it.
+    Interpret,
+    /// It compiles it.
+    Compile,
+}
+
+/// What is made of a frame.
+pub(crate) trait Answer: Sized {
+    /// The exception in it.
+    fn raised(&self) -> Option<&Raised>;
+}
 
 /// A running worker. Killed and reaped when dropped.
 #[derive(Debug)]
@@ -64,12 +80,12 @@ enum Silence {
 
 impl Worker {
     /// Starts a worker with `folder` for its private files; the worker's Python package is in `folder` too.
-    pub(crate) fn start(toolchain: &Toolchain, folder: &Path) -> Result<Self, WorkerFailure> {
+    pub(crate) fn start(toolchain: &Toolchain, folder: &Path, mode: Mode) -> Result<Self, WorkerFailure> {
         let failed = |reason: String| WorkerFailure::Start {
             toolchain: toolchain.id.to_string(),
             reason,
         };
-        let mut worker = Self::spawn(&toolchain.python(), folder)
+        let mut worker = Self::spawn(&toolchain.python(), folder, mode)
             .map_err(|error| failed(format!("{}: {error}", toolchain.python().display())))?;
         let hello: Hello = match worker.receive(Instant::now() + START_LIMIT) {
             Ok((header, _)) => serde_json::from_slice(&header)
@@ -101,7 +117,7 @@ impl Worker {
         Ok(worker)
     }
 
-    fn spawn(python: &Path, folder: &Path) -> io::Result<Self> {
+    fn spawn(python: &Path, folder: &Path, mode: Mode) -> io::Result<Self> {
         let mut command = Command::new(python);
         // -s: without what the user installed for themselves.
         command.args(["-s", "-c", conch_worker::ENTRY]).arg(folder);
@@ -111,8 +127,12 @@ impl Worker {
                 .iter()
                 .filter_map(|name| std::env::var_os(name).map(|value| (name, value))),
         );
+        match mode {
+            Mode::Interpret => command.env("TRITON_INTERPRET", "1"),
+            // Machine code does not say where its source lies.
+            Mode::Compile => command.env("TRITON_DISABLE_LINE_INFO", "1"),
+        };
         command
-            .env("TRITON_INTERPRET", "1")
             // BLAS sums in another order with several threads.
             .env("OMP_NUM_THREADS", "1")
             .env("OPENBLAS_NUM_THREADS", "1")
@@ -158,43 +178,43 @@ impl Worker {
         i32::try_from(self.child.id()).ok().and_then(Pid::from_raw)
     }
 
-    /// Sends the frame made of a request, and waits for the answer. With it, whether the worker asks to be replaced.
-    /// After an error the worker is of no more use.
-    pub(crate) fn ask(
+    /// Sends a frame made for a module, waits for the answer and has it read (header, blobs, what came on stderr). With
+    /// it, whether the worker asks to be replaced. After an error the worker is of no more use.
+    pub(crate) fn ask<A: Answer>(
         &mut self,
         frame: &[u8],
-        request: &Request,
+        module: &Module,
         limits: Limits,
-    ) -> Result<(Response, bool), WorkerFailure> {
+        read: impl FnOnce(&[u8], &[u8], &str) -> Result<(A, bool), String>,
+    ) -> Result<(A, bool), WorkerFailure> {
         self.said.clear();
         let deadline = Instant::now() + limits.time + GRACE;
         match self.send(frame, deadline).and_then(|()| self.receive(deadline)) {
             Ok((header, blobs)) => {
-                let (response, worn) =
-                    wire::response(&header, &blobs, request).map_err(WorkerFailure::Protocol)?;
-                match &response.result {
-                    Err(raised)
-                        if raised
-                            .chain
-                            .iter()
-                            .any(|error| error.kind.ends_with("MemoryError")) =>
-                    {
-                        let stderr = raised.root().message.clone();
-                        Err(WorkerFailure::OutOfMemory {
-                            limit: limits.memory,
-                            stderr,
-                        })
-                    }
-                    _ => Ok((response, worn)),
+                self.drain_stderr();
+                let (answer, worn) =
+                    read(&header, &blobs, &self.stderr_text()).map_err(WorkerFailure::Protocol)?;
+                let out_of_memory = answer.raised().filter(|raised| {
+                    raised
+                        .chain
+                        .iter()
+                        .any(|error| error.kind.ends_with("MemoryError"))
+                });
+                match out_of_memory {
+                    Some(raised) => Err(WorkerFailure::OutOfMemory {
+                        limit: limits.memory,
+                        stderr: raised.root().message.clone(),
+                    }),
+                    None => Ok((answer, worn)),
                 }
             }
             Err(Silence::Noise(noise)) => Err(WorkerFailure::Protocol(noise)),
-            Err(Silence::Late) => Err(self.timed_out(request, limits)),
+            Err(Silence::Late) => Err(self.timed_out(module, limits)),
             Err(Silence::Gone) => {
                 let how = self.end();
                 let stderr = self.stderr_text();
                 if how == Exit::Code(1) && stderr.contains("Timeout (") {
-                    return Err(self.timed_out(request, limits));
+                    return Err(self.timed_out(module, limits));
                 }
                 if ["MemoryError", "std::bad_alloc", "Cannot allocate memory"]
                     .iter()
@@ -205,7 +225,7 @@ impl Worker {
                         stderr,
                     });
                 }
-                let location = fault_location(&stderr, request);
+                let location = fault_location(&stderr, module);
                 Err(WorkerFailure::Crashed {
                     how,
                     stderr,
@@ -215,9 +235,9 @@ impl Worker {
         }
     }
 
-    fn timed_out(&self, request: &Request, limits: Limits) -> WorkerFailure {
+    fn timed_out(&self, module: &Module, limits: Limits) -> WorkerFailure {
         let stderr = self.stderr_text();
-        let location = fault_location(&stderr, request);
+        let location = fault_location(&stderr, module);
         WorkerFailure::TimedOut {
             limit: limits.time,
             stderr,
@@ -359,8 +379,8 @@ fn set_nonblocking(pipe: &impl AsFd) -> io::Result<()> {
 
 /// The innermost frame of the user's files in what Python's fault handler wrote, whose tracebacks begin with the
 /// innermost frame: `  File "/k.py", line 6 in add`.
-fn fault_location(stderr: &str, request: &Request) -> Option<Location> {
-    let asked = &request.module.path;
+fn fault_location(stderr: &str, module: &Module) -> Option<Location> {
+    let asked = &module.path;
     let path = std::path::absolute(asked).ok()?;
     let folder = path.parent()?;
     let frames = || {

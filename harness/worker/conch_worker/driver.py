@@ -24,6 +24,9 @@ _WARP_SIZE = 32
 class FakeDriver:
     """Answers what the autotuner and the launchers of 3.0 to 3.9 ask before they touch a GPU."""
 
+    def __init__(self, capability: tuple[int, int] = _CAPABILITY) -> None:
+        self.capability = capability
+
     @classmethod
     def is_active(cls) -> bool:
         return True
@@ -31,10 +34,11 @@ class FakeDriver:
     def get_current_target(self) -> object:
         from triton.backends.compiler import GPUTarget
 
-        return GPUTarget("cuda", _CAPABILITY[0] * 10 + _CAPABILITY[1], _WARP_SIZE)
+        major, minor = self.capability
+        return GPUTarget("cuda", major * 10 + minor, _WARP_SIZE)
 
     def get_device_capability(self, device: int = 0) -> tuple[int, int]:
-        return _CAPABILITY
+        return self.capability
 
     def get_current_device(self) -> int:
         return 0
@@ -113,9 +117,9 @@ def show_triton_a_torch() -> None:
 
 
 @contextmanager
-def installed(wanted: bool) -> Iterator[None]:
-    """With `FakeDriver` as Triton's driver, if it is wanted."""
-    if not wanted:
+def installed(wanted: FakeDriver | None) -> Iterator[None]:
+    """With `wanted` as Triton's driver, if there is one."""
+    if wanted is None:
         yield
         return
     from triton.runtime.driver import driver
@@ -123,7 +127,7 @@ def installed(wanted: bool) -> Iterator[None]:
     if not hasattr(driver, "set_active"):
         raise RuntimeError("this Triton has no way to be given a driver (3.0 and later have)")
     before = dict(vars(driver))
-    driver.set_active(FakeDriver())
+    driver.set_active(wanted)
     try:
         yield
     finally:

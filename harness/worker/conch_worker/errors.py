@@ -3,6 +3,7 @@ file."""
 
 from __future__ import annotations
 
+import linecache
 import os
 import traceback
 from types import TracebackType
@@ -50,6 +51,34 @@ def _location(error: BaseException, is_users: Callable[[str], bool]) -> tuple[st
     return found
 
 
+def _compiled_location(error: BaseException, is_users: Callable[[str], bool]) -> tuple[str, int, str] | None:
+    """File, line and function of the node that an error of Triton's compiler is about. It holds the
+    function's text and the node's line in it, and its traceback says nothing of either."""
+    line = getattr(getattr(error, "node", None), "lineno", None)
+    text = getattr(error, "src", None)
+    if not isinstance(line, int) or not isinstance(text, str):
+        return None
+    wanted = [part.strip() for part in text.splitlines()]
+    for file, entry in list(linecache.cache.items()):
+        # An entry that is not read yet is a function.
+        if len(entry) == 4 and is_users(file):
+            lines = [part.strip() for part in entry[2]]
+            for start in range(len(lines) - len(wanted) + 1):
+                if lines[start : start + len(wanted)] == wanted:
+                    return file, start + line, wanted[0].partition("(")[0].rpartition(" ")[2]
+    return None
+
+
+def _compiling(error: BaseException) -> bool:
+    """Whether it came out of Triton's compiler."""
+    step: TracebackType | None = error.__traceback__
+    while step is not None:
+        if f"{os.sep}triton{os.sep}compiler{os.sep}" in step.tb_frame.f_code.co_filename:
+            return True
+        step = step.tb_next
+    return False
+
+
 def _outside(step: TracebackType | None) -> TracebackType | None:
     """A traceback without the worker's own frames, which come first."""
     own = os.path.dirname(__file__)
@@ -64,7 +93,7 @@ def describe(error: BaseException, is_users: Callable[[str], bool]) -> dict[str,
     chain = chain_of(error)
     location = None
     for link in reversed(chain):
-        location = _location(link, is_users)
+        location = _compiled_location(link, is_users) or _location(link, is_users)
         if location is not None:
             break
     try:
@@ -78,5 +107,6 @@ def describe(error: BaseException, is_users: Callable[[str], bool]) -> dict[str,
     return {
         "chain": [{"kind": _kind(link), "message": _message(link)} for link in chain],
         "location": location,
+        "compiling": _compiling(error),
         "traceback": text[-_TRACEBACK_LIMIT:],
     }

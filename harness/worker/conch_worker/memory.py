@@ -100,13 +100,17 @@ class UntypedStorage:
 
     __slots__ = ("address", "back", "bytes", "device", "front", "session")
 
-    def __init__(self, session: Session, device: Device, data: np.ndarray, front: int, back: int) -> None:
+    def __init__(
+        self, session: Session, device: Device, data: np.ndarray | int, front: int, back: int
+    ) -> None:
+        """With `data`, or so many zeros."""
         self.session = session
         self.device = device
         self.front = front
         self.back = back
-        self.bytes = session.arena.take(len(data), front)
-        self.bytes[:] = data
+        self.bytes = session.arena.take(data if isinstance(data, int) else len(data), front)
+        if not isinstance(data, int):
+            self.bytes[:] = data
         if device.type == "cuda":
             self.address = session.next_device_address(self.nbytes())
         else:
@@ -177,6 +181,14 @@ class Session:
         """Notes that `copy` was made from `origin`."""
         guards = (copy.bytes[: copy.front].tobytes(), copy.bytes[len(copy.bytes) - copy.back :].tobytes())
         self._copies.append(_Copy(origin, copy, shift, guards))
+
+    def place(self, address: int) -> tuple[int, int] | None:
+        """The storage that a device address is in or near, by its index, and the byte of it."""
+        for index, storage in enumerate(self.storages):
+            at = address - storage.address
+            if -_DEVICE_STEP // 4 <= at <= storage.nbytes() + _DEVICE_STEP // 4:
+                return index, at
+        return None
 
     def settle(self) -> None:
         """Carries writes into the guard zones of host copies over to those of their origins."""

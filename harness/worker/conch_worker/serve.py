@@ -15,6 +15,7 @@ import tempfile
 import threading
 import time
 from contextlib import ExitStack
+from shutil import rmtree
 from types import FunctionType
 from typing import Any
 
@@ -26,6 +27,7 @@ from . import driver, errors, wire
 from .dtypes import DTYPES
 from .memory import CPU, CUDA, Session, UntypedStorage
 from .modules import Modules
+from .recorder import Recorder, RecordingDriver, prepare
 from .tensor import tensor_of
 
 # Bytes of stdout that are sent back, and that a request may write at all.
@@ -107,6 +109,7 @@ class Worker:
         self.memory_at_start = _resident(1)
         self.memory_limit = -1
         self.answered = 0
+        self.compiled_file: tuple[str, ...] = ()
 
     def limit_memory(self, most: int) -> None:
         if most == self.memory_limit or not self.space:
@@ -122,34 +125,74 @@ class Worker:
         """Does what is asked; the header and the blobs of the answer."""
         began = time.perf_counter()
         session = Session()
-        originals = _storages(session, header, blobs)
-        ended = self._run(session, header)
-        failure = None
-        if ended is not None:
-            phase, launch, error = ended
-            paths = [header["path"], *(spec["host"]["path"] for spec in header["launches"] if spec["host"])]
-            folders = {os.path.join(os.path.dirname(path), "") for path in paths}
-            failure = errors.describe(
-                error, lambda file: any(self.modules.is_users(folder, file) for folder in folders)
-            )
-            failure.update(phase=phase, launch=launch)
-        memory, out = _memory(session, header, originals)
+        if header["target"] is not None:
+            answer, out = self._compile(session, header)
+        else:
+            originals = _storages(session, header, blobs)
+            fake = driver.FakeDriver() if header["driver"] else None
+            ended = self._run(session, header, fake, None)
+            memory, out = _memory(session, header, originals)
+            answer = {"raised": self._told(header, ended), "memory": memory}
         session.close()
-        return {"raised": failure, "memory": memory, "seconds": time.perf_counter() - began}, out
+        return {**answer, "seconds": time.perf_counter() - began}, out
 
-    def _run(self, session: Session, header: dict[str, Any]) -> tuple[str, int, BaseException] | None:
+    def _compile(self, session: Session, header: dict[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
+        """Compiles what the launches need and records them."""
+        for size in header["storages"]:
+            session.storages.append(UntypedStorage(session, CUDA, size, 0, 0))
+        self._forget_compiled(header["path"], header["text"])
+        recorder = Recorder(session)
+        ended = self._run(session, header, RecordingDriver(recorder, header["target"]), recorder)
+        answer = {
+            "raised": self._told(header, ended),
+            "kernels": recorder.kernels,
+            "invocations": recorder.invocations,
+        }
+        return answer, recorder.blobs
+
+    def _forget_compiled(self, *file: str) -> None:
+        """Empties Triton's cache, which no other process has, between the kernels of one file and another.
+        Some versions take the kernels of two files that read alike for the same."""
+        if file != self.compiled_file:
+            rmtree(os.environ["TRITON_CACHE_DIR"], ignore_errors=True)
+            self.compiled_file = file
+
+    def _told(
+        self, header: dict[str, Any], ended: tuple[str, int, BaseException] | None
+    ) -> dict[str, Any] | None:
+        if ended is None:
+            return None
+        phase, launch, error = ended
+        paths = [header["path"], *(spec["host"]["path"] for spec in header["launches"] if spec["host"])]
+        folders = {os.path.join(os.path.dirname(path), "") for path in paths}
+        failure = errors.describe(
+            error, lambda file: any(self.modules.is_users(folder, file) for folder in folders)
+        )
+        failure.update(phase=phase, launch=launch)
+        return failure
+
+    def _run(
+        self,
+        session: Session,
+        header: dict[str, Any],
+        fake: driver.FakeDriver | None,
+        recorder: Recorder | None,
+    ) -> tuple[str, int, BaseException] | None:
         """Imports and launches; the exception that ended it, with the phase and the launch it came in."""
         phase, launch = "import", 0
         try:
             with ExitStack() as stack:
-                fake = header["driver"]
                 stack.enter_context(driver.installed(fake))
                 launches = header["launches"]
-                # What a host function leaves behind (a hook, say) is not for the next request.
-                once = not launches or any(spec["host"] for spec in launches)
-                module = stack.enter_context(self.modules.loaded(header["path"], header["text"], fake, once))
+                # What a host function leaves behind (a hook, say) is not for the next request. And compiled kernels
+                # stay with their module, while a case is to be compiled as if it were alone.
+                once = recorder is not None or not launches or any(spec["host"] for spec in launches)
+                faked = fake is not None
+                module = stack.enter_context(self.modules.loaded(header["path"], header["text"], faked, once))
                 hosts = {header["path"]: module}
-                for launch, spec in enumerate(launches):  # noqa: B007 (told where it stopped)
+                for launch, spec in enumerate(launches):
+                    if recorder is not None:
+                        recorder.launch = launch
                     phase = "arguments"
                     values = _Values(session, module)
                     kernel = values.named(spec["kernel"])
@@ -165,7 +208,7 @@ class Worker:
                     if host["path"] not in hosts:
                         phase = "import"
                         hosts[host["path"]] = stack.enter_context(
-                            self.modules.loaded(host["path"], host["text"], fake, once)
+                            self.modules.loaded(host["path"], host["text"], faked, once)
                         )
                     phase = "launch"
                     getattr(hosts[host["path"]], host["function"])(kernel, grid, kwargs)
@@ -294,6 +337,10 @@ def main() -> None:
     most = _STDOUT_MOST if hard == resource.RLIM_INFINITY else min(_STDOUT_MOST, hard)
     resource.setrlimit(resource.RLIMIT_FSIZE, (most, hard))
     driver.show_triton_a_torch()
+    if "TRITON_INTERPRET" not in os.environ:
+        prepare()
+        # A folder of this process's own.
+        os.environ["TRITON_CACHE_DIR"] = os.path.join(os.environ["TRITON_CACHE_DIR"], str(os.getpid()))
     _die_with_parent(requests.fileno())
     worker = Worker()
     hello = {

@@ -18,6 +18,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("layout.py", include_str!("../conch_worker/layout.py")),
     ("memory.py", include_str!("../conch_worker/memory.py")),
     ("modules.py", include_str!("../conch_worker/modules.py")),
+    ("recorder.py", include_str!("../conch_worker/recorder.py")),
     ("serve.py", include_str!("../conch_worker/serve.py")),
     ("tensor.py", include_str!("../conch_worker/tensor.py")),
     ("wire.py", include_str!("../conch_worker/wire.py")),
@@ -29,7 +30,7 @@ pub const ENTRY: &str = "import sys; folder = sys.argv.pop(); sys.path.insert(0,
      from conch_worker.serve import main; sys.path.remove(folder); sys.dont_write_bytecode = True; main()";
 
 /// The version of the protocol that the package speaks.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;
 
 #[cfg(test)]
 mod tests {

@@ -4,6 +4,7 @@
 
 pub mod bundle;
 pub mod child;
+pub mod compile;
 mod device;
 mod driver;
 mod executor;

@@ -1,0 +1,103 @@
+//! A case with a version of Triton: from the corpus to a [`Job`], on any machine. Left out: executing it.
+
+use conch_case::Case;
+use conch_memory::ORIGIN;
+use conch_tile::rules::Version;
+use conch_toolchain::compiled::Target;
+use conch_toolchain::pool::Limits;
+use conch_toolchain::{CompileRequest, Compilers};
+
+use super::job::Job;
+use crate::engine::Failure;
+use crate::{Outcome, words};
+
+/// A toolchain's compiler for one target. Shared between threads.
+#[derive(Debug)]
+pub struct Compiler {
+    compilers: Compilers,
+    target: Target,
+    limits: Limits,
+}
+
+/// What compiling a case came to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Compiling {
+    /// It can be executed.
+    Ready(Box<Job>),
+    /// There is nothing to execute: rejected, crashed, out of time or memory.
+    Ended(Outcome),
+}
+
+impl Compiler {
+    /// A compiler for a target.
+    pub const fn new(compilers: Compilers, target: Target, limits: Limits) -> Self {
+        Self {
+            compilers,
+            target,
+            limits,
+        }
+    }
+
+    /// Triton's version.
+    pub const fn version(&self) -> Version {
+        self.compilers.toolchain().triton()
+    }
+
+    /// For what GPU it compiles.
+    pub const fn target(&self) -> Target {
+        self.target
+    }
+
+    /// The most cases that are compiled at once.
+    pub const fn size(&self) -> usize {
+        self.compilers.size()
+    }
+
+    /// Compiles what a case launches.
+    ///
+    /// # Errors
+    /// Conch failed, not the compiler.
+    pub fn job(&self, case: &Case) -> Result<Compiling, Failure> {
+        let memory = case.memory();
+        let request = CompileRequest {
+            module: words::module(&case.module),
+            siblings: words::imports(case),
+            storages: memory.ids().map(|id| memory.size(id)).collect(),
+            launches: words::launches(case),
+            target: self.target,
+        };
+        let compilation = match self.compilers.compile(&request, self.limits) {
+            Ok(compilation) => compilation,
+            Err(failure) => return words::unanswered(case, failure).map(Compiling::Ended),
+        };
+        let compiled = match compilation.result {
+            Ok(compiled) => compiled,
+            Err(raised) => {
+                let outcome = words::stopped(case, &raised, &compilation.stderr);
+                return Ok(Compiling::Ended(outcome));
+            }
+        };
+        let first = |id| (memory.address(id) - ORIGIN) as usize;
+        let addresses = memory
+            .ids()
+            .flat_map(|id| {
+                memory
+                    .pointers(id)
+                    .iter()
+                    .map(move |pointer| first(id) + pointer.offset)
+            })
+            .collect::<Vec<_>>();
+        Ok(Compiling::Ready(Box::new(Job {
+            storages: memory.ids().map(|id| (first(id), memory.size(id))).collect(),
+            addresses,
+            may_hold_addresses: words::may_hold_addresses(case, &memory),
+            arena: memory.arena().0.to_vec(),
+            compiled,
+        })))
+    }
+
+    /// Ends what runs, for Ctrl-C.
+    pub fn stop(&self) {
+        self.compilers.stop();
+    }
+}

@@ -1,0 +1,233 @@
+//! Cases in the words of a toolchain's workers, and what those say in ours. Left out: memory, which each engine that
+//! has workers treats in its own way.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use conch_case::{ArgValue, Case, Module};
+use conch_memory::Memory;
+use conch_tile::DType;
+use conch_tile::source::SourceFile;
+use conch_toolchain::WorkerFailure;
+use conch_toolchain::request::{self, Grid, Value};
+use conch_toolchain::response::{Location, Phase, Raised};
+
+use crate::engine::Failure;
+use crate::{Complaint, Outcome, Position, Trap};
+
+/// A module of the corpus.
+pub(crate) fn module(module: &Module) -> request::Module {
+    request::Module {
+        path: PathBuf::from(&module.file.name),
+        text: Arc::clone(&module.file.text),
+    }
+}
+
+/// The case's launches.
+pub(crate) fn launches(case: &Case) -> Vec<request::Launch> {
+    case.launches
+        .iter()
+        .map(|launch| request::Launch {
+            kernel: launch.kernel.name.clone(),
+            grid: Grid::Fixed(
+                launch
+                    .grid
+                    .iter()
+                    .take(launch.grid_dims.into())
+                    .map(|&n| n.into())
+                    .collect(),
+            ),
+            args: launch.positional.iter().map(|arg| value(&arg.value)).collect(),
+            kwargs: launch
+                .keyword
+                .iter()
+                .map(|(name, arg)| (name.clone(), value(&arg.value)))
+                .collect(),
+            host: launch.host.as_ref().map(|host| request::Host {
+                module: module(&host.module),
+                function: host.name.clone(),
+            }),
+            options: launch
+                .options
+                .iter()
+                .map(|(name, option)| (name.clone(), value(option)))
+                .collect(),
+        })
+        .collect()
+}
+
+/// The storages in which an address may end up: copied from a table, or made with `ptr.to(tl.int64)`.
+pub(crate) fn may_hold_addresses(case: &Case, memory: &Memory) -> Vec<usize> {
+    let pointers = memory.ids().any(|id| !memory.pointers(id).is_empty());
+    memory
+        .ids()
+        .map(|id| id.0 as usize)
+        .filter(|&id| {
+            let declared = case.declared.get(id).map(|declared| declared.dtype);
+            pointers || matches!(declared, Some(DType::I64 | DType::U64))
+        })
+        .collect()
+}
+
+fn value(value: &ArgValue) -> Value {
+    match value {
+        ArgValue::None => Value::None,
+        ArgValue::Bool(flag) => Value::Bool(*flag),
+        ArgValue::Int(number) => Value::Int(*number),
+        ArgValue::Float(number) => Value::Float(*number),
+        ArgValue::Str(text) => Value::Str(text.clone()),
+        ArgValue::DType(dtype) => Value::DType(*dtype),
+        ArgValue::Tensor { tensor, .. } => Value::Tensor(request::Tensor {
+            storage: tensor.storage.0 as usize,
+            dtype: tensor.dtype,
+            shape: tensor.shape.to_vec(),
+            strides: tensor.strides.to_vec(),
+            offset: tensor.offset,
+        }),
+        ArgValue::Tuple(values) => Value::Tuple(values.iter().map(self::value).collect()),
+    }
+}
+
+/// A Python exception. One of Triton's compiler is a rejection, every other a trap. `stderr` is what the compiler said
+/// there.
+pub(crate) fn stopped(case: &Case, raised: &Raised, stderr: &str) -> Outcome {
+    let root = raised.root();
+    let complained = complained(stderr).filter(|_| raised.compiling && root.kind == "RuntimeError");
+    let message = match &complained {
+        Some((_, said)) => format!("{}: {said}", root.message.trim_end()),
+        None => without_source(&root.message).to_owned(),
+    };
+    let location = raised
+        .location
+        .clone()
+        .or_else(|| complained.and_then(|(location, _)| location));
+    let kind = root.kind.rsplit('.').next().unwrap_or_default();
+    let unsupported = root.kind.starts_with("conch_worker.") && kind == "Unsupported";
+    let rejected = raised.compiling
+        || raised.chain.iter().any(|error| {
+            error.kind.starts_with("triton.compiler.errors.")
+                || [
+                    "CompilationError",
+                    "CompileTimeAssertionFailure",
+                    "UnsupportedLanguageConstruct",
+                ]
+                .contains(&error.kind.as_str())
+        });
+    let complaint = Box::new(Complaint {
+        kind: if unsupported {
+            "launch".to_owned()
+        } else {
+            root.kind.clone()
+        },
+        message,
+        position: location.as_ref().map(|location| position(case, location)),
+        detail: Some(raised.traceback.clone() + stderr).filter(|text| !text.is_empty()),
+        launch: match raised.phase {
+            Phase::Import => None,
+            Phase::Arguments(launch) | Phase::Launch(launch) => Some(launch),
+        },
+    });
+    if unsupported {
+        Outcome::Unsupported(complaint)
+    } else if rejected {
+        Outcome::Rejected(complaint)
+    } else {
+        Outcome::Trapped(Trap::Raised, complaint)
+    }
+}
+
+/// What Triton's compiler says after it has shown the source with a caret under it, if it says anything.
+fn without_source(message: &str) -> &str {
+    let mut rest = message;
+    let mut after = None;
+    while let Some((line, others)) = rest.split_once('\n') {
+        if line.trim() == "^" {
+            after = Some(others);
+        }
+        rest = others;
+    }
+    after
+        .map(str::trim)
+        .filter(|text| !text.is_empty())
+        .unwrap_or(message)
+}
+
+/// MLIR's first complaint on stderr, `file:line:column: error: message`, with its place if that is a file's.
+fn complained(stderr: &str) -> Option<(Option<Location>, String)> {
+    let (place, said) = stderr.lines().find_map(|line| {
+        line.split_once(": error: ")
+            .or_else(|| line.strip_prefix("error: ").map(|said| ("", said)))
+    })?;
+    let mut parts = place.rsplitn(3, ':');
+    let column = parts.next().and_then(|column| column.parse::<u32>().ok());
+    let line = parts.next().and_then(|line| line.parse().ok());
+    let location = match (parts.next(), line, column) {
+        (Some(file), Some(line), Some(_)) => Some(Location {
+            file: PathBuf::from(file.trim_start_matches("loc(\"").trim_matches('"')),
+            line,
+            function: String::new(),
+        }),
+        _ => None,
+    };
+    Some((location, said.to_owned()))
+}
+
+/// A worker that could not answer.
+pub(crate) fn unanswered(case: &Case, failure: WorkerFailure) -> Result<Outcome, Failure> {
+    let complaint = |kind: &str, message: String, stderr: String, location: Option<&Location>| {
+        Box::new(Complaint {
+            position: location.map(|location| position(case, location)),
+            detail: Some(stderr).filter(|text| !text.is_empty()),
+            ..Complaint::new(kind, message)
+        })
+    };
+    let message = failure.to_string();
+    Ok(match failure {
+        WorkerFailure::Crashed {
+            how,
+            stderr,
+            location,
+        } => Outcome::Crashed(complaint("crash", how.to_string(), stderr, location.as_ref())),
+        WorkerFailure::TimedOut { stderr, location, .. } => {
+            Outcome::Exhausted(complaint("time", message, stderr, location.as_ref()))
+        }
+        WorkerFailure::OutOfMemory { stderr, .. } => {
+            Outcome::Exhausted(complaint("memory", message, stderr, None))
+        }
+        WorkerFailure::Start { toolchain, reason } => {
+            return Err(Failure::internal(
+                format!("start a worker of {toolchain}"),
+                reason,
+            ));
+        }
+        WorkerFailure::Protocol(reason) => return Err(Failure::internal("talk to the worker", reason)),
+        WorkerFailure::Stopped => return Err(Failure::Stopped),
+    })
+}
+
+pub(crate) fn position(case: &Case, location: &Location) -> Position {
+    let path = location.file.to_string_lossy();
+    let same = |file: &&Arc<SourceFile>| file.name == path || path.ends_with(&file.name);
+    let file = modules(case)
+        .flat_map(|module| std::iter::once(&module.file).chain(module.imports.iter().map(|(_, file)| file)))
+        .find(same);
+    Position {
+        file: file.map_or_else(|| path.into_owned(), |file| file.name.clone()),
+        line: location.line,
+        column: 0,
+        text: file.map_or_else(String::new, |file| file.line(location.line).to_owned()),
+    }
+}
+
+/// The module of the kernels and those of host functions.
+fn modules(case: &Case) -> impl Iterator<Item = &Arc<Module>> {
+    let hosts = case.launches.iter().filter_map(|launch| launch.host.as_ref());
+    std::iter::once(&case.module).chain(hosts.map(|host| &host.module))
+}
+
+/// The texts of the modules that a case's modules import.
+pub(crate) fn imports(case: &Case) -> Vec<Arc<str>> {
+    modules(case)
+        .flat_map(|module| module.imports.iter().map(|(_, file)| Arc::clone(&file.text)))
+        .collect()
+}

@@ -1,0 +1,273 @@
+//! Compilations kept on disk, by everything that decides them. Left out: when one is asked for ([`crate::Compilers`]).
+//!
+//! An answer is a file named by its key; it names its kernels' machine code and texts by their hashes, each of which is
+//! a file too, so that cases whose kernels came out alike share them. Files are written beside their place and renamed
+//! into it, so that an interrupted run leaves no half ones and parallel runs do not meet. What does not hash to what it
+//! should is not there: it is compiled and written again.
+
+use std::fs::{self, File, FileTimes};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use blake3::{Hash, Hasher};
+use serde::{Deserialize, Serialize};
+use tempfile::NamedTempFile;
+
+use crate::compiled::{Compiled, Invocation, Kernel, Metadata};
+use crate::compiler::{Compilation, CompileRequest};
+use crate::response::Raised;
+use crate::{Home, Toolchain, wire};
+
+/// Compilations on disk. Shared between threads and processes.
+#[derive(Clone, Debug)]
+pub struct Cache {
+    root: PathBuf,
+}
+
+/// What a cache holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Held {
+    /// Files.
+    pub files: usize,
+    /// Bytes of them.
+    pub bytes: u64,
+}
+
+/// Files that nobody renamed into place are an interrupted run's after this time.
+const ABANDONED: Duration = Duration::from_secs(3600);
+const PARTIAL: &str = ".partial-";
+
+/// An answer's file: this, behind the hash of its bytes.
+#[derive(Serialize, Deserialize)]
+struct Answer {
+    result: Result<Kernels, Box<Raised>>,
+    stdout: String,
+    stderr: String,
+    seconds: f64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Kernels {
+    kernels: Vec<KernelFiles>,
+    invocations: Vec<Invocation>,
+}
+
+/// Hashes of cubin, PTX and TTIR.
+#[derive(Serialize, Deserialize)]
+struct KernelFiles {
+    files: [String; 3],
+    metadata: Metadata,
+}
+
+impl Cache {
+    /// Bytes that a user's cache keeps.
+    pub const MOST: u64 = 2 << 30;
+
+    /// A user's, with the oldest of what is over [`Self::MOST`] bytes removed.
+    ///
+    /// # Errors
+    /// The folder cannot be made.
+    pub fn open(home: &Home) -> io::Result<Self> {
+        Self::at(home.compiled_folder(), Self::MOST)
+    }
+
+    /// The one in a folder, with the oldest of what is over `most` bytes removed.
+    ///
+    /// # Errors
+    /// The folder cannot be made.
+    pub fn at(root: impl Into<PathBuf>, most: u64) -> io::Result<Self> {
+        let cache = Self { root: root.into() };
+        fs::create_dir_all(&cache.root)?;
+        cache.shrink(most);
+        Ok(cache)
+    }
+
+    /// What it holds.
+    pub fn held(&self) -> Held {
+        self.files()
+            .iter()
+            .fold(Held::default(), |held, (_, bytes, _)| Held {
+                files: held.files + 1,
+                bytes: held.bytes + bytes,
+            })
+    }
+
+    /// Removes the least recently used files until at most so many bytes are left.
+    pub fn shrink(&self, most: u64) {
+        let mut files = self.files();
+        let mut bytes: u64 = files.iter().map(|(_, bytes, _)| bytes).sum();
+        files.sort();
+        for (used, size, path) in &files {
+            let partial = name_of(path).starts_with(PARTIAL);
+            let abandoned = partial && used.elapsed().is_ok_and(|age| age > ABANDONED);
+            // What somebody is writing is left alone.
+            if abandoned || (bytes > most && !partial) {
+                // Another process may have been faster; a kernel that is missing is compiled again.
+                let _ = fs::remove_file(path);
+                bytes -= size;
+            }
+        }
+    }
+
+    /// When each file was last used, its bytes, its path.
+    fn files(&self) -> Vec<(SystemTime, u64, PathBuf)> {
+        let Ok(folders) = fs::read_dir(&self.root) else {
+            return Vec::new();
+        };
+        folders
+            .flatten()
+            .filter_map(|folder| fs::read_dir(folder.path()).ok())
+            .flat_map(Iterator::flatten)
+            .filter_map(|entry| {
+                let data = entry.metadata().ok()?;
+                Some((data.modified().ok()?, data.len(), entry.path()))
+            })
+            .collect()
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.root.join(name.get(..2).unwrap_or_default()).join(name)
+    }
+
+    /// The compilation of a key, if all of it is there and whole.
+    pub(crate) fn get(&self, key: &Hash, request: &CompileRequest) -> Option<Compilation> {
+        let text = self.read(&key.to_hex())?;
+        let (hash, text) = text.split_first_chunk::<32>()?;
+        if blake3::hash(text) != *hash {
+            return None;
+        }
+        let answer: Answer = serde_json::from_slice(text).ok()?;
+        let result = match answer.result {
+            Err(raised) => Err(raised),
+            Ok(Kernels { kernels, invocations }) => {
+                let kernels = kernels
+                    .into_iter()
+                    .map(|kernel| self.kernel(kernel))
+                    .collect::<Option<_>>()?;
+                let compiled = Compiled { kernels, invocations };
+                wire::check_invocations(&compiled, request).ok()?;
+                Ok(compiled)
+            }
+        };
+        Some(Compilation {
+            result,
+            stdout: answer.stdout,
+            stderr: answer.stderr,
+            seconds: Duration::try_from_secs_f64(answer.seconds).unwrap_or_default(),
+        })
+    }
+
+    fn kernel(&self, kernel: KernelFiles) -> Option<Arc<Kernel>> {
+        let [cubin, ptx, ttir] = kernel.files.each_ref().map(|name| {
+            let bytes = self.read(name)?;
+            (blake3::hash(&bytes).to_hex().as_str() == name).then_some(bytes)
+        });
+        Some(Arc::new(Kernel {
+            cubin: cubin?.into(),
+            ptx: String::from_utf8(ptx?).ok()?,
+            ttir: String::from_utf8(ttir?).ok()?,
+            metadata: kernel.metadata,
+        }))
+    }
+
+    /// A file's bytes; it counts as used now.
+    fn read(&self, name: &str) -> Option<Vec<u8>> {
+        let path = self.path(name);
+        let bytes = fs::read(&path).ok()?;
+        // A cache that cannot be written is still good for reading.
+        let _ = File::options()
+            .append(true)
+            .open(&path)
+            .and_then(|file| file.set_times(FileTimes::new().set_modified(SystemTime::now())));
+        Some(bytes)
+    }
+
+    /// Keeps a compilation.
+    ///
+    /// # Errors
+    /// A full disk and the like. Nothing half-written is left.
+    pub(crate) fn put(&self, key: &Hash, compilation: &Compilation) -> io::Result<()> {
+        let result = match &compilation.result {
+            Err(raised) => Err(raised.clone()),
+            Ok(compiled) => Ok(Kernels {
+                kernels: compiled
+                    .kernels
+                    .iter()
+                    .map(|kernel| {
+                        Ok(KernelFiles {
+                            files: [
+                                self.keep(&kernel.cubin)?,
+                                self.keep(kernel.ptx.as_bytes())?,
+                                self.keep(kernel.ttir.as_bytes())?,
+                            ],
+                            metadata: kernel.metadata.clone(),
+                        })
+                    })
+                    .collect::<io::Result<_>>()?,
+                invocations: compiled.invocations.clone(),
+            }),
+        };
+        let answer = Answer {
+            result,
+            stdout: compilation.stdout.clone(),
+            stderr: compilation.stderr.clone(),
+            seconds: compilation.seconds.as_secs_f64(),
+        };
+        let text = serde_json::to_vec(&answer)?;
+        self.write(&key.to_hex(), &[blake3::hash(&text).as_bytes(), &text])
+    }
+
+    /// Keeps bytes by their hash, which it returns.
+    fn keep(&self, bytes: &[u8]) -> io::Result<String> {
+        let name = blake3::hash(bytes).to_hex().to_string();
+        // One that is there may be damaged.
+        if self.read(&name).as_deref() != Some(bytes) {
+            self.write(&name, &[bytes])?;
+        }
+        Ok(name)
+    }
+
+    fn write(&self, name: &str, parts: &[&[u8]]) -> io::Result<()> {
+        let path = self.path(name);
+        let folder = path.parent().unwrap_or(&self.root);
+        fs::create_dir_all(folder)?;
+        let mut file = tempfile::Builder::new().prefix(PARTIAL).tempfile_in(folder)?;
+        for part in parts {
+            file.write_all(part)?;
+        }
+        persist(file, &path)
+    }
+}
+
+fn persist(file: NamedTempFile, path: &Path) -> io::Result<()> {
+    file.persist(path).map(drop).map_err(|error| error.error)
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name()
+        .map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+}
+
+/// The key of what a toolchain makes of a request: everything that decides it.
+pub(crate) fn key(toolchain: &Toolchain, request: &CompileRequest) -> Result<Hash, String> {
+    let contents = &toolchain.contents;
+    let mut hasher = Hasher::new();
+    let mut add = |part: &[u8]| {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part);
+    };
+    for version in [&contents.id, &contents.triton, &contents.numpy, &contents.python] {
+        add(version.as_bytes());
+    }
+    for (name, text) in conch_worker::FILES {
+        add(name.as_bytes());
+        add(text.as_bytes());
+    }
+    add(&wire::compile_words(request)?);
+    for sibling in &request.siblings {
+        add(sibling.as_bytes());
+    }
+    Ok(hasher.finalize())
+}

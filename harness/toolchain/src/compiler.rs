@@ -1,0 +1,113 @@
+//! Compiling the launches of a case with a toolchain's Triton, ahead of time and without a GPU. Left out: what it gives
+//! ([`crate::compiled`]), keeping it on disk, executing it.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::compiled::{Compiled, Target};
+use crate::pool::{Limits, Pool};
+use crate::request::{Launch, Module};
+use crate::response::Raised;
+use crate::worker::{Answer, Mode};
+use crate::{Cache, Toolchain, WorkerFailure, cache, wire};
+
+/// Launches to compile. What decides how Triton specialises is known without the contents of memory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CompileRequest {
+    /// The kernel's file.
+    pub module: Module,
+    /// The texts of the modules beside it that it imports: they decide what is compiled, and are read from disk.
+    pub siblings: Vec<Arc<str>>,
+    /// Bytes of every storage. Storages begin at addresses that are multiples of 512.
+    pub storages: Vec<usize>,
+    /// The launches.
+    pub launches: Vec<Launch>,
+    /// For what GPU.
+    pub target: Target,
+}
+
+/// What compiling came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Compilation {
+    /// The kernels and their launches, or the Python exception that ended it.
+    pub result: Result<Compiled, Box<Raised>>,
+    /// What the module printed.
+    pub stdout: String,
+    /// The end of what the compiler said on stderr, where MLIR and LLVM complain.
+    pub stderr: String,
+    /// Time in the worker, without the transport.
+    pub seconds: Duration,
+}
+
+impl Answer for Compilation {
+    fn raised(&self) -> Option<&Raised> {
+        self.result.as_ref().err().map(AsRef::as_ref)
+    }
+}
+
+/// Up to so many processes that compile with one toolchain, started when they are first needed. Shared between threads
+/// by reference; dropping it ends them.
+#[derive(Debug)]
+pub struct Compilers {
+    pool: Pool,
+    cache: Option<Cache>,
+}
+
+impl Compilers {
+    /// 60 seconds and 8 GiB.
+    pub const LIMITS: Limits = Limits {
+        time: Duration::from_mins(1),
+        memory: 8 << 30,
+    };
+
+    /// At most `size` processes (at least 1). What they compiled is looked for and kept in `cache`, if there is one.
+    ///
+    /// # Errors
+    /// The folder for their private files cannot be made.
+    pub fn new(toolchain: Toolchain, size: usize, cache: Option<Cache>) -> io::Result<Self> {
+        Pool::of(toolchain, size, Mode::Compile).map(|pool| Self { pool, cache })
+    }
+
+    /// The toolchain.
+    pub const fn toolchain(&self) -> &Toolchain {
+        self.pool.toolchain()
+    }
+
+    /// The most compilations that run at once.
+    pub const fn size(&self) -> usize {
+        self.pool.size()
+    }
+
+    /// Compiles, waiting for a process to be free, or answers from the cache. Safe to call from many threads. A crash
+    /// and the like is not kept: the next time may fare better.
+    ///
+    /// # Errors
+    /// The process died, hung, ran out of memory, or could not be started. The next request gets a fresh one.
+    pub fn compile(&self, request: &CompileRequest, limits: Limits) -> Result<Compilation, WorkerFailure> {
+        let Some(cache) = &self.cache else {
+            return self.compile_now(request, limits);
+        };
+        let key = cache::key(self.toolchain(), request).map_err(WorkerFailure::Protocol)?;
+        if let Some(compilation) = cache.get(&key, request) {
+            return Ok(compilation);
+        }
+        let compilation = self.compile_now(request, limits)?;
+        // What cannot be kept, on a full disk say, is compiled again.
+        let _ = cache.put(&key, &compilation);
+        Ok(compilation)
+    }
+
+    fn compile_now(&self, request: &CompileRequest, limits: Limits) -> Result<Compilation, WorkerFailure> {
+        let frame = wire::compile_frame(request, limits).map_err(WorkerFailure::Protocol)?;
+        self.pool
+            .exchange(&frame, &request.module, limits, |header, blobs, stderr| {
+                wire::compilation(header, blobs, stderr, request)
+            })
+    }
+
+    /// Kills every process and fails what runs or waits with [`WorkerFailure::Stopped`], now and from now on.
+    pub fn stop(&self) {
+        self.pool.stop();
+    }
+}

@@ -1,0 +1,339 @@
+"""Launches of compiled kernels, recorded and not made.
+
+Triton does everything that it does on a machine with a GPU: it specialises on the arguments, tunes, compiles
+and calls its launcher. The driver that it finds is this module's, whose launcher writes down what Triton's
+own would have given to CUDA: its rules for dropping, flattening and converting arguments, by version.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import operator
+import re
+import struct
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any, Callable, Iterator, Mapping, Sequence
+
+import triton
+
+from .driver import FakeDriver
+from .memory import Session
+
+# Bytes of shared memory that a block may have, by compute capability (CUDA C programming guide, technical
+# specifications per compute capability).
+_SHARED = {80: 166912, 86: 101376, 87: 166912, 89: 101376, 120: 101376, 121: 101376}
+_SHARED_ELSE = 232448
+# An H100's or H200's; nothing that is compiled here depends on it.
+_MULTIPROCESSORS = 132
+_MAX_THREADS = 1024
+
+_INTEGERS = {
+    "i1": "<B",
+    "i8": "<b",
+    "i16": "<h",
+    "i32": "<i",
+    "i64": "<q",
+    "u1": "<B",
+    "u8": "<B",
+    "u16": "<H",
+    "u32": "<I",
+    "u64": "<Q",
+}
+# `CUtensorMapDataType`, by the compiler's numbers.
+_TENSOR_MAP_TYPES = {8: 10, 9: 8, 10: 9}
+_TENSOR_MAP_TF32 = 11
+
+_VERSION = tuple(int(part) for part in re.findall(r"\d+", triton.__version__)[:2])
+
+
+class Unsupported(Exception):  # noqa: N818 (the name of the outcome)
+    """What cannot be recorded."""
+
+
+class Recorder:
+    """What one request compiled, and the launches it would have made."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        # The case's launch that is being made.
+        self.launch = 0
+        self.kernels: list[dict[str, Any]] = []
+        self.blobs: list[bytes] = []
+        self.invocations: list[dict[str, Any]] = []
+        self._known: dict[int, int] = {}
+        self._compiled: list[Any] = []
+        self._muted = False
+
+    @contextmanager
+    def muted(self) -> Iterator[None]:
+        """Launches are forgotten meanwhile."""
+        before = self._muted
+        self._muted = True
+        try:
+            yield
+        finally:
+            self._muted = before
+
+    def kernel(self, compiled: Any, packed: Sequence[int]) -> int:
+        """The index of a compiled kernel."""
+        index = self._known.get(id(compiled))
+        if index is None:
+            index = self._known[id(compiled)] = len(self.kernels)
+            # What is known by its id must not go away.
+            self._compiled.append(compiled)
+            metadata = compiled.metadata
+            warps, ctas, shared, *cluster = packed
+            if cluster and tuple(cluster) not in ((ctas, 1, 1), (1, 1, 1)):
+                raise Unsupported(f"a cluster of {cluster}")
+            blobs = [
+                compiled.asm["cubin"],
+                compiled.asm["ptx"].encode(),
+                compiled.asm["ttir"].encode(),
+            ]
+            self.blobs += blobs
+            self.kernels.append(
+                {
+                    "name": metadata.name,
+                    "num_warps": warps,
+                    "num_ctas": ctas,
+                    "shared": shared,
+                    "global_scratch": _scratch(metadata, "global"),
+                    "profile_scratch": _scratch(metadata, "profile"),
+                    "cooperative": bool(getattr(metadata, "launch_cooperative_grid", False)),
+                    "pdl": bool(getattr(metadata, "launch_pdl", False)),
+                    "sizes": [len(blob) for blob in blobs],
+                }
+            )
+        return index
+
+    def record(self, compiled: Any, packed: Sequence[int], grid: Sequence[int], params: list[Any]) -> None:
+        """Notes a launch, if there is anything to launch."""
+        # Triton's launchers multiply C ints.
+        if not self._muted and ctypes.c_int32(grid[0] * grid[1] * grid[2]).value > 0:
+            if min(grid) < 1:
+                raise RuntimeError("Triton Error [CUDA]: invalid argument")
+            kernel = self.kernel(compiled, packed)
+            self.invocations.append(
+                {"launch": self.launch, "kernel": kernel, "grid": list(grid), "params": params}
+            )
+
+
+def _scratch(metadata: Any, kind: str) -> tuple[int, int] | None:
+    size = getattr(metadata, f"{kind}_scratch_size", None)
+    return None if size is None else (size, getattr(metadata, f"{kind}_scratch_align"))
+
+
+class RecordingDriver(FakeDriver):
+    """A driver for a GPU of some compute capability (80, 90), whose launches are recorded."""
+
+    def __init__(self, recorder: Recorder, target: int) -> None:
+        super().__init__(divmod(target, 10))
+        self._recorder = recorder
+        shared = _SHARED.get(target, _SHARED_ELSE)
+        handles: Callable[..., tuple[int, ...]] = _load_binary
+        self.utils = SimpleNamespace(
+            get_device_properties=lambda _device: {
+                "max_shared_mem": shared,
+                "max_num_regs": 65536,
+                "multiprocessor_count": _MULTIPROCESSORS,
+                "warpSize": 32,
+                "sm_clock_rate": 1_980_000,
+                "mem_clock_rate": 2_619_000,
+                "mem_bus_width": 5120,
+            },
+            load_binary=handles,
+            unload_module=lambda _module: None,
+        )
+
+    def launcher_cls(self, src: Any, metadata: Any) -> _Launcher:
+        return _Launcher(self._recorder, src, metadata)
+
+    def get_benchmarker(self) -> Callable[..., float | list[float]]:
+        bench = super().get_benchmarker()
+
+        def muted(*args: Any, **kwargs: Any) -> float | list[float]:
+            # A configuration that does not compile is out, as it is on a GPU.
+            with self._recorder.muted():
+                return bench(*args, **kwargs)
+
+        return muted
+
+
+def _load_binary(*_: object) -> tuple[int, ...]:
+    """Handles of module and function, registers, spilled registers, and from 3.4 the most threads."""
+    handles = (1, 1, 0, 0)
+    return (*handles, _MAX_THREADS) if _VERSION >= (3, 4) else handles
+
+
+# The compiled kernels that are being made ready to launch, innermost last.
+_getting_ready: list[Any] = []
+
+
+def prepare() -> None:
+    """Lets launchers know their kernels, and the tuners of 3.0 and 3.1 (which ask no driver) the driver's
+    benchmark."""
+    from triton.compiler import CompiledKernel
+    from triton.runtime import autotuner
+    from triton.runtime.driver import driver
+
+    init_handles = CompiledKernel._init_handles
+
+    def noted(self: Any) -> None:
+        _getting_ready.append(self)
+        try:
+            init_handles(self)
+        finally:
+            _getting_ready.pop()
+
+    CompiledKernel._init_handles = noted
+    if hasattr(CompiledKernel, "__del__"):
+        # It unloads what was never loaded, from a driver that may be gone.
+        del CompiledKernel.__del__
+    if hasattr(autotuner, "do_bench"):
+
+        def do_bench(call: Callable[[], object], **options: Any) -> Any:
+            return driver.active.get_benchmarker()(call, quantiles=options.get("quantiles"))
+
+        autotuner.do_bench = do_bench
+
+
+class _Launcher:
+    """Triton's `CudaLauncher`, up to the call of CUDA."""
+
+    def __init__(self, recorder: Recorder, src: Any, metadata: Any) -> None:
+        self._recorder = recorder
+        self._compiled = _getting_ready[-1]
+        self._maps = getattr(metadata, "tensordesc_meta", None)
+        if _VERSION >= (3, 3):
+            self._signature = list(src.signature.values())
+        else:
+            # Constants are among the arguments.
+            self._signature = [
+                "constexpr" if name in src.constants else kind for name, kind in src.signature.items()
+            ]
+
+    def __call__(
+        self,
+        grid_x: int,
+        grid_y: int,
+        grid_z: int,
+        stream: int,
+        function: int,
+        packed: Sequence[int],
+        launch_metadata: object,
+        enter_hook: object,
+        exit_hook: object,
+        *args: Any,
+    ) -> None:
+        # As C ints, which is what they become.
+        grid = [_integer("i32", size, checked=True) for size in (grid_x, grid_y, grid_z)]
+        params: list[Any] = []
+        maps = iter(self._maps or [])
+        for kind, value in zip(self._signature, args):
+            self._add(kind, value, params, maps)
+        self._recorder.record(
+            self._compiled, packed, [int.from_bytes(size, "little", signed=True) for size in grid], params
+        )
+
+    def _add(self, kind: Any, value: Any, params: list[Any], maps: Iterator[Mapping[str, Any]]) -> None:
+        if isinstance(kind, tuple):
+            for inner, item in zip(kind, value):
+                self._add(inner, item, params, maps)
+        elif kind == "constexpr":
+            pass
+        elif kind.startswith("tensordesc"):
+            self._add_descriptor(value, params, next(maps, None) if self._maps else None)
+        elif kind[0] == "*":
+            params.append(self._pointer(value))
+        else:
+            params.append(_bytes(_number(kind, value)))
+
+    def _pointer(self, value: Any) -> dict[str, Any]:
+        if value is None:
+            address = 0
+        elif isinstance(value, int):
+            address = value
+        else:
+            address = value.data_ptr()
+        place = self._recorder.session.place(address) if address else None
+        if place is not None:
+            return {"address": {"storage": place[0], "offset": place[1]}}
+        if address and not isinstance(value, int):
+            raise Unsupported("an argument that the kernel's module made itself")
+        return _bytes(_integer("u64", address))
+
+    def _add_descriptor(self, value: Any, params: list[Any], how: Mapping[str, Any] | None) -> None:
+        shape, strides = list(value.shape), list(value.strides)
+        nan = getattr(value, "padding", "zero") == "nan"
+        tf32 = bool(getattr(value, "round_f32_to_tf32", False))
+        if how is None:
+            params.append(self._pointer(value.base))
+            params += [_bytes(_integer("i64", number)) for number in (*shape, *strides)]
+            flags = [nan, tf32] if _VERSION >= (3, 7) else [nan] if _VERSION >= (3, 5) else []
+            params += [_bytes(_integer("i1", flag)) for flag in flags]
+        else:
+            if how.get("is_im2col", False):
+                raise Unsupported("a descriptor for im2col")
+            kind = how["elem_type"]
+            size = how["elem_size"]
+            mapped = [*shape[:-1], shape[-1] * 2] if how["fp4_padded"] else shape
+            place = self._pointer(value.base).get("address")
+            if place is None:
+                raise Unsupported("a descriptor of no memory")
+            params.append(
+                {
+                    "tensor_map": {
+                        **place,
+                        "data_type": _TENSOR_MAP_TF32 if tf32 else _TENSOR_MAP_TYPES.get(kind, kind),
+                        "element_size": size,
+                        "shape": mapped,
+                        "strides": [stride * size for stride in strides],
+                        "block": list(how["block_size"]),
+                        "swizzle": how["swizzle"],
+                        "interleave": 0,
+                        "fill": int(nan),
+                    }
+                }
+            )
+            if _VERSION < (3, 7):
+                shape = mapped
+        params += [_bytes(_integer("i32", size)) for size in shape]
+        params += [_bytes(_integer("i64", stride)) for stride in strides]
+
+
+def _bytes(data: bytes) -> dict[str, Any]:
+    return {"bytes": list(data)}
+
+
+def _integer(kind: str, value: Any, *, checked: bool = _VERSION < (3, 7)) -> bytes:
+    """An integer as the launcher passes it: up to 3.6 signed ones must fit, unsigned ones and all of later
+    versions' lose their upper bits."""
+    number = operator.index(value)
+    form = _INTEGERS[kind]
+    if kind == "i64" or (checked and kind in ("i8", "i16", "i32")):
+        # Python's letter for a C char, which Triton takes for i8, is that of an unsigned one.
+        form = "<B" if kind == "i8" else form
+        try:
+            return struct.pack(form, number)
+        except struct.error:
+            raise OverflowError(f"{number} does not fit {kind}") from None
+    size = struct.calcsize(form)
+    return (number % (1 << (8 * size))).to_bytes(size, "little")
+
+
+def _number(kind: str, value: Any) -> bytes:
+    """A number as the kernel reads it."""
+    if kind in _INTEGERS:
+        return _integer(kind, value)
+    number = float(value)
+    if kind == "fp64":
+        return struct.pack("<d", number)
+    # C's conversion, which has infinities for what is too large.
+    single = bytes(ctypes.c_float(number))
+    if kind in ("fp32", "f32"):
+        return single
+    if kind not in ("fp16", "bf16"):
+        raise KeyError(kind)
+    # Annotated parameters, from 3.4; bf16 is cut, not rounded.
+    return struct.pack("<e", number) if kind == "fp16" else single[2:]
