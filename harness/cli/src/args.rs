@@ -180,6 +180,12 @@ Toolchains live in your data directory; CONCH_HOME names another one.")]
         #[arg(required = true, value_name = "VERSION")]
         ids: Vec<ToolchainId>,
     },
+    /// Say what compiled kernels are kept, or remove them; the least recently used go by themselves.
+    Cache {
+        /// Remove them all.
+        #[arg(long)]
+        clear: bool,
+    },
 }
 
 /// Arguments of `conch report`.

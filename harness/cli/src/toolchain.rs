@@ -1,9 +1,9 @@
-//! `conch toolchain add`, `list`, `remove`.
+//! `conch toolchain add`, `list`, `remove`, `cache`.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use conch_report::Tone;
-use conch_toolchain::{AddError, Home};
+use conch_toolchain::{AddError, Cache, Home};
 
 use crate::args::{ToolchainArgs, ToolchainCommand};
 use crate::engines;
@@ -87,6 +87,24 @@ pub fn toolchain(args: &ToolchainArgs, stop: &AtomicBool) -> u8 {
                 }
             }
         }
+        ToolchainCommand::Cache { clear } => match Cache::open(&home) {
+            Ok(cache) => {
+                if *clear {
+                    cache.shrink(0);
+                }
+                let held = cache.held();
+                terminal.print(&format!(
+                    "{} files of compiled kernels, {} MB of at most {} MB\n",
+                    held.files,
+                    held.bytes / 1_000_000,
+                    Cache::MOST / 1_000_000
+                ));
+            }
+            Err(error) => {
+                terminal.note(&format!("error: failed to open the compiled kernels: {error}"));
+                exit = 2;
+            }
+        },
     }
     exit
 }

@@ -217,6 +217,7 @@ mod tests {
     use conch_toolchain::{Exit, WorkerFailure};
 
     use super::*;
+    use crate::Trap;
     use crate::words::{position, stopped, unanswered};
 
     const CASE: &str = "\
@@ -379,6 +380,7 @@ launches:
                 line: 5,
                 function: "copy".into(),
             }),
+            compiling: false,
             traceback: "Traceback".to_owned(),
         };
         let outcome = stopped(&case, &raised("AttributeError"), "");

@@ -36,7 +36,7 @@ pub struct Held {
 }
 
 /// Files that nobody renamed into place are an interrupted run's after this time.
-const ABANDONED: Duration = Duration::from_secs(3600);
+const ABANDONED: Duration = Duration::from_hours(1);
 const PARTIAL: &str = ".partial-";
 
 /// An answer's file: this, behind the hash of its bytes.

@@ -234,7 +234,10 @@ fn launch_headers(
     launches: &[Launch],
     named: impl Fn(&Path) -> Result<String, String>,
 ) -> Result<Vec<LaunchHeader<'_>>, String> {
-    launches.iter().map(|launch| launch_header(launch, &named)).collect()
+    launches
+        .iter()
+        .map(|launch| launch_header(launch, &named))
+        .collect()
 }
 
 fn launch_header<'a>(

@@ -288,7 +288,7 @@ fn rejections_name_the_line() {
     }
 }
 
-/// 3.0.0 has no division of f16 for sm_80 and aborts.
+/// 3.0.0 has no division of f16 for `sm_80` and aborts.
 #[test]
 fn a_compiler_that_aborts_costs_its_own_request() {
     for toolchain in toolchains(&["3.0.0"]) {

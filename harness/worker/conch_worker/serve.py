@@ -184,8 +184,8 @@ class Worker:
             with ExitStack() as stack:
                 stack.enter_context(driver.installed(fake))
                 launches = header["launches"]
-                # What a host function leaves behind (a hook, say) is not for the next request. And compiled kernels
-                # stay with their module, while a case is to be compiled as if it were alone.
+                # What a host function leaves behind (a hook, say) is not for the next request. Compiled
+                # kernels stay with their module, and a case is to be compiled as if it were alone.
                 once = recorder is not None or not launches or any(spec["host"] for spec in launches)
                 faked = fake is not None
                 module = stack.enter_context(self.modules.loaded(header["path"], header["text"], faked, once))
