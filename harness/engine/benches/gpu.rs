@@ -1,6 +1,7 @@
 //! How many small cases a GPU does in a second, with the isolation that a run has: cold, where every case brings a
 //! kernel of its own that must be loaded, and prepared, where all launch the same one. Times are from the first job's
-//! arena to the last result's, three repetitions of each job counted as one case and three launches.
+//! arena to the last result's, three repetitions of each job counted as one case and three launches. At last, a bundle
+//! of cold cases from its first byte to the last byte of the bundle of results.
 
 #[path = "../tests/cuda/fixture.rs"]
 mod fixture;
@@ -9,9 +10,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
+use conch_engine::cuda::bundle::{CaseEntry, Label, Provenance, Reader, ResultEntry, Writer};
 use conch_engine::cuda::job::Job;
 use conch_engine::cuda::{Executor, Options, child};
-use conch_toolchain::compiled::Kernel;
+use conch_toolchain::compiled::{Kernel, Target};
 
 use crate::fixture::{add, is_sum, kernel};
 
@@ -52,6 +54,11 @@ fn main() -> ExitCode {
         );
         let same = jobs(count, |_| Arc::clone(&first));
         measure(&executor, "prepared", repetitions, &same);
+        bundled(
+            &executor,
+            repetitions,
+            &jobs(count / 4, |index| distinct(&first, index)),
+        );
     }
     ExitCode::SUCCESS
 }
@@ -81,5 +88,48 @@ fn measure(executor: &Executor, name: &str, repetitions: u32, jobs: &[Arc<Job>])
         "{name:<9} {:>6} cases in {seconds:.3} s: {rate:>7.0} cases/s, {:>7.0} launches/s",
         jobs.len(),
         rate * f64::from(repetitions)
+    );
+}
+
+fn bundled(executor: &Executor, repetitions: u32, jobs: &[Arc<Job>]) {
+    let label = |index: usize| Label {
+        case: format!("bench/add:i={index}"),
+        engine: "cuda@3.6.0".parse().expect("an engine"),
+        target: Target::HOPPER,
+        source: String::new(),
+        layout: String::new(),
+        cubins: Vec::new(),
+    };
+    let mut writer = Writer::cases(Vec::new()).expect("it is memory");
+    for (index, job) in jobs.iter().enumerate() {
+        let entry = CaseEntry {
+            label: label(index),
+            job: Job::clone(job),
+        };
+        writer.case(&entry).expect("it is memory");
+    }
+    let cases = writer.finish().expect("it is memory");
+    let began = Instant::now();
+    let mut reader = Reader::cases(cases.as_slice()).expect("a good bundle");
+    let provenance = Provenance {
+        gpu: executor.gpus()[0].clone(),
+        repetitions,
+        time_limit: 10_000,
+    };
+    let mut writer = Writer::results(Vec::new(), provenance).expect("it is memory");
+    let read = std::iter::from_fn(|| reader.next_case().expect("a good bundle"));
+    let done = executor.stream(read.map(|entry| Arc::new(entry.job)), |index, ran| {
+        let label = label(index);
+        writer.result(&ResultEntry { label, ran }).expect("it is memory");
+        true
+    });
+    done.expect("no failure of ours");
+    let results = writer.finish().expect("it is memory");
+    println!(
+        "a bundle of {} cases, {} bytes, in {:.2?}, {} bytes of results",
+        jobs.len(),
+        cases.len(),
+        began.elapsed(),
+        results.len()
     );
 }

@@ -2,8 +2,7 @@
 //!
 //! Jobs of many threads meet in one queue and are done in batches. A batch in which a launch faults, that takes too
 //! long, or whose child dies is done again by a fresh child, each job alone and waited for, so that the fault is named
-//! to its job; so is a batch in which something was written between the jobs, and a job whose repetitions differ,
-//! since a neighbour could have done that.
+//! to its job; so is a batch in which one job wrote where it must not and may have changed another's result.
 //!
 //! Left out: what happens on the GPU (`super::device`), bytes and pipes (`super::wire`, `super::process`).
 
@@ -42,9 +41,6 @@ const START_LIMIT: Duration = Duration::from_mins(2);
 
 /// Bytes of machine code that a child remembers.
 const KNOWN_BYTES: usize = 512 << 20;
-
-/// How much more often a job is done whose repetitions differed among its neighbours' and not alone.
-const AGAIN: u32 = 4;
 
 /// How jobs are done.
 #[derive(Clone, Debug)]
@@ -469,12 +465,8 @@ impl Lane {
         self.since = Instant::now();
         let mut again = Vec::new();
         for (mut task, ran) in batch.into_iter().zip(ran) {
-            let differs = matches!(ran, Ran::Finished { other: Some(_), .. });
-            if !task.alone && (touched || differs) {
+            if touched && !task.alone {
                 task.alone = true;
-                if differs {
-                    task.repetitions = task.repetitions.saturating_mul(AGAIN);
-                }
                 again.push(task);
             } else {
                 let _ = task.answer.send((task.key, Ok(ran)));

@@ -104,7 +104,7 @@ pub(super) enum Answer {
     /// A batch is done. The blobs are the arenas, each with its other one behind it where there is one.
     Done {
         ran: Vec<RanHeader>,
-        /// Whether something was written between the jobs' arenas.
+        /// Whether a job wrote into another's memory, or between them: then nothing can be said about any.
         touched: bool,
     },
     /// Its last words: a launch of the batch faulted.

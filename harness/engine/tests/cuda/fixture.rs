@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use conch_engine::cuda::job::{Job, Ran};
-use conch_memory::{GUARD, GUARD_BYTE, ORIGIN};
+use conch_memory::{GUARD, GUARD_BYTE};
 use conch_toolchain::compiled::{Compiled, Invocation, Kernel, Metadata, Param};
 
 /// A kernel that `kernels/compile.py` compiled. The files are looked for in `CONCH_KERNELS` first: on a GPU's host
@@ -63,11 +63,6 @@ pub fn job(storages: &[Vec<u8>], launches: &[(&Arc<Kernel>, [u32; 3], Vec<Param>
 /// The beginning of a storage.
 pub fn at(storage: usize) -> Param {
     Param::Address { storage, offset: 0 }
-}
-
-/// The address that a byte of a job's storage has in its layout.
-pub fn address(job: &Job, storage: usize, offset: usize) -> u64 {
-    ORIGIN + (job.storages[storage].0 + offset) as u64
 }
 
 /// The bytes of numbers.

@@ -14,7 +14,10 @@ use conch_engine::cuda::{Executor, Options, child};
 use conch_memory::ORIGIN;
 use conch_toolchain::compiled::{Param, TensorMap};
 
-use crate::fixture::{add, address, at, floats, is_sum, job, kernel, storage};
+use crate::fixture::{add, at, floats, is_sum, job, kernel, storage};
+
+/// Its name, and what it does.
+type Test = (&'static str, fn(&Executor));
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().collect();
@@ -36,7 +39,7 @@ fn main() -> ExitCode {
         println!("left out: the kernels here are compiled for sm_90");
         return ExitCode::SUCCESS;
     }
-    let tests: [(&str, fn(&Executor)); 11] = [
+    let tests: [Test; 11] = [
         ("parameters and memory", parameters_and_memory),
         ("addresses", addresses),
         ("several launches", several_launches),
@@ -76,6 +79,11 @@ fn one(executor: &Executor, job: &Job) -> Ran {
     executor
         .execute(Arc::new(job.clone()))
         .expect("no failure of ours")
+}
+
+/// The address that a byte of a job's storage has in its layout.
+fn address(job: &Job, storage: usize, offset: usize) -> u64 {
+    ORIGIN + (job.storages[storage].0 + offset) as u64
 }
 
 fn a_child_that_does_not_start() {
@@ -280,7 +288,10 @@ fn refusals(executor: &Executor) {
     Arc::make_mut(&mut no_cubin.compiled.kernels[0]).cubin = b"no cubin".as_slice().into();
     refused(&no_cubin, "not-a-cubin");
     let mut no_function = add(&good, 0.0);
-    Arc::make_mut(&mut no_function.compiled.kernels[0]).metadata.name = "subtract".to_owned();
+    Arc::make_mut(&mut no_function.compiled.kernels[0])
+        .metadata
+        .name
+        .push('s');
     refused(&no_function, "CUDA_ERROR_NOT_FOUND");
     let mut too_much_shared = add(&good, 0.0);
     Arc::make_mut(&mut too_much_shared.compiled.kernels[0])
@@ -342,6 +353,7 @@ fn a_neighbours_memory(executor: &Executor) {
                     assert_eq!(name, "WROTE_OUTSIDE");
                     assert!(message.contains("bytes behind the last guard zone"), "{message}");
                 }
+                (4, Ran::Finished { .. }) => panic!("{bytes} bytes: nobody noticed"),
                 (4, other) => panic!("{bytes} bytes: {other:?}"),
                 _ => assert!(is_sum(job, ran, index as f32), "{bytes} bytes, {index}: {ran:?}"),
             }

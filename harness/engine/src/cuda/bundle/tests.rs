@@ -116,7 +116,6 @@ fn cases_come_back_as_they_were_and_share_their_kernels() {
         &again[0].job.compiled.kernels[0],
         &again[599].job.compiled.kernels[0]
     ));
-    assert_eq!(cases(0).len(), cases(0).len());
     assert_eq!(read(&cases(0)).expect("an empty bundle"), []);
 }
 
@@ -176,8 +175,8 @@ fn results_come_back_with_where_they_are_from() {
 
 #[test]
 fn a_file_cut_short_anywhere_is_refused() {
-    let bytes = cases(300);
-    for len in (0..bytes.len()).step_by(7).chain([bytes.len() - 1]) {
+    let bytes = cases(30);
+    for len in 0..bytes.len() {
         let message = refusal(&bytes[..len]);
         let wanted = match len {
             0..8 => "not a file that Conch wrote",
@@ -186,7 +185,7 @@ fn a_file_cut_short_anywhere_is_refused() {
         assert!(message.contains(wanted), "{len} of {}: {message}", bytes.len());
     }
     // Also where a section ends.
-    let end = bytes.len() - (40 + section(3, &Section::End { entries: 300 }, &[]).len() - 40);
+    let end = bytes.len() - section(3, &Section::End { entries: 30 }, &[]).len();
     assert!(
         refusal(&bytes[..end]).contains("cut short"),
         "{}",

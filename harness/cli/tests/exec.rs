@@ -1,0 +1,112 @@
+//! `conch exec` as a user meets it on a machine without a GPU. What it does on one is tested in
+//! `harness/engine/tests/cuda`.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use conch_engine::cuda::bundle::{CaseEntry, Label, Writer};
+use conch_engine::cuda::job::Job;
+use conch_toolchain::compiled::{Compiled, Target};
+use tempfile::TempDir;
+
+/// A bundle of one case that launches nothing.
+fn bundle() -> Vec<u8> {
+    let mut writer = Writer::cases(Vec::new()).expect("it is memory");
+    let entry = CaseEntry {
+        label: Label {
+            case: "area/nothing".to_owned(),
+            engine: "cuda@3.9.0".parse().expect("an engine"),
+            target: Target::HOPPER,
+            source: String::new(),
+            layout: String::new(),
+            cubins: Vec::new(),
+        },
+        job: Job {
+            arena: vec![0; 1024],
+            storages: Vec::new(),
+            addresses: Vec::new(),
+            may_hold_addresses: Vec::new(),
+            compiled: Compiled {
+                kernels: Vec::new(),
+                invocations: Vec::new(),
+            },
+        },
+    };
+    writer.case(&entry).expect("it is memory");
+    writer.finish().expect("it is memory")
+}
+
+fn exec(folder: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_conch"))
+        .arg("exec")
+        .args(args)
+        .current_dir(folder)
+        // Also where there is a GPU.
+        .env("CUDA_VISIBLE_DEVICES", "-1")
+        .output()
+        .expect("conch starts")
+}
+
+#[track_caller]
+fn check(content: Option<&[u8]>, exit: i32, wanted: &str) {
+    let folder = TempDir::new().expect("a folder");
+    if let Some(content) = content {
+        fs::write(folder.path().join("cases.conch"), content).expect("a file");
+    }
+    let output = exec(folder.path(), &["cases.conch", "-o", "results.conch"]);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(exit), "{stderr}");
+    assert!(stderr.contains(wanted), "{stderr}");
+    assert!(output.stdout.is_empty());
+    let left = fs::read_dir(folder.path()).expect("a folder").count();
+    assert_eq!(left, usize::from(content.is_some()), "something was left behind");
+}
+
+#[test]
+fn without_a_gpu_one_line_says_why_nothing_was_executed() {
+    check(Some(&bundle()), 3, "nothing was executed: CUDA's driver");
+    let empty = Writer::cases(Vec::new()).and_then(Writer::finish);
+    check(
+        Some(&empty.expect("it is memory")),
+        3,
+        "nothing was executed: cases.conch holds no cases",
+    );
+}
+
+#[test]
+fn a_bundle_that_is_none_is_refused_with_its_name() {
+    check(None, 2, "error: failed to read the bundle: No such file");
+    check(Some(b"#!/bin/sh\n"), 2, "this is not a file that Conch wrote");
+    let mut bundle = bundle();
+    check(
+        Some(&bundle[..bundle.len() - 1]),
+        2,
+        "the file is cut short in section 2",
+    );
+    let middle = bundle.len() / 2;
+    bundle[middle] ^= 1;
+    check(
+        Some(&bundle),
+        2,
+        "is damaged: its checksum does not match\n  --> cases.conch",
+    );
+}
+
+#[test]
+fn numbers_are_checked_before_anything_is_read() {
+    let folder = TempDir::new().expect("a folder");
+    for (flag, value, wanted) in [
+        ("--repeat", "0", "0 is not in 1..=10000"),
+        ("--time-limit", "soon", "write a number of seconds"),
+        ("--time-limit", "0", "from 0.001 to 86400 seconds are possible"),
+    ] {
+        let output = exec(
+            folder.path(),
+            &["cases.conch", "-o", "results.conch", flag, value],
+        );
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains(wanted), "{stderr}");
+    }
+}
