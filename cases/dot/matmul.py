@@ -25,6 +25,41 @@ def dot_ieee_kernel(a, b, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
 
 
 @triton.jit
+def dot_precision_kernel(a, b, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, PRECISION: tl.constexpr):
+    rows = tl.arange(0, M)
+    columns = tl.arange(0, N)
+    inner = tl.arange(0, K)
+    x = tl.load(a + rows[:, None] * K + inner[None, :])
+    y = tl.load(b + inner[:, None] * N + columns[None, :])
+    product = tl.dot(x, y, input_precision=PRECISION)
+    tl.store(c + rows[:, None] * N + columns[None, :], product)
+
+
+@triton.jit
+def dot_tf32_kernel(a, b, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, ALLOW: tl.constexpr):
+    rows = tl.arange(0, M)
+    columns = tl.arange(0, N)
+    inner = tl.arange(0, K)
+    x = tl.load(a + rows[:, None] * K + inner[None, :])
+    y = tl.load(b + inner[:, None] * N + columns[None, :])
+    tl.store(c + rows[:, None] * N + columns[None, :], tl.dot(x, y, allow_tf32=ALLOW))
+
+
+@triton.jit
+def dot_accumulate_kernel(
+    a, b, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, OUT: tl.constexpr, IMPRECISE: tl.constexpr
+):
+    rows = tl.arange(0, M)
+    columns = tl.arange(0, N)
+    inner = tl.arange(0, K)
+    x = tl.load(a + rows[:, None] * K + inner[None, :])
+    y = tl.load(b + inner[:, None] * N + columns[None, :])
+    place = c + rows[:, None] * N + columns[None, :]
+    total = tl.dot(x, y, acc=tl.load(place), max_num_imprecise_acc=IMPRECISE, out_dtype=OUT)
+    tl.store(place, total)
+
+
+@triton.jit
 def matmul_kernel(a, b, c, m, n, k, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
     rows = tl.program_id(0) * BM + tl.arange(0, BM)
     columns = tl.program_id(1) * BN + tl.arange(0, BN)

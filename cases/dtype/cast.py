@@ -39,3 +39,13 @@ def round_toward_zero_kernel(x, out, DTYPE: tl.constexpr, BLOCK: tl.constexpr):
 def bool_kernel(x, out, BLOCK: tl.constexpr):
     offsets = tl.arange(0, BLOCK)
     tl.store(out + offsets, tl.load(x + offsets).to(tl.int1).to(tl.int32))
+
+
+@triton.jit
+def constant_kernel(out, DTYPE: tl.constexpr, VALUE: tl.constexpr, BLOCK: tl.constexpr):
+    tl.store(out + tl.arange(0, BLOCK), tl.full((BLOCK,), VALUE, DTYPE))
+
+
+@triton.jit
+def constant_cast_kernel(out, DTYPE: tl.constexpr, VALUE: tl.constexpr, BLOCK: tl.constexpr):
+    tl.store(out + tl.arange(0, BLOCK), tl.full((BLOCK,), VALUE, tl.float32).to(DTYPE))

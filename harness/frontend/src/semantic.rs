@@ -7,6 +7,7 @@
 pub(crate) mod arithmetic;
 pub(crate) mod cast;
 pub(crate) mod dot;
+pub(crate) mod dot_scaled;
 pub(crate) mod memory;
 pub(crate) mod promotion;
 pub(crate) mod reduce;

@@ -1,12 +1,17 @@
 //! Matrix products and histograms.
 //!
 //! A product of floats is computed in `f32` (`f64` for `f64`): products and sums rounded to nearest, in ascending `k`,
-//! starting from 0, the accumulator added last; narrow results are rounded once, at the end. Devices choose other
-//! orders and round inputs by the input precision; what they may give is [`crate::acceptance`]'s to say. Integers are
-//! exact modulo 2^32.
+//! starting from 0, the accumulator added last; narrow results are rounded once, at the end. Integers are exact modulo
+//! 2^32.
+//!
+//! With the input precision `tf32`, the last 13 bits of `f32` operands are not looked at: so do the tensor cores that
+//! Triton feeds with `f32` as it is (`mma` and `wgmma` with `.tf32` in its PTX, and no `cvt`), and so says `tl.dot`'s
+//! documentation. The split precisions (`tf32x3`, `bf16x3`, `bf16x6`) approximate the product of the whole operands,
+//! which is what is computed for them. Devices choose other orders and may round; what they may give is
+//! [`crate::acceptance`]'s to say.
 
 use conch_tile::DType;
-use conch_tile::ir::Rounding;
+use conch_tile::ir::{InputPrecision, Rounding};
 use conch_tile::numeric;
 use conch_tile::numeric::lanes::{self, Operand};
 
@@ -50,7 +55,7 @@ impl Machine<'_> {
         Ok(buf)
     }
 
-    pub(crate) fn dot(&mut self, step: &Step) -> Result<(), Stop> {
+    pub(crate) fn dot(&mut self, precision: InputPrecision, step: &Step) -> Result<(), Stop> {
         let (a, b, c, out) = (step.ins[0], step.ins[1], step.ins[2], step.outs[0]);
         let extent = self.extent(a, b)?;
         let layout = self.layout(out);
@@ -60,7 +65,11 @@ impl Machine<'_> {
             (_, true) => DType::F32,
             (_, false) => DType::I32,
         };
-        let (x, y) = (self.converted(a, working)?, self.converted(b, working)?);
+        let (mut x, mut y) = (self.converted(a, working)?, self.converted(b, working)?);
+        if precision == InputPrecision::Tf32 && arithmetic(self.layout(a).elem) == DType::F32 {
+            cut_to_tf32(&mut x);
+            cut_to_tf32(&mut y);
+        }
         let mut sum = self.state.pool.zeros(layout.lanes * working.size())?;
         product(working, extent, &x, &y, &mut sum);
         self.state.pool.give(x);
@@ -150,6 +159,20 @@ impl Machine<'_> {
         let poison = if known { Poison::None } else { Poison::All };
         self.set_lanes(out, Value::dense(counts).with_poison(poison));
         Ok(())
+    }
+}
+
+/// `f32` without the bits that `tf32` has no room for.
+fn cut_to_tf32(lanes: &mut [u8]) {
+    for lane in lanes.as_chunks_mut::<4>().0 {
+        let bits = u32::from_le_bytes(*lane);
+        // A NaN stays one, whichever bits say so.
+        let kept = if f32::from_bits(bits).is_nan() {
+            bits
+        } else {
+            bits & !0x1fff
+        };
+        *lane = kept.to_le_bytes();
     }
 }
 

@@ -490,7 +490,7 @@ impl<'a> Machine<'a> {
             OpKind::AtomicRmw { op, mask } => self.atomic_rmw(*op, *mask, step)?,
             OpKind::AtomicCas => self.atomic_cas(step)?,
             OpKind::AtomicPoll { timeout } => self.atomic_poll(*timeout, step)?,
-            OpKind::Dot { .. } => self.dot(step)?,
+            OpKind::Dot { precision, .. } => self.dot(*precision, step)?,
             OpKind::Histogram { mask } => self.histogram(*mask, step)?,
             OpKind::Assert { message, mask } => self.assertion(message, *mask, step)?,
             OpKind::Print { prefix, hex } => self.print(prefix, *hex, step)?,

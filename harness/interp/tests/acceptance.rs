@@ -182,34 +182,40 @@ fn sums_of_small_whole_numbers_are_exact() {
     assert!(matches!(sum(&[1.0, 1e8, -1e8, 1.0]), Accepted::Within { .. }));
 }
 
-fn dot(precision: InputPrecision, value: f32) -> Accepted {
+/// The sum of 64 products of a number with itself.
+fn dot_of(dtype: DType, bits: u64, precision: InputPrecision, max_imprecise: u32) -> (f32, Accepted) {
     let mut k = Kernel::new("kernel\n");
     let out = k.pointer("out", DType::F32);
-    let a = k.full(DType::F32, u64::from(value.to_bits()), &[1, 16]);
-    let b = k.full(DType::F32, u64::from(value.to_bits()), &[16, 1]);
+    let a = k.full(dtype, bits, &[1, 64]);
+    let b = k.full(dtype, bits, &[64, 1]);
     let c = k.full(DType::F32, 0, &[1, 1]);
     let ty = Type::block(F32, [1, 1].as_slice());
-    let product = k.b.op(
-        OpKind::Dot {
-            precision,
-            max_imprecise: 0,
-        },
-        &[a, b, c],
-        ty,
-    );
+    let kind = OpKind::Dot {
+        precision,
+        max_imprecise,
+    };
+    let product = k.b.op(kind, &[a, b, c], ty);
     let p = k.spread(out, &[1, 1]);
     k.store(p, product, None);
+    let function = k.finish();
     let mut world = World::default();
     world.floats("out", &[0.0]);
     let (mut memory, args) = world.finish();
-    let (end, map) = accept(&k.finish(), [1, 1, 1], &args, &mut memory);
+    let mut before = memory.clone();
+    let (end, map) = accept(&function, [1, 1, 1], &args, &mut before);
     assert_eq!(end, Acceptance::Known);
-    map.at(StorageId(0), 0).1
+    kernels::finish(&function, [1, 1, 1], &args, &mut memory);
+    let bytes = memory.bytes(StorageId(0)).first_chunk().expect("an element");
+    (f32::from_le_bytes(*bytes), map.at(StorageId(0), 0).1)
+}
+
+fn dot(precision: InputPrecision, value: f32) -> Accepted {
+    dot_of(DType::F32, u64::from(value.to_bits()), precision, 0).1
 }
 
 #[test]
 fn dots_are_as_loose_as_their_precision() {
-    let exact = 0.1f32 * 0.1 * 16.0;
+    let exact = 0.1f32 * 0.1 * 64.0;
     let mut last = 0.0;
     for precision in [
         InputPrecision::Ieee,
@@ -226,10 +232,51 @@ fn dots_are_as_loose_as_their_precision() {
     let (low, high) = within(dot(InputPrecision::Tf32, 0.1));
     for bits in [0x3dcc_c000u32, 0x3dcc_e000] {
         let tenth = f32::from_bits(bits);
-        let result = tenth * tenth * 16.0;
+        let result = tenth * tenth * 64.0;
         assert!(low < result && result < high);
     }
     assert_eq!(dot(InputPrecision::Tf32, 3.0), Accepted::Exact);
+}
+
+#[test]
+fn a_tf32_dot_cuts_its_operands_off_and_may_round_them() {
+    // One and three quarters of the 11 bits' last place.
+    let value = 1.0f32 + 1.75 * 2f32.powi(-11);
+    let (got, accepted) = dot_of(DType::F32, u64::from(value.to_bits()), InputPrecision::Tf32, 0);
+    assert_eq!(got, 64.0);
+    let (low, high) = within(accepted);
+    let up = 1.0 + 2f32.powi(-10);
+    for factor in [1.0, value, up] {
+        assert!(
+            low <= factor * factor * 64.0 && factor * factor * 64.0 <= high,
+            "{factor}"
+        );
+    }
+    assert!(low > 63.9 && high < up * up * 64.0 * 1.0001, "{low} {high}");
+    let whole = dot_of(DType::F32, u64::from(value.to_bits()), InputPrecision::Tf32x3, 0).0;
+    assert!((whole - value * value * 64.0).abs() < 1e-4);
+    let infinite = dot_of(
+        DType::F32,
+        u64::from(f32::INFINITY.to_bits()),
+        InputPrecision::Tf32,
+        0,
+    );
+    assert_eq!(infinite, (f32::INFINITY, Accepted::Exact));
+    let nan = dot_of(DType::F32, 0x7f80_0001, InputPrecision::Tf32, 0);
+    assert!(nan.0.is_nan() && nan.1 == Accepted::Exact);
+}
+
+#[test]
+fn fewer_imprecise_products_of_fp8_are_less_loose() {
+    // 416 squared has 8 bits, 64 of it more than Hopper keeps.
+    let width = |most: u32| {
+        let (low, high) = within(dot_of(DType::F8E4NV, 0x7d, InputPrecision::Tf32, most).1);
+        high - low
+    };
+    assert!(width(32) < width(1 << 30));
+    assert_eq!(width(0), width(32));
+    let one = dot_of(DType::F8E4NV, 0x38, InputPrecision::Tf32, 1 << 30);
+    assert_eq!(one, (64.0, Accepted::Exact));
 }
 
 #[test]

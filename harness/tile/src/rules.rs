@@ -141,6 +141,18 @@ rules! {
     ShallowDots: since (3, 8, 0), "min_dot_size of the CUDA backend; wheels 3.7.1 and 3.8.0";
     /// `dot` without `out_dtype` results in its accumulator's dtype; before, in `f32`.
     DotFollowsAccumulator: since (3, 8, 0), "core.dot; wheels 3.7.1 and 3.8.0";
+    /// `dot` takes `input_precision` "bf16x3" and "bf16x6".
+    DotSplitsIntoBfloats: since (3, 6, 0), "allowed_dot_input_precisions of the CUDA backend; wheels 3.5.1 and 3.6.0";
+    /// `dot_scaled` takes scales on either side or on none, any inner dimension, operands in the dtypes of their
+    /// formats, and the formats `bf16` and `fp16`; before, a scale on the left only, at least 64, and bytes.
+    ScaledDotScalesBoth: since (3, 3, 1), "semantic.dot_scaled; wheels 3.2.0 and 3.3.1";
+    /// `dot_scaled` takes `float8e4nv` scales; before, the compiler aborted.
+    ScaledDotTakesFp8Scales: since (3, 6, 0), "semantic.verify_scaled_shape; wheels 3.5.1 and 3.6.0";
+    /// `dot_scaled` of 3 dimensions takes scales.
+    ScaledDotScalesBatches: since (3, 7, 1), "semantic.verify_scaled_shape; wheels 3.6.0 and 3.7.1";
+    /// How many elements share a scale of `dot_scaled` follows from the shapes: 16 or 32; before, from the scale's
+    /// dtype.
+    ScaledDotDeducesGroup: since (3, 8, 0), "semantic.deduce_scale_factor; wheels 3.7.1 and 3.8.0";
     /// `histogram` takes 32-bit integers only.
     HistogramTakes32Bits: since (3, 9, 0), "semantic.histogram; wheels 3.8.0 and 3.9.0";
     /// `histogram` counts values outside of its bins nowhere; before, the compiler looked at the low bits of a value

@@ -6,11 +6,12 @@ use conch_tile::rules::Rule;
 use super::argument::{at, block_shape, dtype, flag, int, optional_tensor, tensor, tensors, text};
 use super::{Row, row};
 use crate::semantic::dot::{self, Options};
+use crate::semantic::dot_scaled::{self, Side};
 use crate::semantic::promotion::shown;
 use crate::semantic::reduce;
 use crate::semantic::shape::{arange, axis, broadcast_to, expand_dims};
 use crate::tracer::{Traced, Tracer};
-use crate::value::Value;
+use crate::value::{Constant, Value};
 
 pub(super) const ROWS: &[Row] = &[
     row(
@@ -58,11 +59,24 @@ pub(super) const ROWS: &[Row] = &[
         product,
     ),
     row(
+        "tl.dot_scaled(lhs, lhs_scale, lhs_format, rhs, rhs_scale, rhs_format, acc=None, out_dtype=None)",
+        scaled_product_3_2,
+    )
+    .since(3, 2, 0)
+    .until(3, 3, 0),
+    row(
+        "tl.dot_scaled(lhs, lhs_scale, lhs_format, rhs, rhs_scale, rhs_format, acc=None, fast_math=False, \
+         out_dtype=None)",
+        scaled_product_3_3,
+    )
+    .since(3, 3, 0)
+    .until(3, 4, 0),
+    row(
         "tl.dot_scaled(lhs, lhs_scale, lhs_format, rhs, rhs_scale, rhs_format, acc=None, fast_math=False, \
          lhs_k_pack=True, rhs_k_pack=True, out_dtype=None)",
-        |tr, _| Err(tr.unsupported("`tl.dot_scaled`")),
+        scaled_product,
     )
-    .since(3, 2, 0),
+    .since(3, 4, 0),
     row(
         "tl.inline_asm_elementwise(asm, constraints, args, dtype, is_pure, pack)",
         |tr, _| Err(tr.unsupported("`tl.inline_asm_elementwise`")),
@@ -142,6 +156,55 @@ fn histogram(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
         }
     };
     reduce::histogram(tr, input, bins.iter().product(), mask).map(Value::Tensor)
+}
+
+/// `tl.dot_scaled` of 3.2: without `fast_math`, packed along the inner dimension.
+fn scaled_product_3_2(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
+    let (seven, out) = (args.get(..7).unwrap_or(args), at(args, 7).clone());
+    let no = || Value::Constant(Constant::Bool(false));
+    let yes = || Value::Constant(Constant::Bool(true));
+    let all: Vec<Value> = seven.iter().cloned().chain([no(), yes(), yes(), out]).collect();
+    scaled_product(tr, &all)
+}
+
+/// `tl.dot_scaled` of 3.3: packed along the inner dimension.
+fn scaled_product_3_3(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
+    let (eight, out) = (args.get(..8).unwrap_or(args), at(args, 8).clone());
+    let yes = || Value::Constant(Constant::Bool(true));
+    let all: Vec<Value> = eight.iter().cloned().chain([yes(), yes(), out]).collect();
+    scaled_product(tr, &all)
+}
+
+fn scaled_product(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
+    let side = |tr: &Tracer<'_>, name: &str, first: usize, pack: usize| -> Traced<Side> {
+        let value = tensor(tr, at(args, first), name)?;
+        let scale = match at(args, first + 1) {
+            none if none.is_none() => None,
+            scale => Some(tensor(tr, scale, &format!("{name}_scale"))?),
+        };
+        let what = format!("{name}_format");
+        let Some(format) = text(tr, at(args, first + 2), &what)? else {
+            return Err(tr.reject(format!("{what} must be a string, not None")));
+        };
+        Ok(Side {
+            value,
+            scale,
+            format: dot_scaled::format(tr, name, format)?,
+            k_pack: flag(tr, at(args, pack), &format!("{name}_k_pack"))?,
+        })
+    };
+    let lhs = side(tr, "lhs", 0, 8)?;
+    let rhs = side(tr, "rhs", 3, 9)?;
+    let acc = match at(args, 6) {
+        none if none.is_none() => None,
+        acc => Some(tensor(tr, acc, "acc")?),
+    };
+    let fast_math = flag(tr, at(args, 7), "fast_math")?;
+    let out = at(args, 10);
+    if !out.is_none() && dtype(tr, out, "out_dtype")? != DType::F32 {
+        return Err(tr.reject("out_dtype of dot_scaled must be float32"));
+    }
+    dot_scaled::dot_scaled(tr, lhs, rhs, acc, fast_math).map(Value::Tensor)
 }
 
 fn product(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {

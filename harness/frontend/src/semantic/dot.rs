@@ -1,4 +1,4 @@
-//! Matrix products. Left out: microscaled ones (`dot_scaled`).
+//! Matrix products. Left out: microscaled ones, which are made of these (`dot_scaled`).
 
 use conch_tile::DType;
 use conch_tile::ir::{Elem, InputPrecision, OpKind, Shape, Type, ValueId};
@@ -23,15 +23,16 @@ pub(crate) struct Options {
 /// Reads `input_precision`.
 pub(crate) fn precision(tr: &Tracer<'_>, name: &str) -> Traced<InputPrecision> {
     let lower = name.to_lowercase();
-    InputPrecision::ALL
-        .iter()
-        .copied()
+    let split = tr.rules.holds(Rule::DotSplitsIntoBfloats);
+    let known = |precision: &InputPrecision| {
+        split || !matches!(precision, InputPrecision::Bf16x3 | InputPrecision::Bf16x6)
+    };
+    let allowed = InputPrecision::ALL.iter().copied().filter(known);
+    allowed
+        .clone()
         .find(|precision| precision.name() == lower)
         .ok_or_else(|| {
-            let names: Vec<&str> = InputPrecision::ALL
-                .iter()
-                .map(|precision| precision.name())
-                .collect();
+            let names: Vec<&str> = allowed.map(InputPrecision::name).collect();
             tr.reject(format!(
                 "input_precision must be one of {}, not `{name}`",
                 names.join(", ")
@@ -197,6 +198,8 @@ fn product(
             return Err(tr.reject(format!("max_num_imprecise_acc ({most}) must be at most K ({k})")));
         }
         Some(most) => u32::try_from(most).unwrap_or(0),
+        // The CUDA backend's `max_num_imprecise_acc_default` of compute capability 9.0: all of them.
+        None if both_fp8 => 1 << 30,
         None => 0,
     };
     let shape: Shape = result;

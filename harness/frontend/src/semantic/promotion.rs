@@ -4,8 +4,8 @@
 //! semantics. Left out: what the operation then does.
 
 use conch_tile::DType;
-use conch_tile::ir::{Rounding, Type, ValueId};
-use conch_tile::numeric::{encode, encode_int};
+use conch_tile::ir::{OpKind, Rounding, Type, ValueId};
+use conch_tile::numeric::{decode, encode, encode_int};
 use conch_tile::rules::{Rule, Rules};
 
 use crate::constant;
@@ -250,10 +250,32 @@ pub(crate) fn number_constant(
                 shown(dtype)
             )));
         }
-        (true, Number::Float(value)) => encode_float(dtype, value),
-        (true, Number::Bool(_) | Number::Int(_)) => {
-            let value = number.int().unwrap_or_default() as f64;
-            encode_float(dtype, value)
+        (true, _) => {
+            let value = match number {
+                Number::Float(value) => value,
+                Number::Bool(_) | Number::Int(_) => number.int().unwrap_or_default() as f64,
+            };
+            let bits = encode_float(dtype, value);
+            let held = decode(dtype, bits);
+            if dtype.is_fp8()
+                && dtype != DType::F8E4B15
+                && held != value
+                && !(held.is_nan() && value.is_nan())
+            {
+                // The compiler writes such a number as an `f32` that is cut down to 8 bits, and its backend does not
+                // lower that: nothing says what the number becomes.
+                let what = format!(
+                    "the number {} as {}, which does not hold it",
+                    number.text(),
+                    shown(dtype)
+                );
+                return Ok(tr.op(
+                    OpKind::Unsupported(what),
+                    &[],
+                    ty.unwrap_or_else(|| Type::num(dtype)),
+                ));
+            }
+            bits
         }
         (false, Number::Float(value)) if value != 0.0 => {
             return Err(tr.reject(format!(

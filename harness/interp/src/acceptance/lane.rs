@@ -4,6 +4,8 @@ use conch_tile::DType;
 use conch_tile::ir::Rounding;
 use conch_tile::numeric::{decode, encode};
 
+use super::precision::power_of_two;
+
 /// What is known of a lane.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Lane {
@@ -77,6 +79,57 @@ impl Interval {
         Self {
             low: self.low.next_down(),
             high: self.high.next_up(),
+            nan: self.nan,
+        }
+    }
+
+    /// Both ends moved outward by this much.
+    pub(crate) fn widened(self, by: f64) -> Self {
+        if self.only_nan() || by.is_nan() {
+            return self;
+        }
+        let end = |value: f64, other: f64| if value.is_nan() { other } else { value };
+        Self {
+            low: end(self.low - by, self.low),
+            high: end(self.high + by, self.high),
+            nan: self.nan,
+        }
+    }
+
+    /// What `tf32` may make of every value: the numbers of 11 bits on both sides, and all between.
+    pub(crate) fn to_tf32(self) -> Self {
+        let around = |value: f64| {
+            // `f32` values, whose last 13 bits `tf32` has no room for; as `f64` they are the last 42.
+            if value.abs() < power_of_two(-126) {
+                // A subnormal `f32`: the 13th bit from its end is 2^-136.
+                let cells = value / power_of_two(-136);
+                let (toward, away) = (cells.trunc(), cells.abs().ceil().copysign(cells));
+                return (toward * power_of_two(-136), away * power_of_two(-136));
+            }
+            let bits = value.to_bits();
+            let mask = (1u64 << 42) - 1;
+            let zero = f64::from_bits(bits & !mask);
+            if value.is_finite() && bits & mask != 0 {
+                (zero, f64::from_bits((bits | mask).wrapping_add(1)))
+            } else {
+                (value, value)
+            }
+        };
+        if self.only_nan() {
+            return self;
+        }
+        let (low, high) = (around(self.low), around(self.high));
+        let largest = f64::from(f32::MAX);
+        let limited = |value: f64| {
+            if value.abs() > largest {
+                f64::INFINITY.copysign(value)
+            } else {
+                value
+            }
+        };
+        Self {
+            low: limited(low.0.min(low.1)),
+            high: limited(high.0.max(high.1)),
             nan: self.nan,
         }
     }

@@ -353,7 +353,10 @@ impl<'a> Machine<'a> {
             OpKind::AtomicRmw { op, mask } => self.atomic_rmw(*op, *mask, step)?,
             OpKind::AtomicCas => self.atomic_cas(step)?,
             OpKind::AtomicPoll { .. } => self.atomic_poll(step)?,
-            OpKind::Dot { precision, .. } => self.dot(*precision, step)?,
+            OpKind::Dot {
+                precision,
+                max_imprecise,
+            } => self.dot(*precision, *max_imprecise, step)?,
             OpKind::Histogram { mask } => self.histogram(*mask, step),
             OpKind::Unsupported(construct) => {
                 return Err(Stop::Unsupported {

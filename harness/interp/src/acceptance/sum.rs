@@ -9,6 +9,22 @@ use conch_tile::numeric::{decode, encode};
 use super::lane::{Interval, Lane};
 use super::precision;
 
+/// How a product uses its operands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Input {
+    /// As they are.
+    Whole,
+    /// With the 11 bits of `tf32`, rounded either way or not at all.
+    Tf32,
+    /// As sums of numbers of so many bits, whose smallest products are left out: off by this part of the product.
+    Split {
+        /// Operands of at most this many bits are used as they are.
+        bits: i32,
+        /// The part.
+        relative: f64,
+    },
+}
+
 /// Terms that were added so far.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sum {
@@ -20,8 +36,10 @@ pub(crate) struct Sum {
     quantum: Option<i32>,
     /// The only term so far, when it is one.
     single: Option<Lane>,
-    /// Errors that come with the terms: relative to the magnitude.
+    /// Errors that come beside those of the steps: relative to the magnitude.
     inherited: f64,
+    /// How many bits these errors leave.
+    inherited_bits: i32,
     poison: bool,
 }
 
@@ -34,6 +52,7 @@ impl Default for Sum {
             quantum: Some(i32::MAX),
             single: None,
             inherited: 0.0,
+            inherited_bits: i32::MAX,
             poison: false,
         }
     }
@@ -70,13 +89,21 @@ impl Sum {
         self.single = (self.count == 1.0).then_some(lane.plain());
     }
 
-    /// Adds the product of two lanes; `bits` is how many bits of each factor are surely used.
-    pub(crate) fn add_product(&mut self, x: Lane, y: Lane, dtype: DType, bits: i32) {
+    /// Adds the product of two lanes, whose operands are used as `input` says.
+    pub(crate) fn add_product(&mut self, x: Lane, y: Lane, dtype: DType, input: Input) {
         if x == Lane::Poison || y == Lane::Poison {
             self.poison = true;
             return;
         }
-        let (a, b) = (x.interval(dtype), y.interval(dtype));
+        let (mut a, mut b) = (x.interval(dtype), y.interval(dtype));
+        let (bits, relative) = match input {
+            Input::Whole => (26, 0.0),
+            Input::Tf32 => {
+                (a, b) = (a.to_tf32(), b.to_tf32());
+                (11, 0.0)
+            }
+            Input::Split { bits, relative } => (bits, relative),
+        };
         let narrow = |lane: Lane| {
             let value = decode(dtype, lane.bits()?);
             let lowest = lowest_bit(value)?;
@@ -86,7 +113,7 @@ impl Sum {
             (value.abs() < precision::power_of_two(lowest.saturating_add(bits).min(1023))).then_some(lowest)
         };
         let exact = narrow(x).zip(narrow(y)).map(|(x, y)| x.saturating_add(y));
-        let product = if a.low == a.high && b.low == b.high && !a.nan && !b.nan {
+        let mut product = if a.low == a.high && b.low == b.high && !a.nan && !b.nan {
             // Factors of at most 26 bits have an exact product.
             let value = a.low * b.low;
             if dtype == DType::F64 {
@@ -97,6 +124,9 @@ impl Sum {
         } else {
             super::float::product(a, b)
         };
+        if relative != 0.0 && exact.is_none() {
+            product = product.widened(product.magnitude() * relative);
+        }
         self.term(product, exact.filter(|_| dtype != DType::F64));
     }
 
@@ -117,9 +147,10 @@ impl Sum {
         self.quantum = self.quantum.zip(lowest).map(|(a, b)| a.min(b));
     }
 
-    /// Says that every term is off by this part of its magnitude.
-    pub(crate) fn inherit(&mut self, relative: f64) {
+    /// Says that the sum is off by this part of the terms' magnitudes, unless `bits` bits hold every partial sum.
+    pub(crate) fn inherit(&mut self, relative: f64, bits: i32) {
         self.inherited = relative;
+        self.inherited_bits = bits;
     }
 
     /// What the sum may be, when each step is rounded to `bits` bits and the result to `dtype`.
@@ -138,7 +169,10 @@ impl Sum {
         }
         if let Some(quantum) = self.quantum {
             let fits = quantum == i32::MAX
-                || self.magnitude <= precision::power_of_two(quantum.saturating_add(bits).min(1023));
+                || self.magnitude
+                    <= precision::power_of_two(
+                        quantum.saturating_add(bits.min(self.inherited_bits)).min(1023),
+                    );
             let value = self.total.low;
             // What every order computes exactly is then rounded once, to the result's dtype.
             if fits && value == self.total.high && !self.total.nan {

@@ -1,0 +1,338 @@
+//! `tl.dot_scaled`: products of microscaled matrices. It has no operation of its own in the IR: it becomes what
+//! Triton's documentation says of hardware without native microscaling and what its compiler makes of it there
+//! (`DecomposeScaledBlocked`): both operands widened to `bf16`, or `f16` where one of them is, each multiplied by its
+//! scale there, and a `dot`.
+//!
+//! Formats and scales are those of the OCP Microscaling Formats (MX) specification 1.0: an `e8m0` byte `s` is
+//! `2^(s - 127)` from 0 on, and NaN for 255. With `fast_math`, that NaN is not promised: such lanes are poison.
+//!
+//! Left out: hardware that multiplies in wider formats, which differs only where a scaled operand leaves the range of
+//! the dtype that it is widened to.
+
+use conch_tile::DType;
+use conch_tile::ir::{BinaryOp, CmpPredicate, Elem, InputPrecision, OpKind, Shape, Type, ValueId};
+use conch_tile::numeric::encode;
+use conch_tile::rules::Rule;
+
+use super::cast::{bitcast, cast, elem_shown};
+use super::promotion::shown;
+use super::shape::{self, broadcast_to, expand_dim, join, permute, reshape, transpose};
+use crate::tracer::{Traced, Tracer};
+
+/// An element format, by its name in Triton.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// Two of four bits in a byte, the first in the low half.
+    E2m1,
+    E4m3,
+    E5m2,
+    Bf16,
+    Fp16,
+}
+
+/// One side of the product.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Side {
+    pub value: ValueId,
+    pub scale: Option<ValueId>,
+    pub format: Format,
+    /// Whether `e2m1` is packed along the inner dimension, and not along rows or columns.
+    pub k_pack: bool,
+}
+
+/// Which side it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Lhs,
+    Rhs,
+}
+
+impl Place {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Lhs => "lhs",
+            Self::Rhs => "rhs",
+        }
+    }
+}
+
+/// Reads a format's name.
+pub(crate) fn format(tr: &Tracer<'_>, side: &str, name: &str) -> Traced<Format> {
+    let both = tr.rules.holds(Rule::ScaledDotScalesBoth);
+    match name {
+        "e2m1" if both || side == "lhs" => Ok(Format::E2m1),
+        "e4m3" => Ok(Format::E4m3),
+        "e5m2" => Ok(Format::E5m2),
+        "bf16" if both => Ok(Format::Bf16),
+        "fp16" if both => Ok(Format::Fp16),
+        _ => Err(tr.reject(format!("{side}_format `{name}` is not supported by dot_scaled"))),
+    }
+}
+
+/// `tl.dot_scaled`.
+pub(crate) fn dot_scaled(
+    tr: &mut Tracer<'_>,
+    lhs: Side,
+    rhs: Side,
+    acc: Option<ValueId>,
+    fast_math: bool,
+) -> Traced<ValueId> {
+    let (mut lhs, mut rhs) = (lhs, rhs);
+    if !tr.is_block(lhs.value) || !tr.is_block(rhs.value) {
+        return Err(tr.reject("dot_scaled operands must be block tensors (not scalars)"));
+    }
+    let rank = tr.ty(lhs.value).shape.len();
+    if rank != tr.ty(rhs.value).shape.len() || !(2..=3).contains(&rank) {
+        return Err(tr.reject(format!(
+            "dot_scaled takes two operands of 2 or of 3 dimensions, got {} and {}",
+            shape::shown(&tr.ty(lhs.value).shape),
+            shape::shown(&tr.ty(rhs.value).shape)
+        )));
+    }
+    lhs.value = in_format(tr, lhs, Place::Lhs)?;
+    rhs.value = in_format(tr, rhs, Place::Rhs)?;
+    for (side, place) in [(lhs, Place::Lhs), (rhs, Place::Rhs)] {
+        if !side.k_pack && side.format != Format::E2m1 {
+            return Err(tr.reject(format!(
+                "{}_k_pack=False is for e2m1 only, which alone is packed",
+                place.name()
+            )));
+        }
+    }
+    let wide = if [lhs.format, rhs.format].contains(&Format::Fp16) {
+        DType::F16
+    } else {
+        DType::BF16
+    };
+    let left = widened(tr, lhs, Place::Lhs, wide)?;
+    let right = widened(tr, rhs, Place::Rhs, wide)?;
+    let (a, b) = (tr.ty(left).shape.clone(), tr.ty(right).shape.clone());
+    let Some(result) = shape::product_shape(&a, &b) else {
+        return Err(tr.reject(format!(
+            "shapes {} and {}, unpacked, are not compatible for dot_scaled",
+            shape::shown(&a),
+            shape::shown(&b)
+        )));
+    };
+    let k = a.last().copied().unwrap_or(1);
+    if !tr.rules.holds(Rule::ScaledDotScalesBoth) {
+        if lhs.scale.is_none() || rhs.scale.is_some() {
+            return Err(tr.reject("dot_scaled needs lhs_scale and takes no rhs_scale"));
+        }
+        if k < 64 {
+            return Err(tr.reject(format!("dot_scaled needs K >= 64, got {k}")));
+        }
+    }
+    let ty = Type::block(Elem::Num(DType::F32), result.clone());
+    if let Some(acc) = acc
+        && *tr.ty(acc) != ty
+    {
+        return Err(tr.reject(format!("expected accumulator of {ty}, got {}", tr.ty(acc))));
+    }
+    let group = group(tr, [lhs.scale, rhs.scale], k)?;
+    let left = scaled(tr, left, lhs.scale, Place::Lhs, group, fast_math)?;
+    let right = scaled(tr, right, rhs.scale, Place::Rhs, group, fast_math)?;
+    let acc = match acc {
+        Some(acc) => acc,
+        None => tr.constant(0, ty.clone()),
+    };
+    let kind = OpKind::Dot {
+        precision: InputPrecision::Ieee,
+        max_imprecise: 0,
+    };
+    Ok(tr.op(kind, &[left, right, acc], ty))
+}
+
+/// The operand in the dtype of its format; `e2m1` in bytes.
+fn in_format(tr: &mut Tracer<'_>, side: Side, place: Place) -> Traced<ValueId> {
+    let elem = tr.ty(side.value).elem;
+    let (dtype, unsigned) = match side.format {
+        Format::E2m1 => (DType::U8, DType::U8),
+        Format::E4m3 => (DType::F8E4NV, DType::U8),
+        Format::E5m2 => (DType::F8E5, DType::U8),
+        Format::Bf16 => (DType::BF16, DType::U16),
+        Format::Fp16 => (DType::F16, DType::U16),
+    };
+    let taken = if tr.rules.holds(Rule::ScaledDotScalesBoth) {
+        elem == Elem::Num(dtype) || elem == Elem::Num(unsigned)
+    } else {
+        matches!(elem, Elem::Num(DType::I8 | DType::U8))
+    };
+    if !taken {
+        return Err(tr.reject(format!(
+            "{} of dot_scaled has the dtype {}, but its format is held in {} or {}",
+            place.name(),
+            elem_shown(elem),
+            shown(dtype),
+            shown(unsigned)
+        )));
+    }
+    bitcast(tr, side.value, Elem::Num(dtype))
+}
+
+/// The operand as a matrix of a wide dtype.
+fn widened(tr: &mut Tracer<'_>, side: Side, place: Place, wide: DType) -> Traced<ValueId> {
+    if side.format != Format::E2m1 {
+        return cast(tr, side.value, wide);
+    }
+    let ty = tr.ty(side.value).clone();
+    let mask = tr.constant(0xf, ty.clone());
+    let low = tr.op(OpKind::Binary(BinaryOp::And), &[side.value, mask], ty.clone());
+    let four = tr.constant(4, ty.clone());
+    let high = tr.op(OpKind::Binary(BinaryOp::LShr), &[side.value, four], ty);
+    let low = four_bits(tr, low)?;
+    let high = four_bits(tr, high)?;
+    let both = join(tr, low, high)?;
+    let mut packed = tr.ty(side.value).shape.clone();
+    let rank = packed.len();
+    // `lhs` has its inner dimension last, `rhs` last but one.
+    let last = side.k_pack == (place == Place::Lhs);
+    let dim = if last { rank - 1 } else { rank - 2 };
+    let both = if last {
+        both
+    } else {
+        let mut order: Vec<i128> = (0..=rank as i128).collect();
+        order.swap(rank - 1, rank);
+        permute(tr, both, &order)?
+    };
+    if let Some(extent) = packed.get_mut(dim) {
+        *extent *= 2;
+    }
+    let value = reshape(tr, both, &packed, false)?;
+    cast(tr, value, wide)
+}
+
+/// `e2m1` in the low halves of bytes as `f16`, which holds every one of them: its bits are those of a number whose
+/// exponent is 14 too low.
+fn four_bits(tr: &mut Tracer<'_>, value: ValueId) -> Traced<ValueId> {
+    let value = cast(tr, value, DType::U16)?;
+    let ty = tr.ty(value).clone();
+    let field = |tr: &mut Tracer<'_>, mask: u64, shift: u64| {
+        let mask = tr.constant(mask, ty.clone());
+        let shift = tr.constant(shift, ty.clone());
+        let field = tr.op(OpKind::Binary(BinaryOp::And), &[value, mask], ty.clone());
+        tr.op(OpKind::Binary(BinaryOp::Shl), &[field, shift], ty.clone())
+    };
+    let sign = field(tr, 8, 12);
+    let magnitude = field(tr, 7, 9);
+    let bits = tr.op(OpKind::Binary(BinaryOp::Or), &[sign, magnitude], ty.clone());
+    let small = bitcast(tr, bits, Elem::Num(DType::F16))?;
+    let ty = ty.with_elem(Elem::Num(DType::F16));
+    let factor = tr.constant(number(DType::F16, 16384.0), ty.clone());
+    Ok(tr.op(OpKind::Binary(BinaryOp::Mul), &[small, factor], ty))
+}
+
+fn number(dtype: DType, value: f64) -> u64 {
+    encode(dtype, value, conch_tile::ir::Rounding::NearestEven)
+}
+
+/// How many elements share a scale.
+fn group(tr: &Tracer<'_>, scales: [Option<ValueId>; 2], k: usize) -> Traced<usize> {
+    let fp8 = |scale: ValueId| tr.ty(scale).elem == Elem::Num(DType::F8E4NV);
+    let mut given = scales.into_iter().flatten();
+    let Some(first) = given.next() else {
+        return Ok(32);
+    };
+    if !tr.rules.holds(Rule::ScaledDotDeducesGroup) {
+        return Ok(if fp8(first) { 16 } else { 32 });
+    }
+    let ty = tr.ty(first);
+    if ty.numel() == 1 {
+        return Ok(32);
+    }
+    let groups = ty.shape.last().copied().unwrap_or(1);
+    match k / groups.max(1) {
+        group @ (16 | 32) => Ok(group),
+        other => Err(tr.reject(format!(
+            "the scale factor of dot_scaled must be 16 or 32, got {other}"
+        ))),
+    }
+}
+
+/// The operand times its scales.
+fn scaled(
+    tr: &mut Tracer<'_>,
+    value: ValueId,
+    scale: Option<ValueId>,
+    place: Place,
+    group: usize,
+    fast_math: bool,
+) -> Traced<ValueId> {
+    let Some(scale) = scale else {
+        return Ok(value);
+    };
+    let ty = tr.ty(value).clone();
+    // Scales lie along the last dimension on both sides: `rhs_scale` is not transposed.
+    let mut wanted = ty.shape.clone();
+    let rank = wanted.len();
+    if place == Place::Rhs {
+        wanted.swap(rank - 2, rank - 1);
+    }
+    let spread: Shape = wanted.clone();
+    if let Some(inner) = wanted.last_mut() {
+        *inner /= group;
+    }
+    let own = tr.ty(scale).clone();
+    let batched = rank == 2 || tr.rules.holds(Rule::ScaledDotScalesBatches);
+    if own.shape != wanted || wanted.contains(&0) || !batched {
+        return Err(tr.reject(format!(
+            "{}_scale must be a tensor of shape {}, got {}",
+            place.name(),
+            shape::shown(&wanted),
+            shape::shown(&own.shape)
+        )));
+    }
+    let wide = tr.dtype(value).unwrap_or(DType::BF16);
+    let scale = match own.elem {
+        Elem::Num(DType::I8 | DType::U8) => exponents(tr, scale, wide, fast_math)?,
+        Elem::Num(DType::F8E4NV) if tr.rules.holds(Rule::ScaledDotTakesFp8Scales) => cast(tr, scale, wide)?,
+        Elem::Num(dtype) if dtype.is_float() => {
+            return Err(tr.unsupported(format!("`tl.dot_scaled` with scales of {}", shown(dtype))));
+        }
+        elem => {
+            return Err(tr.reject(format!(
+                "{}_scale must hold e8m0 in 8-bit integers, got {}",
+                place.name(),
+                elem_shown(elem)
+            )));
+        }
+    };
+    let column = expand_dim(tr, scale, rank);
+    let mut repeated = wanted;
+    repeated.push(group);
+    let repeated = broadcast_to(tr, column, &repeated)?;
+    let mut factors = reshape(tr, repeated, &spread, false)?;
+    if place == Place::Rhs {
+        factors = transpose(tr, factors)?;
+    }
+    Ok(tr.op(OpKind::Binary(BinaryOp::Mul), &[value, factors], ty))
+}
+
+/// `e8m0` bytes as a float dtype. `f16` holds few of them: the others become zero or infinity.
+fn exponents(tr: &mut Tracer<'_>, scale: ValueId, wide: DType, fast_math: bool) -> Traced<ValueId> {
+    let scale = bitcast(tr, scale, Elem::Num(DType::U8))?;
+    let bits = cast(tr, scale, DType::U16)?;
+    let ty = tr.ty(bits).clone();
+    let seven = tr.constant(7, ty.clone());
+    let bits_of_power = tr.op(OpKind::Binary(BinaryOp::Shl), &[bits, seven], ty.clone());
+    // 2^-127 is a subnormal number of `bf16`.
+    let least = tr.constant(0x40, ty.clone());
+    let bits_of_power = tr.op(OpKind::Binary(BinaryOp::Max), &[bits_of_power, least], ty.clone());
+    let power = bitcast(tr, bits_of_power, Elem::Num(DType::BF16))?;
+    let power = if wide == DType::BF16 {
+        power
+    } else {
+        let whole = cast(tr, power, DType::F32)?;
+        cast(tr, whole, wide)?
+    };
+    let all = tr.constant(255, ty.clone());
+    let special = ty.clone().with_elem(Elem::Num(DType::I1));
+    let special = tr.op(OpKind::Compare(CmpPredicate::Eq), &[bits, all], special);
+    let ty = ty.with_elem(Elem::Num(wide));
+    let nan = if fast_math {
+        tr.op(OpKind::Poison, &[], ty.clone())
+    } else {
+        tr.constant(number(wide, f64::NAN), ty.clone())
+    };
+    Ok(tr.op(OpKind::Select, &[special, nan, power], ty))
+}
