@@ -113,7 +113,9 @@ impl Sum {
             (value.abs() < precision::power_of_two(lowest.saturating_add(bits).min(1023))).then_some(lowest)
         };
         let exact = narrow(x).zip(narrow(y)).map(|(x, y)| x.saturating_add(y));
-        let mut product = if a.low == a.high && b.low == b.high && !a.nan && !b.nan {
+        let mut product = if a.only_nan() || b.only_nan() {
+            Interval::NAN
+        } else if a.low == a.high && b.low == b.high && !a.nan && !b.nan {
             // Factors of at most 26 bits have an exact product.
             let value = a.low * b.low;
             if dtype == DType::F64 {
