@@ -25,17 +25,6 @@ def dot_ieee_kernel(a, b, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
 
 
 @triton.jit
-def dot_precision_kernel(a, b, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, PRECISION: tl.constexpr):
-    rows = tl.arange(0, M)
-    columns = tl.arange(0, N)
-    inner = tl.arange(0, K)
-    x = tl.load(a + rows[:, None] * K + inner[None, :])
-    y = tl.load(b + inner[:, None] * N + columns[None, :])
-    product = tl.dot(x, y, input_precision=PRECISION)
-    tl.store(c + rows[:, None] * N + columns[None, :], product)
-
-
-@triton.jit
 def dot_tf32_kernel(a, b, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, ALLOW: tl.constexpr):
     rows = tl.arange(0, M)
     columns = tl.arange(0, N)
