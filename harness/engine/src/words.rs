@@ -158,7 +158,7 @@ fn complained(stderr: &str) -> Option<(Option<Location>, String)> {
         line.split_once(": error: ")
             .or_else(|| line.strip_prefix("error: ").map(|said| ("", said)))
     })?;
-    let mut parts = place.rsplitn(3, ':');
+    let mut parts = place.trim_end_matches(')').rsplitn(3, ':');
     let column = parts.next().and_then(|column| column.parse::<u32>().ok());
     let line = parts.next().and_then(|line| line.parse().ok());
     let location = match (parts.next(), line, column) {
@@ -230,4 +230,46 @@ pub(crate) fn imports(case: &Case) -> Vec<Arc<str>> {
     modules(case)
         .flat_map(|module| module.imports.iter().map(|(_, file)| Arc::clone(&file.text)))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_compilers_message_its_sentence_is_kept() {
+        let check =
+            |message: &str, expected: &str| assert_eq!(without_source(message), expected, "{message}");
+        check(
+            "at 2:4:\ndef f(x):\n    g(x)\n    ^\nno such thing\n",
+            "no such thing",
+        );
+        check(
+            "at 1:0:\na\n^\nat 2:4:\n    b\n    ^\nthe innermost one",
+            "the innermost one",
+        );
+        check("at 2:4:\n    g(x)\n    ^", "at 2:4:\n    g(x)\n    ^");
+        check(
+            "'int' object has no attribute 'to'",
+            "'int' object has no attribute 'to'",
+        );
+    }
+
+    #[test]
+    fn mlirs_first_complaint_has_a_place_if_it_says_one() {
+        let check = |stderr: &str, expected: Option<(Option<u32>, &str)>| {
+            let found = complained(stderr);
+            let told = found
+                .as_ref()
+                .map(|(at, said)| (at.as_ref().map(|at| at.line), said.as_str()));
+            assert_eq!(told, expected, "{stderr}");
+        };
+        check(
+            "warning\n/a/k.py:12:34: error: too wide\n/a/k.py:13:1: error: later\n",
+            Some((Some(12), "too wide")),
+        );
+        check("loc(\"/a/k.py\":7:8): error: no\n", Some((Some(7), "no")));
+        check("error: no place\n", Some((None, "no place")));
+        check("LLVM ERROR\n", None);
+    }
 }

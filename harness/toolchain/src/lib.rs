@@ -1,8 +1,9 @@
-//! Installed Triton versions and the pool of Python workers that run inside them.
+//! Installed Triton versions, the pool of Python workers that run inside them, and the compilers that they are.
 //!
 //! A **toolchain** is one Triton and one NumPy in an environment of its own ([`ToolchainId`], [`Home`]). A **worker**
 //! is a Python process of a toolchain that answers one [`Request`] after the other over pipes; a [`Pool`] keeps
-//! several, hands them out, and replaces those that die.
+//! several, hands them out, and replaces those that die. Workers of another kind are [`Compilers`]: their Triton compiles
+//! launches, without a GPU, into machine code and resolved parameters ([`Compiled`]), which a [`Cache`] keeps on disk.
 //!
 //! Left out: what the answers mean (the engine's), the Python side of the worker (`conch-worker`), printing
 //! (progress is reported to an [`Observer`]).
