@@ -181,6 +181,14 @@ def histogram_wide_kernel(x, out, BLOCK: tl.constexpr, BINS: tl.constexpr):
 
 
 @triton.jit
+def histogram_outside_kernel(x, out, BLOCK: tl.constexpr, BINS: tl.constexpr):
+    values = tl.load(x + tl.arange(0, BLOCK))
+    tl.store(out + tl.arange(0, BINS), tl.histogram(values, BINS).to(tl.int64))
+    inside = (values >= 0) & (values < BINS)
+    tl.store(out + BINS, tl.sum(inside.to(tl.int64), axis=0))
+
+
+@triton.jit
 def sort_kernel(x, out, DESCENDING: tl.constexpr, BLOCK: tl.constexpr):
     offsets = tl.arange(0, BLOCK)
     tl.store(out + offsets, tl.sort(tl.load(x + offsets), descending=DESCENDING))
