@@ -12,6 +12,7 @@ use conch_tile::numeric;
 use serde::Serialize;
 
 use crate::case::{ArgValue, Case, Declared, Launch};
+use crate::descriptor::{Descriptor, Padding};
 use crate::kernel::{Kernel, Module};
 
 /// Storages of more elements than this are written by their first ones and a hash of all bytes.
@@ -236,6 +237,19 @@ impl Feed {
         }
     }
 
+    fn dims(&mut self, dims: &[i64]) {
+        self.number(dims.len() as u64);
+        dims.iter().for_each(|&size| self.number(size as u64));
+    }
+
+    fn tensor(&mut self, tensor: &Tensor) {
+        self.text(tensor.dtype.name());
+        self.number(tensor.storage.0.into());
+        self.number(tensor.offset as u64);
+        self.dims(&tensor.shape);
+        self.dims(&tensor.strides);
+    }
+
     fn value(&mut self, value: &ArgValue) {
         match value {
             ArgValue::None => self.text("none"),
@@ -258,13 +272,25 @@ impl Feed {
             }
             ArgValue::Tensor { tensor, .. } => {
                 self.text("tensor");
-                self.text(tensor.dtype.name());
-                self.number(tensor.storage.0.into());
-                self.number(tensor.offset as u64);
-                for dims in [&tensor.shape, &tensor.strides] {
-                    self.number(dims.len() as u64);
-                    dims.iter().for_each(|&size| self.number(size as u64));
+                self.tensor(tensor);
+            }
+            ArgValue::Descriptor(descriptor) => {
+                let Descriptor {
+                    name: _,
+                    base,
+                    shape,
+                    strides,
+                    block_shape,
+                    padding,
+                    round_f32_to_tf32,
+                } = &**descriptor;
+                self.text("descriptor");
+                self.tensor(base);
+                for dims in [shape, strides, block_shape] {
+                    self.dims(dims);
                 }
+                self.text(padding.name());
+                self.number((*round_f32_to_tf32).into());
             }
             ArgValue::Tuple(items) => {
                 self.text("tuple");
@@ -382,6 +408,23 @@ fn argument(value: &ArgValue, storages: &Storages) -> String {
         ArgValue::Str(text) => format!("'{}'", text.escape_debug()),
         ArgValue::DType(dtype) => format!("tl.{}", dtype.triton_name()),
         ArgValue::Tensor { tensor: view, .. } => tensor(view, storages),
+        ArgValue::Descriptor(descriptor) => {
+            let mut text = format!(
+                "TensorDescriptor({}, {:?}, {:?}, {:?}",
+                tensor(&descriptor.base, storages),
+                descriptor.shape,
+                descriptor.strides,
+                descriptor.block_shape
+            );
+            if descriptor.padding != Padding::Zero {
+                text.push_str(&format!(", padding='{}'", descriptor.padding));
+            }
+            if descriptor.round_f32_to_tf32 {
+                text.push_str(", round_f32_to_tf32=True");
+            }
+            text.push(')');
+            text
+        }
         ArgValue::Tuple(items) => {
             let items: Vec<_> = items.iter().map(|item| argument(item, storages)).collect();
             format!(

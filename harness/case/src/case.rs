@@ -7,6 +7,7 @@ use conch_memory::{Memory, NamedTensor, Storages, Tensor};
 use conch_tile::DType;
 use conch_tile::source::Span;
 
+use crate::descriptor::Descriptor;
 use crate::expectation::Expectation;
 use crate::kernel::{Kernel, Module};
 
@@ -158,6 +159,8 @@ pub enum ArgValue {
         /// The view.
         tensor: Tensor,
     },
+    /// A tensor descriptor that the host makes.
+    Descriptor(Box<Descriptor>),
     /// A tuple (a list counts as one).
     Tuple(Vec<ArgValue>),
 }

@@ -159,6 +159,27 @@
 //! Python makes the plain launch, which is what the reference does: the way of launching is not the kernel's business.
 //! A host function is a plain function at its module's level, and its module is executed anew for every run.
 //!
+//! ## Tensor descriptors
+//!
+//! An argument that is a mapping is a `TensorDescriptor` that the host makes (Triton 3.4 and later):
+//!
+//! ```yaml
+//!   - grid: [1]
+//!     args: { desc: { descriptor: "x[:, :8]", block_shape: [16, 16], padding: nan }, n: 4 }
+//! ```
+//!
+//! | key | holds |
+//! |---|---|
+//! | `descriptor` | the tensor. Required |
+//! | `block_shape` | elements of a block. Required |
+//! | `shape`, `strides` | others than the tensor's own |
+//! | `padding` | what lanes outside of the shape hold: `zero`, or `nan` (3.5 and later) |
+//! | `round_f32_to_tf32` | whether loads round to tf32 (3.7 and later) |
+//!
+//! By position it is the same mapping in the list. What the class refuses ([`Descriptor::fault`]: a base or strides that
+//! are not multiples of 16 bytes, extents of a block that are no powers of 2, a last stride that is not 1, more than 5
+//! dimensions, …) is an error of the case file, unless the launch is `unchecked`.
+//!
 //! # `expect`
 //!
 //! Without expectations, every engine must agree with the reference. An exception names
@@ -196,6 +217,7 @@ mod bind;
 pub mod canonical;
 pub mod case;
 pub mod corpus;
+pub mod descriptor;
 pub mod expectation;
 pub mod expr;
 mod fill;
@@ -215,6 +237,7 @@ mod yaml;
 pub use canonical::{Canonical, CanonicalLaunch, CanonicalStorage, ContentHash};
 pub use case::{Arg, ArgValue, Case, Declared, Launch};
 pub use corpus::{CaseFile, Corpus, Entry, Input, Missing, Problems};
+pub use descriptor::{Descriptor, Padding};
 pub use expectation::{EnginePattern, Expectation, OutcomeKind, VerdictKind};
 pub use filter::{BadPattern, BadShard, Filter, Shard};
 pub use kernel::{Function, Kernel, Module, Parameter, ParameterKind};

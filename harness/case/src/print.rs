@@ -12,6 +12,7 @@ use conch_tile::DType;
 use conch_tile::numeric;
 
 use crate::case::{Arg, ArgValue, Case, Launch};
+use crate::descriptor::{Descriptor, Padding};
 use crate::expectation::Expectation;
 
 impl Case {
@@ -202,11 +203,35 @@ impl<'a> Printer<'a> {
             ArgValue::Str(text) => quoted(&python(text)),
             ArgValue::DType(dtype) => format!("tl.{}", dtype.triton_name()),
             ArgValue::Tensor { tensor, .. } => quoted(&self.tensor(tensor)),
+            ArgValue::Descriptor(descriptor) => self.descriptor(descriptor),
             ArgValue::Tuple(items) => {
                 let items: Vec<_> = items.iter().map(|item| self.value(item)).collect();
                 format!("[{}]", items.join(", "))
             }
         }
+    }
+
+    fn descriptor(&self, descriptor: &Descriptor) -> String {
+        let mut text = format!(
+            "{{ descriptor: {}, block_shape: {:?}",
+            quoted(&self.tensor(&descriptor.base)),
+            descriptor.block_shape
+        );
+        if !descriptor.is_whole() {
+            let _ = write!(
+                text,
+                ", shape: {:?}, strides: {:?}",
+                descriptor.shape, descriptor.strides
+            );
+        }
+        if descriptor.padding != Padding::Zero {
+            let _ = write!(text, ", padding: {}", descriptor.padding);
+        }
+        if descriptor.round_f32_to_tf32 {
+            text.push_str(", round_f32_to_tf32: true");
+        }
+        text.push_str(" }");
+        text
     }
 
     /// An expression for a view, whatever made it.

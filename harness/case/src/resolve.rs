@@ -6,15 +6,17 @@ use std::collections::HashSet;
 use conch_memory::{NamedTensor, Storages, Tensor};
 use conch_tile::DType;
 use conch_tile::diagnostic::Diagnostic;
+use conch_tile::rules::Version;
 use conch_tile::source::Span;
 
 use crate::case::{Arg, ArgValue, Case, Declared, Launch};
 use crate::corpus::CaseFile;
+use crate::descriptor::{Descriptor, Padding};
 use crate::expectation::Expectation;
 use crate::expr::{Names, Value};
 use crate::matrix::{Point, truth};
 use crate::nearest::nearest;
-use crate::schema::{LaunchSchema, StorageSchema};
+use crate::schema::{ArgumentSchema, DescriptorSchema, LaunchSchema, StorageSchema};
 use crate::template::{Template, ValueTemplate};
 
 /// CUDA's limits for a grid.
@@ -244,12 +246,12 @@ impl Resolver {
         let positional = schema
             .positional
             .iter()
-            .filter_map(|value| self.arg(value))
+            .filter_map(|value| self.argument(value, schema.unchecked))
             .collect();
         let keyword = schema
             .keyword
             .iter()
-            .filter_map(|(key, value)| Some((key.name.clone(), self.arg(value)?)))
+            .filter_map(|(key, value)| Some((key.name.clone(), self.argument(value, schema.unchecked)?)))
             .collect();
         let options = schema
             .options
@@ -268,6 +270,80 @@ impl Resolver {
             unchecked: schema.unchecked,
             span: schema.span,
         })
+    }
+
+    fn argument(&mut self, schema: &ArgumentSchema, unchecked: bool) -> Option<Arg> {
+        let descriptor = match schema {
+            ArgumentSchema::Value(template) => return self.arg(template),
+            ArgumentSchema::Descriptor(descriptor) => descriptor,
+        };
+        match self.descriptor(descriptor, unchecked) {
+            Ok(value) => Some(Arg {
+                value: ArgValue::Descriptor(Box::new(value)),
+                span: descriptor.span,
+            }),
+            Err(problem) => {
+                if !descriptor.mentions(&self.names, &self.failed) {
+                    self.problems.push(problem);
+                }
+                None
+            }
+        }
+    }
+
+    fn descriptor(&mut self, schema: &DescriptorSchema, unchecked: bool) -> Result<Descriptor, Diagnostic> {
+        let base = match self.evaluate(&schema.base)? {
+            Value::Tensor(base) => base,
+            other => {
+                let message = format!("a descriptor of {other}, of type {}", other.kind());
+                return Err(Diagnostic::error("wrong-type", schema.base.span(), message)
+                    .help("write an expression that gives a tensor"));
+            }
+        };
+        let mut dims = |template: &ValueTemplate| {
+            let value = self.evaluate(template)?;
+            integers(&value).ok_or_else(|| {
+                let message = format!("{value}, of type {}, where a descriptor has integers", value.kind());
+                Diagnostic::error("wrong-type", template.span(), message)
+                    .help("write one number a dimension: `[16, 16]`")
+            })
+        };
+        let block_shape = dims(&schema.block_shape)?;
+        let shape = schema.shape.as_ref().map(&mut dims).transpose()?;
+        let strides = schema.strides.as_ref().map(&mut dims).transpose()?;
+        let padding = match &schema.padding {
+            None => Padding::Zero,
+            Some(template) => padding(template, &self.names)?,
+        };
+        let round_f32_to_tf32 = match &schema.round_f32_to_tf32 {
+            None => false,
+            Some(template) => match self.evaluate(template)? {
+                Value::Bool(flag) => flag,
+                other => {
+                    let message = format!("`round_f32_to_tf32` is {other}, of type {}", other.kind());
+                    return Err(Diagnostic::error("wrong-type", template.span(), message)
+                        .help("write `true` or `false`"));
+                }
+            },
+        };
+        let descriptor = Descriptor {
+            name: schema.base.text(&self.names)?,
+            shape: shape.unwrap_or_else(|| base.shape.to_vec()),
+            strides: strides.unwrap_or_else(|| base.strides.to_vec()),
+            base,
+            block_shape,
+            padding,
+            round_f32_to_tf32,
+        };
+        match descriptor.fault(Version::NEWEST) {
+            Some(fault) if !unchecked => Err(Diagnostic::error(
+                "bad-descriptor",
+                schema.span,
+                format!("Triton makes no such descriptor: {fault}"),
+            )
+            .note("`unchecked: true` on the launch asks for it all the same")),
+            _ => Ok(descriptor),
+        }
     }
 
     fn arg(&mut self, template: &ValueTemplate) -> Option<Arg> {
@@ -316,6 +392,32 @@ fn argument(value: Value, name: &str, span: Span) -> Result<ArgValue, Diagnostic
                 .help("pass the tensor itself, or a storage filled with `{ addresses: […] }`"));
         }
     })
+}
+
+/// Integers of any sign.
+fn integers(value: &Value) -> Option<Vec<i64>> {
+    items(value)?
+        .iter()
+        .map(|item| match item {
+            Value::Int(number) => i64::try_from(*number).ok(),
+            _ => None,
+        })
+        .collect()
+}
+
+/// A padding by its name at a point.
+fn padding(template: &Template, names: &Names) -> Result<Padding, Diagnostic> {
+    let known = [Padding::Zero, Padding::Nan];
+    let text = template.render(names)?;
+    known
+        .into_iter()
+        .find(|padding| padding.name() == text.trim())
+        .ok_or_else(|| {
+            let mut problem =
+                Diagnostic::error("bad-descriptor", template.span, format!("unknown padding `{text}`"));
+            problem.help = Some(format!("there are {}", crate::nearest::list(&known.map(Padding::name))));
+            problem
+        })
 }
 
 /// A dtype by its name at a point.

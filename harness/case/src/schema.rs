@@ -1,11 +1,13 @@
 //! A case file as it is written: which keys there are, and what kind of thing each holds.
 //! Left out: what becomes of it at a point of its matrix (`resolve`), and everything that needs other files (`corpus`).
 
+mod argument;
 mod expect;
 
 use conch_tile::diagnostic::Diagnostic;
 use conch_tile::source::{SourceFile, SourceId, Span};
 
+pub(crate) use self::argument::{ArgumentSchema, DescriptorSchema};
 use crate::expectation::{EnginePattern, OutcomeKind, VerdictKind};
 use crate::fill::{Fill, unknown_key};
 use crate::matrix::{Matrix, identifier};
@@ -54,8 +56,8 @@ pub(crate) struct LaunchSchema {
     /// Another kernel than the file's.
     pub kernel: Option<Template>,
     pub grid: ValueTemplate,
-    pub positional: Vec<ValueTemplate>,
-    pub keyword: Vec<(Key, ValueTemplate)>,
+    pub positional: Vec<ArgumentSchema>,
+    pub keyword: Vec<(Key, ArgumentSchema)>,
     pub options: Vec<(Key, ValueTemplate)>,
     /// The Python function that makes the launch.
     pub host: Option<Template>,
@@ -474,6 +476,10 @@ impl Reader<'_> {
             Some((_, Yaml::Seq(items))) => {
                 for item in items {
                     match &item.value {
+                        // A descriptor by position; `{ descriptor: x }` alone is an argument by name.
+                        Yaml::Map(pairs) if is_descriptor(pairs) => {
+                            positional.extend(self.argument(item));
+                        }
                         Yaml::Map(pairs) => self.keywords(pairs, &mut keyword),
                         _ if !keyword.is_empty() => self.problems.push(
                             Diagnostic::error(
@@ -483,7 +489,7 @@ impl Reader<'_> {
                             )
                             .help("move it before them"),
                         ),
-                        _ => positional.extend(self.value(item)),
+                        _ => positional.extend(self.argument(item)),
                     }
                 }
             }
@@ -544,9 +550,15 @@ impl Reader<'_> {
         })
     }
 
-    fn keywords(&mut self, pairs: &[(Key, Node)], keyword: &mut Vec<(Key, ValueTemplate)>) {
+    fn keywords(&mut self, pairs: &[(Key, Node)], keyword: &mut Vec<(Key, ArgumentSchema)>) {
         for (key, node) in pairs {
-            keyword.extend(self.value(node).map(|value| (key.clone(), value)));
+            keyword.extend(self.argument(node).map(|value| (key.clone(), value)));
         }
     }
+}
+
+/// Whether a mapping in a list of arguments is a descriptor, not arguments by name.
+fn is_descriptor(pairs: &[(Key, Node)]) -> bool {
+    let has = |name: &str| pairs.iter().any(|(key, _)| key.name == name);
+    has("descriptor") && has("block_shape")
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use conch_case::{ArgValue, Case, Problems, Shard};
+use conch_case::{ArgValue, Case, Padding, Problems, Shard};
 use conch_engine::{Outcome, Reference, guarded};
 use conch_report::event::Event;
 use conch_report::{Human, Tone, describe, rules, table};
@@ -193,6 +193,19 @@ fn value(value: &ArgValue) -> String {
         ArgValue::Str(text) => format!("{text:?}"),
         ArgValue::DType(dtype) => format!("tl.{}", dtype.triton_name()),
         ArgValue::Tensor { name, .. } => name.clone(),
+        ArgValue::Descriptor(descriptor) => {
+            let mut text = format!(
+                "TensorDescriptor({}, {:?}, {:?}, {:?}",
+                descriptor.name, descriptor.shape, descriptor.strides, descriptor.block_shape
+            );
+            if descriptor.padding != Padding::Zero {
+                text += &format!(", padding='{}'", descriptor.padding);
+            }
+            if descriptor.round_f32_to_tf32 {
+                text += ", round_f32_to_tf32=True";
+            }
+            text + ")"
+        }
         ArgValue::Tuple(values) => format!(
             "({},)",
             values.iter().map(self::value).collect::<Vec<_>>().join(", ")

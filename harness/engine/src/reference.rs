@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use conch_case::{ArgValue, Case, Launch};
-use conch_frontend::{Refusal, Refused, Request, Traced};
+use conch_case::{ArgValue, Case, Launch, Padding};
+use conch_frontend::{Part, Refusal, Refused, Request, Traced};
 use conch_interp::{Acceptance, AcceptanceMap, Config, Program, TrapKind};
 use conch_memory::Memory;
 use conch_tile::diagnostic::Diagnostic;
@@ -224,6 +224,9 @@ impl Engine for Reference {
     fn prepare(&self, case: &Case, rules: Rules) -> Result<Preparation, Failure> {
         let mut kernels = Vec::with_capacity(case.launches.len());
         for (nth, launch) in case.launches.iter().enumerate() {
+            if let Some(outcome) = impossible(launch, rules, nth) {
+                return Ok(Preparation::Ended(outcome));
+            }
             match self.kernel(launch, rules)? {
                 Ok(kernel) => kernels.push(kernel),
                 Err(refused) => return Ok(Preparation::Ended(refusal(&refused, nth))),
@@ -306,6 +309,17 @@ impl Prepared for Ready {
     }
 }
 
+/// A tensor descriptor that Triton's class for them refuses to make.
+fn impossible(launch: &Launch, rules: Rules, nth: usize) -> Option<Outcome> {
+    let fault = launch.arguments().find_map(|(_, arg)| match &arg.value {
+        ArgValue::Descriptor(descriptor) => descriptor.fault(rules.version),
+        _ => None,
+    })?;
+    let mut complaint = Complaint::new("bad-descriptor", fault);
+    complaint.launch = Some(nth);
+    Some(Outcome::Rejected(Box::new(complaint)))
+}
+
 /// Whether asserts are compiled in. Triton does so with `debug=True` only.
 fn debug(launch: &Launch) -> bool {
     launch
@@ -370,6 +384,12 @@ fn compile_time(value: &ArgValue) -> conch_frontend::Arg {
         ArgValue::Str(text) => Arg::Str(text.clone()),
         ArgValue::DType(dtype) => Arg::DType(*dtype),
         ArgValue::Tensor { tensor, .. } => Arg::Pointer(Elem::Num(tensor.dtype)),
+        ArgValue::Descriptor(descriptor) => Arg::Descriptor(conch_frontend::Descriptor {
+            dtype: descriptor.base.dtype,
+            block_shape: descriptor.block_shape.clone(),
+            nan: descriptor.padding == Padding::Nan,
+            round_f32_to_tf32: descriptor.round_f32_to_tf32,
+        }),
         ArgValue::Tuple(values) => Arg::Tuple(values.iter().map(compile_time).collect()),
     }
 }
@@ -392,7 +412,8 @@ fn arguments(launch: &Launch, kernel: &Kernel, memory: &Memory) -> Result<Vec<co
                 .find(|(name, _)| *name == Some(binding.name.as_str()));
             let passed = match given {
                 Some((_, arg)) => {
-                    inside(&arg.value, &binding.path).and_then(|value| run_time(value, elem, memory))
+                    inside(&arg.value, &binding.path)
+                        .and_then(|value| run_time(value, binding.part, elem, memory))
                 }
                 None => reached
                     .iter()
@@ -424,7 +445,23 @@ fn inside_default<'a>(arg: &'a conch_frontend::Arg, path: &[usize]) -> Option<&'
     })
 }
 
-fn run_time(value: &ArgValue, elem: Elem, memory: &Memory) -> Option<conch_interp::Arg> {
+fn run_time(value: &ArgValue, part: Part, elem: Elem, memory: &Memory) -> Option<conch_interp::Arg> {
+    if let ArgValue::Descriptor(descriptor) = value {
+        let number = |numbers: &[i64], at| {
+            let number: &i64 = numbers.get(at)?;
+            Some(number_of_int(elem.num()?, i128::from(*number)))
+        };
+        return match part {
+            Part::Whole => None,
+            Part::Base => Some(conch_interp::Arg::tensor(
+                memory,
+                &descriptor.base,
+                descriptor.name.clone(),
+            )),
+            Part::Extent(at) => number(&descriptor.shape, at),
+            Part::Stride(at) => number(&descriptor.strides, at),
+        };
+    }
     match (value, elem) {
         (ArgValue::Tensor { name, tensor }, Elem::Ptr { .. }) => {
             Some(conch_interp::Arg::tensor(memory, tensor, name.clone()))

@@ -4,8 +4,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use conch_case::{ArgValue, Case, Module};
-use conch_memory::Memory;
+use conch_case::{ArgValue, Case, Module, Padding};
+use conch_memory::{Memory, Tensor};
 use conch_tile::DType;
 use conch_tile::source::SourceFile;
 use conch_toolchain::WorkerFailure;
@@ -69,6 +69,16 @@ pub(crate) fn may_hold_addresses(case: &Case, memory: &Memory) -> Vec<usize> {
         .collect()
 }
 
+fn view(tensor: &Tensor) -> request::Tensor {
+    request::Tensor {
+        storage: tensor.storage.0 as usize,
+        dtype: tensor.dtype,
+        shape: tensor.shape.to_vec(),
+        strides: tensor.strides.to_vec(),
+        offset: tensor.offset,
+    }
+}
+
 fn value(value: &ArgValue) -> Value {
     match value {
         ArgValue::None => Value::None,
@@ -77,13 +87,15 @@ fn value(value: &ArgValue) -> Value {
         ArgValue::Float(number) => Value::Float(*number),
         ArgValue::Str(text) => Value::Str(text.clone()),
         ArgValue::DType(dtype) => Value::DType(*dtype),
-        ArgValue::Tensor { tensor, .. } => Value::Tensor(request::Tensor {
-            storage: tensor.storage.0 as usize,
-            dtype: tensor.dtype,
-            shape: tensor.shape.to_vec(),
-            strides: tensor.strides.to_vec(),
-            offset: tensor.offset,
-        }),
+        ArgValue::Tensor { tensor, .. } => Value::Tensor(view(tensor)),
+        ArgValue::Descriptor(descriptor) => Value::Descriptor(Box::new(request::Descriptor {
+            base: view(&descriptor.base),
+            shape: descriptor.shape.clone(),
+            strides: descriptor.strides.clone(),
+            block_shape: descriptor.block_shape.clone(),
+            padding: (descriptor.padding != Padding::Zero).then(|| descriptor.padding.name().to_owned()),
+            round_f32_to_tf32: descriptor.round_f32_to_tf32,
+        })),
         ArgValue::Tuple(values) => Value::Tuple(values.iter().map(self::value).collect()),
     }
 }

@@ -8,6 +8,7 @@
 pub(crate) mod argument;
 mod create;
 mod debug;
+mod descriptor;
 mod libdevice;
 mod math;
 mod memory;
@@ -24,6 +25,7 @@ use std::sync::LazyLock;
 use conch_tile::ir::ValueId;
 use conch_tile::rules::{Rule, Rules, Version};
 
+pub(crate) use self::descriptor::{block_pointer_attribute, descriptor_attribute};
 pub(crate) use self::types::type_attribute;
 use crate::semantic::shape::permute;
 use crate::tracer::{Stop, Traced, Tracer};
@@ -92,6 +94,7 @@ static TABLES: &[&[Row]] = &[
     movement::ROWS,
     math::ROWS,
     memory::ROWS,
+    descriptor::ROWS,
     reduction::ROWS,
     debug::ROWS,
     standard::ROWS,

@@ -415,6 +415,10 @@ pub(crate) fn repr(constant: &Constant) -> String {
             let _ = write!(out, "], {}>", elem_repr(*elem));
             out
         }
+        Constant::Type(TypeValue::BlockPointer(elem, shape)) => {
+            let block = Constant::Type(TypeValue::Block(*elem, shape.clone()));
+            format!("pointer<{}>", repr(&block))
+        }
         Constant::Type(TypeValue::Named(name)) => (*name).to_owned(),
     }
 }

@@ -41,8 +41,23 @@ pub enum Arg {
     Str(String),
     /// `tl.float32` and the like; only for `constexpr` parameters.
     DType(conch_tile::DType),
+    /// A tensor descriptor that the host makes.
+    Descriptor(Descriptor),
     /// A tuple of arguments.
     Tuple(Vec<Arg>),
+}
+
+/// A host's tensor descriptor, as far as the compiler specialises on it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Descriptor {
+    /// Of what the tensor is.
+    pub dtype: conch_tile::DType,
+    /// Extents of a block, one for each of the tensor's dimensions.
+    pub block_shape: Vec<i64>,
+    /// Whether lanes outside of the tensor hold NaN when they are loaded; else zero.
+    pub nan: bool,
+    /// Whether loads round to tf32.
+    pub round_f32_to_tf32: bool,
 }
 
 /// A kernel to trace and what its launch passes.
@@ -71,6 +86,22 @@ pub struct Binding {
     pub name: String,
     /// Positions inside of nested tuples; empty for a plain argument.
     pub path: Vec<usize>,
+    /// What of the argument it is.
+    pub part: Part,
+}
+
+/// What of an argument a parameter takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Part {
+    /// All of it.
+    #[default]
+    Whole,
+    /// The pointer of a tensor descriptor.
+    Base,
+    /// An extent of a tensor descriptor, an `i32`.
+    Extent(usize),
+    /// A stride of a tensor descriptor in elements, an `i64`.
+    Stride(usize),
 }
 
 /// A traced kernel.

@@ -5,13 +5,16 @@
 //! the modules are what `builtin` lowers calls with. Left out: values that are known while tracing (`constant`).
 
 pub(crate) mod arithmetic;
+pub(crate) mod block_pointer;
 pub(crate) mod cast;
+pub(crate) mod descriptor;
 pub(crate) mod dot;
 pub(crate) mod dot_scaled;
 pub(crate) mod memory;
 pub(crate) mod promotion;
 pub(crate) mod reduce;
 pub(crate) mod shape;
+pub(crate) mod tile;
 
 use conch_tile::DType;
 use conch_tile::ir::{CmpPredicate, Elem, ValueId};

@@ -34,6 +34,8 @@ pub(crate) enum TypeValue {
     Elem(Elem),
     /// `tl.block_type(elem, shape)`.
     Block(Elem, Shape),
+    /// A pointer to a block: what a block pointer is until 3.7.
+    BlockPointer(Elem, Shape),
     /// `tl.void`, `tl.constexpr` and other types that are only named, in annotations say.
     Named(&'static str),
 }
@@ -70,8 +72,44 @@ pub(crate) enum Value {
     Python(Rc<PythonCallable>),
     /// A module or namespace, by its canonical dotted name: `tl`, `tl.math`, `triton`, `math`.
     Module(Rc<str>),
+    /// What `tl.make_block_ptr` makes.
+    BlockPointer(Rc<BlockPointer>),
+    /// What `tl.make_tensor_descriptor` makes, or the host.
+    Descriptor(Rc<Descriptor>),
     /// `range(...)`, `tl.range(...)`, `tl.static_range(...)`, to be iterated.
     Range(Rc<RangeValue>),
+}
+
+/// A block of a strided tensor, which can be moved.
+#[derive(Clone, Debug)]
+pub(crate) struct BlockPointer {
+    /// The first element: a scalar pointer.
+    pub base: ValueId,
+    /// Extents of the tensor: `i64` scalars, as strides and offsets are.
+    pub shape: Box<[ValueId]>,
+    /// Strides in elements.
+    pub strides: Box<[ValueId]>,
+    /// Where the block begins, in elements.
+    pub offsets: Box<[ValueId]>,
+    /// Extents of the block.
+    pub block_shape: Shape,
+}
+
+/// A strided tensor that blocks are loaded from and stored to.
+#[derive(Clone, Debug)]
+pub(crate) struct Descriptor {
+    /// The first element: a scalar pointer.
+    pub base: ValueId,
+    /// Extents of the tensor: `i32` scalars.
+    pub shape: Box<[ValueId]>,
+    /// Strides in elements: `i64` scalars.
+    pub strides: Box<[ValueId]>,
+    /// Extents of a block.
+    pub block_shape: Shape,
+    /// Whether lanes outside hold NaN when they are loaded; else zero.
+    pub nan: bool,
+    /// Whether loads round to tf32.
+    pub round: bool,
 }
 
 /// A range to loop over.

@@ -1,6 +1,9 @@
 //! Functions and methods of `tl`, against what the compilers of Triton made of the same expressions
 //! (`golden/functions.py` writes the files).
 
+#[path = "functions/descriptors.rs"]
+mod descriptors;
+
 use std::fmt::Write as _;
 
 use conch_frontend::{Arg, Refusal, Refused, Request, Traced, trace};
@@ -94,25 +97,38 @@ fn setup() -> String {
 const UNCHECKED_CAS: &str = "tl.atomic_cas(pl, 0, 1): \"int32\" in Triton, \"unsupported: the reference does not \
     support an atomic_cas whose `cmp` is not of the pointer's type yet\" here";
 
-/// Compares with the golden table of a version: that of 3.9.0 with what the version's own file changes.
-fn check(version: &str, changes: &str) -> String {
+/// A golden table of a version: that of 3.9.0 with what the version's own file changes.
+fn golden(newest: &str, changes: &str) -> serde_json::Map<String, serde_json::Value> {
     let read =
         |text: &str| serde_json::from_str::<serde_json::Map<_, _>>(text).expect("a golden file is JSON");
-    let mut golden: serde_json::Map<String, serde_json::Value> =
-        read(include_str!("golden/functions_3.9.0.json"));
+    let mut golden: serde_json::Map<String, serde_json::Value> = read(newest);
     golden.extend(read(changes));
     golden.remove("triton");
+    golden
+}
+
+/// Where the reference says something else than a golden table.
+fn mismatches(
+    setup: &str,
+    golden: &serde_json::Map<String, serde_json::Value>,
+    version: &str,
+) -> Vec<String> {
     let version: Version = version.parse().expect("a version");
-    let setup = setup();
     let mut wrong = Vec::new();
-    for (expression, wanted) in &golden {
-        let got = result(&setup, expression, version);
+    for (expression, wanted) in golden {
+        let got = result(setup, expression, version);
         if wanted.as_str() != Some(got.as_str()) {
             wrong.push(format!("{expression}: {wanted} in Triton, {got:?} here"));
         }
     }
+    wrong
+}
+
+/// Compares with the golden table of a version.
+fn check(version: &str, changes: &str) -> String {
+    let golden = golden(include_str!("golden/functions_3.9.0.json"), changes);
     assert!(golden.len() > 490, "{} expressions", golden.len());
-    wrong.join("\n")
+    mismatches(&setup(), &golden, version).join("\n")
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use conch_tile::ir::{Elem, Promise, Shape};
+use conch_tile::ir::{Demand, Elem, Promise, Shape};
 use conch_tile::numeric;
 
 use crate::checks::{poison, program_id, promise};
@@ -73,6 +73,12 @@ impl Machine<'_> {
     pub(crate) fn assume(&mut self, step: &Step) -> Result<(), Stop> {
         self.hold(step, false, "the condition of `tl.assume`", |machine, lane| {
             promise::assume(machine.site(step.loc), lane)
+        })
+    }
+
+    pub(crate) fn demand(&mut self, demand: Demand, step: &Step) -> Result<(), Stop> {
+        self.hold(step, false, "a part of a tensor descriptor", |machine, _| {
+            promise::demand(machine.site(step.loc), demand)
         })
     }
 

@@ -495,6 +495,7 @@ impl<'a> Machine<'a> {
             OpKind::Assert { message, mask } => self.assertion(message, *mask, step)?,
             OpKind::Print { prefix, hex } => self.print(prefix, *hex, step)?,
             OpKind::Assume => self.assume(step)?,
+            OpKind::Demand(demand) => self.demand(*demand, step)?,
             OpKind::Hint { promise, values } => self.hint(*promise, values, step)?,
             OpKind::Unsupported(construct) => {
                 return Err(Stop::Unsupported {

@@ -78,6 +78,8 @@ pub enum TrapKind {
     FalseAssume,
     /// A false `tl.multiple_of`, `tl.max_contiguous` or `tl.max_constancy`.
     FalsePromise,
+    /// A tensor descriptor, or a use of one, that is not aligned as the language demands.
+    DescriptorDemand,
     /// An index outside of a gather's source.
     IndexOutOfRange,
     /// A loop whose step is not positive.
@@ -88,7 +90,7 @@ pub enum TrapKind {
 
 impl TrapKind {
     /// Every kind.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::OutOfBounds,
         Self::Misaligned,
         Self::Uninitialised,
@@ -98,6 +100,7 @@ impl TrapKind {
         Self::DivisionByZero,
         Self::FalseAssume,
         Self::FalsePromise,
+        Self::DescriptorDemand,
         Self::IndexOutOfRange,
         Self::LoopStep,
         Self::AssertionFailed,
@@ -115,6 +118,7 @@ impl TrapKind {
             Self::DivisionByZero => "division-by-zero",
             Self::FalseAssume => "false-assume",
             Self::FalsePromise => "false-promise",
+            Self::DescriptorDemand => "descriptor-demand",
             Self::IndexOutOfRange => "index-out-of-range",
             Self::LoopStep => "loop-step",
             Self::AssertionFailed => "assertion-failed",

@@ -479,7 +479,7 @@ fn arity(kind: &OpKind, ins: usize, outs: usize) -> Result<(), InternalError> {
         OpKind::AtomicRmw { mask, .. } => (2 + usize::from(*mask), 1),
         OpKind::Histogram { mask } => (1 + usize::from(*mask), 1),
         OpKind::Assert { mask, .. } => (1 + usize::from(*mask), 0),
-        OpKind::Assume | OpKind::If { .. } => (1, 0),
+        OpKind::Assume | OpKind::Demand(_) | OpKind::If { .. } => (1, 0),
         OpKind::Reduce { .. } | OpKind::Scan { .. } => {
             let fits = ins > 0 && ins == outs;
             return if fits {

@@ -181,6 +181,16 @@ rules! {
     AtomicCasIsChecked: since (3, 5, 1), "tt.atomic_cas verifier; wheels 3.4.0 and 3.5.1";
     /// A constexpr parameter that `do_not_specialize` names is an error; before, it was a constexpr like any other.
     ConstexprsAreSpecialised: since (3, 6, 0), "triton#8273; code_generator.visit_arg; wheels 3.5.1 and 3.6.0";
+    /// There are tensor descriptors, made by the host or by kernels.
+    Descriptors: since (3, 4, 0), "core.make_tensor_descriptor, tools/tensor_descriptor.py; wheels 3.3.1 and 3.4.0";
+    /// Block pointers are an aggregate of Triton's own: offsets of 64 bits, stored values that are cast and broadcast.
+    BlockPointersAreAggregates: since (3, 8, 0), "core._block_ptr; wheels 3.7.1 and 3.8.0";
+    /// A value stored through a tensor descriptor is cast to its dtype; before, it had to have it.
+    DescriptorStoreCasts: since (3, 5, 1), "semantic.descriptor_store; wheels 3.4.0 and 3.5.1";
+    /// Rows are gathered by offsets of `i16` or `i32`; before, by what the compiler's IR takes for `i32`.
+    GatherOffsetsAreTyped: since (3, 8, 0), "semantic.descriptor_gather; wheels 3.7.1 and 3.8.0";
+    /// A descriptor's strides that are known at compile time must be multiples of 16 bytes.
+    DescriptorStridesAreChecked: since (3, 9, 0), "_check_tensor_descriptor_alignment_static; wheels 3.8.0 and 3.9.0";
     /// Block pointers (`make_block_ptr`, `advance`) are gone.
     NoBlockPointers: since (3, 9, 0), "core.make_block_ptr; wheels 3.8.0 and 3.9.0";
 }

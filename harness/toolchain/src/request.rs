@@ -119,13 +119,25 @@ pub enum Value {
     Tuple(Vec<Self>),
     /// Something the kernel's module defines, by dotted name: another kernel, a function, a constant.
     Global(String),
-    /// A host-side `TensorDescriptor` of a tensor (Triton 3.4 and later).
-    Descriptor {
-        /// The tensor described; shape and strides are its own.
-        base: Tensor,
-        /// Elements of a block.
-        block_shape: Vec<i64>,
-    },
+    /// A host-side `TensorDescriptor` (Triton 3.4 and later).
+    Descriptor(Box<Descriptor>),
+}
+
+/// A `TensorDescriptor`: what is passed to its class.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Descriptor {
+    /// The tensor.
+    pub base: Tensor,
+    /// Elements along each dimension.
+    pub shape: Vec<i64>,
+    /// Strides in elements.
+    pub strides: Vec<i64>,
+    /// Elements of a block.
+    pub block_shape: Vec<i64>,
+    /// The padding, where one is passed (Triton 3.5 and later).
+    pub padding: Option<String>,
+    /// Whether loads round to tf32; passed only when true (Triton 3.7 and later).
+    pub round_f32_to_tf32: bool,
 }
 
 /// How many programs are launched.

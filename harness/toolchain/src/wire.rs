@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use crate::compiled::{Compiled, Invocation, Kernel, Metadata, Param, Scratch, Target};
 use crate::compiler::{Compilation, CompileRequest};
 use crate::pool::Limits;
-use crate::request::{Device, Driver, Grid, Launch, Module, Relocation, Request, Storage, Tensor, Value};
+use crate::request::{Descriptor, Device, Driver, Grid, Launch, Module, Relocation, Request, Storage, Tensor, Value};
 use crate::response::{Location, Memory, Phase, PythonError, Raised, Response};
 
 /// Bytes before a frame's header: the header's length (u32) and that of the blobs (u64), little endian.
@@ -103,8 +103,17 @@ impl Serialize for Wired<'_> {
             Value::Constexpr(value) => ("c", Wired(value)).serialize(serializer),
             Value::Tuple(items) => ("u", items.iter().map(Wired).collect::<Vec<_>>()).serialize(serializer),
             Value::Global(name) => ("g", name).serialize(serializer),
-            Value::Descriptor { base, block_shape } => {
-                ("b", TensorSpec(base), block_shape).serialize(serializer)
+            Value::Descriptor(descriptor) => {
+                let Descriptor {
+                    base,
+                    shape,
+                    strides,
+                    block_shape,
+                    padding,
+                    round_f32_to_tf32,
+                } = &**descriptor;
+                let options = (padding, round_f32_to_tf32);
+                ("b", TensorSpec(base), shape, strides, block_shape, options).serialize(serializer)
             }
             Value::Tensor(tensor) => {
                 let mut seq = serializer.serialize_seq(Some(6))?;
@@ -314,7 +323,8 @@ fn check_launches(launches: &[Launch], sizes: &[usize]) -> Result<(), String> {
 
 fn check_value(value: &Value, sizes: &[usize]) -> Result<(), String> {
     match value {
-        Value::Tensor(tensor) | Value::Descriptor { base: tensor, .. } => {
+        Value::Descriptor(descriptor) => check_value(&Value::Tensor(descriptor.base.clone()), sizes),
+        Value::Tensor(tensor) => {
             let Some(&size) = sizes.get(tensor.storage) else {
                 return Err(format!("there is no storage {}", tensor.storage));
             };

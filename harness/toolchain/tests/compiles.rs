@@ -11,7 +11,7 @@ use std::sync::Arc;
 use conch_tile::DType;
 use conch_tile::rules::Version;
 use conch_toolchain::compiled::{Compiled, Param, Target};
-use conch_toolchain::request::{Grid, Launch, Tensor, Value};
+use conch_toolchain::request::{Descriptor, Grid, Launch, Tensor, Value};
 use conch_toolchain::response::{Phase, Raised};
 use conch_toolchain::{Cache, Compilation, CompileRequest, Compilers, Exit, Toolchain, WorkerFailure};
 
@@ -224,10 +224,14 @@ fn descriptors_are_what_the_target_wants() {
             strides: vec![32, 1],
             offset: 0,
         };
-        let source = Value::Descriptor {
+        let source = Value::Descriptor(Box::new(Descriptor {
+            shape: base.shape.clone(),
+            strides: base.strides.clone(),
             base,
             block_shape: vec![8, 16],
-        };
+            padding: None,
+            round_f32_to_tf32: false,
+        }));
         let out = typed(DType::F32, 0, &[128], &[1], 512);
         let described = launch("described", vec![source, out, Value::Int(8), Value::Int(16)]);
         let request = request(vec![described]);

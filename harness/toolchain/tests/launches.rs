@@ -9,7 +9,7 @@ use std::path::Path;
 use conch_tile::DType;
 use conch_tile::rules::Version;
 use conch_toolchain::request::{
-    Device, Driver, Grid, Host, Launch, Module, Relocation, Storage, Tensor, Value,
+    Descriptor, Device, Driver, Grid, Host, Launch, Module, Relocation, Storage, Tensor, Value,
 };
 use conch_toolchain::response::Phase;
 use conch_toolchain::{Exit, Request, WorkerFailure};
@@ -448,10 +448,14 @@ fn host_tensor_descriptors_are_passed_as_such() {
                 strides: vec![16, 1],
                 offset: 0,
             };
-            let tile = Value::Descriptor {
+            let tile = Value::Descriptor(Box::new(Descriptor {
+                shape: base.shape.clone(),
+                strides: base.strides.clone(),
                 base,
                 block_shape: vec![2, 16],
-            };
+                padding: None,
+                round_f32_to_tf32: false,
+            }));
             let arguments = vec![tile, Value::Int(2), Value::Int(0)];
             let launches = vec![launch("add_one_tile", arguments)];
             let request = Request {

@@ -14,6 +14,10 @@ class dtype:  # noqa: N801 (Triton recognises torch's dtypes by the class name a
         self.name = name
         self.itemsize = itemsize
 
+    @property
+    def is_floating_point(self) -> bool:
+        return "float" in self.name
+
     def __repr__(self) -> str:
         return f"torch.{self.name}"
 

@@ -271,8 +271,12 @@ class _Values:
         if letter == "b":
             from triton.tools.tensor_descriptor import TensorDescriptor
 
-            base = self.tensor(value[1])
-            return TensorDescriptor(base, list(base.shape), list(base.stride()), value[2])
+            _, base, shape, strides, block_shape, (padding, round_f32_to_tf32) = value
+            # What a version does not know is passed only if it is asked for.
+            options = {} if padding is None else {"padding": padding}
+            if round_f32_to_tf32:
+                options["round_f32_to_tf32"] = True
+            return TensorDescriptor(self.tensor(base), shape, strides, block_shape, **options)
         raise ValueError(f"no such value: {value!r}")
 
     def tensor(self, spec: list[Any]) -> Any:

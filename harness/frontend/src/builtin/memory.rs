@@ -6,6 +6,7 @@ use conch_tile::rules::Rule;
 
 use super::argument::{at, flag, int, items, optional_tensor, tensor, text, to_tensor};
 use super::{Row, row};
+use crate::semantic::block_pointer;
 use crate::semantic::memory::{atomic, atomic_cas, atomic_load, atomic_poll, atomic_store, load, store};
 use crate::tracer::{Traced, Tracer};
 use crate::value::Value;
@@ -23,11 +24,17 @@ pub(super) const ROWS: &[Row] = &[
         "tl.load(pointer, mask=None, other=None, boundary_check=(), padding_option='', cache_modifier='', \
          eviction_policy='', volatile=False)",
         |tr, args| {
+            let option = text(tr, at(args, 4), "padding_option")?;
+            hints(tr, at(args, 5), at(args, 6), &LOAD_CACHE)?;
+            if let Value::BlockPointer(pointer) = at(args, 0) {
+                no_mask(tr, &[at(args, 1), at(args, 2)])?;
+                let volatile = flag(tr, at(args, 7), "volatile")?;
+                return block_pointer::load(tr, pointer, at(args, 3), option, volatile).map(Value::Tensor);
+            }
             no_boundary(tr, at(args, 3))?;
-            if text(tr, at(args, 4), "padding_option")?.is_some_and(|option| !option.is_empty()) {
+            if option.is_some_and(|option| !option.is_empty()) {
                 return Err(tr.reject("`padding_option` is for block pointers"));
             }
-            hints(tr, at(args, 5), at(args, 6), &LOAD_CACHE)?;
             loaded(tr, args, at(args, 7))
         },
     )
@@ -44,8 +51,14 @@ pub(super) const ROWS: &[Row] = &[
     row(
         "tl.store(pointer, value, mask=None, boundary_check=(), cache_modifier='', eviction_policy='')",
         |tr, args| {
-            no_boundary(tr, at(args, 3))?;
             hints(tr, at(args, 4), at(args, 5), &STORE_CACHE)?;
+            if let Value::BlockPointer(pointer) = at(args, 0) {
+                no_mask(tr, &[at(args, 2)])?;
+                let value = to_tensor(tr, at(args, 1))?;
+                block_pointer::store(tr, pointer, value, at(args, 3))?;
+                return Ok(Value::NONE);
+            }
+            no_boundary(tr, at(args, 3))?;
             stored(tr, args)
         },
     )
@@ -142,24 +155,6 @@ pub(super) const ROWS: &[Row] = &[
     )
     .since(3, 9, 0)
     .method(),
-    row(
-        "tl.make_block_ptr(base, shape, strides, offsets, block_shape, order)",
-        block_pointers,
-    ),
-    row("tl.advance(base, offsets)", block_pointers).method(),
-    row(
-        "tl.make_tensor_descriptor(base, shape, strides, block_shape, padding_option='zero')",
-        |tr, _| Err(tr.unsupported("`tl.make_tensor_descriptor`")),
-    )
-    .since(3, 4, 0),
-    row("tl.load_tensor_descriptor(desc, offsets)", |tr, _| {
-        Err(tr.unsupported("`tl.load_tensor_descriptor`"))
-    })
-    .since(3, 4, 0),
-    row("tl.store_tensor_descriptor(desc, offsets, value)", |tr, _| {
-        Err(tr.unsupported("`tl.store_tensor_descriptor`"))
-    })
-    .since(3, 4, 0),
 ];
 
 const LOAD_CACHE: [&str; 5] = ["", ".ca", ".cg", ".cs", ".cv"];
@@ -186,6 +181,13 @@ fn no_boundary(tr: &Tracer<'_>, boundary: &Value) -> Traced<()> {
         value if value.is_none() => Ok(()),
         _ => Err(tr.reject("`boundary_check` is for block pointers, not for tensors of pointers")),
     }
+}
+
+fn no_mask(tr: &Tracer<'_>, values: &[&Value]) -> Traced<()> {
+    if values.iter().all(|value| value.is_none()) {
+        return Ok(());
+    }
+    Err(tr.reject("`mask` and `other` cannot be specified for block pointers"))
 }
 
 /// Memory order and scope: every program of the reference is one thread of events, so they only have to be right.
@@ -245,11 +247,4 @@ fn rmw(tr: &mut Tracer<'_>, op: AtomicOp, args: &[Value]) -> Traced<Value> {
     let mask = optional_tensor(tr, at(args, 2))?;
     order(tr, at(args, 3), at(args, 4))?;
     atomic(tr, op, pointer, value, mask).map(Value::Tensor)
-}
-
-fn block_pointers(tr: &mut Tracer<'_>, _: &[Value]) -> Traced<Value> {
-    if tr.rules.holds(Rule::NoBlockPointers) {
-        return Err(tr.reject("block pointers have been removed; use a tensor descriptor"));
-    }
-    Err(tr.unsupported("block pointers"))
 }

@@ -94,7 +94,7 @@ questions! {
     "is_bf16": |ty| num(&ty) == Some(DType::BF16);
     "is_fp32": |ty| num(&ty) == Some(DType::F32);
     "is_fp64": |ty| num(&ty) == Some(DType::F64);
-    "is_ptr": |ty| matches!(ty, TypeValue::Elem(Elem::Ptr { .. }));
+    "is_ptr": |ty| matches!(ty, TypeValue::Elem(Elem::Ptr { .. }) | TypeValue::BlockPointer(..));
     "is_block": |ty| matches!(ty, TypeValue::Block(..));
     "is_void": |ty| matches!(ty, TypeValue::Named("void"));
     "is_const": |ty| matches!(ty, TypeValue::Named("const"));
@@ -142,8 +142,12 @@ pub(crate) fn type_attribute(tr: &mut Tracer<'_>, ty: &TypeValue, name: &str) ->
     let bits = |bits: u32| Value::int(i128::from(bits));
     let found = match (name, ty) {
         ("name", TypeValue::Elem(_)) => Some(Value::str(&constant::repr(&Constant::Type(ty.clone())))),
+        ("scalar", TypeValue::BlockPointer(..)) => Some(of_type(ty.clone())),
         ("scalar", TypeValue::Elem(elem) | TypeValue::Block(elem, _)) => {
             Some(of_type(TypeValue::Elem(*elem)))
+        }
+        ("element_ty", TypeValue::BlockPointer(elem, shape)) => {
+            Some(of_type(TypeValue::Block(*elem, shape.clone())))
         }
         ("element_ty", TypeValue::Block(elem, _)) => Some(of_type(TypeValue::Elem(*elem))),
         ("element_ty", TypeValue::Elem(elem)) => elem.pointee().map(|elem| of_type(TypeValue::Elem(elem))),

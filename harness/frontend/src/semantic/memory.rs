@@ -1,4 +1,4 @@
-//! Loads, stores and atomics. Left out: cache hints, which change no result, and tensor descriptors.
+//! Loads, stores and atomics. Left out: cache hints, which change no result, and how block pointers and tensor descriptors come by their pointers.
 
 use conch_tile::DType;
 use conch_tile::ir::{AtomicOp, BinaryOp, CmpPredicate, Elem, OpKind, Type, UnaryOp, ValueId};
@@ -256,7 +256,8 @@ pub(crate) fn atomic(
     Ok(exchange(tr, op, pointer, value, mask))
 }
 
-fn exchange(
+/// An atomic of operands that fit.
+pub(crate) fn exchange(
     tr: &mut Tracer<'_>,
     op: AtomicOp,
     pointer: ValueId,

@@ -127,6 +127,8 @@ pub(crate) fn describe(value: &Value) -> String {
         Value::Function(function) => format!("the function `{}`", function.name),
         Value::Builtin(builtin) | Value::Method(_, builtin) => format!("the function `{}`", builtin.name()),
         Value::Module(name) => format!("the module `{name}`"),
+        Value::BlockPointer(_) => "a block pointer".to_owned(),
+        Value::Descriptor(_) => "a tensor descriptor".to_owned(),
         Value::Range(_) => "a range".to_owned(),
         Value::Python(_) => "a Python object".to_owned(),
     }

@@ -11,7 +11,8 @@ use crate::constant;
 use crate::semantic;
 use crate::value::{Constant, Value};
 
-/// What `tl` has and the reference does not know: parts of its own machinery, and of aggregates and descriptors.
+/// What `tl` has and the reference does not know: parts of its own machinery and of aggregates, and classes of
+/// descriptors.
 const UNKNOWN_OF_TL: [&str; 13] = [
     "T",
     "aggregate_replace",
@@ -194,6 +195,8 @@ impl Tracer<'_> {
                 }
                 Err(self.unsupported(format!("`{path}.{name}`")))
             }
+            Value::BlockPointer(pointer) => builtin::block_pointer_attribute(self, pointer, name),
+            Value::Descriptor(descriptor) => builtin::descriptor_attribute(self, descriptor, name),
             Value::Constant(_) if name == "value" => Ok(value.clone()),
             Value::Constant(Constant::Type(ty)) => {
                 let ty = ty.clone();

@@ -10,7 +10,7 @@ use indexmap::IndexMap;
 use super::Tracer;
 use super::module::ScopeId;
 use crate::constant;
-use crate::value::Value;
+use crate::value::{BlockPointer, Descriptor, Value};
 
 /// How a name came to its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +75,21 @@ fn collect(value: &Value, found: &mut Vec<ValueId>) {
     match value {
         Value::Tensor(id) => found.push(*id),
         Value::Tuple { items, .. } | Value::List(items) => items.iter().for_each(|item| collect(item, found)),
+        Value::BlockPointer(pointer) => {
+            let BlockPointer {
+                base,
+                shape,
+                strides,
+                offsets,
+                block_shape: _,
+            } = &**pointer;
+            found.push(*base);
+            found.extend(shape.iter().chain(strides).chain(offsets));
+        }
+        Value::Descriptor(descriptor) => {
+            found.push(descriptor.base);
+            found.extend(descriptor.shape.iter().chain(&descriptor.strides));
+        }
         _ => {}
     }
 }
@@ -88,6 +103,25 @@ pub(super) fn rebuild(value: &Value, tensors: &mut impl Iterator<Item = ValueId>
             names: Rc::clone(names),
         },
         Value::List(items) => Value::List(items.iter().map(|item| rebuild(item, tensors)).collect()),
+        Value::BlockPointer(pointer) => {
+            let mut next = |id: &ValueId| tensors.next().unwrap_or(*id);
+            Value::BlockPointer(Rc::new(BlockPointer {
+                base: next(&pointer.base),
+                shape: pointer.shape.iter().map(&mut next).collect(),
+                strides: pointer.strides.iter().map(&mut next).collect(),
+                offsets: pointer.offsets.iter().map(&mut next).collect(),
+                block_shape: pointer.block_shape.clone(),
+            }))
+        }
+        Value::Descriptor(descriptor) => {
+            let mut next = |id: &ValueId| tensors.next().unwrap_or(*id);
+            Value::Descriptor(Rc::new(Descriptor {
+                base: next(&descriptor.base),
+                shape: descriptor.shape.iter().map(&mut next).collect(),
+                strides: descriptor.strides.iter().map(&mut next).collect(),
+                ..(**descriptor).clone()
+            }))
+        }
         _ => value.clone(),
     }
 }
@@ -106,6 +140,14 @@ impl Tracer<'_> {
             (Value::List(a), Value::List(b)) => {
                 a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| self.same_type(a, b))
             }
+            (Value::BlockPointer(a), Value::BlockPointer(b)) => {
+                self.ty(a.base) == self.ty(b.base) && a.block_shape == b.block_shape
+            }
+            (Value::Descriptor(a), Value::Descriptor(b)) => {
+                self.ty(a.base) == self.ty(b.base)
+                    && a.block_shape == b.block_shape
+                    && (a.nan, a.round) == (b.nan, b.round)
+            }
             (Value::Function(a), Value::Function(b)) => Rc::ptr_eq(a, b),
             (Value::Builtin(a), Value::Builtin(b)) => std::ptr::eq(*a, *b),
             (Value::Module(a), Value::Module(b)) => a == b,
@@ -114,7 +156,7 @@ impl Tracer<'_> {
     }
 
     /// A value's type, as messages show it.
-    pub(super) fn type_text(&self, value: &Value) -> String {
+    pub fn type_text(&self, value: &Value) -> String {
         match value {
             Value::Tensor(id) => self.triton_type(self.ty(*id)),
             Value::Constant(value) => format!("constexpr[{}]", constant::repr(value)),
@@ -128,9 +170,24 @@ impl Tracer<'_> {
             }
             Value::Slice(_) => "a slice".to_owned(),
             Value::Module(name) => format!("the module `{name}`"),
+            Value::BlockPointer(pointer) => self.pointed("pointer", pointer.base, &pointer.block_shape),
+            Value::Descriptor(descriptor) => {
+                let mut text = self.pointed("tensor_descriptor", descriptor.base, &descriptor.block_shape);
+                if descriptor.nan {
+                    text.push_str(" padded with NaN");
+                }
+                text
+            }
             Value::Range(_) => "a range".to_owned(),
             Value::Python(_) => "a Python object".to_owned(),
         }
+    }
+
+    /// What points to blocks, as Triton writes it: `pointer<<[16, 16], fp32>>`.
+    fn pointed(&self, what: &str, base: ValueId, block_shape: &conch_tile::ir::Shape) -> String {
+        let elem = self.ty(base).elem;
+        let block = Type::block(elem.pointee().unwrap_or(elem), block_shape.clone());
+        format!("{what}<{}>", self.triton_type(&block))
     }
 
     /// A type as Triton writes it: `<[16, 16], fp32>`.
@@ -138,7 +195,7 @@ impl Tracer<'_> {
         clippy::unused_self,
         reason = "called beside the other descriptions of values"
     )]
-    pub(super) fn triton_type(&self, ty: &Type) -> String {
+    pub fn triton_type(&self, ty: &Type) -> String {
         use crate::value::{Constant, TypeValue};
         let named = if ty.block {
             TypeValue::Block(ty.elem, ty.shape.clone())

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use conch_tile::DType;
 use conch_tile::diagnostic::Diagnostic;
 use conch_tile::ir::{Builder, Elem, Type};
+use conch_tile::rules::Rule;
 use conch_tile::source::{Sources, Span};
 use ruff_text_size::Ranged;
 
@@ -16,8 +17,9 @@ use super::host::{Config, Host};
 use super::host_call::HostArguments;
 use super::module::{nearest, span_of};
 use super::{FUEL, Parameter, Stop, Traced, Tracer, UserFunction, Wrapper};
-use crate::value::{Constant, TypeValue, Value};
-use crate::{Arg, Binding, Refusal, Refused, Request, Traced as TracedKernel};
+use crate::semantic;
+use crate::value::{Constant, Descriptor, TypeValue, Value};
+use crate::{Arg, Binding, Part, Refusal, Refused, Request, Traced as TracedKernel};
 
 /// Keywords of a launch that are options, not parameters.
 const OPTIONS: [&str; 22] = [
@@ -535,6 +537,16 @@ impl<'a> Tracer<'a> {
                 }
                 return Ok((Value::tuple(values), Kind::Plain));
             }
+            Arg::Descriptor(descriptor) => {
+                if typed.is_some() {
+                    return Err(self.reject_with(
+                        "bad-arguments",
+                        format!("`{name}` is a scalar and cannot take a tensor descriptor"),
+                    ));
+                }
+                let value = self.descriptor(name, descriptor, path, bindings)?;
+                return Ok((value, Kind::Plain));
+            }
             Arg::Str(_) | Arg::DType(_) => {
                 return Err(self.reject_with(
                     "bad-arguments",
@@ -584,8 +596,63 @@ impl<'a> Tracer<'a> {
         bindings.push(Binding {
             name: name.to_string(),
             path: path.clone(),
+            part: Part::Whole,
         });
         Ok((Value::Tensor(value), Kind::Plain))
+    }
+
+    /// The parameters that a host's descriptor becomes.
+    fn descriptor(
+        &mut self,
+        name: &Rc<str>,
+        given: &crate::Descriptor,
+        path: &[usize],
+        bindings: &mut Vec<Binding>,
+    ) -> Traced<Value> {
+        if !self.rules.holds(Rule::Descriptors) {
+            return Err(self.reject_with(
+                "bad-arguments",
+                format!("Triton {} has no tensor descriptors", self.rules.version),
+            ));
+        }
+        let extents: Vec<i128> = given.block_shape.iter().map(|&extent| extent.into()).collect();
+        let block_shape = semantic::shape::block_shape(self, &extents)?;
+        let last = extents.last().copied().unwrap_or(0);
+        semantic::descriptor::wide_enough(self, given.dtype, last)?;
+        let name = path
+            .iter()
+            .fold(name.to_string(), |shown, place| format!("{shown}.{place}"));
+        let mut parameter = |tracer: &mut Self, part: Part, shown: String, ty: Type| {
+            bindings.push(Binding {
+                name: name.split('.').next().unwrap_or_default().to_owned(),
+                path: path.to_vec(),
+                part,
+            });
+            tracer.builder.param(shown, ty)
+        };
+        let ty = Type::scalar(Elem::ptr_to(given.dtype));
+        let base = parameter(self, Part::Base, name.clone(), ty);
+        let rank = block_shape.len();
+        let shape = (0..rank)
+            .map(|at| {
+                let shown = format!("{name}.shape.{at}");
+                parameter(self, Part::Extent(at), shown, Type::num(DType::I32))
+            })
+            .collect();
+        let strides = (0..rank)
+            .map(|at| {
+                let shown = format!("{name}.stride.{at}");
+                parameter(self, Part::Stride(at), shown, Type::num(DType::I64))
+            })
+            .collect();
+        Ok(Value::Descriptor(Rc::new(Descriptor {
+            base,
+            shape,
+            strides,
+            block_shape,
+            nan: given.nan,
+            round: given.round_f32_to_tf32,
+        })))
     }
 }
 
@@ -616,7 +683,7 @@ fn fits(value: i128, dtype: DType) -> bool {
 
 fn is_constant(arg: &Arg) -> bool {
     match arg {
-        Arg::Pointer(_) => false,
+        Arg::Pointer(_) | Arg::Descriptor(_) => false,
         Arg::Tuple(items) => items.iter().all(is_constant),
         _ => true,
     }
@@ -631,6 +698,7 @@ fn constant_of(arg: &Arg) -> Value {
         Arg::Str(value) => Constant::Str(value.as_str().into()),
         Arg::DType(dtype) => (*dtype).into(),
         Arg::Pointer(elem) => Constant::Type(TypeValue::Elem(elem.pointer())),
+        Arg::Descriptor(_) => return Value::NONE,
         Arg::Tuple(items) => return Value::tuple(items.iter().map(constant_of)),
     })
 }
@@ -647,6 +715,7 @@ const fn describe(arg: &Arg) -> &'static str {
 fn host_of(arg: &Arg) -> Host {
     match arg {
         Arg::Pointer(_) => Host::unknown(Span::default(), "a tensor"),
+        Arg::Descriptor(_) => Host::unknown(Span::default(), "a tensor descriptor"),
         Arg::Tuple(items) => Host::Tuple(items.iter().map(host_of).collect()),
         Arg::DType(dtype) => Host::Constant((*dtype).into()),
         _ => Host::from_value(&constant_of(arg)),

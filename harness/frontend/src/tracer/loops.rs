@@ -335,7 +335,8 @@ impl Tracer<'_> {
             let (x, y) = (leaves(before), leaves(now));
             x.len() == y.len() && x.iter().zip(&y).all(|(x, y)| self.ty(*x) == self.ty(*y))
         };
-        if tensors && !self.same_type(before, now) || !tensors && !same_tensors() {
+        let pointed = matches!(before, Value::BlockPointer(_) | Value::Descriptor(_));
+        if (tensors || pointed) && !self.same_type(before, now) || !tensors && !same_tensors() {
             return Err(self.reject_with(
                 "loop-type-mismatch",
                 format!(

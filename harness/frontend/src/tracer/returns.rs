@@ -10,6 +10,7 @@ use std::rc::Rc;
 use conch_tile::DType;
 use conch_tile::ir::{OpKind, Type, ValueId};
 
+use super::frame::{leaves, rebuild};
 use super::{Traced, Tracer};
 use crate::semantic;
 use crate::value::{Constant, Value};
@@ -47,6 +48,8 @@ pub(super) enum Common {
     Known(Value),
     /// A tensor.
     Tensor(Type),
+    /// What is made of tensors, a block pointer say, and their types.
+    Made(Value, Vec<Type>),
     /// A tuple.
     Tuple(Vec<Common>, Rc<[Rc<str>]>),
 }
@@ -57,6 +60,7 @@ impl Common {
         match self {
             Self::Known(_) => {}
             Self::Tensor(ty) => found.push(ty.clone()),
+            Self::Made(_, types) => found.extend(types.iter().cloned()),
             Self::Tuple(items, _) => items.iter().for_each(|item| item.types(found)),
         }
     }
@@ -66,6 +70,7 @@ impl Common {
         match self {
             Self::Known(value) => value.clone(),
             Self::Tensor(_) => tensors.next().map_or(Value::NONE, Value::Tensor),
+            Self::Made(value, _) => rebuild(value, tensors),
             Self::Tuple(items, names) => Value::Tuple {
                 items: items.iter().map(|item| item.build(tensors)).collect(),
                 names: Rc::clone(names),
@@ -79,6 +84,10 @@ impl Tracer<'_> {
     pub(super) fn common_of(&self, value: &Value) -> Common {
         match value {
             Value::Tensor(id) => Common::Tensor(self.ty(*id).clone()),
+            Value::BlockPointer(_) | Value::Descriptor(_) => {
+                let types = leaves(value).iter().map(|id| self.ty(*id).clone()).collect();
+                Common::Made(value.clone(), types)
+            }
             Value::Tuple { items, names } => Common::Tuple(
                 items.iter().map(|item| self.common_of(item)).collect(),
                 Rc::clone(names),
@@ -90,7 +99,7 @@ impl Tracer<'_> {
     /// The type that two returns have in common, or a rejection.
     pub(super) fn common(&self, a: &Common, b: &Common) -> Traced<Common> {
         match (a, b) {
-            (Common::Known(x), Common::Known(y)) if self.same_type(x, y) => return Ok(a.clone()),
+            (Common::Known(x), Common::Known(y)) | (Common::Made(x, _), Common::Made(y, _)) if self.same_type(x, y) => return Ok(a.clone()),
             (Common::Tuple(x, m), Common::Tuple(y, n)) if x.len() == y.len() && m == n => {
                 let items = x
                     .iter()
@@ -115,7 +124,7 @@ impl Tracer<'_> {
 
     fn common_text(&self, common: &Common) -> String {
         match common {
-            Common::Known(value) => self.type_text(value),
+            Common::Known(value) | Common::Made(value, _) => self.type_text(value),
             Common::Tensor(ty) => self.triton_type(ty),
             Common::Tuple(items, _) => {
                 let items: Vec<String> = items.iter().map(|item| self.common_text(item)).collect();
@@ -139,6 +148,12 @@ impl Tracer<'_> {
                 out.push(semantic::scalar_constant(self, constant, dtype)?);
             }
             (Common::Tensor(ty), _) => out.push(self.builder.op(OpKind::Poison, &[], ty.clone())),
+            (Common::Made(..), Some(value)) => out.extend(leaves(value)),
+            (Common::Made(_, types), None) => {
+                for ty in types {
+                    out.push(self.builder.op(OpKind::Poison, &[], ty.clone()));
+                }
+            }
             (Common::Tuple(items, _), Some(Value::Tuple { items: values, .. })) => {
                 for (item, value) in items.iter().zip(values.iter()) {
                     self.conform(Some(value), item, out)?;

@@ -221,7 +221,7 @@ impl Tracer<'_> {
     /// What a variable holds after it was assigned `value`.
     fn sanitize(&mut self, value: Value) -> Traced<(Value, Kind)> {
         Ok(match value {
-            Value::Tensor(_) => (value, Kind::Plain),
+            Value::Tensor(_) | Value::BlockPointer(_) | Value::Descriptor(_) => (value, Kind::Plain),
             Value::Constant(Constant::None | Constant::Type(_)) => (value, Kind::Bare),
             Value::Constant(Constant::Bool(_) | Constant::Int(_) | Constant::Float(_)) => {
                 (Value::Tensor(semantic::to_tensor(self, &value)?), Kind::Plain)

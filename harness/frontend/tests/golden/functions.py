@@ -1,13 +1,14 @@
-"""Writes the type that Triton's compiler gives each expression of `functions.txt`, or that it rejects it.
+"""Writes the type that Triton's compiler gives each expression of a list, or that it rejects it.
 
 Run by hand, in an environment with the Triton whose rules are wanted; no GPU is needed:
 
     python functions.py functions_3.9.0.json
     python functions.py functions_3.6.0.json functions_3.9.0.json
+    python functions.py descriptors_3.9.0.json
 
-With a second file, only what differs from it is written.
-
-An expression is evaluated in a kernel whose names `functions.txt` sets up in its first lines, those that are indented.
+With a second file, only what differs from it is written. The list is the text file of the same name, without the version:
+`functions.txt`, `descriptors.txt`. An expression is evaluated in a kernel whose names the list sets up in its first lines,
+those that are indented.
 """
 
 import importlib.util
@@ -25,15 +26,25 @@ from triton.backends.compiler import GPUTarget
 from triton.backends.nvidia.compiler import CUDABackend
 from triton.compiler import ASTSource
 from triton.compiler.errors import CompilationError, CompileTimeAssertionFailure
+from triton.runtime import driver
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TYPES = {"pf": "*fp32", "ph": "*fp16", "pb": "*bf16", "pi": "*i32", "pl": "*i64", "pc": "*i8", "pu": "*u8", "p1": "*i1",
          "pd": "*fp64", "p8": "*fp8e4nv", "s": "i32", "w": "i64", "f": "fp32", "b": "i1"}
 
 
+class Driver:
+    """Says that there is an H100, to functions that ask."""
+
+    def get_current_target(self):
+        return GPUTarget("cuda", 90, 32)
+
+
 def main():
     warnings.simplefilter("ignore")
-    with open(os.path.join(HERE, "functions.txt")) as lines:
+    driver.set_active(Driver())
+    name = os.path.basename(sys.argv[1]).rsplit("_", 1)[0]
+    with open(os.path.join(HERE, f"{name}.txt")) as lines:
         lines = [line.rstrip("\n") for line in lines]
     setup = [line for line in lines if line.startswith("    ")]
     expressions = [line for line in lines if line and not line.startswith((" ", "#"))]

@@ -311,7 +311,11 @@ impl<'a> Machine<'a> {
                 self.set(step.outs[0], exact(u64::from(count)));
             }
             OpKind::Poison => self.set(step.outs[0], Lanes::Uniform(Lane::Poison)),
-            OpKind::Barrier | OpKind::Print { .. } | OpKind::Assume | OpKind::Assert { .. } => {}
+            OpKind::Barrier
+            | OpKind::Print { .. }
+            | OpKind::Assume
+            | OpKind::Demand(_)
+            | OpKind::Assert { .. } => {}
             OpKind::Range { start, .. } => {
                 let lanes = self.layout(step.outs[0]).lanes as i64;
                 let value = |lane: i64| Lane::Bits(u64::from((i64::from(*start) + lane) as u32));

@@ -1,7 +1,7 @@
 //! What a kernel promises to the compiler: `tl.assume`, `tl.multiple_of`, `tl.max_contiguous`, `tl.max_constancy`;
 //! and what it asserts. A false promise makes the program undefined, a false assertion stops it.
 
-use conch_tile::ir::Promise;
+use conch_tile::ir::{Demand, Promise};
 
 use super::Site;
 use crate::outcome::{Stop, TrapKind};
@@ -14,6 +14,32 @@ pub(crate) fn assume(site: Site<'_>, lane: Option<usize>) -> Stop {
         .diagnostic(kind, lane, "`tl.assume` of a condition that is false")
         .note("the compiler may rely on the condition anywhere in the kernel");
     site.trap(kind, lane, diagnostic)
+}
+
+/// The trap for a tensor descriptor, or a use of one, that is not as the language demands.
+#[cold]
+pub(crate) fn demand(site: Site<'_>, demand: Demand) -> Stop {
+    let kind = TrapKind::DescriptorDemand;
+    let (message, note) = match demand {
+        Demand::AlignedBase => (
+            "a tensor descriptor whose base is not 16-byte aligned",
+            "descriptors are for the tensor memory accelerator, which takes multiples of 16 bytes",
+        ),
+        Demand::AlignedStrides => (
+            "a tensor descriptor whose strides are not multiples of 16 bytes",
+            "every stride but the last has to be, and the last is 1 element",
+        ),
+        Demand::ProperShape => (
+            "a tensor descriptor with a negative extent",
+            "`shape` is made of non-negative integers",
+        ),
+        Demand::AlignedOffset => (
+            "a block of a tensor descriptor that does not begin at a multiple of 16 bytes",
+            "the last offset, in elements of this size, has to be a multiple of 16 bytes",
+        ),
+    };
+    let diagnostic = site.diagnostic(kind, None, message).note(note);
+    site.trap(kind, None, diagnostic)
 }
 
 /// The trap for a false promise about a value; `lane` breaks it.

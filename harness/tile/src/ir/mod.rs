@@ -15,7 +15,7 @@ mod verifier;
 
 pub use function::{Block, Builder, Function, Loc, LocId, Operation, Param, ValueId, ValueInfo};
 pub use op::{
-    AtomicOp, BinaryOp, CastKind, CmpPredicate, Combine, InputPrecision, OpKind, Promise, Rounding,
+    AtomicOp, BinaryOp, CastKind, CmpPredicate, Combine, Demand, InputPrecision, OpKind, Promise, Rounding,
     TernaryOp, UnaryOp,
 };
 pub use types::{Elem, Shape, Type};

@@ -407,6 +407,8 @@ pub enum OpKind {
     },
     /// `condition`: `tl.assume`; a false lane makes the program undefined.
     Assume,
+    /// `condition`: what the language demands of a tensor descriptor; a false lane makes the program undefined.
+    Demand(Demand),
     /// `tl.debug_barrier()`: lanes see each other's earlier writes.
     Barrier,
     /// One operand, returned as it is, with promises (`multiple_of`, `max_contiguous`, `max_constancy`), one number a
@@ -421,6 +423,20 @@ pub enum OpKind {
     Poison,
     /// The result cannot be computed by the reference yet; running it is `unsupported` with this name.
     Unsupported(String),
+}
+
+op_table! {
+    /// What the language demands of tensor descriptors and of their use.
+    Demand {
+        /// The base is a multiple of 16 bytes.
+        AlignedBase = "aligned_base";
+        /// Every stride but the last is a multiple of 16 bytes.
+        AlignedStrides = "aligned_strides";
+        /// The extents are not negative.
+        ProperShape = "proper_shape";
+        /// A block begins at a multiple of 16 bytes along the last dimension.
+        AlignedOffset = "aligned_offset";
+    }
 }
 
 op_table! {
@@ -466,6 +482,7 @@ impl OpKind {
                 | Self::Assert { .. }
                 | Self::Print { .. }
                 | Self::Assume
+                | Self::Demand(_)
                 | Self::Barrier
                 | Self::Hint { .. }
                 | Self::Yield

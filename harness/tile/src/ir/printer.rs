@@ -329,6 +329,7 @@ impl<W: fmt::Write> Writer<'_, W> {
             OpKind::Assert { .. } => "assert",
             OpKind::Print { .. } => "print",
             OpKind::Assume => "assume",
+            OpKind::Demand(demand) => return write!(self.out, "demand {}", demand.name()),
             OpKind::Barrier => "barrier",
             OpKind::Hint { promise, .. } => return write!(self.out, "hint {}", promise.name()),
             OpKind::Poison => "poison",

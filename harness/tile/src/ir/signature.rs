@@ -158,7 +158,7 @@ pub(super) fn check(kind: &OpKind, signature: Signature<'_>) -> Check {
             };
             is_mask("the condition", condition, condition)
         }
-        OpKind::Assume => {
+        OpKind::Assume | OpKind::Demand(_) => {
             let [] = signature.makes()?;
             let [condition] = signature.takes()?;
             is_mask("the condition", condition, condition)

@@ -1,0 +1,126 @@
+//! Reading an argument: a value, or a mapping that describes a tensor descriptor. Left out: what becomes of it at a
+//! point of the matrix (`resolve`).
+
+use std::collections::HashSet;
+
+use conch_tile::diagnostic::Diagnostic;
+use conch_tile::source::Span;
+
+use super::Reader;
+use crate::expr::Names;
+use crate::template::{Template, ValueTemplate};
+use crate::yaml::{Node, Yaml};
+
+/// An argument of a launch.
+#[derive(Clone, Debug)]
+pub(crate) enum ArgumentSchema {
+    /// A value.
+    Value(ValueTemplate),
+    /// `{ descriptor: x, block_shape: [16, 16] }`.
+    Descriptor(Box<DescriptorSchema>),
+}
+
+/// A tensor descriptor.
+#[derive(Clone, Debug)]
+pub(crate) struct DescriptorSchema {
+    pub span: Span,
+    pub base: ValueTemplate,
+    pub block_shape: ValueTemplate,
+    /// Another shape than the tensor's.
+    pub shape: Option<ValueTemplate>,
+    /// Other strides than the tensor's.
+    pub strides: Option<ValueTemplate>,
+    pub padding: Option<Template>,
+    pub round_f32_to_tf32: Option<ValueTemplate>,
+}
+
+const DESCRIPTOR_KEYS: [&str; 6] = [
+    "descriptor",
+    "block_shape",
+    "shape",
+    "strides",
+    "padding",
+    "round_f32_to_tf32",
+];
+
+impl ArgumentSchema {
+    /// Where it is written.
+    pub fn span(&self) -> Span {
+        match self {
+            Self::Value(value) => value.span(),
+            Self::Descriptor(descriptor) => descriptor.span,
+        }
+    }
+}
+
+impl DescriptorSchema {
+    /// Whether it takes any of these names.
+    pub fn mentions(&self, names: &Names, wanted: &HashSet<String>) -> bool {
+        [&self.base, &self.block_shape]
+            .into_iter()
+            .chain(&self.shape)
+            .chain(&self.strides)
+            .chain(&self.round_f32_to_tf32)
+            .any(|value| value.mentions(names, wanted))
+    }
+}
+
+impl Reader<'_> {
+    pub(super) fn argument(&mut self, node: &Node) -> Option<ArgumentSchema> {
+        match &node.value {
+            Yaml::Map(_) => self
+                .descriptor(node)
+                .map(Box::new)
+                .map(ArgumentSchema::Descriptor),
+            _ => self.value(node).map(ArgumentSchema::Value),
+        }
+    }
+
+    fn descriptor(&mut self, node: &Node) -> Option<DescriptorSchema> {
+        let what = "an argument that is a mapping";
+        if let Yaml::Map(pairs) = &node.value
+            && !pairs.iter().any(|(key, _)| DESCRIPTOR_KEYS.contains(&key.name.as_str()))
+        {
+            self.problems.push(
+                Diagnostic::error("wrong-type", node.span, "a mapping where a value belongs").help(
+                    "write a number, an expression or a list; text is an expression, so quote it twice: \"'relu'\"; \
+                     a tensor descriptor is `{ descriptor: x, block_shape: [16, 16] }`",
+                ),
+            );
+            return None;
+        }
+        let fields = self.fields(node, what, &DESCRIPTOR_KEYS)?;
+        let start = Span {
+            end: node.span.start,
+            ..node.span
+        };
+        let what = "a tensor descriptor";
+        let base = self.need(&fields, "descriptor", what, start, "name the tensor: `descriptor: x`");
+        let base = base.and_then(|node| self.value(node));
+        let help = "give the block's: `block_shape: [16, 16]`";
+        let block_shape = self.need(&fields, "block_shape", what, start, help);
+        let block_shape = block_shape.and_then(|node| self.value(node));
+        let mut optional = |key| match fields.get(key) {
+            None => Some(None),
+            Some(node) => self.value(node).map(Some),
+        };
+        let (shape, strides, round) = (
+            optional("shape"),
+            optional("strides"),
+            optional("round_f32_to_tf32"),
+        );
+        let padding = match fields.get("padding") {
+            None => Some(None),
+            Some(node) => self.template(node, "padding").map(Some),
+        };
+        Some(DescriptorSchema {
+            span: node.span,
+            base: base?,
+            block_shape: block_shape?,
+            shape: shape?,
+            strides: strides?,
+            padding: padding?,
+            round_f32_to_tf32: round?,
+        })
+    }
+}

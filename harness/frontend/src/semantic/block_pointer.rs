@@ -1,0 +1,315 @@
+//! Block pointers: `tl.make_block_ptr` and `tl.advance`, and loads and stores through them.
+//!
+//! Up to 3.7 they are a type of the compiler's IR, in 3.8 an aggregate of Triton's own that makes ordinary pointers,
+//! since 3.9 they are gone. A lane's address and mask are the same in both; what is accepted differs. Left out: the
+//! order of dimensions, which changes no result.
+
+use std::rc::Rc;
+
+use conch_tile::DType;
+use conch_tile::ir::{BinaryOp, Elem, OpKind, Shape, Type, ValueId};
+use conch_tile::rules::Rule;
+
+use super::cast::{bool_pointer, cast, elem_shown};
+use super::memory;
+use super::shape::{block_shape, broadcast_to, shown};
+use super::tile::{Axis, index, items, lanes, padding, run};
+use super::to_tensor;
+use crate::constant;
+use crate::tracer::{Traced, Tracer};
+use crate::value::{BlockPointer, Constant, Value};
+
+/// What a removed function says.
+const REMOVED: &str = "block pointers have been removed in favor of the tensor descriptor API";
+
+/// Refuses block pointers where there are none any more.
+pub(crate) fn available(tr: &Tracer<'_>) -> Traced<()> {
+    if tr.rules.holds(Rule::NoBlockPointers) {
+        return Err(tr.reject(REMOVED));
+    }
+    Ok(())
+}
+
+/// A length, stride or offset as an `i64`.
+fn number(tr: &mut Tracer<'_>, value: &Value, narrow: bool, what: &str) -> Traced<ValueId> {
+    if !tr.rules.holds(Rule::BlockPointersAreAggregates) {
+        return index(tr, value, narrow, what);
+    }
+    let tensor = to_tensor(tr, value)?;
+    match tr.dtype(tensor) {
+        Some(dtype) if dtype.is_int() && !tr.is_block(tensor) => cast(tr, tensor, DType::I64),
+        _ => {
+            let text = tr.triton_type(tr.ty(tensor));
+            Err(tr.reject(format!("{what} must be a scalar integer, not {text}")))
+        }
+    }
+}
+
+fn numbers(tr: &mut Tracer<'_>, value: &Value, narrow: bool, what: &str) -> Traced<Box<[ValueId]>> {
+    items(value)
+        .iter()
+        .map(|item| number(tr, item, narrow, what))
+        .collect()
+}
+
+/// Integers that are known at compile time.
+fn known(tr: &Tracer<'_>, value: &Value, what: &str) -> Traced<Vec<i128>> {
+    items(value)
+        .iter()
+        .map(|item| match item {
+            Value::Constant(constant) => constant::as_int(constant),
+            _ => None,
+        })
+        .collect::<Option<_>>()
+        .ok_or_else(|| tr.reject(format!("{what} must be constexpr integers")))
+}
+
+/// The arguments of `tl.make_block_ptr` after the base.
+pub(crate) struct Layout<'a> {
+    /// Extents of the tensor.
+    pub shape: &'a Value,
+    /// Its strides.
+    pub strides: &'a Value,
+    /// Where the block begins.
+    pub offsets: &'a Value,
+    /// Extents of the block.
+    pub block_shape: &'a Value,
+    /// Dimensions by how fast they change.
+    pub order: &'a Value,
+}
+
+/// `tl.make_block_ptr`.
+pub(crate) fn make(tr: &mut Tracer<'_>, base: &Value, layout: &Layout<'_>) -> Traced<Value> {
+    available(tr)?;
+    let base = match base {
+        Value::Tensor(id) if tr.ty(*id).elem.is_ptr() && !tr.is_block(*id) => *id,
+        other => {
+            let text = tr.type_text(other);
+            return Err(tr.reject(format!("expected `base` to be a scalar pointer, but it is {text}")));
+        }
+    };
+    let aggregate = tr.rules.holds(Rule::BlockPointersAreAggregates);
+    // The aggregate leaves it to loads and stores to treat a bool as a byte.
+    let base = if aggregate { base } else { bool_pointer(tr, base).0 };
+    let shape = numbers(tr, layout.shape, false, "an extent of a block pointer's tensor")?;
+    let strides = numbers(tr, layout.strides, false, "a stride of a block pointer")?;
+    let offsets = numbers(tr, layout.offsets, true, "an offset of a block pointer")?;
+    let block = known(tr, layout.block_shape, "the extents of a block pointer's block")?;
+    let order = known(tr, layout.order, "the order of a block pointer's dimensions")?;
+    let rank = block.len();
+    for (what, length) in [
+        ("shape", shape.len()),
+        ("strides", strides.len()),
+        ("offsets", offsets.len()),
+        ("order", order.len()),
+    ] {
+        if length != rank {
+            return Err(tr.reject(format!(
+                "expected `shape`, `strides`, `offsets`, `block_shape` and `order` to have the same length, but \
+                 `block_shape` has {rank} and `{what}` has {length}"
+            )));
+        }
+    }
+    if rank == 0 {
+        if aggregate {
+            return Err(tr.reject("expected `make_block_ptr` to describe at least one dimension"));
+        }
+        return Err(tr.unsupported("a block pointer without dimensions"));
+    }
+    let mut sorted = order.clone();
+    sorted.sort_unstable();
+    if sorted.iter().enumerate().any(|(nth, &at)| at != nth as i128) {
+        return Err(tr.reject(format!("expected `order` to be a permutation of 0 to {}", rank - 1)));
+    }
+    let block_shape = block_shape(tr, &block)?;
+    Ok(Value::BlockPointer(Rc::new(BlockPointer {
+        base,
+        shape,
+        strides,
+        offsets,
+        block_shape,
+    })))
+}
+
+/// A value as a block pointer.
+pub(crate) fn expect<'v>(tr: &Tracer<'_>, value: &'v Value) -> Traced<&'v Rc<BlockPointer>> {
+    match value {
+        Value::BlockPointer(pointer) => Ok(pointer),
+        other => {
+            let text = tr.type_text(other);
+            Err(tr.reject(format!(
+                "`tl.advance` takes a block pointer of `tl.make_block_ptr`, not {text}"
+            )))
+        }
+    }
+}
+
+/// `tl.advance`.
+pub(crate) fn advance(tr: &mut Tracer<'_>, pointer: &BlockPointer, offsets: &Value) -> Traced<Value> {
+    available(tr)?;
+    let deltas = numbers(tr, offsets, true, "an offset of `tl.advance`")?;
+    if deltas.len() != pointer.offsets.len() {
+        return Err(tr.reject(format!(
+            "expected `offsets` to have length {} but it has {}",
+            pointer.offsets.len(),
+            deltas.len()
+        )));
+    }
+    let offsets = pointer
+        .offsets
+        .iter()
+        .zip(&deltas)
+        .map(|(&offset, &delta)| {
+            tr.op(
+                OpKind::Binary(BinaryOp::Add),
+                &[offset, delta],
+                Type::num(DType::I64),
+            )
+        })
+        .collect();
+    Ok(Value::BlockPointer(Rc::new(BlockPointer {
+        offsets,
+        ..pointer.clone()
+    })))
+}
+
+/// The dimensions that `boundary_check` names.
+fn checked(tr: &Tracer<'_>, boundary: &Value, rank: usize) -> Traced<Vec<usize>> {
+    if boundary.is_none() {
+        return Ok(Vec::new());
+    }
+    let aggregate = tr.rules.holds(Rule::BlockPointersAreAggregates);
+    if matches!(boundary, Value::Constant(_)) {
+        // A number alone has no length, which the aggregate asks for; a zero counts as nothing before.
+        if aggregate {
+            return Err(tr.reject("`boundary_check` must be a tuple or list of dimensions"));
+        }
+        if matches!(boundary, Value::Constant(constant) if !constant::truth(constant)) {
+            return Ok(Vec::new());
+        }
+    }
+    let mut dims = Vec::new();
+    for dim in known(tr, boundary, "the dimensions of `boundary_check`")? {
+        let Some(dim) = usize::try_from(dim).ok().filter(|&dim| dim < rank) else {
+            return Err(tr.reject(format!(
+                "expected `boundary_check` to contain dimensions from 0 to {}, but it has {dim}",
+                rank - 1
+            )));
+        };
+        if dims.contains(&dim) {
+            return Err(tr.reject(format!("`boundary_check` has dimension {dim} twice")));
+        }
+        dims.push(dim);
+    }
+    Ok(dims)
+}
+
+/// Pointers to a block's lanes, and which of them are inside where that is checked.
+fn materialize(
+    tr: &mut Tracer<'_>,
+    pointer: &BlockPointer,
+    boundary: &Value,
+) -> Traced<(ValueId, Option<ValueId>)> {
+    let checked = checked(tr, boundary, pointer.block_shape.len())?;
+    let mut axes = Vec::with_capacity(pointer.block_shape.len());
+    let parts = pointer.block_shape.iter().zip(&pointer.offsets);
+    let parts = parts.zip(pointer.strides.iter().zip(&pointer.shape));
+    for (nth, ((&extent, &offset), (&stride, &limit))) in parts.enumerate() {
+        axes.push(Axis {
+            at: run(tr, offset, extent)?,
+            stride,
+            limit: checked.contains(&nth).then_some(limit),
+        });
+    }
+    Ok(lanes(tr, pointer.base, &axes))
+}
+
+/// `tl.load` through a block pointer.
+pub(crate) fn load(
+    tr: &mut Tracer<'_>,
+    pointer: &BlockPointer,
+    boundary: &Value,
+    option: Option<&str>,
+    volatile: bool,
+) -> Traced<ValueId> {
+    let elem = tr.ty(pointer.base).elem.pointee();
+    let is_int = elem.and_then(Elem::num).is_some_and(DType::is_int);
+    let nan = match option.unwrap_or("") {
+        "" => None,
+        "zero" => Some(false),
+        "nan" if is_int => {
+            return Err(tr.reject("padding option `nan` is not supported for block pointers to integers"));
+        }
+        "nan" => Some(true),
+        other => return Err(tr.reject(format!("padding option `{other}` is not supported"))),
+    };
+    let (pointers, mask) = materialize(tr, pointer, boundary)?;
+    let other = match (nan, elem) {
+        (Some(nan), Some(elem)) if mask.is_some() => Some(padding(tr, elem, &pointer.block_shape, nan)),
+        (Some(_), _) if tr.rules.holds(Rule::BlockPointersAreAggregates) => {
+            return Err(tr.reject("`padding_option` cannot be given without `boundary_check`"));
+        }
+        _ => None,
+    };
+    memory::load(tr, pointers, mask, other, volatile)
+}
+
+/// `tl.store` through a block pointer.
+pub(crate) fn store(
+    tr: &mut Tracer<'_>,
+    pointer: &BlockPointer,
+    value: ValueId,
+    boundary: &Value,
+) -> Traced<()> {
+    let mut value = value;
+    if !tr.rules.holds(Rule::BlockPointersAreAggregates) {
+        if !tr.is_block(value) {
+            value = broadcast_to(tr, value, &pointer.block_shape)?;
+        }
+        let (given, wanted) = (tr.ty(value).clone(), tr.ty(pointer.base).elem.pointee());
+        if given.shape != pointer.block_shape {
+            return Err(tr.reject(format!(
+                "the block pointer's block has shape {}, but the value {}",
+                shown(&pointer.block_shape),
+                shown(&given.shape)
+            )));
+        }
+        if Some(given.elem) != wanted {
+            let wanted = wanted.map_or_else(String::new, elem_shown);
+            return Err(tr.reject(format!(
+                "the block pointer points to {wanted}, but the value is of {}; cast it",
+                elem_shown(given.elem)
+            )));
+        }
+    }
+    let (pointers, mask) = materialize(tr, pointer, boundary)?;
+    memory::store(tr, pointers, value, mask)
+}
+
+/// `pointer.name` of a block pointer.
+pub(crate) fn attribute(tr: &Tracer<'_>, pointer: &BlockPointer, name: &str) -> Option<Value> {
+    use crate::value::TypeValue;
+    let tensors = |values: &[ValueId]| Value::tuple(values.iter().map(|&id| Value::Tensor(id)));
+    let elem = tr.ty(pointer.base).elem;
+    let of_type = |ty| Some(Value::Constant(Constant::Type(ty)));
+    if !tr.rules.holds(Rule::BlockPointersAreAggregates) {
+        return match name {
+            "dtype" | "type" => of_type(TypeValue::BlockPointer(
+                elem.pointee()?,
+                pointer.block_shape.clone(),
+            )),
+            "shape" => Some(Value::tuple([])),
+            _ => None,
+        };
+    }
+    let ints = |shape: &Shape| Value::tuple(shape.iter().map(|&extent| Value::int(extent as i128)));
+    match name {
+        "dtype" => of_type(TypeValue::Elem(elem)),
+        "base" => Some(Value::Tensor(pointer.base)),
+        "shape" => Some(tensors(&pointer.shape)),
+        "strides" => Some(tensors(&pointer.strides)),
+        "offsets" => Some(tensors(&pointer.offsets)),
+        "block_shape" => Some(ints(&pointer.block_shape)),
+        _ => None,
+    }
+}
