@@ -61,7 +61,7 @@ def strided_kernel(x, out, d0, d1, d2, s0, s1, s2, B0: tl.constexpr, B1: tl.cons
 def sum_rows_kernel(x, out, m, n, BM: tl.constexpr, BN: tl.constexpr):
     pointer = tl.make_block_ptr(x, (m, n), (n, 1), (0, 0), (BM, BN), (1, 0))
     for start in range(0, m, BM):
-        total = tl.zeros((BM,), dtype=tl.int32)
+        total = tl.zeros((BM,), dtype=tl.float32)
         inner = pointer
         for _ in range(0, n, BN):
             total += tl.sum(tl.load(inner, boundary_check=(0, 1), padding_option="zero"), axis=1)

@@ -11,7 +11,7 @@ use crate::versions::VersionRange;
 pub struct Expectation {
     /// The engines it speaks of, at least one.
     pub engines: Vec<EnginePattern>,
-    /// The versions of those engines.
+    /// The versions of those engines; of the reference, those whose language it judges by.
     pub versions: VersionRange,
     /// The verdict of the case with such an engine; any when none is given.
     pub verdict: Option<VerdictKind>,
@@ -28,11 +28,11 @@ pub struct Expectation {
 }
 
 impl Expectation {
-    /// Whether it speaks of this engine.
-    pub fn applies_to(&self, engine: &str) -> bool {
+    /// Whether it speaks of this engine, judging by the language of version `rules`.
+    pub fn applies_to(&self, engine: &str, rules: Version) -> bool {
         self.engines
             .iter()
-            .any(|pattern| pattern.matches(engine, &self.versions))
+            .any(|pattern| pattern.matches(engine, rules, &self.versions))
     }
 }
 
@@ -178,8 +178,8 @@ impl EnginePattern {
     }
 
     /// Whether the engine of this id is meant, being of a version in `versions`. An engine without a version
-    /// (`reference`) is in every range.
-    pub fn matches(&self, engine: &str, versions: &VersionRange) -> bool {
+    /// (`reference`) is of that whose language it judges by, `rules`.
+    pub fn matches(&self, engine: &str, rules: Version, versions: &VersionRange) -> bool {
         Self::parse(engine).is_some_and(|engine| {
             self.name == engine.name
                 && self.host == engine.host
@@ -190,7 +190,7 @@ impl EnginePattern {
                         .strip_prefix(wanted)
                         .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
                 })
-                && engine.version.is_none_or(|version| versions.contains(version))
+                && versions.contains(engine.version.unwrap_or(rules))
         })
     }
 }
@@ -219,7 +219,7 @@ mod tests {
         let pattern = EnginePattern::parse(pattern).expect(pattern);
         let versions = versions.parse().expect(versions);
         assert_eq!(
-            pattern.matches(engine, &versions),
+            pattern.matches(engine, Version::NEWEST, &versions),
             expected,
             "{pattern} {versions} {engine}"
         );

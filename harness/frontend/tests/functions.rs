@@ -116,6 +116,10 @@ fn mismatches(
     let version: Version = version.parse().expect("a version");
     let mut wrong = Vec::new();
     for (expression, wanted) in golden {
+        // What gives nothing has no type to ask for.
+        if wanted == "void" && traced(setup, expression, "pass", version).is_ok() {
+            continue;
+        }
         let got = result(setup, expression, version);
         if wanted.as_str() != Some(got.as_str()) {
             wrong.push(format!("{expression}: {wanted} in Triton, {got:?} here"));

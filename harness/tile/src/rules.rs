@@ -183,6 +183,8 @@ rules! {
     ConstexprsAreSpecialised: since (3, 6, 0), "triton#8273; code_generator.visit_arg; wheels 3.5.1 and 3.6.0";
     /// There are tensor descriptors, made by the host or by kernels.
     Descriptors: since (3, 4, 0), "core.make_tensor_descriptor, tools/tensor_descriptor.py; wheels 3.3.1 and 3.4.0";
+    /// Offsets of blocks may be `u32`, read as signed; before, they were refused.
+    UnsignedBlockOffsets: since (3, 5, 1), "semantic._convert_elem_to_ir_value; wheels 3.4.0 and 3.5.1";
     /// Block pointers are an aggregate of Triton's own: offsets of 64 bits, stored values that are cast and broadcast.
     BlockPointersAreAggregates: since (3, 8, 0), "core._block_ptr; wheels 3.7.1 and 3.8.0";
     /// A value stored through a tensor descriptor is cast to its dtype; before, it had to have it.

@@ -8,7 +8,8 @@
 //! Left out: reading expectations (`conch-case`).
 
 use conch_case::{Expectation, VerdictKind};
-use conch_engine::{EngineId, Outcome};
+use conch_engine::{EngineId, Outcome, Trap};
+use conch_tile::rules::Version;
 
 use crate::trial::{Standing, Verdict, Witness};
 
@@ -41,31 +42,58 @@ impl Assessment {
     }
 }
 
+/// What an engine did, and by the language of which version.
+#[derive(Clone, Copy, Debug)]
+pub struct Testimony<'a> {
+    /// Who and what.
+    pub witness: Witness<'a>,
+    /// The version whose language it was; an engine of a version has its own.
+    pub rules: Version,
+}
+
+impl Testimony<'_> {
+    /// How it stands. The reference may have spoken for several versions: where it calls a program undefined, it is.
+    fn standing(&self, verdict: &Verdict) -> Standing {
+        let standing = verdict.standing(self.witness.id).unwrap_or(Standing::Silent);
+        let undefined = matches!(self.witness.outcome, Outcome::Trapped(Trap::Undefined, _));
+        match (self.witness.id, standing) {
+            (EngineId::Reference, _) if undefined => Standing::Undefined,
+            (EngineId::Reference, Standing::Undefined) => Standing::Agrees,
+            _ => standing,
+        }
+    }
+
+    fn is_meant(&self, expectation: &Expectation) -> bool {
+        expectation.applies_to(&self.witness.id.to_string(), self.rules)
+    }
+}
+
 /// Holds a verdict against expectations.
-pub fn assess(verdict: &Verdict, witnesses: &[Witness<'_>], expectations: &[Expectation]) -> Assessment {
+pub fn assess(verdict: &Verdict, witnesses: &[Testimony<'_>], expectations: &[Expectation]) -> Assessment {
     let mut unexpected = Vec::new();
     let mut undefined_foreseen = verdict.kind != VerdictKind::Undefined;
     for witness in witnesses {
-        let standing = verdict.standing(witness.id).unwrap_or(Standing::Silent);
-        let id = witness.id.to_string();
+        let standing = witness.standing(verdict);
         let mut foreseen = expectations
             .iter()
-            .filter(|expectation| expectation.applies_to(&id) && happened(expectation, standing, witness));
+            .filter(|expectation| witness.is_meant(expectation) && happened(expectation, standing, witness));
+        let Witness { id, outcome } = witness.witness;
         match standing {
-            Standing::Differs if foreseen.next().is_none() => unexpected.push(witness.id.clone()),
+            Standing::Differs if foreseen.next().is_none() => unexpected.push(id.clone()),
             Standing::Undefined => undefined_foreseen |= foreseen.next().is_some(),
             Standing::Silent
-                if matches!(witness.outcome, Outcome::Unsupported(_) | Outcome::Exhausted(_))
+                if matches!(outcome, Outcome::Unsupported(_) | Outcome::Exhausted(_))
                     && foreseen.next().is_none() =>
             {
-                unexpected.push(witness.id.clone());
+                unexpected.push(id.clone());
             }
             _ => {}
         }
     }
     if !undefined_foreseen {
-        unexpected.extend(witnesses.iter().map(|witness| witness.id.clone()).take(1));
+        unexpected.extend(witnesses.iter().map(|witness| witness.witness.id.clone()).take(1));
     }
+    unexpected.dedup();
     let expectations: Vec<Met> = expectations
         .iter()
         .map(|one| met(one, verdict, witnesses))
@@ -79,7 +107,8 @@ pub fn assess(verdict: &Verdict, witnesses: &[Witness<'_>], expectations: &[Expe
 }
 
 /// Whether an engine's standing and outcome are what an expectation describes.
-fn happened(expectation: &Expectation, standing: Standing, witness: &Witness<'_>) -> bool {
+fn happened(expectation: &Expectation, standing: Standing, testimony: &Testimony<'_>) -> bool {
+    let witness = &testimony.witness;
     let word = match standing {
         Standing::Agrees => VerdictKind::Agree,
         Standing::Differs => VerdictKind::Differ,
@@ -97,13 +126,13 @@ fn happened(expectation: &Expectation, standing: Standing, witness: &Witness<'_>
         })
 }
 
-fn met(expectation: &Expectation, verdict: &Verdict, witnesses: &[Witness<'_>]) -> Met {
+fn met(expectation: &Expectation, verdict: &Verdict, witnesses: &[Testimony<'_>]) -> Met {
     let mut met = Met::NotTried;
     for witness in witnesses
         .iter()
-        .filter(|witness| expectation.applies_to(&witness.id.to_string()))
+        .filter(|witness| witness.is_meant(expectation))
     {
-        let standing = verdict.standing(witness.id).unwrap_or(Standing::Silent);
+        let standing = witness.standing(verdict);
         if happened(expectation, standing, witness) {
             if standing != Standing::Silent || expectation.outcome.is_some() || expectation.verdict.is_some()
             {

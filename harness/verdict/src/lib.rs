@@ -21,6 +21,6 @@ mod trial;
 pub use difference::{
     Acceptance, BitForBit, Bounds, Comparison, Element, KEPT, Zone, compare, coordinates, guards_intact,
 };
-pub use expectation::{Assessment, Met, assess};
+pub use expectation::{Assessment, Met, Testimony, assess};
 pub use panel::{Failed, Panel, Record, Stopped, Trial, try_case};
 pub use trial::{Bench, Difference, Facts, Kind, Standing, Verdict, Witness, judge};

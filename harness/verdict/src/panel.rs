@@ -16,7 +16,7 @@ use conch_memory::StorageId;
 use conch_tile::rules::{Rule, Rules, Version};
 
 use crate::difference::{Acceptance, Bounds};
-use crate::expectation::{Assessment, assess};
+use crate::expectation::{Assessment, Testimony, assess};
 use crate::trial::{Bench, Facts, Verdict, Witness, judge};
 
 /// The engines of a run.
@@ -143,11 +143,13 @@ pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
             });
         }
     }
-    let witnesses: Vec<Witness<'_>> = references
+    let witnesses: Vec<Testimony<'_>> = references
         .iter()
-        .take(1)
         .chain(&others)
-        .map(Record::witness)
+        .map(|record| Testimony {
+            witness: record.witness(),
+            rules: record.rules.version,
+        })
         .collect();
     let assessment = assess(&verdict, &witnesses, &case.expectations);
     let rules = if references.len() > 1 {

@@ -6,9 +6,10 @@ use conch_case::{EnginePattern, Expectation, OutcomeKind, VerdictKind};
 use conch_engine::{Complaint, EngineId, Finished, Outcome, Tracked, Trap};
 use conch_memory::{ByteState, Memory, NamedTensor, ORIGIN, StorageId, Storages, Tensor};
 use conch_tile::DType;
+use conch_tile::rules::Version;
 use conch_tile::source::Span;
 use conch_verdict::{
-    Acceptance, Bench, BitForBit, Bounds, Facts, Standing, Verdict, Witness, assess, compare, judge,
+    Acceptance, Bench, BitForBit, Bounds, Facts, Standing, Testimony, Verdict, Witness, assess, compare, judge,
 };
 
 /// One storage of four f32, seen as `x`.
@@ -217,9 +218,12 @@ fn expectation(engine: &str, versions: &str, verdict: Option<VerdictKind>) -> Ex
 
 fn assessed(line: &str, expectations: &[Expectation]) -> String {
     let (outcomes, verdict) = trial(line);
-    let witnesses: Vec<Witness<'_>> = outcomes
+    let witnesses: Vec<Testimony<'_>> = outcomes
         .iter()
-        .map(|(id, outcome)| Witness { id, outcome })
+        .map(|(id, outcome)| Testimony {
+            witness: Witness { id, outcome },
+            rules: id.version().unwrap_or(Version::NEWEST),
+        })
         .collect();
     let assessment = assess(&verdict, &witnesses, expectations);
     let unexpected: Vec<String> = assessment.unexpected.iter().map(ToString::to_string).collect();

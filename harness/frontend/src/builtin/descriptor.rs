@@ -163,9 +163,13 @@ pub(crate) fn block_pointer_attribute(
     if let Some(found) = block_pointer::attribute(tr, value, name) {
         return Ok(found);
     }
-    // Once a tensor like any other, it has `tl.advance` and `tl.store` as methods.
-    if !tr.rules.holds(Rule::BlockPointersAreAggregates)
-        && matches!(name, "advance" | "store")
+    // As a tensor it has the methods of tensors, as an aggregate its own.
+    let methods: &[&str] = if tr.rules.holds(Rule::BlockPointersAreAggregates) {
+        &["advance", "load", "store"]
+    } else {
+        &["advance", "store"]
+    };
+    if methods.contains(&name)
         && let Some(Value::Builtin(method)) = super::lookup(tr, "tl", name)
     {
         let receiver = Value::BlockPointer(std::rc::Rc::clone(value));

@@ -46,10 +46,20 @@ fn number(tr: &mut Tracer<'_>, value: &Value, narrow: bool, what: &str) -> Trace
 }
 
 fn numbers(tr: &mut Tracer<'_>, value: &Value, narrow: bool, what: &str) -> Traced<Box<[ValueId]>> {
+    sequence(tr, value, what)?;
     items(value)
         .iter()
         .map(|item| number(tr, item, narrow, what))
         .collect()
+}
+
+/// A number by itself stands for a tuple of it only since 3.8.
+fn sequence(tr: &Tracer<'_>, value: &Value, what: &str) -> Traced<()> {
+    let many = matches!(value, Value::Tuple { .. } | Value::List(_));
+    if many || tr.rules.holds(Rule::BlockPointersAreAggregates) {
+        return Ok(());
+    }
+    Err(tr.reject(format!("{what} must be in a tuple or list")))
 }
 
 /// Integers that are known at compile time.
@@ -111,10 +121,7 @@ pub(crate) fn make(tr: &mut Tracer<'_>, base: &Value, layout: &Layout<'_>) -> Tr
         }
     }
     if rank == 0 {
-        if aggregate {
-            return Err(tr.reject("expected `make_block_ptr` to describe at least one dimension"));
-        }
-        return Err(tr.unsupported("a block pointer without dimensions"));
+        return Err(tr.reject("expected `make_block_ptr` to describe at least one dimension"));
     }
     let mut sorted = order.clone();
     sorted.sort_unstable();
@@ -175,12 +182,10 @@ pub(crate) fn advance(tr: &mut Tracer<'_>, pointer: &BlockPointer, offsets: &Val
 
 /// The dimensions that `boundary_check` names.
 fn checked(tr: &Tracer<'_>, boundary: &Value, rank: usize) -> Traced<Vec<usize>> {
-    if boundary.is_none() {
-        return Ok(Vec::new());
-    }
     let aggregate = tr.rules.holds(Rule::BlockPointersAreAggregates);
     if matches!(boundary, Value::Constant(_)) {
-        // A number alone has no length, which the aggregate asks for; a zero counts as nothing before.
+        // A number alone has no length, nor has `None`, which the aggregate asks for; what is false counts as nothing
+        // before.
         if aggregate {
             return Err(tr.reject("`boundary_check` must be a tuple or list of dimensions"));
         }

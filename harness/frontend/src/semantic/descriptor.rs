@@ -417,6 +417,12 @@ fn rows(
             "a descriptor's {what} must have at least {MIN_ROWS} rows, but got {count}"
         )));
     }
+    if dtype.bits() > 32 {
+        return Err(tr.reject(format!(
+            "a descriptor's {what} takes elements of at most 32 bits, not {}",
+            dtype_shown(dtype)
+        )));
+    }
     let least = 32 / dtype.bits() as usize * 8;
     if columns < least {
         return Err(tr.reject(format!(

@@ -2,6 +2,7 @@
 //! Left out: what each of the two demands of its numbers (`block_pointer`, `descriptor`).
 
 use conch_tile::DType;
+use conch_tile::rules::Rule;
 use conch_tile::ir::{BinaryOp, CmpPredicate, Elem, OpKind, Shape, Type, ValueId};
 
 use super::cast::{bool_like, cast};
@@ -146,7 +147,8 @@ pub(crate) fn index(tr: &mut Tracer<'_>, value: &Value, narrow: bool, what: &str
             if !narrow {
                 return cast(tr, *id, DType::I64);
             }
-            if dtype.bits() != 32 {
+            let unsigned = !dtype.is_signed_int() && !tr.rules.holds(Rule::UnsignedBlockOffsets);
+            if dtype.bits() != 32 || unsigned {
                 let mut message = format!(
                     "{what} must be a 32-bit integer, not {}",
                     super::promotion::shown(dtype)
