@@ -118,7 +118,9 @@ impl Descriptor {
         if let Some(extent) = self.shape.iter().find(|&&extent| extent <= 0)
             && version >= Version::new(3, 6, 0)
         {
-            return Some(format!("the shape must be positive, but has an extent of {extent}"));
+            return Some(format!(
+                "the shape must be positive, but has an extent of {extent}"
+            ));
         }
         if *last != 1 {
             return Some(format!(

@@ -240,7 +240,8 @@ mod tests {
         check("interpret+numpy2", "*", "interpret@3.5.1+numpy20", false);
         check("interpret@3.2.0", "*", "interpret@3.2.0", true);
         check("interpret@3.2.0", "*", "interpret@3.1.0", false);
-        check("reference", "<3.3", "reference", true);
+        check("reference", "<3.3", "reference", false);
+        check("reference", ">=3.9", "reference", true);
         check("reference", "*", "interpret@3.2.0", false);
     }
 

@@ -303,7 +303,10 @@ impl Resolver {
         let mut dims = |template: &ValueTemplate| {
             let value = self.evaluate(template)?;
             integers(&value).ok_or_else(|| {
-                let message = format!("{value}, of type {}, where a descriptor has integers", value.kind());
+                let message = format!(
+                    "{value}, of type {}, where a descriptor has integers",
+                    value.kind()
+                );
                 Diagnostic::error("wrong-type", template.span(), message)
                     .help("write one number a dimension: `[16, 16]`")
             })
@@ -413,9 +416,15 @@ fn padding(template: &Template, names: &Names) -> Result<Padding, Diagnostic> {
         .into_iter()
         .find(|padding| padding.name() == text.trim())
         .ok_or_else(|| {
-            let mut problem =
-                Diagnostic::error("bad-descriptor", template.span, format!("unknown padding `{text}`"));
-            problem.help = Some(format!("there are {}", crate::nearest::list(&known.map(Padding::name))));
+            let mut problem = Diagnostic::error(
+                "bad-descriptor",
+                template.span,
+                format!("unknown padding `{text}`"),
+            );
+            problem.help = Some(format!(
+                "there are {}",
+                crate::nearest::list(&known.map(Padding::name))
+            ));
             problem
         })
 }

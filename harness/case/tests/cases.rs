@@ -413,7 +413,10 @@ fn expectations_apply_where_their_condition_holds() {
         ]
     );
     let first = &cases[1].expectations[0];
-    assert!(first.applies_to("interpret@3.2.0+host", Version::NEWEST) && !first.applies_to("interpret@3.3.1", Version::NEWEST));
+    assert!(
+        first.applies_to("interpret@3.2.0+host", Version::NEWEST)
+            && !first.applies_to("interpret@3.3.1", Version::NEWEST)
+    );
 }
 
 #[test]

@@ -385,6 +385,66 @@ fn arguments() {
 }
 
 #[test]
+fn tensor_descriptors() {
+    let with = |descriptor: &str| GOOD.replacen("x: left", &format!("x: {descriptor}"), 1);
+    let wrong = |name: &str, descriptor: &str| check(name, &with(descriptor));
+    wrong("descriptor_without_block", "{ descriptor: x }");
+    wrong("descriptor_key", "{ descriptor: x, block: [4, 4] }");
+    wrong("descriptor_of_nothing", "{ descriptors: x }");
+    wrong("descriptor_of_number", "{ descriptor: n, block_shape: [4, 4] }");
+    wrong(
+        "descriptor_block_of_floats",
+        "{ descriptor: x, block_shape: [4.5] }",
+    );
+    wrong(
+        "descriptor_padding",
+        "{ descriptor: x, block_shape: [4, 4], padding: one }",
+    );
+    wrong(
+        "descriptor_rounding",
+        "{ descriptor: x, block_shape: [4, 4], round_f32_to_tf32: 1 }",
+    );
+    let wide = |descriptor: &str| {
+        let text = GOOD.replacen("shape: [4, 6]", "shape: [4, 8]", 1);
+        text.replacen("x: left", &format!("x: {descriptor}"), 1)
+    };
+    for (name, descriptor) in [
+        ("rank", "{ descriptor: x, block_shape: [8] }"),
+        ("alignment", "{ descriptor: 'x[:, 1:]', block_shape: [4, 4] }"),
+        ("power", "{ descriptor: x, block_shape: [3, 4] }"),
+        (
+            "strides",
+            "{ descriptor: x, block_shape: [4, 8], strides: [9, 1] }",
+        ),
+        (
+            "last_stride",
+            "{ descriptor: x, block_shape: [4, 8], strides: [8, 2] }",
+        ),
+        ("shape", "{ descriptor: x, block_shape: [4, 8], shape: [4, 0] }"),
+        (
+            "rounded",
+            "{ descriptor: x, block_shape: [4, 8], round_f32_to_tf32: true }",
+        ),
+    ] {
+        check(&format!("descriptor_refused_{name}"), &wide(descriptor));
+    }
+    let good = "{ descriptor: x, block_shape: [4, 8], padding: nan }";
+    assert_eq!(
+        report(&[input("area/good.yaml", Ok(wide(good).as_bytes()))]),
+        "good cases: 4"
+    );
+    let asked = wide("{ descriptor: x, block_shape: [3, 4] }").replacen(
+        "    options:",
+        "    unchecked: true\n    options:",
+        1,
+    );
+    assert_eq!(
+        report(&[input("area/good.yaml", Ok(asked.as_bytes()))]),
+        "good cases: 4"
+    );
+}
+
+#[test]
 fn on_purpose_nothing_is_checked() {
     let text = GOOD.replacen(
         "options: { num_warps: 4 }",

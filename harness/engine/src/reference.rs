@@ -411,10 +411,8 @@ fn arguments(launch: &Launch, kernel: &Kernel, memory: &Memory) -> Result<Vec<co
                 .arguments()
                 .find(|(name, _)| *name == Some(binding.name.as_str()));
             let passed = match given {
-                Some((_, arg)) => {
-                    inside(&arg.value, &binding.path)
-                        .and_then(|value| run_time(value, binding.part, elem, memory))
-                }
+                Some((_, arg)) => inside(&arg.value, &binding.path)
+                    .and_then(|value| run_time(value, binding.part, elem, memory)),
                 None => reached
                     .iter()
                     .find(|(name, _)| *name == binding.name)

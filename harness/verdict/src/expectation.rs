@@ -128,10 +128,7 @@ fn happened(expectation: &Expectation, standing: Standing, testimony: &Testimony
 
 fn met(expectation: &Expectation, verdict: &Verdict, witnesses: &[Testimony<'_>]) -> Met {
     let mut met = Met::NotTried;
-    for witness in witnesses
-        .iter()
-        .filter(|witness| witness.is_meant(expectation))
-    {
+    for witness in witnesses.iter().filter(|witness| witness.is_meant(expectation)) {
         let standing = witness.standing(verdict);
         if happened(expectation, standing, witness) {
             if standing != Standing::Silent || expectation.outcome.is_some() || expectation.verdict.is_some()

@@ -9,7 +9,8 @@ use conch_tile::DType;
 use conch_tile::rules::Version;
 use conch_tile::source::Span;
 use conch_verdict::{
-    Acceptance, Bench, BitForBit, Bounds, Facts, Standing, Testimony, Verdict, Witness, assess, compare, judge,
+    Acceptance, Bench, BitForBit, Bounds, Facts, Standing, Testimony, Verdict, Witness, assess, compare,
+    judge,
 };
 
 /// One storage of four f32, seen as `x`.
@@ -237,6 +238,20 @@ fn assessed(line: &str, expectations: &[Expectation]) -> String {
         unexpected.join(" "),
         assessment.expectations
     )
+}
+
+#[test]
+fn an_expectation_of_the_reference_is_of_the_language_it_judges_by() {
+    let check = |versions: &str, expected: &str| {
+        let undefined = expectation("reference", versions, Some(VerdictKind::Undefined));
+        assert_eq!(
+            assessed("reference=undefined", &[undefined]),
+            format!("reference=undefined\n    {expected}\n")
+        );
+    };
+    check("*", "expected, unexpected [], [Yes]");
+    check(">=3.9", "expected, unexpected [], [Yes]");
+    check("<3.9", "NOT expected, unexpected [reference], [NotTried]");
 }
 
 #[test]

@@ -79,7 +79,9 @@ impl Reader<'_> {
     fn descriptor(&mut self, node: &Node) -> Option<DescriptorSchema> {
         let what = "an argument that is a mapping";
         if let Yaml::Map(pairs) = &node.value
-            && !pairs.iter().any(|(key, _)| DESCRIPTOR_KEYS.contains(&key.name.as_str()))
+            && !pairs
+                .iter()
+                .any(|(key, _)| DESCRIPTOR_KEYS.contains(&key.name.as_str()))
         {
             self.problems.push(
                 Diagnostic::error("wrong-type", node.span, "a mapping where a value belongs").help(
@@ -95,7 +97,13 @@ impl Reader<'_> {
             ..node.span
         };
         let what = "a tensor descriptor";
-        let base = self.need(&fields, "descriptor", what, start, "name the tensor: `descriptor: x`");
+        let base = self.need(
+            &fields,
+            "descriptor",
+            what,
+            start,
+            "name the tensor: `descriptor: x`",
+        );
         let base = base.and_then(|node| self.value(node));
         let help = "give the block's: `block_shape: [16, 16]`";
         let block_shape = self.need(&fields, "block_shape", what, start, help);

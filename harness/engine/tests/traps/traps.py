@@ -73,3 +73,9 @@ def assertion_failed(x, empty, out, zero):
 @triton.jit
 def bad_call(x, empty, out, zero):
     tl.store(out, tl.load(x, masks=zero > 0))
+
+
+@triton.jit
+def descriptor_demand(x, empty, out, zero):
+    source = tl.make_tensor_descriptor(x, [8], [1], [4])
+    tl.store(out + tl.arange(0, 4), source.load([zero + 1]))

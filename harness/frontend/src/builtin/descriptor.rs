@@ -139,7 +139,11 @@ static METHODS: &[Builtin] = &[
 const ATTRIBUTES: [&str; 5] = ["shape", "strides", "block_shape", "dtype", "block_type"];
 
 /// `descriptor.name`: what it is made of, and methods (as `Value::Method`).
-pub(crate) fn descriptor_attribute(tr: &Tracer<'_>, value: &std::rc::Rc<Descriptor>, name: &str) -> Traced<Value> {
+pub(crate) fn descriptor_attribute(
+    tr: &Tracer<'_>,
+    value: &std::rc::Rc<Descriptor>,
+    name: &str,
+) -> Traced<Value> {
     if let Some(found) = descriptor::attribute(tr, value, name) {
         return Ok(found);
     }
@@ -183,12 +187,7 @@ pub(crate) fn block_pointer_attribute(
     ))
 }
 
-fn unknown(
-    tr: &Tracer<'_>,
-    what: &str,
-    name: &str,
-    names: impl Iterator<Item = &'static str>,
-) -> Stop {
+fn unknown(tr: &Tracer<'_>, what: &str, name: &str, names: impl Iterator<Item = &'static str>) -> Stop {
     let near = super::nearest(name, names);
     super::unknown(tr, &format!("{what} has no attribute `{name}`"), near)
 }

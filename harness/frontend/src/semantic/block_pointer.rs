@@ -95,7 +95,9 @@ pub(crate) fn make(tr: &mut Tracer<'_>, base: &Value, layout: &Layout<'_>) -> Tr
         Value::Tensor(id) if tr.ty(*id).elem.is_ptr() && !tr.is_block(*id) => *id,
         other => {
             let text = tr.type_text(other);
-            return Err(tr.reject(format!("expected `base` to be a scalar pointer, but it is {text}")));
+            return Err(tr.reject(format!(
+                "expected `base` to be a scalar pointer, but it is {text}"
+            )));
         }
     };
     let aggregate = tr.rules.holds(Rule::BlockPointersAreAggregates);
@@ -126,7 +128,10 @@ pub(crate) fn make(tr: &mut Tracer<'_>, base: &Value, layout: &Layout<'_>) -> Tr
     let mut sorted = order.clone();
     sorted.sort_unstable();
     if sorted.iter().enumerate().any(|(nth, &at)| at != nth as i128) {
-        return Err(tr.reject(format!("expected `order` to be a permutation of 0 to {}", rank - 1)));
+        return Err(tr.reject(format!(
+            "expected `order` to be a permutation of 0 to {}",
+            rank - 1
+        )));
     }
     let block_shape = block_shape(tr, &block)?;
     Ok(Value::BlockPointer(Rc::new(BlockPointer {

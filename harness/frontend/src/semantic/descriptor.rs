@@ -40,11 +40,7 @@ fn aligned(tr: &mut Tracer<'_>, elements: ValueId, size: usize) -> Option<ValueI
     let mask = tr.constant(unit as u64 - 1, ty.clone());
     let rest = tr.op(OpKind::Binary(BinaryOp::And), &[elements, mask], ty.clone());
     let zero = tr.constant(0, ty.clone());
-    Some(tr.op(
-        OpKind::Compare(CmpPredicate::Eq),
-        &[rest, zero],
-        bool_like(&ty),
-    ))
+    Some(tr.op(OpKind::Compare(CmpPredicate::Eq), &[rest, zero], bool_like(&ty)))
 }
 
 /// What a pointer to numbers points to.
@@ -162,11 +158,7 @@ pub(crate) fn make(tr: &mut Tracer<'_>, base: &Value, layout: &Layout<'_>) -> Tr
     for &extent in &shape {
         let ty = Type::num(DType::I32);
         let zero = tr.constant(0, ty.clone());
-        let proper = tr.op(
-            OpKind::Compare(CmpPredicate::Ge),
-            &[extent, zero],
-            bool_like(&ty),
-        );
+        let proper = tr.op(OpKind::Compare(CmpPredicate::Ge), &[extent, zero], bool_like(&ty));
         demand(tr, Demand::ProperShape, proper);
     }
     Ok(Value::Descriptor(Rc::new(Descriptor {
@@ -304,13 +296,7 @@ pub(crate) fn load(tr: &mut Tracer<'_>, descriptor: &Descriptor, offsets: &Value
 }
 
 /// A value that has to have a shape and, to the compiler's IR, an element type.
-fn valued(
-    tr: &mut Tracer<'_>,
-    value: &Value,
-    shape: &[usize],
-    dtype: DType,
-    casts: bool,
-) -> Traced<ValueId> {
+fn valued(tr: &mut Tracer<'_>, value: &Value, shape: &[usize], dtype: DType, casts: bool) -> Traced<ValueId> {
     let id = match value {
         Value::Tensor(id) if tr.ty(*id).shape.as_slice() == shape => *id,
         other => {
@@ -444,12 +430,7 @@ fn rows(
 }
 
 /// `descriptor.gather`.
-pub(crate) fn gather(
-    tr: &mut Tracer<'_>,
-    descriptor: &Descriptor,
-    x: &Value,
-    y: &Value,
-) -> Traced<ValueId> {
+pub(crate) fn gather(tr: &mut Tracer<'_>, descriptor: &Descriptor, x: &Value, y: &Value) -> Traced<ValueId> {
     let (lanes, _) = rows(tr, descriptor, "gather", x, y)?;
     loaded(tr, descriptor, lanes)
 }

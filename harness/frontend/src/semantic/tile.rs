@@ -2,8 +2,8 @@
 //! Left out: what each of the two demands of its numbers (`block_pointer`, `descriptor`).
 
 use conch_tile::DType;
-use conch_tile::rules::Rule;
 use conch_tile::ir::{BinaryOp, CmpPredicate, Elem, OpKind, Shape, Type, ValueId};
+use conch_tile::rules::Rule;
 
 use super::cast::{bool_like, cast};
 use super::promotion::Operand;
@@ -77,11 +77,7 @@ pub(crate) fn lanes(tr: &mut Tracer<'_>, base: ValueId, axes: &[Axis]) -> (Value
             let ty = bool_like(tr.ty(axis.at));
             let limit = splat(tr, limit, &along);
             let zero = tr.constant(0, tr.ty(axis.at).clone());
-            let above = tr.op(
-                OpKind::Compare(CmpPredicate::Ge),
-                &[axis.at, zero],
-                ty.clone(),
-            );
+            let above = tr.op(OpKind::Compare(CmpPredicate::Ge), &[axis.at, zero], ty.clone());
             let below = tr.op(OpKind::Compare(CmpPredicate::Lt), &[axis.at, limit], ty);
             let valid = binary(tr, BinaryOp::And, above, below);
             let valid = spread(tr, valid, nth, &shape);

@@ -99,7 +99,11 @@ impl Tracer<'_> {
     /// The type that two returns have in common, or a rejection.
     pub(super) fn common(&self, a: &Common, b: &Common) -> Traced<Common> {
         match (a, b) {
-            (Common::Known(x), Common::Known(y)) | (Common::Made(x, _), Common::Made(y, _)) if self.same_type(x, y) => return Ok(a.clone()),
+            (Common::Known(x), Common::Known(y)) | (Common::Made(x, _), Common::Made(y, _))
+                if self.same_type(x, y) =>
+            {
+                return Ok(a.clone());
+            }
             (Common::Tuple(x, m), Common::Tuple(y, n)) if x.len() == y.len() && m == n => {
                 let items = x
                     .iter()

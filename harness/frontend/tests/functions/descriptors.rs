@@ -40,7 +40,11 @@ fn check(version: &str, changes: &str) {
     let wrong = mismatches("", &golden, version);
     let wrong: Vec<&String> = wrong
         .iter()
-        .filter(|text| !DEVIATIONS.iter().any(|(expression, _)| text.starts_with(expression)))
+        .filter(|text| {
+            !DEVIATIONS
+                .iter()
+                .any(|(expression, _)| text.starts_with(expression))
+        })
         .collect();
     assert!(wrong.is_empty(), "{version}: {wrong:#?}");
 }

@@ -1,6 +1,6 @@
 use conch_interp::{Arg, Config, Outcome, Program, TrapKind};
 use conch_tile::DType;
-use conch_tile::ir::{OpKind, Promise, Type, ValueId};
+use conch_tile::ir::{Demand, OpKind, Promise, Type, ValueId};
 
 use crate::kernels::{self, I32, Kernel, World};
 use crate::trap;
@@ -47,6 +47,40 @@ fn a_false_assume() {
       | ^^^^^^^^^^^^^^^^ in program (0, 0, 0)
       |
       = note: the compiler may rely on the condition anywhere in the kernel
+    ");
+}
+
+#[test]
+fn a_descriptor_that_is_not_as_demanded() {
+    let mut shown = String::new();
+    for demand in Demand::ALL {
+        let mut k = Kernel::new("tl.make_tensor_descriptor(x, [n], [1], [8])\n");
+        let n = k.number("n", DType::I32);
+        let zero = k.int(0);
+        let kept = k.compare(conch_tile::ir::CmpPredicate::Ge, n, zero);
+        k.at("tl.make_tensor_descriptor(x, [n], [1], [8])")
+            .b
+            .effect(OpKind::Demand(*demand), &[kept]);
+        let function = k.finish();
+        let (mut memory, _) = empty();
+        kernels::finish(&function, [1, 1, 1], &[Arg::Number(0)], &mut memory);
+        let kind = TrapKind::DescriptorDemand;
+        let below = [Arg::Number(0xFFFF_FFFF)];
+        let text = trap(kind, &function, [1, 1, 1], &below, &mut memory);
+        let said = text
+            .lines()
+            .filter(|line| line.starts_with("error") || line.contains("note"));
+        said.for_each(|line| shown += &format!("{}\n", line.trim()));
+    }
+    insta::assert_snapshot!(shown, @r"
+    error[descriptor-demand]: a tensor descriptor whose base is not 16-byte aligned
+    = note: descriptors are for the tensor memory accelerator, which takes multiples of 16 bytes
+    error[descriptor-demand]: a tensor descriptor whose strides are not multiples of 16 bytes
+    = note: every stride but the last has to be, and the last is 1 element
+    error[descriptor-demand]: a tensor descriptor with a negative extent
+    = note: `shape` is made of non-negative integers
+    error[descriptor-demand]: a block of a tensor descriptor that does not begin at a multiple of 16 bytes
+    = note: the last offset, in elements of this size, has to be a multiple of 16 bytes
     ");
 }
 
