@@ -5,7 +5,7 @@
 //!
 //! Left out: reading it back. A case is read from a case file.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use conch_memory::{ByteState, Storage, Storages, Tensor};
 use conch_tile::numeric;
@@ -239,7 +239,9 @@ impl Feed {
 
     fn dims(&mut self, dims: &[i64]) {
         self.number(dims.len() as u64);
-        dims.iter().for_each(|&size| self.number(size as u64));
+        for &size in dims {
+            self.number(size as u64);
+        }
     }
 
     fn tensor(&mut self, tensor: &Tensor) {
@@ -417,7 +419,7 @@ fn argument(value: &ArgValue, storages: &Storages) -> String {
                 descriptor.block_shape
             );
             if descriptor.padding != Padding::Zero {
-                text.push_str(&format!(", padding='{}'", descriptor.padding));
+                let _ = write!(text, ", padding='{}'", descriptor.padding);
             }
             if descriptor.round_f32_to_tf32 {
                 text.push_str(", round_f32_to_tf32=True");

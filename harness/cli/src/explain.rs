@@ -199,7 +199,7 @@ fn value(value: &ArgValue) -> String {
                 descriptor.name, descriptor.shape, descriptor.strides, descriptor.block_shape
             );
             if descriptor.padding != Padding::Zero {
-                text += &format!(", padding='{}'", descriptor.padding);
+                let _ = write!(text, ", padding='{}'", descriptor.padding);
             }
             if descriptor.round_f32_to_tf32 {
                 text += ", round_f32_to_tf32=True";

@@ -70,7 +70,10 @@ fn a_descriptor_that_is_not_as_demanded() {
         let said = text
             .lines()
             .filter(|line| line.starts_with("error") || line.contains("note"));
-        said.for_each(|line| shown += &format!("{}\n", line.trim()));
+        for line in said {
+            shown += line.trim();
+            shown.push('\n');
+        }
     }
     insta::assert_snapshot!(shown, @r"
     error[descriptor-demand]: a tensor descriptor whose base is not 16-byte aligned
