@@ -11,7 +11,9 @@ use serde::{Deserialize, Serialize, Serializer};
 use crate::compiled::{Compiled, Invocation, Kernel, Metadata, Param, Scratch, Target};
 use crate::compiler::{Compilation, CompileRequest};
 use crate::pool::Limits;
-use crate::request::{Descriptor, Device, Driver, Grid, Launch, Module, Relocation, Request, Storage, Tensor, Value};
+use crate::request::{
+    Descriptor, Device, Driver, Grid, Launch, Module, Relocation, Request, Storage, Tensor, Value,
+};
 use crate::response::{Location, Memory, Phase, PythonError, Raised, Response};
 
 /// Bytes before a frame's header: the header's length (u32) and that of the blobs (u64), little endian.
