@@ -2,6 +2,7 @@
 //! Left out: how it was written down (see the crate's documentation).
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use conch_memory::{Memory, NamedTensor, Storages, Tensor};
 use conch_tile::DType;
@@ -34,6 +35,8 @@ pub struct Case {
     pub tensors: Vec<NamedTensor>,
     /// What runs, one after the other over the same memory. Empty for an import-only case.
     pub launches: Vec<Launch>,
+    /// How long an engine may take, where the case says it itself.
+    pub timeout: Option<Duration>,
     /// The written-down exceptions whose `when` holds at this point.
     pub expectations: Vec<Expectation>,
     /// Where the case file is, for messages: the whole `about`.

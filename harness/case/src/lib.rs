@@ -59,6 +59,7 @@
 //! | `storages` | runs of bytes that own their memory |
 //! | `tensors` | views of them |
 //! | `launches` | what runs, in order, over the same memory. Required with `kernel` |
+//! | `timeout` | seconds that an engine may take, in place of its own limit: for what is known to hang. The reference has fuel instead |
 //! | `expect` | written-down exceptions |
 //!
 //! An unknown key, name, dtype, parameter or engine is an error with the nearest valid spelling, never ignored.

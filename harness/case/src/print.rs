@@ -80,6 +80,9 @@ impl<'a> Printer<'a> {
             ),
             None => self.line(0, &format!("import: {}", quoted(own))),
         }
+        if let Some(timeout) = self.case.timeout {
+            self.line(0, &format!("timeout: {}", timeout.as_secs_f64()));
+        }
         if !self.storages.is_empty() {
             self.line(0, "storages:");
         }

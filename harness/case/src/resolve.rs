@@ -122,6 +122,7 @@ pub(crate) fn resolve(file: &CaseFile, id: &str, point: Point) -> Result<Case, V
             declared: state.declared,
             tensors: state.tensors,
             launches,
+            timeout: schema.timeout,
             expectations,
             span: schema.span,
         }),

@@ -4,6 +4,8 @@
 mod argument;
 mod expect;
 
+use std::time::Duration;
+
 use conch_tile::diagnostic::Diagnostic;
 use conch_tile::source::{SourceFile, SourceId, Span};
 
@@ -28,6 +30,7 @@ pub(crate) struct Schema {
     pub storages: Vec<StorageSchema>,
     pub tensors: Vec<(Key, ValueTemplate)>,
     pub launches: Vec<LaunchSchema>,
+    pub timeout: Option<Duration>,
     pub expect: Vec<ExpectSchema>,
 }
 
@@ -78,9 +81,12 @@ pub(crate) struct ExpectSchema {
     pub link: Option<String>,
 }
 
-const CASE_KEYS: [&str; 9] = [
-    "about", "origin", "kernel", "import", "matrix", "storages", "tensors", "launches", "expect",
+const CASE_KEYS: [&str; 10] = [
+    "about", "origin", "kernel", "import", "matrix", "storages", "tensors", "launches", "timeout", "expect",
 ];
+
+/// Longest `timeout`, in seconds.
+const MAX_TIMEOUT: f64 = 600.0;
 const STORAGE_KEYS: [&str; 3] = ["dtype", "shape", "fill"];
 const LAUNCH_KEYS: [&str; 6] = ["kernel", "grid", "args", "options", "host", "unchecked"];
 const EXPECT_KEYS: [&str; 8] = [
@@ -183,6 +189,9 @@ impl Schema {
                 Vec::new()
             }
         };
+        let timeout = top
+            .get("timeout")
+            .and_then(|node| reader.seconds(node, "timeout"));
         let expect = reader
             .list(top.get("expect"), "expect")
             .iter()
@@ -198,6 +207,7 @@ impl Schema {
             storages,
             tensors,
             launches,
+            timeout,
             expect,
         })
     }
@@ -295,6 +305,22 @@ impl Reader<'_> {
                 None
             }
         }
+    }
+
+    fn seconds(&mut self, node: &Node, what: &str) -> Option<Duration> {
+        let seconds = match node.value {
+            Yaml::Int(whole) => whole as f64,
+            Yaml::Float(seconds) => seconds,
+            _ => f64::NAN,
+        };
+        if !(seconds > 0.0 && seconds <= MAX_TIMEOUT) {
+            self.problems.push(
+                Diagnostic::error("wrong-type", node.span, format!("`{what}` is no time to wait"))
+                    .help(format!("write seconds, more than 0 and up to {MAX_TIMEOUT}")),
+            );
+            return None;
+        }
+        Some(Duration::from_secs_f64(seconds))
     }
 
     fn template(&mut self, node: &Node, what: &str) -> Option<Template> {

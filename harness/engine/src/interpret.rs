@@ -112,7 +112,11 @@ impl Prepared for Ready {
     fn launch(&self, case: &Case) -> Result<Outcome, Failure> {
         let memory = case.memory();
         let request = translate(case, &memory, self.shared.device);
-        match self.shared.pool.request(&request, self.shared.limits) {
+        let limits = Limits {
+            time: case.timeout.unwrap_or(self.shared.limits.time),
+            ..self.shared.limits
+        };
+        match self.shared.pool.request(&request, limits) {
             Ok(response) => answered(case, memory, response),
             Err(failure) => words::unanswered(case, failure),
         }

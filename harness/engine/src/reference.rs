@@ -180,7 +180,7 @@ impl Reference {
             let args = arguments(launch, &kernel, &memory)?;
             let accepted = kernel
                 .program
-                .accept(launch.grid, &args, &mut memory, &mut map, &self.config(launch))
+                .accept(launch.grid, &args, &mut memory, &mut map, &self.config())
                 .map_err(|error| {
                     Failure::internal(format!("run `{}` with intervals", launch.kernel.name), error)
                 })?;
@@ -203,9 +203,9 @@ impl Reference {
         Ok(Conforming::Known(map))
     }
 
-    fn config(&self, launch: &Launch) -> Config {
+    fn config(&self) -> Config {
         Config {
-            device_asserts: debug(launch),
+            device_asserts: true,
             fuel: self.config.fuel / SLOWER,
             ..self.config
         }
@@ -259,7 +259,7 @@ impl Prepared for Ready {
         for (nth, (launch, kernel)) in case.launches.iter().zip(&self.kernels).enumerate() {
             let args = arguments(launch, kernel, &memory)?;
             let config = Config {
-                device_asserts: debug(launch),
+                device_asserts: true,
                 ..self.config
             };
             let outcome = kernel
@@ -318,14 +318,6 @@ fn impossible(launch: &Launch, rules: Rules, nth: usize) -> Option<Outcome> {
     let mut complaint = Complaint::new("bad-descriptor", fault);
     complaint.launch = Some(nth);
     Some(Outcome::Rejected(Box::new(complaint)))
-}
-
-/// Whether asserts are compiled in. Triton does so with `debug=True` only.
-fn debug(launch: &Launch) -> bool {
-    launch
-        .options
-        .iter()
-        .any(|(name, value)| name == "debug" && *value == ArgValue::Bool(true))
 }
 
 fn request(launch: &Launch, rules: Rules) -> Request {

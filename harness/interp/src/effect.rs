@@ -204,17 +204,44 @@ fn normalised(prefix: &str, values: bool) -> String {
 fn shown(elem: Elem, bits: u64, hex: bool) -> String {
     match elem {
         Elem::Ptr { .. } => format!("{bits:#x}"),
+        Elem::Num(dtype) if hex && dtype.is_float() => hex_float(numeric::decode(dtype, bits)),
         Elem::Num(dtype) if hex => format!("0x{bits:0width$x}", width = dtype.size() * 2),
         Elem::Num(dtype) if dtype.is_int() => numeric::decode_int(dtype, bits).to_string(),
         Elem::Num(dtype) => {
             let value = numeric::decode(dtype, bits);
-            if value.is_nan() {
-                "nan".to_owned()
-            } else if value.is_infinite() {
-                (if value < 0.0 { "-inf" } else { "inf" }).to_owned()
-            } else {
+            if value.is_finite() {
                 format!("{value:.6}")
+            } else {
+                not_finite(value)
             }
         }
     }
+}
+
+fn not_finite(value: f64) -> String {
+    let text = match value {
+        _ if value.is_nan() => "nan",
+        _ if value < 0.0 => "-inf",
+        _ => "inf",
+    };
+    text.to_owned()
+}
+
+/// C's `%a`, which Triton prints floats by since 3.9: `-0x1.8p+1`.
+fn hex_float(value: f64) -> String {
+    const FRACTION: u64 = (1 << 52) - 1;
+    if !value.is_finite() {
+        return not_finite(value);
+    }
+    let sign = if value.is_sign_negative() { "-" } else { "" };
+    let (bits, biased) = (value.to_bits() & FRACTION, value.to_bits() >> 52 & 0x7ff);
+    let (whole, exponent) = match (biased, bits) {
+        (0, 0) => (0, 0),
+        (0, _) => (0, -1022),
+        _ => (1, biased as i64 - 1023),
+    };
+    let fraction = format!("{bits:013x}");
+    let fraction = fraction.trim_end_matches('0');
+    let point = if fraction.is_empty() { "" } else { "." };
+    format!("{sign}0x{whole}{point}{fraction}p{exponent:+}")
 }

@@ -13,7 +13,7 @@ use conch_tile::numeric;
 use smallvec::SmallVec;
 
 use crate::checks::race::Shadow;
-use crate::checks::{Home, Site, conflict, poison, promise};
+use crate::checks::{Home, Site, conflict, poison, promise, wait};
 use crate::config::{Arg, Checks, Config};
 use crate::origin::Origin;
 use crate::outcome::{Exhausted, Finished, InternalError, Outcome, Resource, Stats, Stop, Unsupported};
@@ -426,6 +426,8 @@ impl<'a> Machine<'a> {
         for &slot in &step.ins {
             carried.push(self.copy(slot)?);
         }
+        let shared = self.grid.iter().any(|&programs| programs > 1);
+        let mut watch = wait::Watch::default();
         loop {
             self.spend(1)?;
             self.set_all(&before.args, carried);
@@ -451,6 +453,9 @@ impl<'a> Machine<'a> {
             self.set_all(&after.args, passed);
             self.block(after)?;
             carried = self.yields(after)?;
+            if shared && watch.repeats(&carried, self.memory.arena().0) && (before.reads() || after.reads()) {
+                return Err(wait::endless(self.site(step.loc)));
+            }
         }
     }
 

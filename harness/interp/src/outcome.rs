@@ -84,6 +84,8 @@ pub enum TrapKind {
     IndexOutOfRange,
     /// A loop whose step is not positive.
     LoopStep,
+    /// A loop that only another program's writes could end, while programs may run one after the other.
+    EndlessWait,
     /// `tl.device_assert` of something false. Defined: the program says so itself.
     AssertionFailed,
 }
@@ -103,6 +105,7 @@ impl TrapKind {
         Self::DescriptorDemand,
         Self::IndexOutOfRange,
         Self::LoopStep,
+        Self::EndlessWait,
         Self::AssertionFailed,
     ];
 
@@ -121,6 +124,7 @@ impl TrapKind {
             Self::DescriptorDemand => "descriptor-demand",
             Self::IndexOutOfRange => "index-out-of-range",
             Self::LoopStep => "loop-step",
+            Self::EndlessWait => "endless-wait",
             Self::AssertionFailed => "assertion-failed",
         }
     }

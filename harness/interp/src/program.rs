@@ -48,6 +48,21 @@ pub(crate) struct Code {
     pub loc: Option<LocId>,
 }
 
+impl Code {
+    /// Whether anything in it reads memory.
+    pub(crate) fn reads(&self) -> bool {
+        self.steps.iter().any(|step| match &step.op {
+            Op::Plain(kind) => matches!(
+                kind,
+                OpKind::Load { .. } | OpKind::AtomicRmw { .. } | OpKind::AtomicCas
+            ),
+            Op::For(code) => code.reads(),
+            Op::If(one, other) | Op::While(one, other) => one.reads() || other.reads(),
+            Op::Binary(_) | Op::Unary(_) | Op::Reduce { .. } | Op::Scan { .. } => false,
+        })
+    }
+}
+
 /// A value that leaves a block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Yielded {

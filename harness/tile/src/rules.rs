@@ -193,6 +193,18 @@ rules! {
     GatherOffsetsAreTyped: since (3, 8, 0), "semantic.descriptor_gather; wheels 3.7.1 and 3.8.0";
     /// A descriptor's strides that are known at compile time must be multiples of 16 bytes.
     DescriptorStridesAreChecked: since (3, 9, 0), "_check_tensor_descriptor_alignment_static; wheels 3.8.0 and 3.9.0";
+    /// `a, b = …` takes exactly as many values as there are names; before, surplus values were dropped.
+    UnpackingIsExact: since (3, 9, 0), "triton#11053, commit 7cda925d77; wheels 3.8.0 and 3.9.0";
+    /// `a, b = …` of fewer values than names is an error; before, the names left over stayed as they were.
+    UnpackingFillsNames: since (3, 3, 0), "code_generator.visit_Assign; wheels 3.2.0 and 3.3.1";
+    /// The launch option `debug` compiles asserts in; before, it was overwritten by that of `@triton.jit`.
+    DebugIsAnOption: since (3, 2, 0), "JITFunction.run; wheels 3.1.0 and 3.2.0";
+    /// `@triton.jit(debug=True)` holds for launches that do not say otherwise; in 3.2, it had no effect.
+    DebugHasADefault: since (3, 3, 0), "JITFunction.run; wheels 3.2.0 and 3.3.1";
+    /// Keyword-only parameters are bound; before, their names were not defined inside of the function.
+    KeywordOnlyParameters: since (3, 9, 0), "code_generator.visit_arguments; wheels 3.8.0 and 3.9.0";
+    /// An extent of 0 is no power of two, so no block has one.
+    BlocksHaveElements: since (3, 8, 0), "triton#10687; wheels 3.7.1 and 3.8.0";
     /// Block pointers (`make_block_ptr`, `advance`) are gone.
     NoBlockPointers: since (3, 9, 0), "core.make_block_ptr; wheels 3.8.0 and 3.9.0";
 }

@@ -187,6 +187,8 @@ class Worker:
         phase, launch = "import", 0
         try:
             with ExitStack() as stack:
+                # A printing that failed leaves its format behind.
+                stack.enter_context(np.printoptions())
                 stack.enter_context(driver.installed(fake))
                 launches = header["launches"]
                 # What a host function leaves behind (a hook, say) is not for the next request. Compiled

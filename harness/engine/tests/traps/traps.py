@@ -65,6 +65,12 @@ def loop_step(x, empty, out, zero):
 
 
 @triton.jit
+def endless_wait(x, empty, out, zero):
+    while tl.atomic_add(out, 0) == 0:
+        pass
+
+
+@triton.jit
 def assertion_failed(x, empty, out, zero):
     tl.device_assert(zero > 0, "zero is not above zero")
     tl.store(out, zero)

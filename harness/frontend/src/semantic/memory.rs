@@ -353,10 +353,13 @@ pub(crate) fn atomic_cas(
     let wanted: Type = tr.ty(pointer).with_elem(element);
     for (what, operand) in [("cmp", compare), ("val", value)] {
         let shapes_agree = tr.ty(operand).shape == wanted.shape;
-        if shapes_agree && !same_bits(tr.ty(operand), &wanted) && !tr.rules.holds(Rule::AtomicCasIsChecked) {
-            return Err(tr.unsupported(format!(
-                "an atomic_cas whose `{what}` is not of the pointer's type"
-            )));
+        // Lowering failed for such a `val` even then.
+        if what == "cmp"
+            && shapes_agree
+            && !same_bits(tr.ty(operand), &wanted)
+            && !tr.rules.holds(Rule::AtomicCasIsChecked)
+        {
+            return Err(tr.unsupported("an atomic_cas whose `cmp` is not of the pointer's type"));
         }
         if !same_bits(tr.ty(operand), &wanted) {
             return Err(tr.reject(format!(

@@ -22,6 +22,9 @@ pub(crate) fn block_shape(tr: &Tracer<'_>, extents: &[i128]) -> Traced<Shape> {
     let mut numel: i128 = 1;
     let mut shape = Shape::new();
     for (nth, &extent) in extents.iter().enumerate() {
+        if extent == 0 && !tr.rules.holds(Rule::BlocksHaveElements) {
+            return Err(tr.unsupported("a block of no elements, which Triton takes before 3.8"));
+        }
         if extent <= 0 || extent & (extent - 1) != 0 {
             return Err(tr.reject(format!(
                 "shape element {nth} must be a power of 2, but it is {extent}"

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use conch_tile::rules::Rule;
 use conch_tile::source::Span;
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged;
@@ -287,7 +288,9 @@ impl Tracer<'_> {
             arguments,
         });
         for (name, value) in bound {
-            self.frame.set(&name, value, Kind::Plain);
+            if self.is_defined(function, &name) {
+                self.frame.set(&name, value, Kind::Plain);
+            }
         }
         let flow = self.run(&function.def.body, true)?;
         let value = self.result_of(flow)?;
@@ -316,12 +319,20 @@ impl Tracer<'_> {
             arguments,
         });
         for (name, value, kind) in bound {
-            self.frame.set(&name, value, kind);
+            if self.is_defined(function, &name) {
+                self.frame.set(&name, value, kind);
+            }
         }
         let flow = self.run(&function.def.body, true)?;
         let value = self.result_of(flow)?;
         self.calls.pop();
         Ok(value)
+    }
+
+    /// Whether a parameter's name is known inside of its function.
+    fn is_defined(&self, function: &UserFunction, name: &str) -> bool {
+        let named = |parameter: &ast::ParameterWithDefault| parameter.name().as_str() == name;
+        self.rules.holds(Rule::KeywordOnlyParameters) || !function.def.parameters.kwonlyargs.iter().any(named)
     }
 
     fn call_python(

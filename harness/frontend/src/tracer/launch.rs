@@ -123,7 +123,12 @@ impl<'a> Tracer<'a> {
         let function = self.find_kernel(scope)?;
         let source = self.source_of(function.scope);
         self.span = span_of(source, function.def.name.range());
-        if let Some(debug) = function.options.debug {
+        if !self.rules.holds(Rule::DebugIsAnOption) {
+            self.options.retain(|(name, _)| &**name != "debug");
+        }
+        if let Some(debug) = function.options.debug
+            && (self.rules.holds(Rule::DebugHasADefault) || !self.rules.holds(Rule::DebugIsAnOption))
+        {
             self.options.insert(0, ("debug".into(), Arg::Bool(debug)));
         }
         let loc = self.builder.add_loc(self.span, None);

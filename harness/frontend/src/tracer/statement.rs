@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use conch_tile::rules::Rule;
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
 
@@ -96,7 +97,7 @@ impl Tracer<'_> {
 
     /// A returned value as the caller gets it.
     fn returned(&mut self, value: Value) -> Traced<Value> {
-        if self.rules.holds(conch_tile::rules::Rule::ReturnedConstexprsStay) {
+        if self.rules.holds(Rule::ReturnedConstexprsStay) {
             return Ok(value);
         }
         match value {
@@ -189,10 +190,10 @@ impl Tracer<'_> {
             return Err(self.reject("starred assignment targets are not supported"));
         }
         let (expected, got) = (targets.len(), items.len());
-        if got > expected {
+        if got > expected && self.rules.holds(Rule::UnpackingIsExact) {
             return Err(self.reject(format!("too many values to unpack (expected {expected})")));
         }
-        if got < expected {
+        if got < expected && self.rules.holds(Rule::UnpackingFillsNames) {
             return Err(self.reject(format!(
                 "not enough values to unpack (expected {expected}, got {got})"
             )));

@@ -13,6 +13,7 @@ pub(crate) mod init;
 pub(crate) mod poison;
 pub(crate) mod promise;
 pub(crate) mod race;
+pub(crate) mod wait;
 
 use conch_memory::{Memory, ORIGIN, Place};
 use conch_tile::diagnostic::Diagnostic;

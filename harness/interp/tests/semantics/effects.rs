@@ -60,8 +60,19 @@ fn prints_several_operands_scalars_hex_and_nothing() {
                 prefix: "hex".into(),
                 hex: true,
             },
-            &[a, b],
+            &[a, b, c],
         );
+        for bits in [0, 0x8000_0000, 0xbfc0_0000, 0xff80_0000, 0x7fc0_0000] {
+            let float = k.b.constant(bits, Type::num(DType::F32));
+            let tiny = k.b.constant(1, Type::num(DType::F64));
+            k.b.effect(
+                OpKind::Print {
+                    prefix: "floats".into(),
+                    hex: true,
+                },
+                &[float, tiny],
+            );
+        }
         let nothing = k.b.op(OpKind::Poison, &[], Type::scalar(Elem::Num(DType::I32)));
         k.b.effect(
             OpKind::Print {
@@ -84,6 +95,17 @@ fn prints_several_operands_scalars_hex_and_nothing() {
     pid (0, 0, 0) idx () both: (operand 2) 1.500000
     pid (0, 0, 0) idx () hex: (operand 0) 0xffffffff
     pid (0, 0, 0) idx () hex: (operand 1) 0xff
+    pid (0, 0, 0) idx () hex: (operand 2) 0x1.8p+0
+    pid (0, 0, 0) idx () floats: (operand 0) 0x0p+0
+    pid (0, 0, 0) idx () floats: (operand 1) 0x0.0000000000001p-1022
+    pid (0, 0, 0) idx () floats: (operand 0) -0x0p+0
+    pid (0, 0, 0) idx () floats: (operand 1) 0x0.0000000000001p-1022
+    pid (0, 0, 0) idx () floats: (operand 0) -0x1.8p+0
+    pid (0, 0, 0) idx () floats: (operand 1) 0x0.0000000000001p-1022
+    pid (0, 0, 0) idx () floats: (operand 0) -inf
+    pid (0, 0, 0) idx () floats: (operand 1) 0x0.0000000000001p-1022
+    pid (0, 0, 0) idx () floats: (operand 0) nan
+    pid (0, 0, 0) idx () floats: (operand 1) 0x0.0000000000001p-1022
     pid (0, 0, 0) idx () poison: undefined
     pid (0, 0, 0) hello
     ");

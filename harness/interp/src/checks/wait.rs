@@ -1,0 +1,62 @@
+//! A program that waits for another one. Triton says nothing about when a program of a launch runs: all of them may run
+//! one after the other, as they do here, so a loop that only another program could end need not end.
+//!
+//! A loop whose trip changes nothing (what it carries, and every byte of memory) repeats that trip for ever. It is
+//! looked for after a power of two of trips, so that loops that do end pay next to nothing. What may be missed: a wait
+//! whose trips change something, a counter of them say; that one uses its fuel up.
+
+use smallvec::SmallVec;
+
+use super::Site;
+use crate::outcome::{Stop, TrapKind};
+use crate::value::{Repr, Value};
+
+/// Trips before a loop is looked at.
+const PATIENCE: u64 = 1 << 10;
+
+/// What is remembered of a loop.
+#[derive(Debug, Default)]
+pub(crate) struct Watch {
+    trips: u64,
+    seen: Option<(SmallVec<[u64; 4]>, Vec<u8>)>,
+}
+
+impl Watch {
+    /// Takes note of the state behind a trip: what the loop carries and memory. Whether it is the state before that trip.
+    pub(crate) fn repeats(&mut self, carried: &[Value], memory: &[u8]) -> bool {
+        self.trips = self.trips.wrapping_add(1);
+        if let Some((numbers, bytes)) = self.seen.take() {
+            return scalars(carried).is_some_and(|now| now == numbers) && bytes == memory;
+        }
+        if self.trips >= PATIENCE && self.trips.is_power_of_two() {
+            self.seen = scalars(carried).map(|numbers| (numbers, memory.to_vec()));
+        }
+        false
+    }
+}
+
+/// The bits of values that are scalars, all of them defined.
+fn scalars(values: &[Value]) -> Option<SmallVec<[u64; 4]>> {
+    values
+        .iter()
+        .map(|value| match value.repr {
+            Repr::Uniform(bits) if value.poison.is_none() => Some(bits),
+            _ => None,
+        })
+        .collect()
+}
+
+/// The trap for a loop that only another program could end.
+#[cold]
+pub(crate) fn endless(site: Site<'_>) -> Stop {
+    let kind = TrapKind::EndlessWait;
+    let diagnostic = site
+        .diagnostic(
+            kind,
+            None,
+            "a loop that goes round for ever unless another program writes to memory",
+        )
+        .note("programs of a launch may run one after the other, in any order: none may wait for another")
+        .help("launch twice: what the first launch wrote is there when the second begins");
+    site.trap(kind, None, diagnostic)
+}
