@@ -92,7 +92,7 @@ pub enum TrapKind {
 
 impl TrapKind {
     /// Every kind.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::OutOfBounds,
         Self::Misaligned,
         Self::Uninitialised,
