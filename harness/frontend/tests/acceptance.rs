@@ -2,9 +2,13 @@
 //!
 //! `golden/programs_3.9.0.txt` holds bodies of a kernel `k(p, n, C: tl.constexpr)`, written after the text of
 //! `golden/programs.py`, and what compiling each for an H100 gave with `p` an `i32` tensor, `n` 5 and `C` 3
-//! (`golden/programs_verdicts.py` writes it). The rows of [`DEVIATIONS`] are where the reference knowingly says something else.
+//! (`golden/programs_verdicts.py` writes it): whether it is accepted, and if not, at which line of the file and why.
+//! The rows of [`DEVIATIONS`] are where the reference knowingly says something else, those of [`LINES`] where it points
+//! at another line. The reasons stand side by side in the snapshot `reasons`, for a reader to compare.
 
 mod common;
+
+use std::fmt::Write as _;
 
 use common::{I32, Program};
 use conch_frontend::Arg;
@@ -27,11 +31,42 @@ const DEVIATIONS: &[(&str, &str, &str)] = &[
         "the compiler takes the truth of a tensor object, not of its lanes",
     ),
     (
+        "atomic and of floats",
+        "rejected",
+        "the compiler makes an operation of it that has no meaning",
+    ),
+    (
         "constexpr mod string",
         "unsupported",
         "formatting is not known here",
     ),
 ];
+
+/// Programs that are rejected here at another line than by the compiler, that line, and why.
+const LINES: &[(&str, usize, &str)] = &[
+    (
+        "while return",
+        96,
+        "the compiler points at the kernel, not at the loop with the `return`",
+    ),
+    (
+        "two returns differ",
+        51,
+        "the compiler points at the function, not at the first `return` that differs",
+    ),
+];
+
+/// The line of a refusal, and its message.
+fn refused(refusal: &str) -> Option<(usize, &str)> {
+    let place = refusal
+        .lines()
+        .find_map(|line| line.trim_start().strip_prefix("--> k.py:"))?;
+    let message = refusal.lines().find_map(|line| line.strip_prefix("error["))?;
+    Some((
+        place.split(':').next()?.parse().ok()?,
+        message.split_once(": ").map_or(message, |(_, message)| message),
+    ))
+}
 
 /// `accepted`, `rejected` or `unsupported`.
 fn outcome(program: &Program) -> String {
@@ -45,8 +80,8 @@ fn outcome(program: &Program) -> String {
 fn programs_are_accepted_as_by_the_compiler() {
     let preamble = include_str!("golden/programs.py");
     let golden = include_str!("golden/programs_3.9.0.txt");
-    let mut wrong = Vec::new();
-    let (mut seen, mut deviations) = (0, 0);
+    let (mut wrong, mut elsewhere, mut reasons) = (Vec::new(), Vec::new(), String::new());
+    let (mut seen, mut rejected, mut deviations, mut moved) = (0, 0, 0, 0);
     for entry in golden.split("=== ").skip(1) {
         let (name, rest) = entry.split_once('\n').expect("a name's line");
         let (body, verdict) = rest.split_once("--- ").expect("a verdict");
@@ -61,8 +96,42 @@ fn programs_are_accepted_as_by_the_compiler() {
         if !ours.starts_with(expected) {
             wrong.push(format!("=== {name}: Triton {verdict}{ours}\n"));
         }
+        let (Some((line, message)), true) = (refused(&ours), theirs == "rejected") else {
+            continue;
+        };
+        rejected += 1;
+        let (at, reason) = verdict
+            .trim()
+            .trim_start_matches("rejected: ")
+            .split_once(' ')
+            .expect("a line and a reason");
+        let _ = writeln!(reasons, "{name}\n  Triton: {reason}\n  Conch:  {message}");
+        let wanted = LINES.iter().find(|(program, ..)| *program == name);
+        moved += usize::from(wanted.is_some());
+        let wanted = wanted.map_or_else(|| at.to_owned(), |(_, line, _)| line.to_string());
+        // `?`: the compiler names no line.
+        if wanted != "?" && wanted != line.to_string() {
+            elsewhere.push(format!(
+                "{name}: Triton says line {at}, not {line}: {message} | {reason}\n"
+            ));
+        }
     }
-    assert!(seen > 300, "{seen}");
+    assert!(
+        seen > 400 && rejected > 200,
+        "{seen} programs, {rejected} of them wrong"
+    );
     assert_eq!(deviations, DEVIATIONS.len(), "a deviation that is none");
     assert!(wrong.is_empty(), "{} of {seen}\n{}", wrong.len(), wrong.concat());
+    assert!(
+        elsewhere.is_empty(),
+        "{} of {rejected}\n{}",
+        elsewhere.len(),
+        elsewhere.concat()
+    );
+    assert_eq!(moved, LINES.len(), "a line that is the compiler's");
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("../../../snapshots/frontend");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| insta::assert_snapshot!("reasons", reasons));
 }

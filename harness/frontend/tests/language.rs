@@ -1,19 +1,11 @@
 //! Programs that Triton's compiler accepts, and the IR that they become.
 
+#[macro_use]
 mod common;
 
-use common::{F32, I32, Program, body};
+use common::{F32, I32, Program, body, calling};
 use conch_frontend::Arg;
 use conch_tile::DType;
-
-macro_rules! check {
-    ($name:ident, $program:expr) => {
-        #[test]
-        fn $name() {
-            $program.check(stringify!($name));
-        }
-    };
-}
 
 check!(
     literals_become_tensors_on_assignment,
@@ -101,7 +93,7 @@ tl.store(p, x)
 
 check!(
     returns_on_every_path_give_one_value,
-    Program::new(
+    calling(
         "
 @triton.jit
 def f(a):
@@ -110,33 +102,25 @@ def f(a):
     elif a > 1:
         return 7
     return a
-@triton.jit
-def k(p, n):
-    tl.store(p, f(n))
 "
     )
-    .args([I32, Arg::Int(5)])
 );
 
 check!(
     a_path_that_returns_nothing_gives_poison,
-    Program::new(
+    calling(
         "
 @triton.jit
 def f(a):
     if a > 3:
         return a + 1
-@triton.jit
-def k(p, n):
-    tl.store(p, f(n))
 "
     )
-    .args([I32, Arg::Int(5)])
 );
 
 check!(
     a_return_inside_of_two_ifs_sets_a_flag,
-    Program::new(
+    calling(
         "
 @triton.jit
 def f(a):
@@ -146,12 +130,8 @@ def f(a):
             return a + 1
         b = a * 2
     return b
-@triton.jit
-def k(p, n):
-    tl.store(p, f(n))
 "
     )
-    .args([I32, Arg::Int(5)])
 );
 
 check!(

@@ -1,18 +1,10 @@
 //! Programs that Triton's compiler or launcher rejects, or that the reference does not know, and what is said of them.
 
+#[macro_use]
 mod common;
 
-use common::{F32, I32, Program, body};
+use common::{F32, I32, Program, body, calling};
 use conch_frontend::Arg;
-
-macro_rules! check {
-    ($name:ident, $program:expr) => {
-        #[test]
-        fn $name() {
-            $program.check(stringify!($name));
-        }
-    };
-}
 
 check!(syntax, Program::whole("def k(:\n    pass\n"));
 check!(
@@ -116,31 +108,23 @@ def k(p, n):
 );
 check!(
     wrong_call,
-    Program::new(
+    calling(
         "
 @triton.jit
 def f(a, b):
     return a
-@triton.jit
-def k(p, n):
-    tl.store(p, f(n))
 "
     )
-    .args([I32, Arg::Int(5)])
 );
 check!(
     error_in_a_callee,
-    Program::new(
+    calling(
         "
 @triton.jit
 def f(a):
     return a + 'b'
-@triton.jit
-def k(p, n):
-    tl.store(p, f(n))
 "
     )
-    .args([I32, Arg::Int(5)])
 );
 check!(
     bound_inside_of_a_conditional_expression,

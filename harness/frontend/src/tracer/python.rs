@@ -16,7 +16,23 @@ static RANGE: Builtin = Builtin {
 static TL_RANGE: Builtin = Builtin {
     signature: "tl.range(arg1, arg2=None, step=None, num_stages=None, loop_unroll_factor=None, \
                 disallow_acc_multi_buffer=False, flatten=False, warp_specialize=False, disable_licm=False)",
-    lower: |tr, args| two_sided(tr, args, false),
+    lower: |tr, args| {
+        for (hint, value) in ["num_stages", "loop_unroll_factor"]
+            .iter()
+            .zip(args.iter().skip(3))
+        {
+            if !matches!(
+                value,
+                Value::Constant(Constant::None | Constant::Bool(_) | Constant::Int(_))
+            ) {
+                let text = tr.type_text(value);
+                return Err(tr.reject(format!(
+                    "`{hint}` of a loop is an int known at compile time, not {text}"
+                )));
+            }
+        }
+        two_sided(tr, args, false)
+    },
 };
 /// `tl.static_range(…)`.
 static STATIC_RANGE: Builtin = Builtin {

@@ -1,5 +1,5 @@
 //! What the tests of tracing share.
-#![allow(dead_code, reason = "each test binary uses its part")]
+#![allow(dead_code, unused_macros, reason = "each test binary uses its part")]
 
 use std::sync::Arc;
 
@@ -8,6 +8,16 @@ use conch_tile::DType;
 use conch_tile::ir::Elem;
 use conch_tile::rules::{Rules, Version};
 use conch_tile::source::SourceFile;
+
+/// A test that what becomes of a program is as accepted.
+macro_rules! check {
+    ($name:ident, $program:expr) => {
+        #[test]
+        fn $name() {
+            $program.check(stringify!($name));
+        }
+    };
+}
 
 /// A tensor of `f32`.
 pub const F32: Arg = Arg::Pointer(Elem::Num(DType::F32));
@@ -103,4 +113,10 @@ pub fn body(lines: &str) -> Program {
         .map(|line| ["    ", line, "\n"].concat())
         .collect();
     Program::new(&format!("@triton.jit\ndef k(p, n):\n{lines}")).args([I32, Arg::Int(5)])
+}
+
+/// A function `f` of one int, and the kernel that stores what it gives.
+pub fn calling(function: &str) -> Program {
+    let kernel = "@triton.jit\ndef k(p, n):\n    tl.store(p, f(n))\n";
+    Program::new(&[function, kernel].concat()).args([I32, Arg::Int(5)])
 }

@@ -43,21 +43,36 @@ class Tensor:
         return 64
 
 
+def line_of(error, source):
+    """The line of the program that the innermost error points at, `?` where it points at none."""
+    if isinstance(error, SyntaxError):
+        return error.lineno
+    line = "?"
+    while error is not None:
+        text, node = getattr(error, "src", None), getattr(error, "node", None)
+        if text and node is not None and text in source:
+            line = source[: source.index(text)].count("\n") + node.lineno
+        error = error.__cause__
+    return line
+
+
 def compile_program(source):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "program.py")
         path.write_text(source)
         spec = importlib.util.spec_from_file_location("program", path)
         module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
         try:
+            spec.loader.exec_module(module)
             module.k.warmup(Tensor(), 5, C=3, grid=(1,))
         except BaseException as error:
+            line = line_of(error, source)
             while error.__cause__ is not None:
                 error = error.__cause__
             text = re.sub(r"\s+", " ", f"{type(error).__name__}: {error}")
             text = re.sub(r"'/[^']*'", "'…'", text)
-            return f"rejected: {text[-140:]}"
+            text = re.sub(r"0x[0-9a-f]{6,}", "0x…", text)
+            return f"rejected: {line} {text[-140:]}"
         return "accepted"
 
 
@@ -73,7 +88,7 @@ def verdict(source):
     with os.fdopen(receive, "rb") as pipe:
         text = pipe.read().decode()
     _, status = os.waitpid(child, 0)
-    return text or f"rejected: compiler crashed (signal {status & 127})"
+    return text or f"rejected: ? compiler crashed (signal {status & 127})"
 
 
 def main():
