@@ -213,7 +213,9 @@ impl Worker {
             Err(Silence::Gone) => {
                 let how = self.end();
                 let stderr = self.stderr_text();
-                if how == Exit::Code(1) && stderr.contains("Timeout (") {
+                // Python's watchdog says so before it looks at the frames of a thread that goes on running, which may
+                // cost it a segmentation fault.
+                if matches!(how, Exit::Code(1) | Exit::Signal(11)) && stderr.contains("Timeout (") {
                     return Err(self.timed_out(module, limits));
                 }
                 if ["MemoryError", "std::bad_alloc", "Cannot allocate memory"]
