@@ -128,12 +128,35 @@ impl Case {
         }
     }
 
-    /// A hash of everything that decides what the case does: kernels and host functions with the files they import,
+    /// A hash of everything that decides what the case does: kernels and host functions with what they depend on,
     /// storages, grids, arguments and options. Ids, words and expectations do not.
     pub fn content_hash(&self) -> ContentHash {
         let mut feed = Feed(blake3::Hasher::new());
-        feed.text("conch case 1");
-        feed.module(&self.module);
+        feed.text("conch case 2");
+        for half in [self.source_hash(), self.layout_hash()] {
+            feed.bytes(half.bytes());
+        }
+        feed.finish()
+    }
+
+    /// The half of [`Case::content_hash`] that is about kernels: their text and that of what they depend on.
+    pub fn source_hash(&self) -> ContentHash {
+        let mut feed = Feed(blake3::Hasher::new());
+        feed.text("conch source 1");
+        if self.is_import_only() {
+            feed.module(&self.module);
+        }
+        feed.number(self.launches.len() as u64);
+        for launch in &self.launches {
+            feed.kernel(&launch.kernel);
+        }
+        feed.finish()
+    }
+
+    /// The half of [`Case::content_hash`] that is about everything else: storages, grids, arguments and options.
+    pub fn layout_hash(&self) -> ContentHash {
+        let mut feed = Feed(blake3::Hasher::new());
+        feed.text("conch layout 1");
         feed.number(self.storages.len() as u64);
         for (_, storage) in self.storages.iter() {
             feed.storage(storage);
@@ -147,8 +170,8 @@ impl Case {
 }
 
 impl Kernel {
-    /// A hash of the kernel's name, its file and the files that it imports: what a compiler's cache may go by, beside
-    /// the specialisation.
+    /// A hash of the kernel's name, the statements of its file that it depends on and the files that are imported:
+    /// what a compiler's cache may go by, beside the specialisation.
     pub fn content_hash(&self) -> ContentHash {
         let mut feed = Feed(blake3::Hasher::new());
         feed.text("conch kernel 1");
@@ -180,6 +203,10 @@ impl Feed {
 
     fn module(&mut self, module: &Module) {
         self.text(&module.file.text);
+        self.imports(module);
+    }
+
+    fn imports(&mut self, module: &Module) {
         self.number(module.imports.len() as u64);
         for (name, file) in &module.imports {
             self.text(name);
@@ -189,7 +216,10 @@ impl Feed {
 
     fn kernel(&mut self, kernel: &Kernel) {
         self.text(&kernel.name);
-        self.module(&kernel.module);
+        for piece in kernel.pieces() {
+            self.text(piece);
+        }
+        self.imports(&kernel.module);
     }
 
     fn storage(&mut self, storage: &Storage) {
@@ -213,8 +243,8 @@ impl Feed {
         self.bytes(&states);
     }
 
+    /// All of a launch but its kernel.
     fn launch(&mut self, launch: &Launch) {
-        self.kernel(&launch.kernel);
         launch.grid.iter().for_each(|&size| self.number(size.into()));
         self.number(launch.positional.len() as u64);
         for arg in &launch.positional {

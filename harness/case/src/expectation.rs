@@ -96,6 +96,8 @@ words! {
         Agree = "agree",
         /// They are not, and somebody is to blame.
         Differ = "differ",
+        /// An engine's launches of the same kernel on the same memory do not give the same.
+        Nondeterministic = "nondeterministic",
         /// The program has no defined answer.
         Undefined = "undefined",
         /// It cannot be told.

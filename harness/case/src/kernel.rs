@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use conch_tile::source::{SourceFile, SourceId, Span};
 
+use crate::piece::{Piece, reached};
+
 /// A Python file of the corpus.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Module {
@@ -16,6 +18,8 @@ pub struct Module {
     pub source: SourceId,
     /// Every function, in the order of the file; functions inside of functions have dotted names (`make.kernel`).
     pub functions: Vec<Function>,
+    /// The top-level statements, in order.
+    pub pieces: Vec<Piece>,
     /// Modules of the corpus that this one imports, directly or through others, by the name that `import` uses
     /// (`helpers` for `helpers.py` beside it), sorted by name. A file is never in its own list.
     pub imports: Vec<(String, Arc<SourceFile>)>,
@@ -97,6 +101,19 @@ impl Kernel {
             name: name.to_owned(),
             index,
         })
+    }
+
+    /// The top-level statements of the kernel's file that decide what it does, in order.
+    pub fn pieces(&self) -> impl Iterator<Item = &str> {
+        let outermost = self.name.split('.').next().unwrap_or_default();
+        reached(&self.module.pieces, outermost)
+            .into_iter()
+            .filter_map(|at| {
+                self.module
+                    .file
+                    .text
+                    .get(self.module.pieces.get(at)?.range.clone())
+            })
     }
 
     /// The function's signature and decorators.

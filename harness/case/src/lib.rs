@@ -190,7 +190,7 @@
 //! | `engine` | one engine or a list: `reference`, `interpret`, `interpret+host`, `interpret@3.2.0`, `interpret+numpy2`, `cuda`, … ([`EnginePattern`]). `interpret` is not `interpret+host`. Required |
 //! | `versions` | `<3.3`, `>=3.2,<3.6`, `3.0 - 3.4`, `3.1`, several joined by ` or `, or a list ([`VersionRange`]). All when left out. The reference is of the version whose language it judges by |
 //! | `when` | a condition over matrix variables: `dtype in ('f16', 'bf16')`. Must hold at some point |
-//! | `verdict` | of the case with such an engine: `agree`, `differ`, `undefined`, `inconclusive` |
+//! | `verdict` | of the case with such an engine: `agree`, `differ`, `nondeterministic`, `undefined`, `inconclusive` |
 //! | `outcome` | of the engine itself: `finished`, `rejected`, `trapped`, `unsupported`, `exhausted`, `crashed`, `unavailable`. This or `verdict` is required |
 //! | `message` | a part of the engine's message |
 //! | `why` | the reason, in words. Required |
@@ -227,6 +227,7 @@ pub mod kernel;
 mod matrix;
 mod module;
 mod nearest;
+pub mod piece;
 mod print;
 mod read;
 mod resolve;

@@ -10,6 +10,7 @@ use ruff_python_ast::{self as ast, Expr, PySourceType, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
 use crate::kernel::{Function, Parameter, ParameterKind};
+use crate::piece::{Piece, pieces};
 
 /// Longer files are refused: a kernel is written by hand.
 const MAX_BYTES: usize = 256 * 1024;
@@ -28,6 +29,8 @@ const MAX_SYNTAX_ERRORS: usize = 5;
 pub(crate) struct Contents {
     /// As [`crate::kernel::Module::functions`].
     pub functions: Vec<Function>,
+    /// As [`crate::kernel::Module::pieces`].
+    pub pieces: Vec<Piece>,
     /// The absolute names that are imported: `helpers`, `package.module`.
     pub imports: Vec<String>,
 }
@@ -80,6 +83,7 @@ pub(crate) fn parse(source: SourceId, text: &str) -> Result<Contents, Vec<Diagno
         };
         walk.body(&module.body);
         let mut contents = walk.contents;
+        contents.pieces = pieces(&module.body);
         contents.imports.sort();
         contents.imports.dedup();
         Ok(contents)

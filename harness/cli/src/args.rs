@@ -8,6 +8,7 @@ use conch_case::Shard;
 use conch_engine::EngineId;
 use conch_engine::cuda::child;
 use conch_toolchain::ToolchainId;
+use conch_toolchain::compiled::Target;
 
 /// Run Triton kernels through independent engines, compare every byte, and name the engine that is wrong.
 #[derive(Debug, Parser)]
@@ -44,8 +45,12 @@ pub enum Command {
     Toolchain(ToolchainArgs),
     /// Print a stored stream of events again.
     Report(ReportArgs),
+    /// Compile cases into one file for a machine with a GPU.
+    Bundle(BundleArgs),
     /// Execute a bundle of compiled cases on this machine's GPUs.
     Exec(ExecArgs),
+    /// Put what a GPU gave on record, for machines that have none.
+    Accept(AcceptArgs),
     /// The process that opens a GPU; started by Conch itself.
     #[command(name = child::ARGUMENT, hide = true)]
     CudaChild {
@@ -208,6 +213,61 @@ pub struct ReportArgs {
     pub verbose: bool,
 }
 
+/// Arguments of `conch bundle`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  conch bundle -o cases.conch
+  conch bundle alias layout --engine cuda@3.9.0 --engine cuda@3.6.0 -o cases.conch
+
+No GPU is needed. Carry the bundle and this binary to a machine that has one, and go on with `conch exec`.")]
+pub struct BundleArgs {
+    /// Which cases.
+    #[command(flatten)]
+    pub selection: Selection,
+
+    /// A compiler: `cuda@3.9.0`. Again for more. Without it, the newest.
+    #[arg(long = "engine", value_name = "ID", value_parser = engine_id)]
+    pub engines: Vec<EngineId>,
+
+    /// For which GPUs: `sm_80`, `sm_90`, and what the compiler knows.
+    #[arg(long, value_name = "SM", default_value = "sm_90", value_parser = target)]
+    pub target: Target,
+
+    /// Where the bundle goes.
+    #[arg(long, short, value_name = "CASES")]
+    pub out: PathBuf,
+
+    /// How many cases to compile at once. Without it, as many as there are cores.
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub jobs: Option<u16>,
+
+    /// Do not install toolchains; use those that are there.
+    #[arg(long)]
+    pub offline: bool,
+}
+
+/// Arguments of `conch accept`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  conch accept results.conch
+  cargo insta review          looks at what is pending
+
+What is on record of the same kernel and layout is not overwritten: where the new outcome is another, it is pending
+until somebody reviews it.")]
+pub struct AcceptArgs {
+    /// Bundles that `conch exec` wrote.
+    #[arg(required = true, value_name = "RESULTS")]
+    pub results: Vec<PathBuf>,
+
+    /// The folder of case files. Without it, `cases` in this folder or the nearest one above that has it.
+    #[arg(long, value_name = "DIR")]
+    pub cases: Option<PathBuf>,
+
+    /// Overwrite what is on record.
+    #[arg(long)]
+    pub replace: bool,
+}
+
 /// Arguments of `conch exec`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
@@ -262,6 +322,14 @@ fn engine_id(text: &str) -> Result<EngineId, String> {
             Some(suggestion) => format!("{}\n  did you mean `{suggestion}`?", error.reason),
             None => error.reason,
         })
+}
+
+fn target(text: &str) -> Result<Target, String> {
+    text.strip_prefix("sm_")
+        .unwrap_or(text)
+        .parse()
+        .map(Target)
+        .map_err(|_| "write a compute capability, such as sm_80 or sm_90".to_owned())
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {

@@ -79,11 +79,16 @@ impl Selected {
 
     /// Where reports go when nobody says where.
     pub fn report_folder(&self) -> PathBuf {
-        self.root
-            .parent()
-            .unwrap_or(Path::new(""))
-            .join("reports")
-            .join("run")
+        self.beside().join("reports").join("run")
+    }
+
+    /// Where outcomes of GPUs are on record.
+    pub fn shelf(&self) -> PathBuf {
+        self.beside().join("snapshots").join("cuda")
+    }
+
+    fn beside(&self) -> &Path {
+        self.root.parent().unwrap_or(Path::new(""))
     }
 }
 

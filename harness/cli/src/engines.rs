@@ -1,15 +1,20 @@
 //! From engine ids to engines: toolchains are found or installed here.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use conch_engine::cuda::compile::Compiler;
+use conch_engine::cuda::record::Shelf;
+use conch_engine::cuda::{Executor, Options};
 use conch_engine::{Cuda, Engine, EngineId, Interpret, Reference};
 use conch_report::event::{LeftOut, Problem};
 use conch_tile::rules::Version;
+use conch_toolchain::compiled::Target;
 use conch_toolchain::pool::Limits;
-use conch_toolchain::{AddError, Event, Home, Observer, Pool, Toolchain, ToolchainId};
+use conch_toolchain::{AddError, Cache, Compilers, Event, Home, Observer, Pool, Toolchain, ToolchainId};
 use conch_verdict::Panel;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -21,6 +26,8 @@ pub struct Setup {
     pub panel: Panel,
     /// Those that would have run by default and cannot.
     pub left_out: Vec<LeftOut>,
+    /// Of those that can run, the ones that answer with what is on record.
+    pub recorded: Vec<String>,
     /// Those that were asked for and cannot.
     pub problems: Vec<Problem>,
 }
@@ -32,28 +39,60 @@ impl Setup {
         Self {
             panel,
             left_out: Vec::new(),
+            recorded: Vec::new(),
             problems: Vec::new(),
         }
     }
 }
 
-/// Sets up the engines asked for, or the default ones. At most `jobs` workers are used by each.
-pub fn set_up(wanted: &[EngineId], offline: bool, jobs: usize, stop: &AtomicBool) -> Setup {
+/// Sets up the engines asked for, or the default ones. At most `jobs` workers are used by each. `shelf` is where outcomes
+/// of GPUs are on record.
+pub fn set_up(wanted: &[EngineId], offline: bool, jobs: usize, shelf: &Path, stop: &AtomicBool) -> Setup {
     let by_default = wanted.is_empty();
     let newest = EngineId::Interpret {
         toolchain: ToolchainId::of(Version::NEWEST),
         host: false,
     };
-    let defaults = [EngineId::Reference, newest];
+    let shelf = Arc::new(Shelf::new(shelf));
+    let mut defaults = vec![EngineId::Reference, newest];
+    if shelf.holds(Version::NEWEST, Target::HOPPER) {
+        defaults.push(EngineId::Cuda {
+            version: Version::NEWEST,
+        });
+    }
+    let gpus = OnceCell::new();
     let mut panel = Panel::default();
-    let (mut left_out, mut problems) = (Vec::new(), Vec::new());
+    let (mut left_out, mut recorded, mut problems) = (Vec::new(), Vec::new(), Vec::new());
     for id in if by_default { &defaults[..] } else { wanted } {
         if panel.order.contains(id) {
             continue;
         }
         match id {
             EngineId::Reference => panel.reference = Some(Arc::new(Reference::default())),
-            EngineId::Cuda { version } => panel.others.push(Arc::new(Cuda::new(*version))),
+            EngineId::Cuda { version } => {
+                let executor = gpus.get_or_init(|| Executor::start(Options::default()).map(Arc::new));
+                if let Ok(executor) = executor
+                    && let Some(gpu) = executor.gpus().first()
+                {
+                    let target = Target(gpu.capability);
+                    match compiler(*version, target, offline || by_default, jobs, stop) {
+                        Ok(compiler) => {
+                            let live = Cuda::live(compiler, Arc::clone(executor));
+                            panel.others.push(Arc::new(live));
+                            panel.order.push(id.clone());
+                            continue;
+                        }
+                        Err(why) if !by_default => {
+                            problems.push(problem(id, &why));
+                            continue;
+                        }
+                        Err(_) => {}
+                    }
+                }
+                recorded.push(id.to_string());
+                let on_record = Cuda::recorded(*version, Target::HOPPER, Arc::clone(&shelf));
+                panel.others.push(Arc::new(on_record));
+            }
             EngineId::Interpret { toolchain, host } => match interpret(toolchain, *host, offline, jobs, stop)
             {
                 Ok(engine) => panel.others.push(engine),
@@ -75,6 +114,7 @@ pub fn set_up(wanted: &[EngineId], offline: bool, jobs: usize, stop: &AtomicBool
     Setup {
         panel,
         left_out,
+        recorded,
         problems,
     }
 }
@@ -104,6 +144,22 @@ fn interpret(
         ..Limits::default()
     };
     Ok(Arc::new(Interpret::new(pool, host, limits)))
+}
+
+/// A compiler for a target, its toolchain found or installed.
+pub fn compiler(
+    version: Version,
+    target: Target,
+    offline: bool,
+    jobs: usize,
+    stop: &AtomicBool,
+) -> Result<Compiler, String> {
+    let toolchain = find_or_add(&ToolchainId::of(version), offline, stop)?;
+    // Without a cache everything is compiled anew.
+    let cache = Home::discover().ok().and_then(|home| Cache::open(&home).ok());
+    let compilers = Compilers::new(toolchain, jobs, cache)
+        .map_err(|error| format!("failed to start compilers: {error}"))?;
+    Ok(Compiler::new(compilers, target, Compilers::LIMITS))
 }
 
 fn find_or_add(id: &ToolchainId, offline: bool, stop: &AtomicBool) -> Result<Toolchain, String> {

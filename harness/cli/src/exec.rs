@@ -2,9 +2,9 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{BufReader, BufWriter};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -15,6 +15,7 @@ use conch_engine::cuda::job::Ran;
 use conch_engine::cuda::{Executor, GpuHeader, Options};
 
 use crate::args::ExecArgs;
+use crate::part::Part;
 use crate::terminal::Terminal;
 
 /// Executes, and answers with the exit code.
@@ -72,7 +73,7 @@ fn execute(args: &ExecArgs, stop: &AtomicBool, terminal: &mut Terminal) -> Resul
         repetitions: args.repeat,
         time_limit: args.time_limit.as_millis().try_into().unwrap_or(u64::MAX),
     };
-    let part = Part::create(&args.out)?;
+    let part = Part::create(&args.out).map_err(End::Wrong)?;
     let mut writer =
         Writer::results(BufWriter::new(&part.file), provenance).map_err(|error| at(&args.out, &error))?;
     terminal.begin(total);
@@ -82,7 +83,7 @@ fn execute(args: &ExecArgs, stop: &AtomicBool, terminal: &mut Terminal) -> Resul
     terminal.end();
     let written = writer.finish().map_err(|error| at(&args.out, &error))?;
     drop(written);
-    part.keep(&args.out)?;
+    part.keep(&args.out).map_err(End::Wrong)?;
     Ok(counts.summary(&gpu, executor.gpus().len(), args.repeat, seconds))
 }
 
@@ -152,48 +153,14 @@ fn stream(
     if let Some(error) = unwritten {
         return Err(at(&args.out, &error));
     }
+    for decided in reader.take_decided() {
+        counts.decided += 1;
+        writer.decided(&decided).map_err(|error| at(&args.out, &error))?;
+    }
     match done {
         Ok(()) => Ok(counts),
         Err(Failure::Stopped) => Err(End::Interrupted),
         Err(failure) => Err(End::Wrong(failure.to_string())),
-    }
-}
-
-/// The results while they are written: another name, until they are whole.
-struct Part {
-    path: PathBuf,
-    file: File,
-    kept: bool,
-}
-
-impl Part {
-    fn create(out: &Path) -> Result<Self, End> {
-        let mut name = out.as_os_str().to_owned();
-        name.push(".part");
-        let path = PathBuf::from(name);
-        let file =
-            File::create(&path).map_err(|error| End::Wrong(format!("create {}: {error}", path.display())))?;
-        Ok(Self {
-            path,
-            file,
-            kept: false,
-        })
-    }
-
-    fn keep(mut self, out: &Path) -> Result<(), End> {
-        fs::rename(&self.path, out)
-            .map_err(|error| End::Wrong(format!("write {}: {error}", out.display())))?;
-        self.kept = true;
-        Ok(())
-    }
-}
-
-impl Drop for Part {
-    fn drop(&mut self) {
-        if !self.kept {
-            // What is half written is of no use; if it cannot be removed, its name says what it is.
-            let _ = fs::remove_file(&self.path);
-        }
     }
 }
 
@@ -207,6 +174,8 @@ struct Counts {
     timed_out: u64,
     died: u64,
     refused: u64,
+    /// Not executed: they came to their end when they were compiled.
+    decided: u64,
 }
 
 impl Counts {
@@ -231,6 +200,11 @@ impl Counts {
             (self.died, "died"),
             (self.refused, "refused"),
         ];
+        let decided = if self.decided > 0 {
+            format!(" (and {} that were decided when they were compiled)", self.decided)
+        } else {
+            String::new()
+        };
         let parts: Vec<String> = parts
             .into_iter()
             .filter(|&(count, _)| count > 0)
@@ -251,7 +225,7 @@ impl Counts {
             } else {
                 &gpu.driver
             },
-            parts.join(", "),
+            parts.join(", ") + &decided,
             time.as_secs_f64(),
             self.cases as f64 / time.as_secs_f64().max(1e-9)
         )

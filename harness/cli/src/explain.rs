@@ -47,7 +47,16 @@ pub fn explain(args: &ExplainArgs, stop: &AtomicBool) -> u8 {
             args.case
         ));
     }
-    let setup = set_up(&args.engines.engines, args.engines.offline, 1, stop);
+    let setup = set_up(
+        &args.engines.engines,
+        args.engines.offline,
+        1,
+        &selected.shelf(),
+        stop,
+    );
+    for id in &setup.recorded {
+        terminal.note(&format!("on record {id}: no GPU is asked"));
+    }
     for left_out in &setup.left_out {
         terminal.note(&format!("left out {}: {}", left_out.engine, left_out.why));
     }

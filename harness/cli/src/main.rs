@@ -1,6 +1,8 @@
 //! The `conch` command line: arguments in, exit code out, nothing else. The only place in Conch that prints.
 
+mod accept;
 mod args;
+mod bundle;
 mod corpus;
 mod engines;
 mod exec;
@@ -8,6 +10,7 @@ mod explain;
 mod interrupt;
 mod judge;
 mod list;
+mod part;
 mod picture;
 mod pipeline;
 mod report;
@@ -35,7 +38,9 @@ fn main() -> ExitCode {
         Command::Explain(args) => explain::explain(args, stop),
         Command::Toolchain(args) => toolchain::toolchain(args, stop),
         Command::Report(args) => report::report(args),
+        Command::Bundle(args) => bundle::bundle(args, stop),
         Command::Exec(args) => exec::exec(args, stop),
+        Command::Accept(args) => accept::accept(args),
         // Served above.
         Command::CudaChild { .. } => 0,
     });

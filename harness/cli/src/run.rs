@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use conch_case::{Entry, Problems};
 use conch_engine::guarded;
-use conch_report::event::{Event, Internal, LeftOut, Problem, Start, Summary};
+use conch_report::event::{Event, Internal, Problem, Start, Summary};
 use conch_report::{Digest, FORMAT, Human, Junit, Writer, describe, html, markdown, read};
 use conch_tile::diagnostic::Diagnostic;
 use conch_tile::source::Sources;
@@ -43,16 +43,21 @@ pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> u8 {
     let Setup {
         panel,
         left_out,
+        recorded,
         problems,
     } = if total == 0 {
         Setup::nothing()
     } else {
-        set_up(&engines.engines, engines.offline, jobs, stop)
+        set_up(&engines.engines, engines.offline, jobs, &selected.shelf(), stop)
     };
     let panel = Arc::new(panel);
     crate::interrupt::on_interrupt(&panel);
     let mut output = Output::new(args, &selected, terminal);
-    output.event(&Event::Start(start(args, &panel.order, left_out, total)));
+    output.event(&Event::Start(Start {
+        left_out,
+        recorded,
+        ..start(args, &panel.order, total)
+    }));
     for problem in problems.into_iter().chain(selected.problems()) {
         output.event(&Event::Problem(problem));
     }
@@ -127,12 +132,13 @@ fn unmatched(message: &str) -> Problem {
     }
 }
 
-fn start(args: &RunArgs, engines: &[conch_engine::EngineId], left_out: Vec<LeftOut>, cases: u64) -> Start {
+fn start(args: &RunArgs, engines: &[conch_engine::EngineId], cases: u64) -> Start {
     Start {
         format: FORMAT,
         conch: env!("CARGO_PKG_VERSION").to_owned(),
         engines: engines.iter().map(ToString::to_string).collect(),
-        left_out,
+        left_out: Vec::new(),
+        recorded: Vec::new(),
         cases,
         filters: args.selection.filters.clone(),
         shard: args.shard.map(|shard| shard.to_string()),

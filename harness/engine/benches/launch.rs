@@ -26,7 +26,7 @@ const HEADLINE: [&str; 5] = [
     "3_softmax",
 ];
 
-/// Bytes of storages up to which a case is small.
+/// Bytes of storages up to which a case is small, if each of its launches is of one program too.
 const SMALL: usize = 4096;
 
 fn main() {
@@ -175,6 +175,7 @@ fn corpus(reference: &Reference, interpreter: Option<&Interpret>) {
         .filter(|case| {
             let memory = case.memory();
             memory.ids().map(|id| memory.size(id)).sum::<usize>() <= SMALL
+                && case.launches.iter().all(|launch| launch.grid == [1, 1, 1])
         })
         .collect();
     // Once for the imports, as in a run over the same kernels day after day; both are shown.
@@ -185,7 +186,7 @@ fn corpus(reference: &Reference, interpreter: Option<&Interpret>) {
         }
         let seconds = began.elapsed().as_secs_f64();
         println!(
-            "{}, one worker, {round} round: {} of {} cases have at most {SMALL} bytes; {:.0} of them a second",
+            "{}, one worker, {round} round: {} of {} cases have at most {SMALL} bytes and one program a launch; {:.0} of them a second",
             interpreter.id(),
             small.len(),
             cases.len(),

@@ -173,6 +173,7 @@ pub(crate) fn imported(memory: Memory) -> Outcome {
     Outcome::Finished(Box::new(Finished {
         memory,
         tracked: None,
+        unsteady: None,
         printed: Vec::new(),
     }))
 }

@@ -206,6 +206,7 @@ fn answered(case: &Case, mut memory: Memory, response: Response) -> Result<Outco
     Ok(Outcome::Finished(Box::new(Finished {
         memory,
         tracked: None,
+        unsteady: None,
         printed,
     })))
 }

@@ -53,6 +53,9 @@ pub struct Finished {
     pub memory: Memory,
     /// What the reference knows besides; no other engine does, and to those every byte is defined.
     pub tracked: Option<Tracked>,
+    /// Of an engine that does a case several times, each time from its first memory: the first memory that came out
+    /// otherwise than `memory`, if one did.
+    pub unsteady: Option<Box<Memory>>,
     /// What `device_print` printed, in order. Not compared.
     pub printed: Vec<String>,
 }

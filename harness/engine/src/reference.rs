@@ -304,6 +304,7 @@ impl Prepared for Ready {
         Ok(Outcome::Finished(Box::new(Finished {
             memory,
             tracked: Some(tracked),
+            unsteady: None,
             printed,
         })))
     }

@@ -18,6 +18,8 @@ pub struct Area {
     pub agree: u64,
     /// Differ.
     pub differ: u64,
+    /// Nondeterministic.
+    pub nondeterministic: u64,
     /// Undefined.
     pub undefined: u64,
     /// Inconclusive.
@@ -69,6 +71,7 @@ impl Digest {
                 let count = match verdict.verdict.as_str() {
                     "agree" => &mut area.agree,
                     "differ" => &mut area.differ,
+                    "nondeterministic" => &mut area.nondeterministic,
                     "undefined" => &mut area.undefined,
                     _ => &mut area.inconclusive,
                 };
@@ -76,7 +79,7 @@ impl Digest {
                 if !verdict.passes() {
                     area.failed += 1;
                     keep(&mut self.failures, verdict);
-                } else if verdict.verdict == "differ" {
+                } else if matches!(verdict.verdict.as_str(), "differ" | "nondeterministic") {
                     keep(&mut self.differences, verdict);
                 } else if verdict.verdict != "agree" {
                     keep(&mut self.others, verdict);

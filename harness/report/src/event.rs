@@ -13,6 +13,9 @@ use serde::{Deserialize, Serialize};
 /// The version of the stream, in its `start` event. Raised when a field is removed or changes its meaning.
 pub const FORMAT: u32 = 1;
 
+/// The kind of error of an outcome on record that was not used.
+pub const STALE_RECORDING: &str = "stale-recording";
+
 /// One line of a stream.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
@@ -41,6 +44,9 @@ pub struct Start {
     /// Engines that would have run and cannot.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOut>,
+    /// Engines that answer with outcomes on record, because there is no GPU.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub recorded: Vec<String>,
     /// Cases that will run.
     pub cases: u64,
     /// The filters given.
@@ -117,7 +123,7 @@ pub struct Verdict {
     pub about: String,
     /// The engines that were asked.
     pub engines: Vec<String>,
-    /// `agree`, `differ`, `undefined` or `inconclusive`.
+    /// `agree`, `differ`, `nondeterministic`, `undefined` or `inconclusive`.
     pub verdict: String,
     /// The engines that are wrong.
     #[serde(default)]
@@ -194,11 +200,11 @@ pub struct Outcome {
 /// One engine that differs from another.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Difference {
-    /// What it is measured by, as a rule the reference.
+    /// What it is measured by, as a rule the reference; the engine itself where its own launches differ.
     pub baseline: String,
     /// Who differs.
     pub engine: String,
-    /// `memory`, `guard`, `acceptance`, `trap` or `crash`.
+    /// `memory`, `guard`, `acceptance`, `trap`, `crash` or `nondeterminism`.
     pub kind: String,
     /// How many elements differ.
     #[serde(default, skip_serializing_if = "is_zero_u64")]
@@ -287,6 +293,9 @@ pub struct Summary {
     pub agree: u64,
     /// Somebody is wrong.
     pub differ: u64,
+    /// Launches of one engine do not give the same.
+    #[serde(default, skip_serializing_if = "is_zero_u64")]
+    pub nondeterministic: u64,
     /// The program has no defined answer.
     pub undefined: u64,
     /// It cannot be told.
@@ -302,6 +311,9 @@ pub struct Summary {
     /// Cases in which only the reference's word stands behind the blame.
     #[serde(default)]
     pub unconfirmed: u64,
+    /// Outcomes on record that were not used, because they were recorded of another kernel or layout.
+    #[serde(default, skip_serializing_if = "is_zero_u64")]
+    pub stale_recordings: u64,
     /// Cases in which the reference is to blame: our own bug.
     #[serde(default)]
     pub reference_blamed: u64,
@@ -390,9 +402,15 @@ impl Summary {
         match verdict.verdict.as_str() {
             "agree" => self.agree += 1,
             "differ" => self.differ += 1,
+            "nondeterministic" => self.nondeterministic += 1,
             "undefined" => self.undefined += 1,
             _ => self.inconclusive += 1,
         }
+        self.stale_recordings += verdict
+            .outcomes
+            .values()
+            .filter(|outcome| outcome.error == STALE_RECORDING)
+            .count() as u64;
         self.unexpected += u64::from(!verdict.unexpected.is_empty());
         self.stale += u64::from(verdict.has_stale());
         self.vacuous += u64::from(verdict.vacuous);

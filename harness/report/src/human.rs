@@ -75,6 +75,14 @@ impl Human {
             start.cases,
             plural(start.cases, "case")
         );
+        if !start.recorded.is_empty() {
+            let _ = writeln!(
+                text,
+                "{} {}: no GPU is asked",
+                self.paint(Tone::Dim, "on record"),
+                start.recorded.join(", ")
+            );
+        }
         for left_out in &start.left_out {
             let _ = writeln!(
                 text,
@@ -153,6 +161,11 @@ impl Human {
                 self.paint(Tone::Dim, "differ "),
                 self.blame(verdict)
             ),
+            "nondeterministic" => format!(
+                "{} {name}  {}, as expected{why}\n",
+                self.paint(Tone::Dim, "unsteady"),
+                self.blame(verdict)
+            ),
             "undefined" if self.verbose => {
                 format!("{} {name}  as expected{why}\n", self.paint(Tone::Dim, "undef  "))
             }
@@ -200,7 +213,7 @@ impl Human {
             return format!("{} {name}{place}\n", self.paint(Tone::Bad, "VACUOUS"));
         }
         match verdict.verdict.as_str() {
-            "differ" if verdict.unexpected.is_empty() => {
+            "differ" | "nondeterministic" if verdict.unexpected.is_empty() => {
                 format!(
                     "{} {name}  {}{place}\n",
                     self.paint(Tone::Warn, "STALE"),
@@ -210,6 +223,11 @@ impl Human {
             "differ" if verdict.blame.iter().any(|id| id == "reference") => format!(
                 "{} {name}  two independent engines agree against it: this is a bug in Conch{place}\n",
                 self.paint(Tone::Bad, "REFERENCE IS WRONG")
+            ),
+            "nondeterministic" => format!(
+                "{} {name}  the same launch of {} does not give the same twice{place}\n",
+                self.paint(Tone::Bad, "NONDETERMINISTIC"),
+                verdict.blame.join(", ")
             ),
             "differ" => format!(
                 "{} {name}  {}{place}\n",
@@ -314,6 +332,7 @@ impl Human {
         let mut counts = vec![format!("{} agree", summary.agree)];
         for (count, word) in [
             (summary.differ, "differ"),
+            (summary.nondeterministic, "nondeterministic"),
             (summary.undefined, "undefined"),
             (summary.inconclusive, "inconclusive"),
         ] {
@@ -358,6 +377,16 @@ impl Human {
                 text,
                 "{} nothing was compared: no second engine said anything",
                 self.paint(Tone::Warn, "note:")
+            );
+        }
+        if summary.stale_recordings > 0 {
+            let _ = writeln!(
+                text,
+                "{} {} {} on record not used: the kernel or the layout has changed since; `conch bundle` and a GPU make \
+                 new ones",
+                self.paint(Tone::Warn, "stale:"),
+                summary.stale_recordings,
+                plural(summary.stale_recordings, "outcome")
             );
         }
         if summary.reference_blamed > 0 {

@@ -14,12 +14,13 @@ pub fn markdown(digest: &Digest) -> String {
     let engines: Vec<String> = digest.start.engines.iter().map(|id| format!("`{id}`")).collect();
     let _ = writeln!(
         page,
-        "{} cases through {}: {} agree, {} differ, {} undefined, {} inconclusive; {} unexpected, {} with an expectation \
+        "{} cases through {}: {} agree, {} differ, {} nondeterministic, {} undefined, {} inconclusive; {} unexpected, {} with an expectation \
          that no longer happens, {} vacuous. {:.2} s.\n",
         summary.cases,
         engines.join(", "),
         summary.agree,
         summary.differ,
+        summary.nondeterministic,
         summary.undefined,
         summary.inconclusive,
         summary.unexpected,
@@ -27,18 +28,29 @@ pub fn markdown(digest: &Digest) -> String {
         summary.vacuous,
         summary.seconds,
     );
+    if !digest.start.recorded.is_empty() {
+        let _ = writeln!(page, "On record, no GPU: {}\n", digest.start.recorded.join(", "));
+    }
+    if summary.stale_recordings > 0 {
+        let _ = writeln!(
+            page,
+            "{} outcomes on record were not used: the kernel or the layout has changed since.\n",
+            summary.stale_recordings
+        );
+    }
     for left_out in digest.left_out() {
         let _ = writeln!(page, "Left out: `{}`: {}\n", left_out.engine, left_out.why);
     }
-    page.push_str("| area | cases | agree | differ | undefined | inconclusive | not let through |\n|---|--:|--:|--:|--:|--:|--:|\n");
+    page.push_str("| area | cases | agree | differ | nondeterministic | undefined | inconclusive | not let through |\n|---|--:|--:|--:|--:|--:|--:|--:|\n");
     for (name, area) in &digest.areas {
         let _ = writeln!(
             page,
-            "| {} | {} | {} | {} | {} | {} | {} |",
+            "| {} | {} | {} | {} | {} | {} | {} | {} |",
             cell(name),
             area.cases,
             area.agree,
             area.differ,
+            area.nondeterministic,
             area.undefined,
             area.inconclusive,
             area.failed

@@ -79,7 +79,9 @@ pub fn assess(verdict: &Verdict, witnesses: &[Testimony<'_>], expectations: &[Ex
             .filter(|expectation| witness.is_meant(expectation) && happened(expectation, standing, witness));
         let Witness { id, outcome } = witness.witness;
         match standing {
-            Standing::Differs if foreseen.next().is_none() => unexpected.push(id.clone()),
+            Standing::Differs | Standing::Nondeterministic if foreseen.next().is_none() => {
+                unexpected.push(id.clone());
+            }
             Standing::Undefined => undefined_foreseen |= foreseen.next().is_some(),
             Standing::Silent
                 if matches!(outcome, Outcome::Unsupported(_) | Outcome::Exhausted(_))
@@ -112,6 +114,7 @@ fn happened(expectation: &Expectation, standing: Standing, testimony: &Testimony
     let word = match standing {
         Standing::Agrees => VerdictKind::Agree,
         Standing::Differs => VerdictKind::Differ,
+        Standing::Nondeterministic => VerdictKind::Nondeterministic,
         Standing::Undefined => VerdictKind::Undefined,
         Standing::Silent => VerdictKind::Inconclusive,
     };

@@ -13,7 +13,10 @@
 use conch_case::VerdictKind;
 use conch_engine::{EngineId, Family, Finished, Outcome, Trap};
 
-use crate::difference::{Acceptance, Comparison, compare};
+use crate::difference::{Acceptance, BitForBit, Comparison, compare};
+
+/// Why nothing can be said of memory in which programs met.
+const MEETING: &str = "programs met in an atomic, and another order of them may give another result";
 
 /// One engine and what it did.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +44,8 @@ pub enum Standing {
     Agrees,
     /// In another one.
     Differs,
+    /// In none: its own launches do not agree.
+    Nondeterministic,
     /// The program has no defined answer.
     Undefined,
     /// It said nothing, or nothing could be said about it.
@@ -60,6 +65,8 @@ pub enum Kind {
     Trap,
     /// The engine's process died.
     Crash,
+    /// Launches of one engine left other bytes.
+    Nondeterminism,
 }
 
 impl Kind {
@@ -71,6 +78,7 @@ impl Kind {
             Self::Acceptance => "acceptance",
             Self::Trap => "trap",
             Self::Crash => "crash",
+            Self::Nondeterminism => "nondeterminism",
         }
     }
 }
@@ -78,7 +86,7 @@ impl Kind {
 /// Two engines that do not agree, the one that is held to be right first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
-    /// What the other is measured by.
+    /// What the other is measured by; the engine itself where its own launches differ.
     pub baseline: EngineId,
     /// Who differs from it.
     pub engine: EngineId,
@@ -154,10 +162,15 @@ pub fn judge(benches: &[Bench<'_>], facts: Facts) -> Verdict {
         words.push(trial.run());
     }
     // A difference under any rules is a difference; what is undefined under any rules is not a fair trial.
-    verdict.kind = [VerdictKind::Differ, VerdictKind::Undefined, VerdictKind::Agree]
-        .into_iter()
-        .find(|word| words.contains(word))
-        .unwrap_or(VerdictKind::Inconclusive);
+    verdict.kind = [
+        VerdictKind::Differ,
+        VerdictKind::Nondeterministic,
+        VerdictKind::Undefined,
+        VerdictKind::Agree,
+    ]
+    .into_iter()
+    .find(|word| words.contains(word))
+    .unwrap_or(VerdictKind::Inconclusive);
     if verdict.kind == VerdictKind::Inconclusive && verdict.reason.is_none() {
         verdict.reason = Some("no engine said anything".to_owned());
     }
@@ -253,22 +266,36 @@ impl Trial<'_, '_> {
         let wrong = |id: &EngineId| {
             !right(id) && (*id == *reference.id || rest.iter().any(|(witness, ..)| witness.id == id))
         };
+        let unsteady = |id: &EngineId| {
+            rest.iter()
+                .any(|(witness, kind, _)| witness.id == id && *kind == Kind::Nondeterminism)
+        };
         self.stand(|id| match (right(id), wrong(id)) {
             (true, _) => Standing::Agrees,
+            (_, true) if unsteady(id) => Standing::Nondeterministic,
             (_, true) => Standing::Differs,
             _ => Standing::Silent,
         });
+        let word = if rest.iter().all(|(_, kind, _)| *kind == Kind::Nondeterminism) {
+            VerdictKind::Nondeterministic
+        } else {
+            VerdictKind::Differ
+        };
         let parties = std::iter::once(reference.id).chain(rest.iter().map(|(witness, ..)| witness.id));
         self.verdict.blame.extend(parties.filter(|id| wrong(id)).cloned());
         for (witness, kind, comparison) in rest {
+            let baseline = match kind {
+                Kind::Nondeterminism => witness.id,
+                _ => reference.id,
+            };
             self.verdict.differences.push(Difference {
-                baseline: reference.id.clone(),
+                baseline: baseline.clone(),
                 engine: witness.id.clone(),
                 kind,
                 comparison,
             });
         }
-        VerdictKind::Differ
+        word
     }
 
     /// Among those who differ from a lone reference, a camp of two independent families.
@@ -416,7 +443,8 @@ impl Trial<'_, '_> {
             Standing::Silent => 0,
             Standing::Agrees => 1,
             Standing::Undefined => 2,
-            Standing::Differs => 3,
+            Standing::Differs => 4,
+            Standing::Nondeterministic => 3,
         };
         for witness in self.bench.reference.iter().chain(&self.bench.others) {
             let new = standing(witness.id);
@@ -464,6 +492,19 @@ impl Trial<'_, '_> {
             .reference
             .and_then(|witness| witness.outcome.finished());
         let known = reference.and_then(|finished| Some((finished.tracked?, &finished.memory)));
+        for side in [left, right] {
+            if let Some(other) = &side.unsteady {
+                let tracked = known.map(|(_, memory)| memory);
+                let comparison = compare(&side.memory, other, tracked, &BitForBit);
+                if !comparison.same() {
+                    return if known.is_some_and(|(tracked, _)| tracked.order_dependent) {
+                        Pair::Unknown(MEETING.to_owned())
+                    } else {
+                        Pair::Different(Kind::Nondeterminism, Some(comparison))
+                    };
+                }
+            }
+        }
         let comparison = compare(
             &left.memory,
             &right.memory,
@@ -479,9 +520,7 @@ impl Trial<'_, '_> {
         self.verdict.vacuous |= nothing || poisoned;
         if !comparison.same() {
             if known.is_some_and(|(tracked, _)| tracked.order_dependent) && !comparison.only_guards() {
-                return Pair::Unknown(
-                    "programs met in an atomic, and another order of them may give another result".to_owned(),
-                );
+                return Pair::Unknown(MEETING.to_owned());
             }
             let kind = if comparison.only_guards() {
                 Kind::Guard

@@ -33,6 +33,7 @@ fn finish(memory: Memory, tracked: Option<Tracked>) -> Outcome {
     Outcome::Finished(Box::new(Finished {
         memory,
         tracked,
+        unsteady: None,
         printed: Vec::new(),
     }))
 }
@@ -72,6 +73,13 @@ fn outcome(word: &str, reference: bool) -> Outcome {
                     order_dependent: false,
                 }),
             )
+        }
+        "unsteady" => {
+            let Outcome::Finished(mut finished) = finish(memory([1.0; 4]), None) else {
+                unreachable!("just finished")
+            };
+            finished.unsteady = Some(Box::new(memory([1.0, 2.0, 1.0, 1.0])));
+            Outcome::Finished(finished)
         }
         "racy" => finish(
             memory([1.0; 4]),
@@ -176,6 +184,13 @@ fn camps_convict() {
         "reference=assert interpret@3.9.0=AssertionError",
         "reference=assert interpret@3.9.0=TypeError",
         "reference=assert interpret@3.9.0=1",
+        // Launches of one engine that do not agree with each other.
+        "reference=1 cuda@3.9.0=unsteady",
+        "reference=1 interpret@3.9.0=1 cuda@3.9.0=unsteady",
+        "reference=1 interpret@3.9.0=2 cuda@3.9.0=unsteady",
+        "reference=racy cuda@3.9.0=unsteady",
+        "reference=undefined cuda@3.9.0=unsteady",
+        "interpret@3.9.0=1 cuda@3.9.0=unsteady",
         // Undefined ends the trial.
         "reference=undefined interpret@3.9.0=1 cuda@3.9.0=2",
         "reference=undefined",

@@ -27,7 +27,7 @@ from . import driver, errors, wire
 from .dtypes import DTYPES
 from .memory import CPU, CUDA, Session, UntypedStorage
 from .modules import Modules
-from .recorder import Recorder, RecordingDriver, Unsupported, prepare
+from .recorder import Recorder, RecordingDriver, prepare
 from .tensor import tensor_of
 
 # Bytes of stdout that are sent back, and that a request may write at all.
@@ -124,7 +124,6 @@ class Worker:
     def answer(self, header: dict[str, Any], blobs: memoryview) -> tuple[dict[str, Any], list[bytes]]:
         """Does what is asked; the header and the blobs of the answer."""
         began = time.perf_counter()
-        environment = dict(os.environ)
         session = Session()
         if header["target"] is not None:
             answer, out = self._compile(session, header)
@@ -135,10 +134,6 @@ class Worker:
             memory, out = _memory(session, header, originals)
             answer = {"raised": self._told(header, ended), "memory": memory}
         session.close()
-        if os.environ != environment:
-            # Triton asks it for much, the interpreter among it.
-            os.environ.clear()
-            os.environ.update(environment)
         return {**answer, "seconds": time.perf_counter() - began}, out
 
     def _compile(self, session: Session, header: dict[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
@@ -196,8 +191,6 @@ class Worker:
                 once = recorder is not None or not launches or any(spec["host"] for spec in launches)
                 faked = fake is not None
                 module = stack.enter_context(self.modules.loaded(header["path"], header["text"], faked, once))
-                if recorder is not None and "TRITON_INTERPRET" in os.environ:
-                    raise Unsupported("a module that asks for the interpreter")
                 hosts = {header["path"]: module}
                 for launch, spec in enumerate(launches):
                     if recorder is not None:

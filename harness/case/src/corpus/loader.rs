@@ -406,6 +406,7 @@ impl Loader {
             file,
             source,
             functions: contents.functions,
+            pieces: contents.pieces,
             imports: imports.into_iter().collect(),
         }))
     }

@@ -1,6 +1,10 @@
-//! `cuda@V` on a machine without a GPU: the outcome recorded for the case, or none.
+//! `cuda@V`: what Triton's compiler makes of a case, executed on a GPU; without a GPU, what one did on record.
 //!
-//! Left out: compiling and launching. Nothing is recorded yet, so every outcome is `unavailable`, and says so.
+//! A case goes through [`compile`] (any machine with the toolchain) into a [`job::Job`], which an [`Executor`] does in a
+//! child process that has the GPU. Jobs and what came of them also travel in [`bundle`]s, and outcomes are kept on the
+//! [`record::Shelf`].
+//!
+//! Left out: which of the two a run takes (`conch-cli`), and who is right (`conch-verdict`).
 
 pub mod bundle;
 pub mod child;
@@ -10,44 +14,94 @@ mod driver;
 mod executor;
 pub mod job;
 mod process;
+pub mod record;
 mod wire;
+
+use std::sync::Arc;
 
 pub use executor::{Executor, Options, Unavailable};
 pub use wire::GpuHeader;
 
 use conch_case::Case;
+use conch_memory::Memory;
 use conch_tile::DType;
 use conch_tile::rules::{Rules, Version};
 use conch_toolchain::ToolchainId;
+use conch_toolchain::compiled::Target;
 
-use crate::engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation};
-use crate::{Complaint, EngineId, Outcome};
+use self::compile::{Compiler, Compiling};
+use self::job::{Job, Ran};
+use self::record::{Missing, Shelf};
+use crate::engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, Prepared};
+use crate::{Complaint, EngineId, Finished, Outcome, Trap};
 
 /// `cuda@V`.
 #[derive(Debug)]
 pub struct Cuda {
     id: EngineId,
     capabilities: Capabilities,
+    source: Source,
+}
+
+/// Where outcomes come from.
+#[derive(Debug)]
+enum Source {
+    /// From a GPU.
+    Live {
+        compiler: Compiler,
+        executor: Arc<Executor>,
+    },
+    /// From the shelf.
+    Recorded {
+        version: Version,
+        shelf: Arc<Shelf>,
+        target: Target,
+    },
 }
 
 impl Cuda {
-    /// The compiler of a version.
-    pub fn new(version: Version) -> Self {
+    /// The compiler of a version by its outcomes on record.
+    pub fn recorded(version: Version, target: Target, shelf: Arc<Shelf>) -> Self {
         Self {
             id: EngineId::Cuda { version },
-            capabilities: Capabilities {
-                dtypes: DType::ALL.to_vec(),
-                features: vec![
-                    Feature::StridedArguments,
-                    Feature::PointersInMemory,
-                    Feature::Bf16Arithmetic,
-                ],
-                needs: Needs {
-                    toolchain: Some(ToolchainId::of(version)),
-                    gpu: true,
-                },
+            capabilities: capabilities(version, false),
+            source: Source::Recorded {
+                version,
+                shelf,
+                target,
             },
         }
+    }
+
+    /// The compiler of a version, and GPUs that execute what it makes.
+    pub fn live(compiler: Compiler, executor: Arc<Executor>) -> Self {
+        let version = compiler.version();
+        Self {
+            id: EngineId::Cuda { version },
+            capabilities: capabilities(version, true),
+            source: Source::Live { compiler, executor },
+        }
+    }
+}
+
+fn capabilities(version: Version, gpu: bool) -> Capabilities {
+    let mut features = vec![
+        Feature::Import,
+        Feature::StridedArguments,
+        Feature::PointersInMemory,
+        Feature::Bf16Arithmetic,
+        Feature::DeviceAssert,
+    ];
+    if version < Version::new(3, 9, 0) {
+        features.push(Feature::BlockPointers);
+    }
+    Capabilities {
+        dtypes: DType::ALL.to_vec(),
+        features,
+        needs: Needs {
+            toolchain: gpu.then(|| ToolchainId::of(version)),
+            gpu,
+        },
     }
 }
 
@@ -61,14 +115,101 @@ impl Engine for Cuda {
     }
 
     fn prepare(&self, case: &Case, _rules: Rules) -> Result<Preparation, Failure> {
-        Ok(Preparation::Ended(Outcome::Unavailable(Box::new(
-            Complaint::new(
+        let (version, shelf, target) = match &self.source {
+            Source::Live { compiler, executor } => {
+                return Ok(match compiler.job(case)? {
+                    Compiling::Ended(outcome) => Preparation::Ended(outcome),
+                    Compiling::Ready(job) => Preparation::Ready(Box::new(Ready {
+                        executor: Arc::clone(executor),
+                        job: *job,
+                    })),
+                });
+            }
+            Source::Recorded {
+                version,
+                shelf,
+                target,
+            } => (*version, shelf, *target),
+        };
+        let found = shelf
+            .find(version, target, case)
+            .map_err(|error| Failure::internal("look up the record", error))?;
+        let absent =
+            |kind: &str, message: String| Outcome::Unavailable(Box::new(Complaint::new(kind, message)));
+        Ok(Preparation::Ended(match found {
+            Ok((outcome, _)) => outcome,
+            Err(Missing::Absent) => absent(
                 "no-recording",
-                format!(
-                    "no GPU is used yet, and no outcome of {} is recorded for `{}`",
-                    self.id, case.id
-                ),
+                format!("no outcome of {} is on record for `{}`", self.id, case.id),
             ),
-        ))))
+            Err(Missing::Stale(why)) => absent("stale-recording", why),
+        }))
     }
+
+    fn stop(&self) {
+        if let Source::Live { compiler, executor } = &self.source {
+            compiler.stop();
+            executor.stop();
+        }
+    }
+}
+
+/// A compiled case, and who executes it.
+struct Ready {
+    executor: Arc<Executor>,
+    job: Job,
+}
+
+impl Prepared for Ready {
+    fn launch(&self, case: &Case) -> Result<Outcome, Failure> {
+        let job = Job {
+            arena: case.memory().arena().0.to_vec(),
+            ..self.job.clone()
+        };
+        let ran = self.executor.execute(Arc::new(job))?;
+        outcome(case, &ran)
+    }
+}
+
+/// What executing a case's job came to, as an outcome.
+///
+/// # Errors
+/// The arena is not the case's.
+pub fn outcome(case: &Case, ran: &Ran) -> Result<Outcome, Failure> {
+    let complaint = |name: &str, message: &str| Box::new(Complaint::new(name, message));
+    Ok(match ran {
+        Ran::Finished { arena, other, .. } => Outcome::Finished(Box::new(Finished {
+            memory: laid_out(case, arena)?,
+            tracked: None,
+            unsteady: other
+                .as_ref()
+                .map(|arena| laid_out(case, arena).map(Box::new))
+                .transpose()?,
+            printed: Vec::new(),
+        })),
+        // A `device_assert` that did not hold is what CUDA calls this.
+        Ran::Faulted { name, message } if name == "CUDA_ERROR_ASSERT" => {
+            Outcome::Trapped(Trap::Assert, complaint(name, message))
+        }
+        Ran::Faulted { name, message } => Outcome::Trapped(Trap::Raised, complaint(name, message)),
+        Ran::TimedOut { limit } => Outcome::Exhausted(complaint(
+            "time",
+            &format!("no end within {} s", limit.as_secs_f64()),
+        )),
+        Ran::Died { how } => Outcome::Crashed(complaint("crash", how)),
+        Ran::Refused { name, message } => Outcome::Unsupported(complaint(name, message)),
+    })
+}
+
+fn laid_out(case: &Case, arena: &[u8]) -> Result<Memory, Failure> {
+    let mut memory = case.memory();
+    let (to, _) = memory.arena_mut();
+    if to.len() != arena.len() {
+        return Err(Failure::internal(
+            "read what a GPU left",
+            format!("{} bytes instead of {}", arena.len(), to.len()),
+        ));
+    }
+    to.copy_from_slice(arena);
+    Ok(memory)
 }

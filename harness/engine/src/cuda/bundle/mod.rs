@@ -28,6 +28,8 @@
 //! - `cases`: for every case its names, digests and [`Job`]; the blobs are the arenas;
 //! - `results`: for every case its names, digests and [`Ran`]; the blobs are the arenas, each with its other one behind
 //!   it where repetitions differed;
+//! - `decided`: cases that came to their end when they were compiled, with what is to be put on record of them. They go
+//!   into a bundle of cases and come back in that of results;
 //! - `end`, always the last: how many entries there are. A file without it is cut short.
 //!
 //! A reader refuses what it does not know, a section of more than [`SECTION_MOST`] bytes, a checksum that does not
@@ -45,6 +47,7 @@ use conch_toolchain::compiled::{Kernel, Target};
 use serde::{Deserialize, Serialize};
 
 use super::job::{Job, Ran};
+use super::record::Record;
 use super::wire::{GpuHeader, JobHeader, KernelHeader, RanHeader};
 use crate::EngineId;
 
@@ -126,6 +129,15 @@ pub struct ResultEntry {
     pub label: Label,
     /// What it came to.
     pub ran: Ran,
+}
+
+/// A case that came to its end when it was compiled: there is nothing left for a GPU to do, and it travels along.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Decided {
+    /// What it is about.
+    pub label: Label,
+    /// What it came to.
+    pub record: Record,
 }
 
 /// Where, when and how a bundle was made.
@@ -231,6 +243,7 @@ enum Section {
     Kernels(Vec<KernelHeader>),
     Cases(Vec<CaseHeader>),
     Results(Vec<ResultHeader>),
+    Decided(Vec<Decided>),
     End { entries: u64 },
 }
 

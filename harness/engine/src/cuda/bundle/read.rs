@@ -9,7 +9,7 @@ use flate2::read::ZlibDecoder;
 
 use super::super::wire;
 use super::{
-    BundleError, CaseEntry, Kind, MAGIC, Opening, ResultEntry, SECTION_MOST, Section, VERSION, checksum,
+    BundleError, CaseEntry, Decided, Kind, MAGIC, Opening, ResultEntry, SECTION_MOST, Section, VERSION, checksum,
 };
 
 /// Reads a bundle. After an error there is no more to be had.
@@ -25,6 +25,7 @@ pub struct Reader<R> {
     kernels: Vec<Arc<Kernel>>,
     cases: VecDeque<CaseEntry>,
     results: VecDeque<ResultEntry>,
+    decided: Vec<Decided>,
     entries: u64,
     ended: bool,
 }
@@ -54,6 +55,7 @@ impl<R: Read> Reader<R> {
             kernels: Vec::new(),
             cases: VecDeque::new(),
             results: VecDeque::new(),
+            decided: Vec::new(),
             entries: 0,
             ended: false,
         };
@@ -113,6 +115,12 @@ impl<R: Read> Reader<R> {
         Ok(self.results.pop_front())
     }
 
+    /// The cases so far that were decided when they were compiled; after the last case or result, all of them. They are
+    /// given once.
+    pub fn take_decided(&mut self) -> Vec<Decided> {
+        std::mem::take(&mut self.decided)
+    }
+
     /// Reads a section and takes in what is in it.
     fn advance(&mut self) -> Result<(), BundleError> {
         let (header, blobs) = match self.next_section() {
@@ -170,6 +178,10 @@ impl<R: Read> Reader<R> {
                     });
                     self.entries += 1;
                 }
+            }
+            (Section::Decided(decided), _) => {
+                self.entries += decided.len() as u64;
+                self.decided.extend(decided);
             }
             (Section::End { entries }, _) => {
                 if entries != self.entries {

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::super::wire::{self, JobHeader, KernelHeader, RanHeader};
 use super::{
-    BundleError, CaseEntry, CaseHeader, Kind, MAGIC, Opening, ResultEntry, ResultHeader, SECTION_MOST,
+    BundleError, CaseEntry, CaseHeader, Decided, Kind, MAGIC, Opening, ResultEntry, ResultHeader, SECTION_MOST,
     Section, VERSION, checksum,
 };
 
@@ -30,6 +30,7 @@ pub struct Writer<W> {
     cubins: Vec<u8>,
     cases: Vec<CaseHeader>,
     results: Vec<ResultHeader>,
+    decided: Vec<Decided>,
     blobs: Vec<u8>,
 }
 
@@ -55,6 +56,7 @@ impl<W: Write> Writer<W> {
             cubins: Vec::new(),
             cases: Vec::new(),
             results: Vec::new(),
+            decided: Vec::new(),
             blobs: Vec::new(),
         };
         writer.write(&MAGIC)?;
@@ -93,6 +95,13 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
+    /// Adds a case that was decided when it was compiled, to a bundle of either kind.
+    pub fn decided(&mut self, decided: &Decided) -> Result<(), BundleError> {
+        self.room(&decided.label.case, 0)?;
+        self.decided.push(decided.clone());
+        Ok(())
+    }
+
     /// The kernel's number; a new one is written with the section.
     fn kernel(&mut self, kernel: &Kernel) -> usize {
         let mut hasher = blake3::Hasher::new();
@@ -120,7 +129,7 @@ impl<W: Write> Writer<W> {
             });
         }
         self.entries += 1;
-        let entries = self.cases.len() + self.results.len();
+        let entries = self.cases.len() + self.results.len() + self.decided.len();
         let full = self.blobs.len().max(self.cubins.len()) + bytes > SECTION_BYTES;
         if entries > 0 && (full || entries >= SECTION_ENTRIES) {
             self.flush()?;
@@ -141,6 +150,10 @@ impl<W: Write> Writer<W> {
             self.section(&Section::Cases(cases), &blobs)?;
         } else if !results.is_empty() {
             self.section(&Section::Results(results), &blobs)?;
+        }
+        let decided = std::mem::take(&mut self.decided);
+        if !decided.is_empty() {
+            self.section(&Section::Decided(decided), &[])?;
         }
         Ok(())
     }

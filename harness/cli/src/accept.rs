@@ -1,0 +1,263 @@
+//! `conch accept`: what a GPU gave, put on record for machines that have none.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use conch_case::{Case, Entry, Shard};
+use conch_engine::cuda::bundle::{BundleError, Label, Opening, Reader};
+use conch_engine::cuda::outcome;
+use conch_engine::cuda::record::{Acceptance, Provenance, Record, Shelf};
+use conch_engine::{EngineId, guarded};
+use conch_tile::rules::Version;
+use conch_toolchain::compiled::Target;
+
+use crate::args::AcceptArgs;
+use crate::corpus::Selected;
+use crate::terminal::Terminal;
+
+/// Most ids that are named in one message.
+const NAMED: usize = 10;
+
+/// Accepts, and answers with the exit code.
+pub fn accept(args: &AcceptArgs) -> u8 {
+    let mut terminal = Terminal::new();
+    let selected = match Selected::open(args.cases.as_deref(), &[]) {
+        Ok(selected) => selected,
+        Err(message) => {
+            terminal.note(&message);
+            return 2;
+        }
+    };
+    let entries: HashMap<String, Entry> = selected
+        .entries(Shard::ALL)
+        .map(|entry| (entry.id.clone(), entry))
+        .collect();
+    let mut pile = Pile::default();
+    let mut exit = 0;
+    for path in &args.results {
+        if let Err(error) = pile.read(path, &entries) {
+            terminal.note(&format!("error: failed to {error}\n  --> {}", path.display()));
+            exit = 2;
+        }
+    }
+    // A bundle that cannot be read to its end says nothing about the rest of it: nothing of it is put on record.
+    if exit != 0 {
+        return exit;
+    }
+    for (why, ids) in &pile.refused {
+        exit = 2;
+        terminal.note(&format!("refused, {why}: {}", named(ids)));
+    }
+    let mut files: HashMap<&str, Vec<String>> = HashMap::new();
+    for entry in selected.entries(Shard::ALL) {
+        let id = entry.id;
+        if let Some(ids) = pile.files.get(file_of(&id)) {
+            files.entry(ids).or_default().push(id);
+        }
+    }
+    let folder = selected.shelf();
+    let shelf = Shelf::new(&folder);
+    let mut counts: BTreeMap<String, [Vec<String>; 3]> = BTreeMap::new();
+    for ((version, target, file), records) in pile.records {
+        let cases = files.get(file.as_str()).map_or(&[][..], Vec::as_slice);
+        match shelf.accept(version, target, records, cases, args.replace) {
+            Ok(answers) => {
+                let counts = counts.entry(format!("cuda@{version} sm_{}", target.0)).or_default();
+                for (case, answer) in answers {
+                    let at = match answer {
+                        Acceptance::New => 0,
+                        Acceptance::Same => 1,
+                        Acceptance::Pending => 2,
+                    };
+                    if let Some(ids) = counts.get_mut(at) {
+                        ids.push(case);
+                    }
+                }
+            }
+            Err(error) => {
+                terminal.note(&format!("error: failed to {error}"));
+                exit = 2;
+            }
+        }
+    }
+    for (engine, [new, same, pending]) in &counts {
+        terminal.print(&format!(
+            "{engine}: {} put on record, {} as they were, {} that differ from what is on record\n",
+            new.len(),
+            same.len(),
+            pending.len()
+        ));
+        if !pending.is_empty() {
+            exit = exit.max(1);
+            terminal.note(&format!(
+                "not overwritten: {}\n  = help: `cargo insta review` shows both and takes one; `conch accept --replace` takes \
+                 the new ones",
+                named(pending)
+            ));
+        }
+    }
+    if counts.is_empty() && exit == 0 {
+        terminal.note("nothing was put on record: there are no results in it");
+        return 3;
+    }
+    terminal.print(&format!("records: {}\n", folder.display()));
+    if terminal.failed() { 2 } else { exit }
+}
+
+fn named(ids: &[String]) -> String {
+    let mut text = ids
+        .iter()
+        .take(NAMED)
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .join(", ");
+    if ids.len() > NAMED {
+        text.push_str(&format!(" and {} more", ids.len() - NAMED));
+    }
+    text
+}
+
+/// The case file of an id.
+fn file_of(id: &str) -> &str {
+    id.split(':').next().unwrap_or_default()
+}
+
+type Place = (Version, Target, String);
+
+/// What all the bundles hold.
+#[derive(Default)]
+struct Pile {
+    records: BTreeMap<Place, Vec<(Record, Provenance)>>,
+    /// The case files that have records.
+    files: std::collections::HashSet<String>,
+    refused: BTreeMap<String, Vec<String>>,
+}
+
+impl Pile {
+    fn read(&mut self, path: &Path, entries: &HashMap<String, Entry>) -> Result<(), BundleError> {
+        let file = File::open(path).map_err(BundleError::Read)?;
+        let mut reader = Reader::results(BufReader::new(file))?;
+        while let Some(result) = reader.next_result()? {
+            let Some((case, version)) = self.case(&result.label, entries) else {
+                continue;
+            };
+            let cubin = result.label.cubins.join("");
+            let times = reader
+                .opening()
+                .provenance
+                .as_ref()
+                .map_or(1, |provenance| provenance.repetitions);
+            let found = guarded(|| outcome(&case, &result.ran));
+            match found.map(|found| found.map(|outcome| Record::of(&case, &cubin, &outcome, times))) {
+                Ok(Ok(Some(record))) => {
+                    let by = provenance(reader.opening(), version, true);
+                    self.put(&result.label, version, record, by);
+                }
+                Ok(Ok(None)) => self.refuse("it says nothing", &result.label.case),
+                Ok(Err(failure)) => self.refuse(&failure.to_string(), &result.label.case),
+                Err(panic) => self.refuse(&panic, &result.label.case),
+            }
+        }
+        for decided in reader.take_decided() {
+            if let Some((_, version)) = self.case(&decided.label, entries) {
+                let by = provenance(reader.opening(), version, false);
+                self.put(&decided.label, version, decided.record, by);
+            }
+        }
+        Ok(())
+    }
+
+    /// The case that an entry is about, if it is of this corpus as it is now.
+    fn case(&mut self, label: &Label, entries: &HashMap<String, Entry>) -> Option<(Case, Version)> {
+        let EngineId::Cuda { version } = label.engine else {
+            self.refuse(&format!("{} is recorded by nobody", label.engine), &label.case);
+            return None;
+        };
+        let Some(entry) = entries.get(&label.case) else {
+            self.refuse("there is no such case in the corpus", &label.case);
+            return None;
+        };
+        let Ok(Ok(case)) = guarded(|| entry.resolve()) else {
+            self.refuse("its case file is wrong", &label.case);
+            return None;
+        };
+        if label.source != case.source_hash().to_string() {
+            self.refuse("the kernel has changed since it was bundled", &label.case);
+            return None;
+        }
+        if label.layout != case.layout_hash().to_string() {
+            self.refuse("the layout has changed since it was bundled", &label.case);
+            return None;
+        }
+        Some((case, version))
+    }
+
+    fn put(&mut self, label: &Label, version: Version, record: Record, by: Provenance) {
+        let file = file_of(&label.case).to_owned();
+        self.files.insert(file.clone());
+        self.records
+            .entry((version, label.target, file))
+            .or_default()
+            .push((record, by));
+    }
+
+    fn refuse(&mut self, why: &str, case: &str) {
+        self.refused
+            .entry(why.to_owned())
+            .or_default()
+            .push(case.to_owned());
+    }
+}
+
+fn provenance(opening: &Opening, version: Version, executed: bool) -> Provenance {
+    let gpu = opening
+        .provenance
+        .as_ref()
+        .filter(|_| executed)
+        .map(|provenance| &provenance.gpu);
+    Provenance {
+        gpu: gpu.map_or_else(|| "none: it ended when it was compiled".to_owned(), |gpu| gpu.name.clone()),
+        driver: gpu.map_or_else(String::new, |gpu| {
+            let cuda = format!("CUDA {}.{}", gpu.cuda / 1000, gpu.cuda % 1000 / 10);
+            if gpu.driver.is_empty() {
+                cuda
+            } else {
+                format!("{}, {cuda}", gpu.driver)
+            }
+        }),
+        triton: version.to_string(),
+        date: day(opening.seconds),
+        conch: opening.conch.clone(),
+    }
+}
+
+/// The day of a time in seconds since 1970, UTC: `2026-11-20`. Howard Hinnant's `civil_from_days`.
+fn day(seconds: u64) -> String {
+    let days = seconds / 86_400 + 719_468;
+    let era = days / 146_097;
+    let day_of_era = days % 146_097;
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::day;
+
+    #[test]
+    fn days_are_those_of_the_calendar() {
+        let check = |seconds, expected: &str| assert_eq!(day(seconds), expected);
+        check(0, "1970-01-01");
+        check(86_399, "1970-01-01");
+        check(951_782_400, "2000-02-29");
+        check(1_795_132_800, "2026-11-20");
+        check(4_107_542_400, "2100-03-01");
+    }
+}

@@ -1,0 +1,234 @@
+//! `conch bundle`: cases compiled on this machine, in one file for a machine with a GPU.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::BufWriter;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use conch_case::{Case, Entry, Problems, Shard};
+use conch_engine::cuda::bundle::{CaseEntry, Decided, Label, Writer, digest};
+use conch_engine::cuda::compile::{Compiler, Compiling};
+use conch_engine::cuda::record::Record;
+use conch_engine::{EngineId, Failure, Outcome, guarded};
+use conch_report::describe;
+use conch_tile::rules::Version;
+
+use crate::args::BundleArgs;
+use crate::corpus::Selected;
+use crate::engines;
+use crate::part::Part;
+use crate::pipeline::in_order;
+use crate::terminal::Terminal;
+
+/// Compiles, and answers with the exit code.
+pub fn bundle(args: &BundleArgs, stop: &AtomicBool) -> u8 {
+    let mut terminal = Terminal::new();
+    match write(args, stop, &mut terminal) {
+        Ok(exit) => exit,
+        Err(message) => {
+            terminal.end();
+            terminal.note(&format!("error: failed to {message}"));
+            2
+        }
+    }
+}
+
+/// What compiling one case came to.
+enum Done {
+    Ready(Box<CaseEntry>),
+    Decided(Decided),
+    /// Nothing can be put on record: the compiler could not be asked.
+    Silent(String),
+    Wrong(String, Vec<conch_tile::diagnostic::Diagnostic>),
+    Failed(String),
+}
+
+#[derive(Default)]
+struct Counts {
+    compiled: u64,
+    decided: BTreeMap<&'static str, u64>,
+    failed: u64,
+}
+
+fn write(args: &BundleArgs, stop: &AtomicBool, terminal: &mut Terminal) -> Result<u8, String> {
+    let selected = match Selected::open(args.selection.cases.as_deref(), &args.selection.filters) {
+        Ok(selected) => selected,
+        Err(message) => {
+            terminal.note(&message);
+            return Ok(2);
+        }
+    };
+    let mut exit = 0;
+    for problem in selected.problems() {
+        terminal.note(&problem.rendered);
+        exit = 2;
+    }
+    for message in selected.unmatched() {
+        terminal.note(&format!("warning: {message}"));
+    }
+    let cases = selected.entries(Shard::ALL).count() as u64;
+    if cases == 0 {
+        terminal.note("nothing was bundled: no case is meant");
+        return Ok(if exit == 0 { 3 } else { exit });
+    }
+    let jobs = args.jobs.map_or_else(
+        || std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+        usize::from,
+    );
+    let newest = [EngineId::Cuda {
+        version: Version::NEWEST,
+    }];
+    let wanted = if args.engines.is_empty() {
+        &newest[..]
+    } else {
+        &args.engines
+    };
+    let part = Part::create(&args.out)?;
+    let mut writer = Writer::cases(BufWriter::new(&part.file))
+        .map_err(|error| format!("{error}\n  --> {}", args.out.display()))?;
+    for id in wanted {
+        let EngineId::Cuda { version } = id else {
+            return Err(format!("bundle {id}: only `cuda@VERSION` compiles"));
+        };
+        let compiler = engines::compiler(*version, args.target, args.offline, jobs, stop)
+            .map_err(|why| format!("compile with Triton {version}: {why}"))?;
+        let began = Instant::now();
+        terminal.begin(cases);
+        let mut wrong = Problems::default();
+        let counts = compile_all(&selected, &compiler, id, stop, jobs, terminal, &mut writer, &mut wrong)
+            .map_err(|error| format!("{error}\n  --> {}", args.out.display()))?;
+        terminal.end();
+        for problem in wrong.finish() {
+            terminal.note(&describe::problem(&problem, selected.corpus.sources()).rendered);
+            exit = 2;
+        }
+        if stop.load(Ordering::Relaxed) {
+            terminal.note("interrupted; no bundle was written");
+            return Ok(130);
+        }
+        if counts.failed > 0 {
+            exit = exit.max(1);
+        }
+        terminal.print(&counts.summary(id, cases, began.elapsed().as_secs_f64()));
+    }
+    let written = writer
+        .finish()
+        .map_err(|error| format!("{error}\n  --> {}", args.out.display()))?;
+    drop(written);
+    let bytes = part.file.metadata().map_or(0, |metadata| metadata.len());
+    part.keep(&args.out)?;
+    terminal.print(&format!(
+        "{}, {:.1} MB; on a machine with a GPU: conch exec {0} -o results.conch\n",
+        args.out.display(),
+        bytes as f64 / 1e6
+    ));
+    Ok(if terminal.failed() { 2 } else { exit })
+}
+
+#[allow(clippy::too_many_arguments)]
+fn compile_all(
+    selected: &Selected,
+    compiler: &Compiler,
+    id: &EngineId,
+    stop: &AtomicBool,
+    jobs: usize,
+    terminal: &mut Terminal,
+    writer: &mut Writer<BufWriter<&File>>,
+    wrong: &mut Problems,
+) -> Result<Counts, conch_engine::cuda::bundle::BundleError> {
+    let mut counts = Counts::default();
+    let mut unwritten = None;
+    in_order(
+        selected.entries(Shard::ALL),
+        jobs,
+        |entry| (!stop.load(Ordering::Relaxed)).then(|| compile(&entry, compiler, id)),
+        |done| {
+            let written = match done {
+                Done::Ready(entry) => {
+                    counts.compiled += 1;
+                    writer.case(&entry)
+                }
+                Done::Decided(decided) => {
+                    *counts.decided.entry(decided.record.word()).or_default() += 1;
+                    writer.decided(&decided)
+                }
+                Done::Silent(why) | Done::Failed(why) => {
+                    counts.failed += 1;
+                    terminal.note(&format!("error: {why}"));
+                    Ok(())
+                }
+                Done::Wrong(id, problems) => {
+                    wrong.add(&id, problems);
+                    Ok(())
+                }
+            };
+            if let Err(error) = written {
+                unwritten.get_or_insert(error);
+                stop.store(true, Ordering::Relaxed);
+            }
+            terminal.advance(counts.failed);
+        },
+    );
+    compiler.stop();
+    unwritten.map_or(Ok(counts), Err)
+}
+
+fn compile(entry: &Entry, compiler: &Compiler, id: &EngineId) -> Done {
+    let case = match guarded(|| entry.resolve()) {
+        Ok(Ok(case)) => case,
+        Ok(Err(problems)) => return Done::Wrong(entry.id.clone(), problems),
+        Err(panic) => return Done::Failed(format!("{}: {panic}", entry.id)),
+    };
+    match guarded(|| compiler.job(&case)) {
+        Ok(Ok(Compiling::Ready(job))) => {
+            let cubins = job.compiled.kernels.iter().map(|kernel| digest(kernel)).collect();
+            Done::Ready(Box::new(CaseEntry {
+                label: label(&case, compiler, id, cubins),
+                job: *job,
+            }))
+        }
+        Ok(Ok(Compiling::Ended(outcome))) => decided(&case, compiler, id, &outcome),
+        Ok(Err(Failure::Stopped)) => Done::Failed(format!("{}: stopped", entry.id)),
+        Ok(Err(failure)) => Done::Failed(format!("{}: failed to {failure}", entry.id)),
+        Err(panic) => Done::Failed(format!("{}: {panic}", entry.id)),
+    }
+}
+
+fn decided(case: &Case, compiler: &Compiler, id: &EngineId, outcome: &Outcome) -> Done {
+    match Record::of(case, "", outcome, 1) {
+        Some(record) => Done::Decided(Decided {
+            label: label(case, compiler, id, Vec::new()),
+            record,
+        }),
+        None => Done::Silent(format!(
+            "{}: {}",
+            case.id,
+            outcome
+                .complaint()
+                .map_or("nothing was said", |complaint| &complaint.message)
+        )),
+    }
+}
+
+fn label(case: &Case, compiler: &Compiler, id: &EngineId, cubins: Vec<String>) -> Label {
+    Label {
+        case: case.id.clone(),
+        engine: id.clone(),
+        target: compiler.target(),
+        source: case.source_hash().to_string(),
+        layout: case.layout_hash().to_string(),
+        cubins,
+    }
+}
+
+impl Counts {
+    fn summary(&self, id: &EngineId, cases: u64, seconds: f64) -> String {
+        let mut parts = vec![format!("{} compiled", self.compiled)];
+        parts.extend(self.decided.iter().map(|(word, count)| format!("{count} {word}")));
+        if self.failed > 0 {
+            parts.push(format!("{} failed", self.failed));
+        }
+        format!("{id}: {cases} cases, {}; {seconds:.1} s\n", parts.join(", "))
+    }
+}
