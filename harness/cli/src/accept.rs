@@ -64,7 +64,9 @@ pub fn accept(args: &AcceptArgs) -> u8 {
         let cases = files.get(file.as_str()).map_or(&[][..], Vec::as_slice);
         match shelf.accept(version, target, records, cases, args.replace) {
             Ok(answers) => {
-                let counts = counts.entry(format!("cuda@{version} sm_{}", target.0)).or_default();
+                let counts = counts
+                    .entry(format!("cuda@{version} sm_{}", target.0))
+                    .or_default();
                 for (case, answer) in answers {
                     let at = match answer {
                         Acceptance::New => 0,
@@ -218,7 +220,10 @@ fn provenance(opening: &Opening, version: Version, executed: bool) -> Provenance
         .filter(|_| executed)
         .map(|provenance| &provenance.gpu);
     Provenance {
-        gpu: gpu.map_or_else(|| "none: it ended when it was compiled".to_owned(), |gpu| gpu.name.clone()),
+        gpu: gpu.map_or_else(
+            || "none: it ended when it was compiled".to_owned(),
+            |gpu| gpu.name.clone(),
+        ),
         driver: gpu.map_or_else(String::new, |gpu| {
             let cuda = format!("CUDA {}.{}", gpu.cuda / 1000, gpu.cuda % 1000 / 10);
             if gpu.driver.is_empty() {

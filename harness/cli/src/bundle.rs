@@ -96,8 +96,17 @@ fn write(args: &BundleArgs, stop: &AtomicBool, terminal: &mut Terminal) -> Resul
         let began = Instant::now();
         terminal.begin(cases);
         let mut wrong = Problems::default();
-        let counts = compile_all(&selected, &compiler, id, stop, jobs, terminal, &mut writer, &mut wrong)
-            .map_err(|error| format!("{error}\n  --> {}", args.out.display()))?;
+        let counts = compile_all(
+            &selected,
+            &compiler,
+            id,
+            stop,
+            jobs,
+            terminal,
+            &mut writer,
+            &mut wrong,
+        )
+        .map_err(|error| format!("{error}\n  --> {}", args.out.display()))?;
         terminal.end();
         for problem in wrong.finish() {
             terminal.note(&describe::problem(&problem, selected.corpus.sources()).rendered);

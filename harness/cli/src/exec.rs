@@ -201,7 +201,10 @@ impl Counts {
             (self.refused, "refused"),
         ];
         let decided = if self.decided > 0 {
-            format!(" (and {} that were decided when they were compiled)", self.decided)
+            format!(
+                " (and {} that were decided when they were compiled)",
+                self.decided
+            )
         } else {
             String::new()
         };

@@ -97,7 +97,10 @@ enum Said {
 struct Words {
     kind: String,
     message: String,
-    /// The line of the kernel's file, where known; not compared, because it moves with what is above it.
+    /// The file, where it is not the kernel's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    file: Option<String>,
+    /// The line, where known; not compared, because it moves with what is above it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     line: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -160,6 +163,11 @@ impl Record {
         let words = |complaint: &Complaint| Words {
             kind: complaint.kind.clone(),
             message: complaint.message.clone(),
+            file: complaint
+                .position
+                .as_ref()
+                .map(|position| position.file.clone())
+                .filter(|file| *file != case.module.file.name),
             line: complaint.position.as_ref().map(|position| position.line),
             launch: complaint.launch,
         };
@@ -205,13 +213,16 @@ impl Record {
     /// The outcome, laid out for a case.
     fn outcome(&self, case: &Case) -> Result<Outcome, String> {
         let complaint = |words: &Words| {
-            let file = &case.module.file;
+            let kernels = &case.module.file;
             Box::new(Complaint {
                 position: words.line.map(|line| Position {
-                    file: file.name.clone(),
+                    file: words.file.clone().unwrap_or_else(|| kernels.name.clone()),
                     line,
                     column: 0,
-                    text: file.line(line).to_owned(),
+                    text: match words.file {
+                        None => kernels.line(line).to_owned(),
+                        Some(_) => String::new(),
+                    },
                 }),
                 launch: words.launch,
                 ..Complaint::new(words.kind.clone(), words.message.clone())

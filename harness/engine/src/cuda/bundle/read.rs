@@ -9,7 +9,8 @@ use flate2::read::ZlibDecoder;
 
 use super::super::wire;
 use super::{
-    BundleError, CaseEntry, Decided, Kind, MAGIC, Opening, ResultEntry, SECTION_MOST, Section, VERSION, checksum,
+    BundleError, CaseEntry, Decided, Kind, MAGIC, Opening, ResultEntry, SECTION_MOST, Section, VERSION,
+    checksum,
 };
 
 /// Reads a bundle. After an error there is no more to be had.

@@ -10,8 +10,8 @@ use serde::Serialize;
 
 use super::super::wire::{self, JobHeader, KernelHeader, RanHeader};
 use super::{
-    BundleError, CaseEntry, CaseHeader, Decided, Kind, MAGIC, Opening, ResultEntry, ResultHeader, SECTION_MOST,
-    Section, VERSION, checksum,
+    BundleError, CaseEntry, CaseHeader, Decided, Kind, MAGIC, Opening, ResultEntry, ResultHeader,
+    SECTION_MOST, Section, VERSION, checksum,
 };
 
 /// Bytes and entries after which a section is written.
