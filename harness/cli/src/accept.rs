@@ -1,6 +1,7 @@
 //! `conch accept`: what a GPU gave, put on record for machines that have none.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt::Write as _;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
@@ -116,7 +117,8 @@ fn named(ids: &[String]) -> String {
         .collect::<Vec<_>>()
         .join(", ");
     if ids.len() > NAMED {
-        text.push_str(&format!(" and {} more", ids.len() - NAMED));
+        // Writing to a string does not fail.
+        let _ = write!(text, " and {} more", ids.len() - NAMED);
     }
     text
 }
@@ -133,7 +135,7 @@ type Place = (Version, Target, String);
 struct Pile {
     records: BTreeMap<Place, Vec<(Record, Provenance)>>,
     /// The case files that have records.
-    files: std::collections::HashSet<String>,
+    files: HashSet<String>,
     refused: BTreeMap<String, Vec<String>>,
 }
 

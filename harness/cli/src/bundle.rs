@@ -37,10 +37,9 @@ pub fn bundle(args: &BundleArgs, stop: &AtomicBool) -> u8 {
 /// What compiling one case came to.
 enum Done {
     Ready(Box<CaseEntry>),
-    Decided(Decided),
-    /// Nothing can be put on record: the compiler could not be asked.
-    Silent(String),
+    Decided(Box<Decided>),
     Wrong(String, Vec<conch_tile::diagnostic::Diagnostic>),
+    /// Nothing can be put on record: Conch failed, or the compiler could not be asked.
     Failed(String),
 }
 
@@ -162,7 +161,7 @@ fn compile_all(
                     *counts.decided.entry(decided.record.word()).or_default() += 1;
                     writer.decided(&decided)
                 }
-                Done::Silent(why) | Done::Failed(why) => {
+                Done::Failed(why) => {
                     counts.failed += 1;
                     terminal.note(&format!("error: {why}"));
                     Ok(())
@@ -206,11 +205,11 @@ fn compile(entry: &Entry, compiler: &Compiler, id: &EngineId) -> Done {
 
 fn decided(case: &Case, compiler: &Compiler, id: &EngineId, outcome: &Outcome) -> Done {
     match Record::of(case, "", outcome, 1) {
-        Some(record) => Done::Decided(Decided {
+        Some(record) => Done::Decided(Box::new(Decided {
             label: label(case, compiler, id, Vec::new()),
             record,
-        }),
-        None => Done::Silent(format!(
+        })),
+        None => Done::Failed(format!(
             "{}: {}",
             case.id,
             outcome

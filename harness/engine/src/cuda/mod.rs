@@ -48,7 +48,7 @@ pub struct Cuda {
 enum Source {
     /// From a GPU.
     Live {
-        compiler: Compiler,
+        compiler: Box<Compiler>,
         executor: Arc<Executor>,
     },
     /// From the shelf.
@@ -79,7 +79,10 @@ impl Cuda {
         Self {
             id: EngineId::Cuda { version },
             capabilities: capabilities(version, true),
-            source: Source::Live { compiler, executor },
+            source: Source::Live {
+                compiler: Box::new(compiler),
+                executor,
+            },
         }
     }
 }

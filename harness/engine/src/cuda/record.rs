@@ -162,7 +162,7 @@ impl Record {
     pub fn of(case: &Case, cubin: &str, outcome: &Outcome, times: u32) -> Option<Self> {
         let words = |complaint: &Complaint| Words {
             kind: complaint.kind.clone(),
-            message: complaint.message.clone(),
+            message: everywhere(&complaint.message),
             file: complaint
                 .position
                 .as_ref()
@@ -275,6 +275,41 @@ impl Record {
         still(&self.said) == still(&other.said)
     }
 }
+
+/// A message without what differs from machine to machine and from run to run: folders, names of temporary files, and
+/// addresses of Python's objects.
+fn everywhere(message: &str) -> String {
+    let in_path = |c: char| c.is_ascii_alphanumeric() || "/._+-".contains(c);
+    let mut text = String::with_capacity(message.len());
+    let mut rest = message;
+    while let Some(start) = rest.find(in_path) {
+        let (before, word) = rest.split_at(start);
+        let (word, behind) = word.split_at(word.find(|c| !in_path(c)).unwrap_or(word.len()));
+        text.push_str(before);
+        rest = behind;
+        let name = if word.starts_with('/') && word.len() > 1 {
+            word.rsplit('/').next().unwrap_or(word)
+        } else {
+            word
+        };
+        let made_up = name
+            .strip_prefix("tmp")
+            .filter(|made_up| made_up.len() >= RANDOM && made_up.is_char_boundary(RANDOM));
+        if let Some(made_up) = made_up.filter(|_| word.starts_with('/')) {
+            text.push_str("tmp…");
+            text.push_str(made_up.get(RANDOM..).unwrap_or_default());
+        } else if name.starts_with("0x") && name.len() > 2 + RANDOM {
+            text.push_str("0x…");
+        } else {
+            text.push_str(name);
+        }
+    }
+    text.push_str(rest);
+    text
+}
+
+/// Characters that Python's `tempfile` makes up; addresses of objects have more digits.
+const RANDOM: usize = 8;
 
 /// Characters of a hash that are kept: 64 bits.
 const HASH: usize = 16;
@@ -733,6 +768,17 @@ mod tests {
             )
             .is_none()
         );
+    }
+
+    #[test]
+    fn messages_are_of_no_machine() {
+        let check = |message: &str, expected: &str| assert_eq!(everywhere(message), expected);
+        check("no 'to' in a/b, 0x1 and /", "no 'to' in a/b, 0x1 and /");
+        check(
+            "Command '['/root/x/bin/ptxas', '--gpu-name=sm_90a', '/run/w-0l/tmphp0i6j51.ptx.o']' failed: é",
+            "Command '['ptxas', '--gpu-name=sm_90a', 'tmp….ptx.o']' failed: é",
+        );
+        check("<function sum at 0x7f04ee7c6700>", "<function sum at 0x…>");
     }
 
     #[test]
