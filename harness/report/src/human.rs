@@ -313,14 +313,26 @@ impl Human {
                 plural(*elements, "word")
             ),
             "acceptance" => "one rejects what the other runs".to_owned(),
+            "nondeterminism" => format!(
+                "{elements} {} of memory differ from one launch to the other",
+                plural(*elements, "element")
+            ),
             "trap" => "one stopped where the other did not, or for another reason".to_owned(),
             _ => "its process died".to_owned(),
         };
-        let mut text = format!(
-            "  {} against {baseline}: {what}\n",
-            self.paint(Tone::Strong, engine)
-        );
-        text.push_str(&table(baseline, engine, first));
+        let mut text = if kind == "nondeterminism" {
+            format!("  {}: {what}\n", self.paint(Tone::Strong, engine))
+        } else {
+            format!(
+                "  {} against {baseline}: {what}\n",
+                self.paint(Tone::Strong, engine)
+            )
+        };
+        text.push_str(&if kind == "nondeterminism" {
+            table("once", "and once", first)
+        } else {
+            table(baseline, engine, first)
+        });
         if *elements > first.len() as u64 && !first.is_empty() {
             let _ = writeln!(text, "    … and {} more", elements - first.len() as u64);
         }

@@ -34,7 +34,7 @@ pub fn markdown(digest: &Digest) -> String {
     if summary.stale_recordings > 0 {
         let _ = writeln!(
             page,
-            "{} outcomes on record were not used: the kernel or the layout has changed since.\n",
+            "Outcomes on record that were not used, because the kernel or the layout has changed since: {}.\n",
             summary.stale_recordings
         );
     }
