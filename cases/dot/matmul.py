@@ -72,9 +72,7 @@ def matmul_kernel(a, b, c, m, n, k, BM: tl.constexpr, BN: tl.constexpr, BK: tl.c
 
 
 @triton.jit
-def dot_precision_kernel(
-    a, b, c, PRECISION: tl.constexpr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr
-):
+def dot_precision_kernel(a, b, c, PRECISION: tl.constexpr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
     rows = tl.arange(0, M)
     columns = tl.arange(0, N)
     inner = tl.arange(0, K)

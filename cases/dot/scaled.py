@@ -61,8 +61,17 @@ def left_kernel(
 
 @triton.jit
 def accumulate_kernel(
-    a, b, b_scale, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, GROUPS: tl.constexpr,
-    A_FORMAT: tl.constexpr, B_FORMAT: tl.constexpr, FAST: tl.constexpr
+    a,
+    b,
+    b_scale,
+    c,
+    M: tl.constexpr,
+    N: tl.constexpr,
+    K: tl.constexpr,
+    GROUPS: tl.constexpr,
+    A_FORMAT: tl.constexpr,
+    B_FORMAT: tl.constexpr,
+    FAST: tl.constexpr,
 ):
     rows = tl.arange(0, M)
     columns = tl.arange(0, N)
@@ -101,7 +110,5 @@ def packed_kernel(
     y = tl.load(b + tl.arange(0, B_ROWS)[:, None] * B_COLUMNS + tl.arange(0, B_COLUMNS)[None, :])
     x_scale = tl.load(a_scale + rows[:, None] * GROUPS + groups[None, :])
     y_scale = tl.load(b_scale + columns[:, None] * GROUPS + groups[None, :])
-    product = tl.dot_scaled(
-        x, x_scale, "e2m1", y, y_scale, "e2m1", lhs_k_pack=A_K_PACK, rhs_k_pack=B_K_PACK
-    )
+    product = tl.dot_scaled(x, x_scale, "e2m1", y, y_scale, "e2m1", lhs_k_pack=A_K_PACK, rhs_k_pack=B_K_PACK)
     tl.store(c + rows[:, None] * N + columns[None, :], product)

@@ -21,7 +21,9 @@ def loop_kernel(x, out, n, BLOCK: tl.constexpr):
 
 @triton.jit
 def program_kernel(out):
-    program = tl.program_id(0) + tl.num_programs(0) * (tl.program_id(1) + tl.num_programs(1) * tl.program_id(2))
+    program = tl.program_id(0) + tl.num_programs(0) * (
+        tl.program_id(1) + tl.num_programs(1) * tl.program_id(2)
+    )
     tl.store(out + program, program + 1)
 
 

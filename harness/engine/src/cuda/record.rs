@@ -257,14 +257,15 @@ impl Record {
         })
     }
 
-    /// Whether two records of the same kernel and layout say the same. Lines of a file move, and do not count.
+    /// Whether two records of the same kernel and layout say the same. Lines of a file move, and do not count; nor does
+    /// which thread of many was the first to fault.
     fn says_the_same(&self, other: &Self) -> bool {
         let still = |said: &Said| {
             let mut said = said.clone();
             match &mut said {
                 Said::Finished { times, .. } => *times = 0,
+                Said::Asserted(words) => (words.line, words.message) = (None, String::new()),
                 Said::Rejected(words)
-                | Said::Asserted(words)
                 | Said::Trapped(words)
                 | Said::Unsupported(words)
                 | Said::Exhausted(words)
