@@ -98,7 +98,8 @@ fn work(
                 answer(out, &Answer::Done { ran, touched }, &[&blobs])?;
             }
             Err(Error { name, message, .. }) => {
-                answer(out, &Answer::Fault { name, message }, &[])?;
+                let job = device.suspect();
+                answer(out, &Answer::Fault { name, message, job }, &[])?;
                 // The context is lost, and leaving in order could wait for it.
                 end();
             }

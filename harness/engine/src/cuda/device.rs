@@ -13,7 +13,7 @@
 use conch_memory::ORIGIN;
 use conch_toolchain::compiled::{Invocation, Kernel, Metadata, Param, Scratch};
 
-use super::driver::{Buffer, Error, Function, Gpu, HostBuffer, Shape, Slot};
+use super::driver::{Buffer, Counter, Error, Function, Gpu, HostBuffer, Shape, Slot};
 use super::job::{Job, Ran};
 
 /// What arenas, and thus storages, are aligned to, as `cuMemAlloc` aligns and `conch_memory` lays out.
@@ -77,6 +77,10 @@ pub(super) struct Device {
     memory: Option<Buffer>,
     scratch: Option<Buffer>,
     staging: Option<HostBuffer>,
+    /// How many places of the batch are done.
+    done: Counter,
+    /// The job of every place of the batch that is in the stream, in order.
+    order: Vec<usize>,
 }
 
 /// Where one repetition of a job is.
@@ -90,6 +94,8 @@ impl Device {
     pub(super) fn new(gpu: Gpu) -> Result<Self, Error> {
         Ok(Self {
             most_shared: gpu.most_shared()?,
+            done: gpu.counter()?,
+            order: Vec::new(),
             gpu,
             kernels: Vec::new(),
             loaded: 0,
@@ -144,24 +150,26 @@ impl Device {
             scratch = buffer.address();
         }
         let base = memory.address();
-        for place in &places {
-            if refused[place.job].is_some() {
-                continue;
-            }
+        self.done.reset();
+        self.order = places.iter().map(|place| place.job).collect();
+        for (number, place) in (1..).zip(&places) {
             let work = &batch[place.job];
-            for invocation in &work.job.compiled.invocations {
+            let known = refused[place.job].is_some();
+            for invocation in work.job.compiled.invocations.iter().filter(|_| !known) {
                 let launched = self.launch(work, invocation, base + place.start as u64, &mut scratch);
                 if let Some(error) = launched.map(|()| None).or_else(survivable)? {
                     refused[place.job] = Some(error);
                     break;
                 }
             }
+            self.gpu.count(&self.done, number)?;
         }
         let (Some(memory), Some(staging)) = (&mut self.memory, &mut self.staging) else {
             return Ok((Vec::new(), false));
         };
         self.gpu.download(staging, memory, end)?;
         self.gpu.synchronize()?;
+        self.order.clear();
         let bytes = staging.bytes_mut();
         let mut ran: Vec<Option<Ran>> = batch.iter().map(|_| None).collect();
         let mut behind = 0;
@@ -202,6 +210,12 @@ impl Device {
             }
         }
         Ok((ran, touched))
+    }
+
+    /// After a fault in a batch: the job whose launch it was. Launches of a stream are done one after the other, so it is
+    /// the first that did not end.
+    pub(super) fn suspect(&self) -> Option<usize> {
+        self.order.get(self.done.value() as usize).copied()
     }
 
     /// Does one job in memory of its own, and waits after every launch. An error is of a lost context.

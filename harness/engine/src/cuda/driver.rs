@@ -222,6 +222,29 @@ impl Gpu {
         check(unsafe { sys::cuMemsetD8Async(to.address, byte, len.min(to.len), self.stream) })
     }
 
+    /// A counter at zero.
+    // `self` says that the library is loaded.
+    #[allow(clippy::unused_self)]
+    pub fn counter(&self) -> Result<Counter> {
+        let mut at = ptr::null_mut();
+        // SAFETY: writes one pointer, to at least four bytes, which are then initialised.
+        unsafe {
+            check(sys::cuMemAllocHost_v2(&raw mut at, size_of::<u32>()))?;
+            at.cast::<u32>().write_volatile(0);
+        }
+        Ok(Counter {
+            at: at.cast(),
+            thread: PhantomData,
+        })
+    }
+
+    /// Sets a counter once everything that is in the stream now is done.
+    pub fn count(&self, counter: &Counter, value: u32) -> Result<()> {
+        // SAFETY: with unified addresses, which every 64-bit driver has, memory of `cuMemAllocHost` has one address for
+        // both sides. It is never freed.
+        check(unsafe { sys::cuStreamWriteValue32_v2(self.stream, counter.at as u64, value, 0) })
+    }
+
     /// Waits for everything in the stream.
     pub fn synchronize(&self) -> Result<()> {
         // SAFETY: the stream lives as long as the process.
@@ -573,6 +596,28 @@ impl HostBuffer {
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: as in `bytes`, and `self` is borrowed alone.
         unsafe { std::slice::from_raw_parts_mut(self.at, self.len) }
+    }
+}
+
+/// A number on the host that the GPU sets, and that can be read whatever became of the context. Never freed: there is
+/// one in a process.
+#[derive(Debug)]
+pub struct Counter {
+    at: *mut u32,
+    thread: PhantomData<*mut ()>,
+}
+
+impl Counter {
+    /// What it was set to last.
+    pub fn value(&self) -> u32 {
+        // SAFETY: an initialised and aligned number that lives as long as the process; the GPU may write it meanwhile.
+        unsafe { self.at.read_volatile() }
+    }
+
+    /// Sets it to zero. Nothing in the stream may be about to set it.
+    pub fn reset(&mut self) {
+        // SAFETY: as in `value`.
+        unsafe { self.at.write_volatile(0) }
     }
 }
 

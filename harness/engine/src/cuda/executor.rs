@@ -1,8 +1,9 @@
 //! Jobs done by child processes, one for every GPU, so that a kernel can break nothing but its own case.
 //!
-//! Jobs of many threads meet in one queue and are done in batches. A batch in which a launch faults, that takes too
-//! long, or whose child dies is done again by a fresh child, each job alone and waited for, so that the fault is named
-//! to its job; so is a batch in which one job wrote where it must not and may have changed another's result.
+//! Jobs of many threads meet in one queue and are done in batches. A launch that faults costs the child, which says
+//! whose launch it was; the other jobs of its batch are done again by a fresh one. A batch that takes too long, or whose
+//! child dies without a word, is done again with each job alone and waited for, so that it is named to its job; so is a
+//! batch in which one job wrote where it must not and may have changed another's result.
 //!
 //! Left out: what happens on the GPU (`super::device`), bytes and pipes (`super::wire`, `super::process`).
 
@@ -35,6 +36,10 @@ const IN_FLIGHT: usize = 2;
 
 /// How long a batch may take before its jobs are done one by one, each with the whole time given to a job.
 const BATCH_LIMIT: Duration = Duration::from_secs(3);
+
+/// Children that are started ahead once one was lost: where one kernel faults, others may, and opening a GPU takes longer
+/// than most batches.
+const SPARES: usize = 2;
 
 /// How long a child may take to open its GPU.
 const START_LIMIT: Duration = Duration::from_mins(2);
@@ -296,11 +301,21 @@ impl Shared {
     }
 }
 
+/// How a child was lost.
+struct Loss {
+    /// What that is for the job whose doing it was.
+    ran: Ran,
+    /// Which job of the oldest batch it was, where that is known.
+    job: Option<usize>,
+}
+
 /// One GPU's child, and what it is at.
 struct Lane {
     shared: Arc<Shared>,
     index: usize,
     process: Process,
+    /// Children that are being started, to take the place of one that is lost.
+    spares: VecDeque<JoinHandle<Result<(Process, GpuHeader), Unavailable>>>,
     /// Kernels that the child knows, by where they are here; kept, so that the place stays theirs.
     known: HashMap<*const Kernel, (usize, Arc<Kernel>)>,
     known_bytes: usize,
@@ -317,6 +332,7 @@ impl Lane {
             shared,
             index,
             process,
+            spares: VecDeque::new(),
             known: HashMap::new(),
             known_bytes: 0,
             sent: VecDeque::new(),
@@ -331,7 +347,7 @@ impl Lane {
             if self.shared.stopped.load(Ordering::Relaxed) {
                 break Failure::Stopped;
             }
-            let mut lost = None;
+            let mut lost: Option<Loss> = None;
             while lost.is_none() && self.sent.len() < IN_FLIGHT {
                 let batch = self.shared.pull(self.sent.is_empty());
                 if batch.is_empty() {
@@ -342,8 +358,8 @@ impl Lane {
             if self.sent.is_empty() {
                 break Failure::Stopped;
             }
-            if let Some(ran) = lost.or_else(|| self.receive().err())
-                && let Err(unavailable) = self.again(&ran)
+            if let Some(loss) = lost.or_else(|| self.receive().err())
+                && let Err(unavailable) = self.again(&loss)
             {
                 break Failure::internal("start a child for the GPU", unavailable);
             }
@@ -363,7 +379,7 @@ impl Lane {
     }
 
     /// Sends a batch. The error is what became of the oldest batch.
-    fn send(&mut self, batch: Vec<Task>) -> Result<(), Ran> {
+    fn send(&mut self, batch: Vec<Task>) -> Result<(), Loss> {
         if self.sent.is_empty() {
             self.since = Instant::now();
         }
@@ -427,7 +443,7 @@ impl Lane {
     }
 
     /// Waits for the oldest batch's answer. The error is what became of the batch.
-    fn receive(&mut self) -> Result<(), Ran> {
+    fn receive(&mut self) -> Result<(), Loss> {
         let deadline = self.deadline();
         let (header, blobs) = loop {
             // In slices, so that a stop is heard.
@@ -444,13 +460,14 @@ impl Lane {
         };
         let (ran, touched) = match serde_json::from_slice(&header) {
             Ok(Answer::Done { ran, touched }) => (ran, touched),
-            Ok(Answer::Fault { name, message }) => {
+            Ok(Answer::Fault { name, message, job }) => {
                 self.process.end();
                 let said = self.process.said();
-                return Err(Ran::Faulted {
+                let ran = Ran::Faulted {
                     name,
                     message: format!("{message}\n{said}").trim_end().to_owned(),
-                });
+                };
+                return Err(Loss { ran, job });
             }
             Ok(other) => return Err(self.lost(Silence::Noise(format!("{other:?}")))),
             Err(error) => return Err(self.lost(Silence::Noise(error.to_string()))),
@@ -477,8 +494,8 @@ impl Lane {
     }
 
     /// No answer, and what that means for the oldest batch. The process is over.
-    fn lost(&mut self, silence: Silence) -> Ran {
-        match silence {
+    fn lost(&mut self, silence: Silence) -> Loss {
+        let ran = match silence {
             Silence::Late => {
                 self.process.kill();
                 Ran::TimedOut {
@@ -498,24 +515,34 @@ impl Lane {
                     how: format!("it answered with {noise}"),
                 }
             }
-        }
+        };
+        Loss { ran, job: None }
     }
 
-    /// The child is gone. A job that was alone has its answer; others are done again, those of the oldest batch alone.
-    fn again(&mut self, ran: &Ran) -> Result<(), Unavailable> {
+    /// The child is gone. A job that was alone, or is known to be the one, has its answer; others are done again, those
+    /// of the oldest batch alone if nobody knows which of them it was.
+    fn again(&mut self, loss: &Loss) -> Result<(), Unavailable> {
         self.shared.lost.fetch_add(1, Ordering::Relaxed);
         let mut again = Vec::new();
         for (age, batch) in self.sent.drain(..).enumerate() {
-            for mut task in batch {
-                if age == 0 && task.alone {
-                    let _ = task.answer.send((task.key, Ok(ran.clone())));
+            for (number, mut task) in batch.into_iter().enumerate() {
+                if age == 0 && (task.alone || loss.job == Some(number)) {
+                    let _ = task.answer.send((task.key, Ok(loss.ran.clone())));
                 } else {
-                    task.alone |= age == 0;
+                    task.alone |= age == 0 && loss.job.is_none();
                     again.push(task);
                 }
             }
         }
-        let opened = open(&self.shared.options, self.index);
+        let spare = self.spares.pop_front().and_then(|spare| spare.join().ok());
+        while self.spares.len() < SPARES {
+            let (shared, index) = (Arc::clone(&self.shared), self.index);
+            self.spares
+                .push_back(std::thread::spawn(move || open(&shared.options, index)));
+        }
+        let opened = spare
+            .and_then(Result::ok)
+            .map_or_else(|| open(&self.shared.options, self.index), Ok);
         self.shared.push(again);
         (self.process, _) = opened?;
         self.known.clear();

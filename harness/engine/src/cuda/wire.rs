@@ -108,7 +108,12 @@ pub(super) enum Answer {
         touched: bool,
     },
     /// Its last words: a launch of the batch faulted.
-    Fault { name: String, message: String },
+    Fault {
+        name: String,
+        message: String,
+        /// Which of the batch's jobs it was, where that is known.
+        job: Option<usize>,
+    },
 }
 
 /// What is known about a GPU and its driver.
