@@ -111,7 +111,10 @@ struct Ready {
 impl Prepared for Ready {
     fn launch(&self, case: &Case) -> Result<Outcome, Failure> {
         let memory = case.memory();
-        let request = translate(case, &memory, self.shared.device);
+        let mut request = translate(case, &memory, self.shared.device);
+        if self.shared.pool.toolchain().triton() < Version::new(3, 0, 0) {
+            by_position(case, &mut request);
+        }
         let limits = Limits {
             time: case.timeout.unwrap_or(self.shared.limits.time),
             ..self.shared.limits
@@ -153,6 +156,27 @@ fn translate(case: &Case, memory: &Memory, device: Device) -> Request {
         launches: words::launches(case),
         device,
         driver: Driver::Absent,
+    }
+}
+
+/// Gives a launch's arguments by position where the case names them all and says nothing of how they are passed:
+/// interpreters before 3.0 copy no tensor to the host that is given by name (triton#3777), and every case would show that
+/// and nothing else.
+fn by_position(case: &Case, request: &mut Request) {
+    for (launch, asked) in case.launches.iter().zip(&mut request.launches) {
+        let parameters = launch
+            .kernel
+            .function()
+            .map_or(&[][..], |function| &function.parameters);
+        if !asked.args.is_empty() || launch.host.is_some() {
+            continue;
+        }
+        for parameter in parameters {
+            let Some(at) = asked.kwargs.iter().position(|(name, _)| *name == parameter.name) else {
+                break;
+            };
+            asked.args.push(asked.kwargs.remove(at).1);
+        }
     }
 }
 

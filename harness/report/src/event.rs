@@ -317,6 +317,9 @@ pub struct Summary {
     /// Cases in which the reference is to blame: our own bug.
     #[serde(default)]
     pub reference_blamed: u64,
+    /// Bytes whose value was compared.
+    #[serde(default)]
+    pub compared: u64,
     /// Errors in what was given.
     #[serde(default)]
     pub problems: u64,
@@ -414,6 +417,7 @@ impl Summary {
         self.unexpected += u64::from(!verdict.unexpected.is_empty());
         self.stale += u64::from(verdict.has_stale());
         self.vacuous += u64::from(verdict.vacuous);
+        self.compared += verdict.compared;
         self.unconfirmed += u64::from(verdict.unconfirmed);
         self.reference_blamed += u64::from(verdict.blame.iter().any(|id| id == "reference"));
         for engine in &verdict.engines {
@@ -428,13 +432,20 @@ impl Summary {
         }
     }
 
+    /// Whether engines were asked and nothing at all was compared. The reference alone has nobody to be compared with, and
+    /// is asked for that.
+    pub fn compared_nothing(&self) -> bool {
+        let others = self.engines.keys().any(|id| id != "reference");
+        others && self.cases > 0 && self.inconclusive == self.cases && self.compared == 0
+    }
+
     /// The exit code that these numbers mean: 130 interrupted, 2 bad input, 1 not as expected, 3 nothing was run.
-    pub const fn exit_code(&self) -> u8 {
+    pub fn exit_code(&self) -> u8 {
         if self.interrupted {
             130
         } else if self.problems > 0 {
             2
-        } else if self.unexpected + self.stale + self.vacuous + self.internal > 0 {
+        } else if self.unexpected + self.stale + self.vacuous + self.internal > 0 || self.compared_nothing() {
             1
         } else if self.cases == 0 {
             3

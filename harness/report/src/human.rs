@@ -428,6 +428,9 @@ impl Human {
                 reasons.push(format!("{count} {words}"));
             }
         }
+        if summary.compared_nothing() {
+            reasons.push("nothing was compared".to_owned());
+        }
         if summary.problems > 0 {
             reasons.push(format!(
                 "{} {} in what was given",
