@@ -294,6 +294,14 @@ fn evaluate(
                 told.push(name);
             }
         }
+        if problem.help.is_none() {
+            let help = if told.is_empty() {
+                "write an expression that has a value at every point of the matrix"
+            } else {
+                "choose sizes, indices and offsets that fit the tensors noted here, at every point of the matrix"
+            };
+            problem = problem.help(help);
+        }
         problem
     })
 }

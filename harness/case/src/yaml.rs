@@ -84,9 +84,23 @@ pub(crate) fn parse(source: SourceId, text: &str) -> Result<Node, Diagnostic> {
         let words = words
             .rsplit_once(" at line ")
             .map_or(words.as_str(), |(words, _)| words);
-        Diagnostic::error(CODE, place.bytes(at, at), format!("malformed YAML: {words}"))
+        Diagnostic::error(CODE, place.bytes(at, at), format!("malformed YAML: {words}")).help(mend(words))
     })?;
     merge(outline, plain, text)
+}
+
+/// What to do about text that is no YAML.
+fn mend(words: &str) -> &'static str {
+    if words.contains("':'") || words.contains("mapping values") {
+        "indent keys of one mapping alike, and put text that holds a colon and a space into quotes"
+    } else if words.contains("recursion") {
+        "nest it less deeply"
+    } else if words.contains("tab") {
+        "indent with spaces"
+    } else {
+        "indent each level alike, with spaces; close every bracket, brace and quote; put text that begins with a special \
+         character into quotes"
+    }
 }
 
 /// A span without the white space that it ends in.
@@ -175,6 +189,7 @@ fn outline(text: &str, place: &Places) -> Result<Outline, Diagnostic> {
                 Span::new(place.source, at, at),
                 format!("malformed YAML: {}", error.info()),
             )
+            .help(mend(error.info()))
         })?;
         let span = place.span(span);
         let refuse = |what: &str, help: &str| {

@@ -241,6 +241,9 @@ impl Output {
             store.folder.join(STREAM).display()
         ));
         self.failed += u64::from(self.asked);
+        let (file, whole) = store.writer.into_parts();
+        // A part of a line is of no use. What has no length, such as a pipe, keeps it.
+        let _ = file.set_len(whole);
     }
 
     fn finish(mut self, began: Instant, interrupted: bool) -> u8 {

@@ -10,6 +10,8 @@ use crate::event::Event;
 pub struct Writer<W> {
     out: W,
     line: Vec<u8>,
+    /// Bytes of the lines that are whole.
+    whole: u64,
 }
 
 impl<W: Write> Writer<W> {
@@ -18,7 +20,13 @@ impl<W: Write> Writer<W> {
         Self {
             out,
             line: Vec::new(),
+            whole: 0,
         }
+    }
+
+    /// What is written to, and how many bytes of it are whole lines: after an error there may be more.
+    pub fn into_parts(self) -> (W, u64) {
+        (self.out, self.whole)
     }
 
     /// Writes one event.
@@ -27,7 +35,9 @@ impl<W: Write> Writer<W> {
         serde_json::to_writer(&mut self.line, event).map_err(io::Error::other)?;
         self.line.push(b'\n');
         self.out.write_all(&self.line)?;
-        self.out.flush()
+        self.out.flush()?;
+        self.whole += self.line.len() as u64;
+        Ok(())
     }
 }
 
