@@ -350,6 +350,8 @@ fn binary_intervals(op: BinaryOp, dtype: DType, x: Lane, y: Lane, accuracy: Accu
             };
             return signed.lane(dtype);
         }
+        // IEEE 754, 9.2.1: any number to the power of zero is 1, NaN included, and so is 1 to any power.
+        BinaryOp::Pow if !numbers && (b.holds(0.0) || a.holds(1.0)) => Interval::point(1.0),
         _ if !numbers => Interval::NAN,
         BinaryOp::MinPropagateNan => Interval {
             low: a.low.min(b.low),
