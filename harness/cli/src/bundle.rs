@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use conch_case::{Case, Entry, Problems, Shard};
-use conch_engine::cuda::bundle::{CaseEntry, Decided, Label, Writer, digest};
+use conch_engine::cuda::bundle::{BundleError, CaseEntry, Decided, Label, Writer, digest};
 use conch_engine::cuda::compile::{Compiler, Compiling};
 use conch_engine::cuda::record::Record;
 use conch_engine::{EngineId, Failure, Outcome, guarded};
@@ -18,7 +18,7 @@ use crate::args::BundleArgs;
 use crate::corpus::Selected;
 use crate::engines;
 use crate::part::Part;
-use crate::pipeline::in_order;
+use crate::pipeline::{self, in_order};
 use crate::terminal::Terminal;
 
 /// Compiles, and answers with the exit code.
@@ -71,10 +71,7 @@ fn write(args: &BundleArgs, stop: &AtomicBool, terminal: &mut Terminal) -> Resul
         terminal.note("nothing was bundled: no case is meant");
         return Ok(if exit == 0 { 3 } else { exit });
     }
-    let jobs = args.jobs.map_or_else(
-        || std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
-        usize::from,
-    );
+    let jobs = pipeline::jobs(args.jobs);
     let newest = [EngineId::Cuda {
         version: Version::NEWEST,
     }];
@@ -94,18 +91,16 @@ fn write(args: &BundleArgs, stop: &AtomicBool, terminal: &mut Terminal) -> Resul
             .map_err(|why| format!("compile with Triton {version}: {why}"))?;
         let began = Instant::now();
         terminal.begin(cases);
-        let mut wrong = Problems::default();
-        let counts = compile_all(
-            &selected,
-            &compiler,
+        let round = Round {
+            selected: &selected,
+            compiler: &compiler,
             id,
             stop,
             jobs,
-            terminal,
-            &mut writer,
-            &mut wrong,
-        )
-        .map_err(|error| format!("{error}\n  --> {}", args.out.display()))?;
+        };
+        let (counts, wrong) = round
+            .run(terminal, &mut writer)
+            .map_err(|error| format!("{error}\n  --> {}", args.out.display()))?;
         terminal.end();
         for problem in wrong.finish() {
             terminal.note(&describe::problem(&problem, selected.corpus.sources()).rendered);
@@ -134,52 +129,65 @@ fn write(args: &BundleArgs, stop: &AtomicBool, terminal: &mut Terminal) -> Resul
     Ok(if terminal.failed() { 2 } else { exit })
 }
 
-#[allow(clippy::too_many_arguments)]
-fn compile_all(
-    selected: &Selected,
-    compiler: &Compiler,
-    id: &EngineId,
-    stop: &AtomicBool,
+/// All cases through one compiler.
+struct Round<'a> {
+    selected: &'a Selected,
+    compiler: &'a Compiler,
+    id: &'a EngineId,
+    stop: &'a AtomicBool,
     jobs: usize,
-    terminal: &mut Terminal,
-    writer: &mut Writer<BufWriter<&File>>,
-    wrong: &mut Problems,
-) -> Result<Counts, conch_engine::cuda::bundle::BundleError> {
-    let mut counts = Counts::default();
-    let mut unwritten = None;
-    in_order(
-        selected.entries(Shard::ALL),
-        jobs,
-        |entry| (!stop.load(Ordering::Relaxed)).then(|| compile(&entry, compiler, id)),
-        |done| {
-            let written = match done {
-                Done::Ready(entry) => {
-                    counts.compiled += 1;
-                    writer.case(&entry)
+}
+
+impl Round<'_> {
+    fn run(
+        &self,
+        terminal: &mut Terminal,
+        writer: &mut Writer<BufWriter<&File>>,
+    ) -> Result<(Counts, Problems), BundleError> {
+        let Self {
+            selected,
+            compiler,
+            id,
+            stop,
+            jobs,
+        } = *self;
+        let mut counts = Counts::default();
+        let mut wrong = Problems::default();
+        let mut unwritten = None;
+        in_order(
+            selected.entries(Shard::ALL),
+            jobs,
+            |entry| (!stop.load(Ordering::Relaxed)).then(|| compile(&entry, compiler, id)),
+            |done| {
+                let written = match done {
+                    Done::Ready(entry) => {
+                        counts.compiled += 1;
+                        writer.case(&entry)
+                    }
+                    Done::Decided(decided) => {
+                        *counts.decided.entry(decided.record.word()).or_default() += 1;
+                        writer.decided(&decided)
+                    }
+                    Done::Failed(why) => {
+                        counts.failed += 1;
+                        terminal.note(&format!("error: {why}"));
+                        Ok(())
+                    }
+                    Done::Wrong(id, problems) => {
+                        wrong.add(&id, problems);
+                        Ok(())
+                    }
+                };
+                if let Err(error) = written {
+                    unwritten.get_or_insert(error);
+                    stop.store(true, Ordering::Relaxed);
                 }
-                Done::Decided(decided) => {
-                    *counts.decided.entry(decided.record.word()).or_default() += 1;
-                    writer.decided(&decided)
-                }
-                Done::Failed(why) => {
-                    counts.failed += 1;
-                    terminal.note(&format!("error: {why}"));
-                    Ok(())
-                }
-                Done::Wrong(id, problems) => {
-                    wrong.add(&id, problems);
-                    Ok(())
-                }
-            };
-            if let Err(error) = written {
-                unwritten.get_or_insert(error);
-                stop.store(true, Ordering::Relaxed);
-            }
-            terminal.advance(counts.failed);
-        },
-    );
-    compiler.stop();
-    unwritten.map_or(Ok(counts), Err)
+                terminal.advance(counts.failed);
+            },
+        );
+        compiler.stop();
+        unwritten.map_or(Ok((counts, wrong)), Err)
+    }
 }
 
 fn compile(entry: &Entry, compiler: &Compiler, id: &EngineId) -> Done {

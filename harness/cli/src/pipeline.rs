@@ -50,6 +50,14 @@ impl<T, I: Iterator<Item = T>> Queue<I> {
     }
 }
 
+/// How many jobs are meant: so many as asked for, or as there are cores.
+pub fn jobs(asked: Option<u16>) -> usize {
+    asked.map_or_else(
+        || thread::available_parallelism().map_or(1, std::num::NonZero::get),
+        usize::from,
+    )
+}
+
 /// Does `work` on every item with so many jobs, and hands each result to `emit`, in order, on this thread. `work`
 /// answers `None` to end the run early; results before it are still handed over.
 pub fn in_order<T: Send, R: Send>(

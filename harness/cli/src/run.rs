@@ -19,17 +19,14 @@ use crate::args::{RunArgs, RunFormat};
 use crate::corpus::Selected;
 use crate::engines::{Setup, set_up};
 use crate::judge;
-use crate::pipeline::in_order;
+use crate::pipeline::{self, in_order};
 use crate::terminal::Terminal;
 
 /// Runs, and answers with the exit code.
 pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> u8 {
     let began = Instant::now();
     let terminal = Terminal::new();
-    let jobs = args.jobs.map_or_else(
-        || std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
-        usize::from,
-    );
+    let jobs = pipeline::jobs(args.jobs);
     let selected = match Selected::open(args.selection.cases.as_deref(), &args.selection.filters) {
         Ok(selected) => selected,
         Err(message) => {

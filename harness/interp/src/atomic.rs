@@ -87,20 +87,20 @@ impl Machine<'_> {
         })
     }
 
-    /// Reads, changes and writes one lane's element in memory: what an atomic does. Gives what was there, unless that
-    /// was poison.
-    fn update(
-        &mut self,
+    /// One lane's element in memory before anything is done with it: where it is, which of its bytes are known, and its
+    /// bits.
+    fn look(
+        &self,
         pointer: Slot,
         loc: LocId,
+        access: Access,
         (lane, address, size): (usize, u64, usize),
-        change: impl FnOnce(u64) -> Option<Update>,
-    ) -> Result<Option<u64>, Stop> {
+    ) -> Result<(usize, Known, u64), Stop> {
         let site = self.site_of(pointer, loc);
         let reach = Reach {
             site,
             home: self.home(pointer).map(AsRef::as_ref),
-            access: Access::Atomic,
+            access,
             size,
         };
         let index = reach.element(self.memory, lane, address)?;
@@ -111,13 +111,26 @@ impl Machine<'_> {
         };
         let known = init::known(states);
         if known == Known::SomeUninit {
-            return Err(init::trap(site, self.memory, Access::Atomic, lane, index, size));
+            return Err(init::trap(site, self.memory, access, lane, index, size));
         }
-        let old = read(bytes, 0, size);
+        let value = read(bytes, 0, size);
+        Ok((index, known, value))
+    }
+
+    /// Reads, changes and writes one lane's element in memory: what an atomic does. Gives what was there, unless that
+    /// was poison.
+    fn update(
+        &mut self,
+        pointer: Slot,
+        loc: LocId,
+        (lane, address, size): (usize, u64, usize),
+        change: impl FnOnce(u64) -> Option<Update>,
+    ) -> Result<Option<u64>, Stop> {
+        let (index, known, old) = self.look(pointer, loc, Access::Atomic, (lane, address, size))?;
         if self.racing
             && let Err(conflict) = self.state.shadow.atomic(index, size)
         {
-            return Err(self.raced(site, Access::Atomic, lane, conflict));
+            return Err(self.raced(self.site_of(pointer, loc), Access::Atomic, lane, conflict));
         }
         if let Some(update) = change(old) {
             let (bytes, states) = self.memory.arena_mut();
@@ -196,28 +209,11 @@ impl Machine<'_> {
         loc: LocId,
         (lane, address, size): (usize, u64, usize),
     ) -> Result<Option<u64>, Stop> {
-        let site = self.site_of(pointer, loc);
-        let reach = Reach {
-            site,
-            home: self.home(pointer).map(AsRef::as_ref),
-            access: Access::Load,
-            size,
-        };
-        let index = reach.element(self.memory, lane, address)?;
-        let (bytes, states) = self.memory.arena();
-        let (Some(bytes), Some(states)) = (bytes.get(index..index + size), states.get(index..index + size))
-        else {
-            return Err(Stop::malformed("an address"));
-        };
-        let known = init::known(states);
-        if known == Known::SomeUninit {
-            return Err(init::trap(site, self.memory, Access::Load, lane, index, size));
-        }
-        let value = read(bytes, 0, size);
+        let (index, known, value) = self.look(pointer, loc, Access::Load, (lane, address, size))?;
         if self.racing
             && let Err(conflict) = self.state.shadow.load(index, size, true)
         {
-            return Err(self.raced(site, Access::Load, lane, conflict));
+            return Err(self.raced(self.site_of(pointer, loc), Access::Load, lane, conflict));
         }
         Ok((known == Known::All).then_some(value))
     }
