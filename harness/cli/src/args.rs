@@ -170,10 +170,11 @@ pub enum ToolchainCommand {
     #[command(after_help = "Examples:
   conch toolchain add 3.9.0
   conch toolchain add 3.0.0+numpy2     the same Triton with another NumPy
+  conch toolchain add torch2.11.0      a torch with its Triton, about 5 GB
 
 Toolchains live in your data directory; CONCH_HOME names another one.")]
     Add {
-        /// `3.9.0`, `3.9` (its last patch) or `3.0.0+numpy2`.
+        /// `3.9.0`, `3.9` (its last patch), `3.0.0+numpy2` or `torch2.11.0`.
         #[arg(required = true, value_name = "VERSION")]
         ids: Vec<ToolchainId>,
     },

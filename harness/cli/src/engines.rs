@@ -167,6 +167,11 @@ fn find_or_add(id: &ToolchainId, offline: bool, stop: &AtomicBool) -> Result<Too
     if let Some(toolchain) = home.find(id) {
         return Ok(toolchain);
     }
+    if let Some(torch) = id.torch() {
+        return Err(format!(
+            "torch {torch} is not installed; `conch toolchain add {id}` installs it (about 5 GB)"
+        ));
+    }
     if offline {
         return Err(format!("Triton {id} is not installed, and --offline keeps it so"));
     }

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use conch_report::Tone;
+use conch_toolchain::home::Contents;
 use conch_toolchain::{AddError, Cache, Home};
 
 use crate::args::{ToolchainArgs, ToolchainCommand};
@@ -28,11 +29,9 @@ pub fn toolchain(args: &ToolchainArgs, stop: &AtomicBool) -> u8 {
                     Ok(toolchain) => {
                         let contents = &toolchain.contents;
                         let what = format!(
-                            "{} triton {}, numpy {}, Python {}\n",
+                            "{} {}\n",
                             if there { "already installed:" } else { "installed:" },
-                            contents.triton,
-                            contents.numpy,
-                            contents.python
+                            words(contents)
                         );
                         terminal.print(&what);
                     }
@@ -60,11 +59,9 @@ pub fn toolchain(args: &ToolchainArgs, stop: &AtomicBool) -> u8 {
                     let contents = &toolchain.contents;
                     let name = format!("{:width$}", toolchain.id.to_string());
                     let line = format!(
-                        "{}  triton {}, numpy {}, Python {}, {} MB\n",
+                        "{}  {}, {} MB\n",
                         terminal.palette.paint(Tone::Name, &name),
-                        contents.triton,
-                        contents.numpy,
-                        contents.python,
+                        words(contents),
                         toolchain.size() / 1_000_000
                     );
                     terminal.print(&line);
@@ -107,4 +104,19 @@ pub fn toolchain(args: &ToolchainArgs, stop: &AtomicBool) -> u8 {
         },
     }
     exit
+}
+
+/// What a toolchain holds.
+fn words(contents: &Contents) -> String {
+    let Contents {
+        triton,
+        numpy,
+        python,
+        ..
+    } = contents;
+    let torch = contents
+        .torch
+        .as_ref()
+        .map_or(String::new(), |torch| format!("torch {torch}, "));
+    format!("{torch}triton {triton}, numpy {numpy}, Python {python}")
 }

@@ -138,6 +138,7 @@ impl FromStr for EngineId {
                 bad(error.problem, Some(format!("cuda@{}", Version::NEWEST)))
             })?;
             return match extra {
+                None if id.torch().is_some() => Err(no_torch(text, kind, &id)),
                 None => Ok(Self::Cuda { version: id.triton() }),
                 Some(extra) => Err(bad(
                     format!("`cuda` takes no `+{extra}`"),
@@ -162,7 +163,7 @@ impl FromStr for EngineId {
             }
             toolchain.push_str(part);
         }
-        let toolchain = toolchain.parse().map_err(|error: conch_toolchain::BadId| {
+        let toolchain: ToolchainId = toolchain.parse().map_err(|error: conch_toolchain::BadId| {
             let (version, extra) = toolchain.split_once('+').unwrap_or((&toolchain, ""));
             let version = version
                 .parse::<ToolchainId>()
@@ -171,7 +172,19 @@ impl FromStr for EngineId {
                 .map_or(String::new(), |extra| format!("+{extra}"));
             bad(error.problem, Some(format!("interpret@{version}{extra}")))
         })?;
+        if toolchain.torch().is_some() {
+            return Err(no_torch(text, kind, &toolchain));
+        }
         Ok(Self::Interpret { toolchain, host })
+    }
+}
+
+/// A toolchain with torch where a Triton belongs.
+fn no_torch(text: &str, kind: &str, id: &ToolchainId) -> BadEngineId {
+    BadEngineId {
+        text: text.to_owned(),
+        reason: format!("`{kind}` is of a Triton version, not of torch's"),
+        suggestion: Some(format!("{kind}@{}", id.triton())),
     }
 }
 
@@ -227,6 +240,8 @@ mod tests {
         check("interpret@3.2.0+host+host", Err(Some("interpret@3.2.0+host")));
         check("interpret@3.3", Ok("interpret@3.3.1"));
         check("cuda@3.2.0+host", Err(Some("cuda@3.2.0")));
+        check("interpret@torch2.5.1", Err(Some("interpret@3.1.0")));
+        check("cuda@torch2.11.0", Err(Some("cuda@3.6.0")));
         check("", Err(None));
         check("qwertyuiop", Err(None));
     }

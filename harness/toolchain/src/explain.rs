@@ -3,8 +3,6 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use conch_tile::rules::Version;
-
 use crate::home::HomeError;
 use crate::{ToolchainId, id};
 
@@ -28,8 +26,11 @@ const NO_NETWORK: &[&str] = &[
 const LISTED: usize = 16;
 
 /// About how many bytes an installation with pip has written in the end: the packed and the unpacked wheels.
-pub(crate) fn about_size(triton: Version) -> u64 {
+pub(crate) fn about_size(id: &ToolchainId) -> u64 {
+    let triton = id.triton();
     let megabytes = match (triton.major, triton.minor) {
+        // Installed it is 5 GB, most of it NVIDIA's libraries; the wheels are there meanwhile.
+        _ if id.torch().is_some() => 8_000,
         (0..=2, _) => 700,
         (3, 0 | 1 | 3 | 4) => 850,
         (3, 2 | 5..=7) => 1000,
@@ -67,7 +68,7 @@ pub enum AddError {
     /// There is no such release.
     #[error("find {package} {version} in the package index: {hint}")]
     NoSuchVersion {
-        /// `triton` or `numpy`.
+        /// `triton`, `torch` or `numpy`.
         package: &'static str,
         /// The version asked for.
         version: String,
@@ -121,7 +122,6 @@ pub enum AddError {
 
 /// What an installer's output means, after it failed to put a toolchain into this folder.
 pub(crate) fn output(id: &ToolchainId, installer: &'static str, output: &str, folder: &Path) -> AddError {
-    let triton = id.triton();
     let says = |signs: &[&str]| {
         output
             .lines()
@@ -131,7 +131,7 @@ pub(crate) fn output(id: &ToolchainId, installer: &'static str, output: &str, fo
     if says(&["No space left on device", "os error 28"]).is_some() {
         return AddError::DiskFull {
             path: folder.to_owned(),
-            needed: about_size(triton) >> 20,
+            needed: about_size(id) >> 20,
         };
     }
     if let Some(&reason) = NO_NETWORK.iter().find(|sign| output.contains(**sign)) {
@@ -152,8 +152,10 @@ pub(crate) fn output(id: &ToolchainId, installer: &'static str, output: &str, fo
                 "numpy",
                 asked.split([' ', ',']).next().unwrap_or_default().to_owned(),
             )
+        } else if let Some(torch) = id.torch() {
+            ("torch", torch.to_string())
         } else {
-            ("triton", triton.to_string())
+            ("triton", id.triton().to_string())
         };
         let listed = output
             .split_once("(from versions: ")
@@ -162,6 +164,7 @@ pub(crate) fn output(id: &ToolchainId, installer: &'static str, output: &str, fo
         let versions: Vec<String> = match listed {
             Some(all) if all != "none" => all.split(", ").map(str::to_owned).collect(),
             _ if package == "triton" => id::KNOWN.iter().map(ToString::to_string).collect(),
+            _ if package == "torch" => id::TORCHES.iter().map(|(torch, _)| torch.to_string()).collect(),
             _ => vec!["other versions".to_owned()],
         };
         let versions = versions
@@ -210,6 +213,12 @@ mod tests {
             "ERROR: Could not find a version that satisfies the requirement triton==3.9.7 (from versions: 3.8.0, 3.9.0)
 ERROR: No matching distribution found for triton==3.9.7",
             "find triton 3.9.7 in the package index: there are 3.8.0, 3.9.0",
+        );
+        check(
+            "torch2.9.1",
+            "ERROR: Could not find a version that satisfies the requirement torch==2.9.1 (from versions: 2.9.0, 2.10.0)
+ERROR: No matching distribution found for torch==2.9.1",
+            "find torch 2.9.1 in the package index: there are 2.9.0, 2.10.0",
         );
         check(
             "3.9.0",

@@ -61,6 +61,9 @@ pub struct Contents {
     pub numpy: String,
     /// Python's version.
     pub python: String,
+    /// `torch.__version__`, in one that holds torch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub torch: Option<String>,
 }
 
 /// An installed toolchain.
@@ -282,6 +285,7 @@ mod tests {
         make("3.9.0", "3.9.0", SCHEMA);
         make("3.10.0", "3.10.0", SCHEMA);
         make("3.1.0+numpy2", "3.1.0+numpy2", SCHEMA);
+        make("torch2.5.1", "torch2.5.1", SCHEMA);
         make(".partial-3.2.0", "3.2.0", SCHEMA);
         make("3.3.1", "3.4.0", SCHEMA);
         make("3.5.1", "3.5.1", SCHEMA + 1);
@@ -292,7 +296,7 @@ mod tests {
             .iter()
             .map(|one| one.id.to_string())
             .collect();
-        assert_eq!(names, ["3.1.0+numpy2", "3.9.0", "3.10.0"]);
+        assert_eq!(names, ["3.1.0+numpy2", "3.9.0", "3.10.0", "torch2.5.1"]);
 
         let id = "3.9.0".parse().expect("a toolchain");
         home.remove(&id).expect("removed");

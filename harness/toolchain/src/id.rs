@@ -1,16 +1,23 @@
-//! Names of toolchains: which Triton with which NumPy. Left out: whether they are installed ([`crate::home`]).
+//! Names of toolchains: which Triton with which NumPy, or which torch. Left out: whether they are installed
+//! ([`crate::home`]).
 
 use std::fmt;
 use std::str::FromStr;
 
 use conch_tile::rules::Version;
 
-/// A pair of a Triton version and a NumPy, written `3.9.0` (with the NumPy that fits it) or `3.0.0+numpy2`.
+/// A pair of a Triton version and a NumPy, written `3.9.0` (with the NumPy that fits it) or `3.0.0+numpy2`; or a torch
+/// with the Triton that it pins, written `torch2.11.0`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ToolchainId {
+    // First, so that in a sorted list those with torch come last.
+    torch: Option<Version>,
     triton: Version,
     numpy: Option<String>,
 }
+
+/// What a toolchain with torch is called, before torch's version.
+const TORCH: &str = "torch";
 
 /// Every Triton release on PyPI that this knows, oldest first; the last patch of a minor is what `3.9` means.
 /// Source: `pip index versions triton`. Others are tried as they are named.
@@ -32,6 +39,26 @@ pub const KNOWN: &[Version] = &[
     Version::new(3, 9, 0),
 ];
 
+/// The torch releases that are known, oldest first, each with the Triton that it pins. An installation holds it against
+/// what came. Source: `Requires-Dist` of torch's wheels for x86-64.
+pub const TORCHES: &[(Version, Version)] = &[
+    (Version::new(2, 4, 0), Version::new(3, 0, 0)),
+    (Version::new(2, 4, 1), Version::new(3, 0, 0)),
+    (Version::new(2, 5, 0), Version::new(3, 1, 0)),
+    (Version::new(2, 5, 1), Version::new(3, 1, 0)),
+    (Version::new(2, 6, 0), Version::new(3, 2, 0)),
+    (Version::new(2, 7, 0), Version::new(3, 3, 0)),
+    (Version::new(2, 7, 1), Version::new(3, 3, 1)),
+    (Version::new(2, 8, 0), Version::new(3, 4, 0)),
+    (Version::new(2, 9, 0), Version::new(3, 5, 0)),
+    (Version::new(2, 9, 1), Version::new(3, 5, 1)),
+    (Version::new(2, 10, 0), Version::new(3, 6, 0)),
+    (Version::new(2, 11, 0), Version::new(3, 6, 0)),
+];
+
+/// The newest known torch.
+pub const NEWEST_TORCH: Version = Version::new(2, 11, 0);
+
 /// The newest known Triton, which a run uses when none is named.
 pub const NEWEST: Version = Version::new(3, 9, 0);
 
@@ -48,10 +75,23 @@ pub struct BadId {
 impl ToolchainId {
     /// A Triton with the NumPy that fits it.
     pub const fn of(triton: Version) -> Self {
-        Self { triton, numpy: None }
+        Self {
+            triton,
+            numpy: None,
+            torch: None,
+        }
     }
 
-    /// The Triton version.
+    /// A torch with its Triton and the NumPy that fits, if that torch is known.
+    pub fn of_torch(torch: Version) -> Option<Self> {
+        let &(_, triton) = TORCHES.iter().find(|(known, _)| *known == torch)?;
+        Some(Self {
+            torch: Some(torch),
+            ..Self::of(triton)
+        })
+    }
+
+    /// The Triton version; of one with torch, the Triton that this torch pins.
     pub const fn triton(&self) -> Version {
         self.triton
     }
@@ -59,6 +99,11 @@ impl ToolchainId {
     /// The NumPy asked for: a major (`2`), a series (`2.3`) or a release (`2.3.5`); none means the one that fits.
     pub fn numpy(&self) -> Option<&str> {
         self.numpy.as_deref()
+    }
+
+    /// The torch in it, if it holds one.
+    pub const fn torch(&self) -> Option<Version> {
+        self.torch
     }
 
     /// The newest known patch of `major.minor`.
@@ -73,7 +118,10 @@ impl ToolchainId {
 
 impl fmt::Display for ToolchainId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.triton)?;
+        match self.torch {
+            Some(torch) => write!(f, "{TORCH}{torch}")?,
+            None => write!(f, "{}", self.triton)?,
+        }
         self.numpy
             .as_ref()
             .map_or(Ok(()), |numpy| write!(f, "+numpy{numpy}"))
@@ -83,7 +131,8 @@ impl fmt::Display for ToolchainId {
 impl FromStr for ToolchainId {
     type Err = BadId;
 
-    /// Reads `3.9.0`, `3.9` (its newest known patch), and either with `+numpy2`, `+numpy2.3` or `+numpy2.3.5`.
+    /// Reads `3.9.0`, `3.9` (its newest known patch) and `torch2.11.0`, each also with `+numpy2`, `+numpy2.3` or
+    /// `+numpy2.3.5`.
     fn from_str(name: &str) -> Result<Self, BadId> {
         let bad = |problem: String| BadId {
             name: name.to_owned(),
@@ -109,6 +158,12 @@ impl FromStr for ToolchainId {
                 Some(numbers.to_owned())
             }
         };
+        if let Some(torch) = triton.strip_prefix(TORCH) {
+            return Ok(Self {
+                numpy,
+                ..known_torch(torch).map_err(bad)?
+            });
+        }
         let version: Version = triton.parse().map_err(|_| {
             bad(format!(
                 "`{triton}` is not a Triton version; write one like `{NEWEST}`"
@@ -127,8 +182,33 @@ impl FromStr for ToolchainId {
         Ok(Self {
             triton: version,
             numpy,
+            torch: None,
         })
     }
+}
+
+/// The toolchain of a torch by its version, `2.11.0` or `2.11` (its newest known patch), or what is wrong.
+fn known_torch(text: &str) -> Result<ToolchainId, String> {
+    let version: Version = text
+        .parse()
+        .map_err(|_| format!("`{text}` is not a torch version; write one like `{TORCH}{NEWEST_TORCH}`"))?;
+    let parts = text.split('.').count();
+    let meant = |known: Version| {
+        known.major == version.major
+            && (parts < 2 || known.minor == version.minor)
+            && (parts < 3 || known.patch == version.patch)
+    };
+    let mut all = TORCHES.iter().rev().map(|&(torch, _)| torch);
+    all.find(|&known| meant(known))
+        .filter(|_| parts > 1)
+        .and_then(ToolchainId::of_torch)
+        .ok_or_else(|| {
+            let all: Vec<String> = TORCHES.iter().map(|(torch, _)| torch.to_string()).collect();
+            format!(
+                "of torch {text} it is not known which Triton it brings; there are {}",
+                all.join(", ")
+            )
+        })
 }
 
 #[cfg(test)]
@@ -172,8 +252,37 @@ mod tests {
     }
 
     #[test]
+    fn a_torch_brings_its_triton() {
+        check("torch2.11.0", Ok("torch2.11.0"));
+        check("torch2.5", Ok("torch2.5.1"));
+        check("torch2.5.1+numpy1.26.4", Ok("torch2.5.1+numpy1.26.4"));
+        check(
+            "torch",
+            Err("`` is not a torch version; write one like `torch2.11.0`"),
+        );
+        let all = "2.4.0, 2.4.1, 2.5.0, 2.5.1, 2.6.0, 2.7.0, 2.7.1, 2.8.0, 2.9.0, 2.9.1, 2.10.0, 2.11.0";
+        for unknown in ["2.3.1", "3", "2"] {
+            check(
+                &format!("torch{unknown}"),
+                Err(&format!(
+                    "of torch {unknown} it is not known which Triton it brings; there are {all}"
+                )),
+            );
+        }
+        let id: ToolchainId = "torch2.5.1".parse().expect("a toolchain");
+        assert_eq!(
+            (id.triton(), id.torch()),
+            (Version::new(3, 1, 0), Some(Version::new(2, 5, 1)))
+        );
+        assert_ne!(id, ToolchainId::of(Version::new(3, 1, 0)));
+    }
+
+    #[test]
     fn known_versions_are_in_order() {
         assert!(KNOWN.is_sorted());
+        assert!(TORCHES.is_sorted());
+        assert_eq!(TORCHES.last().map(|&(torch, _)| torch), Some(NEWEST_TORCH));
+        assert!(TORCHES.iter().all(|(_, triton)| KNOWN.contains(triton)));
         assert_eq!(KNOWN.last(), Some(&NEWEST));
     }
 }

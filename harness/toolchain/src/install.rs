@@ -127,7 +127,7 @@ fn unwritable(path: &Path, source: io::Error) -> AddError {
     if source.kind() == io::ErrorKind::StorageFull {
         return AddError::DiskFull {
             path,
-            needed: about_size(Version::NEWEST) >> 20,
+            needed: about_size(&ToolchainId::of(Version::NEWEST)) >> 20,
         };
     }
     AddError::Unwritable { path, source }
@@ -288,13 +288,18 @@ impl Attempt<'_> {
                 (command, "pip")
             }
         };
+        // A torch says itself which Triton it wants.
+        let (package, version) = match self.id.torch() {
+            Some(torch) => ("torch", torch),
+            None => ("triton", triton),
+        };
         self.step(format!(
-            "installing triton {triton} and numpy {numpy} with {name}"
+            "installing {package} {version} and numpy {numpy} with {name}"
         ));
         command.args([
             "--only-binary",
             ":all:",
-            &format!("triton=={triton}"),
+            &format!("{package}=={version}"),
             &format!("numpy=={numpy}"),
         ]);
         if triton < Version::new(3, 3, 0) {
@@ -302,7 +307,7 @@ impl Attempt<'_> {
             command.arg("setuptools<81");
         }
         // uv downloads into its cache, so what it will write here says little about how far it is.
-        let total = matches!(installer, Installer::Pip(_)).then(|| about_size(triton));
+        let total = matches!(installer, Installer::Pip(_)).then(|| about_size(self.id));
         self.run(command, name, Growth::Watched { total })
     }
 
@@ -371,20 +376,35 @@ impl Attempt<'_> {
             id: self.id.clone(),
             reason,
         };
-        let ask = "import json, platform, numpy, triton; print(json.dumps([triton.__version__, numpy.__version__, \
-             platform.python_version()]))";
+        let ask = "import json, platform, sys, numpy, triton\nif sys.argv[1:]: import torch\nprint(json.dumps([\
+             triton.__version__, numpy.__version__, platform.python_version(), \
+             torch.__version__ if sys.argv[1:] else None]))";
         let output = Command::new(self.environment_python())
             .args(["-s", "-c", ask])
+            .args(self.id.torch().map(|_| "torch"))
             .env("TRITON_INTERPRET", "1")
             .stdin(Stdio::null())
             .output()
             .map_err(|error| broken(error.to_string()))?;
-        let answer: Option<(String, String, String)> = serde_json::from_slice(&output.stdout).ok();
-        let Some((triton, numpy, python)) = answer else {
+        let answer: Option<(String, String, String, Option<String>)> =
+            serde_json::from_slice(&output.stdout).ok();
+        let Some((triton, numpy, python, torch)) = answer else {
             return Err(broken(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
         };
         if triton != self.id.triton().to_string() {
-            return Err(broken(format!("it says that it is triton {triton}")));
+            let of = self
+                .id
+                .torch()
+                .map_or("", |_| ", which is not what this torch is known to bring");
+            return Err(broken(format!("it says that it is triton {triton}{of}")));
+        }
+        // A build's name, `+cu130` say, is behind the version.
+        let release = |torch: &String| torch.split('+').next().unwrap_or_default().to_owned();
+        if torch.as_ref().map(release) != self.id.torch().map(|torch| torch.to_string()) {
+            return Err(broken(format!(
+                "it says that it is torch {}",
+                torch.unwrap_or_default()
+            )));
         }
         let contents = Contents {
             schema: home::SCHEMA,
@@ -392,6 +412,7 @@ impl Attempt<'_> {
             triton,
             numpy,
             python,
+            torch,
         };
         let toolchain = Toolchain::at(self.id.clone(), contents.clone(), self.partial.to_owned());
         self.probe(toolchain).map_err(broken)?;

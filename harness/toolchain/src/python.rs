@@ -15,8 +15,22 @@ pub(crate) type Minor = u16;
 /// Every Triton here has wheels for it, so does every NumPy, and of those it is the newest.
 const BEST: Minor = 11;
 
-/// Pythons that a Triton release has wheels for. Source: the file names in the package index.
-fn wheels(triton: Version) -> std::ops::RangeInclusive<Minor> {
+/// Pythons that a toolchain has wheels for, torch's among them where it holds one. Source: the file names in the package
+/// index.
+fn wheels(id: &ToolchainId) -> std::ops::RangeInclusive<Minor> {
+    let triton = wheels_of_triton(id.triton());
+    let torch = match id.torch().map(|torch| (torch.major, torch.minor)) {
+        None => return triton,
+        Some((2, ..=4)) => 8..=12,
+        // torch.compile takes Python 3.13 from 2.6 on.
+        Some((2, 5)) => 9..=12,
+        Some((2, 6..=8)) => 9..=13,
+        Some(_) => 10..=14,
+    };
+    (*triton.start()).max(*torch.start())..=(*triton.end()).min(*torch.end())
+}
+
+fn wheels_of_triton(triton: Version) -> std::ops::RangeInclusive<Minor> {
     match (triton.major, triton.minor) {
         (0..=2, _) | (3, 0 | 1) => 8..=12,
         (3, 2..=4) => 9..=13,
@@ -55,7 +69,7 @@ pub(crate) fn numpy_for(id: &ToolchainId, python: Minor) -> Option<String> {
 
 /// The Pythons that can hold a toolchain, the one to be preferred first.
 pub(crate) fn suitable(id: &ToolchainId) -> Vec<Minor> {
-    let mut minors: Vec<Minor> = wheels(id.triton())
+    let mut minors: Vec<Minor> = wheels(id)
         .filter(|&minor| numpy_for(id, minor).is_some())
         .collect();
     minors.sort_by_key(|&minor| (minor.abs_diff(BEST), minor));
@@ -170,6 +184,10 @@ mod tests {
             assert_eq!(suitable(&id).first(), Some(&BEST), "{id}");
             assert!(numpy_for(&id, BEST).is_some(), "{id}");
         }
+        for &(torch, _) in crate::id::TORCHES {
+            let id = ToolchainId::of_torch(torch).expect("known");
+            assert_eq!(suitable(&id).first(), Some(&BEST), "{id}");
+        }
     }
 
     #[test]
@@ -189,6 +207,8 @@ mod tests {
         check("3.0.0+numpy2", 12, Some("2.3.5"));
         check("3.0.0+numpy2", 8, None);
         check("3.9.0+numpy1", 13, None);
+        check("torch2.5.1", 11, Some("1.26.4"));
+        check("torch2.11.0", 11, Some("2.3.5"));
         check("3.9.0+numpy2.4", 12, Some("2.4.*"));
         check("3.9.0+numpy2.4.6", 12, Some("2.4.6"));
         assert_eq!(phrase(&suitable(&id("3.0.0+numpy2"))), "3.9 to 3.12");
