@@ -1,0 +1,210 @@
+//! `conch accept` as a user meets it: what is put on record, what is refused, and what waits for a review.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use conch_case::{Case, Corpus};
+use conch_engine::cuda::GpuHeader;
+use conch_engine::cuda::bundle::{Label, Provenance, ResultEntry, Writer};
+use conch_engine::cuda::job::Ran;
+use conch_toolchain::compiled::Target;
+use tempfile::TempDir;
+
+const KERNEL: &str = "import triton\n\n\n@triton.jit\ndef k(x):\n    pass\n";
+const CASE: &str = "about: Nothing is done.
+kernel: k.py:k
+storages: { x: { dtype: u8, shape: [8], fill: zeros } }
+launches: [{ grid: 1, args: [x] }]
+";
+
+/// A folder with a corpus of one case.
+fn corpus() -> TempDir {
+    let folder = TempDir::new().expect("a folder");
+    let area = folder.path().join("cases/area");
+    fs::create_dir_all(&area).expect("a folder");
+    fs::write(area.join("c.yaml"), CASE).expect("a file");
+    fs::write(area.join("k.py"), KERNEL).expect("a file");
+    folder
+}
+
+fn case(folder: &Path) -> Case {
+    let corpus = Corpus::read(&folder.join("cases")).expect("a corpus");
+    corpus
+        .entries()
+        .next()
+        .expect("a case")
+        .resolve()
+        .expect("a case")
+}
+
+fn label(case: &Case) -> Label {
+    Label {
+        case: case.id.clone(),
+        engine: "cuda@3.9.0".parse().expect("an engine"),
+        target: Target::HOPPER,
+        source: case.source_hash().to_string(),
+        layout: case.layout_hash().to_string(),
+        cubins: vec!["c0ffee".to_owned()],
+    }
+}
+
+/// Results of launches that left `byte` in the first byte of the storage.
+fn results(folder: &Path, labels: &[Label], byte: u8) {
+    let provenance = Provenance {
+        gpu: GpuHeader {
+            name: "NVIDIA H200".to_owned(),
+            driver: "580.159.04".to_owned(),
+            cuda: 13000,
+            capability: 90,
+            count: 1,
+        },
+        repetitions: 3,
+        time_limit: 10_000,
+    };
+    let case = case(folder);
+    let mut memory = case.memory();
+    let id = memory.ids().next().expect("a storage");
+    memory.parts_mut(id).0[0] = byte;
+    let mut writer = Writer::results(Vec::new(), provenance).expect("it is memory");
+    for label in labels {
+        let entry = ResultEntry {
+            label: label.clone(),
+            ran: Ran::Finished {
+                arena: memory.arena().0.to_vec(),
+                other: None,
+                repetitions: 3,
+            },
+        };
+        writer.result(&entry).expect("it is memory");
+    }
+    let bytes = writer.finish().expect("it is memory");
+    fs::write(folder.join("results.conch"), bytes).expect("a file");
+}
+
+fn accept(folder: &Path, more: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_conch"))
+        .args(["accept", "results.conch"])
+        .args(more)
+        .current_dir(folder)
+        .output()
+        .expect("conch starts")
+}
+
+#[track_caller]
+fn check(folder: &Path, more: &[&str], exit: i32, wanted: &str) {
+    let output = accept(folder, more);
+    let said = format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert_eq!(output.status.code(), Some(exit), "{said}");
+    assert!(said.contains(wanted), "{said}");
+}
+
+fn record(folder: &Path) -> Option<String> {
+    fs::read_to_string(folder.join("snapshots/cuda/3.9.0-sm_90/area/c.snap")).ok()
+}
+
+#[test]
+fn a_result_of_something_else_is_refused_and_the_others_are_not() {
+    let folder = corpus();
+    let folder = folder.path();
+    let good = label(&case(folder));
+    let stranger = Label {
+        case: "area/stranger".to_owned(),
+        ..good.clone()
+    };
+    results(folder, std::slice::from_ref(&stranger), 1);
+    check(
+        folder,
+        &[],
+        2,
+        "refused, there is no such case in the corpus: area/stranger",
+    );
+    assert_eq!(record(folder), None);
+
+    let edited = Label {
+        source: "0".repeat(64),
+        ..good.clone()
+    };
+    results(folder, &[edited], 1);
+    check(
+        folder,
+        &[],
+        2,
+        "refused, the kernel has changed since it was bundled: area/c",
+    );
+    let moved = Label {
+        layout: "0".repeat(64),
+        ..good.clone()
+    };
+    results(folder, &[moved], 1);
+    check(
+        folder,
+        &[],
+        2,
+        "refused, the layout has changed since it was bundled: area/c",
+    );
+    let interpreted = Label {
+        engine: "interpret@3.9.0".parse().expect("an engine"),
+        ..good.clone()
+    };
+    results(folder, &[interpreted], 1);
+    check(
+        folder,
+        &[],
+        2,
+        "refused, interpret@3.9.0 is recorded by nobody: area/c",
+    );
+    assert_eq!(record(folder), None);
+
+    results(folder, &[stranger, good], 1);
+    check(folder, &[], 2, "1 put on record");
+    assert!(record(folder).is_some());
+}
+
+#[test]
+fn what_is_on_record_waits_for_a_review() {
+    let folder = corpus();
+    let folder = folder.path();
+    let labels = [label(&case(folder))];
+    results(folder, &labels, 1);
+    check(
+        folder,
+        &[],
+        0,
+        "cuda@3.9.0 sm_90: 1 put on record, 0 as they were, 0 that differ",
+    );
+    let first = record(folder);
+    check(folder, &[], 0, "0 put on record, 1 as they were");
+
+    results(folder, &labels, 2);
+    check(folder, &[], 1, "not overwritten: area/c");
+    assert_eq!(record(folder), first);
+    let pending = folder.join("snapshots/cuda/3.9.0-sm_90/area/c.snap.new");
+    assert!(pending.is_file());
+    check(folder, &["--replace"], 0, "1 put on record");
+    assert_ne!(record(folder), first);
+    assert!(!pending.exists());
+}
+
+#[test]
+fn of_a_damaged_file_nothing_is_put_on_record() {
+    let folder = corpus();
+    let folder = folder.path();
+    results(folder, &[label(&case(folder))], 1);
+    let path = folder.join("results.conch");
+    let mut bytes = fs::read(&path).expect("a file");
+    let last = bytes.len() - 1;
+    bytes[last] ^= 1;
+    fs::write(&path, &bytes).expect("a file");
+    check(folder, &[], 2, "is damaged");
+    bytes[8] = 9;
+    fs::write(&path, &bytes).expect("a file");
+    check(folder, &[], 2, "its format is version 9");
+    fs::write(&path, b"PK\x03\x04").expect("a file");
+    check(folder, &[], 2, "this is not a file that Conch wrote");
+    assert_eq!(record(folder), None);
+}

@@ -1,0 +1,103 @@
+//! The bytes of a memory that a launch changed, as a record keeps them. Left out: the rest of a record.
+
+use std::fmt::Write as _;
+use std::io::{Read, Write};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use conch_memory::{Memory, ORIGIN};
+use flate2::Compression;
+use flate2::read::DeflateDecoder;
+use flate2::write::DeflateEncoder;
+use serde::{Deserialize, Serialize};
+
+/// Runs of bytes longer than this are kept compressed.
+const PLAIN: usize = 48;
+
+/// Changed bytes this close to each other are one run.
+const GAP: usize = 8;
+
+/// The most that a compressed run may unfold to.
+const LONGEST: u64 = 1 << 30;
+
+/// A run of bytes: the storage's name, the first byte of the run counted from the storage's (a guard zone's are
+/// negative, or past its end), and the bytes: in hexadecimal, or `z` and base64 of their deflation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Change(String, i64, String);
+
+/// The runs of bytes of `after`, storages with their guard zones, that are not those of `before`.
+pub(super) fn changes(before: &Memory, after: &Memory) -> Vec<Change> {
+    let mut found = Vec::new();
+    for id in before.ids() {
+        let front = before.guards(id).0.len();
+        let whole = |memory: &Memory| -> Vec<u8> {
+            let (front, back) = memory.guards(id);
+            [front, memory.bytes(id), back].concat()
+        };
+        let (old, new) = (whole(before), whole(after));
+        let differ: Vec<usize> = (0..new.len()).filter(|&at| old.get(at) != new.get(at)).collect();
+        let mut runs: Vec<(usize, usize)> = Vec::new();
+        for at in differ {
+            match runs.last_mut() {
+                Some((_, end)) if at - *end < GAP => *end = at + 1,
+                _ => runs.push((at, at + 1)),
+            }
+        }
+        found.extend(runs.into_iter().map(|(start, end)| {
+            Change(
+                before.name(id).to_owned(),
+                start as i64 - front as i64,
+                written(new.get(start..end).unwrap_or_default()),
+            )
+        }));
+    }
+    found
+}
+
+fn written(bytes: &[u8]) -> String {
+    if bytes.len() > PLAIN {
+        let mut encoder = DeflateEncoder::new(Vec::new(), Compression::best());
+        if let Ok(packed) = encoder.write_all(bytes).and_then(|()| encoder.finish()) {
+            return format!("z{}", BASE64.encode(packed));
+        }
+    }
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        // Writing to a string does not fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+fn read_back(text: &str) -> Option<Vec<u8>> {
+    if let Some(packed) = text.strip_prefix('z') {
+        let packed = BASE64.decode(packed).ok()?;
+        let mut bytes = Vec::new();
+        DeflateDecoder::new(&packed[..])
+            .take(LONGEST)
+            .read_to_end(&mut bytes)
+            .ok()?;
+        return Some(bytes);
+    }
+    (0..text.len())
+        .step_by(2)
+        .map(|at| u8::from_str_radix(text.get(at..at + 2)?, 16).ok())
+        .collect()
+}
+
+pub(super) fn apply(changed: &[Change], memory: &mut Memory) -> Result<(), String> {
+    for Change(name, start, bytes) in changed {
+        let id = memory
+            .ids()
+            .find(|&id| memory.name(id) == name)
+            .ok_or_else(|| format!("no storage `{name}`"))?;
+        let bytes = read_back(bytes).ok_or_else(|| format!("bytes of `{name}` that cannot be read"))?;
+        let first = (memory.address(id) - ORIGIN) as i64 + start;
+        let first = usize::try_from(first).map_err(|_| format!("bytes before `{name}`"))?;
+        let (arena, _) = memory.arena_mut();
+        arena
+            .get_mut(first..first + bytes.len())
+            .ok_or_else(|| format!("bytes behind `{name}`"))?
+            .copy_from_slice(&bytes);
+    }
+    Ok(())
+}

@@ -1,0 +1,204 @@
+use std::fs;
+
+use conch_case::{Corpus, Input};
+use conch_memory::StorageId;
+use conch_tile::rules::Version;
+use conch_toolchain::compiled::Target;
+
+use super::*;
+
+const KERNEL: &str = "import triton\n\n\n@triton.jit\ndef k(x):\n    pass\n";
+const V: Version = Version::new(3, 9, 0);
+
+fn case_of(kernel: &str, fill: &str) -> Case {
+    let yaml = format!(
+        "about: x\nkernel: k.py:k\nstorages: {{ x: {{ dtype: u8, shape: [100], fill: {fill} }} }}\nlaunches: [{{ grid: 1, \
+         args: [x] }}]\n"
+    );
+    let input = |path: &str, text: &str| Input {
+        path: path.to_owned(),
+        name: path.to_owned(),
+        content: Ok(text.as_bytes().to_vec()),
+    };
+    let corpus = Corpus::load([input("area/c.yaml", &yaml), input("area/k.py", kernel)]);
+    assert!(corpus.problems().is_empty(), "{:#?}", corpus.problems());
+    corpus
+        .entries()
+        .next()
+        .expect("a case")
+        .resolve()
+        .expect("a case")
+}
+
+fn finished(case: &Case, change: impl Fn(&mut [u8]), other: Option<u8>) -> Outcome {
+    let mut memory = case.memory();
+    change(memory.parts_mut(StorageId(0)).0);
+    let unsteady = other.map(|byte| {
+        let mut other = memory.clone();
+        other.parts_mut(StorageId(0)).0[3] = byte;
+        Box::new(other)
+    });
+    Outcome::Finished(Box::new(Finished {
+        memory,
+        tracked: None,
+        unsteady,
+        printed: Vec::new(),
+    }))
+}
+
+fn by() -> Provenance {
+    Provenance {
+        gpu: "NVIDIA H200".to_owned(),
+        driver: "13.0".to_owned(),
+        triton: "3.9.0".to_owned(),
+        date: "2026-11-20".to_owned(),
+        conch: "0.1.0".to_owned(),
+    }
+}
+
+fn accept(shelf: &Shelf, case: &Case, outcome: &Outcome, replace: bool) -> Acceptance {
+    let record = Record::of(case, "c0ffee", outcome, 3).expect("it says something");
+    let answers = shelf
+        .accept(
+            V,
+            Target::HOPPER,
+            vec![(record, by())],
+            std::slice::from_ref(&case.id),
+            replace,
+        )
+        .expect("written");
+    answers[0].1
+}
+
+fn find(shelf: &Shelf, case: &Case) -> Result<Outcome, Missing> {
+    // A shelf of its own, so that the file is read.
+    Shelf::new(&shelf.folder)
+        .find(V, Target::HOPPER, case)
+        .expect("a good file")
+        .map(|(outcome, who)| {
+            assert_eq!(who, by());
+            outcome
+        })
+}
+
+#[test]
+fn what_is_accepted_is_found_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let shelf = Shelf::new(folder.path());
+    let case = case_of(KERNEL, "zeros");
+    assert_eq!(find(&shelf, &case), Err(Missing::Absent));
+    let noise = |bytes: &mut [u8]| {
+        for (at, byte) in bytes.iter_mut().enumerate() {
+            *byte = (at * at) as u8;
+        }
+    };
+    for outcome in [
+        finished(&case, |bytes| bytes[7] = 1, None),
+        finished(&case, noise, Some(0xff)),
+        finished(&case, |_| (), None),
+        Outcome::Rejected(Box::new(Complaint::new(
+            "CompilationError",
+            "no \"such\" thing\n",
+        ))),
+        Outcome::Trapped(Trap::Assert, Box::new(Complaint::new("CUDA_ERROR_ASSERT", "it"))),
+        Outcome::Trapped(
+            Trap::Raised,
+            Box::new(Complaint::new("CUDA_ERROR_ILLEGAL_ADDRESS", "it")),
+        ),
+        Outcome::Exhausted(Box::new(Complaint::new("time", "10 s"))),
+        Outcome::Crashed(Box::new(Complaint::new("crash", "signal 11"))),
+        Outcome::Unsupported(Box::new(Complaint::new(
+            "CUDA_ERROR_INVALID_VALUE",
+            "shared memory",
+        ))),
+    ] {
+        accept(&shelf, &case, &outcome, true);
+        assert_eq!(find(&shelf, &case).as_ref(), Ok(&outcome));
+        assert_eq!(accept(&shelf, &case, &outcome, false), Acceptance::Same);
+    }
+    assert!(
+        Record::of(
+            &case,
+            "",
+            &Outcome::Unavailable(Box::new(Complaint::new("x", "y"))),
+            3
+        )
+        .is_none()
+    );
+}
+
+#[test]
+fn messages_are_of_no_machine() {
+    let check = |message: &str, expected: &str| assert_eq!(everywhere(message), expected);
+    check("no 'to' in a/b, 0x1 and /", "no 'to' in a/b, 0x1 and /");
+    check(
+        "Command '['/root/x/bin/ptxas', '--gpu-name=sm_90a', '/run/w-0l/tmphp0i6j51.ptx.o']' failed: é",
+        "Command '['ptxas', '--gpu-name=sm_90a', 'tmp….ptx.o']' failed: é",
+    );
+    check("<function sum at 0x7f04ee7c6700>", "<function sum at 0x…>");
+}
+
+#[test]
+fn nothing_accepted_is_overwritten_without_review() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let shelf = Shelf::new(folder.path());
+    let case = case_of(KERNEL, "zeros");
+    let (one, two) = (
+        finished(&case, |bytes| bytes[0] = 1, None),
+        finished(&case, |bytes| bytes[0] = 2, None),
+    );
+    assert_eq!(accept(&shelf, &case, &one, false), Acceptance::New);
+    assert_eq!(accept(&shelf, &case, &two, false), Acceptance::Pending);
+    assert_eq!(find(&shelf, &case).as_ref(), Ok(&one));
+    let path = shelf.path(V, Target::HOPPER, &case.id);
+    let pending = path.with_extension("snap.new");
+    fs::rename(&pending, &path).expect("what `cargo insta accept` does");
+    assert_eq!(find(&shelf, &case).as_ref(), Ok(&two));
+}
+
+#[test]
+fn a_record_of_something_else_is_stale() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let shelf = Shelf::new(folder.path());
+    let case = case_of(KERNEL, "zeros");
+    accept(&shelf, &case, &finished(&case, |_| (), None), false);
+    let stale = |case: &Case| match find(&shelf, case) {
+        Err(Missing::Stale(why)) => why,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(
+        stale(&case_of(&KERNEL.replace("pass", "x + 1"), "zeros")),
+        "recorded of another kernel source"
+    );
+    assert_eq!(stale(&case_of(KERNEL, "ones")), "recorded of another layout");
+    let beside = format!("{KERNEL}\n\n@triton.jit\ndef unrelated(x):\n    pass\n");
+    assert!(find(&shelf, &case_of(&beside, "zeros")).is_ok());
+    let changed = case_of(KERNEL, "ones");
+    let outcome = finished(&changed, |bytes| bytes[0] = 9, None);
+    assert_eq!(accept(&shelf, &changed, &outcome, false), Acceptance::New);
+    assert_eq!(find(&shelf, &changed).as_ref(), Ok(&outcome));
+}
+
+#[test]
+fn a_broken_file_is_an_error_with_its_line() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let shelf = Shelf::new(folder.path());
+    let case = case_of(KERNEL, "zeros");
+    let path = shelf.path(V, Target::HOPPER, &case.id);
+    fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+    for (text, expected) in [
+        ("", "line 1: not a snapshot"),
+        ("---\nx: y\n---\n{\"case\":1}\n", "line 4: "),
+        (
+            "---\n---\n{\"case\":\"area/c\",\"source\":\"\",\"layout\":\"\",\"by\":0,\"outcome\":\"finished\",\"times\":1}\n",
+            "line 3: nobody says who ran it",
+        ),
+    ] {
+        fs::write(&path, text).expect("written");
+        let error = Shelf::new(folder.path())
+            .find(V, Target::HOPPER, &case)
+            .expect_err("broken")
+            .to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+}
