@@ -23,7 +23,7 @@ import numpy as np
 import triton
 import triton.language as tl
 
-from . import driver, errors, wire
+from . import driver, errors, inductor, wire
 from .dtypes import DTYPES
 from .memory import CPU, CUDA, Session, UntypedStorage
 from .modules import Modules
@@ -103,7 +103,8 @@ def _resident(field: int) -> int:
 class Worker:
     """What lives from one request to the next."""
 
-    def __init__(self) -> None:
+    def __init__(self, torch: inductor.Inductor | None) -> None:
+        self.torch = torch
         self.modules = Modules()
         self.space = _resident(0)
         self.memory_at_start = _resident(1)
@@ -125,7 +126,9 @@ class Worker:
         """Does what is asked; the header and the blobs of the answer."""
         began = time.perf_counter()
         session = Session()
-        if header["target"] is not None:
+        if header.get("inductor") is not None:
+            answer, out = self._induct(header, blobs)
+        elif header["target"] is not None:
             answer, out = self._compile(session, header)
         else:
             originals = _storages(session, header, blobs)
@@ -149,6 +152,34 @@ class Worker:
             "invocations": recorder.invocations,
         }
         return answer, recorder.blobs
+
+    def _induct(self, header: dict[str, Any], blobs: memoryview) -> tuple[dict[str, Any], list[bytes]]:
+        """Makes the launches under `torch.compile`."""
+        if self.torch is None:
+            raise RuntimeError("this worker was started without torch")
+        answer: dict[str, Any] = {"mode": None, "undefined": [], "modes": []}
+        out: list[bytes] = []
+        phase = "import"
+        error: BaseException | None = None
+        try:
+            with ExitStack() as stack:
+                launches = header["launches"]
+                modules = {}
+                for file in (header, *(spec["host"] for spec in launches if spec["host"])):
+                    if file["path"] not in modules:
+                        loaded = self.modules.loaded(file["path"], file["text"], driver=True, once=True)
+                        modules[file["path"]] = stack.enter_context(loaded)
+                phase = "launch"
+
+                def read(make: inductor.Make) -> tuple[list[inductor.CaseLaunch], inductor.Read]:
+                    values = _Values(make, modules[header["path"]])
+                    return [values.launch(spec, modules) for spec in launches], values.read
+
+                answer, out, error = self.torch.answer(header, blobs, read)
+        except BaseException as raised:  # noqa: BLE001 (SystemExit is an outcome too)
+            error = raised
+        ended = None if error is None else (phase, 0, error)
+        return {**answer, "raised": self._told(header, ended)}, out
 
     def _forget_compiled(self, *file: str) -> None:
         """Empties Triton's cache, which no other process has, between the kernels of one file and another.
@@ -196,7 +227,7 @@ class Worker:
                     if recorder is not None:
                         recorder.launch = launch
                     phase = "arguments"
-                    values = _Values(session, module)
+                    values = _Values(lambda spec: tensor_of(session, spec), module)
                     kernel = values.named(spec["kernel"])
                     grid = spec["grid"]
                     grid = values.named(grid) if isinstance(grid, str) else tuple(grid)
@@ -229,9 +260,20 @@ class Worker:
 class _Values:
     """Argument values as the wire has them: JSON's own, or a list of a letter and its contents."""
 
-    def __init__(self, session: Session, module: object) -> None:
-        self.session = session
+    def __init__(self, make: inductor.Make, module: object) -> None:
+        self.make = make
         self.module = module
+
+    def launch(self, spec: dict[str, Any], modules: dict[str, Any]) -> inductor.CaseLaunch:
+        """A launch, its host function from one of `modules`."""
+        grid, host = spec["grid"], spec["host"]
+        return inductor.CaseLaunch(
+            self.named(spec["kernel"]),
+            self.named(grid) if isinstance(grid, str) else tuple(grid),
+            host and getattr(modules[host["path"]], host["function"]),
+            [self.read(value) for value in spec["args"]],
+            {name: self.read(value) for name, value in spec["kwargs"]},
+        )
 
     def named(self, path: str) -> Any:
         value: Any = self.module
@@ -283,10 +325,10 @@ class _Values:
 
     def tensor(self, spec: list[Any]) -> Any:
         if spec[1] in DTYPES:
-            return tensor_of(self.session, spec)
+            return self.make(spec)
         # What torch has no dtype for is passed as bytes that Triton is told the type of.
         storage, name, shape, strides, offset = spec
-        base = tensor_of(self.session, (storage, "uint8", shape, strides, offset))
+        base = self.make((storage, "uint8", shape, strides, offset))
         return triton.reinterpret(base, getattr(tl, name))
 
 
@@ -342,13 +384,25 @@ def main() -> None:
     hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
     most = _STDOUT_MOST if hard == resource.RLIM_INFINITY else min(_STDOUT_MOST, hard)
     resource.setrlimit(resource.RLIMIT_FSIZE, (most, hard))
-    driver.show_triton_a_torch()
-    if "TRITON_INTERPRET" not in os.environ:
+    torch = None
+    if inductor.wanted():
+
+        def ask(header: dict[str, Any], blobs: list[bytes]) -> tuple[dict[str, Any], memoryview]:
+            wire.write(answers, header, blobs)
+            frame = wire.read(requests)
+            if frame is None:
+                sys.exit()
+            return frame
+
+        torch = inductor.Inductor(ask)
+    else:
+        driver.show_triton_a_torch()
+    if torch is None and "TRITON_INTERPRET" not in os.environ:
         prepare()
         # A folder of this process's own.
         os.environ["TRITON_CACHE_DIR"] = os.path.join(os.environ["TRITON_CACHE_DIR"], str(os.getpid()))
     _die_with_parent(requests.fileno())
-    worker = Worker()
+    worker = Worker(torch)
     hello = {
         "protocol": wire.PROTOCOL,
         "triton": triton.__version__,

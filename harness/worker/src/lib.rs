@@ -2,8 +2,8 @@
 //!
 //! Its modules say what they are for. Left out: starting it and talking to it (`conch-toolchain`).
 //!
-//! Invariants: it needs Triton and NumPy and nothing else, neither torch nor a GPU; it speaks [`PROTOCOL`]; this crate
-//! does no IO.
+//! Invariants: it needs Triton and NumPy and nothing else, neither torch (but for `inductor.py`, in a worker that is
+//! started for it) nor a GPU; it speaks [`PROTOCOL`]; this crate does no IO.
 #![warn(missing_docs)]
 
 /// The package's folder name.
@@ -14,7 +14,9 @@ pub const FILES: &[(&str, &str)] = &[
     ("__init__.py", include_str!("../conch_worker/__init__.py")),
     ("driver.py", include_str!("../conch_worker/driver.py")),
     ("dtypes.py", include_str!("../conch_worker/dtypes.py")),
+    ("emitted.py", include_str!("../conch_worker/emitted.py")),
     ("errors.py", include_str!("../conch_worker/errors.py")),
+    ("inductor.py", include_str!("../conch_worker/inductor.py")),
     ("layout.py", include_str!("../conch_worker/layout.py")),
     ("memory.py", include_str!("../conch_worker/memory.py")),
     ("modules.py", include_str!("../conch_worker/modules.py")),
@@ -30,7 +32,7 @@ pub const ENTRY: &str = "import sys; folder = sys.argv.pop(); sys.path.insert(0,
      from conch_worker.serve import main; sys.path.remove(folder); sys.dont_write_bytecode = True; main()";
 
 /// The version of the protocol that the package speaks.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;
 
 #[cfg(test)]
 mod tests {

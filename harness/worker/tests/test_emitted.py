@@ -1,0 +1,102 @@
+"""What is read off the modules that TorchInductor writes. Needs no torch and no Triton."""
+
+from __future__ import annotations
+
+import unittest
+
+from conch_worker.emitted import plain, undefined
+
+KERNEL = """
+import triton
+import triton.language as tl
+from triton.compiler.compiler import AttrsDescriptor
+
+from torch._inductor.runtime import triton_helpers, triton_heuristics
+from torch._inductor.runtime.hints import DeviceProperties
+
+@triton_heuristics.user_autotune(
+    configs=[],
+    triton_meta={'device': DeviceProperties(), 'constants': CONSTANTS, 'configs': [AttrsDescriptor()]},
+    filename=__file__,
+)
+@triton.jit
+def scale(x, n, K: tl.constexpr, BLOCK: tl.constexpr):
+    double(x)
+
+@triton.jit
+def double(x): return x * FACTOR
+FACTOR = tl.constexpr(2)
+"""
+
+WRAPPER = """
+from torch._inductor.async_compile import AsyncCompile
+async_compile = AsyncCompile()
+
+scale_0 = async_compile.triton('scale', '''KERNEL''', device_str='cpu')
+
+del async_compile
+
+def call(args):
+    def grid(meta):
+        return (s0, len(args), __name__)
+    s0 = args
+    scale_0.run(grid=grid)
+"""
+
+
+def wrapper(constants: str = "{2: 4, 3: 16}") -> str:
+    return WRAPPER.replace("KERNEL", KERNEL.replace("CONSTANTS", constants))
+
+
+class NamesThatNothingDefines(unittest.TestCase):
+    def check(self, text: str, expected: list[tuple[int, str, str | None, str | None]]) -> None:
+        found = undefined(text)
+        self.assertEqual([(one.line, one.symbol, one.parameter, one.kernel) for one in found], expected)
+        for one in found:
+            self.assertIn(one.symbol, one.text)
+            self.assertLessEqual(len(one.text), 200)
+            self.assertIn(one.text, text.splitlines()[one.line - 1])
+
+    def test_a_whole_module_has_none(self) -> None:
+        self.check(wrapper(), [])
+
+    def test_constants_by_position_name_and_tuple_name_the_parameter(self) -> None:
+        self.check(wrapper("{2: s2, 3: 16}"), [(15, "s2", "K", "scale")])
+        self.check(wrapper("{'K': 4, 'BLOCK': s7}"), [(15, "s7", "BLOCK", "scale")])
+        self.check(wrapper("{(2,): s2 * s1}"), [(15, "s1", "K", "scale"), (15, "s2", "K", "scale")])
+        self.check(wrapper("{17: s2}"), [(15, "s2", None, "scale")])
+
+    def test_the_wrapper_and_functions_inside_of_functions(self) -> None:
+        self.check(wrapper().replace("return (s0,", "return (s1,"), [(31, "s1", None, None)])
+        self.check("def f(x):\n    class A:\n        y = [x + z for x in x]\n", [(3, "z", None, None)])
+
+    def test_what_a_function_makes_global_is_defined(self) -> None:
+        self.check("def f():\n    global y\n    y = 1\ny\n", [])
+
+    def test_what_the_kernel_needs_and_was_not_written(self) -> None:
+        text = wrapper().replace("FACTOR = tl.constexpr(2)\n", "")
+        self.check(text, [(23, "FACTOR", None, "scale")])
+
+    def test_of_a_long_line_the_part_with_the_name_is_shown(self) -> None:
+        self.check("a = [" + "0, " * 200 + "s1" + ", 0" * 200 + "]\n", [(1, "s1", None, None)])
+
+
+class PlainTriton(unittest.TestCase):
+    def test_torch_is_taken_off(self) -> None:
+        self.assertEqual(
+            plain(KERNEL.replace("CONSTANTS", "{2: 4}")),
+            "import triton\n"
+            "import triton.language as tl\n"
+            "\n\n"
+            "@triton.jit\n"
+            "def scale(x, n, K: tl.constexpr, BLOCK: tl.constexpr):\n"
+            "    double(x)\n"
+            "\n"
+            "@triton.jit\n"
+            "def double(x): return x * FACTOR\n"
+            "FACTOR = tl.constexpr(2)\n",
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()
