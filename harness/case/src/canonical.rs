@@ -12,6 +12,7 @@ use conch_tile::numeric;
 use serde::Serialize;
 
 use crate::case::{ArgValue, Case, Declared, Launch};
+use crate::compile::Compile;
 use crate::descriptor::{Descriptor, Padding};
 use crate::kernel::{Kernel, Module};
 
@@ -33,6 +34,9 @@ pub struct Canonical {
     pub tensors: Vec<String>,
     /// The launches.
     pub launches: Vec<CanonicalLaunch>,
+    /// How they are compiled under `torch.compile`, a line for each key.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub compile: Vec<String>,
     /// Expectations, one line each.
     pub expectations: Vec<String>,
     /// [`Case::content_hash`].
@@ -123,18 +127,26 @@ impl Case {
                 .iter()
                 .map(|launch| canonical_launch(launch, &self.storages))
                 .collect(),
+            compile: self
+                .compile
+                .as_ref()
+                .map_or_else(Vec::new, |compile| compile_lines(compile, &self.storages)),
             expectations: self.expectations.iter().map(ToString::to_string).collect(),
             hash: self.content_hash().to_string(),
         }
     }
 
     /// A hash of everything that decides what the case does: kernels and host functions with what they depend on,
-    /// storages, grids, arguments and options. Ids, words and expectations do not.
+    /// storages, grids, arguments and options, and how it is compiled under `torch.compile`. Ids, words and expectations
+    /// do not.
     pub fn content_hash(&self) -> ContentHash {
         let mut feed = Feed(blake3::Hasher::new());
         feed.text("conch case 2");
         for half in [self.source_hash(), self.layout_hash()] {
             feed.bytes(half.bytes());
+        }
+        if let Some(compile) = &self.compile {
+            feed.compile(compile);
         }
         feed.finish()
     }
@@ -264,6 +276,35 @@ impl Feed {
             // No text has this length, so nothing else can stand here.
             self.number(u64::MAX);
             self.kernel(host);
+        }
+    }
+
+    fn compile(&mut self, compile: &Compile) {
+        let Compile {
+            dynamic,
+            mark_dynamic,
+            maybe_mark_dynamic,
+            before,
+        } = compile;
+        self.text("compile");
+        self.text(dynamic_word(*dynamic));
+        for marks in [mark_dynamic, maybe_mark_dynamic] {
+            self.number(marks.len() as u64);
+            for (name, dimensions) in marks {
+                self.text(name);
+                self.number(dimensions.len() as u64);
+                for &at in dimensions {
+                    self.number(at as u64);
+                }
+            }
+        }
+        self.number(before.len() as u64);
+        for call in before {
+            self.number(call.len() as u64);
+            for (name, value) in call {
+                self.text(name);
+                self.value(value);
+            }
         }
     }
 
@@ -426,6 +467,37 @@ fn canonical_launch(launch: &Launch, storages: &Storages) -> CanonicalLaunch {
             .collect(),
         host: launch.host.as_ref().map(function),
     }
+}
+
+/// `dynamic=` as Python writes its value.
+fn dynamic_word(dynamic: Option<bool>) -> &'static str {
+    match dynamic {
+        None => "None",
+        Some(true) => "True",
+        Some(false) => "False",
+    }
+}
+
+fn compile_lines(compile: &Compile, storages: &Storages) -> Vec<String> {
+    let mut lines = vec![format!("dynamic = {}", dynamic_word(compile.dynamic))];
+    for (key, marks) in [
+        ("mark_dynamic", &compile.mark_dynamic),
+        ("maybe_mark_dynamic", &compile.maybe_mark_dynamic),
+    ] {
+        lines.extend(
+            marks
+                .iter()
+                .map(|(name, dimensions)| format!("{key} {name} {dimensions:?}")),
+        );
+    }
+    for call in &compile.before {
+        let args: Vec<String> = call
+            .iter()
+            .map(|(name, value)| format!("{name} = {}", argument(value, storages)))
+            .collect();
+        lines.push(format!("before ({})", args.join(", ")));
+    }
+    lines
 }
 
 /// A value as Python prints it; a tensor by its layout.

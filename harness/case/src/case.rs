@@ -8,6 +8,7 @@ use conch_memory::{Memory, NamedTensor, Storages, Tensor};
 use conch_tile::DType;
 use conch_tile::source::Span;
 
+use crate::compile::Compile;
 use crate::descriptor::Descriptor;
 use crate::expectation::Expectation;
 use crate::kernel::{Kernel, Module};
@@ -35,6 +36,8 @@ pub struct Case {
     pub tensors: Vec<NamedTensor>,
     /// What runs, one after the other over the same memory. Empty for an import-only case.
     pub launches: Vec<Launch>,
+    /// How it is compiled under `torch.compile`, where the case says it itself.
+    pub compile: Option<Compile>,
     /// How long an engine may take, where the case says it itself.
     pub timeout: Option<Duration>,
     /// The written-down exceptions whose `when` holds at this point.

@@ -125,9 +125,11 @@ words! {
     }
 }
 
-/// An engine as an expectation names it: `reference`, `interpret`, `interpret+host`, `interpret@3.2.0+numpy2`, `cuda`.
+/// An engine as an expectation names it: `reference`, `interpret`, `interpret+host`, `interpret@3.2.0+numpy2`, `cuda`,
+/// `inductor@2.11.0+interpret`.
 ///
-/// The name must be equal, and so must `+host`. A version must be equal when the pattern has one. A `+numpy…` must begin
+/// The name must be equal, and so must `+host`. `+interpret` must be equal when the pattern has it: what Inductor does,
+/// it does whoever executes its launches. A version must be equal when the pattern has one. A `+numpy…` must begin
 /// the engine's: `+numpy2` is `…+numpy2` and `…+numpy2.3.5`, and no engine whose id says nothing of NumPy.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct EnginePattern {
@@ -137,6 +139,8 @@ pub struct EnginePattern {
     pub version: Option<Version>,
     /// Whether arguments are CPU tensors.
     pub host: bool,
+    /// Whether Triton's interpreter executes the launches that Inductor's code makes.
+    pub interpret: bool,
     /// What follows `+numpy`.
     pub numpy: Option<String>,
 }
@@ -163,11 +167,12 @@ impl EnginePattern {
             Some(version) => Some(version.parse().ok()?),
             None => None,
         };
-        let (mut host, mut numpy) = (false, None);
+        let (mut host, mut interpret, mut numpy) = (false, false, None);
         for part in parts {
             match part.strip_prefix("numpy") {
                 Some(pin) if !pin.is_empty() && numpy.is_none() => numpy = Some(pin.to_owned()),
                 None if part == "host" && !host => host = true,
+                None if part == "interpret" && name == "inductor" && !interpret => interpret = true,
                 _ => return None,
             }
         }
@@ -175,6 +180,7 @@ impl EnginePattern {
             name,
             version,
             host,
+            interpret,
             numpy,
         })
     }
@@ -185,6 +191,7 @@ impl EnginePattern {
         Self::parse(engine).is_some_and(|engine| {
             self.name == engine.name
                 && self.host == engine.host
+                && (!self.interpret || engine.interpret)
                 && (self.version.is_none() || self.version == engine.version)
                 && self.numpy.as_deref().is_none_or(|wanted| {
                     let given = engine.numpy.as_deref().unwrap_or_default();
@@ -208,6 +215,9 @@ impl std::fmt::Display for EnginePattern {
         }
         if self.host {
             f.write_str("+host")?;
+        }
+        if self.interpret {
+            f.write_str("+interpret")?;
         }
         Ok(())
     }
@@ -245,6 +255,11 @@ mod tests {
         check("reference", "<3.3", "reference", false);
         check("reference", ">=3.9", "reference", true);
         check("reference", "*", "interpret@3.2.0", false);
+        check("inductor", "<2.6", "inductor@2.5.1", true);
+        check("inductor", "<2.6", "inductor@2.5.1+interpret", true);
+        check("inductor+interpret", "<2.6", "inductor@2.5.1", false);
+        check("inductor", "<2.6", "inductor@2.11.0", false);
+        check("inductor@2.5.1+interpret", "*", "inductor@2.5.1+interpret", true);
     }
 
     #[test]
@@ -254,6 +269,7 @@ mod tests {
             "interpret@3.2.0+numpy2+host",
             "cuda@3.9.0",
             "interpret+host",
+            "inductor@2.5.1+interpret",
         ] {
             assert_eq!(EnginePattern::parse(text).expect(text).to_string(), text);
         }
@@ -264,6 +280,7 @@ mod tests {
             "interpret+gpu",
             "interpret+numpy",
             "interpret+host+host",
+            "interpret@3.9.0+interpret",
         ] {
             assert_eq!(EnginePattern::parse(wrong), None, "{wrong}");
         }

@@ -59,6 +59,7 @@
 //! | `storages` | runs of bytes that own their memory |
 //! | `tensors` | views of them |
 //! | `launches` | what runs, in order, over the same memory. Required with `kernel` |
+//! | `compile` | how the launches are compiled under `torch.compile`, for the engine `inductor` |
 //! | `timeout` | seconds that an engine may take, in place of its own limit: for what is known to hang. The reference has fuel instead |
 //! | `expect` | written-down exceptions |
 //!
@@ -181,14 +182,34 @@
 //! are not multiples of 16 bytes, extents of a block that are no powers of 2, a last stride that is not 1, more than 5
 //! dimensions, …) is an error of the case file, unless the launch is `unchecked`.
 //!
+//! # `compile`
+//!
+//! The engine `inductor@V` puts a case's launches into one Python function, compiles it with `torch.compile`, and calls
+//! it. A case of its own says how; no other engine looks at it.
+//!
+//! ```yaml
+//! compile:
+//!   dynamic: null                     # torch.compile(dynamic=…): true, false, or null (left out: null)
+//!   mark_dynamic: { q: 1, k: [0, 1] } # torch._dynamo.mark_dynamic: arguments and dimensions
+//!   maybe_mark_dynamic: { v: 1 }
+//!   before: [{ n: 5 }, { n: 7 }]      # calls before the one that counts, with these arguments changed
+//! ```
+//!
+//! Arguments are named as the kernels' parameters are; every launch that gives an argument of the name is meant. Values
+//! are expressions, and so are placeholders (`dynamic: "{dynamic}"`). What the calls of `before` launch is not executed:
+//! they are there for what torch learns from them. A value that is given to a `tl.constexpr` parameter is a literal of
+//! the compiled function, unless `before` changes it: then it is an argument of the function, as are all others.
+//!
+//! A case without `compile` is compiled with `dynamic=False` and then with `dynamic=True`, and both must come out alike.
+//!
 //! # `expect`
 //!
 //! Without expectations, every engine must agree with the reference. An exception names
 //!
 //! | key | holds |
 //! |---|---|
-//! | `engine` | one engine or a list: `reference`, `interpret`, `interpret+host`, `interpret@3.2.0`, `interpret+numpy2`, `cuda`, … ([`EnginePattern`]). `interpret` is not `interpret+host`. Required |
-//! | `versions` | `<3.3`, `>=3.2,<3.6`, `3.0 - 3.4`, `3.1`, several joined by ` or `, or a list ([`VersionRange`]). All when left out. The reference is of the version whose language it judges by |
+//! | `engine` | one engine or a list: `reference`, `interpret`, `interpret+host`, `interpret@3.2.0`, `interpret+numpy2`, `cuda`, `inductor`, … ([`EnginePattern`]). `interpret` is not `interpret+host`; `inductor` is both `inductor@V` and `inductor@V+interpret`. Required |
+//! | `versions` | `<3.3`, `>=3.2,<3.6`, `3.0 - 3.4`, `3.1`, several joined by ` or `, or a list ([`VersionRange`]). All when left out. The reference is of the version whose language it judges by. Of `inductor` these are versions of torch: `<2.6` |
 //! | `when` | a condition over matrix variables: `dtype in ('f16', 'bf16')`. Must hold at some point |
 //! | `verdict` | of the case with such an engine: `agree`, `differ`, `nondeterministic`, `undefined`, `inconclusive` |
 //! | `outcome` | of the engine itself: `finished`, `rejected`, `trapped`, `unsupported`, `exhausted`, `crashed`, `unavailable`. This or `verdict` is required. A process that died is foreseen by `crashed` only |
@@ -217,6 +238,7 @@
 mod bind;
 pub mod canonical;
 pub mod case;
+pub mod compile;
 pub mod corpus;
 pub mod descriptor;
 pub mod expectation;
@@ -238,10 +260,11 @@ mod yaml;
 
 pub use canonical::{Canonical, CanonicalLaunch, CanonicalStorage, ContentHash};
 pub use case::{Arg, ArgValue, Case, Declared, Launch};
+pub use compile::Compile;
 pub use corpus::{CaseFile, Corpus, Entry, Input, Missing, Problems};
 pub use descriptor::{Descriptor, Padding};
 pub use expectation::{EnginePattern, Expectation, OutcomeKind, VerdictKind};
 pub use filter::{BadPattern, BadShard, Filter, Shard};
 pub use kernel::{Function, Kernel, Module, Parameter, ParameterKind};
 pub use read::ReadError;
-pub use versions::{RELEASED, VersionRange};
+pub use versions::{RELEASED, TORCH_RELEASED, VersionRange};

@@ -12,6 +12,7 @@ use conch_tile::DType;
 use conch_tile::numeric;
 
 use crate::case::{Arg, ArgValue, Case, Launch};
+use crate::compile::Compile;
 use crate::descriptor::{Descriptor, Padding};
 use crate::expectation::Expectation;
 
@@ -100,6 +101,9 @@ impl<'a> Printer<'a> {
         }
         for launch in &self.case.launches {
             self.launch(launch);
+        }
+        if let Some(compile) = &self.case.compile {
+            self.compile(compile);
         }
         if !self.case.expectations.is_empty() {
             self.line(0, "expect:");
@@ -190,6 +194,38 @@ impl<'a> Printer<'a> {
         }
         if launch.unchecked {
             self.line(4, "unchecked: true");
+        }
+    }
+
+    fn compile(&mut self, compile: &Compile) {
+        self.line(0, "compile:");
+        let dynamic = compile.dynamic.map_or("null".to_owned(), |flag| flag.to_string());
+        self.line(2, &format!("dynamic: {dynamic}"));
+        for (key, marks) in [
+            ("mark_dynamic", &compile.mark_dynamic),
+            ("maybe_mark_dynamic", &compile.maybe_mark_dynamic),
+        ] {
+            let pairs: Vec<_> = marks
+                .iter()
+                .map(|(name, dimensions)| format!("{}: {dimensions:?}", quoted(name)))
+                .collect();
+            if !pairs.is_empty() {
+                self.line(2, &format!("{key}: {{ {} }}", pairs.join(", ")));
+            }
+        }
+        let calls: Vec<String> = compile
+            .before
+            .iter()
+            .map(|call| {
+                let pairs: Vec<_> = call
+                    .iter()
+                    .map(|(name, value)| format!("{}: {}", quoted(name), self.value(value)))
+                    .collect();
+                format!("{{ {} }}", pairs.join(", "))
+            })
+            .collect();
+        if !calls.is_empty() {
+            self.line(2, &format!("before: [{}]", calls.join(", ")));
         }
     }
 

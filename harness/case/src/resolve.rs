@@ -1,6 +1,8 @@
 //! A case file at one point of its matrix, made into a [`Case`].
 //! Left out: finding files and kernels (`corpus`), and what is wrong with a file at every point (`schema`).
 
+mod compile;
+
 use std::collections::HashSet;
 
 use conch_memory::{NamedTensor, Storages, Tensor};
@@ -71,11 +73,16 @@ pub(crate) fn resolve(file: &CaseFile, id: &str, point: Point) -> Result<Case, V
         }
     }
     state.fill(&mut fills, true);
-    let launches = schema
+    let launches: Vec<Launch> = schema
         .launches
         .iter()
         .filter_map(|launch| state.launch(file, launch))
         .collect();
+    // What it names is in the launches: with a launch missing, it cannot be looked at.
+    let compile = match &schema.compile {
+        Some(compile) if launches.len() == schema.launches.len() => state.compile(compile, &launches),
+        _ => None,
+    };
     let only_variables: Names = state
         .names
         .iter()
@@ -122,6 +129,7 @@ pub(crate) fn resolve(file: &CaseFile, id: &str, point: Point) -> Result<Case, V
             declared: state.declared,
             tensors: state.tensors,
             launches,
+            compile,
             timeout: schema.timeout,
             expectations,
             span: schema.span,

@@ -2,6 +2,7 @@
 //! Left out: what becomes of it at a point of its matrix (`resolve`), and everything that needs other files (`corpus`).
 
 mod argument;
+mod compile;
 mod expect;
 
 use std::time::Duration;
@@ -10,6 +11,7 @@ use conch_tile::diagnostic::Diagnostic;
 use conch_tile::source::{SourceFile, SourceId, Span};
 
 pub(crate) use self::argument::{ArgumentSchema, DescriptorSchema};
+pub(crate) use self::compile::CompileSchema;
 use crate::expectation::{EnginePattern, OutcomeKind, VerdictKind};
 use crate::fill::{Fill, unknown_key};
 use crate::matrix::{Matrix, identifier};
@@ -30,6 +32,7 @@ pub(crate) struct Schema {
     pub storages: Vec<StorageSchema>,
     pub tensors: Vec<(Key, ValueTemplate)>,
     pub launches: Vec<LaunchSchema>,
+    pub compile: Option<CompileSchema>,
     pub timeout: Option<Duration>,
     pub expect: Vec<ExpectSchema>,
 }
@@ -81,8 +84,9 @@ pub(crate) struct ExpectSchema {
     pub link: Option<String>,
 }
 
-const CASE_KEYS: [&str; 10] = [
-    "about", "origin", "kernel", "import", "matrix", "storages", "tensors", "launches", "timeout", "expect",
+const CASE_KEYS: [&str; 11] = [
+    "about", "origin", "kernel", "import", "matrix", "storages", "tensors", "launches", "compile", "timeout",
+    "expect",
 ];
 
 /// Longest `timeout`, in seconds.
@@ -189,6 +193,7 @@ impl Schema {
                 Vec::new()
             }
         };
+        let compile = top.get("compile").and_then(|node| reader.compile(node));
         let timeout = top
             .get("timeout")
             .and_then(|node| reader.seconds(node, "timeout"));
@@ -207,6 +212,7 @@ impl Schema {
             storages,
             tensors,
             launches,
+            compile,
             timeout,
             expect,
         })

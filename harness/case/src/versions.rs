@@ -27,6 +27,33 @@ pub const RELEASED: &[Version] = &[
     Version::new(3, 9, 0),
 ];
 
+/// Every release of torch that a range may speak of where the engine is `inductor`, oldest first: those since
+/// `torch.compile`.
+pub const TORCH_RELEASED: &[Version] = &[
+    Version::new(2, 0, 0),
+    Version::new(2, 0, 1),
+    Version::new(2, 1, 0),
+    Version::new(2, 1, 1),
+    Version::new(2, 1, 2),
+    Version::new(2, 2, 0),
+    Version::new(2, 2, 1),
+    Version::new(2, 2, 2),
+    Version::new(2, 3, 0),
+    Version::new(2, 3, 1),
+    Version::new(2, 4, 0),
+    Version::new(2, 4, 1),
+    Version::new(2, 5, 0),
+    Version::new(2, 5, 1),
+    Version::new(2, 6, 0),
+    Version::new(2, 7, 0),
+    Version::new(2, 7, 1),
+    Version::new(2, 8, 0),
+    Version::new(2, 9, 0),
+    Version::new(2, 9, 1),
+    Version::new(2, 10, 0),
+    Version::new(2, 11, 0),
+];
+
 /// A set of versions: `<3.3`, `>=3.2,<3.6`, `3.0 - 3.4`, `3.1`, `*`, and several of them joined by `or`.
 ///
 /// A version that leaves out its last numbers means all that begin so: `3.3` is 3.3.0 and 3.3.1, `<=3.3` takes 3.3.1
@@ -57,9 +84,9 @@ impl VersionRange {
             .any(|&(from, to)| from <= version && version < to)
     }
 
-    /// Whether any release of Triton is in the range.
-    pub fn matches_a_release(&self) -> bool {
-        RELEASED.iter().any(|&version| self.contains(version))
+    /// Whether any of these releases is in the range.
+    pub fn matches_any(&self, releases: &[Version]) -> bool {
+        releases.iter().any(|&version| self.contains(version))
     }
 }
 

@@ -390,6 +390,52 @@ fn a_host_function_may_make_the_launch() {
 }
 
 #[test]
+fn a_case_may_say_how_it_is_compiled() {
+    let text = |compile: &str| {
+        format!(
+            "about: x\nkernel: k.py:tuned_kernel\nmatrix: {{ dynamic: [true, null], dims: [0, [0, 1]] }}\n\
+             storages: {{ x: {{ dtype: f32, shape: [4, 4], fill: zeros }} }}\n\
+             launches: [{{ grid: [1], args: {{ x: x, n: 4 }} }}]\n{compile}"
+        )
+    };
+    let read = |compile: &str| {
+        let corpus = corpus(&[("area/c.yaml", &text(compile))]);
+        corpus
+            .entries()
+            .map(|entry| resolve(&corpus, &entry))
+            .collect::<Vec<_>>()
+    };
+    let plain = read("");
+    assert_eq!(plain[0].compile, None);
+    assert_eq!(plain[0].canonical().compile, [""; 0]);
+    let compiled = read(
+        "compile: { dynamic: '{dynamic}', mark_dynamic: { x: '{dims}' }, before: [{ n: 5 }, { n: n_of, x: 'x[1:]' }] }\n"
+            .replace("n_of", "2 + 5")
+            .as_str(),
+    );
+    let lines: Vec<Vec<String>> = compiled.iter().map(|case| case.canonical().compile).collect();
+    assert_eq!(
+        lines[0],
+        [
+            "dynamic = True",
+            "mark_dynamic x [0]",
+            "before (n = 5)",
+            "before (n = 7, x = f32 x[4] [3, 4] [4, 1])"
+        ]
+    );
+    assert_eq!(lines[3][..2], ["dynamic = None", "mark_dynamic x [0, 1]"]);
+    let (plain, compiled) = (&plain[0], &compiled[0]);
+    assert_eq!(plain.layout_hash(), compiled.layout_hash());
+    assert_eq!(plain.source_hash(), compiled.source_hash());
+    assert_ne!(plain.content_hash(), compiled.content_hash());
+    assert_ne!(read("compile: {}\n")[0].content_hash(), plain.content_hash());
+    let printed = compiled.to_case_file().expect("it can be written");
+    let again = corpus(&[("area/c.yaml", &printed)]);
+    let entry = again.entries().next().expect("one case");
+    assert_eq!(resolve(&again, &entry).content_hash(), compiled.content_hash());
+}
+
+#[test]
 fn expectations_apply_where_their_condition_holds() {
     let cases = cases(
         "kernel: k.py:kernel\nmatrix: { n: [1, 2] }\nlaunches: [{ grid: 1, args: [1] }]\nexpect:\n  \

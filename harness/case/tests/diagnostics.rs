@@ -445,6 +445,41 @@ fn tensor_descriptors() {
 }
 
 #[test]
+fn compiling() {
+    let compiled = |name: &str, compile: &str| {
+        change(name, "expect:\n", &format!("compile: {compile}\nexpect:\n"));
+    };
+    compiled("compile_key", "{ dynamics: true }");
+    compiled("compile_of_wrong_type", "true");
+    compiled("compile_dynamic", "{ dynamic: 1 }");
+    compiled("compile_dynamic_of_the_matrix", "{ dynamic: \"{n}\" }");
+    compiled("compile_unknown_argument", "{ mark_dynamic: { xx: 0 } }");
+    compiled("compile_no_tensor", "{ maybe_mark_dynamic: { n: 0 } }");
+    compiled("compile_no_dimension", "{ mark_dynamic: { x: 0, out: [0, 1] } }");
+    compiled("compile_before", "{ before: { n: 4 } }");
+    compiled("compile_before_of_nothing", "{ before: [{ m: 4 }, 5] }");
+    compiled("compile_before_unknown_tensor", "{ before: [{ x: lfet }] }");
+    check(
+        "compile_of_nothing",
+        "about: x\nimport: add_one.py\ncompile: { dynamic: true }\n",
+    );
+    let text = GOOD.replacen(
+        "engine: interpret, versions: \"<3.3\"",
+        "engine: inductor, versions: \"<2.6\"",
+        1,
+    );
+    assert_eq!(
+        report(&[input("area/good.yaml", Ok(text.as_bytes()))]),
+        "good cases: 4"
+    );
+    change(
+        "no_version_of_torch",
+        "engine: interpret, versions: \"<3.3\"",
+        "engine: inductor, versions: \"3.6\"",
+    );
+}
+
+#[test]
 fn on_purpose_nothing_is_checked() {
     let text = GOOD.replacen(
         "options: { num_warps: 4 }",

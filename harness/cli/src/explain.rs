@@ -189,6 +189,12 @@ fn case_text(case: &Case, terminal: &Terminal) -> String {
             );
         }
     }
+    if case.compile.is_some() {
+        text.push_str(&heading(terminal, "compile"));
+        for line in case.canonical().compile {
+            let _ = writeln!(text, "    {line}");
+        }
+    }
     text
 }
 

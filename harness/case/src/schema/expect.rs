@@ -6,7 +6,7 @@ use conch_tile::source::Span;
 use super::{EXPECT_KEYS, ExpectSchema, Reader};
 use crate::expectation::{EnginePattern, OutcomeKind, VerdictKind};
 use crate::nearest::{nearest, suggestion};
-use crate::versions::VersionRange;
+use crate::versions::{RELEASED, TORCH_RELEASED, VersionRange};
 use crate::yaml::{Node, Yaml};
 
 impl Reader<'_> {
@@ -30,7 +30,7 @@ impl Reader<'_> {
         });
         let versions = fields
             .get("versions")
-            .and_then(|node| self.versions(node))
+            .and_then(|node| self.versions(node, &engines))
             .unwrap_or_default();
         let verdict = fields.get("verdict").and_then(|node| self.verdict(node));
         let outcome = fields.get("outcome").and_then(|node| self.outcome(node));
@@ -97,7 +97,7 @@ impl Reader<'_> {
         Some(pattern)
     }
 
-    fn versions(&mut self, node: &Node) -> Option<VersionRange> {
+    fn versions(&mut self, node: &Node, engines: &[EnginePattern]) -> Option<VersionRange> {
         let text = match &node.value {
             Yaml::Seq(items) => {
                 let parts: Vec<_> = items
@@ -116,21 +116,32 @@ impl Reader<'_> {
                 );
                 None
             }
-            Ok(range) if !range.matches_a_release() => {
-                self.problems.push(
-                    Diagnostic::error(
-                        "no-version",
-                        node.span,
-                        format!("no release of Triton is in `{text}`"),
-                    )
-                    .help(format!(
-                        "there are 2.0.0 to {}",
-                        conch_tile::rules::Version::NEWEST
-                    )),
+            Ok(range) => {
+                // An engine that could not be read is not the range's fault.
+                let of_torch = |engine: &EnginePattern| engine.name == "inductor";
+                let (torch, triton) = (engines.iter().any(of_torch), !engines.iter().all(of_torch));
+                if engines.is_empty()
+                    || torch && range.matches_any(TORCH_RELEASED)
+                    || triton && range.matches_any(RELEASED)
+                {
+                    return Some(range);
+                }
+                let (what, releases) = if triton {
+                    ("Triton", RELEASED)
+                } else {
+                    ("torch", TORCH_RELEASED)
+                };
+                let mut problem = Diagnostic::error(
+                    "no-version",
+                    node.span,
+                    format!("no release of {what} is in `{text}`"),
                 );
+                if let (Some(first), Some(last)) = (releases.first(), releases.last()) {
+                    problem = problem.help(format!("there are {first} to {last}"));
+                }
+                self.problems.push(problem);
                 None
             }
-            Ok(range) => Some(range),
         }
     }
 

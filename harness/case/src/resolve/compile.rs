@@ -1,0 +1,164 @@
+//! `compile` at one point of the matrix, held against the launches. Left out: reading it (`schema`).
+
+use conch_tile::diagnostic::Diagnostic;
+use conch_tile::source::Span;
+
+use super::{Resolver, items};
+use crate::case::{ArgValue, Launch};
+use crate::compile::Compile;
+use crate::expr::Value;
+use crate::nearest::suggestion;
+use crate::schema::CompileSchema;
+use crate::template::ValueTemplate;
+use crate::yaml::Key;
+
+impl Resolver {
+    /// Makes it, or none when a problem was found.
+    pub(super) fn compile(&mut self, schema: &CompileSchema, launches: &[Launch]) -> Option<Compile> {
+        let before = self.problems.len();
+        if launches.is_empty() {
+            self.problems.push(
+                Diagnostic::error(
+                    "conflicting-keys",
+                    schema.span,
+                    "`compile` in a case that launches nothing",
+                )
+                .help("leave it out: there is no call to compile"),
+            );
+            return None;
+        }
+        let dynamic = match &schema.dynamic {
+            None => None,
+            Some(template) => self.dynamic(template),
+        };
+        let mut marked = |marks: &[(Key, ValueTemplate)]| {
+            marks
+                .iter()
+                .filter_map(|(key, value)| {
+                    let rank = self.rank(key, launches)?;
+                    Some((key.name.clone(), self.dimensions(key, value, rank)?))
+                })
+                .collect()
+        };
+        let (mark_dynamic, maybe_mark_dynamic) =
+            (marked(&schema.mark_dynamic), marked(&schema.maybe_mark_dynamic));
+        let calls = schema
+            .before
+            .iter()
+            .map(|call| {
+                call.iter()
+                    .filter_map(|(key, value)| {
+                        self.known(key, launches)?;
+                        Some((key.name.clone(), self.arg(value)?.value))
+                    })
+                    .collect()
+            })
+            .collect();
+        (self.problems.len() == before).then_some(Compile {
+            dynamic,
+            mark_dynamic,
+            maybe_mark_dynamic,
+            before: calls,
+        })
+    }
+
+    fn dynamic(&mut self, template: &ValueTemplate) -> Option<bool> {
+        let problem = match self.evaluate(template) {
+            Ok(Value::Bool(flag)) => return Some(flag),
+            Ok(Value::None) => return None,
+            Ok(other) => Diagnostic::error(
+                "wrong-type",
+                template.span(),
+                format!("`dynamic` is {other}, of type {}", other.kind()),
+            )
+            .help("write `true`, `false`, or `null` for torch's own way"),
+            Err(problem) => problem,
+        };
+        self.fail_with(None, template, problem);
+        None
+    }
+
+    /// The arguments of this name, or none with a problem.
+    fn known<'l>(&mut self, key: &Key, launches: &'l [Launch]) -> Option<Vec<&'l ArgValue>> {
+        let named = || {
+            launches.iter().flat_map(|launch| {
+                launch
+                    .arguments()
+                    .filter_map(|(name, arg)| Some((name?, &arg.value)))
+            })
+        };
+        let found: Vec<&ArgValue> = named()
+            .filter(|(name, _)| *name == key.name)
+            .map(|(_, value)| value)
+            .collect();
+        if found.is_empty() {
+            let mut names: Vec<&str> = named().map(|(name, _)| name).collect();
+            names.sort_unstable();
+            names.dedup();
+            let mut problem = Diagnostic::error(
+                "unknown-argument",
+                key.span,
+                format!("no launch has an argument `{}`", key.name),
+            );
+            problem.help = suggestion(&key.name, names);
+            self.problems.push(problem);
+            return None;
+        }
+        Some(found)
+    }
+
+    /// The number of dimensions of the tensors of this name, the least where they differ.
+    fn rank(&mut self, key: &Key, launches: &[Launch]) -> Option<usize> {
+        let mut least = usize::MAX;
+        for value in self.known(key, launches)? {
+            let ArgValue::Tensor { tensor, .. } = value else {
+                let message = format!(
+                    "argument `{}` is no tensor, so it has no dimension to mark",
+                    key.name
+                );
+                self.problems.push(
+                    Diagnostic::error("wrong-type", key.span, message)
+                        .help("mark an argument that is a tensor"),
+                );
+                return None;
+            };
+            least = least.min(tensor.shape.len());
+        }
+        Some(least)
+    }
+
+    fn dimensions(&mut self, key: &Key, template: &ValueTemplate, rank: usize) -> Option<Vec<usize>> {
+        let value = match self.evaluate(template) {
+            Ok(value) => value,
+            Err(problem) => {
+                self.fail_with(None, template, problem);
+                return None;
+            }
+        };
+        let dimensions = items(&value).and_then(|items| {
+            let number = |item: &Value| match item {
+                Value::Int(at) => usize::try_from(*at).ok().filter(|&at| at < rank),
+                _ => None,
+            };
+            items.iter().map(number).collect()
+        });
+        if dimensions.is_none() {
+            self.problems
+                .push(wrong_dimensions(key, &value, template.span(), rank));
+        }
+        dimensions
+    }
+}
+
+fn wrong_dimensions(key: &Key, value: &Value, span: Span, rank: usize) -> Diagnostic {
+    Diagnostic::error(
+        "bad-dimension",
+        span,
+        format!("`{}` of {rank} dimensions has no dimension {value}", key.name),
+    )
+    .help(match rank {
+        0 => "it has none to mark: leave it out".to_owned(),
+        1 => "write 0, the only one".to_owned(),
+        _ => format!("write one from 0 to {}, or a list of them", rank - 1),
+    })
+}
