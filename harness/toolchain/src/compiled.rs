@@ -50,6 +50,10 @@ pub struct Metadata {
     pub num_warps: u32,
     /// Thread blocks of a cluster that share a program (`num_ctas`).
     pub num_ctas: u32,
+    /// How the thread blocks of a cluster lie, where the compiler decides it (`cluster_dims`, up to 3.5); else they lie
+    /// along the first axis. The launchers do by this and not by `num_ctas`, but where `num_ctas` is 1.
+    #[serde(default)]
+    pub cluster_dims: Option<[u32; 3]>,
     /// Bytes of dynamic shared memory.
     pub shared: u32,
     /// Global scratch memory (a parameter of its own from 3.3), or none where the version has no such parameter.

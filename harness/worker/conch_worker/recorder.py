@@ -84,8 +84,6 @@ class Recorder:
             self._compiled.append(compiled)
             metadata = compiled.metadata
             warps, ctas, shared, *cluster = packed
-            if cluster and tuple(cluster) not in ((ctas, 1, 1), (1, 1, 1)):
-                raise Unsupported(f"a cluster of {cluster}")
             blobs = [
                 compiled.asm["cubin"],
                 compiled.asm["ptx"].encode(),
@@ -97,6 +95,7 @@ class Recorder:
                     "name": metadata.name,
                     "num_warps": warps,
                     "num_ctas": ctas,
+                    "cluster_dims": cluster or None,
                     "shared": shared,
                     "global_scratch": _scratch(metadata, "global"),
                     "profile_scratch": _scratch(metadata, "profile"),

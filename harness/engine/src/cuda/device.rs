@@ -413,12 +413,22 @@ impl Device {
             slots.push(Slot::new(&at.to_le_bytes()));
         }
         function.takes(&slots)?;
+        let cluster = match (metadata.num_ctas, metadata.cluster_dims) {
+            (1, _) => [1; 3],
+            (_, Some(dims)) => dims,
+            (ctas, None) => [ctas, 1, 1],
+        };
         let [x, y, z] = invocation.grid;
+        let [along_x, along_y, along_z] = cluster;
         let shape = Shape {
-            grid: [x.saturating_mul(metadata.num_ctas), y, z],
+            grid: [
+                x.saturating_mul(along_x),
+                y.saturating_mul(along_y),
+                z.saturating_mul(along_z),
+            ],
             threads: metadata.num_warps.saturating_mul(32),
             shared: metadata.shared,
-            cluster: metadata.num_ctas,
+            cluster,
             cooperative: metadata.cooperative,
             overlaps: metadata.pdl,
         };

@@ -328,11 +328,9 @@ impl Gpu {
                 value.cooperative = 1;
             }));
         }
-        if shape.cluster > 1 {
+        if shape.cluster != [1; 3] {
             attributes.push(attribute(Id::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION, &|value| {
-                value.clusterDim.x = shape.cluster;
-                value.clusterDim.y = 1;
-                value.clusterDim.z = 1;
+                [value.clusterDim.x, value.clusterDim.y, value.clusterDim.z] = shape.cluster;
             }));
             attributes.push(attribute(
                 Id::CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE,
@@ -376,8 +374,8 @@ pub struct Shape {
     pub threads: u32,
     /// Bytes of dynamic shared memory.
     pub shared: u32,
-    /// Blocks of a cluster, along the first axis.
-    pub cluster: u32,
+    /// Blocks of a cluster along each axis.
+    pub cluster: [u32; 3],
     /// All blocks resident at once.
     pub cooperative: bool,
     /// Programmatic dependent launch.

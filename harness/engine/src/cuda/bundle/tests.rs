@@ -16,6 +16,7 @@ fn kernel(byte: u8) -> Arc<Kernel> {
             name: "add".to_owned(),
             num_warps: 4,
             num_ctas: 1,
+            cluster_dims: None,
             shared: 0,
             global_scratch: Some(Scratch { size: 0, align: 1 }),
             profile_scratch: None,
