@@ -147,11 +147,12 @@ def parameter_of(key: object, parameters: list[str]) -> str | None:
 
 
 def plain(text: str) -> str:
-    """A kernel's module as plain Triton: without torch's imports and the decorator that launches it."""
+    """A kernel's module as plain Triton: without torch's imports, the decorator that launches it, and the
+    choice of a driver."""
     tree = ast.parse(text)
     dropped: set[int] = set()
     for node in tree.body:
-        if isinstance(node, ast.ImportFrom) and _is_torchs(node):
+        if (isinstance(node, ast.ImportFrom) and _is_torchs(node)) or isinstance(node, ast.Expr):
             dropped.update(_lines(node))
         elif isinstance(node, ast.FunctionDef):
             for decorator in node.decorator_list:

@@ -39,6 +39,9 @@ _H100 = {
     "warp_size": 32,
 }
 
+# What Inductor's own kernels import from torch.
+_HELPERS = {"triton_helpers", "libdevice", "tl_math", "ReductionHint", "TileHint"}
+
 if TYPE_CHECKING:
     # Python 3.8 cannot evaluate them.
     Ask = Callable[[dict[str, Any], list[bytes]], tuple[dict[str, Any], memoryview]]
@@ -53,6 +56,10 @@ class Unsupported(Exception):  # noqa: N818 (the name of the outcome)
 
 class FalseMetadata(Exception):  # noqa: N818 (what it is, not that it is one)
     """A module's launch metadata says of a value what is not so."""
+
+
+class DroppedLaunch(Exception):  # noqa: N818 (what it is, not that it is one)
+    """The compiled function makes fewer launches than the function does."""
 
 
 class Abandoned(BaseException):
@@ -99,11 +106,12 @@ class Inductor:
         found.has_triton = lambda: True
         driver.set_active(FakeDriver())
 
-        import torch._dynamo
-        import torch._inductor.compile_fx  # noqa: F401
         from torch._inductor.codecache import PyCodeCache
         from torch._inductor.codegen import common
+        from torch._inductor.codegen import wrapper as wrappers
         from torch._inductor.codegen.cuda.device_op_overrides import CUDADeviceOpOverrides
+        from torch._inductor.codegen.triton import TritonScheduling
+        from torch._inductor.runtime import triton_helpers
         from torch._inductor.runtime.hints import DeviceProperties
         from torch._inductor.runtime.triton_heuristics import CachingAutotuner
 
@@ -134,6 +142,11 @@ class Inductor:
 
         def run(tuner: Any, *args: Any, stream: int, grid: Any = None, **_: Any) -> None:
             self._launched(tuner, args, grid)
+
+        # What Inductor writes of its own (copies of views that are changed) is Triton too, as on a GPU.
+        wrapper = getattr(wrappers, "PythonWrapperCodegen", None) or wrappers.WrapperCodeGen
+        common.register_backend_for_device("cpu", TritonScheduling, wrapper)
+        triton_helpers.set_driver_to_cpu = lambda: None
 
         CachingAutotuner.precompile = lambda *_, **__: None
         CachingAutotuner.run = run
@@ -193,8 +206,8 @@ class Inductor:
                         continue
                     made = self._launches
                     if made < program.launches:
-                        raise Unsupported(
-                            f"the compiled function made {made} launches, not {program.launches}"
+                        raise DroppedLaunch(
+                            f"the function makes {program.launches} launches; compiled it makes {made}"
                         )
                     memories.append(memory.told(out))
             except Exception as raised:  # noqa: BLE001 (every one is an outcome)
@@ -220,10 +233,14 @@ class Inductor:
             return
         storages: dict[int, Any] = {}
         config = tuner.configs[0]
+        source = plain(_text_of(tuner.fn))
+        helpers = {one.symbol for one in undefined(source)} & _HELPERS
+        if helpers:
+            raise Unsupported(f"a kernel of Inductor's own that needs {', '.join(sorted(helpers))}")
         frame = {
             **self._run,
             "name": name,
-            "source": plain(_text_of(tuner.fn)),
+            "source": source,
             "grid": resolved,
             "args": [[name, _encoded(self.torch, value, storages)] for name, value in values.items()],
             "options": [["num_warps", config.num_warps], ["num_stages", config.num_stages]],

@@ -13,6 +13,7 @@ from triton.compiler.compiler import AttrsDescriptor
 
 from torch._inductor.runtime import triton_helpers, triton_heuristics
 from torch._inductor.runtime.hints import DeviceProperties
+triton_helpers.set_driver_to_gpu()
 
 @triton_heuristics.user_autotune(
     configs=[],
@@ -61,13 +62,13 @@ class NamesThatNothingDefines(unittest.TestCase):
         self.check(wrapper(), [])
 
     def test_constants_by_position_name_and_tuple_name_the_parameter(self) -> None:
-        self.check(wrapper("{2: s2, 3: 16}"), [(15, "s2", "K", "scale")])
-        self.check(wrapper("{'K': 4, 'BLOCK': s7}"), [(15, "s7", "BLOCK", "scale")])
-        self.check(wrapper("{(2,): s2 * s1}"), [(15, "s1", "K", "scale"), (15, "s2", "K", "scale")])
-        self.check(wrapper("{17: s2}"), [(15, "s2", None, "scale")])
+        self.check(wrapper("{2: s2, 3: 16}"), [(16, "s2", "K", "scale")])
+        self.check(wrapper("{'K': 4, 'BLOCK': s7}"), [(16, "s7", "BLOCK", "scale")])
+        self.check(wrapper("{(2,): s2 * s1}"), [(16, "s1", "K", "scale"), (16, "s2", "K", "scale")])
+        self.check(wrapper("{17: s2}"), [(16, "s2", None, "scale")])
 
     def test_the_wrapper_and_functions_inside_of_functions(self) -> None:
-        self.check(wrapper().replace("return (s0,", "return (s1,"), [(31, "s1", None, None)])
+        self.check(wrapper().replace("return (s0,", "return (s1,"), [(32, "s1", None, None)])
         self.check("def f(x):\n    class A:\n        y = [x + z for x in x]\n", [(3, "z", None, None)])
 
     def test_what_a_function_makes_global_is_defined(self) -> None:
@@ -75,7 +76,7 @@ class NamesThatNothingDefines(unittest.TestCase):
 
     def test_what_the_kernel_needs_and_was_not_written(self) -> None:
         text = wrapper().replace("FACTOR = tl.constexpr(2)\n", "")
-        self.check(text, [(23, "FACTOR", None, "scale")])
+        self.check(text, [(24, "FACTOR", None, "scale")])
 
     def test_of_a_long_line_the_part_with_the_name_is_shown(self) -> None:
         self.check("a = [" + "0, " * 200 + "s1" + ", 0" * 200 + "]\n", [(1, "s1", None, None)])
