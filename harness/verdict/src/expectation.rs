@@ -108,6 +108,13 @@ pub fn assess(verdict: &Verdict, witnesses: &[Testimony<'_>], expectations: &[Ex
     }
 }
 
+/// Whether it is written down that an engine differs in the way it does, if it differs.
+pub(crate) fn is_foreseen(testimony: &Testimony<'_>, expectations: &[Expectation]) -> bool {
+    expectations
+        .iter()
+        .any(|one| testimony.is_meant(one) && happened(one, Standing::Differs, testimony))
+}
+
 /// Whether an engine's standing and outcome are what an expectation describes.
 fn happened(expectation: &Expectation, standing: Standing, testimony: &Testimony<'_>) -> bool {
     let witness = &testimony.witness;

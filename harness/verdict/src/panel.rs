@@ -16,7 +16,7 @@ use conch_memory::StorageId;
 use conch_tile::rules::{Rule, Rules, Version};
 
 use crate::difference::{Acceptance, Bounds};
-use crate::expectation::{Assessment, Testimony, assess};
+use crate::expectation::{Assessment, Testimony, assess, is_foreseen};
 use crate::trial::{Bench, Facts, Verdict, Witness, judge};
 
 /// The engines of a run.
@@ -127,6 +127,13 @@ pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
                 .map(Record::witness)
                 .collect(),
             acceptance,
+            foreseen: seats
+                .others
+                .iter()
+                .filter_map(|&at| others.get(at))
+                .filter(|record| is_foreseen(&record.testimony(), &case.expectations))
+                .map(|record| record.id.clone())
+                .collect(),
         })
         .collect();
     let verdict = judge(
@@ -143,14 +150,7 @@ pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
             });
         }
     }
-    let witnesses: Vec<Testimony<'_>> = references
-        .iter()
-        .chain(&others)
-        .map(|record| Testimony {
-            witness: record.witness(),
-            rules: record.rules.version,
-        })
-        .collect();
+    let witnesses: Vec<Testimony<'_>> = references.iter().chain(&others).map(Record::testimony).collect();
     let assessment = assess(&verdict, &witnesses, &case.expectations);
     let rules = if references.len() > 1 {
         deciding(panel.reference.as_deref(), case, &references)
@@ -172,6 +172,13 @@ impl Record {
         Witness {
             id: &self.id,
             outcome: &self.outcome,
+        }
+    }
+
+    fn testimony(&self) -> Testimony<'_> {
+        Testimony {
+            witness: self.witness(),
+            rules: self.rules.version,
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Engines whose outcomes agree form a camp. The camp of the reference and any second, independent engine convicts the
 //! rest; the reference alone against a camp of two independent others is convicted itself; otherwise the reference's
-//! word stands, unconfirmed. Engines of one [`Family`] are one witness. Engines that cannot run the program, or ran out
+//! word stands, unconfirmed. (An engine whose difference is foreseen convicts nobody.) Engines of one [`Family`] are one witness. Engines that cannot run the program, or ran out
 //! of something, say nothing and are in no camp. A program without a defined answer convicts nobody.
 //!
 //! The language changes between versions. A trial takes one bench per set of language rules: the reference's outcome
@@ -35,6 +35,9 @@ pub struct Bench<'a> {
     pub others: Vec<Witness<'a>>,
     /// What the reference says a conforming implementation may give.
     pub acceptance: &'a dyn Acceptance,
+    /// Engines of which it is written down that they differ here in this way. Somebody has looked into it, so that
+    /// they do not convict the reference.
+    pub foreseen: Vec<EngineId>,
 }
 
 /// How one engine stands after the trial.
@@ -300,7 +303,11 @@ impl Trial<'_, '_> {
 
     /// Among those who differ from a lone reference, a camp of two independent families.
     fn overruling(&mut self, rest: &[(Witness<'_>, Kind, Option<Comparison>)]) -> Vec<EngineId> {
-        let camps = self.camps(rest.iter().map(|(witness, ..)| *witness));
+        let others = rest
+            .iter()
+            .map(|(witness, ..)| *witness)
+            .filter(|witness| !self.bench.foreseen.contains(witness.id));
+        let camps = self.camps(others);
         camps
             .iter()
             .find(|camp| families(camp) > 1)

@@ -95,13 +95,18 @@ fn outcome(word: &str, reference: bool) -> Outcome {
     }
 }
 
-/// `reference=1 interpret@3.9.0=2`.
+/// `reference=1 interpret@3.9.0=2`; with `!` behind it, it is foreseen to differ.
 fn trial(line: &str) -> (Vec<(EngineId, Outcome)>, Verdict) {
+    let mut foreseen = Vec::new();
     let outcomes: Vec<(EngineId, Outcome)> = line
         .split_whitespace()
         .map(|part| {
             let (id, word) = part.split_once('=').expect(part);
             let id: EngineId = id.parse().expect(id);
+            let word = word.strip_suffix('!').map_or(word, |word| {
+                foreseen.push(id.clone());
+                word
+            });
             let outcome = outcome(word, id == EngineId::Reference);
             (id, outcome)
         })
@@ -118,6 +123,7 @@ fn trial(line: &str) -> (Vec<(EngineId, Outcome)>, Verdict) {
             reference: reference.first().copied(),
             others,
             acceptance: &BitForBit,
+            foreseen,
         };
         judge(&[bench], Facts { has_launches: true })
     };
@@ -170,6 +176,8 @@ fn camps_convict() {
         "reference=1 interpret@3.9.0=2 cuda@3.9.0=1",
         "reference=1 interpret@3.9.0=1 cuda@3.9.0=2",
         "reference=1 interpret@3.9.0=2 cuda@3.9.0=2",
+        "reference=1 interpret@3.9.0=2! cuda@3.9.0=2!",
+        "reference=1 interpret@3.9.0=2! cuda@3.9.0=2",
         "reference=1 interpret@3.9.0=2 cuda@3.9.0=3",
         "reference=1 interpret@3.2.0=3 interpret@3.9.0=2 cuda@3.9.0=2",
         "reference=1 interpret@3.2.0=1 interpret@3.9.0=2 cuda@3.9.0=2",
@@ -356,6 +364,7 @@ fn a_case_without_memory_is_not_vacuous_when_it_only_imports() {
                 outcome: &other,
             }],
             acceptance: &BitForBit,
+            foreseen: Vec::new(),
         };
         let verdict = judge(&[bench], Facts { has_launches });
         assert_eq!(
@@ -382,6 +391,7 @@ fn benches_judge_by_their_own_reference() {
                 }),
                 others: vec![Witness { id, outcome }],
                 acceptance: &BitForBit,
+                foreseen: Vec::new(),
             });
         assert_eq!(
             in_a_line(&judge(&benches, Facts { has_launches: true })),
