@@ -228,6 +228,8 @@
 //! [`Case::canonical`] is a case as plain data, [`Case::content_hash`] its identity, [`Case::to_case_file`] a case file
 //! of its own.
 //!
+//! [`skeleton`] makes a first case file for a kernel that has none.
+//!
 //! Left out: running anything (`conch-engine`), what a kernel means (`conch-frontend`), whether an expectation came true
 //! (`conch-verdict`).
 //!
@@ -254,6 +256,7 @@ mod print;
 mod read;
 mod resolve;
 mod schema;
+mod skeleton;
 mod template;
 pub mod versions;
 mod yaml;
@@ -267,4 +270,5 @@ pub use expectation::{EnginePattern, Expectation, OutcomeKind, VerdictKind};
 pub use filter::{BadPattern, BadShard, Filter, Shard};
 pub use kernel::{Function, Kernel, Module, Parameter, ParameterKind};
 pub use read::ReadError;
+pub use skeleton::skeleton;
 pub use versions::{RELEASED, TORCH_RELEASED, VersionRange};

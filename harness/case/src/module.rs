@@ -90,6 +90,11 @@ pub(crate) fn parse(source: SourceId, text: &str) -> Result<Contents, Vec<Diagno
     })
 }
 
+/// Does something to a module's tree, which may be as deep as [`MAX_DEPTH`] allows.
+pub(crate) fn with_stack<T>(work: impl FnOnce() -> T) -> T {
+    stacker::grow(STACK, work)
+}
+
 fn lower_first(text: &str) -> String {
     let mut chars = text.chars();
     chars

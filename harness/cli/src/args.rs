@@ -39,6 +39,8 @@ pub enum Command {
     Run(RunArgs),
     /// List the cases that filters mean.
     List(ListArgs),
+    /// Make a first case file for a kernel, to be edited.
+    Import(ImportArgs),
     /// Show one case in full: storages, tensors, IR, every engine's outcome, the first elements that differ.
     Explain(ExplainArgs),
     /// Install, list and remove versions of Triton.
@@ -267,6 +269,24 @@ pub struct AcceptArgs {
     /// Overwrite what is on record.
     #[arg(long)]
     pub replace: bool,
+}
+
+/// Arguments of `conch import`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  conch import cases/mine/softmax.py:softmax_kernel
+  conch import softmax.py:softmax_kernel -o rows.yaml
+
+Parameters are read off the kernel's text, layouts and values are guessed and marked. Nothing of the file is executed but
+by the reference, which says how far the guess goes.")]
+pub struct ImportArgs {
+    /// The kernel: `file.py:function`.
+    #[arg(value_name = "FILE.py:KERNEL")]
+    pub kernel: String,
+
+    /// The case file to write; without it, one of the kernel's name beside the kernel's file.
+    #[arg(short, long, value_name = "FILE.yaml")]
+    pub out: Option<PathBuf>,
 }
 
 /// Arguments of `conch exec`.

@@ -7,6 +7,7 @@ mod corpus;
 mod engines;
 mod exec;
 mod explain;
+mod import;
 mod interrupt;
 mod judge;
 mod list;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
     let stop = interrupt::listen();
     let done = guarded(|| match &cli.command {
         Command::Run(args) => run::run(args, stop),
+        Command::Import(args) => import::import(args),
         Command::List(args) => list::list(args),
         Command::Explain(args) => explain::explain(args, stop),
         Command::Toolchain(args) => toolchain::toolchain(args, stop),

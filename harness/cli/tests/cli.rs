@@ -590,3 +590,38 @@ fn paths_of_the_corpus_may_come_from_a_shells_completion() {
         .ends(0, &["area/good:dtype=i32"], &[]);
     assert!(Path::new(env!("CARGO_BIN_EXE_conch")).is_file());
 }
+
+#[test]
+fn a_kernel_gets_its_first_case_file_and_no_file_is_lost() {
+    let place = Place::new(&[]);
+    let import = |args: &[&str], code: i32, err: &str| {
+        place.run(&[&["import"], args].concat()).ends(code, &[], &[err]);
+    };
+    import(
+        &["cases/area/k.py:add_one"],
+        0,
+        "the reference runs it to its end",
+    );
+    place
+        .run(&["run", "area/add_one", "--engine", "reference"])
+        .ends(0, &["1 case: "], &[]);
+    import(&["cases/area/k.py:add_one"], 2, "is there already");
+    import(
+        &["cases/area/k.py:past_the_end", "-o", "cases/wild.yaml"],
+        0,
+        "the reference runs it to its end",
+    );
+    import(&["cases/area/k.py:ad_one"], 2, "did you mean `add_one`?");
+    import(&["cases/area/k.py"], 2, "write `file.py:function`");
+    import(&["cases/none.py:k"], 2, "failed to read cases/none.py");
+    import(
+        &["cases/area/k.py:add_one", "-o", "elsewhere/x.yaml"],
+        2,
+        "nor below it",
+    );
+    import(
+        &["cases/area/k.py:add_one", "-o", "cases/x.txt"],
+        2,
+        "it ends in `.yaml`",
+    );
+}

@@ -1,0 +1,170 @@
+//! `conch import`: a first case file for a kernel that has none.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use conch_case::{Corpus, Input, skeleton};
+use conch_engine::{Engine, Outcome, Reference, guarded};
+use conch_report::describe;
+use conch_tile::rules::Rules;
+use conch_tile::source::{SourceFile, Sources};
+
+use crate::args::ImportArgs;
+use crate::terminal::Terminal;
+
+/// Imports, and answers with the exit code.
+pub fn import(args: &ImportArgs) -> u8 {
+    let mut terminal = Terminal::new();
+    match write(args) {
+        Ok(written) => {
+            terminal.print(&format!("{}\n", written.display()));
+            terminal.note(&tried(&written, args));
+            if terminal.failed() { 2 } else { 0 }
+        }
+        Err(message) => {
+            terminal.note(&message);
+            2
+        }
+    }
+}
+
+/// Writes the case file, or says why not.
+fn write(args: &ImportArgs) -> Result<PathBuf, String> {
+    let (file, kernel) = named(args)?;
+    let text = fs::read_to_string(&file)
+        .map_err(|error| format!("error: failed to read {}: {error}", file.display()))?;
+    let out = args.out.clone().unwrap_or_else(|| {
+        let name = format!("{}.yaml", kernel.replace('.', "_"));
+        file.parent().unwrap_or(Path::new("")).join(name)
+    });
+    if !matches!(out.extension().and_then(|e| e.to_str()), Some("yaml" | "yml")) {
+        return Err(format!(
+            "error: {} is no name of a case file\n  = help: it ends in `.yaml`",
+            out.display()
+        ));
+    }
+    let path = below(&folder_of(&out), &file).ok_or_else(|| {
+        format!(
+            "error: {} is not in the folder of {} nor below it\n  = help: a case file names its kernel by a path that does \
+             not leave the corpus: copy the kernel's file there",
+            file.display(),
+            out.display()
+        )
+    })?;
+    let mut sources = Sources::default();
+    let source = sources.add(SourceFile::new(file.display().to_string(), text.as_str()));
+    let yaml = skeleton(source, &text, &path, kernel).map_err(|problems| {
+        problems
+            .iter()
+            .map(|problem| describe::problem(problem, &sources).rendered)
+            .collect::<Vec<_>>()
+            .join("\n")
+    })?;
+    // Never over a file that is there.
+    let created = File::options().write(true).create_new(true).open(&out);
+    created
+        .and_then(|mut file| file.write_all(yaml.as_bytes()))
+        .map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => format!(
+                "error: {} is there already\n  = help: name another file with `-o`",
+                out.display()
+            ),
+            _ => format!("error: failed to write {}: {error}", out.display()),
+        })?;
+    Ok(out)
+}
+
+fn named(args: &ImportArgs) -> Result<(PathBuf, &str), String> {
+    match args.kernel.rsplit_once(':') {
+        Some((file, kernel)) if !file.is_empty() && !kernel.is_empty() => Ok((PathBuf::from(file), kernel)),
+        _ => Err(format!(
+            "error: `{}` names no kernel\n  = help: write `file.py:function`",
+            args.kernel
+        )),
+    }
+}
+
+fn folder_of(file: &Path) -> PathBuf {
+    match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
+/// The path of a file from a folder that it is in, with `/` between folders.
+fn below(folder: &Path, file: &Path) -> Option<String> {
+    let (folder, file) = (folder.canonicalize().ok()?, file.canonicalize().ok()?);
+    let parts: Option<Vec<&str>> = file
+        .strip_prefix(folder)
+        .ok()?
+        .iter()
+        .map(|part| part.to_str())
+        .collect();
+    Some(parts?.join("/"))
+}
+
+/// How far the guess goes, in the words of the reference.
+fn tried(yaml: &Path, args: &ImportArgs) -> String {
+    let next = format!(
+        "edit it, and run it: conch run --cases {} {}",
+        folder_of(yaml).display(),
+        yaml.file_stem().unwrap_or_default().to_string_lossy()
+    );
+    let said = match guarded(|| outcome(yaml, args)) {
+        Ok(Some(said)) => said,
+        Ok(None) => "the reference was not asked".to_owned(),
+        Err(panic) => format!("internal error: {panic}"),
+    };
+    format!("{said}\n{next}")
+}
+
+fn outcome(yaml: &Path, args: &ImportArgs) -> Option<String> {
+    let root = folder_of(yaml);
+    let (kernel, _) = named(args).ok()?;
+    let mut paths = vec![yaml.to_owned()];
+    // What the kernel's file imports lies beside it.
+    paths.extend(
+        fs::read_dir(folder_of(&kernel))
+            .ok()?
+            .flatten()
+            .map(|entry| entry.path())
+            .filter(|path| path.extension().is_some_and(|extension| extension == "py")),
+    );
+    let inputs = paths.iter().filter_map(|path| {
+        Some(Input {
+            path: below(&root, path)?,
+            name: path.display().to_string(),
+            content: fs::read(path).map_err(|error| conch_case::Missing::Unreadable(error.to_string())),
+        })
+    });
+    let corpus = Corpus::load(inputs);
+    let rendered = |problems: &[conch_tile::diagnostic::Diagnostic]| {
+        problems
+            .iter()
+            .map(|problem| describe::problem(problem, corpus.sources()).rendered)
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    if !corpus.problems().is_empty() {
+        return Some(rendered(corpus.problems()));
+    }
+    let case = match corpus.entries().next()?.resolve() {
+        Ok(case) => case,
+        Err(problems) => return Some(rendered(&problems)),
+    };
+    let ran = Reference::default().run(&case, Rules::default());
+    Some(match ran.map(|run| run.outcome) {
+        Ok(Outcome::Finished(_)) => "the reference runs it to its end".to_owned(),
+        Ok(outcome) => {
+            let why = outcome.complaint().map_or_else(String::new, |complaint| {
+                let at = complaint.position.as_ref().map_or_else(String::new, |position| {
+                    format!("\n  --> {}:{}", position.file, position.line)
+                });
+                format!(": {}{at}", complaint.message)
+            });
+            format!("the reference says {}{why}", outcome.kind())
+        }
+        Err(failure) => format!("the reference failed to {failure}"),
+    })
+}
