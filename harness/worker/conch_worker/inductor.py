@@ -275,17 +275,18 @@ def _resolved(tuner: Any, args: Sequence[Any], grid: Any) -> tuple[str, dict[str
         dropped = {name for name, value in constants.items() if value is None and name not in declared}
         dropped -= set(signature)
         given = [name for name in names if name not in config.kwargs and name not in dropped]
+    absent = [name for name in names if name not in constants and signature.get(name) in (None, "constexpr")]
+    if absent:
+        raise FalseMetadata(f"the metadata says nothing of `{'`, `'.join(absent)}`")
     given += tuner.inductor_meta.get("extra_launcher_args", ())
     if len(given) != len(args):
         raise TypeError(
             f"launcher() takes {', '.join(given)}: {len(given)} arguments, and is given {len(args)}"
         )
     bound = dict(zip(given, args))
-    missing = [name for name in names if name not in constants and name not in bound]
-    if missing:
-        raise TypeError(f"nothing gives the kernel its {', '.join(missing)}")
     for name, value in constants.items():
-        if name in bound and bound[name] is not value and bound[name] != value:
+        # In the place of None later versions pass some number.
+        if value is not None and name in bound and bound[name] != value:
             raise FalseMetadata(
                 f"the metadata says that `{name}` is {value!r}; the call passes {bound[name]!r}"
             )
