@@ -391,6 +391,35 @@ fn what_one_launch_left_the_next_one_reads() {
 }
 
 #[test]
+fn what_is_written_between_atomic_adds_counts() {
+    let mut k = Kernel::new("kernel\n");
+    let x = k.pointer("x", DType::F32);
+    let value = k.full(DType::F32, u64::from(2f32.to_bits()), &[]);
+    for op in [
+        AtomicOp::Add,
+        AtomicOp::Max,
+        AtomicOp::Add,
+        AtomicOp::Xchg,
+        AtomicOp::Add,
+    ] {
+        k.b.op(
+            OpKind::AtomicRmw { op, mask: false },
+            &[x, value],
+            Type::scalar(F32),
+        );
+    }
+    let function = k.finish();
+    let mut world = World::default();
+    world.floats("x", &[-3.0]);
+    let (mut memory, args) = world.finish();
+    let (end, map) = accept(&function, [1, 1, 1], &args, &mut memory);
+    assert_eq!(end, Acceptance::Known);
+    assert_eq!(map.at(StorageId(0), 0).1, Accepted::Exact);
+    // -3 + 2, raised to 2, + 2, exchanged for 2, + 2.
+    assert_eq!(memory.bytes(StorageId(0)), 4f32.to_le_bytes());
+}
+
+#[test]
 fn atomics_add_in_any_order() {
     let mut k = Kernel::new("kernel\n");
     let x = k.pointer("x", DType::F32);

@@ -108,7 +108,7 @@ impl Machine<'_> {
         for lane in 0..layout.lanes {
             if let Some(place) = self.place((step.ins[0], mask), lane, layout.size, step.loc)? {
                 let value = self.value(step.ins[1]).at(lane);
-                self.sums.remove(&(place.storage, place.offset));
+                self.forget_sums(place, layout.size);
                 self.put(place, layout.size, layout.elem.num(), value);
             }
         }
@@ -127,8 +127,12 @@ impl Machine<'_> {
             };
             let value = self.value(step.ins[1]).at(lane).plain();
             let old = self.get(place, layout.size, layout.elem.num());
+            let adds = op == AtomicOp::Add && dtype.is_float();
+            if !adds {
+                self.forget_sums(place, layout.size);
+            }
             let new = match op {
-                AtomicOp::Add if dtype.is_float() => {
+                AtomicOp::Add if adds => {
                     let sum = self.sums.entry((place.storage, place.offset)).or_insert_with(|| {
                         let mut sum = Sum::default();
                         sum.add(old, dtype);
@@ -150,6 +154,16 @@ impl Machine<'_> {
         }
         self.set(step.outs[0], Lanes::Each(lanes));
         Ok(())
+    }
+
+    /// Drops the sums of atomic adds that lie where something else is written.
+    fn forget_sums(&mut self, place: Place, size: usize) {
+        // Elements of one place are of one size.
+        let from = (place.storage, (place.offset + 1).saturating_sub(size));
+        let to = (place.storage, place.offset + size);
+        while let Some((&at, _)) = self.sums.range(from..to).next() {
+            self.sums.remove(&at);
+        }
     }
 
     /// What an atomic returns: with other programs about, what was there before is not known.
@@ -176,6 +190,7 @@ impl Machine<'_> {
                 self.value(step.ins[2]).at(lane).plain(),
             );
             let old = self.get(place, layout.size, dtype);
+            self.forget_sums(place, layout.size);
             match (old.bits(), expected.bits()) {
                 (Some(old), Some(expected)) if old == expected => self.put(place, layout.size, dtype, new),
                 (Some(_), Some(_)) => {}
