@@ -128,8 +128,8 @@ words! {
 /// An engine as an expectation names it: `reference`, `interpret`, `interpret+host`, `interpret@3.2.0+numpy2`, `cuda`,
 /// `inductor@2.11.0+interpret`.
 ///
-/// The name must be equal, and so must `+host`. `+interpret` must be equal when the pattern has it: what Inductor does,
-/// it does whoever executes its launches. A version must be equal when the pattern has one. A `+numpy…` must begin
+/// The name must be equal, and so must `+host`. The `+interpret` and `+cuda` of an `inductor` must be equal when the pattern
+/// has one: what Inductor does, it does whoever executes its launches. A version must be equal when the pattern has one. A `+numpy…` must begin
 /// the engine's: `+numpy2` is `…+numpy2` and `…+numpy2.3.5`, and no engine whose id says nothing of NumPy.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct EnginePattern {
@@ -139,8 +139,8 @@ pub struct EnginePattern {
     pub version: Option<Version>,
     /// Whether arguments are CPU tensors.
     pub host: bool,
-    /// Whether Triton's interpreter executes the launches that Inductor's code makes.
-    pub interpret: bool,
+    /// Who executes the launches that Inductor's code makes, where it is said: `interpret` or `cuda`.
+    pub by: Option<String>,
     /// What follows `+numpy`.
     pub numpy: Option<String>,
 }
@@ -167,12 +167,14 @@ impl EnginePattern {
             Some(version) => Some(version.parse().ok()?),
             None => None,
         };
-        let (mut host, mut interpret, mut numpy) = (false, false, None);
+        let (mut host, mut by, mut numpy) = (false, None, None);
         for part in parts {
             match part.strip_prefix("numpy") {
                 Some(pin) if !pin.is_empty() && numpy.is_none() => numpy = Some(pin.to_owned()),
                 None if part == "host" && !host => host = true,
-                None if part == "interpret" && name == "inductor" && !interpret => interpret = true,
+                None if name == "inductor" && ["interpret", "cuda"].contains(&part) && by.is_none() => {
+                    by = Some(part.to_owned());
+                }
                 _ => return None,
             }
         }
@@ -180,7 +182,7 @@ impl EnginePattern {
             name,
             version,
             host,
-            interpret,
+            by,
             numpy,
         })
     }
@@ -191,7 +193,7 @@ impl EnginePattern {
         Self::parse(engine).is_some_and(|engine| {
             self.name == engine.name
                 && self.host == engine.host
-                && (!self.interpret || engine.interpret)
+                && (self.by.is_none() || self.by == engine.by)
                 && (self.version.is_none() || self.version == engine.version)
                 && self.numpy.as_deref().is_none_or(|wanted| {
                     let given = engine.numpy.as_deref().unwrap_or_default();
@@ -216,8 +218,8 @@ impl std::fmt::Display for EnginePattern {
         if self.host {
             f.write_str("+host")?;
         }
-        if self.interpret {
-            f.write_str("+interpret")?;
+        if let Some(by) = &self.by {
+            write!(f, "+{by}")?;
         }
         Ok(())
     }
@@ -259,6 +261,8 @@ mod tests {
         check("inductor", "<2.6", "inductor@2.5.1+interpret", true);
         check("inductor+interpret", "<2.6", "inductor@2.5.1", false);
         check("inductor", "<2.6", "inductor@2.11.0", false);
+        check("inductor+interpret", "*", "inductor@2.11.0+cuda", false);
+        check("inductor+cuda", "*", "inductor@2.11.0+cuda", true);
         check("inductor@2.5.1+interpret", "*", "inductor@2.5.1+interpret", true);
     }
 

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use conch_tile::diagnostic::Diagnostic;
 use conch_tile::source::{SourceFile, SourceId, Span};
 
 use crate::piece::{Piece, reached};
@@ -23,6 +24,26 @@ pub struct Module {
     /// Modules of the corpus that this one imports, directly or through others, by the name that `import` uses
     /// (`helpers` for `helpers.py` beside it), sorted by name. A file is never in its own list.
     pub imports: Vec<(String, Arc<SourceFile>)>,
+}
+
+impl Module {
+    /// A module that is a file of no corpus, generated text say. It imports no module of one.
+    ///
+    /// # Errors
+    /// What is wrong with its syntax.
+    pub fn alone(name: impl Into<String>, text: impl Into<Arc<str>>) -> Result<Self, Vec<Diagnostic>> {
+        let source = SourceId(0);
+        let file = SourceFile::new(name, text);
+        let contents = crate::module::parse(source, &file.text)?;
+        Ok(Self {
+            path: file.name.clone(),
+            file: Arc::new(file),
+            source,
+            functions: contents.functions,
+            pieces: contents.pieces,
+            imports: Vec::new(),
+        })
+    }
 }
 
 /// A function of a module. What its decorators are is four facts that do not exclude each other.

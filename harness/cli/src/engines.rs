@@ -9,7 +9,7 @@ use std::time::Duration;
 use conch_engine::cuda::compile::Compiler;
 use conch_engine::cuda::record::Shelf;
 use conch_engine::cuda::{Executor, Options};
-use conch_engine::{Cuda, Engine, EngineId, Interpret, Reference};
+use conch_engine::{By, Cuda, Engine, EngineId, Interpret, Reference};
 use conch_report::event::{LeftOut, Problem};
 use conch_tile::rules::Version;
 use conch_toolchain::compiled::Target;
@@ -18,6 +18,7 @@ use conch_toolchain::{AddError, Cache, Compilers, Event, Home, Observer, Pool, T
 use conch_verdict::Panel;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::inductor::{Means, inductors};
 use crate::terminal::Terminal;
 
 /// What came of setting engines up.
@@ -61,17 +62,42 @@ pub fn set_up(wanted: &[EngineId], offline: bool, jobs: usize, shelf: &Path, sto
         });
     }
     let gpus = OnceCell::new();
+    let gpus = || {
+        gpus.get_or_init(|| Executor::start(Options::default()).map(Arc::new))
+            .as_ref()
+            .ok()
+            .filter(|executor| !executor.gpus().is_empty())
+    };
+    let reference = Arc::new(Reference::default());
+    let wanted = with_reference(if by_default { &defaults } else { wanted });
     let mut panel = Panel::default();
     let (mut left_out, mut recorded, mut problems) = (Vec::new(), Vec::new(), Vec::new());
-    for id in if by_default { &defaults[..] } else { wanted } {
+    for id in &wanted {
         if panel.order.contains(id) {
             continue;
         }
         match id {
-            EngineId::Reference => panel.reference = Some(Arc::new(Reference::default())),
+            EngineId::Reference => panel.reference = Some(Arc::clone(&reference)),
+            EngineId::Inductor { torch, by } => {
+                let means = Means {
+                    reference: &reference,
+                    gpus: gpus(),
+                    jobs,
+                    stop,
+                };
+                match inductors(*torch, *by, &means) {
+                    Ok(engines) => {
+                        for engine in engines {
+                            panel.order.push(engine.id().clone());
+                            panel.others.push(Arc::new(engine));
+                        }
+                    }
+                    Err(why) => problems.push(problem(id, &why)),
+                }
+                continue;
+            }
             EngineId::Cuda { version } => {
-                let executor = gpus.get_or_init(|| Executor::start(Options::default()).map(Arc::new));
-                if let Ok(executor) = executor
+                if let Some(executor) = gpus()
                     && let Some(gpu) = executor.gpus().first()
                 {
                     let target = Target(gpu.capability);
@@ -119,6 +145,29 @@ pub fn set_up(wanted: &[EngineId], offline: bool, jobs: usize, shelf: &Path, sto
     }
 }
 
+/// The engines of a run that were asked for: an Inductor's launches are executed by others, so the reference joins it, and
+/// one that executes with everything brings those that execute with one thing.
+fn with_reference(wanted: &[EngineId]) -> Vec<EngineId> {
+    let brought = |id: &EngineId| match id {
+        EngineId::Inductor { torch, by } => {
+            *by != By::Reference
+                && wanted.contains(&EngineId::Inductor {
+                    torch: *torch,
+                    by: By::Reference,
+                })
+        }
+        _ => false,
+    };
+    let joins = wanted.iter().any(|id| matches!(id, EngineId::Inductor { .. }))
+        && !wanted.contains(&EngineId::Reference);
+    let asked = wanted.iter().filter(|id| !brought(id)).cloned();
+    joins
+        .then_some(EngineId::Reference)
+        .into_iter()
+        .chain(asked)
+        .collect()
+}
+
 fn problem(id: &EngineId, why: &str) -> Problem {
     Problem {
         severity: "error".to_owned(),
@@ -162,7 +211,8 @@ pub fn compiler(
     Ok(Compiler::new(compilers, target, Compilers::LIMITS))
 }
 
-fn find_or_add(id: &ToolchainId, offline: bool, stop: &AtomicBool) -> Result<Toolchain, String> {
+/// A toolchain that is there, or is installed now. One with torch is installed only by `conch toolchain add`.
+pub fn find_or_add(id: &ToolchainId, offline: bool, stop: &AtomicBool) -> Result<Toolchain, String> {
     let home = Home::discover().map_err(|error| format!("failed to {error}"))?;
     if let Some(toolchain) = home.find(id) {
         return Ok(toolchain);

@@ -8,6 +8,7 @@ mod engines;
 mod exec;
 mod explain;
 mod import;
+mod inductor;
 mod interrupt;
 mod judge;
 mod list;

@@ -1,11 +1,12 @@
-//! Names of engines: `reference`, `interpret@3.9.0`, `interpret@3.2.0+host`, `interpret@3.0.0+numpy2`, `cuda@3.9.0`.
-//! Left out: whether the engine can run here (see [`crate::Capabilities`] and the engines themselves).
+//! Names of engines: `reference`, `interpret@3.9.0`, `interpret@3.2.0+host`, `interpret@3.0.0+numpy2`, `cuda@3.9.0`,
+//! `inductor@2.11.0`, `inductor@2.11.0+interpret`, `inductor@2.11.0+cuda`. Left out: whether the engine can run here (see [`crate::Capabilities`] and the engines themselves).
 
 use std::fmt;
 use std::str::FromStr;
 
 use conch_tile::rules::Version;
 use conch_toolchain::ToolchainId;
+use conch_toolchain::id::NEWEST_TORCH;
 
 /// Names one engine. `Display` and `FromStr` are inverse: every id is printed as it is parsed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -24,9 +25,38 @@ pub enum EngineId {
         /// The Triton version.
         version: Version,
     },
+    /// The launches inside of a function under `torch.compile`.
+    Inductor {
+        /// The torch version.
+        torch: Version,
+        /// Who executes the launches that the generated code makes.
+        by: By,
+    },
 }
 
-/// Who shares code with whom. Two engines of one family are one witness, whatever their versions.
+/// Who executes the launches that `TorchInductor`'s code makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum By {
+    /// The reference.
+    Reference,
+    /// The interpreter of the Triton that this torch brings, on CPU tensors; `+interpret`.
+    Interpret,
+    /// A GPU, compiled by the Triton that this torch brings; `+cuda`.
+    Cuda,
+}
+
+impl By {
+    /// What an id has behind the version.
+    const fn suffix(self) -> &'static str {
+        match self {
+            Self::Reference => "",
+            Self::Interpret => "+interpret",
+            Self::Cuda => "+cuda",
+        }
+    }
+}
+
+/// A body of code. Two engines that share one are one witness, whatever their versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Family {
     /// Conch's own implementation of the language.
@@ -35,6 +65,8 @@ pub enum Family {
     Interpreter,
     /// Triton's compiler.
     Compiler,
+    /// torch's `TorchInductor`.
+    Inductor,
 }
 
 impl EngineId {
@@ -44,25 +76,42 @@ impl EngineId {
             Self::Reference => "reference",
             Self::Interpret { .. } => "interpret",
             Self::Cuda { .. } => "cuda",
+            Self::Inductor { .. } => "inductor",
         }
     }
 
-    /// The Triton version whose language the engine speaks; the reference speaks every version's.
-    pub const fn version(&self) -> Option<Version> {
+    /// The Triton version whose language the engine speaks: of a torch, that of the Triton it brings. The reference speaks
+    /// every version's.
+    pub fn version(&self) -> Option<Version> {
         match self {
             Self::Reference => None,
             Self::Interpret { toolchain, .. } => Some(toolchain.triton()),
             Self::Cuda { version } => Some(*version),
+            Self::Inductor { torch, .. } => ToolchainId::of_torch(*torch).map(|id| id.triton()),
         }
     }
 
-    /// Whose code it is.
-    pub const fn family(&self) -> Family {
+    /// Whose code it is. Inductor decides what is launched on what memory, and another's code computes.
+    pub const fn families(&self) -> &'static [Family] {
         match self {
-            Self::Reference => Family::Reference,
-            Self::Interpret { .. } => Family::Interpreter,
-            Self::Cuda { .. } => Family::Compiler,
+            Self::Reference => &[Family::Reference],
+            Self::Interpret { .. } => &[Family::Interpreter],
+            Self::Cuda { .. } => &[Family::Compiler],
+            Self::Inductor {
+                by: By::Reference, ..
+            } => &[Family::Inductor, Family::Reference],
+            Self::Inductor {
+                by: By::Interpret, ..
+            } => &[Family::Inductor, Family::Interpreter],
+            Self::Inductor { by: By::Cuda, .. } => &[Family::Inductor, Family::Compiler],
         }
+    }
+
+    /// Whether two engines share no code, so that what they agree on has two witnesses.
+    pub fn is_independent_of(&self, other: &Self) -> bool {
+        self.families()
+            .iter()
+            .all(|family| !other.families().contains(family))
     }
 }
 
@@ -75,6 +124,7 @@ impl fmt::Display for EngineId {
                 if *host { "+host" } else { "" }
             )),
             Self::Cuda { version } => f.pad(&format!("cuda@{version}")),
+            Self::Inductor { torch, by } => f.pad(&format!("inductor@{torch}{}", by.suffix())),
         }
     }
 }
@@ -91,7 +141,17 @@ pub struct BadEngineId {
     pub suggestion: Option<String>,
 }
 
-const KINDS: [&str; 3] = ["reference", "interpret", "cuda"];
+const KINDS: [&str; 4] = ["reference", "interpret", "cuda", "inductor"];
+
+/// A good id of a kind.
+fn example(kind: &str) -> String {
+    let version = if kind == "inductor" {
+        NEWEST_TORCH
+    } else {
+        Version::NEWEST
+    };
+    format!("{kind}@{version}")
+}
 
 impl FromStr for EngineId {
     type Err = BadEngineId;
@@ -110,7 +170,7 @@ impl FromStr for EngineId {
             let nearest = nearest(kind, KINDS).map(|kind| match (kind, rest) {
                 ("reference", _) => kind.to_owned(),
                 (_, Some(rest)) => format!("{kind}@{rest}"),
-                (_, None) => format!("{kind}@{}", Version::NEWEST),
+                (_, None) => example(kind),
             });
             return Err(bad(format!("the engines are {}", KINDS.join(", ")), nearest));
         }
@@ -125,11 +185,15 @@ impl FromStr for EngineId {
             };
         }
         let Some(rest) = rest else {
+            let whose = if kind == "inductor" { "torch" } else { "Triton" };
             return Err(bad(
-                format!("`{kind}` needs a Triton version"),
-                Some(format!("{kind}@{}", Version::NEWEST)),
+                format!("`{kind}` needs a {whose} version"),
+                Some(example(kind)),
             ));
         };
+        if kind == "inductor" {
+            return inductor(text, rest);
+        }
         if kind == "cuda" {
             let (version, extra) = rest
                 .split_once('+')
@@ -177,6 +241,35 @@ impl FromStr for EngineId {
         }
         Ok(Self::Interpret { toolchain, host })
     }
+}
+
+/// Reads what follows `inductor@`.
+fn inductor(text: &str, rest: &str) -> Result<EngineId, BadEngineId> {
+    let bad = |reason: String, suggestion: String| BadEngineId {
+        text: text.to_owned(),
+        reason,
+        suggestion: Some(suggestion),
+    };
+    let (version, extra) = rest
+        .split_once('+')
+        .map_or((rest, None), |(version, extra)| (version, Some(extra)));
+    let id: ToolchainId = format!("torch{version}")
+        .parse()
+        .map_err(|error: conch_toolchain::BadId| bad(error.problem, example("inductor")))?;
+    let by = match extra {
+        None => By::Reference,
+        Some("interpret") => By::Interpret,
+        Some("cuda") => By::Cuda,
+        Some(extra) => {
+            let suggestion = nearest(extra, ["interpret", "cuda"]).map_or_else(
+                || format!("inductor@{version}"),
+                |extra| format!("inductor@{version}+{extra}"),
+            );
+            return Err(bad(format!("`inductor` takes no `+{extra}`"), suggestion));
+        }
+    };
+    let torch = id.torch().unwrap_or(NEWEST_TORCH);
+    Ok(EngineId::Inductor { torch, by })
 }
 
 /// A toolchain with torch where a Triton belongs.
@@ -240,6 +333,14 @@ mod tests {
         check("interpret@3.2.0+host+host", Err(Some("interpret@3.2.0+host")));
         check("interpret@3.3", Ok("interpret@3.3.1"));
         check("cuda@3.2.0+host", Err(Some("cuda@3.2.0")));
+        check("inductor@2.11.0", Ok("inductor@2.11.0"));
+        check("inductor@2.5+interpret", Ok("inductor@2.5.1+interpret"));
+        check("inductor@2.11.0+cuda", Ok("inductor@2.11.0+cuda"));
+        check("inductor", Err(Some("inductor@2.11.0")));
+        check("inductor@3.6.0", Err(Some("inductor@2.11.0")));
+        check("inductor@2.11.0+interpet", Err(Some("inductor@2.11.0+interpret")));
+        check("inductor@2.11.0+numpy2", Err(Some("inductor@2.11.0")));
+        check("inducter@2.5.1", Err(Some("inductor@2.5.1")));
         check("interpret@torch2.5.1", Err(Some("interpret@3.1.0")));
         check("cuda@torch2.11.0", Err(Some("cuda@3.6.0")));
         check("", Err(None));
@@ -248,9 +349,21 @@ mod tests {
 
     #[test]
     fn families_say_who_is_one_witness() {
-        let family = |text: &str| text.parse::<EngineId>().map(|id| id.family());
-        assert_eq!(family("interpret@3.2.0"), family("interpret@3.9.0+host"));
-        assert_ne!(family("interpret@3.9.0"), family("cuda@3.9.0"));
-        assert_ne!(family("reference"), family("cuda@3.9.0"));
+        let check = |left: &str, right: &str, independent: bool| {
+            let read = |text: &str| text.parse::<EngineId>().expect("an engine");
+            assert_eq!(
+                read(left).is_independent_of(&read(right)),
+                independent,
+                "{left}, {right}"
+            );
+        };
+        check("interpret@3.2.0", "interpret@3.9.0+host", false);
+        check("interpret@3.9.0", "cuda@3.9.0", true);
+        check("reference", "cuda@3.9.0", true);
+        check("inductor@2.11.0", "reference", false);
+        check("inductor@2.11.0", "inductor@2.5.1+interpret", false);
+        check("inductor@2.11.0+interpret", "reference", true);
+        check("inductor@2.11.0+interpret", "interpret@3.9.0", false);
+        check("inductor@2.11.0+interpret", "cuda@3.9.0", true);
     }
 }

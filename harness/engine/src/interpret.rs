@@ -13,7 +13,7 @@ use conch_tile::rules::{Rules, Version};
 use conch_toolchain::Pool;
 use conch_toolchain::pool::Limits;
 use conch_toolchain::request::{self, Device, Driver, Relocation, Request};
-use conch_toolchain::response::Response;
+use conch_toolchain::response::{Memory as After, Response};
 
 use crate::engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, Prepared, imported};
 use crate::{Complaint, EngineId, Finished, Outcome, words};
@@ -180,20 +180,15 @@ fn by_position(case: &Case, request: &mut Request) {
     }
 }
 
-fn answered(case: &Case, mut memory: Memory, response: Response) -> Result<Outcome, Failure> {
-    if let Err(raised) = response.result {
-        return Ok(words::stopped(case, &raised, ""));
-    }
-    if case.is_import_only() {
-        return Ok(imported(memory));
-    }
-    if response.storages.len() != memory.len() {
+/// Puts what a worker's storages hold where the layout has them.
+pub(crate) fn place(memory: &mut Memory, storages: &[After]) -> Result<(), Failure> {
+    if storages.len() != memory.len() {
         return Err(Failure::internal(
             "read the worker's answer",
-            format!("{} storages instead of {}", response.storages.len(), memory.len()),
+            format!("{} storages instead of {}", storages.len(), memory.len()),
         ));
     }
-    for (id, after) in memory.ids().zip(&response.storages) {
+    for (id, after) in memory.ids().zip(storages) {
         let (front, back) = memory.guards(id);
         let start = (memory.address(id) - ORIGIN) as usize - front.len();
         let len = front.len() + memory.size(id) + back.len();
@@ -226,6 +221,17 @@ fn answered(case: &Case, mut memory: Memory, response: Response) -> Result<Outco
             }
         }
     }
+    Ok(())
+}
+
+fn answered(case: &Case, mut memory: Memory, response: Response) -> Result<Outcome, Failure> {
+    if let Err(raised) = response.result {
+        return Ok(words::stopped(case, &raised, ""));
+    }
+    if case.is_import_only() {
+        return Ok(imported(memory));
+    }
+    place(&mut memory, &response.storages)?;
     let printed = response.stdout.lines().map(str::to_owned).collect();
     Ok(Outcome::Finished(Box::new(Finished {
         memory,
@@ -242,7 +248,7 @@ mod tests {
 
     use conch_case::{Corpus, Input};
     use conch_toolchain::request::{Grid, Value};
-    use conch_toolchain::response::{Location, Memory as After, Phase, PythonError, Raised};
+    use conch_toolchain::response::{Location, Phase, PythonError, Raised};
     use conch_toolchain::{Exit, WorkerFailure};
 
     use super::*;

@@ -1,6 +1,7 @@
 //! The engines: what executes a case, each behind the [`Engine`] trait.
 //!
-//! - [`EngineId`] names one: `reference`, `interpret@3.9.0`, `interpret@3.2.0+host`, `cuda@3.9.0`.
+//! - [`EngineId`] names one: `reference`, `interpret@3.9.0`, `interpret@3.2.0+host`, `cuda@3.9.0`,
+//!   `inductor@2.11.0`.
 //! - [`Outcome`] is what one did with a case. A program's trap is a value; a failure of Conch itself is a [`Failure`].
 //!
 //! Left out: who is right (`conch-verdict`), which engines a run takes and how many at once (`conch-cli`).
@@ -13,6 +14,7 @@ pub mod cuda;
 mod engine;
 mod guard;
 mod id;
+mod inductor;
 mod interpret;
 mod outcome;
 mod reference;
@@ -21,7 +23,8 @@ mod words;
 pub use cuda::Cuda;
 pub use engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, Prepared, Run};
 pub use guard::guarded;
-pub use id::{BadEngineId, EngineId, Family};
+pub use id::{BadEngineId, By, EngineId, Family};
+pub use inductor::Inductor;
 pub use interpret::Interpret;
 pub use outcome::{Complaint, Finished, Outcome, Position, Tracked, Trap};
 pub use reference::{Conforming, Kernel, Reference};

@@ -79,7 +79,7 @@ fn view(tensor: &Tensor) -> request::Tensor {
     }
 }
 
-fn value(value: &ArgValue) -> Value {
+pub(crate) fn value(value: &ArgValue) -> Value {
     match value {
         ArgValue::None => Value::None,
         ArgValue::Bool(flag) => Value::Bool(*flag),

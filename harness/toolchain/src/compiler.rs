@@ -100,10 +100,13 @@ impl Compilers {
 
     fn compile_now(&self, request: &CompileRequest, limits: Limits) -> Result<Compilation, WorkerFailure> {
         let frame = wire::compile_frame(request, limits).map_err(WorkerFailure::Protocol)?;
-        self.pool
-            .exchange(&frame, &request.module, limits, |header, blobs, stderr| {
-                wire::compilation(header, blobs, stderr, request)
-            })
+        self.pool.exchange(
+            &frame,
+            &request.module,
+            limits,
+            &mut |_, _| Ok(None),
+            |header, blobs, stderr| wire::compilation(header, blobs, stderr, request),
+        )
     }
 
     /// Kills every process and fails what runs or waits with [`WorkerFailure::Stopped`], now and from now on.

@@ -4,6 +4,7 @@
 //! is a Python process of a toolchain that answers one [`Request`] after the other over pipes; a [`Pool`] keeps
 //! several, hands them out, and replaces those that die. Workers of another kind are [`Compilers`]: their Triton compiles
 //! launches, without a GPU, into machine code and resolved parameters ([`Compiled`]), which a [`Cache`] keeps on disk.
+//! Those of a toolchain with torch are [`Inductors`]: they make launches under `torch.compile`.
 //!
 //! Left out: what the answers mean (the engine's), the Python side of the worker (`conch-worker`), printing
 //! (progress is reported to an [`Observer`]).
@@ -21,6 +22,7 @@ mod explain;
 pub mod failure;
 pub mod home;
 pub mod id;
+pub mod inductor;
 mod install;
 pub mod pool;
 mod python;
@@ -35,6 +37,7 @@ pub use compiler::{Compilation, CompileRequest, Compilers};
 pub use failure::{Exit, WorkerFailure};
 pub use home::{AddError, Event, Home, HomeError, Observer, Toolchain};
 pub use id::{BadId, ToolchainId};
+pub use inductor::{InductorRequest, Inductors};
 pub use pool::{Limits, Pool};
 pub use request::Request;
 pub use response::Response;

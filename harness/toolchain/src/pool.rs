@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use crate::request::Module;
 use crate::response::Raised;
-use crate::worker::{Answer, Mode, Worker};
+use crate::worker::{Answer, Between, Mode, Worker};
 use crate::{Request, Response, Toolchain, WorkerFailure, wire};
 
 /// What one request may use.
@@ -93,21 +93,26 @@ impl Pool {
     /// The worker died, hung, ran out of memory, or could not be started. The next request gets a fresh one.
     pub fn request(&self, request: &Request, limits: Limits) -> Result<Response, WorkerFailure> {
         let frame = wire::frame(request, limits).map_err(WorkerFailure::Protocol)?;
-        self.exchange(&frame, &request.module, limits, |header, blobs, _| {
-            wire::response(header, blobs, request)
-        })
+        self.exchange(
+            &frame,
+            &request.module,
+            limits,
+            &mut |_, _| Ok(None),
+            |header, blobs, _| wire::response(header, blobs, request),
+        )
     }
 
-    /// Sends a frame made for a module to a free worker and has the answer read.
+    /// Sends a frame made for a module to a free worker and has the answer read, and what comes before it answered.
     pub(crate) fn exchange<A: Answer>(
         &self,
         frame: &[u8],
         module: &Module,
         limits: Limits,
+        between: Between<'_>,
         read: impl FnOnce(&[u8], &[u8], &str) -> Result<(A, bool), String>,
     ) -> Result<A, WorkerFailure> {
         let mut worker = self.take()?;
-        match worker.ask(frame, module, limits, read) {
+        match worker.ask(frame, module, limits, between, read) {
             Ok((response, false)) => {
                 self.give_back(worker);
                 Ok(response)

@@ -1,6 +1,8 @@
 //! Frames on the pipe to a worker, and what their JSON headers say. The Python side is `conch_worker/wire.py` and
 //! `serve.py`. Left out: moving bytes ([`crate::worker`]).
 
+pub(crate) mod inductor;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,6 +45,8 @@ struct Header<'a> {
     time: f64,
     storages: Storages<'a>,
     launches: Vec<LaunchHeader<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    inductor: Option<inductor::InductorHeader<'a>>,
 }
 
 #[derive(Serialize)]
@@ -153,7 +157,13 @@ fn tensor_elements<S: SerializeSeq>(tensor: &Tensor, seq: &mut S) -> Result<(), 
 /// The frame that asks for a request, or what is wrong with the request.
 pub(crate) fn frame(request: &Request, limits: Limits) -> Result<Vec<u8>, String> {
     check(request)?;
-    let header = Header {
+    let header = header_of(request, limits)?;
+    framed(&header, request.storages.iter().map(|storage| &*storage.bytes))
+}
+
+/// What a request's header says where nothing else is asked than to interpret.
+fn header_of(request: &Request, limits: Limits) -> Result<Header<'_>, String> {
+    Ok(Header {
         path: absolute(&request.module.path)?,
         text: &request.module.text,
         target: None,
@@ -166,8 +176,8 @@ pub(crate) fn frame(request: &Request, limits: Limits) -> Result<Vec<u8>, String
         time: limits.time.as_secs_f64(),
         storages: Storages::Whole(request.storages.iter().map(storage_header).collect()),
         launches: launch_headers(&request.launches, absolute)?,
-    };
-    framed(&header, request.storages.iter().map(|storage| &*storage.bytes))
+        inductor: None,
+    })
 }
 
 /// The frame that asks for a compilation, or what is wrong with what is asked.
@@ -202,16 +212,17 @@ fn compile_header(
         time: limits.time.as_secs_f64(),
         storages: Storages::Sizes(&request.storages),
         launches: launch_headers(&request.launches, named)?,
+        inductor: None,
     })
 }
 
 fn framed<'a>(
-    header: &Header<'_>,
+    header: &impl Serialize,
     blobs: impl IntoIterator<Item = &'a [u8], IntoIter: Clone>,
 ) -> Result<Vec<u8>, String> {
     let blobs = blobs.into_iter();
     let size: usize = blobs.clone().map(<[u8]>::len).sum();
-    let mut frame = Vec::with_capacity(LENGTHS + 1024 + header.text.len() + size);
+    let mut frame = Vec::with_capacity(LENGTHS + 4096 + size);
     frame.resize(LENGTHS, 0);
     serde_json::to_writer(&mut frame, header).map_err(|error| error.to_string())?;
     let length = u32::try_from(frame.len() - LENGTHS).map_err(|_| "a header of 4 GiB".to_owned())?;
@@ -413,21 +424,38 @@ struct Link {
 /// Reads an answer; with it, whether the worker asks to be replaced.
 pub(crate) fn response(header: &[u8], blobs: &[u8], request: &Request) -> Result<(Response, bool), String> {
     let answer: Answer = serde_json::from_slice(header).map_err(|error| format!("its answer: {error}"))?;
-    if answer.memory.len() != request.storages.len() {
+    let mut rest = blobs;
+    let storages = memories(answer.memory, &mut rest, request)?;
+    let result = match answer.raised {
+        None => Ok(()),
+        Some(raised) => Err(Box::new(raised_by(raised, &request.module, &request.launches)?)),
+    };
+    let response = Response {
+        result,
+        storages,
+        stdout: answer.stdout,
+        stdout_cut: answer.stdout_cut,
+        seconds: Duration::try_from_secs_f64(answer.seconds).unwrap_or_default(),
+    };
+    Ok((response, answer.worn))
+}
+
+/// The storages of an answer, their bytes taken from the front of `rest`.
+fn memories(memory: Vec<MemoryHeader>, rest: &mut &[u8], request: &Request) -> Result<Vec<Memory>, String> {
+    if memory.len() != request.storages.len() {
         return Err(format!(
             "{} storages for {}",
-            answer.memory.len(),
+            memory.len(),
             request.storages.len()
         ));
     }
-    let mut rest = blobs;
-    let mut storages = Vec::with_capacity(answer.memory.len());
-    for (MemoryHeader(size, found), sent) in answer.memory.into_iter().zip(&request.storages) {
+    let mut storages = Vec::with_capacity(memory.len());
+    for (MemoryHeader(size, found), sent) in memory.into_iter().zip(&request.storages) {
         let bytes = match size {
             None => Arc::clone(&sent.bytes),
             Some(size) if size == sent.bytes.len() => {
                 let (these, others) = rest.split_at_checked(size).ok_or("an answer cut short")?;
-                rest = others;
+                *rest = others;
                 Arc::from(these)
             }
             Some(size) => {
@@ -443,18 +471,7 @@ pub(crate) fn response(header: &[u8], blobs: &[u8], request: &Request) -> Result
             .collect();
         storages.push(Memory { bytes, relocations });
     }
-    let result = match answer.raised {
-        None => Ok(()),
-        Some(raised) => Err(Box::new(raised_by(raised, &request.module, &request.launches)?)),
-    };
-    let response = Response {
-        result,
-        storages,
-        stdout: answer.stdout,
-        stdout_cut: answer.stdout_cut,
-        seconds: Duration::try_from_secs_f64(answer.seconds).unwrap_or_default(),
-    };
-    Ok((response, answer.worn))
+    Ok(storages)
 }
 
 /// The path of the host function's file that the worker named, if it is one.

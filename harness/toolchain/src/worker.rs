@@ -46,7 +46,12 @@ pub(crate) enum Mode {
     Interpret,
     /// It compiles it.
     Compile,
+    /// torch is beside it, and launches go through `torch.compile`.
+    Inductor,
 }
+
+/// What is done with a frame that comes before the answer: the frame that goes back, or none for one that is no question.
+pub(crate) type Between<'a> = &'a mut dyn FnMut(&[u8], &[u8]) -> Result<Option<Vec<u8>>, String>;
 
 /// What is made of a frame.
 pub(crate) trait Answer: Sized {
@@ -131,6 +136,11 @@ impl Worker {
             Mode::Interpret => command.env("TRITON_INTERPRET", "1"),
             // Machine code does not say where its source lies.
             Mode::Compile => command.env("TRITON_DISABLE_LINE_INFO", "1"),
+            Mode::Inductor => command
+                // Read when torch is imported; an older run's module would be taken again.
+                .env("TORCHINDUCTOR_FORCE_DISABLE_CACHES", "1")
+                .env("TORCHINDUCTOR_COMPILE_THREADS", "1")
+                .env("TORCHINDUCTOR_CACHE_DIR", folder.join("inductor")),
         };
         command
             // BLAS sums in another order with several threads.
@@ -179,17 +189,19 @@ impl Worker {
     }
 
     /// Sends a frame made for a module, waits for the answer and has it read (header, blobs, what came on stderr). With
-    /// it, whether the worker asks to be replaced. After an error the worker is of no more use.
+    /// it, whether the worker asks to be replaced. Frames that the worker sends meanwhile are answered by `between`, with
+    /// the clock running. After an error the worker is of no more use.
     pub(crate) fn ask<A: Answer>(
         &mut self,
         frame: &[u8],
         module: &Module,
         limits: Limits,
+        between: Between<'_>,
         read: impl FnOnce(&[u8], &[u8], &str) -> Result<(A, bool), String>,
     ) -> Result<(A, bool), WorkerFailure> {
         self.said.clear();
         let deadline = Instant::now() + limits.time + GRACE;
-        match self.send(frame, deadline).and_then(|()| self.receive(deadline)) {
+        match self.converse(frame, deadline, between) {
             Ok((header, blobs)) => {
                 self.drain_stderr();
                 let (answer, worn) =
@@ -249,6 +261,23 @@ impl Worker {
 
     fn stderr_text(&self) -> String {
         String::from_utf8_lossy(&self.said).into_owned()
+    }
+
+    /// Sends a frame, answers what is asked in between, and gives the frame that is no question.
+    fn converse(
+        &mut self,
+        frame: &[u8],
+        deadline: Instant,
+        between: Between<'_>,
+    ) -> Result<(Vec<u8>, Vec<u8>), Silence> {
+        self.send(frame, deadline)?;
+        loop {
+            let (header, blobs) = self.receive(deadline)?;
+            match between(&header, &blobs).map_err(Silence::Noise)? {
+                Some(reply) => self.send(&reply, deadline)?,
+                None => return Ok((header, blobs)),
+            }
+        }
     }
 
     fn send(&mut self, frame: &[u8], deadline: Instant) -> Result<(), Silence> {

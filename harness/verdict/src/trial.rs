@@ -2,8 +2,9 @@
 //!
 //! Engines whose outcomes agree form a camp. The camp of the reference and any second, independent engine convicts the
 //! rest; the reference alone against a camp of two independent others is convicted itself; otherwise the reference's
-//! word stands, unconfirmed. (An engine whose difference is foreseen convicts nobody.) Engines of one [`Family`] are one witness. Engines that cannot run the program, or ran out
-//! of something, say nothing and are in no camp. A program without a defined answer convicts nobody.
+//! word stands, unconfirmed. (An engine whose difference is foreseen convicts nobody.) Engines that share code are one
+//! witness, and one that has the reference's code in it says nothing for or against the reference. Engines that cannot run
+//! the program, or ran out of something, say nothing and are in no camp. A program without a defined answer convicts nobody.
 //!
 //! The language changes between versions. A trial takes one bench per set of language rules: the reference's outcome
 //! by those rules and the engines that they hold for. The verdict of the case joins its benches.
@@ -11,7 +12,7 @@
 //! Left out: what was expected (see [`crate::expectation`]).
 
 use conch_case::VerdictKind;
-use conch_engine::{EngineId, Family, Finished, Outcome, Trap};
+use conch_engine::{EngineId, Finished, Outcome, Trap};
 
 use crate::difference::{Acceptance, BitForBit, Comparison, compare};
 
@@ -187,12 +188,23 @@ struct Trial<'a, 'b> {
     verdict: &'b mut Verdict,
 }
 
-/// How many independent witnesses a camp has.
-fn families(camp: &[Witness<'_>]) -> usize {
-    let mut families: Vec<Family> = camp.iter().map(|witness| witness.id.family()).collect();
-    families.sort_unstable();
-    families.dedup();
-    families.len()
+/// How many witnesses a camp has that share no code with each other. Those with the least code are counted first: they
+/// stand in the way of fewest others.
+fn independent<'w>(camp: impl IntoIterator<Item = &'w EngineId>) -> usize {
+    let mut camp: Vec<&EngineId> = camp.into_iter().collect();
+    camp.sort_by_key(|id| id.families().len());
+    let mut counted: Vec<&EngineId> = Vec::with_capacity(camp.len());
+    for id in camp {
+        if counted.iter().all(|other| id.is_independent_of(other)) {
+            counted.push(id);
+        }
+    }
+    counted.len()
+}
+
+/// Whether a witness can speak for or against the reference: it executes with other code.
+fn is_apart(witness: &Witness<'_>) -> bool {
+    witness.id.is_independent_of(&EngineId::Reference)
 }
 
 /// What comparing two outcomes gave.
@@ -253,12 +265,14 @@ impl Trial<'_, '_> {
             }
             return VerdictKind::Agree;
         }
-        let overruling = if camp.is_empty() {
-            self.overruling(&rest)
-        } else {
+        let confirmed = camp.iter().any(is_apart);
+        let overruling = if confirmed {
             Vec::new()
+        } else {
+            self.overruling(&rest)
         };
-        self.verdict.unconfirmed |= camp.is_empty() && overruling.is_empty();
+        self.verdict.unconfirmed |= !confirmed && overruling.is_empty();
+        // Whoever agreed with an overruled reference has its code: what it says is the reference's mistake, not its own.
         let right = |id: &EngineId| {
             if overruling.is_empty() {
                 *id == *reference.id || camp.iter().any(|witness| witness.id == id)
@@ -301,7 +315,7 @@ impl Trial<'_, '_> {
         word
     }
 
-    /// Among those who differ from a lone reference, a camp of two independent families.
+    /// Among those who differ from a lone reference, a camp of two that are independent of it and of each other.
     fn overruling(&mut self, rest: &[(Witness<'_>, Kind, Option<Comparison>)]) -> Vec<EngineId> {
         let others = rest
             .iter()
@@ -310,7 +324,10 @@ impl Trial<'_, '_> {
         let camps = self.camps(others);
         camps
             .iter()
-            .find(|camp| families(camp) > 1)
+            .find(|camp| {
+                let apart = camp.iter().filter(|witness| is_apart(witness));
+                independent(apart.map(|witness| witness.id)) > 1
+            })
             .map_or_else(Vec::new, |camp| {
                 camp.iter().map(|witness| witness.id.clone()).collect()
             })
@@ -346,6 +363,7 @@ impl Trial<'_, '_> {
             ),
             None => "the reference was not asked".to_owned(),
         };
+        let witnesses = |camp: &[Witness<'_>]| independent(camp.iter().map(|witness| witness.id));
         match camps.as_slice() {
             [] => {
                 self.verdict
@@ -355,7 +373,7 @@ impl Trial<'_, '_> {
                 VerdictKind::Inconclusive
             }
             [camp] => {
-                let word = if families(camp) > 1 {
+                let word = if witnesses(camp) > 1 {
                     VerdictKind::Agree
                 } else {
                     let who = if camp.len() == 1 {
@@ -376,8 +394,8 @@ impl Trial<'_, '_> {
                 word
             }
             _ => {
-                let best = camps.iter().map(|camp| families(camp)).max().unwrap_or(0);
-                let mut winners = camps.iter().filter(|camp| families(camp) == best);
+                let best = camps.iter().map(|camp| witnesses(camp)).max().unwrap_or(0);
+                let mut winners = camps.iter().filter(|camp| witnesses(camp) == best);
                 let winner = winners.next();
                 let convicted = best > 1 && winners.next().is_none();
                 let baseline = winner.and_then(|camp| camp.first()).copied();

@@ -1,0 +1,73 @@
+//! The engines of a torch: who executes the launches that its Inductor's code makes. Left out: the other engines
+//! ([`crate::engines`]).
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use conch_engine::cuda::Executor;
+use conch_engine::cuda::compile::Compiler;
+use conch_engine::{By, Cuda, Engine, Inductor, Interpret, Reference};
+use conch_tile::rules::Version;
+use conch_toolchain::compiled::Target;
+use conch_toolchain::pool::Limits;
+use conch_toolchain::{Cache, Compilers, Home, Inductors, Pool, Toolchain, ToolchainId};
+
+use crate::engines::find_or_add;
+
+/// What the engines of a torch are made with.
+pub struct Means<'a> {
+    /// The reference of the run.
+    pub reference: &'a Arc<Reference>,
+    /// GPUs, if there are any.
+    pub gpus: Option<&'a Arc<Executor>>,
+    /// How many workers of each kind there may be.
+    pub jobs: usize,
+    /// Set when the run is interrupted.
+    pub stop: &'a AtomicBool,
+}
+
+/// Sets up what `inductor@V` means: the reference, the interpreter and, where there is a GPU, CUDA execute; or the one of
+/// them that was asked for.
+pub fn inductors(torch: Version, by: By, means: &Means<'_>) -> Result<Vec<Inductor>, String> {
+    let id = ToolchainId::of_torch(torch).ok_or_else(|| format!("torch {torch} is not known"))?;
+    let toolchain = find_or_add(&id, true, means.stop)?;
+    let mut executing: Vec<(By, Arc<dyn Engine>)> = Vec::new();
+    if by == By::Reference {
+        executing.push((By::Reference, Arc::clone(means.reference) as Arc<dyn Engine>));
+    }
+    if by != By::Cuda {
+        let pool = Pool::new(toolchain.clone(), means.jobs)
+            .map_err(|error| format!("failed to start workers: {error}"))?;
+        let limits = Limits {
+            time: Duration::from_secs(20),
+            ..Limits::default()
+        };
+        executing.push((By::Interpret, Arc::new(Interpret::new(pool, true, limits))));
+    }
+    if by != By::Interpret {
+        match cuda(&toolchain, means)? {
+            Some(engine) => executing.push((By::Cuda, Arc::new(engine))),
+            None if by == By::Cuda => return Err("there is no GPU here".to_owned()),
+            None => {}
+        }
+    }
+    let inductors = Inductors::new(toolchain, means.jobs)
+        .map_err(|error| format!("failed to start workers with torch: {error}"))?;
+    Ok(Inductor::all(inductors, executing, Inductors::LIMITS))
+}
+
+/// The GPUs of this machine, with the toolchain's own Triton as the compiler; none where there is no GPU.
+fn cuda(toolchain: &Toolchain, means: &Means<'_>) -> Result<Option<Cuda>, String> {
+    let Some((executor, gpu)) = means
+        .gpus
+        .and_then(|executor| Some((executor, executor.gpus().first()?)))
+    else {
+        return Ok(None);
+    };
+    let cache = Home::discover().ok().and_then(|home| Cache::open(&home).ok());
+    let compilers = Compilers::new(toolchain.clone(), means.jobs, cache)
+        .map_err(|error| format!("failed to start compilers: {error}"))?;
+    let compiler = Compiler::new(compilers, Target(gpu.capability), Compilers::LIMITS);
+    Ok(Some(Cuda::live(compiler, Arc::clone(executor))))
+}

@@ -1,0 +1,416 @@
+//! `torch.compile` around a case's launches: torch's `TorchInductor`, one version of it, in the Python workers of a toolchain
+//! that holds torch.
+//!
+//! Inductor captures the launches, writes a module that makes them again, and loads it. What that module launches goes to
+//! another engine, launch by launch, as a case of its own ([`launch`]); memory goes back and forth as bytes. So what is tried
+//! is what Inductor does to a program: which kernels, arguments, metadata and grids come out, on which memory, in which
+//! order. Names that a module reads and that nothing defines are a rejection, whether loading it failed or not.
+//!
+//! One request serves all engines of a torch: the compiled function is called once for each that executes launches, and
+//! what came of it is kept until each has taken its part.
+//!
+//! What is lost between launches: which bytes are undefined. Every byte that a launch is given counts as defined, so that a
+//! kernel that reads what an earlier one left undefined is not told of. The reference, which makes the same launches in one
+//! go, tells of it.
+//!
+//! Left out: torch itself (`conch_worker/inductor.py`), how workers are kept alive (`conch-toolchain`), the engines that
+//! execute.
+
+mod answer;
+mod launch;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use conch_case::{ArgValue, Case, Compile, ContentHash, Launch};
+use conch_memory::Memory;
+use conch_tile::DType;
+use conch_tile::rules::{Rules, Version};
+use conch_toolchain::inductor::{Emitted, Way};
+use conch_toolchain::pool::Limits;
+use conch_toolchain::request::{Device, Driver, Request, Storage};
+use conch_toolchain::{InductorRequest, Inductors, ToolchainId};
+
+use self::launch::Modules;
+use crate::engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, Prepared};
+use crate::id::By;
+use crate::{Complaint, EngineId, Outcome, words};
+
+/// How many cases' outcomes wait for an engine to take its part.
+const WAITING: usize = 32;
+
+/// `inductor@V`.
+#[derive(Debug)]
+pub struct Inductor {
+    id: EngineId,
+    capabilities: Capabilities,
+    shared: Arc<Shared>,
+    /// Which of the shared executing engines is this one's.
+    at: usize,
+}
+
+/// What the engines of one torch have in common.
+struct Shared {
+    torch: Version,
+    rules: Rules,
+    inductors: Inductors,
+    executing: Vec<(By, Arc<dyn Engine>)>,
+    limits: Limits,
+    modules: Modules,
+    waiting: Mutex<VecDeque<Waiting>>,
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let executing: Vec<By> = self.executing.iter().map(|&(by, _)| by).collect();
+        f.debug_struct("Shared")
+            .field("torch", &self.torch)
+            .field("executing", &executing)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What came of a case, for the engines that did not ask yet.
+#[derive(Debug)]
+struct Waiting {
+    key: (String, ContentHash),
+    outcomes: Vec<Option<Outcome>>,
+}
+
+impl Inductor {
+    /// The engines of the torch in the workers' toolchain: one for each of those that execute the launches of what it
+    /// generates. None for a toolchain without torch.
+    pub fn all(inductors: Inductors, executing: Vec<(By, Arc<dyn Engine>)>, limits: Limits) -> Vec<Self> {
+        let toolchain = inductors.toolchain().id.clone();
+        let Some(torch) = toolchain.torch() else {
+            return Vec::new();
+        };
+        let shared = Arc::new(Shared {
+            torch,
+            rules: Rules::of(toolchain.triton()),
+            inductors,
+            executing,
+            limits,
+            modules: Modules::default(),
+            waiting: Mutex::default(),
+        });
+        shared
+            .executing
+            .iter()
+            .enumerate()
+            .map(|(at, (by, engine))| Self {
+                id: EngineId::Inductor { torch, by: *by },
+                capabilities: capabilities(&toolchain, engine.capabilities()),
+                shared: Arc::clone(&shared),
+                at,
+            })
+            .collect()
+    }
+}
+
+/// What an executing engine can do, as far as torch lets it.
+fn capabilities(toolchain: &ToolchainId, executing: &Capabilities) -> Capabilities {
+    let lost = |feature: &Feature| {
+        matches!(
+            feature,
+            Feature::PointersInMemory | Feature::Definedness | Feature::AnyRules
+        )
+    };
+    Capabilities {
+        dtypes: DType::ALL
+            .into_iter()
+            .filter(|&dtype| dtype.torch_name().is_some() && executing.takes(dtype))
+            .collect(),
+        features: executing
+            .features
+            .iter()
+            .copied()
+            .filter(|feature| !lost(feature))
+            .collect(),
+        needs: Needs {
+            toolchain: Some(toolchain.clone()),
+            gpu: executing.needs.gpu,
+        },
+    }
+}
+
+impl Engine for Inductor {
+    fn id(&self) -> &EngineId {
+        &self.id
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    /// There is nothing to prepare: torch compiles in the function's first call.
+    fn prepare(&self, case: &Case, _rules: Rules) -> Result<Preparation, Failure> {
+        Ok(match beyond(case) {
+            Some(message) => {
+                Preparation::Ended(Outcome::Unsupported(Box::new(Complaint::new("launch", message))))
+            }
+            None => Preparation::Ready(Box::new(Ready {
+                shared: Arc::clone(&self.shared),
+                at: self.at,
+            })),
+        })
+    }
+
+    fn stop(&self) {
+        self.shared.inductors.stop();
+        for (_, engine) in &self.shared.executing {
+            engine.stop();
+        }
+    }
+}
+
+/// Why torch cannot be given a case.
+fn beyond(case: &Case) -> Option<String> {
+    let pointing = |(_, storage): (_, &conch_memory::Storage)| {
+        (!storage.pointers().is_empty()).then(|| {
+            format!(
+                "storage `{}` holds addresses, and torch has no tensor of them",
+                storage.name()
+            )
+        })
+    };
+    let foreign = |value: &ArgValue| match value {
+        ArgValue::Tensor { name, tensor } if tensor.dtype.torch_name().is_none() => {
+            Some(format!("`{name}` is of {}, which torch has not", tensor.dtype))
+        }
+        _ => None,
+    };
+    let mut arguments = case.launches.iter().flat_map(Launch::arguments);
+    case.storages
+        .iter()
+        .find_map(pointing)
+        .or_else(|| arguments.find_map(|(_, arg)| foreign(&arg.value)))
+}
+
+struct Ready {
+    shared: Arc<Shared>,
+    at: usize,
+}
+
+impl Prepared for Ready {
+    fn launch(&self, case: &Case) -> Result<Outcome, Failure> {
+        let key = (case.id.clone(), case.content_hash());
+        if let Some(outcome) = self.shared.take(&key, self.at) {
+            return Ok(outcome);
+        }
+        let mut outcomes: Vec<Option<Outcome>> = self.shared.outcomes(case)?.into_iter().map(Some).collect();
+        let outcome = outcomes.get_mut(self.at).and_then(Option::take).ok_or_else(|| {
+            Failure::internal("call what was compiled", "an executing engine without an outcome")
+        })?;
+        self.shared.keep(Waiting { key, outcomes });
+        Ok(outcome)
+    }
+}
+
+impl Shared {
+    fn waiting(&self) -> MutexGuard<'_, VecDeque<Waiting>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(&self, key: &(String, ContentHash), at: usize) -> Option<Outcome> {
+        let mut waiting = self.waiting();
+        let place = waiting.iter().position(|one| one.key == *key)?;
+        let one = waiting.get_mut(place)?;
+        let outcome = one.outcomes.get_mut(at).and_then(Option::take);
+        if one.outcomes.iter().all(Option::is_none) {
+            waiting.remove(place);
+        }
+        outcome
+    }
+
+    fn keep(&self, one: Waiting) {
+        let mut waiting = self.waiting();
+        waiting.retain(|other| other.key != one.key);
+        if one.outcomes.iter().any(Option::is_some) {
+            waiting.push_back(one);
+        }
+        while waiting.len() > WAITING {
+            waiting.pop_front();
+        }
+    }
+
+    /// Compiles and calls; what came of it with each of those that execute.
+    fn outcomes(&self, case: &Case) -> Result<Vec<Outcome>, Failure> {
+        let memory = case.memory();
+        let request = self.request(case, &memory);
+        let limits = Limits {
+            time: case.timeout.unwrap_or(self.limits.time),
+            ..self.limits
+        };
+        let mut calls = Calls::new(self, case, &request.ways);
+        let answer = self
+            .inductors
+            .request(&request, limits, &mut |emitted| calls.execute(&emitted));
+        let Calls {
+            stopped,
+            printed,
+            failure,
+            ..
+        } = calls;
+        if let Some(failure) = failure {
+            return Err(failure);
+        }
+        let induction = match answer {
+            Ok(induction) => induction,
+            Err(failure) => {
+                let outcome = words::unanswered(case, failure)?;
+                return Ok(vec![outcome; self.executing.len()]);
+            }
+        };
+        let undefined = answer::undefined(self.torch, &request.ways, &induction);
+        let mut outcomes = Vec::with_capacity(self.executing.len());
+        for (run, (stopped, printed)) in stopped.into_iter().zip(printed).enumerate() {
+            outcomes.push(match (&undefined, stopped, &induction.result) {
+                (Some(outcome), _, _) => outcome.clone(),
+                (None, Some(outcome), _) => outcome,
+                (None, None, Err(raised)) => answer::raised(case, &request.ways, &induction, raised),
+                (None, None, Ok(())) => answer::finished(&memory, &induction, run, printed)?,
+            });
+        }
+        Ok(outcomes)
+    }
+
+    fn request(&self, case: &Case, memory: &Memory) -> InductorRequest {
+        let storages = memory
+            .ids()
+            .map(|id| {
+                let (front, back) = memory.guards(id);
+                Storage {
+                    bytes: [front, memory.bytes(id), back].concat().into(),
+                    front: front.len(),
+                    back: back.len(),
+                    ..Storage::default()
+                }
+            })
+            .collect();
+        InductorRequest {
+            request: Request {
+                module: words::module(&case.module),
+                storages,
+                launches: words::launches(case),
+                device: Device::Cuda,
+                driver: Driver::Fake,
+            },
+            ways: ways(case),
+            runs: self.executing.len(),
+        }
+    }
+}
+
+/// How a case is compiled: as it says itself, or statically and then dynamically.
+fn ways(case: &Case) -> Vec<Way> {
+    if case.is_import_only() {
+        return Vec::new();
+    }
+    let Some(compile) = &case.compile else {
+        let way = |dynamic| Way {
+            dynamic: Some(dynamic),
+            ..Way::default()
+        };
+        return vec![way(false), way(true)];
+    };
+    let Compile {
+        dynamic,
+        mark_dynamic,
+        maybe_mark_dynamic,
+        before,
+    } = compile;
+    let marks = |marks: &[(String, Vec<usize>)]| {
+        let each = |(name, dimensions): &(String, Vec<usize>)| {
+            let name = name.clone();
+            dimensions
+                .clone()
+                .into_iter()
+                .map(move |dimension| (name.clone(), dimension))
+        };
+        marks.iter().flat_map(each).collect()
+    };
+    let call = |args: &Vec<(String, ArgValue)>| {
+        args.iter()
+            .map(|(name, value)| (name.clone(), words::value(value)))
+            .collect()
+    };
+    vec![Way {
+        dynamic: *dynamic,
+        mark_dynamic: marks(mark_dynamic),
+        maybe_mark_dynamic: marks(maybe_mark_dynamic),
+        before: before.iter().map(call).collect(),
+    }]
+}
+
+/// The launches of a request as they come.
+struct Calls<'a> {
+    shared: &'a Shared,
+    case: &'a Case,
+    ways: &'a [Way],
+    /// The run and the way of the last launch, and how many there were in it.
+    now: (usize, usize, usize),
+    /// The first launch of each run that did not finish.
+    stopped: Vec<Option<Outcome>>,
+    /// What launches printed, for each run; of the first way only, as the others print the same.
+    printed: Vec<Vec<String>>,
+    failure: Option<Failure>,
+}
+
+impl<'a> Calls<'a> {
+    fn new(shared: &'a Shared, case: &'a Case, ways: &'a [Way]) -> Self {
+        Self {
+            shared,
+            case,
+            ways,
+            now: (0, 0, 0),
+            stopped: vec![None; shared.executing.len()],
+            printed: vec![Vec::new(); shared.executing.len()],
+            failure: None,
+        }
+    }
+
+    /// Executes a launch; what its storages hold afterwards, if it finished.
+    fn execute(&mut self, emitted: &Emitted) -> Option<Vec<Vec<u8>>> {
+        let Emitted { run, way, .. } = *emitted;
+        let before = if (self.now.0, self.now.1) == (run, way) {
+            self.now.2
+        } else {
+            0
+        };
+        self.now = (run, way, before + 1);
+        if self.failure.is_some() {
+            return None;
+        }
+        let (_, engine) = self.shared.executing.get(run)?;
+        let made = launch::execute(engine.as_ref(), self.shared.rules, emitted, &self.shared.modules);
+        match made {
+            Ok(Ok(done)) => {
+                if way == 0 {
+                    self.printed.get_mut(run)?.extend(done.printed);
+                }
+                Some(done.storages)
+            }
+            Ok(Err(outcome)) => {
+                let place = format!(
+                    "launch {} of what torch {} makes of it{}",
+                    before + 1,
+                    self.shared.torch,
+                    answer::how(self.ways, way)
+                );
+                let nth = Some(before).filter(|&nth| nth < self.case.launches.len());
+                self.stopped
+                    .get_mut(run)?
+                    .get_or_insert_with(|| answer::placed(outcome, &place, nth));
+                None
+            }
+            Err(failure) => {
+                self.failure = Some(failure);
+                None
+            }
+        }
+    }
+}

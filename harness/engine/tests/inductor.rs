@@ -1,0 +1,128 @@
+//! Cases under `torch.compile`, with toolchains that hold torch. Those that are not installed are said.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use conch_case::{Case, Corpus, Input};
+use conch_engine::{By, Engine, Inductor, Interpret, Outcome, Reference};
+use conch_memory::StorageId;
+use conch_tile::rules::Rules;
+use conch_toolchain::pool::Limits;
+use conch_toolchain::{Home, Inductors, Pool, ToolchainId};
+
+const KERNELS: &str = "\
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def scale(x, out, n, K: tl.constexpr, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = at < n
+    tl.store(out + at, tl.load(x + at, mask=mask, other=0) * K, mask=mask)
+
+
+def by_size(kernel, grid, args):
+    kernel[grid](**{**args, 'K': args['x'].shape[0]})
+";
+
+/// A kernel whose constexpr `K` is what the host function says, under these keys of `compile`.
+fn case(host: &str, compile: &str) -> Case {
+    let text = format!(
+        "about: Scales.\nkernel: k.py:scale\nstorages:\n  x: {{ dtype: f32, shape: [12], fill: arange }}\n  \
+         out: {{ dtype: f32, shape: [12], fill: zeros }}\nlaunches:\n  - grid: [2]\n    {host}\n    \
+         args: {{ x: x, out: out, n: 12, K: 12, BLOCK: 8 }}\n  - grid: [2]\n    \
+         args: {{ x: out, out: out, n: 10, K: 3, BLOCK: 8 }}\n{compile}"
+    );
+    let input = |path: &str, text: &str| Input {
+        path: path.to_owned(),
+        name: format!("cases/{path}"),
+        content: Ok(text.as_bytes().to_vec()),
+    };
+    let corpus = Corpus::load([input("area/c.yaml", &text), input("area/k.py", KERNELS)]);
+    assert!(corpus.problems().is_empty(), "{:#?}", corpus.problems());
+    let entry = corpus.entries().next().expect("a case");
+    entry.resolve().expect("a good case")
+}
+
+/// The engines of a torch, if it is installed.
+fn engines(torch: &str) -> Vec<Inductor> {
+    let id: ToolchainId = torch.parse().expect("a toolchain");
+    let Some(toolchain) = Home::discover().expect("a home").find(&id) else {
+        eprintln!("NOT RUN with {torch}: it is not installed");
+        return Vec::new();
+    };
+    let limits = Limits {
+        time: Duration::from_mins(1),
+        ..Limits::default()
+    };
+    let pool = Pool::new(toolchain.clone(), 1).expect("a pool");
+    let executing: Vec<(By, Arc<dyn Engine>)> = vec![
+        (By::Reference, Arc::new(Reference::default())),
+        (By::Interpret, Arc::new(Interpret::new(pool, true, limits))),
+    ];
+    let inductors = Inductors::new(toolchain, 1).expect("workers");
+    Inductor::all(inductors, executing, Inductors::LIMITS)
+}
+
+fn outcome(engine: &dyn Engine, case: &Case) -> Outcome {
+    let rules = engine.id().version().map_or_else(Rules::default, Rules::of);
+    engine.run(case, rules).expect("no bug").outcome
+}
+
+#[test]
+fn what_inductor_makes_of_a_program_is_the_program() {
+    let plain = case("", "");
+    let reference = outcome(&Reference::default(), &plain);
+    let expected = reference.finished().expect("it finishes");
+    for torch in ["torch2.5.1", "torch2.11.0"] {
+        for engine in engines(torch) {
+            let outcome = outcome(&engine, &plain);
+            let finished = outcome
+                .finished()
+                .unwrap_or_else(|| panic!("{}: {outcome:?}", engine.id()));
+            for id in [StorageId(0), StorageId(1)] {
+                let (left, right) = (finished.memory.bytes(id), expected.memory.bytes(id));
+                assert_eq!(left, right, "{}", engine.id());
+            }
+            assert_eq!(finished.unsteady, None, "{}", engine.id());
+        }
+    }
+}
+
+#[test]
+fn a_symbol_that_nothing_defines_is_named_with_its_parameter() {
+    let symbolic = case("host: by_size", "compile: { dynamic: true }\n");
+    let words = "`scale`: constexpr `K` is given `s";
+    for engine in engines("torch2.5.1") {
+        let outcome = outcome(&engine, &symbolic);
+        let Outcome::Rejected(complaint) = &outcome else {
+            panic!("{}: {outcome:?}", engine.id())
+        };
+        assert_eq!(complaint.kind, "undefined-symbol", "{complaint:?}");
+        assert!(complaint.message.starts_with(words), "{complaint:?}");
+    }
+    for engine in engines("torch2.11.0") {
+        let outcome = outcome(&engine, &symbolic);
+        assert!(outcome.finished().is_some(), "{}: {outcome:?}", engine.id());
+    }
+}
+
+#[test]
+fn a_launch_that_stops_is_the_outcome() {
+    let mut beyond = case("", "");
+    if let Some((_, arg)) = beyond.launches[1]
+        .keyword
+        .iter_mut()
+        .find(|(name, _)| name == "n")
+    {
+        arg.value = conch_case::ArgValue::Int(16);
+    }
+    for engine in engines("torch2.11.0").into_iter().take(1) {
+        let outcome = outcome(&engine, &beyond);
+        let complaint = outcome.complaint().expect("it stops");
+        assert_eq!(complaint.kind, "out-of-bounds", "{complaint:?}");
+        let place = "launch 2 of what torch 2.11.0 makes of it (compiled with dynamic=False): ";
+        assert!(complaint.message.starts_with(place), "{complaint:?}");
+    }
+}

@@ -1,0 +1,164 @@
+//! The launches of a case under `torch.compile`, with a toolchain's torch and without a GPU. Left out: executing the
+//! launches that the generated code makes, which is the caller's, and what their outcomes mean.
+//!
+//! One request is compiled in every mode that it names. The generated wrapper of each is called once for every run, always
+//! from the first memory, and the launches that it makes are handed to the caller one after the other.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::pool::{Limits, Pool};
+use crate::request::Value;
+use crate::response::{Memory, Raised};
+use crate::worker::{Answer, Mode};
+use crate::{Request, Toolchain, WorkerFailure, wire};
+
+/// One way to compile.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Way {
+    /// `torch.compile(dynamic=…)`.
+    pub dynamic: Option<bool>,
+    /// `torch._dynamo.mark_dynamic`: an argument's name, and a dimension.
+    pub mark_dynamic: Vec<(String, usize)>,
+    /// `torch._dynamo.maybe_mark_dynamic`: an argument's name, and a dimension.
+    pub maybe_mark_dynamic: Vec<(String, usize)>,
+    /// Calls made first, with these arguments changed. Their launches are not handed out.
+    pub before: Vec<Vec<(String, Value)>>,
+}
+
+/// Launches to make under `torch.compile`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InductorRequest {
+    /// The module, the storages and the launches. The device and the driver are CUDA's, whatever it says.
+    pub request: Request,
+    /// How to compile, in order. With none, the module is only imported.
+    pub ways: Vec<Way>,
+    /// How often each compiled function is called.
+    pub runs: usize,
+}
+
+/// A launch that the generated wrapper makes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Emitted {
+    /// Which of the runs, from 0.
+    pub run: usize,
+    /// Index into [`InductorRequest::ways`].
+    pub way: usize,
+    /// The kernel's name.
+    pub kernel: String,
+    /// The kernel's module as the generated code has it, as plain Triton.
+    pub source: String,
+    /// Programs along x, y and z.
+    pub grid: [i64; 3],
+    /// A value for every parameter, constexprs among them.
+    pub args: Vec<(String, Value)>,
+    /// `num_warps` and the like.
+    pub options: Vec<(String, Value)>,
+    /// What the storages of the arguments hold, which are the case's or Inductor's own.
+    pub storages: Vec<Arc<[u8]>>,
+}
+
+/// A name that a generated module reads and that nothing defines.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Undefined {
+    /// The name.
+    pub symbol: String,
+    /// The parameter that is given it in the launch's metadata, where it is that.
+    pub parameter: Option<String>,
+    /// The kernel.
+    pub kernel: Option<String>,
+    /// The module's file, without its folder.
+    pub module: String,
+    /// The line in it, from 1.
+    pub line: u32,
+    /// What is there.
+    pub text: String,
+}
+
+/// What one way of compiling came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Compiled {
+    /// The storages after each run, in the request's order; none for a run in which a launch did not finish.
+    pub runs: Vec<Option<Vec<Memory>>>,
+    /// How many launches the wrapper made in a run.
+    pub launches: usize,
+}
+
+/// What a request came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Induction {
+    /// Finished, or the exception that ended it.
+    pub result: Result<(), Box<Raised>>,
+    /// The way in which it was raised.
+    pub way: Option<usize>,
+    /// What generated modules read and nothing defines, whether loading them failed or not.
+    pub undefined: Vec<Undefined>,
+    /// The ways that came to their end.
+    pub ways: Vec<Compiled>,
+    /// What was printed.
+    pub stdout: String,
+    /// Time in the worker, that of the launches included, without the transport.
+    pub seconds: Duration,
+}
+
+impl Answer for Induction {
+    fn raised(&self) -> Option<&Raised> {
+        self.result.as_ref().err().map(AsRef::as_ref)
+    }
+}
+
+/// Up to so many processes with one toolchain's torch, started when they are first needed. Shared between threads by
+/// reference; dropping it ends them.
+#[derive(Debug)]
+pub struct Inductors {
+    pool: Pool,
+}
+
+impl Inductors {
+    /// 120 seconds, launches included, and 16 GiB: torch reserves much that it does not touch.
+    pub const LIMITS: Limits = Limits {
+        time: Duration::from_mins(2),
+        memory: 16 << 30,
+    };
+
+    /// At most `size` processes (at least 1).
+    ///
+    /// # Errors
+    /// The folder for their private files cannot be made.
+    pub fn new(toolchain: Toolchain, size: usize) -> io::Result<Self> {
+        Pool::of(toolchain, size, Mode::Inductor).map(|pool| Self { pool })
+    }
+
+    /// The toolchain.
+    pub const fn toolchain(&self) -> &Toolchain {
+        self.pool.toolchain()
+    }
+
+    /// Compiles and calls, waiting for a process to be free. Each launch of a run is given to `execute`, which says what
+    /// its storages hold afterwards (as many bytes as before), or none if it did not finish: that run is then given up.
+    /// Safe to call from many threads.
+    ///
+    /// # Errors
+    /// The process died, hung, ran out of memory, or could not be started. The next request gets a fresh one.
+    pub fn request(
+        &self,
+        request: &InductorRequest,
+        limits: Limits,
+        execute: &mut dyn FnMut(Emitted) -> Option<Vec<Vec<u8>>>,
+    ) -> Result<Induction, WorkerFailure> {
+        let frame = wire::inductor::frame(request, limits).map_err(WorkerFailure::Protocol)?;
+        self.pool.exchange(
+            &frame,
+            &request.request.module,
+            limits,
+            &mut |header, blobs| wire::inductor::between(header, blobs, request, execute),
+            |header, blobs, _| wire::inductor::induction(header, blobs, request),
+        )
+    }
+
+    /// Kills every process and fails what runs or waits with [`WorkerFailure::Stopped`], now and from now on.
+    pub fn stop(&self) {
+        self.pool.stop();
+    }
+}

@@ -1,0 +1,114 @@
+//! Launches under `torch.compile`, in the workers of toolchains that hold torch. Those that are not installed are said.
+
+mod common;
+
+use common::{launch, request, storage, tensor, toolchains, words};
+use conch_toolchain::inductor::{Emitted, Induction, Way};
+use conch_toolchain::request::Value;
+use conch_toolchain::response::Phase;
+use conch_toolchain::{InductorRequest, Inductors, Toolchain};
+
+const TORCHES: &[&str] = &["torch2.5.1", "torch2.11.0"];
+
+fn way(dynamic: Option<bool>) -> Way {
+    Way {
+        dynamic,
+        ..Way::default()
+    }
+}
+
+/// Adds one to every element, twice; each launch is executed here.
+fn twice(inductors: &Inductors, ways: Vec<Way>, finish: bool) -> (Induction, Vec<Emitted>) {
+    let x = || tensor(0, &[4], &[1], 0);
+    let asked = InductorRequest {
+        request: request(
+            "behaviour.py",
+            vec![storage(&[5, 6, 7, 8])],
+            vec![launch("increase", vec![x()]), launch("increase", vec![x()])],
+        ),
+        ways,
+        runs: 2,
+    };
+    let mut seen = Vec::new();
+    let answer = inductors.request(&asked, Inductors::LIMITS, &mut |emitted| {
+        let body: Vec<u8> = emitted.storages[0]
+            .chunks_exact(4)
+            .flat_map(|word| (i32::from_le_bytes(word.try_into().expect("4")) + 1).to_le_bytes())
+            .collect();
+        let goes_on = finish || emitted.run == 0;
+        seen.push(emitted);
+        goes_on.then(|| vec![body])
+    });
+    (answer.expect("an answer"), seen)
+}
+
+fn each(test: impl Fn(&Toolchain, &Inductors)) {
+    for toolchain in toolchains(TORCHES) {
+        let inductors = Inductors::new(toolchain.clone(), 1).expect("a pool");
+        test(&toolchain, &inductors);
+    }
+}
+
+#[test]
+fn launches_of_the_wrapper_are_handed_out() {
+    each(|toolchain, inductors| {
+        let (answer, seen) = twice(inductors, vec![way(Some(false)), way(Some(true))], true);
+        let id = &toolchain.id;
+        assert_eq!(answer.result, Ok(()), "{id}");
+        assert_eq!(answer.undefined, [], "{id}");
+        for compiled in &answer.ways {
+            assert_eq!(compiled.launches, 2, "{id}");
+            for run in &compiled.runs {
+                let memory = run.as_ref().expect("it came to its end");
+                assert_eq!(words(&memory[0].bytes), [7, 8, 9, 10], "{id}");
+            }
+        }
+        let of: Vec<(usize, usize)> = seen.iter().map(|one| (one.way, one.run)).collect();
+        let expected = [(0, 0), (0, 0), (0, 1), (0, 1), (1, 0), (1, 0), (1, 1), (1, 1)];
+        assert_eq!(of, expected, "{id}");
+        let first = &seen[0];
+        assert_eq!(
+            (first.kernel.as_str(), first.grid),
+            ("increase", [1, 1, 1]),
+            "{id}"
+        );
+        assert!(first.source.contains("def increase(x):"), "{}", first.source);
+        assert!(!first.source.contains("torch"), "{}", first.source);
+        assert!(
+            matches!(&first.args[..], [(name, Value::Tensor(_))] if name == "x"),
+            "{id}"
+        );
+    });
+}
+
+#[test]
+fn a_launch_that_does_not_finish_ends_its_run_only() {
+    each(|toolchain, inductors| {
+        let (answer, seen) = twice(inductors, vec![way(Some(false))], false);
+        let id = &toolchain.id;
+        assert_eq!(answer.result, Ok(()), "{id}");
+        let runs: Vec<bool> = answer.ways[0].runs.iter().map(Option::is_some).collect();
+        assert_eq!((runs, seen.len()), (vec![true, false], 3), "{id}");
+    });
+}
+
+#[test]
+fn what_torch_raises_is_told() {
+    each(|toolchain, inductors| {
+        let asked = InductorRequest {
+            request: request(
+                "behaviour.py",
+                vec![storage(&[5; 4])],
+                vec![launch("no_such_kernel", vec![tensor(0, &[4], &[1], 0)])],
+            ),
+            ways: vec![way(None)],
+            runs: 1,
+        };
+        let answer = inductors
+            .request(&asked, Inductors::LIMITS, &mut |_| panic!("nothing is launched"))
+            .expect("an answer");
+        let raised = answer.result.expect_err("it raises");
+        assert_eq!(raised.phase, Phase::Launch(0), "{}", toolchain.id);
+        assert_eq!(raised.root().kind, "AttributeError", "{}", toolchain.id);
+    });
+}
