@@ -129,7 +129,8 @@ words! {
 /// `inductor@2.11.0+interpret`.
 ///
 /// The name must be equal, and so must `+host`. The `+interpret` and `+cuda` of an `inductor` must be equal when the pattern
-/// has one: what Inductor does, it does whoever executes its launches. A version must be equal when the pattern has one. A `+numpy…` must begin
+/// has one: what Inductor does, it does whoever executes its launches; `inductor+reference` is the one that has neither. A
+/// version must be equal when the pattern has one. A `+numpy…` must begin
 /// the engine's: `+numpy2` is `…+numpy2` and `…+numpy2.3.5`, and no engine whose id says nothing of NumPy.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct EnginePattern {
@@ -139,11 +140,14 @@ pub struct EnginePattern {
     pub version: Option<Version>,
     /// Whether arguments are CPU tensors.
     pub host: bool,
-    /// Who executes the launches that Inductor's code makes, where it is said: `interpret` or `cuda`.
+    /// Who executes the launches that Inductor's code makes, where it is said: `reference`, `interpret` or `cuda`.
     pub by: Option<String>,
     /// What follows `+numpy`.
     pub numpy: Option<String>,
 }
+
+/// Who may execute the launches of an `inductor`, the one of an id that does not say it first.
+const BY: [&str; 3] = ["reference", "interpret", "cuda"];
 
 impl EnginePattern {
     /// The engines that there are.
@@ -172,7 +176,7 @@ impl EnginePattern {
             match part.strip_prefix("numpy") {
                 Some(pin) if !pin.is_empty() && numpy.is_none() => numpy = Some(pin.to_owned()),
                 None if part == "host" && !host => host = true,
-                None if name == "inductor" && ["interpret", "cuda"].contains(&part) && by.is_none() => {
+                None if name == "inductor" && BY.contains(&part) && by.is_none() => {
                     by = Some(part.to_owned());
                 }
                 _ => return None,
@@ -193,7 +197,10 @@ impl EnginePattern {
         Self::parse(engine).is_some_and(|engine| {
             self.name == engine.name
                 && self.host == engine.host
-                && (self.by.is_none() || self.by == engine.by)
+                && self
+                    .by
+                    .as_ref()
+                    .is_none_or(|by| by == engine.by.as_deref().unwrap_or(BY[0]))
                 && (self.version.is_none() || self.version == engine.version)
                 && self.numpy.as_deref().is_none_or(|wanted| {
                     let given = engine.numpy.as_deref().unwrap_or_default();
@@ -263,6 +270,8 @@ mod tests {
         check("inductor", "<2.6", "inductor@2.11.0", false);
         check("inductor+interpret", "*", "inductor@2.11.0+cuda", false);
         check("inductor+cuda", "*", "inductor@2.11.0+cuda", true);
+        check("inductor+reference", "*", "inductor@2.11.0", true);
+        check("inductor+reference", "*", "inductor@2.11.0+cuda", false);
         check("inductor@2.5.1+interpret", "*", "inductor@2.5.1+interpret", true);
     }
 

@@ -78,8 +78,9 @@ pub struct Selection {
 #[derive(Debug, Args)]
 pub struct Engines {
     /// An engine: `reference`, `interpret@3.9.0` (Triton's interpreter, tensors as CUDA's), `interpret@3.9.0+host`
-    /// (with CPU tensors), `interpret@3.0.0+numpy2` (with another NumPy), `cuda@3.9.0`. Again for more. Without it: the
-    /// reference and the newest Triton's interpreter, if that is installed or can be.
+    /// (with CPU tensors), `interpret@3.0.0+numpy2` (with another NumPy), `cuda@3.9.0`, `inductor@2.11.0` (under
+    /// torch.compile; brings the reference and Triton's interpreter). Again for more. Without it: the reference and the
+    /// newest Triton's interpreter, if that is installed or can be.
     #[arg(long = "engine", value_name = "ID", value_parser = engine_id)]
     pub engines: Vec<EngineId>,
 

@@ -381,6 +381,7 @@ class _Memory:
         self._storages: list[Any] = []
         # What is described alike is one tensor, as one variable of a program is.
         self._tensors: dict[str, Any] = {}
+        self._wholes: dict[tuple[int, Any], Any] = {}
         start = 0
         for size, front, back, relocations, holds in header["storages"]:
             if relocations or holds:
@@ -407,9 +408,18 @@ class _Memory:
             raise Unsupported(f"torch has no {name}")
         key = json.dumps(spec)
         if key not in self._tensors:
-            empty = self._torch.empty(0, dtype=kind)
-            self._tensors[key] = empty.set_(self._storages[storage], offset, shape, strides)
+            self._tensors[key] = self._whole(storage, kind).as_strided(shape, strides, offset)
         return self._tensors[key]
+
+    def _whole(self, storage: int, kind: Any) -> Any:
+        """The tensor that is all of a storage: arguments are views of it, as they are in programs."""
+        whole = self._wholes.get((storage, kind))
+        if whole is None:
+            data = self._storages[storage]
+            empty = self._torch.empty(0, dtype=kind)
+            whole = empty.set_(data, 0, (data.nbytes() // kind.itemsize,), (1,))
+            self._wholes[storage, kind] = whole
+        return whole
 
     def told(self, out: list[bytes]) -> list[Any]:
         """What became of the storages, as answers say it; the bytes are added to `out`."""
