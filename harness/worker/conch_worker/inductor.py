@@ -362,6 +362,15 @@ def _encoded(torch: Any, value: Any, storages: dict[int, Any]) -> Any:
     raise Unsupported(f"an argument of type {type(value).__name__}")
 
 
+def _is_contiguous(shape: Sequence[int], strides: Sequence[int]) -> bool:
+    expected = 1
+    for size, stride in zip(reversed(shape), reversed(strides)):
+        if size != 1 and stride != expected:
+            return False
+        expected *= size
+    return True
+
+
 def _bytes_of(storage: Any) -> bytes:
     return ctypes.string_at(storage.data_ptr(), storage.nbytes()) if storage.nbytes() else b""
 
@@ -381,6 +390,8 @@ class _Memory:
         self._storages: list[Any] = []
         # What is described alike is one tensor, as one variable of a program is.
         self._tensors: dict[str, Any] = {}
+        # The tensor that is all of a storage, by the first argument if that is it. Others are views of it, as
+        # they are in programs.
         self._wholes: dict[tuple[int, Any], Any] = {}
         start = 0
         for size, front, back, relocations, holds in header["storages"]:
@@ -408,18 +419,17 @@ class _Memory:
             raise Unsupported(f"torch has no {name}")
         key = json.dumps(spec)
         if key not in self._tensors:
-            self._tensors[key] = self._whole(storage, kind).as_strided(shape, strides, offset)
+            whole = self._wholes.get((storage, kind))
+            if whole is None:
+                data = self._storages[storage]
+                count = data.nbytes() // kind.itemsize
+                alone = offset == 0 and _is_contiguous(shape, strides) and math.prod(shape) == count
+                size = shape if alone else (count,)
+                whole = self._torch.empty(0, dtype=kind).set_(data, 0, size)
+                self._wholes[storage, kind] = whole
+            same = (*whole.shape,) == (*shape,) and whole.stride() == (*strides,) and offset == 0
+            self._tensors[key] = whole if same else whole.as_strided(shape, strides, offset)
         return self._tensors[key]
-
-    def _whole(self, storage: int, kind: Any) -> Any:
-        """The tensor that is all of a storage: arguments are views of it, as they are in programs."""
-        whole = self._wholes.get((storage, kind))
-        if whole is None:
-            data = self._storages[storage]
-            empty = self._torch.empty(0, dtype=kind)
-            whole = empty.set_(data, 0, (data.nbytes() // kind.itemsize,), (1,))
-            self._wholes[storage, kind] = whole
-        return whole
 
     def told(self, out: list[bytes]) -> list[Any]:
         """What became of the storages, as answers say it; the bytes are added to `out`."""
