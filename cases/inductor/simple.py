@@ -61,6 +61,13 @@ def add_rows_kernel(
 
 
 @triton.jit
+def write_both_kernel(a, b, n, m, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(a + i, -1.0, mask=i < n)
+    tl.store(b + i, -2.0, mask=i < m)
+
+
+@triton.jit
 def scale_kernel(x, out, n, factor, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.store(out + i, tl.load(x + i, mask=i < n) * factor, mask=i < n)
