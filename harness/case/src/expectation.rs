@@ -34,6 +34,17 @@ impl Expectation {
             .iter()
             .any(|pattern| pattern.matches(engine, rules, &self.versions))
     }
+
+    /// Whether it speaks of this engine as one of a case's expectations: what is said of an engine by its own name goes
+    /// before what is said of those it shares its code with ([`EnginePattern::names`]).
+    pub fn applies_among(&self, all: &[Self], engine: &str, rules: Version) -> bool {
+        let names = |one: &Self| {
+            one.engines
+                .iter()
+                .any(|pattern| pattern.names(engine) && pattern.matches(engine, rules, &one.versions))
+        };
+        self.applies_to(engine, rules) && (names(self) || !all.iter().any(names))
+    }
 }
 
 /// One line: engines, versions, what is expected, why, and the link.
@@ -132,6 +143,10 @@ words! {
 /// has one: what Inductor does, it does whoever executes its launches; `inductor+reference` is the one that has neither. A
 /// version must be equal when the pattern has one. A `+numpy…` must begin
 /// the engine's: `+numpy2` is `…+numpy2` and `…+numpy2.3.5`, and no engine whose id says nothing of NumPy.
+///
+/// What is said of a compiler or an interpreter holds for it wherever it runs: `cuda` is `jit` too, and `interpret` is
+/// `interpret+torch` too. Not the other way round; and a case that speaks of `jit` or `interpret+torch` itself means
+/// what it says there.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct EnginePattern {
     /// The name before `@`.
@@ -142,6 +157,8 @@ pub struct EnginePattern {
     pub host: bool,
     /// Who executes the launches that Inductor's code makes, where it is said: `reference`, `interpret` or `cuda`.
     pub by: Option<String>,
+    /// Whether arguments are torch's own tensors.
+    pub torch: bool,
     /// What follows `+numpy`.
     pub numpy: Option<String>,
 }
@@ -171,7 +188,7 @@ impl EnginePattern {
             Some(version) => Some(version.parse().ok()?),
             None => None,
         };
-        let (mut host, mut by, mut numpy) = (false, None, None);
+        let (mut host, mut torch, mut by, mut numpy) = (false, false, None, None);
         for part in parts {
             match part.strip_prefix("numpy") {
                 Some(pin) if !pin.is_empty() && numpy.is_none() => numpy = Some(pin.to_owned()),
@@ -179,6 +196,7 @@ impl EnginePattern {
                 None if name == "inductor" && BY.contains(&part) && by.is_none() => {
                     by = Some(part.to_owned());
                 }
+                None if part == "torch" && !torch => torch = true,
                 _ => return None,
             }
         }
@@ -187,15 +205,22 @@ impl EnginePattern {
             version,
             host,
             by,
+            torch,
             numpy,
         })
+    }
+
+    /// Whether the engine of this id is called what the pattern says, and does not only share its code with one that is.
+    pub fn names(&self, engine: &str) -> bool {
+        Self::parse(engine).is_some_and(|engine| (&self.name, self.torch) == (&engine.name, engine.torch))
     }
 
     /// Whether the engine of this id is meant, being of a version in `versions`. An engine without a version
     /// (`reference`) is of that whose language it judges by, `rules`.
     pub fn matches(&self, engine: &str, rules: Version, versions: &VersionRange) -> bool {
         Self::parse(engine).is_some_and(|engine| {
-            self.name == engine.name
+            (self.name == engine.name || (self.name == "cuda" && engine.name == "jit"))
+                && (engine.torch || !self.torch)
                 && self.host == engine.host
                 && self
                     .by
@@ -221,6 +246,9 @@ impl std::fmt::Display for EnginePattern {
         }
         if let Some(numpy) = &self.numpy {
             write!(f, "+numpy{numpy}")?;
+        }
+        if self.torch {
+            f.write_str("+torch")?;
         }
         if self.host {
             f.write_str("+host")?;
@@ -261,6 +289,16 @@ mod tests {
         check("interpret+numpy2", "*", "interpret@3.5.1+numpy20", false);
         check("interpret@3.2.0", "*", "interpret@3.2.0", true);
         check("interpret@3.2.0", "*", "interpret@3.1.0", false);
+        check("interpret", "*", "interpret@3.6.0+torch", true);
+        check("interpret", "*", "interpret@3.6.0+torch+host", false);
+        check("interpret+host", "*", "interpret@3.6.0+torch+host", true);
+        check("interpret+torch", "*", "interpret@3.6.0+torch", true);
+        check("interpret+torch", "*", "interpret@3.6.0", false);
+        check("cuda", "3.6", "jit@3.6.0", true);
+        check("cuda@3.6.0", "*", "jit@3.6.0", true);
+        check("cuda", "3.9", "jit@3.6.0", false);
+        check("jit", "*", "jit@3.6.0", true);
+        check("jit", "*", "cuda@3.6.0", false);
         check("reference", "<3.3", "reference", false);
         check("reference", ">=3.9", "reference", true);
         check("reference", "*", "interpret@3.2.0", false);
@@ -280,7 +318,9 @@ mod tests {
         for text in [
             "reference",
             "interpret@3.2.0+numpy2+host",
+            "interpret@3.6.0+torch+host",
             "cuda@3.9.0",
+            "jit@3.6.0",
             "interpret+host",
             "inductor@2.5.1+interpret",
         ] {
@@ -294,6 +334,7 @@ mod tests {
             "interpret+numpy",
             "interpret+host+host",
             "interpret@3.9.0+interpret",
+            "interpret+torch+torch",
         ] {
             assert_eq!(EnginePattern::parse(wrong), None, "{wrong}");
         }

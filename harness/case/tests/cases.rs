@@ -463,6 +463,8 @@ fn expectations_apply_where_their_condition_holds() {
         first.applies_to("interpret@3.2.0+host", Version::NEWEST)
             && !first.applies_to("interpret@3.3.1", Version::NEWEST)
     );
+    let all = &cases[1].expectations;
+    assert!(first.applies_among(all, "interpret@3.2.0+host", Version::NEWEST));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What can be asked on the command line, and the help that teaches it.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -9,6 +10,8 @@ use conch_engine::EngineId;
 use conch_engine::cuda::child;
 use conch_toolchain::ToolchainId;
 use conch_toolchain::compiled::Target;
+
+use crate::engines;
 
 /// Run Triton kernels through independent engines, compare every byte, and name the engine that is wrong.
 #[derive(Debug, Parser)]
@@ -41,6 +44,8 @@ pub enum Command {
     List(ListArgs),
     /// Make a first case file for a kernel, to be edited.
     Import(ImportArgs),
+    /// Hold two engines to each other: what each did, in which words, and every byte, with nothing accepted.
+    Compare(CompareArgs),
     /// Show one case in full: storages, tensors, IR, every engine's outcome, the first elements that differ.
     Explain(ExplainArgs),
     /// Install, list and remove versions of Triton.
@@ -78,9 +83,10 @@ pub struct Selection {
 #[derive(Debug, Args)]
 pub struct Engines {
     /// An engine: `reference`, `interpret@3.9.0` (Triton's interpreter, tensors as CUDA's), `interpret@3.9.0+host`
-    /// (with CPU tensors), `interpret@3.0.0+numpy2` (with another NumPy), `cuda@3.9.0`, `inductor@2.11.0` (under
-    /// torch.compile; brings the reference and Triton's interpreter). Again for more. Without it: the reference and the
-    /// newest Triton's interpreter, if that is installed or can be.
+    /// (with CPU tensors), `interpret@3.0.0+numpy2` (with another NumPy), `interpret@3.6.0+torch` (with torch's own
+    /// tensors), `cuda@3.9.0`, `jit@3.6.0` or `jit` (Triton's launcher on this machine's GPU, with torch),
+    /// `inductor@2.11.0` (under torch.compile; brings the reference and Triton's interpreter). Again for more. Without it:
+    /// the reference and the newest Triton's interpreter, if that is installed or can be.
     #[arg(long = "engine", value_name = "ID", value_parser = engine_id)]
     pub engines: Vec<EngineId>,
 
@@ -158,6 +164,43 @@ pub struct ExplainArgs {
     pub engines: Engines,
 }
 
+/// Arguments of `conch compare`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  conch compare interpret@3.6.0+host interpret@3.6.0+torch+host
+  conch compare cuda@3.6.0 jit@3.6.0 alias layout --format jsonl
+
+Bits are compared as bits, NaNs too. Where the two differ, the reference is asked whether the program has a defined
+answer at all; differences in programs that have none are shown and counted, and are nobody's fault.
+
+Exit codes: 0 no difference in any defined program, 1 there are some, 2 something is wrong with what was given, 3 nothing
+was compared, 130 interrupted.")]
+pub struct CompareArgs {
+    /// An engine.
+    #[arg(value_name = "ENGINE", value_parser = engine_id)]
+    pub left: EngineId,
+
+    /// The other.
+    #[arg(value_name = "ENGINE", value_parser = engine_id)]
+    pub right: EngineId,
+
+    /// Which cases.
+    #[command(flatten)]
+    pub selection: Selection,
+
+    /// Do not install toolchains; use those that are there.
+    #[arg(long)]
+    pub offline: bool,
+
+    /// How many cases to run at once. Without it, as many as there are cores.
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub jobs: Option<u16>,
+
+    /// What to print: text for people, or a line of JSON for every case.
+    #[arg(long, value_enum, default_value_t = RunFormat::Human)]
+    pub format: RunFormat,
+}
+
 /// Arguments of `conch toolchain`.
 #[derive(Debug, Args)]
 pub struct ToolchainArgs {
@@ -181,7 +224,20 @@ Toolchains live in your data directory; CONCH_HOME names another one.")]
         #[arg(required = true, value_name = "VERSION")]
         ids: Vec<ToolchainId>,
     },
-    /// List what is installed.
+    /// Register a Python environment that has Triton, and maybe torch, as a toolchain, without installing anything.
+    #[command(after_help = "Examples:
+  conch toolchain adopt
+  conch toolchain adopt /opt/venv/bin/python
+
+It is named after the Triton and the NumPy in it: `3.6.0+numpy2.3.5`. Engines of Triton 3.6.0 find it where no toolchain
+of their own is installed; those that need torch (`jit`, `interpret@3.6.0+torch`) find it in any case. `remove` removes
+the name and leaves the environment alone.")]
+    Adopt {
+        /// Its Python: a path, or a name on PATH.
+        #[arg(value_name = "PYTHON", default_value = "python3")]
+        python: OsString,
+    },
+    /// List what is installed or adopted.
     List,
     /// Remove what was installed.
     Remove {
@@ -339,6 +395,14 @@ pub enum ReportFormat {
 }
 
 fn engine_id(text: &str) -> Result<EngineId, String> {
+    if text == "jit" {
+        return engines::newest_with_torch()
+            .map(|version| EngineId::Jit { version })
+            .ok_or_else(|| {
+                "no toolchain here holds torch; `conch toolchain adopt PYTHON` registers an environment that does"
+                    .to_owned()
+            });
+    }
     text.parse()
         .map_err(|error: conch_engine::BadEngineId| match error.suggestion {
             Some(suggestion) => format!("{}\n  did you mean `{suggestion}`?", error.reason),

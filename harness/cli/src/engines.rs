@@ -1,6 +1,8 @@
 //! From engine ids to engines: toolchains are found or installed here.
 
 use std::cell::{OnceCell, RefCell};
+use std::ffi::OsStr;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,12 +11,15 @@ use std::time::Duration;
 use conch_engine::cuda::compile::Compiler;
 use conch_engine::cuda::record::Shelf;
 use conch_engine::cuda::{Executor, Options};
-use conch_engine::{By, Cuda, Engine, EngineId, Interpret, Reference};
+use conch_engine::{By, Cuda, Engine, EngineId, Interpret, Jit, Reference};
 use conch_report::event::{LeftOut, Problem};
 use conch_tile::rules::Version;
 use conch_toolchain::compiled::Target;
 use conch_toolchain::pool::Limits;
-use conch_toolchain::{AddError, Cache, Compilers, Event, Home, Observer, Pool, Toolchain, ToolchainId};
+use conch_toolchain::request::Device;
+use conch_toolchain::{
+    AddError, AdoptError, Cache, Compilers, Event, Home, Observer, Pool, Toolchain, ToolchainId,
+};
 use conch_verdict::Panel;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -53,6 +58,7 @@ pub fn set_up(wanted: &[EngineId], offline: bool, jobs: usize, shelf: &Path, sto
     let newest = EngineId::Interpret {
         toolchain: ToolchainId::of(Version::NEWEST),
         host: false,
+        torch: false,
     };
     let shelf = Arc::new(Shelf::new(shelf));
     let mut defaults = vec![EngineId::Reference, newest];
@@ -119,21 +125,40 @@ pub fn set_up(wanted: &[EngineId], offline: bool, jobs: usize, shelf: &Path, sto
                 let on_record = Cuda::recorded(*version, Target::HOPPER, Arc::clone(&shelf));
                 panel.others.push(Arc::new(on_record));
             }
-            EngineId::Interpret { toolchain, host } => match interpret(toolchain, *host, offline, jobs, stop)
-            {
+            EngineId::Jit { version } => match jit(*version, jobs) {
                 Ok(engine) => panel.others.push(engine),
-                Err(why) if by_default => {
-                    left_out.push(LeftOut {
-                        engine: id.to_string(),
-                        why,
-                    });
-                    continue;
-                }
                 Err(why) => {
                     problems.push(problem(id, &why));
                     continue;
                 }
             },
+            EngineId::Interpret {
+                toolchain,
+                host,
+                torch: true,
+            } => match with_torch(toolchain, *host, jobs) {
+                Ok(engine) => panel.others.push(engine),
+                Err(why) => {
+                    problems.push(problem(id, &why));
+                    continue;
+                }
+            },
+            EngineId::Interpret { toolchain, host, .. } => {
+                match interpret(toolchain, *host, offline, jobs, stop) {
+                    Ok(engine) => panel.others.push(engine),
+                    Err(why) if by_default => {
+                        left_out.push(LeftOut {
+                            engine: id.to_string(),
+                            why,
+                        });
+                        continue;
+                    }
+                    Err(why) => {
+                        problems.push(problem(id, &why));
+                        continue;
+                    }
+                }
+            }
         }
         panel.order.push(id.clone());
     }
@@ -195,6 +220,52 @@ fn interpret(
     Ok(Arc::new(Interpret::new(pool, host, limits)))
 }
 
+/// Triton's interpreter with torch's own tensors.
+fn with_torch(id: &ToolchainId, host: bool, jobs: usize) -> Result<Arc<dyn Engine>, String> {
+    let toolchain = find_with_torch(id, false)?;
+    let device = if host { Device::Host } else { Device::Cuda };
+    let pool = started(Pool::with_torch(toolchain, jobs, device))?;
+    let limits = Limits {
+        time: Duration::from_secs(20),
+        ..Limits::default()
+    };
+    Ok(Arc::new(Interpret::new(pool, host, limits)))
+}
+
+/// Triton's launcher on a GPU.
+fn jit(version: Version, jobs: usize) -> Result<Arc<dyn Engine>, String> {
+    let toolchain = find_with_torch(&ToolchainId::of(version), true)?;
+    let pool = started(Pool::jit(toolchain, jobs))?;
+    // A kernel that never ends keeps a GPU busy for as long as this.
+    let limits = Limits {
+        time: Duration::from_secs(30),
+        ..Limits::default()
+    };
+    Ok(Arc::new(Jit::new(pool, limits)))
+}
+
+/// A pool in which a worker is known to start. One whose worker wants a GPU may not.
+fn started(pool: io::Result<Pool>) -> Result<Pool, String> {
+    let pool = pool.map_err(|error| format!("failed to start workers: {error}"))?;
+    pool.start().map_err(|failure| format!("failed to {failure}"))?;
+    Ok(pool)
+}
+
+fn find_with_torch(id: &ToolchainId, any_numpy: bool) -> Result<Toolchain, String> {
+    let home = Home::discover().map_err(|error| format!("failed to {error}"))?;
+    home.resolve_torch(id, any_numpy).ok_or_else(|| {
+        format!(
+            "no toolchain holds torch beside Triton {id}; `conch toolchain adopt PYTHON` registers an environment that \
+             does, and `conch toolchain list` shows what there is"
+        )
+    })
+}
+
+/// The newest Triton that has torch beside it, for whoever names none.
+pub fn newest_with_torch() -> Option<Version> {
+    Home::discover().ok()?.newest_with_torch()
+}
+
 /// A compiler for a target, its toolchain found or installed.
 pub fn compiler(
     version: Version,
@@ -203,7 +274,13 @@ pub fn compiler(
     jobs: usize,
     stop: &AtomicBool,
 ) -> Result<Compiler, String> {
-    let toolchain = find_or_add(&ToolchainId::of(version), offline, stop)?;
+    let there = Home::discover()
+        .ok()
+        .and_then(|home| home.resolve_compiler(version));
+    let toolchain = match there {
+        Some(toolchain) => toolchain,
+        None => find_or_add(&ToolchainId::of(version), offline, stop)?,
+    };
     // Without a cache everything is compiled anew.
     let cache = Home::discover().ok().and_then(|home| Cache::open(&home).ok());
     let compilers = Compilers::new(toolchain, jobs, cache)
@@ -214,7 +291,7 @@ pub fn compiler(
 /// A toolchain that is there, or is installed now. One with torch is installed only by `conch toolchain add`.
 pub fn find_or_add(id: &ToolchainId, offline: bool, stop: &AtomicBool) -> Result<Toolchain, String> {
     let home = Home::discover().map_err(|error| format!("failed to {error}"))?;
-    if let Some(toolchain) = home.find(id) {
+    if let Some(toolchain) = home.resolve(id) {
         return Ok(toolchain);
     }
     if let Some(torch) = id.torch() {
@@ -236,6 +313,20 @@ pub fn add(home: &Home, id: &ToolchainId, stop: &AtomicBool) -> Result<Toolchain
         id: id.to_string(),
     };
     let result = home.add(id, &installation);
+    if let Some(bar) = installation.bar.into_inner() {
+        bar.finish_and_clear();
+    }
+    result
+}
+
+/// Registers a Python that somebody else made, showing how it goes.
+pub fn adopt(home: &Home, python: &OsStr, stop: &AtomicBool) -> Result<Toolchain, AdoptError> {
+    let installation = Installation {
+        bar: RefCell::new(None),
+        stop,
+        id: python.to_string_lossy().into_owned(),
+    };
+    let result = home.adopt(python, &installation);
     if let Some(bar) = installation.bar.into_inner() {
         bar.finish_and_clear();
     }

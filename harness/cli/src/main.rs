@@ -3,6 +3,7 @@
 mod accept;
 mod args;
 mod bundle;
+mod compare;
 mod corpus;
 mod engines;
 mod exec;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(args, stop),
         Command::Import(args) => import::import(args),
         Command::List(args) => list::list(args),
+        Command::Compare(args) => compare::compare(args, stop),
         Command::Explain(args) => explain::explain(args, stop),
         Command::Toolchain(args) => toolchain::toolchain(args, stop),
         Command::Report(args) => report::report(args),

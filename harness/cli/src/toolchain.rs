@@ -1,4 +1,4 @@
-//! `conch toolchain add`, `list`, `remove`, `cache`.
+//! `conch toolchain add`, `adopt`, `list`, `remove`, `cache`.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -49,6 +49,16 @@ pub fn toolchain(args: &ToolchainArgs, stop: &AtomicBool) -> u8 {
                 }
             }
         }
+        ToolchainCommand::Adopt { python } => match engines::adopt(&home, python, stop) {
+            Ok(toolchain) => {
+                let what = format!("adopted as {}: {}\n", toolchain.id, words(&toolchain.contents));
+                terminal.print(&what);
+            }
+            Err(error) => {
+                terminal.note(&format!("error: failed to {error}"));
+                exit = 2;
+            }
+        },
         ToolchainCommand::List => match home.list() {
             Ok(list) if list.is_empty() => {
                 terminal.print("nothing is installed; `conch toolchain add 3.9.0` installs Triton 3.9.0\n");
@@ -58,11 +68,14 @@ pub fn toolchain(args: &ToolchainArgs, stop: &AtomicBool) -> u8 {
                 for toolchain in list {
                     let contents = &toolchain.contents;
                     let name = format!("{:width$}", toolchain.id.to_string());
+                    let size = match &contents.adopted {
+                        None => format!(", {} MB", toolchain.size() / 1_000_000),
+                        Some(_) => String::new(),
+                    };
                     let line = format!(
-                        "{}  {}, {} MB\n",
+                        "{}  {}{size}\n",
                         terminal.palette.paint(Tone::Name, &name),
                         words(contents),
-                        toolchain.size() / 1_000_000
                     );
                     terminal.print(&line);
                 }
@@ -118,5 +131,9 @@ fn words(contents: &Contents) -> String {
         .torch
         .as_ref()
         .map_or(String::new(), |torch| format!("torch {torch}, "));
-    format!("{torch}triton {triton}, numpy {numpy}, Python {python}")
+    let adopted = contents.adopted.as_ref().map_or(String::new(), |adopted| {
+        let gpu = if adopted.gpu { " that sees a GPU" } else { "" };
+        format!(", adopted: {}{gpu}", adopted.python.display())
+    });
+    format!("{torch}triton {triton}, numpy {numpy}, Python {python}{adopted}")
 }

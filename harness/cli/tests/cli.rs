@@ -568,6 +568,11 @@ fn help_teaches_with_examples() {
         (&["explain", "--help"], &["Examples:"]),
         (&["report", "--help"], &["Examples:", "junit"]),
         (&["toolchain", "add", "--help"], &["Examples:", "CONCH_HOME"]),
+        (
+            &["toolchain", "adopt", "--help"],
+            &["Examples:", "3.6.0+numpy2.3.5"],
+        ),
+        (&["compare", "--help"], &["Examples:", "Exit codes:", "jit@3.6.0"]),
     ] {
         place.run(args).ends(0, parts, &[]);
     }
@@ -577,6 +582,22 @@ fn help_teaches_with_examples() {
     place
         .run(&["toolchain", "remove", "3.9.0"])
         .ends(2, &[], &["not installed"]);
+    place.run(&["toolchain", "adopt", "no-such-python"]).ends(
+        2,
+        &[],
+        &["start no-such-python", "name a Python by its path"],
+    );
+    place.run(&["run", "--engine", "jit"]).ends(
+        2,
+        &[],
+        &["no toolchain here holds torch", "conch toolchain adopt"],
+    );
+    let good = Place::new(&[("cases/area/good.yaml", GOOD)]);
+    good.run(&["run", "--engine", "interpret@3.6.0+torch"]).ends(
+        2,
+        &["no toolchain holds torch beside Triton 3.6.0"],
+        &[],
+    );
     place
         .run(&["toolchain", "add", "latest"])
         .ends(2, &[], &["latest"]);

@@ -1,5 +1,7 @@
-//! Names of engines: `reference`, `interpret@3.9.0`, `interpret@3.2.0+host`, `interpret@3.0.0+numpy2`, `cuda@3.9.0`,
-//! `inductor@2.11.0`, `inductor@2.11.0+interpret`, `inductor@2.11.0+cuda`. Left out: whether the engine can run here (see [`crate::Capabilities`] and the engines themselves).
+//! Names of engines: `reference`, `interpret@3.9.0`, `interpret@3.2.0+host`, `interpret@3.0.0+numpy2`,
+//! `interpret@3.6.0+torch`, `cuda@3.9.0`, `jit@3.6.0`, `inductor@2.11.0`, `inductor@2.11.0+interpret`,
+//! `inductor@2.11.0+cuda`. Left out: whether the engine can run here (see [`crate::Capabilities`] and the engines
+//! themselves).
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,9 +21,16 @@ pub enum EngineId {
         toolchain: ToolchainId,
         /// Whether arguments are CPU tensors instead of behaving as CUDA tensors.
         host: bool,
+        /// Whether arguments are torch's own tensors instead of stand-ins.
+        torch: bool,
     },
     /// Triton's compiler for CUDA.
     Cuda {
+        /// The Triton version.
+        version: Version,
+    },
+    /// Triton's compiler and launcher on a GPU, as whoever has torch uses them.
+    Jit {
         /// The Triton version.
         version: Version,
     },
@@ -77,6 +86,7 @@ impl EngineId {
             Self::Interpret { .. } => "interpret",
             Self::Cuda { .. } => "cuda",
             Self::Inductor { .. } => "inductor",
+            Self::Jit { .. } => "jit",
         }
     }
 
@@ -86,7 +96,7 @@ impl EngineId {
         match self {
             Self::Reference => None,
             Self::Interpret { toolchain, .. } => Some(toolchain.triton()),
-            Self::Cuda { version } => Some(*version),
+            Self::Cuda { version } | Self::Jit { version } => Some(*version),
             Self::Inductor { torch, .. } => ToolchainId::of_torch(*torch).map(|id| id.triton()),
         }
     }
@@ -96,7 +106,7 @@ impl EngineId {
         match self {
             Self::Reference => &[Family::Reference],
             Self::Interpret { .. } => &[Family::Interpreter],
-            Self::Cuda { .. } => &[Family::Compiler],
+            Self::Cuda { .. } | Self::Jit { .. } => &[Family::Compiler],
             Self::Inductor {
                 by: By::Reference, ..
             } => &[Family::Inductor, Family::Reference],
@@ -119,11 +129,16 @@ impl fmt::Display for EngineId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Reference => f.pad("reference"),
-            Self::Interpret { toolchain, host } => f.pad(&format!(
-                "interpret@{toolchain}{}",
+            Self::Interpret {
+                toolchain,
+                host,
+                torch,
+            } => f.pad(&format!(
+                "interpret@{toolchain}{}{}",
+                if *torch { "+torch" } else { "" },
                 if *host { "+host" } else { "" }
             )),
-            Self::Cuda { version } => f.pad(&format!("cuda@{version}")),
+            Self::Cuda { version } | Self::Jit { version } => f.pad(&format!("{}@{version}", self.kind())),
             Self::Inductor { torch, by } => f.pad(&format!("inductor@{torch}{}", by.suffix())),
         }
     }
@@ -141,7 +156,7 @@ pub struct BadEngineId {
     pub suggestion: Option<String>,
 }
 
-const KINDS: [&str; 4] = ["reference", "interpret", "cuda", "inductor"];
+const KINDS: [&str; 5] = ["reference", "interpret", "cuda", "jit", "inductor"];
 
 /// A good id of a kind.
 fn example(kind: &str) -> String {
@@ -194,30 +209,36 @@ impl FromStr for EngineId {
         if kind == "inductor" {
             return inductor(text, rest);
         }
-        if kind == "cuda" {
+        if kind == "cuda" || kind == "jit" {
             let (version, extra) = rest
                 .split_once('+')
                 .map_or((rest, None), |(version, extra)| (version, Some(extra)));
             let id: ToolchainId = version.parse().map_err(|error: conch_toolchain::BadId| {
-                bad(error.problem, Some(format!("cuda@{}", Version::NEWEST)))
+                bad(error.problem, Some(format!("{kind}@{}", Version::NEWEST)))
             })?;
             return match extra {
                 None if id.torch().is_some() => Err(no_torch(text, kind, &id)),
+                None if kind == "jit" => Ok(Self::Jit { version: id.triton() }),
                 None => Ok(Self::Cuda { version: id.triton() }),
                 Some(extra) => Err(bad(
-                    format!("`cuda` takes no `+{extra}`"),
-                    Some(format!("cuda@{version}")),
+                    format!("`{kind}` takes no `+{extra}`"),
+                    Some(format!("{kind}@{version}")),
                 )),
             };
         }
-        let mut host = false;
+        let (mut host, mut torch) = (false, false);
         let mut toolchain = String::new();
         for (nth, part) in rest.split('+').enumerate() {
-            if nth > 0 && part == "host" {
-                if std::mem::replace(&mut host, true) {
+            let flag = match part {
+                "host" if nth > 0 => Some(&mut host),
+                "torch" if nth > 0 => Some(&mut torch),
+                _ => None,
+            };
+            if let Some(flag) = flag {
+                if std::mem::replace(flag, true) {
                     return Err(bad(
-                        "`+host` is there twice".into(),
-                        Some(text.replacen("+host", "", 1)),
+                        format!("`+{part}` is there twice"),
+                        Some(text.replacen(&format!("+{part}"), "", 1)),
                     ));
                 }
                 continue;
@@ -232,14 +253,18 @@ impl FromStr for EngineId {
             let version = version
                 .parse::<ToolchainId>()
                 .map_or_else(|_| Version::NEWEST.to_string(), |id| id.to_string());
-            let extra = nearest(extra, ["host", "numpy1", "numpy2"])
+            let extra = nearest(extra, ["host", "torch", "numpy1", "numpy2"])
                 .map_or(String::new(), |extra| format!("+{extra}"));
             bad(error.problem, Some(format!("interpret@{version}{extra}")))
         })?;
         if toolchain.torch().is_some() {
             return Err(no_torch(text, kind, &toolchain));
         }
-        Ok(Self::Interpret { toolchain, host })
+        Ok(Self::Interpret {
+            toolchain,
+            host,
+            torch,
+        })
     }
 }
 
@@ -324,6 +349,16 @@ mod tests {
             Ok("interpret@3.0.0+numpy1.26.4+host"),
         );
         check("cuda@3.6.0", Ok("cuda@3.6.0"));
+        check("jit@3.6", Ok("jit@3.6.0"));
+        check("interpret@3.6.0+torch", Ok("interpret@3.6.0+torch"));
+        check(
+            "interpret@3.6.0+host+torch+numpy2",
+            Ok("interpret@3.6.0+numpy2+torch+host"),
+        );
+        check("interpret@3.6.0+torhc", Err(Some("interpret@3.6.0+torch")));
+        check("interpret@3.6.0+torch+torch", Err(Some("interpret@3.6.0+torch")));
+        check("jit@3.6.0+host", Err(Some("jit@3.6.0")));
+        check("jti@3.6.0", Err(Some("jit@3.6.0")));
         check("interpeter@3.9.0", Err(Some("interpret@3.9.0")));
         check("refrence", Err(Some("reference")));
         check("reference@3.9.0", Err(Some("reference")));
@@ -365,5 +400,7 @@ mod tests {
         check("inductor@2.11.0+interpret", "reference", true);
         check("inductor@2.11.0+interpret", "interpret@3.9.0", false);
         check("inductor@2.11.0+interpret", "cuda@3.9.0", true);
+        check("interpret@3.2.0", "interpret@3.6.0+torch", false);
+        check("cuda@3.9.0", "jit@3.6.0", false);
     }
 }

@@ -18,7 +18,7 @@ use conch_toolchain::response::{Memory as After, Response};
 use crate::engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, Prepared, imported};
 use crate::{Complaint, EngineId, Finished, Outcome, words};
 
-/// `interpret@V`.
+/// `interpret@V`, and `interpret@V+torch` where the pool's workers pass torch's own tensors.
 #[derive(Debug)]
 pub struct Interpret {
     id: EngineId,
@@ -26,11 +26,12 @@ pub struct Interpret {
     shared: Arc<Shared>,
 }
 
+/// The workers, and what every request has in common.
 #[derive(Debug)]
-struct Shared {
-    pool: Pool,
-    limits: Limits,
-    device: Device,
+pub(crate) struct Shared {
+    pub(crate) pool: Pool,
+    pub(crate) limits: Limits,
+    pub(crate) device: Device,
 }
 
 impl Interpret {
@@ -51,11 +52,16 @@ impl Interpret {
             .collect();
         let needs = Needs {
             toolchain: Some(toolchain.clone()),
-            gpu: false,
+            gpu: pool.torch() == Some(Device::Cuda),
         };
         let device = if host { Device::Host } else { Device::Cuda };
+        let torch = pool.torch().is_some();
         Self {
-            id: EngineId::Interpret { toolchain, host },
+            id: EngineId::Interpret {
+                toolchain,
+                host,
+                torch,
+            },
             capabilities: Capabilities {
                 dtypes,
                 features,
@@ -77,30 +83,35 @@ impl Engine for Interpret {
 
     /// An interpreter has nothing to prepare; the worker keeps imported modules by content.
     fn prepare(&self, case: &Case, _rules: Rules) -> Result<Preparation, Failure> {
-        let misplaced = case.storages.iter().find_map(|(_, storage)| {
-            let pointer = storage
-                .pointers()
-                .iter()
-                .find(|pointer| pointer.offset % 8 != 0)?;
-            Some(format!(
-                "storage `{}` holds an address at byte {}",
-                storage.name(),
-                pointer.offset
-            ))
-        });
-        Ok(match misplaced {
-            Some(message) => Preparation::Ended(Outcome::Unsupported(Box::new(Complaint::new(
-                "misaligned-address",
-                message + ", which is no multiple of 8",
-            )))),
-            None => Preparation::Ready(Box::new(Ready {
-                shared: Arc::clone(&self.shared),
-            })),
-        })
+        Ok(ready(&self.shared, case))
     }
 
     fn stop(&self) {
         self.shared.pool.stop();
+    }
+}
+
+/// A case that workers can be asked for.
+pub(crate) fn ready(shared: &Arc<Shared>, case: &Case) -> Preparation {
+    let misplaced = case.storages.iter().find_map(|(_, storage)| {
+        let pointer = storage
+            .pointers()
+            .iter()
+            .find(|pointer| pointer.offset % 8 != 0)?;
+        Some(format!(
+            "storage `{}` holds an address at byte {}",
+            storage.name(),
+            pointer.offset
+        ))
+    });
+    match misplaced {
+        Some(message) => Preparation::Ended(Outcome::Unsupported(Box::new(Complaint::new(
+            "misaligned-address",
+            message + ", which is no multiple of 8",
+        )))),
+        None => Preparation::Ready(Box::new(Ready {
+            shared: Arc::clone(shared),
+        })),
     }
 }
 
@@ -226,7 +237,7 @@ pub(crate) fn place(memory: &mut Memory, storages: &[After]) -> Result<(), Failu
 
 fn answered(case: &Case, mut memory: Memory, response: Response) -> Result<Outcome, Failure> {
     if let Err(raised) = response.result {
-        return Ok(words::stopped(case, &raised, ""));
+        return Ok(words::stopped(case, &raised, &response.stderr));
     }
     if case.is_import_only() {
         return Ok(imported(memory));
@@ -313,6 +324,7 @@ launches:
             result: Ok(()),
             storages,
             stdout: "one\ntwo\n".to_owned(),
+            stderr: String::new(),
             stdout_cut: false,
             seconds: Duration::ZERO,
         }
@@ -430,6 +442,21 @@ launches:
             stopped(&case, &raised("triton.compiler.errors.CompilationError"), ""),
             Outcome::Rejected(_)
         ));
+        // What stops a GPU has CUDA's names, as it has without Python.
+        for (kind, trap) in [
+            ("CUDA_ERROR_ASSERT", Trap::Assert),
+            ("CUDA_ERROR_ILLEGAL_ADDRESS", Trap::Raised),
+        ] {
+            let outcome = stopped(&case, &raised(kind), "so it failed\n");
+            let complaint = outcome.complaint().expect("a complaint");
+            assert_eq!(
+                (complaint.message.as_str(), complaint.launch),
+                ("no\nso it failed", None)
+            );
+            assert!(
+                matches!(&outcome, Outcome::Trapped(is, complaint) if *is == trap && complaint.kind == kind)
+            );
+        }
 
         let dead = |failure| unanswered(&case, failure).map(|outcome| outcome.kind().name());
         let (stderr, location) = (String::new(), None);

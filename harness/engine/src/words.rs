@@ -15,6 +15,9 @@ use conch_toolchain::response::{Location, Phase, Raised};
 use crate::engine::Failure;
 use crate::{Complaint, Outcome, Position, Trap};
 
+/// What CUDA calls a `device_assert` that did not hold.
+pub(crate) const ASSERT_FAILED: &str = "CUDA_ERROR_ASSERT";
+
 /// A module of the corpus.
 pub(crate) fn module(module: &Module) -> request::Module {
     request::Module {
@@ -100,12 +103,15 @@ pub(crate) fn value(value: &ArgValue) -> Value {
     }
 }
 
-/// A Python exception. One of Triton's compiler is a rejection, every other a trap. `stderr` is what the compiler said
-/// there.
+/// A Python exception. One of Triton's compiler is a rejection, every other a trap. `stderr` is what the compiler or the
+/// GPU said there.
 pub(crate) fn stopped(case: &Case, raised: &Raised, stderr: &str) -> Outcome {
     let root = raised.root();
     let complained = complained(stderr).filter(|_| raised.compiling && root.kind == "RuntimeError");
+    // It is heard of after the last launch, whichever it came from.
+    let faulted = root.kind.starts_with("CUDA_ERROR_");
     let message = match &complained {
+        _ if faulted => format!("{}\n{stderr}", root.message).trim_end().to_owned(),
         Some((_, said)) => format!("{}: {said}", root.message.trim_end()),
         None => without_source(&root.message).to_owned(),
     };
@@ -135,12 +141,15 @@ pub(crate) fn stopped(case: &Case, raised: &Raised, stderr: &str) -> Outcome {
         position: location.as_ref().map(|location| position(case, location)),
         detail: Some(raised.traceback.clone() + stderr).filter(|text| !text.is_empty()),
         launch: match raised.phase {
+            _ if faulted => None,
             Phase::Import => None,
             Phase::Arguments(launch) | Phase::Launch(launch) => Some(launch),
         },
     });
     if unsupported {
         Outcome::Unsupported(complaint)
+    } else if root.kind == ASSERT_FAILED {
+        Outcome::Trapped(Trap::Assert, complaint)
     } else if rejected {
         Outcome::Rejected(complaint)
     } else {

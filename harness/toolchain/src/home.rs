@@ -1,5 +1,6 @@
 //! Where toolchains live, and which are there. Left out: making one (`install`).
 
+use std::ffi::OsStr;
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ use etcetera::{AppStrategy, AppStrategyArgs};
 use serde::{Deserialize, Serialize};
 
 use crate::ToolchainId;
+use crate::python::fits;
 
 /// The folder of everything Conch keeps for a user: toolchains, what they compiled, and the workers' private files while
 /// they run.
@@ -44,6 +46,7 @@ pub enum HomeError {
     },
 }
 
+pub use crate::adopt::AdoptError;
 pub use crate::explain::AddError;
 pub use crate::install::{Event, Observer};
 
@@ -64,6 +67,45 @@ pub struct Contents {
     /// `torch.__version__`, in one that holds torch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub torch: Option<String>,
+    /// Of one that was adopted and not installed: what it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub adopted: Option<Adopted>,
+}
+
+/// A Python environment that somebody else made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Adopted {
+    /// Its Python interpreter.
+    pub python: PathBuf,
+    /// Whether its torch saw a GPU when it was adopted.
+    pub gpu: bool,
+}
+
+impl Contents {
+    /// Triton's version without what a build puts behind it.
+    pub(crate) fn version(&self) -> Option<Version> {
+        crate::adopt::release(&self.triton)
+    }
+
+    fn is_of(&self, triton: Version) -> bool {
+        self.version() == Some(triton)
+    }
+
+    /// Whether it holds the Triton of a name, its torch if it has one in it, and the NumPy that it asks for or else one
+    /// that fits.
+    fn satisfies(&self, id: &ToolchainId) -> bool {
+        let torch = self.torch.as_ref().and_then(|torch| crate::adopt::release(torch));
+        self.is_of(id.triton())
+            && (id.torch().is_none() || id.torch() == torch)
+            && match id.numpy() {
+                Some(wanted) => self
+                    .numpy
+                    .strip_prefix(wanted)
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('.')),
+                None => crate::adopt::release(&self.numpy).is_some_and(|numpy| fits(id.triton(), numpy)),
+            }
+    }
 }
 
 /// An installed toolchain.
@@ -84,7 +126,15 @@ impl Toolchain {
 
     /// Its Python interpreter.
     pub fn python(&self) -> PathBuf {
-        self.root.join("bin").join("python")
+        self.contents.adopted.as_ref().map_or_else(
+            || self.root.join("bin").join("python"),
+            |adopted| adopted.python.clone(),
+        )
+    }
+
+    /// Whether somebody else made it, and only its marker is ours.
+    pub const fn is_adopted(&self) -> bool {
+        self.contents.adopted.is_some()
     }
 
     /// Its Triton version.
@@ -92,7 +142,7 @@ impl Toolchain {
         self.id.triton()
     }
 
-    /// Bytes on disk (files shared with an installer's cache counted in full).
+    /// Bytes on disk that are ours (files shared with an installer's cache counted in full).
     pub fn size(&self) -> u64 {
         size_of(&self.root)
     }
@@ -201,6 +251,59 @@ impl Home {
             contents,
             root,
         })
+    }
+
+    /// The toolchain that serves for a name, called by that name: the one that has it, or one that was adopted (whose
+    /// name says its NumPy to the last digit) and holds that Triton with a NumPy such as the name means.
+    pub fn resolve(&self, id: &ToolchainId) -> Option<Toolchain> {
+        self.find(id)
+            .or_else(|| self.among(|one| one.is_adopted() && one.contents.satisfies(id)))
+            .map(|found| Toolchain {
+                id: id.clone(),
+                ..found
+            })
+    }
+
+    /// One that has this Triton to compile with, called by the version alone: for machine code no NumPy matters.
+    pub fn resolve_compiler(&self, triton: Version) -> Option<Toolchain> {
+        let id = ToolchainId::of(triton);
+        self.resolve(&id).or_else(|| {
+            let found = self.among(|one| one.is_adopted() && one.contents.is_of(triton))?;
+            Some(Toolchain { id, ..found })
+        })
+    }
+
+    /// One that has torch beside this Triton and such a NumPy, called by the name asked for. With `any_numpy`, whatever
+    /// the NumPy.
+    pub fn resolve_torch(&self, id: &ToolchainId, any_numpy: bool) -> Option<Toolchain> {
+        let fits = |contents: &Contents| contents.satisfies(id) || (any_numpy && contents.is_of(id.triton()));
+        let found = self.among(|one| one.contents.torch.is_some() && fits(&one.contents))?;
+        Some(Toolchain {
+            id: id.clone(),
+            ..found
+        })
+    }
+
+    /// The newest Triton that has torch beside it.
+    pub fn newest_with_torch(&self) -> Option<Version> {
+        let all = self.list().ok()?;
+        all.iter()
+            .filter(|one| one.contents.torch.is_some())
+            .filter_map(|one| one.contents.version())
+            .max()
+    }
+
+    fn among(&self, wanted: impl Fn(&Toolchain) -> bool) -> Option<Toolchain> {
+        self.list().ok()?.into_iter().find(wanted)
+    }
+
+    /// Registers the environment of a Python, made by somebody else, as a toolchain of the Triton, NumPy and torch that
+    /// it holds. `python` is a path, or a name to be looked for on PATH. Nothing is installed; only a marker is written.
+    ///
+    /// # Errors
+    /// There is no such Python, it has no Triton, a worker does not run in it, or its name is taken.
+    pub fn adopt(&self, python: &OsStr, observer: &dyn Observer) -> Result<Toolchain, AdoptError> {
+        crate::adopt::adopt(self, python, observer)
     }
 
     /// Installs a toolchain from PyPI with uv or pip, or returns it if it is already there.

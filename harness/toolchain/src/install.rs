@@ -413,51 +413,55 @@ impl Attempt<'_> {
             numpy,
             python,
             torch,
+            adopted: None,
         };
         let toolchain = Toolchain::at(self.id.clone(), contents.clone(), self.partial.to_owned());
-        self.probe(toolchain).map_err(broken)?;
+        let pool = Pool::new(toolchain, 1).map_err(|error| broken(error.to_string()))?;
+        probe(&pool).map_err(broken)?;
         let marker = self.partial.join(home::MARKER);
         let text = serde_json::to_vec_pretty(&contents).map_err(|error| broken(error.to_string()))?;
         fs::write(&marker, text).map_err(|source| unwritable(&marker, source))?;
         Ok(contents)
     }
+}
 
-    fn probe(&self, toolchain: Toolchain) -> Result<(), String> {
-        let module = Module {
-            path: self.partial.join("tmp").join("probe.py"),
-            text: PROBE.into(),
-        };
-        let mut request = Request::import(module);
-        request.storages.push(Storage {
-            bytes: [0; 16].into(),
-            ..Storage::default()
-        });
-        let x = Tensor {
-            storage: 0,
-            dtype: DType::I32,
-            shape: vec![4],
-            strides: vec![1],
-            offset: 0,
-        };
-        request.launches.push(Launch {
-            kernel: "add_one".to_owned(),
-            grid: Grid::Fixed(vec![1]),
-            args: vec![Value::Tensor(x), Value::Int(4)],
-            kwargs: Vec::new(),
-            options: Vec::new(),
-            host: None,
-        });
-        let limits = Limits {
-            time: Duration::from_mins(1),
-            ..Limits::default()
-        };
-        let pool = Pool::new(toolchain, 1).map_err(|error| error.to_string())?;
-        let response = pool
-            .request(&request, limits)
-            .map_err(|failure| failure.to_string())?;
-        // What it computes is not asked here: some pairs are installed because they get it wrong.
-        response.result.map_err(|raised| raised.traceback)
-    }
+/// Has a worker run a kernel.
+pub(crate) fn probe(pool: &Pool) -> Result<(), String> {
+    let module = Module {
+        // There is no such file, and nobody looks for it.
+        path: pool.toolchain().root().join("probe.py"),
+        text: PROBE.into(),
+    };
+    let mut request = Request::import(module);
+    request.device = pool.torch().unwrap_or_default();
+    request.storages.push(Storage {
+        bytes: [0; 16].into(),
+        ..Storage::default()
+    });
+    let x = Tensor {
+        storage: 0,
+        dtype: DType::I32,
+        shape: vec![4],
+        strides: vec![1],
+        offset: 0,
+    };
+    request.launches.push(Launch {
+        kernel: "add_one".to_owned(),
+        grid: Grid::Fixed(vec![1]),
+        args: vec![Value::Tensor(x), Value::Int(4)],
+        kwargs: Vec::new(),
+        options: Vec::new(),
+        host: None,
+    });
+    let limits = Limits {
+        time: Duration::from_mins(1),
+        ..Limits::default()
+    };
+    let response = pool
+        .request(&request, limits)
+        .map_err(|failure| failure.to_string())?;
+    // What it computes is not asked here: some pairs are installed because they get it wrong.
+    response.result.map_err(|raised| raised.traceback)
 }
 
 /// A program that ends, with everything it started, when it is no longer waited for.

@@ -1,8 +1,9 @@
 //! Installed Triton versions, the pool of Python workers that run inside them, and the compilers that they are.
 //!
-//! A **toolchain** is one Triton and one NumPy in an environment of its own ([`ToolchainId`], [`Home`]). A **worker**
-//! is a Python process of a toolchain that answers one [`Request`] after the other over pipes; a [`Pool`] keeps
-//! several, hands them out, and replaces those that die. Workers of another kind are [`Compilers`]: their Triton compiles
+//! A **toolchain** is one Triton and one NumPy in an environment of its own, or in one that somebody else made and that
+//! was adopted ([`ToolchainId`], [`Home`]). A **worker** is a Python process of a toolchain that answers one [`Request`]
+//! after the other over pipes; a [`Pool`] keeps several, hands them out, and replaces those that die. Some have torch's
+//! own tensors, and a GPU, if those are asked for. Workers of another kind are [`Compilers`]: their Triton compiles
 //! launches, without a GPU, into machine code and resolved parameters ([`Compiled`]), which a [`Cache`] keeps on disk.
 //! Those of a toolchain with torch are [`Inductors`]: they make launches under `torch.compile`.
 //!
@@ -15,6 +16,7 @@
 //! - A toolchain is there whole or not at all: it is made beside its place and renamed into it.
 #![warn(missing_docs)]
 
+mod adopt;
 mod cache;
 pub mod compiled;
 pub mod compiler;
@@ -35,7 +37,7 @@ pub use cache::{Cache, Held};
 pub use compiled::Compiled;
 pub use compiler::{Compilation, CompileRequest, Compilers};
 pub use failure::{Exit, WorkerFailure};
-pub use home::{AddError, Event, Home, HomeError, Observer, Toolchain};
+pub use home::{AddError, AdoptError, Event, Home, HomeError, Observer, Toolchain};
 pub use id::{BadId, ToolchainId};
 pub use inductor::{InductorRequest, Inductors};
 pub use pool::{Limits, Pool};

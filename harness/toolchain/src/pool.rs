@@ -9,7 +9,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tempfile::TempDir;
 
-use crate::request::Module;
+use crate::request::{Device, Module};
 use crate::response::Raised;
 use crate::worker::{Answer, Between, Mode, Worker};
 use crate::{Request, Response, Toolchain, WorkerFailure, wire};
@@ -64,6 +64,45 @@ impl Pool {
         Self::of(toolchain, size, Mode::Interpret)
     }
 
+    /// A pool whose workers interpret with tensors that are torch's own, on its CPU or on a GPU. On a GPU, at most
+    /// [`Pool::MOST_ON_A_GPU`] workers.
+    ///
+    /// # Errors
+    /// The folder for the workers' private files cannot be made.
+    pub fn with_torch(toolchain: Toolchain, size: usize, device: Device) -> io::Result<Self> {
+        let size = match device {
+            Device::Cuda => size.min(Self::MOST_ON_A_GPU),
+            Device::Host => size,
+        };
+        Self::of(toolchain, size, Mode::Torch(device))
+    }
+
+    /// A pool whose workers compile and launch on a GPU, as whoever has Triton and torch does; at most
+    /// [`Pool::MOST_ON_A_GPU`] workers.
+    ///
+    /// # Errors
+    /// The folder for the workers' private files cannot be made.
+    pub fn jit(toolchain: Toolchain, size: usize) -> io::Result<Self> {
+        Self::of(toolchain, size.min(Self::MOST_ON_A_GPU), Mode::Jit)
+    }
+
+    /// A process that has a GPU through torch takes some seconds and a core to start, a gigabyte of memory, and half
+    /// of one of the GPU's, which serves one of them at a time.
+    pub const MOST_ON_A_GPU: usize = 8;
+
+    /// Where torch's own tensors are, if the workers pass those.
+    pub const fn torch(&self) -> Option<Device> {
+        self.mode.torch()
+    }
+
+    /// Starts a worker if there is none, to see that it can be.
+    ///
+    /// # Errors
+    /// It cannot.
+    pub fn start(&self) -> Result<(), WorkerFailure> {
+        self.take().map(|worker| self.give_back(worker))
+    }
+
     /// A pool whose workers do something else.
     pub(crate) fn of(toolchain: Toolchain, size: usize, mode: Mode) -> io::Result<Self> {
         let private = Private::new(&toolchain)?;
@@ -98,7 +137,7 @@ impl Pool {
             &request.module,
             limits,
             &mut |_, _| Ok(None),
-            |header, blobs, _| wire::response(header, blobs, request),
+            |header, blobs, stderr| wire::response(header, blobs, stderr, request),
         )
     }
 

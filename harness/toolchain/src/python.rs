@@ -67,6 +67,15 @@ pub(crate) fn numpy_for(id: &ToolchainId, python: Minor) -> Option<String> {
     }
 }
 
+/// Whether a Triton's interpreter works with a NumPy, for the reasons that [`numpy_for`] gives.
+pub(crate) fn fits(triton: Version, numpy: Version) -> bool {
+    if triton < Version::new(3, 2, 0) {
+        numpy.major < 2
+    } else {
+        triton >= Version::new(3, 7, 0) || numpy < Version::new(2, 4, 0)
+    }
+}
+
 /// The Pythons that can hold a toolchain, the one to be preferred first.
 pub(crate) fn suitable(id: &ToolchainId) -> Vec<Minor> {
     let mut minors: Vec<Minor> = wheels(id)

@@ -18,6 +18,8 @@ pub struct Response {
     /// What the kernels and the module printed to stdout (`tl.device_print` included), at most
     /// [`Response::STDOUT_LIMIT`] bytes of it, lossily decoded.
     pub stdout: String,
+    /// The end of what came on stderr, where compilers and GPUs complain.
+    pub stderr: String,
     /// Whether `stdout` was cut.
     pub stdout_cut: bool,
     /// Time in the worker, without the transport.

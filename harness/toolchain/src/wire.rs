@@ -422,7 +422,12 @@ struct Link {
 }
 
 /// Reads an answer; with it, whether the worker asks to be replaced.
-pub(crate) fn response(header: &[u8], blobs: &[u8], request: &Request) -> Result<(Response, bool), String> {
+pub(crate) fn response(
+    header: &[u8],
+    blobs: &[u8],
+    stderr: &str,
+    request: &Request,
+) -> Result<(Response, bool), String> {
     let answer: Answer = serde_json::from_slice(header).map_err(|error| format!("its answer: {error}"))?;
     let mut rest = blobs;
     let storages = memories(answer.memory, &mut rest, request)?;
@@ -434,6 +439,7 @@ pub(crate) fn response(header: &[u8], blobs: &[u8], request: &Request) -> Result
         result,
         storages,
         stdout: answer.stdout,
+        stderr: stderr.to_owned(),
         stdout_cut: answer.stdout_cut,
         seconds: Duration::try_from_secs_f64(answer.seconds).unwrap_or_default(),
     };

@@ -1,6 +1,7 @@
 //! One worker process: starting it, talking to it against a clock, ending it. Left out: which worker does what
 //! ([`crate::pool`]).
 
+use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -17,7 +18,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use crate::Toolchain;
 use crate::failure::{Exit, WorkerFailure};
 use crate::pool::Limits;
-use crate::request::Module;
+use crate::request::{Device, Module};
 use crate::response::{Location, Raised};
 use crate::wire::{self, Hello};
 
@@ -39,6 +40,14 @@ const READ_AT_LEAST: usize = 64 * 1024;
 /// Variables of the environment that reach a worker. Others could change what Triton or Python do.
 const PASSED: &[&str] = &["PATH", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "TZ"];
 
+/// Variables that reach a worker that has a GPU besides: which one, and what Triton builds its launchers with.
+const PASSED_WITH_GPU: &[&str] = &[
+    "CUDA_VISIBLE_DEVICES",
+    "CUDA_DEVICE_ORDER",
+    "CC",
+    "TRITON_LIBCUDA_PATH",
+];
+
 /// What a worker's Triton does with a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
@@ -48,6 +57,30 @@ pub(crate) enum Mode {
     Compile,
     /// torch is beside it, and launches go through `torch.compile`.
     Inductor,
+    /// It interprets it, and tensors are torch's own.
+    Torch(Device),
+    /// It compiles and launches it on a GPU; tensors are torch's own.
+    Jit,
+}
+
+impl Mode {
+    /// Where torch's own tensors are, if it is those that are passed.
+    pub(crate) const fn torch(self) -> Option<Device> {
+        match self {
+            Self::Interpret | Self::Compile | Self::Inductor => None,
+            Self::Torch(device) => Some(device),
+            Self::Jit => Some(Device::Cuda),
+        }
+    }
+}
+
+/// The variables of our environment that a Python gets; with `gpu`, one that may see a GPU.
+pub(crate) fn passed(gpu: bool) -> impl Iterator<Item = (&'static str, OsString)> {
+    let more = if gpu { PASSED_WITH_GPU } else { &[] };
+    PASSED
+        .iter()
+        .chain(more)
+        .filter_map(|&name| std::env::var_os(name).map(|value| (name, value)))
 }
 
 /// What is done with a frame that comes before the answer: the frame that goes back, or none for one that is no question.
@@ -115,8 +148,18 @@ impl Worker {
             != (contents.triton.as_str(), contents.numpy.as_str())
         {
             return Err(failed(format!(
-                "it was installed with triton {} and numpy {}, and has {} and {} (Python {}); remove and add it again",
-                contents.triton, contents.numpy, hello.triton, hello.numpy, hello.python
+                "it was {} with triton {} and numpy {}, and has {} and {} (Python {}); remove and {} it again",
+                if toolchain.is_adopted() {
+                    "adopted"
+                } else {
+                    "installed"
+                },
+                contents.triton,
+                contents.numpy,
+                hello.triton,
+                hello.numpy,
+                hello.python,
+                if toolchain.is_adopted() { "adopt" } else { "add" },
             )));
         }
         Ok(worker)
@@ -127,21 +170,41 @@ impl Worker {
         // -s: without what the user installed for themselves.
         command.args(["-s", "-c", conch_worker::ENTRY]).arg(folder);
         command.env_clear();
-        command.envs(
-            PASSED
-                .iter()
-                .filter_map(|name| std::env::var_os(name).map(|value| (name, value))),
-        );
+        let gpu = mode.torch() == Some(Device::Cuda);
+        command.envs(passed(gpu));
+        if !gpu {
+            // A machine without a GPU, also on one that has some.
+            command.env("CUDA_VISIBLE_DEVICES", "-1");
+        }
         match mode {
-            Mode::Interpret => command.env("TRITON_INTERPRET", "1"),
+            Mode::Interpret | Mode::Torch(_) => {
+                command.env("TRITON_INTERPRET", "1");
+            }
             // Machine code does not say where its source lies.
-            Mode::Compile => command.env("TRITON_DISABLE_LINE_INFO", "1"),
-            Mode::Inductor => command
-                // Read when torch is imported; an older run's module would be taken again.
-                .env("TORCHINDUCTOR_FORCE_DISABLE_CACHES", "1")
-                .env("TORCHINDUCTOR_COMPILE_THREADS", "1")
-                .env("TORCHINDUCTOR_CACHE_DIR", folder.join("inductor")),
-        };
+            Mode::Compile | Mode::Jit => {
+                command.env("TRITON_DISABLE_LINE_INFO", "1");
+            }
+            Mode::Inductor => {
+                command
+                    // Read when torch is imported; an older run's module would be taken again.
+                    .env("TORCHINDUCTOR_FORCE_DISABLE_CACHES", "1")
+                    .env("TORCHINDUCTOR_COMPILE_THREADS", "1")
+                    .env("TORCHINDUCTOR_CACHE_DIR", folder.join("inductor"));
+            }
+        }
+        match (mode, mode.torch()) {
+            // There to be imported; arguments are what the mode makes of them.
+            (Mode::Inductor, _) => {}
+            (_, None) => {
+                command.env("CONCH_TORCH", "hidden");
+            }
+            (_, Some(Device::Host)) => {
+                command.env("CONCH_TORCH", "cpu");
+            }
+            (_, Some(Device::Cuda)) => {
+                command.env("CONCH_TORCH", "cuda");
+            }
+        }
         command
             // BLAS sums in another order with several threads.
             .env("OMP_NUM_THREADS", "1")
@@ -149,8 +212,6 @@ impl Worker {
             .env("MKL_NUM_THREADS", "1")
             .env("PYTHONHASHSEED", "0")
             .env("PYTHONNOUSERSITE", "1")
-            // A machine without a GPU, also on one that has some.
-            .env("CUDA_VISIBLE_DEVICES", "-1")
             .env("HIP_VISIBLE_DEVICES", "-1")
             .env("HOME", folder)
             .env("TMPDIR", folder)

@@ -63,8 +63,8 @@ impl Testimony<'_> {
         }
     }
 
-    fn is_meant(&self, expectation: &Expectation) -> bool {
-        expectation.applies_to(&self.witness.id.to_string(), self.rules)
+    fn is_meant(&self, expectation: &Expectation, all: &[Expectation]) -> bool {
+        expectation.applies_among(all, &self.witness.id.to_string(), self.rules)
     }
 }
 
@@ -74,9 +74,9 @@ pub fn assess(verdict: &Verdict, witnesses: &[Testimony<'_>], expectations: &[Ex
     let mut undefined_foreseen = verdict.kind != VerdictKind::Undefined;
     for witness in witnesses {
         let standing = witness.standing(verdict);
-        let mut foreseen = expectations
-            .iter()
-            .filter(|expectation| witness.is_meant(expectation) && happened(expectation, standing, witness));
+        let mut foreseen = expectations.iter().filter(|expectation| {
+            witness.is_meant(expectation, expectations) && happened(expectation, standing, witness)
+        });
         let Witness { id, outcome } = witness.witness;
         match standing {
             Standing::Differs | Standing::Nondeterministic if foreseen.next().is_none() => {
@@ -98,7 +98,7 @@ pub fn assess(verdict: &Verdict, witnesses: &[Testimony<'_>], expectations: &[Ex
     unexpected.dedup();
     let expectations: Vec<Met> = expectations
         .iter()
-        .map(|one| met(one, verdict, witnesses))
+        .map(|one| met(one, expectations, verdict, witnesses))
         .collect();
     let expected = unexpected.is_empty() && undefined_foreseen && !expectations.contains(&Met::Stale);
     Assessment {
@@ -112,7 +112,7 @@ pub fn assess(verdict: &Verdict, witnesses: &[Testimony<'_>], expectations: &[Ex
 pub(crate) fn is_foreseen(testimony: &Testimony<'_>, expectations: &[Expectation]) -> bool {
     expectations
         .iter()
-        .any(|one| testimony.is_meant(one) && happened(one, Standing::Differs, testimony))
+        .any(|one| testimony.is_meant(one, expectations) && happened(one, Standing::Differs, testimony))
 }
 
 /// Whether an engine's standing and outcome are what an expectation describes.
@@ -138,9 +138,15 @@ fn happened(expectation: &Expectation, standing: Standing, testimony: &Testimony
         })
 }
 
-fn met(expectation: &Expectation, verdict: &Verdict, witnesses: &[Testimony<'_>]) -> Met {
+fn met(
+    expectation: &Expectation,
+    all: &[Expectation],
+    verdict: &Verdict,
+    witnesses: &[Testimony<'_>],
+) -> Met {
     let mut met = Met::NotTried;
-    for witness in witnesses.iter().filter(|witness| witness.is_meant(expectation)) {
+    let meant = |witness: &&Testimony<'_>| witness.is_meant(expectation, all);
+    for witness in witnesses.iter().filter(meant) {
         let standing = witness.standing(verdict);
         if happened(expectation, standing, witness) {
             if standing != Standing::Silent || expectation.outcome.is_some() || expectation.verdict.is_some()

@@ -335,6 +335,27 @@ fn expectations_are_met_stale_or_not_tried() {
         lines += &assessed(line, std::slice::from_ref(&unsupported));
         lines += &assessed(line, &[]);
     }
+    lines += "\nengines that share their code\n";
+    let of = |engine: &str, verdict| expectation(engine, "*", Some(verdict));
+    let compiler = of("cuda", VerdictKind::Differ);
+    let own = [compiler.clone(), of("jit", VerdictKind::Agree)];
+    let interpreter = of("interpret", VerdictKind::Differ);
+    for (line, expectations) in [
+        ("reference=1 jit@3.6.0=2", std::slice::from_ref(&compiler)),
+        ("reference=1 jit@3.6.0=1", std::slice::from_ref(&compiler)),
+        ("reference=1 cuda@3.6.0=2 jit@3.6.0=1", &own),
+        ("reference=1 cuda@3.6.0=2 jit@3.6.0=2", &own),
+        (
+            "reference=1 interpret@3.6.0+torch=2",
+            std::slice::from_ref(&interpreter),
+        ),
+        (
+            "reference=1 interpret@3.6.0+torch+host=2",
+            std::slice::from_ref(&interpreter),
+        ),
+    ] {
+        lines += &assessed(line, expectations);
+    }
     lines += "\nundefined\n";
     for line in [
         "reference=undefined interpret@3.2.0=1",

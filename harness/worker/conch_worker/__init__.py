@@ -1,6 +1,18 @@
 """The Python that runs inside a toolchain: it answers one request after the other over a pipe.
 
 Tensors here behave as torch's do wherever Triton's interpreter looks at them, and need neither torch nor a
-GPU. The other side of the pipe is the Rust crate `conch-toolchain`; both say what they speak with
-`wire.PROTOCOL`.
+GPU; or they are torch's own, if it is those that are asked for (`real`). The other side of the pipe is the
+Rust crate `conch-toolchain`; both say what they speak with `wire.PROTOCOL`.
 """
+
+import os
+
+_torch = os.environ.get("CONCH_TORCH")
+# On which device torch's own tensors are the arguments; none: stand-ins are.
+TORCH = _torch if _torch in ("cpu", "cuda") else None
+
+if _torch == "hidden":
+    # Before anybody imports Triton, which may import torch.
+    from .hidden import hide
+
+    hide()

@@ -14,6 +14,15 @@ _TRACEBACK_LIMIT = 16 * 1024
 _MESSAGE_LIMIT = 16 * 1024
 
 
+class Fault(Exception):  # noqa: N818 (what CUDA says is no error of this program)
+    """A kernel cost this process its GPU: nothing more can be done with it."""
+
+    def __init__(self, name: str, message: str) -> None:
+        super().__init__(message)
+        # CUDA's name for it.
+        self.cuda = name
+
+
 def chain_of(error: BaseException) -> list[BaseException]:
     """The exception and its causes, root cause last."""
     chain: list[BaseException] = []
@@ -25,6 +34,8 @@ def chain_of(error: BaseException) -> list[BaseException]:
 
 
 def _kind(error: BaseException) -> str:
+    if isinstance(error, Fault):
+        return error.cuda
     kind = type(error)
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 

@@ -21,7 +21,7 @@ _DEVICE_BASE = 0x2000_0000_0000
 _DEVICE_STEP = 1 << 32
 # torch's CPU allocator aligns to 64 bytes, its CUDA allocator to 512. What fits both keeps the kinds
 # comparable.
-_ALIGNMENT = 512
+ALIGNMENT = 512
 # Left between any two storages. Only what is touched of it is ever made.
 _SLACK = 64 << 10
 # Mapped at once, so that a small request maps once.
@@ -66,7 +66,8 @@ def device_of(name: object) -> Device:
     raise RuntimeError(f"no such device: {name!r}")
 
 
-def _address(data: np.ndarray[Any, Any]) -> int:
+def address_of(data: np.ndarray[Any, Any]) -> int:
+    """Where an array's bytes are."""
     address: int = data.__array_interface__["data"][0]
     return address
 
@@ -84,12 +85,12 @@ class _Arena:
     def take(self, size: int, front: int) -> np.ndarray[Any, Any]:
         """Fresh zeros, `size` of them, whose byte `front` is aligned."""
         slack = max(_SLACK, size)
-        if len(self._rest) < size + 2 * slack + _ALIGNMENT:
+        if len(self._rest) < size + 2 * slack + ALIGNMENT:
             room = mmap.mmap(
                 -1, max(_ARENA, 2 * (size + 2 * slack)), flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
             )
             self._rest = np.frombuffer(room, dtype=np.uint8)
-        start = slack + -(_address(self._rest) + slack + front) % _ALIGNMENT
+        start = slack + -(address_of(self._rest) + slack + front) % ALIGNMENT
         taken = self._rest[start : start + size]
         self._rest = self._rest[start + size :]
         return taken
@@ -114,7 +115,7 @@ class UntypedStorage:
         if device.type == "cuda":
             self.address = session.next_device_address(self.nbytes())
         else:
-            self.address = _address(self.bytes) + front
+            self.address = address_of(self.bytes) + front
 
     def body(self) -> np.ndarray:
         """The bytes without the guard zones."""
@@ -125,6 +126,12 @@ class UntypedStorage:
 
     size = nbytes
     __len__ = nbytes
+
+    def near(self) -> tuple[int, int]:
+        """The first and the last address that are taken to be this storage's. Nothing else lives near a
+        device address. Near a host address anything may, beyond the guard zones."""
+        front, back = (_DEVICE_STEP // 4,) * 2 if self.device.type == "cuda" else (self.front, self.back)
+        return self.address - front, self.address + self.nbytes() + back
 
     def data_ptr(self) -> int:
         # torch allocates nothing for an empty storage.
@@ -171,6 +178,13 @@ class Session:
         self.storages.clear()
         self._copies.clear()
         self.arena = _Arena()
+
+    def add(self, device: str, data: np.ndarray[Any, Any], front: int, back: int) -> None:
+        """Makes the next storage of the request."""
+        self.storages.append(UntypedStorage(self, CUDA if device == "cuda" else CPU, data, front, back))
+
+    def begin(self) -> None:
+        """The storages hold what the launches are to find."""
 
     def next_device_address(self, size: int) -> int:
         address = self._next
@@ -229,10 +243,7 @@ class Session:
         shift: int,
         found: dict[int, tuple[int, int, int, int]],
     ) -> None:
-        # Nothing else lives near a device address. Near a host address anything may, beyond the guard zones.
-        near = target.device.type == "cuda"
-        low = target.address - (_DEVICE_STEP // 4 if near else target.front)
-        high = target.address + target.nbytes() + (_DEVICE_STEP // 4 if near else target.back)
+        low, high = target.near()
         hits = np.nonzero((words >= np.uint64(low)) & (words <= np.uint64(high)))[0]
         for word in hits.tolist():
             at = int(words[word]) - target.address

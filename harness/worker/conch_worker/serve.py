@@ -23,12 +23,17 @@ import numpy as np
 import triton
 import triton.language as tl
 
-from . import driver, errors, inductor, wire
+from . import TORCH, driver, errors, inductor, wire
 from .dtypes import DTYPES
-from .memory import CPU, CUDA, Session, UntypedStorage
+from .memory import CUDA, Session, UntypedStorage
 from .modules import Modules
 from .recorder import Recorder, RecordingDriver, prepare
 from .tensor import tensor_of
+
+if TORCH:
+    from . import real
+
+    tensor_of = real.tensor_of  # type: ignore[assignment]
 
 # Bytes of stdout that are sent back, and that a request may write at all.
 _STDOUT_KEPT = 64 * 1024
@@ -106,11 +111,14 @@ class Worker:
     def __init__(self, torch: inductor.Inductor | None) -> None:
         self.torch = torch
         self.modules = Modules()
-        self.space = _resident(0)
+        # CUDA reserves more of the address space than any limit would leave it.
+        self.space = 0 if TORCH == "cuda" else _resident(0)
         self.memory_at_start = _resident(1)
         self.memory_limit = -1
         self.answered = 0
         self.compiled_file: tuple[str, ...] = ()
+        self.compiles = "TRITON_INTERPRET" not in os.environ
+        self.lost = False
 
     def limit_memory(self, most: int) -> None:
         if most == self.memory_limit or not self.space:
@@ -125,7 +133,7 @@ class Worker:
     def answer(self, header: dict[str, Any], blobs: memoryview) -> tuple[dict[str, Any], list[bytes]]:
         """Does what is asked; the header and the blobs of the answer."""
         began = time.perf_counter()
-        session = Session()
+        session = real.Session(TORCH) if TORCH else Session()
         if header.get("inductor") is not None:
             answer, out = self._induct(header, blobs)
         elif header["target"] is not None:
@@ -133,7 +141,9 @@ class Worker:
         else:
             originals = _storages(session, header, blobs)
             fake = driver.FakeDriver() if header["driver"] else None
-            ended = self._run(session, header, fake, None)
+            if self.compiles:
+                self._forget_compiled(header["path"], header["text"])
+            ended = self._settled(session, self._run(session, header, fake, None))
             memory, out = _memory(session, header, originals)
             answer = {"raised": self._told(header, ended), "memory": memory}
         session.close()
@@ -181,12 +191,30 @@ class Worker:
         ended = None if error is None else (phase, 0, error)
         return {**answer, "raised": self._told(header, ended)}, out
 
+    def _settled(
+        self, session: Session, ended: tuple[str, int, BaseException] | None
+    ) -> tuple[str, int, BaseException] | None:
+        """Brings the memory home. What a GPU stopped at was heard of late, if at all: it goes before what
+        Python then raised."""
+        try:
+            session.settle()
+        except errors.Fault as fault:
+            self.lost = True
+            _, launch, _ = ended or ("", 0, None)
+            return "launch", launch, fault
+        return ended
+
     def _forget_compiled(self, *file: str) -> None:
         """Empties Triton's cache, which no other process has, between the kernels of one file and another.
-        Some versions take the kernels of two files that read alike for the same."""
-        if file != self.compiled_file:
-            rmtree(os.environ["TRITON_CACHE_DIR"], ignore_errors=True)
-            self.compiled_file = file
+        Some versions take the kernels of two files that read alike for the same. What Triton's launchers
+        were compiled into is no kernel's, and stays."""
+        if file == self.compiled_file:
+            return
+        cache = os.environ["TRITON_CACHE_DIR"]
+        for entry in os.scandir(cache) if os.path.isdir(cache) else ():
+            if not (entry.is_dir() and any(name.endswith(".so") for name in os.listdir(entry))):
+                rmtree(entry, ignore_errors=True)
+        self.compiled_file = file
 
     def _told(
         self, header: dict[str, Any], ended: tuple[str, int, BaseException] | None
@@ -219,7 +247,7 @@ class Worker:
                 launches = header["launches"]
                 # What a host function leaves behind (a hook, say) is not for the next request. Compiled
                 # kernels stay with their module, and a case is to be compiled as if it were alone.
-                once = recorder is not None or not launches or any(spec["host"] for spec in launches)
+                once = self.compiles or not launches or any(spec["host"] for spec in launches)
                 faked = fake is not None
                 module = stack.enter_context(self.modules.loaded(header["path"], header["text"], faked, once))
                 hosts = {header["path"]: module}
@@ -247,14 +275,13 @@ class Worker:
                     getattr(hosts[host["path"]], host["function"])(kernel, grid, kwargs)
         except BaseException as error:  # noqa: BLE001 (SystemExit is an outcome too)
             return phase, launch, error
-        finally:
-            session.settle()
         return None
 
     def worn(self) -> bool:
-        """Whether this process has grown so much that it should be replaced."""
+        """Whether this process should be replaced: it has grown a lot, or has lost its GPU."""
         self.answered += 1
-        return self.answered % _GROWTH_EVERY == 0 and _resident(1) - self.memory_at_start > _GROWTH_MOST
+        grown = self.answered % _GROWTH_EVERY == 0 and _resident(1) - self.memory_at_start > _GROWTH_MOST
+        return self.lost or grown
 
 
 class _Values:
@@ -334,22 +361,20 @@ class _Values:
 
 def _storages(session: Session, header: dict[str, Any], blobs: memoryview) -> list[memoryview]:
     """Makes the storages; the bytes they were asked to have."""
-    device = CUDA if header["device"] == "cuda" else CPU
     start = 0
     originals = []
     for size, front, back, _, _ in header["storages"]:
         data = blobs[start : start + size]
         start += size
         originals.append(data)
-        session.storages.append(
-            UntypedStorage(session, device, np.frombuffer(data, dtype=np.uint8), front, back)
-        )
+        session.add(header["device"], np.frombuffer(data, dtype=np.uint8), front, back)
     for storage, (_, _, _, relocations, _) in zip(session.storages, header["storages"]):
         for at, target, addend in relocations:
             address = session.storages[target].address + addend
             storage.body()[at : at + 8] = np.frombuffer(
                 struct.pack("<Q", address % (1 << 64)), dtype=np.uint8
             )
+    session.begin()
     return originals
 
 
@@ -385,7 +410,9 @@ def main() -> None:
     most = _STDOUT_MOST if hard == resource.RLIM_INFINITY else min(_STDOUT_MOST, hard)
     resource.setrlimit(resource.RLIMIT_FSIZE, (most, hard))
     torch = None
-    if inductor.wanted():
+    if TORCH:
+        real.start(TORCH)
+    elif inductor.wanted():
 
         def ask(header: dict[str, Any], blobs: list[bytes]) -> tuple[dict[str, Any], memoryview]:
             wire.write(answers, header, blobs)
@@ -398,7 +425,8 @@ def main() -> None:
     else:
         driver.show_triton_a_torch()
     if torch is None and "TRITON_INTERPRET" not in os.environ:
-        prepare()
+        if not TORCH:
+            prepare()
         # A folder of this process's own.
         os.environ["TRITON_CACHE_DIR"] = os.path.join(os.environ["TRITON_CACHE_DIR"], str(os.getpid()))
     _die_with_parent(requests.fileno())

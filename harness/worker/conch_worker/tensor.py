@@ -61,6 +61,10 @@ class Tensor:
     def _new(self, storage: UntypedStorage, strides: Sequence[int], offset: int = 0) -> Tensor:
         return Tensor(storage, self.dtype, self.shape, strides, offset)
 
+    def _place(self) -> tuple[object, ...]:
+        """Where the elements are."""
+        return id(self._storage), self._offset, self.shape, self._strides
+
     def _elements(self) -> np.ndarray[Any, Any]:
         """The elements as unsigned numbers of their size, in place."""
         word = self.dtype.itemsize
@@ -72,6 +76,10 @@ class Tensor:
             self._storage.front + self._offset * word if self.numel() else 0,
             tuple(stride * word for stride in self._strides),
         )
+
+    def __repr__(self) -> str:
+        # Without the elements, as torch shows a tensor that has none at hand.
+        return f"tensor(..., device='{self.device}', size={self.shape}, dtype={self.dtype})"
 
     # What it is.
 
@@ -207,10 +215,11 @@ class Tensor:
             )
 
     def copy_(self, source: Tensor, non_blocking: bool = False) -> Tensor:
-        if source is self:
-            return self
         if source.dtype is not self.dtype:
             raise NotImplementedError(f"copy_ from {source.dtype} to {self.dtype}")
+        if self._place() == source._place():
+            # torch sees that it is the same data before it looks whether it may be written to.
+            return self
         self._check_writable()
         self._elements()[...] = source._elements()
         return self

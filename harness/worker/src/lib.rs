@@ -2,8 +2,8 @@
 //!
 //! Its modules say what they are for. Left out: starting it and talking to it (`conch-toolchain`).
 //!
-//! Invariants: it needs Triton and NumPy and nothing else, neither torch (but for `inductor.py`, in a worker that is
-//! started for it) nor a GPU; it speaks [`PROTOCOL`]; this crate does no IO.
+//! Invariants: it needs Triton and NumPy and nothing else, neither torch nor a GPU, but for `inductor.py` and `real.py` in
+//! workers that are started for them; it speaks [`PROTOCOL`]; this crate does no IO.
 #![warn(missing_docs)]
 
 /// The package's folder name.
@@ -16,10 +16,12 @@ pub const FILES: &[(&str, &str)] = &[
     ("dtypes.py", include_str!("../conch_worker/dtypes.py")),
     ("emitted.py", include_str!("../conch_worker/emitted.py")),
     ("errors.py", include_str!("../conch_worker/errors.py")),
+    ("hidden.py", include_str!("../conch_worker/hidden.py")),
     ("inductor.py", include_str!("../conch_worker/inductor.py")),
     ("layout.py", include_str!("../conch_worker/layout.py")),
     ("memory.py", include_str!("../conch_worker/memory.py")),
     ("modules.py", include_str!("../conch_worker/modules.py")),
+    ("real.py", include_str!("../conch_worker/real.py")),
     ("recorder.py", include_str!("../conch_worker/recorder.py")),
     ("serve.py", include_str!("../conch_worker/serve.py")),
     ("tensor.py", include_str!("../conch_worker/tensor.py")),

@@ -72,6 +72,12 @@ class CopyBack(unittest.TestCase):
         self.check([1, 4], [0, 1], raises=False)
         self.check([0, 4], [0, 1], raises=False)
 
+    def test_its_own_elements_are_written_nowhere(self) -> None:
+        expanded = make("int32", [3, 2], [0, 1], 1, CPU)
+        expanded.data.copy_(expanded.cpu())
+        with self.assertRaisesRegex(RuntimeError, "more than one element"):
+            expanded.copy_(make("int32", [3, 2], [2, 1], 0, CPU))
+
     def test_torch_does_not_look_for_other_overlaps(self) -> None:
         tensor = make("uint8", [3, 2], [1, 1], 0)
         tensor.copy_(tensor.clone())

@@ -79,8 +79,9 @@ impl Reader<'_> {
         let text = self.text(node, "engine")?;
         let Some(pattern) = EnginePattern::parse(&text) else {
             self.problems.push(
-                Diagnostic::error("unknown-engine", node.span, format!("`{text}` is not an engine"))
-                    .help("write `reference`, `interpret`, `interpret+host`, `interpret@3.2.0`, `cuda`, …"),
+                Diagnostic::error("unknown-engine", node.span, format!("`{text}` is not an engine")).help(
+                    "write `reference`, `interpret`, `interpret+host`, `interpret@3.2.0`, `cuda`, `jit`, …",
+                ),
             );
             return None;
         };

@@ -33,7 +33,7 @@ use self::compile::{Compiler, Compiling};
 use self::job::{Job, Ran};
 use self::record::{Missing, Shelf};
 use crate::engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, Prepared};
-use crate::{Complaint, EngineId, Finished, Outcome, Trap};
+use crate::{Complaint, EngineId, Finished, Outcome, Trap, words};
 
 /// `cuda@V`.
 #[derive(Debug)]
@@ -87,7 +87,8 @@ impl Cuda {
     }
 }
 
-fn capabilities(version: Version, gpu: bool) -> Capabilities {
+/// What Triton's compiler can do; with `gpu`, whoever asks has one and a toolchain.
+pub(crate) fn capabilities(version: Version, gpu: bool) -> Capabilities {
     let mut features = vec![
         Feature::Import,
         Feature::StridedArguments,
@@ -190,8 +191,7 @@ pub fn outcome(case: &Case, ran: &Ran) -> Result<Outcome, Failure> {
                 .transpose()?,
             printed: Vec::new(),
         })),
-        // A `device_assert` that did not hold is what CUDA calls this.
-        Ran::Faulted { name, message } if name == "CUDA_ERROR_ASSERT" => {
+        Ran::Faulted { name, message } if name == words::ASSERT_FAILED => {
             Outcome::Trapped(Trap::Assert, complaint(name, message))
         }
         Ran::Faulted { name, message } => Outcome::Trapped(Trap::Raised, complaint(name, message)),

@@ -1,0 +1,411 @@
+//! `conch compare`: two engines held to each other, bit for bit and word for word. Left out: who is right (`conch run`).
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use conch_case::{Case, Entry, Shard};
+use conch_engine::{Complaint, Engine, EngineId, Failure, Outcome, Reference, Trap, guarded};
+use conch_memory::{ByteState, Memory};
+use conch_report::Tone;
+use conch_tile::rules::Rules;
+use conch_verdict::Panel;
+use serde::Serialize;
+
+use crate::args::{CompareArgs, RunFormat};
+use crate::corpus::Selected;
+use crate::engines::set_up;
+use crate::pipeline::{self, in_order};
+use crate::terminal::Terminal;
+
+/// What came of one case; a line of `--format jsonl`.
+#[derive(Serialize)]
+struct Compared {
+    case: String,
+    same: bool,
+    /// What each did, in one word.
+    outcomes: [&'static str; 2],
+    /// Seconds that each took.
+    seconds: [f64; 2],
+    /// In what they differ.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    difference: Option<String>,
+    /// Why the program has no defined answer; only asked where they differ.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    undefined: Option<String>,
+}
+
+/// How many came to what; the last line of `--format jsonl`.
+#[derive(Default, Serialize)]
+struct Counts {
+    engines: [String; 2],
+    cases: u64,
+    same: u64,
+    /// Of those that are the same, the ones that finished.
+    finished: u64,
+    differ: u64,
+    /// Differences in programs that have no defined answer, not among `differ`.
+    undefined: u64,
+    /// Cases that could not be made or run: mistakes in case files, bugs of ours.
+    failed: u64,
+    seconds: f64,
+}
+
+/// Compares, and answers with the exit code.
+pub fn compare(args: &CompareArgs, stop: &'static AtomicBool) -> u8 {
+    let began = Instant::now();
+    let mut terminal = Terminal::new();
+    let selected = match Selected::open(args.selection.cases.as_deref(), &args.selection.filters) {
+        Ok(selected) => selected,
+        Err(message) => {
+            terminal.note(&message);
+            return 2;
+        }
+    };
+    if args.left == args.right {
+        terminal.note("error: an engine is the same as itself; name two");
+        return 2;
+    }
+    let jobs = pipeline::jobs(args.jobs);
+    let wanted = [args.left.clone(), args.right.clone()];
+    let setup = set_up(&wanted, args.offline, jobs, &selected.shelf(), stop);
+    let problems = setup.problems.into_iter().chain(selected.problems());
+    let problems: Vec<_> = problems.collect();
+    for problem in &problems {
+        terminal.note(&problem.rendered);
+    }
+    if !problems.is_empty() {
+        return 2;
+    }
+    for message in selected.unmatched() {
+        terminal.note(&format!("warning: {message}"));
+    }
+    let panel = Arc::new(setup.panel);
+    crate::interrupt::on_interrupt(&panel);
+    let [Some(left), Some(right)] = wanted.each_ref().map(|id| engine(&panel, id)) else {
+        terminal.note("internal error: an engine was set up under another name\nThis is a bug in Conch.");
+        return 1;
+    };
+    let mut counts = Counts {
+        engines: wanted.each_ref().map(ToString::to_string),
+        ..Counts::default()
+    };
+    terminal.begin(selected.entries(Shard::ALL).count() as u64);
+    in_order(
+        selected.entries(Shard::ALL),
+        jobs,
+        |entry| (!stop.load(Ordering::Relaxed)).then(|| one(&entry, [&*left, &*right]))?,
+        |done| {
+            counts.cases += 1;
+            match done {
+                Ok(compared) => {
+                    counts.count(&compared);
+                    let text = match args.format {
+                        RunFormat::Jsonl => line(&compared),
+                        RunFormat::Human => shown(&compared, &wanted, &terminal),
+                    };
+                    terminal.print(&text);
+                }
+                Err(message) => {
+                    counts.failed += 1;
+                    terminal.note(&message);
+                }
+            }
+            terminal.advance(counts.differ + counts.failed);
+        },
+    );
+    terminal.end();
+    counts.seconds = began.elapsed().as_secs_f64();
+    let text = match args.format {
+        RunFormat::Jsonl => line(&counts),
+        RunFormat::Human => counts.told(),
+    };
+    terminal.print(&text);
+    if stop.load(Ordering::Relaxed) {
+        return 130;
+    }
+    match &counts {
+        Counts { failed: 1.., .. } => 2,
+        Counts { differ: 1.., .. } => 1,
+        Counts { cases: 0, .. } => 3,
+        _ if terminal.failed() => 2,
+        _ => 0,
+    }
+}
+
+fn engine(panel: &Panel, id: &EngineId) -> Option<Arc<dyn Engine>> {
+    if let (EngineId::Reference, Some(reference)) = (id, &panel.reference) {
+        let reference: Arc<dyn Engine> = Arc::<Reference>::clone(reference);
+        return Some(reference);
+    }
+    panel.others.iter().find(|engine| engine.id() == id).cloned()
+}
+
+/// Has both run a case. None: stopped. The error is a sentence for people.
+fn one(entry: &Entry, engines: [&dyn Engine; 2]) -> Option<Result<Compared, String>> {
+    let case = match guarded(|| entry.resolve()) {
+        Ok(Ok(case)) => case,
+        Ok(Err(_)) => {
+            return Some(Err(format!(
+                "error: `{}` is no good case; `conch run` says why",
+                entry.id
+            )));
+        }
+        Err(message) => return Some(Err(format!("internal error: `{}`: {message}", entry.id))),
+    };
+    let mut runs = Vec::with_capacity(2);
+    for engine in engines {
+        match guarded(|| engine.run(&case, rules(engine))) {
+            Ok(Ok(run)) => runs.push(run),
+            Ok(Err(Failure::Stopped)) => return None,
+            Ok(Err(failure)) => {
+                return Some(Err(format!(
+                    "internal error: `{}`: {}: failed to {failure}",
+                    case.id,
+                    engine.id()
+                )));
+            }
+            Err(panic) => {
+                return Some(Err(format!(
+                    "internal error: `{}`: {}: {panic}",
+                    case.id,
+                    engine.id()
+                )));
+            }
+        }
+    }
+    let [left, right] = &runs[..] else { return None };
+    let outcomes = [&left.outcome, &right.outcome];
+    let difference = difference(outcomes);
+    let undefined = difference
+        .as_ref()
+        .and_then(|_| undefined(&case, rules(engines[1]), outcomes));
+    Some(Ok(Compared {
+        case: case.id.clone(),
+        same: difference.is_none(),
+        outcomes: outcomes.map(|outcome| outcome.kind().name()),
+        seconds: [left, right].map(|run| run.total().as_secs_f64()),
+        difference,
+        undefined,
+    }))
+}
+
+fn rules(engine: &dyn Engine) -> Rules {
+    engine.id().version().map_or_else(Rules::default, Rules::of)
+}
+
+/// Why the reference says that a program has no defined answer: at all, because the order of programs decides, or in the
+/// bytes that differ.
+fn undefined(case: &Case, rules: Rules, outcomes: [&Outcome; 2]) -> Option<String> {
+    let reference = guarded(|| Reference::default().run(case, rules)).ok()?.ok()?;
+    match &reference.outcome {
+        Outcome::Trapped(Trap::Undefined, complaint) => Some(complaint.message.clone()),
+        Outcome::Finished(finished) => {
+            if finished.tracked?.order_dependent {
+                return Some("the order of programs decides".to_owned());
+            }
+            let [left, right] = outcomes.map(|outcome| outcome.finished().map(|finished| &finished.memory));
+            let (left, right) = left.zip(right)?;
+            only_poison(left, right, &finished.memory)
+                .then(|| "only bytes differ whose value is undefined".to_owned())
+        }
+        _ => None,
+    }
+}
+
+/// Whether two memories differ in nothing but bytes that the reference gives no value.
+fn only_poison(left: &Memory, right: &Memory, reference: &Memory) -> bool {
+    left.ids().all(|id| {
+        let states = reference.states(id);
+        let pairs = left.bytes(id).iter().zip(right.bytes(id));
+        left.guards(id) == right.guards(id)
+            && left.size(id) == right.size(id)
+            && pairs
+                .enumerate()
+                .all(|(at, (a, b))| a == b || states.get(at) == Some(&ByteState::Poison))
+    })
+}
+
+/// In what two outcomes differ, if they do.
+fn difference([left, right]: [&Outcome; 2]) -> Option<String> {
+    if let (Outcome::Finished(left), Outcome::Finished(right)) = (left, right) {
+        return bytes(&left.memory, &right.memory);
+    }
+    let (left, right) = (told(left), told(right));
+    (left != right).then(|| format!("{left}\n{right}"))
+}
+
+/// An outcome in words, without what no two processes have in common.
+fn told(outcome: &Outcome) -> String {
+    let kind = match outcome {
+        Outcome::Trapped(trap, _) => format!("trapped ({trap:?})").to_lowercase(),
+        _ => outcome.kind().to_string(),
+    };
+    match (outcome, outcome.complaint()) {
+        (_, None) => kind,
+        // Where it was when its time was over is chance, and how long it had is the engine's.
+        (Outcome::Exhausted(_), Some(complaint)) => format!("{kind}: {}", complaint.kind),
+        (_, Some(complaint)) => kind + &words(complaint),
+    }
+}
+
+/// What was said, and where. Of what a GPU was stopped by, CUDA's sentence: the threads that it then lists come in any
+/// order.
+fn words(complaint: &Complaint) -> String {
+    let message = if complaint.kind.starts_with("CUDA_ERROR_") {
+        complaint.message.lines().next().unwrap_or_default()
+    } else {
+        &complaint.message
+    };
+    let mut words = format!(": {}: {}", complaint.kind, impersonal(message));
+    if let Some(launch) = complaint.launch {
+        let _ = write!(words, ", launch {launch}");
+    }
+    if let Some(position) = &complaint.position {
+        let _ = write!(words, ", at {}:{}", position.file, position.line);
+    }
+    words
+}
+
+/// A message without the addresses of Python's objects and the paths of workers' private files.
+fn impersonal(message: &str) -> String {
+    let mut out = String::with_capacity(message.len());
+    for word in message.split_inclusive(char::is_whitespace) {
+        if word.contains("conch-workers-") {
+            out.push_str("(a file of the worker's) ");
+            continue;
+        }
+        let mut rest = word;
+        while let Some((before, after)) = rest.split_once("0x") {
+            let end = after
+                .find(|c: char| !c.is_ascii_hexdigit())
+                .unwrap_or(after.len());
+            let (digits, behind) = after.split_at(end);
+            out.push_str(before);
+            out.push_str("0x");
+            out.push_str(if digits.len() < 8 { digits } else { "…" });
+            rest = behind;
+        }
+        out.push_str(rest);
+    }
+    out
+}
+
+/// The first byte in which two memories differ, guard zones included, and how many do.
+fn bytes(left: &Memory, right: &Memory) -> Option<String> {
+    let mut first = None;
+    let mut count = 0u64;
+    for id in left.ids() {
+        let (left_guards, right_guards) = (left.guards(id), right.guards(id));
+        let zones = [
+            ("", left.bytes(id), right.bytes(id)),
+            ("the guard zone before ", left_guards.0, right_guards.0),
+            ("the guard zone behind ", left_guards.1, right_guards.1),
+        ];
+        for (zone, left_bytes, right_bytes) in zones {
+            if left_bytes.len() != right_bytes.len() {
+                return Some(format!("`{}` is of another size", left.name(id)));
+            }
+            let differing = left_bytes
+                .iter()
+                .zip(right_bytes)
+                .enumerate()
+                .filter(|(_, (a, b))| a != b);
+            for (at, (a, b)) in differing {
+                count += 1;
+                first.get_or_insert_with(|| {
+                    format!(
+                        "byte {at} of {zone}`{}` is 0x{a:02x} and 0x{b:02x}",
+                        left.name(id)
+                    )
+                });
+            }
+        }
+    }
+    first.map(|first| {
+        if count > 1 {
+            format!("{count} bytes; {first}")
+        } else {
+            first
+        }
+    })
+}
+
+fn line(value: &impl Serialize) -> String {
+    serde_json::to_string(value).map_or_else(|_| String::new(), |line| line + "\n")
+}
+
+/// A difference, for people.
+fn shown(compared: &Compared, engines: &[EngineId; 2], terminal: &Terminal) -> String {
+    let Some(difference) = &compared.difference else {
+        return String::new();
+    };
+    let mut text = format!("{}\n", terminal.palette.paint(Tone::Name, &compared.case));
+    let lines: Vec<&str> = difference.lines().collect();
+    match lines[..] {
+        [left, right] if compared.outcomes != ["finished"; 2] => {
+            let _ = writeln!(text, "  {}: {left}\n  {}: {right}", engines[0], engines[1]);
+        }
+        _ => {
+            let _ = writeln!(text, "  {}", lines.join("\n  "));
+        }
+    }
+    if let Some(why) = &compared.undefined {
+        let _ = writeln!(text, "  the program has no defined answer: {why}");
+    }
+    text
+}
+
+impl Counts {
+    fn count(&mut self, compared: &Compared) {
+        match (compared.same, &compared.undefined) {
+            (true, _) => {
+                self.same += 1;
+                self.finished += u64::from(compared.outcomes == ["finished"; 2]);
+            }
+            (false, Some(_)) => self.undefined += 1,
+            (false, None) => self.differ += 1,
+        }
+    }
+
+    fn told(&self) -> String {
+        let [left, right] = &self.engines;
+        format!(
+            "{left} and {right}: {} cases, {} the same ({} finished), {} differ, {} differ and have no defined answer, \
+             {:.1} s\n",
+            self.cases, self.same, self.finished, self.differ, self.undefined, self.seconds
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_two_processes_have_in_common_is_left_out() {
+        let check = |message: &str, expected: &str| assert_eq!(impersonal(message), expected);
+        check(
+            "<function sum at 0x7f5831942b60> of 0x12",
+            "<function sum at 0x…> of 0x12",
+        );
+        check(
+            "ptxas '/tmp/a/conch-workers-bBZHW7/tmp5sl.ptx', -o x",
+            "ptxas (a file of the worker's) -o x",
+        );
+    }
+
+    #[test]
+    fn of_a_fault_cudas_sentence_is_compared_and_of_a_time_out_that_it_is_one() {
+        let complaint = |kind: &str, message: &str| Box::new(Complaint::new(kind, message));
+        let assert = |message: &str| Outcome::Trapped(Trap::Assert, complaint("CUDA_ERROR_ASSERT", message));
+        let same = |left: &Outcome, right: &Outcome| difference([left, right]).is_none();
+        assert!(same(&assert("failed\nthread 1"), &assert("failed\nthread 2")));
+        assert!(!same(&assert("failed"), &assert("it failed")));
+        let late = |message: &str| Outcome::Exhausted(complaint("time", message));
+        assert!(same(&late("10 s"), &late("30 s")));
+        let raised = Outcome::Trapped(Trap::Raised, complaint("CUDA_ERROR_ASSERT", "failed"));
+        assert!(!same(&assert("failed"), &raised));
+    }
+}

@@ -1,0 +1,61 @@
+//! `jit@V`: Triton's compiler, tuner and launcher on a GPU with torch's own tensors, in the Python workers of a toolchain
+//! that has torch.
+//!
+//! It is asked and answers as the interpreter does. A fault of the GPU comes back in CUDA's words, and costs the worker.
+//! Left out: compiling without a GPU and launching without Python (`cuda@V`).
+
+use std::sync::Arc;
+
+use conch_case::Case;
+use conch_tile::rules::Rules;
+use conch_toolchain::Pool;
+use conch_toolchain::pool::Limits;
+use conch_toolchain::request::Device;
+
+use crate::EngineId;
+use crate::cuda::capabilities;
+use crate::engine::{Capabilities, Engine, Failure, Preparation};
+use crate::interpret::{Shared, ready};
+
+/// `jit@V`.
+#[derive(Debug)]
+pub struct Jit {
+    id: EngineId,
+    capabilities: Capabilities,
+    shared: Arc<Shared>,
+}
+
+impl Jit {
+    /// The Triton of a pool whose workers launch on a GPU ([`Pool::jit`]).
+    pub fn new(pool: Pool, limits: Limits) -> Self {
+        let version = pool.toolchain().triton();
+        Self {
+            id: EngineId::Jit { version },
+            capabilities: capabilities(version, true),
+            shared: Arc::new(Shared {
+                pool,
+                limits,
+                device: Device::Cuda,
+            }),
+        }
+    }
+}
+
+impl Engine for Jit {
+    fn id(&self) -> &EngineId {
+        &self.id
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    /// Triton compiles when it launches, so there is nothing to prepare.
+    fn prepare(&self, case: &Case, _rules: Rules) -> Result<Preparation, Failure> {
+        Ok(ready(&self.shared, case))
+    }
+
+    fn stop(&self) {
+        self.shared.pool.stop();
+    }
+}

@@ -1,0 +1,270 @@
+//! Adopting a Python environment that somebody else made. Left out: installing one ([`crate::install`]).
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use conch_tile::rules::Version;
+use serde::Deserialize;
+
+use crate::home::{self, Adopted, Contents, Event, Observer};
+use crate::request::Device;
+use crate::{Home, HomeError, Pool, Toolchain, ToolchainId, install, worker};
+
+/// A Python cannot be adopted. Fits behind "failed to ".
+#[derive(Debug, thiserror::Error)]
+pub enum AdoptError {
+    /// There is no such program.
+    #[error("start {}: {source}; name a Python by its path, or one that is on PATH", python.display())]
+    NoPython {
+        /// What was given.
+        python: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// It is no environment with Triton and NumPy.
+    #[error("adopt {}: {reason}", python.display())]
+    Unfit {
+        /// The Python.
+        python: PathBuf,
+        /// What is wrong, and the mend.
+        reason: String,
+    },
+    /// There is another toolchain of its name.
+    #[error("adopt {} as {id}: {there}; `conch toolchain remove {id}` makes room", python.display())]
+    Taken {
+        /// The Python.
+        python: PathBuf,
+        /// The name.
+        id: ToolchainId,
+        /// What has the name.
+        there: String,
+    },
+    /// The marker cannot be written.
+    #[error(transparent)]
+    Home(#[from] HomeError),
+}
+
+/// What a Python says of itself.
+#[derive(Deserialize)]
+struct Told {
+    executable: PathBuf,
+    python: String,
+    triton: String,
+    numpy: String,
+    torch: Option<String>,
+    gpu: bool,
+}
+
+const ASK: &str = "
+import json, platform, sys
+import numpy, triton
+try:
+    import torch
+except ImportError:
+    torch = None
+print(json.dumps({
+    'executable': sys.executable, 'python': platform.python_version(), 'triton': triton.__version__,
+    'numpy': numpy.__version__, 'torch': torch and str(torch.__version__),
+    'gpu': torch is not None and torch.cuda.is_available(),
+}))
+";
+
+/// A release's numbers, without what a build puts behind them: `2.11.0+cu130`, `2.4.0rc1`.
+pub(crate) fn release(version: &str) -> Option<Version> {
+    let numbers = version
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .map_or(version, |end| version.get(..end).unwrap_or_default());
+    numbers.trim_end_matches('.').parse().ok()
+}
+
+pub(crate) fn adopt(home: &Home, python: &OsStr, observer: &dyn Observer) -> Result<Toolchain, AdoptError> {
+    let unfit = |reason: String| AdoptError::Unfit {
+        python: python.into(),
+        reason,
+    };
+    observer.event(Event::Step("asking it what it holds".to_owned()));
+    let told = ask(python)?;
+    let (Some(triton), Some(numpy)) = (release(&told.triton), release(&told.numpy)) else {
+        return Err(unfit(format!(
+            "its triton is {} and its numpy {}, which are no releases",
+            told.triton, told.numpy
+        )));
+    };
+    let name = format!("{triton}+numpy{numpy}");
+    let id: ToolchainId = name.parse().map_err(|error: crate::BadId| unfit(error.problem))?;
+    let contents = Contents {
+        schema: home::SCHEMA,
+        id: id.to_string(),
+        triton: told.triton,
+        numpy: told.numpy,
+        python: told.python,
+        torch: told.torch,
+        adopted: Some(Adopted {
+            python: told.executable,
+            gpu: told.gpu,
+        }),
+    };
+    let folder = home.toolchains_folder();
+    let root = folder.join(id.to_string());
+    let io = |doing, path: &Path| {
+        let path = path.to_owned();
+        move |source| HomeError::Io { doing, path, source }
+    };
+    fs::create_dir_all(&folder).map_err(io("make", &folder))?;
+    let lock = home.lock(&id, || false)?;
+    if let Some(there) = home.find(&id) {
+        let known = &there.contents.adopted;
+        if known.as_ref().map(|one| &one.python) != contents.adopted.as_ref().map(|one| &one.python) {
+            return Err(AdoptError::Taken {
+                python: python.into(),
+                id,
+                there: known.as_ref().map_or_else(
+                    || "one of that name is installed".to_owned(),
+                    |one| format!("{} has that name", one.python.display()),
+                ),
+            });
+        }
+    }
+    let toolchain = Toolchain::at(id.clone(), contents, root.clone());
+    try_it(&toolchain, observer).map_err(unfit)?;
+    // Beside its place and then renamed into it, as everything here.
+    let partial = folder.join(format!(".partial-{id}"));
+    for old in [&partial, &root] {
+        match fs::remove_dir_all(old) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(io("remove", old)(error).into());
+            }
+            _ => {}
+        }
+    }
+    fs::create_dir(&partial).map_err(io("make", &partial))?;
+    let marker = partial.join(home::MARKER);
+    let text = serde_json::to_vec_pretty(&toolchain.contents).map_err(|error| unfit(error.to_string()))?;
+    fs::write(&marker, text).map_err(io("write", &marker))?;
+    fs::rename(&partial, &root).map_err(io("make", &root))?;
+    drop(lock);
+    Ok(toolchain)
+}
+
+/// Asks a Python in the surroundings that workers have.
+fn ask(python: &OsStr) -> Result<Told, AdoptError> {
+    let output = Command::new(python)
+        .args(["-s", "-c", ASK])
+        .env_clear()
+        .envs(worker::passed(true))
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|source| AdoptError::NoPython {
+            python: python.into(),
+            source,
+        })?;
+    serde_json::from_slice(&output.stdout).map_err(|_| {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let last = said
+            .lines()
+            .rfind(|line| !line.trim().is_empty())
+            .unwrap_or("it says nothing");
+        AdoptError::Unfit {
+            python: python.into(),
+            reason: format!("{}; an environment with triton and numpy is wanted", last.trim()),
+        }
+    })
+}
+
+/// Has workers of it run a kernel: one with stand-ins, and one with torch's own tensors where it has torch.
+fn try_it(toolchain: &Toolchain, observer: &dyn Observer) -> Result<(), String> {
+    observer.event(Event::Step("trying it".to_owned()));
+    let made = |pool: io::Result<Pool>| pool.map_err(|error| error.to_string());
+    install::probe(&made(Pool::new(toolchain.clone(), 1))?)?;
+    if toolchain.contents.torch.is_some() {
+        observer.event(Event::Step("trying its torch".to_owned()));
+        install::probe(&made(Pool::with_torch(toolchain.clone(), 1, Device::Host))?)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    /// A home, and a Python that says this when asked.
+    fn python(says: &str) -> (tempfile::TempDir, Home, PathBuf) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let python = folder.path().join("python");
+        fs::write(&python, format!("#!/bin/sh\n{says}\n")).expect("written");
+        fs::set_permissions(&python, fs::Permissions::from_mode(0o755)).expect("executable");
+        let home = Home::at(folder.path().join("home"));
+        (folder, home, python)
+    }
+
+    #[track_caller]
+    fn check(says: &str, expected: &str) {
+        let (_folder, home, python) = python(says);
+        let error = adopt(&home, python.as_os_str(), &()).expect_err("it cannot be");
+        let expected = expected.replace("PYTHON", &python.display().to_string());
+        assert_eq!(error.to_string(), expected);
+        assert_eq!(home.list().expect("a list"), []);
+    }
+
+    #[test]
+    fn what_is_no_environment_with_triton_is_refused() {
+        check(
+            "echo \"ModuleNotFoundError: No module named 'triton'\" >&2; exit 1",
+            "adopt PYTHON: ModuleNotFoundError: No module named 'triton'; an environment with triton and numpy is wanted",
+        );
+        check(
+            "true",
+            "adopt PYTHON: it says nothing; an environment with triton and numpy is wanted",
+        );
+        let told = |triton: &str| {
+            format!(
+                r#"echo '{{"executable":"/no/python","python":"3.11.7","triton":"{triton}","numpy":"2.3.5","torch":null,"gpu":false}}'"#
+            )
+        };
+        check(
+            &told("main"),
+            "adopt PYTHON: its triton is main and its numpy 2.3.5, which are no releases",
+        );
+        check(
+            &told("3.6.0"),
+            "adopt PYTHON: start a worker of 3.6.0+numpy2.3.5: /no/python: No such file or directory (os error 2)",
+        );
+    }
+
+    #[test]
+    fn a_name_that_is_taken_is_left_alone() {
+        let (_folder, home, python) = python(
+            r#"echo '{"executable":"/no/python","python":"3.11.7","triton":"3.6.0","numpy":"2.3.5","torch":null,"gpu":false}'"#,
+        );
+        let root = home.toolchains_folder().join("3.6.0+numpy2.3.5");
+        fs::create_dir_all(&root).expect("made");
+        let marker = root.join(home::MARKER);
+        let text =
+            r#"{"schema":1,"id":"3.6.0+numpy2.3.5","triton":"3.6.0","numpy":"2.3.5","python":"3.11.7"}"#;
+        fs::write(&marker, text).expect("written");
+        let error = adopt(&home, python.as_os_str(), &()).expect_err("taken");
+        assert_eq!(
+            error.to_string(),
+            format!(
+                "adopt {} as 3.6.0+numpy2.3.5: one of that name is installed; `conch toolchain remove 3.6.0+numpy2.3.5` makes room",
+                python.display()
+            )
+        );
+        assert_eq!(fs::read_to_string(&marker).expect("read"), text);
+    }
+
+    #[test]
+    fn a_release_is_its_numbers() {
+        let check = |text: &str, expected: Option<Version>| assert_eq!(release(text), expected, "{text}");
+        check("3.6.0", Some(Version::new(3, 6, 0)));
+        check("2.11.0+cu130", Some(Version::new(2, 11, 0)));
+        check("2.4.0rc1", Some(Version::new(2, 4, 0)));
+        check("2.5.0.dev0+git1", Some(Version::new(2, 5, 0)));
+        check("main", None);
+    }
+}

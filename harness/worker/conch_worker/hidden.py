@@ -1,0 +1,29 @@
+"""A torch that is installed beside Triton, hidden from everything that this process imports.
+
+A toolchain of Conch's own has no torch; an adopted Python, or one that was installed for its torch, has.
+Where the stand-ins of this package take torch's place, both must behave alike.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib.machinery import ModuleSpec, PathFinder
+from types import ModuleType
+from typing import Sequence
+
+
+class _WithoutTorch(PathFinder):
+    """Finds on `sys.path` what is there, except for torch."""
+
+    @classmethod
+    def find_spec(
+        cls, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname.partition(".")[0] == "torch":
+            return None
+        return super().find_spec(fullname, path, target)
+
+
+def hide() -> None:
+    """From now on nobody finds torch."""
+    sys.meta_path[:] = [_WithoutTorch if finder is PathFinder else finder for finder in sys.meta_path]
