@@ -9,6 +9,9 @@
 //! One request serves all engines of a torch: the compiled function is called once for each that executes launches, and
 //! what came of it is kept until each has taken its part.
 //!
+//! Every way of compiling must come out alike. Where they do not, the outcome is that of the way that does not do what the
+//! launches do without torch.
+//!
 //! What is lost between launches: which bytes are undefined. Every byte that a launch is given counts as defined, so that a
 //! kernel that reads what an earlier one left undefined is not told of. The reference, which makes the same launches in one
 //! go, tells of it.
@@ -272,10 +275,22 @@ impl Shared {
                 (Some(outcome), _, _) => outcome.clone(),
                 (None, Some(outcome), _) => outcome,
                 (None, None, Err(raised)) => answer::raised(case, &request.ways, &induction, raised),
-                (None, None, Ok(())) => answer::finished(&memory, &induction, run, printed)?,
+                (None, None, Ok(())) => {
+                    let plainly = || self.plainly(run, case);
+                    answer::finished(&memory, &induction, run, printed, plainly)?
+                }
             });
         }
         Ok(outcomes)
+    }
+
+    /// What an executing engine leaves after the launches without torch, if it finishes.
+    fn plainly(&self, run: usize, case: &Case) -> Result<Option<Memory>, Failure> {
+        let Some((_, engine)) = self.executing.get(run) else {
+            return Ok(None);
+        };
+        let outcome = engine.run(case, self.rules)?.outcome;
+        Ok(outcome.finished().map(|finished| finished.memory.clone()))
     }
 
     fn request(&self, case: &Case, memory: &Memory) -> InductorRequest {

@@ -324,7 +324,7 @@ fn what_torch_raises_is_an_outcome() {
 }
 
 #[test]
-fn ways_of_compiling_that_come_out_differently_are_seen() {
+fn of_ways_that_come_out_differently_the_odd_one_is_told() {
     let case = case("");
     let memory = case.memory();
     let after = |last: u8| {
@@ -342,21 +342,31 @@ fn ways_of_compiling_that_come_out_differently_are_seen() {
             launches: 1,
         }
     };
-    let finished = |ways: Vec<Compiled>| {
+    let last = |ways: Vec<Compiled>, plain: Option<u8>| {
         let induction = Induction {
             ways,
             ..induction(Ok(()))
         };
+        let plainly = || {
+            Ok(plain.map(|last| {
+                let mut memory = memory.clone();
+                for id in memory.ids() {
+                    memory.parts_mut(id).0[15] = last;
+                }
+                memory
+            }))
+        };
         let printed = vec!["hello".to_owned()];
-        let outcome = answer::finished(&memory, &induction, 0, printed).expect("no bug");
-        outcome.finished().expect("finished").clone()
+        let outcome = answer::finished(&memory, &induction, 0, printed, plainly).expect("no bug");
+        let finished = outcome.finished().expect("finished").clone();
+        assert_eq!(finished.printed, ["hello"]);
+        finished.memory.bytes(StorageId(1))[15]
     };
-    let same = finished(vec![after(1), after(1)]);
-    assert_eq!((same.unsteady, same.printed), (None, vec!["hello".to_owned()]));
-    assert_eq!(same.memory.bytes(StorageId(1))[15], 1);
-    let other = finished(vec![after(1), after(2)]);
-    let unsteady = other.unsteady.expect("the second came out otherwise");
-    assert_eq!(unsteady.bytes(StorageId(1))[15], 2);
+    assert_eq!(last(vec![after(1), after(1)], None), 1);
+    assert_eq!(last(vec![after(1), after(2)], Some(1)), 2);
+    assert_eq!(last(vec![after(1), after(2)], Some(2)), 1);
+    assert_eq!(last(vec![after(1), after(2)], None), 1);
+    assert_eq!(last(Vec::new(), None), memory.bytes(StorageId(1))[15]);
 }
 
 #[test]
