@@ -157,9 +157,10 @@ impl Human {
         let name = self.paint(Tone::Name, &verdict.case);
         match verdict.verdict.as_str() {
             "differ" => format!(
-                "{} {name}  {}, as expected{why}\n",
+                "{} {name}  {}, as expected{why}\n{}",
                 self.paint(Tone::Dim, "differ "),
-                self.blame(verdict)
+                self.blame(verdict),
+                self.complaints(verdict)
             ),
             "nondeterministic" => format!(
                 "{} {name}  {}, as expected{why}\n",
@@ -177,6 +178,17 @@ impl Human {
             "agree" if self.verbose => format!("{} {name}\n", self.paint(Tone::Good, "agree  ")),
             _ => String::new(),
         }
+    }
+
+    /// What those who are to blame say themselves, for whoever wants to read about every case.
+    fn complaints(&self, verdict: &Verdict) -> String {
+        let blamed = verdict
+            .outcomes
+            .iter()
+            .filter(|(engine, _)| self.verbose && verdict.blame.contains(engine));
+        blamed
+            .map(|(engine, outcome)| self.outcome(engine, outcome))
+            .collect()
     }
 
     fn blame(&self, verdict: &Verdict) -> String {

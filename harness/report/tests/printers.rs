@@ -116,7 +116,7 @@ fn html_needs_nothing_else_and_escapes_what_kernels_say() {
 fn a_stream_without_its_end_is_still_a_report() {
     let cut = digest(&events(STREAM));
     assert!(cut.cut);
-    assert_eq!((cut.summary.cases, cut.summary.exit), (10, 2));
+    assert_eq!((cut.summary.cases, cut.summary.exit), (11, 2));
     assert!(html(&cut).expect("a page").contains("ends early"));
 }
 

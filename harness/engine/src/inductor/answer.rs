@@ -24,12 +24,12 @@ pub(super) fn how(ways: &[Way], at: usize) -> String {
     format!(" (compiled with dynamic={word})")
 }
 
-/// The outcome of a launch, with where it was.
-pub(super) fn placed(outcome: Outcome, place: &str, launch: Option<usize>) -> Outcome {
+/// The outcome of a launch, with where it was. It is no launch of the case.
+pub(super) fn placed(outcome: Outcome, place: &str) -> Outcome {
     let at = |complaint: Box<Complaint>| {
         Box::new(Complaint {
             message: format!("{place}: {}", complaint.message),
-            launch,
+            launch: None,
             ..*complaint
         })
     };

@@ -248,7 +248,7 @@ impl Shared {
             time: case.timeout.unwrap_or(self.limits.time),
             ..self.limits
         };
-        let mut calls = Calls::new(self, case, &request.ways);
+        let mut calls = Calls::new(self, &request.ways);
         let answer = self
             .inductors
             .request(&request, limits, &mut |emitted| calls.execute(&emitted));
@@ -364,7 +364,6 @@ fn ways(case: &Case) -> Vec<Way> {
 /// The launches of a request as they come.
 struct Calls<'a> {
     shared: &'a Shared,
-    case: &'a Case,
     ways: &'a [Way],
     /// The run and the way of the last launch, and how many there were in it.
     now: (usize, usize, usize),
@@ -376,10 +375,9 @@ struct Calls<'a> {
 }
 
 impl<'a> Calls<'a> {
-    fn new(shared: &'a Shared, case: &'a Case, ways: &'a [Way]) -> Self {
+    fn new(shared: &'a Shared, ways: &'a [Way]) -> Self {
         Self {
             shared,
-            case,
             ways,
             now: (0, 0, 0),
             stopped: vec![None; shared.executing.len()],
@@ -416,10 +414,9 @@ impl<'a> Calls<'a> {
                     self.shared.torch,
                     answer::how(self.ways, way)
                 );
-                let nth = Some(before).filter(|&nth| nth < self.case.launches.len());
                 self.stopped
                     .get_mut(run)?
-                    .get_or_insert_with(|| answer::placed(outcome, &place, nth));
+                    .get_or_insert_with(|| answer::placed(outcome, &place));
                 None
             }
             Err(failure) => {

@@ -378,8 +378,8 @@ fn the_place_of_a_launch_that_stopped_is_told() {
         &[words(&[0; 4]), words(&[0; 2])],
     );
     let outcome = run(&launch).expect_err("it stops");
-    let told = answer::placed(outcome, "launch 1 of it", Some(0));
+    let told = answer::placed(outcome, "launch 1 of it");
     let complaint = told.complaint().expect("a complaint");
     assert!(complaint.message.starts_with("launch 1 of it: "), "{complaint:?}");
-    assert_eq!(complaint.launch, Some(0));
+    assert_eq!(complaint.launch, None);
 }
