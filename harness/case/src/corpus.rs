@@ -21,6 +21,7 @@ use crate::kernel::{Kernel, Module};
 use crate::matrix::Point;
 use crate::nearest::{list, suggestion};
 use crate::resolve;
+use crate::variant::Layout;
 use crate::schema::{LaunchSchema, Program, Schema};
 use crate::template::Template;
 
@@ -302,7 +303,12 @@ impl Entry {
 
     /// Makes the case: evaluates its expressions and fills its storages. All problems come together.
     pub fn resolve(&self) -> Result<Case, Vec<Diagnostic>> {
-        resolve::resolve(&self.file, &self.id, self.point.clone())
+        self.resolve_as(None)
+    }
+
+    /// The same with the tensors of storages in another layout.
+    pub(crate) fn resolve_as(&self, layout: Option<Layout>) -> Result<Case, Vec<Diagnostic>> {
+        resolve::resolve(&self.file, &self.id, self.point.clone(), layout)
     }
 }
 

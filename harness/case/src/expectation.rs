@@ -4,6 +4,7 @@
 use conch_tile::rules::Version;
 use conch_tile::source::Span;
 
+use crate::variant::Axis;
 use crate::versions::VersionRange;
 
 /// A written-down exception: these engines, these versions, this verdict or outcome, why, and a link.
@@ -13,6 +14,9 @@ pub struct Expectation {
     pub engines: Vec<EnginePattern>,
     /// The versions of those engines; of the reference, those whose language it judges by.
     pub versions: VersionRange,
+    /// The axes of a sweep that it speaks of. With none, which is the rule, it is not about sweeps; with some, about
+    /// nothing else.
+    pub axes: Vec<Axis>,
     /// The verdict of the case with such an engine; any when none is given.
     pub verdict: Option<VerdictKind>,
     /// What the engine itself does; anything when none is given.
@@ -53,7 +57,11 @@ impl std::fmt::Display for Expectation {
         for (nth, engine) in self.engines.iter().enumerate() {
             write!(f, "{}{engine}", if nth > 0 { ", " } else { "" })?;
         }
-        write!(f, " {}:", self.versions)?;
+        write!(f, " {}", self.versions)?;
+        for (nth, axis) in self.axes.iter().enumerate() {
+            write!(f, "{}{axis}", if nth > 0 { ", " } else { " over " })?;
+        }
+        f.write_str(":")?;
         if let Some(verdict) = self.verdict {
             write!(f, " verdict {verdict}")?;
         }

@@ -5,7 +5,7 @@ mod random;
 
 use std::collections::HashSet;
 
-use conch_memory::{StorageId, Storages};
+use conch_memory::{StorageId, Storages, Tensor};
 use conch_tile::DType;
 use conch_tile::diagnostic::Diagnostic;
 use conch_tile::ir::Rounding;
@@ -257,16 +257,10 @@ impl Fill {
         })
     }
 
-    /// Writes the contents of a storage of `dtype` and `shape`.
-    pub fn write(
-        &self,
-        id: StorageId,
-        dtype: DType,
-        shape: &[i64],
-        names: &Names,
-        storages: &mut Storages,
-    ) -> Result<(), Diagnostic> {
-        let count = storages.size(id) / dtype.size().max(1);
+    /// Writes the elements of a storage's tensor, wherever in the storage they are.
+    pub fn write(&self, tensor: &Tensor, names: &Names, storages: &mut Storages) -> Result<(), Diagnostic> {
+        let (id, dtype, shape) = (tensor.storage, tensor.dtype, &tensor.shape[..]);
+        let count = usize::try_from(tensor.numel()).unwrap_or_default();
         let mut bytes = Vec::with_capacity(count.saturating_mul(dtype.size()));
         match self {
             Self::Word(template) => {
@@ -293,7 +287,7 @@ impl Fill {
                                 ));
                             }
                         };
-                        return nested.write(id, dtype, shape, names, storages, span);
+                        return nested.write(tensor, names, storages, span);
                     }
                 }
             }
@@ -301,8 +295,8 @@ impl Fill {
                 Element::Bits(bits) => (0..count).for_each(|_| push(&mut bytes, dtype, bits)),
                 Element::Uninit => return Ok(()),
                 Element::Address(target, offset) => {
-                    for at in 0..count {
-                        storages.write_pointer(id, at * 8, target, offset);
+                    for start in tensor.element_starts() {
+                        storages.write_pointer(id, start, target, offset);
                     }
                     return Ok(());
                 }
@@ -340,7 +334,7 @@ impl Fill {
                 )?;
                 random.fill(&mut bytes, count);
             }
-            Self::Values(nested, span) => return nested.write(id, dtype, shape, names, storages, *span),
+            Self::Values(nested, span) => return nested.write(tensor, names, storages, *span),
             Self::Addresses(items, span) => {
                 if !matches!(dtype, DType::I64 | DType::U64) {
                     return Err(Diagnostic::error(
@@ -353,13 +347,13 @@ impl Fill {
                 if items.len() != count {
                     return Err(count_problem(*span, items.len(), shape, count));
                 }
-                for (at, item) in items.iter().enumerate() {
+                for (start, item) in tensor.element_starts().zip(items) {
                     match address(&item.evaluate(names, storages)?) {
                         Some(Some((target, offset))) => {
-                            storages.write_pointer(id, at * 8, target, offset);
+                            storages.write_pointer(id, start, target, offset);
                         }
                         Some(None) => {
-                            storages.write(id, at * 8, &[0; 8]);
+                            storages.write(id, start, &[0; 8]);
                         }
                         None => {
                             return Err(Diagnostic::error(
@@ -374,7 +368,13 @@ impl Fill {
                 return Ok(());
             }
         }
-        storages.write(id, 0, &bytes);
+        if tensor.offset == 0 && tensor.is_contiguous() {
+            storages.write(id, 0, &bytes);
+        } else {
+            for (start, element) in tensor.element_starts().zip(bytes.chunks_exact(dtype.size())) {
+                storages.write(id, start, element);
+            }
+        }
         Ok(())
     }
 }

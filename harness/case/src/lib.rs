@@ -211,6 +211,7 @@
 //! | `engine` | one engine or a list: `reference`, `interpret`, `interpret+host`, `interpret@3.2.0`, `interpret+numpy2`, `cuda`, `jit`, `inductor`, … ([`EnginePattern`]). `interpret` is not `interpret+host`, and is `interpret+torch` too; `cuda` is `jit` too; `inductor` is `inductor@V`, `inductor@V+interpret` and `inductor@V+cuda`, and `inductor+reference` the first of them. Required |
 //! | `versions` | `<3.3`, `>=3.2,<3.6`, `3.0 - 3.4`, `3.1`, several joined by ` or `, or a list ([`VersionRange`]). All when left out. The reference is of the version whose language it judges by. Of `inductor` these are versions of torch: `<2.6` |
 //! | `when` | a condition over matrix variables: `dtype in ('f16', 'bf16')`. Must hold at some point |
+//! | `axis` | an axis of a sweep or a list of them: `num_warps`, `num_stages`, `num_ctas`, `enable_fp_fusion`, `specialize`, `config`, `layout` ([`Axis`]). The expectation is then one of `conch sweep`, and of that alone: the variants of the case along such an axis do not agree |
 //! | `verdict` | of the case with such an engine: `agree`, `differ`, `nondeterministic`, `undefined`, `inconclusive` |
 //! | `outcome` | of the engine itself: `finished`, `rejected`, `trapped`, `unsupported`, `exhausted`, `crashed`, `unavailable`. This or `verdict` is required. A process that died is foreseen by `crashed` only |
 //! | `message` | a part of the engine's message |
@@ -219,6 +220,11 @@
 //!
 //! So that a program is undefined is said as `{ engine: reference, verdict: undefined, outcome: trapped, why: … }`. An
 //! expectation that no longer happens is an error of the run.
+//!
+//! # Variants
+//!
+//! A case can be swept: the same case with another number of warps, another layout, … must give the same. See
+//! [`variant`] for what is changed, and [`relayout`] for how the memory of another layout is held against the case's.
 //!
 //! # The crate
 //!
@@ -254,10 +260,12 @@ mod nearest;
 pub mod piece;
 mod print;
 mod read;
+pub mod relayout;
 mod resolve;
 mod schema;
 mod skeleton;
 mod template;
+pub mod variant;
 pub mod versions;
 mod yaml;
 
@@ -270,5 +278,7 @@ pub use expectation::{EnginePattern, Expectation, OutcomeKind, VerdictKind};
 pub use filter::{BadPattern, BadShard, Filter, Shard};
 pub use kernel::{Function, Kernel, Module, Parameter, ParameterKind};
 pub use read::ReadError;
+pub use relayout::Relayout;
 pub use skeleton::skeleton;
+pub use variant::{Axes, Axis, BadVariant, Layout, Variant};
 pub use versions::{RELEASED, TORCH_RELEASED, VersionRange};

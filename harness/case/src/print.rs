@@ -332,6 +332,10 @@ fn expected(expectation: &Expectation) -> String {
         format!("engine: [{}]", engines.join(", ")),
         format!("versions: {}", quoted(&expectation.versions.to_string())),
     ];
+    if !expectation.axes.is_empty() {
+        let axes: Vec<_> = expectation.axes.iter().map(|axis| axis.name()).collect();
+        pairs.push(format!("axis: [{}]", axes.join(", ")));
+    }
     pairs.extend(expectation.verdict.map(|verdict| format!("verdict: {verdict}")));
     pairs.extend(expectation.outcome.map(|outcome| format!("outcome: {outcome}")));
     pairs.extend(

@@ -5,7 +5,7 @@ mod compile;
 
 use std::collections::HashSet;
 
-use conch_memory::{NamedTensor, Storages, Tensor};
+use conch_memory::{NamedTensor, StorageId, Storages, Tensor};
 use conch_tile::DType;
 use conch_tile::diagnostic::Diagnostic;
 use conch_tile::rules::Version;
@@ -20,6 +20,7 @@ use crate::matrix::{Point, truth};
 use crate::nearest::nearest;
 use crate::schema::{ArgumentSchema, DescriptorSchema, LaunchSchema, StorageSchema};
 use crate::template::{Template, ValueTemplate};
+use crate::variant::Layout;
 
 /// CUDA's limits for a grid.
 const MAX_GRID: [i128; 3] = [i32::MAX as i128, 65535, 65535];
@@ -27,11 +28,18 @@ const MAX_GRID: [i128; 3] = [i32::MAX as i128, 65535, 65535];
 /// More dimensions than torch has.
 const MAX_DIMS: usize = 64;
 
-/// Makes the case of a point, or says everything that is wrong with it.
-pub(crate) fn resolve(file: &CaseFile, id: &str, point: Point) -> Result<Case, Vec<Diagnostic>> {
+/// Makes the case of a point, or says everything that is wrong with it. With a layout, the tensors of storages are laid
+/// out that way, and all that follows from them.
+pub(crate) fn resolve(
+    file: &CaseFile,
+    id: &str,
+    point: Point,
+    layout: Option<Layout>,
+) -> Result<Case, Vec<Diagnostic>> {
     let schema = &file.schema;
     let mut state = Resolver {
         names: point.names,
+        layout,
         storages: Storages::new(),
         tensors: Vec::with_capacity(schema.storages.len() + schema.tensors.len()),
         declared: Vec::with_capacity(schema.storages.len()),
@@ -100,6 +108,7 @@ pub(crate) fn resolve(file: &CaseFile, id: &str, point: Point) -> Result<Case, V
             Ok(true) => expectations.push(Expectation {
                 engines: expect.engines.clone(),
                 versions: expect.versions.clone(),
+                axes: expect.axes.clone(),
                 verdict: expect.verdict,
                 outcome: expect.outcome,
                 message: expect.message.clone(),
@@ -140,6 +149,7 @@ pub(crate) fn resolve(file: &CaseFile, id: &str, point: Point) -> Result<Case, V
 
 struct Resolver {
     names: Names,
+    layout: Option<Layout>,
     storages: Storages,
     tensors: Vec<NamedTensor>,
     declared: Vec<Declared>,
@@ -170,7 +180,13 @@ impl Resolver {
         let dtype = dtype(&schema.dtype, &self.names)?;
         let value = self.evaluate(&schema.shape)?;
         let shape = shape(&value, schema.shape.span())?;
-        let bytes = shape
+        // Storages are numbered in the order of their creation.
+        let next = StorageId(u32::try_from(self.storages.len()).unwrap_or(u32::MAX));
+        let laid_out = self.layout.and_then(|layout| layout.tensor(next, dtype, &shape));
+        let extents = laid_out
+            .as_ref()
+            .map_or(&shape[..], |(_, elements)| std::slice::from_ref(elements));
+        let bytes = extents
             .iter()
             .try_fold(dtype.size() as u64, |bytes, &size| {
                 bytes.checked_mul(size.cast_unsigned())
@@ -187,7 +203,7 @@ impl Resolver {
             .fill
             .as_ref()
             .map_or_else(|| Ok("uninit".to_owned()), |fill| fill.describe(&self.names))?;
-        let tensor = Tensor::contiguous(id, dtype, &shape);
+        let tensor = laid_out.map_or_else(|| Tensor::contiguous(id, dtype, &shape), |(tensor, _)| tensor);
         self.names
             .insert(schema.key.name.clone(), Value::Tensor(tensor.clone()));
         self.tensors.push(NamedTensor {
@@ -215,13 +231,7 @@ impl Resolver {
             let Some(Value::Tensor(tensor)) = self.names.get(&schema.key.name).cloned() else {
                 continue;
             };
-            let written = fill.write(
-                tensor.storage,
-                tensor.dtype,
-                &tensor.shape,
-                &self.names,
-                &mut self.storages,
-            );
+            let written = fill.write(&tensor, &self.names, &mut self.storages);
             if let Err(problem) = written {
                 let follows = fill.mentions(&self.names, &self.failed);
                 if !follows {

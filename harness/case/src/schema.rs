@@ -17,6 +17,7 @@ use crate::fill::{Fill, unknown_key};
 use crate::matrix::{Matrix, identifier};
 use crate::nearest::suggestion;
 use crate::template::{Template, ValueTemplate};
+use crate::variant::Axis;
 use crate::versions::VersionRange;
 use crate::yaml::{Key, Node, Yaml};
 
@@ -76,6 +77,7 @@ pub(crate) struct ExpectSchema {
     pub span: Span,
     pub engines: Vec<EnginePattern>,
     pub versions: VersionRange,
+    pub axes: Vec<Axis>,
     pub verdict: Option<VerdictKind>,
     pub outcome: Option<OutcomeKind>,
     pub message: Option<String>,
@@ -93,8 +95,8 @@ const CASE_KEYS: [&str; 11] = [
 const MAX_TIMEOUT: f64 = 600.0;
 const STORAGE_KEYS: [&str; 3] = ["dtype", "shape", "fill"];
 const LAUNCH_KEYS: [&str; 6] = ["kernel", "grid", "args", "options", "host", "unchecked"];
-const EXPECT_KEYS: [&str; 8] = [
-    "engine", "versions", "when", "verdict", "outcome", "message", "why", "link",
+const EXPECT_KEYS: [&str; 9] = [
+    "engine", "versions", "when", "axis", "verdict", "outcome", "message", "why", "link",
 ];
 
 /// The launch options that some Triton version knows (`CUDAOptions` of 3.0.0 to 3.9.0).

@@ -81,6 +81,28 @@ impl Tensor {
         self.offset.saturating_mul(self.element_size() as i64)
     }
 
+    /// The first byte in the storage of every element, in row-major order.
+    pub fn element_starts(&self) -> impl Iterator<Item = usize> + '_ {
+        let size = self.element_size();
+        let mut index: Dims = Dims::from_elem(0, self.dim());
+        let mut left = self.numel();
+        std::iter::from_fn(move || {
+            if left <= 0 {
+                return None;
+            }
+            left -= 1;
+            let element: i64 = self.offset + index.iter().zip(&self.strides).map(|(i, s)| i * s).sum::<i64>();
+            for (slot, &extent) in index.iter_mut().zip(&self.shape).rev() {
+                *slot += 1;
+                if *slot < extent {
+                    break;
+                }
+                *slot = 0;
+            }
+            Some(usize::try_from(element).unwrap_or(usize::MAX / 16) * size)
+        })
+    }
+
     /// The range of bytes of the storage from the first to one past the last that any element covers; `None` for a
     /// tensor without elements.
     pub fn byte_range(&self) -> Option<(i64, i64)> {

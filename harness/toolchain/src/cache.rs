@@ -43,6 +43,7 @@ const PARTIAL: &str = ".partial-";
 #[derive(Serialize, Deserialize)]
 struct Answer {
     result: Result<Kernels, Box<Raised>>,
+    configs: usize,
     stdout: String,
     stderr: String,
     seconds: f64,
@@ -153,6 +154,7 @@ impl Cache {
         };
         Some(Compilation {
             result,
+            configs: answer.configs,
             stdout: answer.stdout,
             stderr: answer.stderr,
             seconds: Duration::try_from_secs_f64(answer.seconds).unwrap_or_default(),
@@ -211,6 +213,7 @@ impl Cache {
         };
         let answer = Answer {
             result,
+            configs: compilation.configs,
             stdout: compilation.stdout.clone(),
             stderr: compilation.stderr.clone(),
             seconds: compilation.seconds.as_secs_f64(),

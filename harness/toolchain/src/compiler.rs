@@ -25,6 +25,27 @@ pub struct CompileRequest {
     pub launches: Vec<Launch>,
     /// For what GPU.
     pub target: Target,
+    /// What is done to the kernels before they are launched.
+    pub tuning: Tuning,
+}
+
+/// What a sweep does to kernels before they are launched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Tuning {
+    /// Whether Triton specialises on arguments: on integers that are 1, and on what is a multiple of 16.
+    pub specialize: bool,
+    /// The only configuration, from 0, that autotuners try; one that has fewer tries all.
+    pub config: Option<usize>,
+}
+
+impl Default for Tuning {
+    /// Nothing is done to them.
+    fn default() -> Self {
+        Self {
+            specialize: true,
+            config: None,
+        }
+    }
 }
 
 /// What compiling came to.
@@ -32,6 +53,8 @@ pub struct CompileRequest {
 pub struct Compilation {
     /// The kernels and their launches, or the Python exception that ended it.
     pub result: Result<Compiled, Box<Raised>>,
+    /// The most configurations that a launched kernel's autotuner has; 0 where there is no autotuner, or none was reached.
+    pub configs: usize,
     /// What the module printed.
     pub stdout: String,
     /// The end of what the compiler said on stderr, where MLIR and LLVM complain.

@@ -35,7 +35,7 @@ mod worker;
 
 pub use cache::{Cache, Held};
 pub use compiled::Compiled;
-pub use compiler::{Compilation, CompileRequest, Compilers};
+pub use compiler::{Compilation, CompileRequest, Compilers, Tuning};
 pub use failure::{Exit, WorkerFailure};
 pub use home::{AddError, AdoptError, Event, Home, HomeError, Observer, Toolchain};
 pub use id::{BadId, ToolchainId};

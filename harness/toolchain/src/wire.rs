@@ -39,6 +39,8 @@ struct Header<'a> {
     text: &'a str,
     /// None: to interpret.
     target: Option<Target>,
+    /// Whether to specialise, and the only configuration; none: to interpret.
+    tuning: Option<(bool, Option<usize>)>,
     device: &'static str,
     driver: bool,
     memory: u64,
@@ -167,6 +169,7 @@ fn header_of(request: &Request, limits: Limits) -> Result<Header<'_>, String> {
         path: absolute(&request.module.path)?,
         text: &request.module.text,
         target: None,
+        tuning: None,
         device: match request.device {
             Device::Cuda => "cuda",
             Device::Host => "cpu",
@@ -206,6 +209,7 @@ fn compile_header(
         path: named(&request.module.path)?,
         text: &request.module.text,
         target: Some(request.target),
+        tuning: Some((request.tuning.specialize, request.tuning.config)),
         device: "cuda",
         driver: true,
         memory: limits.memory,
@@ -518,6 +522,7 @@ struct CompileAnswer {
     raised: Option<RaisedHeader>,
     kernels: Vec<KernelHeader>,
     invocations: Vec<Invocation>,
+    configs: usize,
     seconds: f64,
     stdout: String,
     worn: bool,
@@ -559,6 +564,7 @@ pub(crate) fn compilation(
     }
     let compilation = Compilation {
         result,
+        configs: answer.configs,
         stdout: answer.stdout,
         stderr: stderr.to_owned(),
         seconds: Duration::try_from_secs_f64(answer.seconds).unwrap_or_default(),

@@ -13,7 +13,7 @@ use conch_tile::rules::Version;
 use conch_toolchain::compiled::{Compiled, Param, Target};
 use conch_toolchain::request::{Descriptor, Grid, Launch, Tensor, Value};
 use conch_toolchain::response::{Phase, Raised};
-use conch_toolchain::{Cache, Compilation, CompileRequest, Compilers, Exit, Toolchain, WorkerFailure};
+use conch_toolchain::{Cache, Compilation, CompileRequest, Compilers, Exit, Toolchain, Tuning, WorkerFailure};
 
 const SM_80: Target = Target(80);
 
@@ -28,6 +28,7 @@ fn request(launches: Vec<Launch>) -> CompileRequest {
         storages: vec![4096, 1000],
         launches,
         target: Target::HOPPER,
+        tuning: Tuning::default(),
     }
 }
 
@@ -194,6 +195,72 @@ fn tuners_heuristics_and_grid_functions_are_tritons() {
         assert_eq!(compiled.kernels.len(), 1, "{id}");
         assert_eq!(compiled.kernels[0].metadata.num_warps, 2, "{id}");
         assert_eq!(compiled.invocations[0].grid, [2, 2, 1], "{id}");
+    }
+}
+
+/// Neither a 1 nor a multiple of 16 is known to the compiler, under decorators or not.
+#[test]
+fn nothing_is_specialised_on_when_a_sweep_says_so() {
+    for toolchain in toolchains(ALL) {
+        let compilers = compilers(&toolchain);
+        let tuned = Launch {
+            grid: Grid::Global("grid".to_owned()),
+            ..launch("tuned", vec![x(0), Value::Int(64)])
+        };
+        let fill = |n| with_block(launch("fill", vec![x(0), Value::Int(n)]), 64);
+        let usual = request(vec![fill(1), fill(64), tuned]);
+        let without = CompileRequest {
+            tuning: Tuning {
+                specialize: false,
+                config: None,
+            },
+            ..usual.clone()
+        };
+        let id = &toolchain.id;
+        let known = |compiled: &Compiled| {
+            let kernels = compiled.invocations.iter().map(|one| {
+                let ttir = &compiled.kernels[one.kernel].ttir;
+                (one.params.len(), ttir.matches("tt.divisibility").count())
+            });
+            kernels.collect::<Vec<_>>()
+        };
+        let usual = compiled(&compilers, &usual);
+        let without = compiled(&compilers, &without);
+        assert_eq!(known(&usual), [(1, 1), (2, 2), (2, 2)], "{id}");
+        assert_eq!(known(&without), [(2, 0), (2, 0), (2, 0)], "{id}");
+        // One kernel does for 1 and for 64.
+        let used = without.invocations.iter().map(|one| one.kernel);
+        assert_eq!(used.collect::<Vec<_>>(), [0, 0, 1], "{id}");
+    }
+}
+
+#[test]
+fn one_configuration_of_a_tuner_is_compiled_alone() {
+    for toolchain in toolchains(ALL) {
+        let compilers = compilers(&toolchain);
+        let pruned = Launch {
+            grid: Grid::Global("grid".to_owned()),
+            ..launch("pruned", vec![x(0), Value::Int(100)])
+        };
+        let usual = request(vec![pruned]);
+        let only = |config| CompileRequest {
+            tuning: Tuning {
+                config: Some(config),
+                ..Tuning::default()
+            },
+            ..usual.clone()
+        };
+        let id = &toolchain.id;
+        assert_eq!(answered(&compilers, &usual).configs, 3, "{id}");
+        let programs = |request: &CompileRequest| compiled(&compilers, request).invocations[0].grid[0];
+        assert_eq!([&usual, &only(0), &only(1)].map(programs), [2, 2, 4], "{id}");
+        let raised = ended(&compilers, &only(2));
+        let root = raised.root();
+        assert_eq!(root.kind, "conch_worker.recorder.Unsupported", "{id}");
+        assert!(root.message.contains("leaves this configuration out"), "{id}: {}", root.message);
+        assert_eq!(answered(&compilers, &only(2)).configs, 3, "{id}");
+        // A tuner that has fewer tries all it has.
+        assert_eq!(programs(&only(7)), 2, "{id}");
     }
 }
 

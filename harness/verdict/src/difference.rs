@@ -321,7 +321,7 @@ fn covers(sides: &Sides<'_>) -> Vec<Vec<Cover>> {
                 by_dtype.len() - 1
             });
         let size = view.tensor.element_size();
-        for start in element_bytes(&view.tensor) {
+        for start in view.tensor.element_starts() {
             for back in 0..size {
                 let cover = Cover {
                     view: nth as u32,
@@ -342,31 +342,9 @@ fn covers(sides: &Sides<'_>) -> Vec<Vec<Cover>> {
         .collect()
 }
 
-/// First byte of every element of a tensor, in row-major order.
-fn element_bytes(tensor: &Tensor) -> impl Iterator<Item = usize> + '_ {
-    let size = tensor.element_size();
-    let mut index: Dims = Dims::from_elem(0, tensor.dim());
-    let mut left = tensor.numel();
-    std::iter::from_fn(move || {
-        if left <= 0 {
-            return None;
-        }
-        left -= 1;
-        let element: i64 = tensor.offset + index.iter().zip(&tensor.strides).map(|(i, s)| i * s).sum::<i64>();
-        for (slot, &extent) in index.iter_mut().zip(&tensor.shape).rev() {
-            *slot += 1;
-            if *slot < extent {
-                break;
-            }
-            *slot = 0;
-        }
-        Some(usize::try_from(element).unwrap_or(usize::MAX / 16) * size)
-    })
-}
-
 /// The first index whose element starts at `byte`.
 pub fn coordinates(tensor: &Tensor, byte: usize) -> Option<Dims> {
-    let nth = element_bytes(tensor).position(|start| start == byte)? as i64;
+    let nth = tensor.element_starts().position(|start| start == byte)? as i64;
     let mut rest = nth;
     let mut index: Dims = Dims::from_elem(0, tensor.dim());
     for (slot, &extent) in index.iter_mut().zip(&tensor.shape).rev() {

@@ -61,6 +61,8 @@ class Recorder:
         self.kernels: list[dict[str, Any]] = []
         self.blobs: list[bytes] = []
         self.invocations: list[dict[str, Any]] = []
+        # The most configurations that a launched kernel's autotuner has.
+        self.configs = 0
         self._known: dict[int, int] = {}
         self._compiled: list[Any] = []
         self._muted = False

@@ -29,6 +29,7 @@ from .memory import CUDA, Session, UntypedStorage
 from .modules import Modules
 from .recorder import Recorder, RecordingDriver, prepare
 from .tensor import tensor_of
+from .tuning import configurations, tune
 
 if TORCH:
     from . import real
@@ -160,6 +161,7 @@ class Worker:
             "raised": self._told(header, ended),
             "kernels": recorder.kernels,
             "invocations": recorder.invocations,
+            "configs": recorder.configs,
         }
         return answer, recorder.blobs
 
@@ -257,6 +259,9 @@ class Worker:
                     phase = "arguments"
                     values = _Values(lambda spec: tensor_of(session, spec), module)
                     kernel = values.named(spec["kernel"])
+                    if recorder is not None:
+                        recorder.configs = max(recorder.configs, configurations(kernel))
+                        tune(kernel, *header["tuning"])
                     grid = spec["grid"]
                     grid = values.named(grid) if isinstance(grid, str) else tuple(grid)
                     args = [values.read(value) for value in spec["args"]]

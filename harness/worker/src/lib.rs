@@ -25,6 +25,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("recorder.py", include_str!("../conch_worker/recorder.py")),
     ("serve.py", include_str!("../conch_worker/serve.py")),
     ("tensor.py", include_str!("../conch_worker/tensor.py")),
+    ("tuning.py", include_str!("../conch_worker/tuning.py")),
     ("wire.py", include_str!("../conch_worker/wire.py")),
 ];
 

@@ -1,6 +1,6 @@
 //! Literal values of a fill: numbers, raw bits, addresses. Left out: fills that are rules (see [`super::Fill`]).
 
-use conch_memory::{StorageId, Storages};
+use conch_memory::{StorageId, Storages, Tensor};
 use conch_tile::DType;
 use conch_tile::diagnostic::Diagnostic;
 use conch_tile::ir::Rounding;
@@ -184,22 +184,20 @@ impl Nested {
 
     pub(super) fn write(
         &self,
-        id: StorageId,
-        dtype: DType,
-        shape: &[i64],
+        tensor: &Tensor,
         names: &Names,
         storages: &mut Storages,
         span: Span,
     ) -> Result<(), Diagnostic> {
+        let (id, dtype, shape) = (tensor.storage, tensor.dtype, &tensor.shape[..]);
         let mut leaves = Vec::new();
         self.leaves(&mut leaves);
-        let count = storages.size(id) / dtype.size().max(1);
+        let count = usize::try_from(tensor.numel()).unwrap_or_default();
         let flat = matches!(self, Self::Many(items) if items.iter().all(|item| matches!(item, Self::One(_))));
         if leaves.len() != count || !(flat || self.has_shape(shape)) {
             return Err(count_problem(span, leaves.len(), shape, count));
         }
-        for (at, literal) in leaves.into_iter().enumerate() {
-            let offset = at * dtype.size();
+        for (offset, literal) in tensor.element_starts().zip(leaves) {
             match literal.bits(dtype, names, storages)? {
                 Element::Bits(bits) => {
                     let mut bytes = Vec::with_capacity(8);

@@ -6,6 +6,7 @@ use conch_tile::source::Span;
 use super::{EXPECT_KEYS, ExpectSchema, Reader};
 use crate::expectation::{EnginePattern, OutcomeKind, VerdictKind};
 use crate::nearest::{nearest, suggestion};
+use crate::variant::Axis;
 use crate::versions::{RELEASED, TORCH_RELEASED, VersionRange};
 use crate::yaml::{Node, Yaml};
 
@@ -32,6 +33,10 @@ impl Reader<'_> {
             .get("versions")
             .and_then(|node| self.versions(node, &engines))
             .unwrap_or_default();
+        let axes = fields.get("axis").map_or_else(Vec::new, |node| match &node.value {
+            Yaml::Seq(items) => items.iter().filter_map(|item| self.axis(item)).collect(),
+            _ => self.axis(node).into_iter().collect(),
+        });
         let verdict = fields.get("verdict").and_then(|node| self.verdict(node));
         let outcome = fields.get("outcome").and_then(|node| self.outcome(node));
         if fields.get("verdict").is_none() && fields.get("outcome").is_none() {
@@ -66,6 +71,7 @@ impl Reader<'_> {
             span: node.span,
             engines,
             versions,
+            axes,
             verdict,
             outcome,
             message,
@@ -73,6 +79,21 @@ impl Reader<'_> {
             why: why?,
             link,
         })
+    }
+
+    fn axis(&mut self, node: &Node) -> Option<Axis> {
+        let text = self.text(node, "axis")?;
+        let found = Axis::from_name(&text);
+        if found.is_none() {
+            let mut problem = Diagnostic::error(
+                "unknown-axis",
+                node.span,
+                format!("`{text}` is not an axis of a sweep"),
+            );
+            problem.help = Axis::suggest(&text);
+            self.problems.push(problem);
+        }
+        found
     }
 
     fn engine(&mut self, node: &Node) -> Option<EnginePattern> {

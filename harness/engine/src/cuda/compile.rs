@@ -5,7 +5,7 @@ use conch_memory::ORIGIN;
 use conch_tile::rules::Version;
 use conch_toolchain::compiled::Target;
 use conch_toolchain::pool::Limits;
-use conch_toolchain::{CompileRequest, Compilers};
+use conch_toolchain::{CompileRequest, Compilers, Tuning};
 
 use super::job::Job;
 use crate::engine::Failure;
@@ -58,6 +58,15 @@ impl Compiler {
     /// # Errors
     /// Conch failed, not the compiler.
     pub fn job(&self, case: &Case) -> Result<Compiling, Failure> {
+        self.tuned_job(case, Tuning::default()).map(|(compiling, _)| compiling)
+    }
+
+    /// Compiles what a case launches, its kernels as a sweep wants them; with it, the most configurations that a
+    /// launched kernel's autotuner has.
+    ///
+    /// # Errors
+    /// Conch failed, not the compiler.
+    pub fn tuned_job(&self, case: &Case, tuning: Tuning) -> Result<(Compiling, usize), Failure> {
         let memory = case.memory();
         let request = CompileRequest {
             module: words::module(&case.module),
@@ -65,16 +74,20 @@ impl Compiler {
             storages: memory.ids().map(|id| memory.size(id)).collect(),
             launches: words::launches(case),
             target: self.target,
+            tuning,
         };
         let compilation = match self.compilers.compile(&request, self.limits) {
             Ok(compilation) => compilation,
-            Err(failure) => return words::unanswered(case, failure).map(Compiling::Ended),
+            Err(failure) => {
+                let outcome = words::unanswered(case, failure)?;
+                return Ok((Compiling::Ended(outcome), 0));
+            }
         };
         let compiled = match compilation.result {
             Ok(compiled) => compiled,
             Err(raised) => {
                 let outcome = words::stopped(case, &raised, &compilation.stderr);
-                return Ok(Compiling::Ended(outcome));
+                return Ok((Compiling::Ended(outcome), compilation.configs));
             }
         };
         let first = |id| (memory.address(id) - ORIGIN) as usize;
@@ -87,13 +100,14 @@ impl Compiler {
                     .map(move |pointer| first(id) + pointer.offset)
             })
             .collect::<Vec<_>>();
-        Ok(Compiling::Ready(Box::new(Job {
+        let job = Box::new(Job {
             storages: memory.ids().map(|id| (first(id), memory.size(id))).collect(),
             addresses,
             may_hold_addresses: words::may_hold_addresses(case, &memory),
             arena: memory.arena().0.to_vec(),
             compiled,
-        })))
+        });
+        Ok((Compiling::Ready(job), compilation.configs))
     }
 
     /// Ends what runs, for Ctrl-C.

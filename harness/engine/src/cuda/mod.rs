@@ -15,6 +15,7 @@ mod executor;
 pub mod job;
 mod process;
 pub mod record;
+pub mod sweep;
 mod wire;
 
 use std::sync::Arc;

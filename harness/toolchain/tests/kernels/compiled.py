@@ -29,6 +29,17 @@ def tuned(x, n, EVEN: tl.constexpr, B: tl.constexpr):
     tl.store(x + o, o + EVEN, mask=o < n)
 
 
+@triton.autotune(
+    [triton.Config({"B": 64}), triton.Config({"B": 32}), triton.Config({"B": 16})],
+    key=["n"],
+    prune_configs_by={"early_config_prune": lambda configs, *_, **__: [one for one in configs if one.kwargs["B"] > 16]},
+)
+@triton.jit
+def pruned(x, n, B: tl.constexpr):
+    o = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(x + o, o, mask=o < n)
+
+
 def grid(meta):
     return (triton.cdiv(meta["n"], meta["B"]), 2)
 
