@@ -21,9 +21,9 @@ use crate::kernel::{Kernel, Module};
 use crate::matrix::Point;
 use crate::nearest::{list, suggestion};
 use crate::resolve;
-use crate::variant::Layout;
 use crate::schema::{LaunchSchema, Program, Schema};
 use crate::template::Template;
+use crate::variant::Layout;
 
 /// One file given to [`Corpus::load`].
 #[derive(Clone, Debug)]

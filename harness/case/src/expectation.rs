@@ -47,7 +47,11 @@ impl Expectation {
                 .iter()
                 .any(|pattern| pattern.names(engine) && pattern.matches(engine, rules, &one.versions))
         };
-        self.applies_to(engine, rules) && (names(self) || !all.iter().any(names))
+        // What is said of sweeps and what is said of a case by itself do not meet.
+        let mut others = all
+            .iter()
+            .filter(|other| other.axes.is_empty() == self.axes.is_empty());
+        self.applies_to(engine, rules) && (names(self) || !others.any(names))
     }
 }
 

@@ -337,7 +337,11 @@ impl Axes {
                 },
             }
         }
-        Ok(if axes.is_empty() { Self::default() } else { Self(axes) })
+        Ok(if axes.is_empty() {
+            Self::default()
+        } else {
+            Self(axes)
+        })
     }
 
     /// The axes, in the order given.

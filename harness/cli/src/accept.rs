@@ -164,6 +164,10 @@ impl Pile {
                 Err(panic) => self.refuse(&panic, &result.label.case),
             }
         }
+        for note in reader.take_notes() {
+            // What it is about is of a sweep, and refused.
+            self.case(&note.label, entries);
+        }
         for decided in reader.take_decided() {
             if let Some((_, version)) = self.case(&decided.label, entries) {
                 let by = provenance(reader.opening(), version, false);
@@ -175,6 +179,11 @@ impl Pile {
 
     /// The case that an entry is about, if it is of this corpus as it is now.
     fn case(&mut self, label: &Label, entries: &HashMap<String, Entry>) -> Option<(Case, Version)> {
+        if label.variant.is_some() {
+            let why = "it is of a sweep, whose variants are no records; `conch sweep --results` judges it";
+            self.refuse(why, &label.case);
+            return None;
+        }
         let EngineId::Cuda { version } = label.engine else {
             self.refuse(&format!("{} is recorded by nobody", label.engine), &label.case);
             return None;

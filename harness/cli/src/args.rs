@@ -56,6 +56,8 @@ pub enum Command {
     Bundle(BundleArgs),
     /// Execute a bundle of compiled cases on this machine's GPUs.
     Exec(ExecArgs),
+    /// Compile and execute every case with other options, layouts and configurations, which must all give the same.
+    Sweep(SweepArgs),
     /// Put what a GPU gave on record, for machines that have none.
     Accept(AcceptArgs),
     /// The process that opens a GPU; started by Conch itself.
@@ -121,17 +123,75 @@ pub struct RunArgs {
     #[arg(long, value_name = "I/N")]
     pub shard: Option<Shard>,
 
+    /// Where what came of it goes.
+    #[command(flatten)]
+    pub reports: Reports,
+}
+
+/// What is printed, and where reports go.
+#[derive(Debug, Args)]
+pub struct Reports {
     /// What to print: text for people, or the stream of events for programs.
     #[arg(long, value_enum, default_value_t = RunFormat::Human)]
     pub format: RunFormat,
 
-    /// Where reports go. Without it, `reports/run` beside the corpus.
+    /// Where reports go. Without it, the folder of the command's name in `reports`, beside the corpus.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 
     /// Print a line for every case.
     #[arg(long, short)]
     pub verbose: bool,
+}
+
+/// Arguments of `conch sweep`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  conch sweep dot reduction --engine cuda@3.9.0                  on a machine with a GPU and Triton
+  conch sweep --axis num_warps --axis num_ctas=1,2 --axis layout
+  conch bundle --sweep --engine cuda@3.9.0 -o sweep.conch        without a GPU: compile here,
+  conch exec sweep.conch -o sweep-results.conch                  execute there,
+  conch sweep --results sweep-results.conch                      and judge here
+
+The variants of a case must agree with each other: bit for bit, but where the reference says that rounding may differ.")]
+pub struct SweepArgs {
+    /// Which cases.
+    #[command(flatten)]
+    pub selection: Selection,
+
+    /// A compiler: `cuda@3.9.0`. Again for more. Without it, the newest; with --results, those that are in them.
+    #[arg(long = "engine", value_name = "ID", value_parser = engine_id)]
+    pub engines: Vec<EngineId>,
+
+    /// Along which axes.
+    #[command(flatten)]
+    pub along: Along,
+
+    /// Judge what `conch exec` wrote of a bundle made with `conch bundle --sweep`. Again for more, which are judged
+    /// together.
+    #[arg(long, value_name = "RESULTS", conflicts_with = "axes")]
+    pub results: Vec<PathBuf>,
+
+    /// How many cases to work on at once. Without it, as many as there are cores.
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub jobs: Option<u16>,
+
+    /// Do not install toolchains; use those that are there.
+    #[arg(long)]
+    pub offline: bool,
+
+    /// Where what came of it goes.
+    #[command(flatten)]
+    pub reports: Reports,
+}
+
+/// The axes of a sweep.
+#[derive(Debug, Args)]
+pub struct Along {
+    /// An axis, with all its values (`num_warps`) or some (`num_warps=1,8`): num_warps, num_stages, num_ctas,
+    /// enable_fp_fusion, specialize, config, layout. Again for more. Without it, all.
+    #[arg(long = "axis", value_name = "AXIS")]
+    pub axes: Vec<String>,
 }
 
 /// Arguments of `conch list`.
@@ -278,6 +338,7 @@ pub struct ReportArgs {
 #[command(after_help = "Examples:
   conch bundle -o cases.conch
   conch bundle alias layout --engine cuda@3.9.0 --engine cuda@3.6.0 -o cases.conch
+  conch bundle --sweep --axis num_warps --engine cuda@3.9.0 -o sweep.conch
 
 No GPU is needed. Carry the bundle and this binary to a machine that has one, and go on with `conch exec`.")]
 pub struct BundleArgs {
@@ -292,6 +353,14 @@ pub struct BundleArgs {
     /// For which GPUs: `sm_80`, `sm_90`, and what the compiler knows.
     #[arg(long, value_name = "SM", default_value = "sm_90", value_parser = target)]
     pub target: Target,
+
+    /// Bundle the variants of every case, for `conch sweep --results`.
+    #[arg(long)]
+    pub sweep: bool,
+
+    /// Along which axes.
+    #[command(flatten)]
+    pub along: Along,
 
     /// Where the bundle goes.
     #[arg(long, short, value_name = "CASES")]

@@ -6,11 +6,12 @@ use std::io::BufWriter;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use conch_case::{Case, Entry, Problems, Shard};
-use conch_engine::cuda::bundle::{BundleError, CaseEntry, Decided, Label, Writer, digest};
+use conch_case::{Axes, Case, Entry, Problems, Shard, Variant};
+use conch_engine::cuda::bundle::{BundleError, CaseEntry, Decided, Label, Note, Unexecuted, Writer, digest};
 use conch_engine::cuda::compile::{Compiler, Compiling};
 use conch_engine::cuda::record::Record;
-use conch_engine::{EngineId, Failure, Outcome, guarded};
+use conch_engine::cuda::sweep::{Compiled, What, compile as compile_variants};
+use conch_engine::{EngineId, Failure, Outcome, Reference, guarded};
 use conch_report::describe;
 use conch_tile::rules::Version;
 
@@ -19,6 +20,7 @@ use crate::corpus::Selected;
 use crate::engines;
 use crate::part::Part;
 use crate::pipeline::{self, in_order};
+use crate::sweep;
 use crate::terminal::Terminal;
 
 /// Compiles, and answers with the exit code.
@@ -34,10 +36,14 @@ pub fn bundle(args: &BundleArgs, stop: &AtomicBool) -> u8 {
     }
 }
 
-/// What compiling one case came to.
+/// What compiling one case, or one variant of it, came to.
 enum Done {
     Ready(Box<CaseEntry>),
     Decided(Box<Decided>),
+    /// A variant that need not be executed.
+    Note(Box<Note>),
+    /// A program without a defined answer, which is not swept.
+    Undefined,
     Wrong(String, Vec<conch_tile::diagnostic::Diagnostic>),
     /// Nothing can be put on record: Conch failed, or the compiler could not be asked.
     Failed(String),
@@ -47,6 +53,9 @@ enum Done {
 struct Counts {
     compiled: u64,
     decided: BTreeMap<&'static str, u64>,
+    same: u64,
+    not_applicable: u64,
+    undefined: u64,
     failed: u64,
 }
 
@@ -71,6 +80,14 @@ fn write(args: &BundleArgs, stop: &AtomicBool, terminal: &mut Terminal) -> Resul
         terminal.note("nothing was bundled: no case is meant");
         return Ok(if exit == 0 { 3 } else { exit });
     }
+    let axes = match sweep::axes(&args.along) {
+        Ok(axes) => args.sweep.then_some(axes),
+        Err(message) => {
+            terminal.note(&message);
+            return Ok(2);
+        }
+    };
+    let reference = Reference::default();
     let jobs = pipeline::jobs(args.jobs);
     let newest = [EngineId::Cuda {
         version: Version::NEWEST,
@@ -95,6 +112,7 @@ fn write(args: &BundleArgs, stop: &AtomicBool, terminal: &mut Terminal) -> Resul
             selected: &selected,
             compiler: &compiler,
             id,
+            sweep: axes.as_ref().map(|axes| (axes, &reference)),
             stop,
             jobs,
         };
@@ -122,9 +140,14 @@ fn write(args: &BundleArgs, stop: &AtomicBool, terminal: &mut Terminal) -> Resul
     let bytes = part.file.metadata().map_or(0, |metadata| metadata.len());
     part.keep(&args.out)?;
     terminal.print(&format!(
-        "{}, {:.1} MB; on a machine with a GPU: conch exec {0} -o results.conch\n",
+        "{}, {:.1} MB; on a machine with a GPU: conch exec {0} -o results.conch{}\n",
         args.out.display(),
-        bytes as f64 / 1e6
+        bytes as f64 / 1e6,
+        if args.sweep {
+            "; then, back here: conch sweep --results results.conch"
+        } else {
+            ""
+        }
     ));
     Ok(if terminal.failed() { 2 } else { exit })
 }
@@ -134,6 +157,8 @@ struct Round<'a> {
     selected: &'a Selected,
     compiler: &'a Compiler,
     id: &'a EngineId,
+    /// Along which axes, if the variants are meant.
+    sweep: Option<(&'a Axes, &'a Reference)>,
     stop: &'a AtomicBool,
     jobs: usize,
 }
@@ -148,6 +173,7 @@ impl Round<'_> {
             selected,
             compiler,
             id,
+            sweep,
             stop,
             jobs,
         } = *self;
@@ -157,30 +183,48 @@ impl Round<'_> {
         in_order(
             selected.entries(Shard::ALL),
             jobs,
-            |entry| (!stop.load(Ordering::Relaxed)).then(|| compile(&entry, compiler, id)),
-            |done| {
-                let written = match done {
-                    Done::Ready(entry) => {
-                        counts.compiled += 1;
-                        writer.case(&entry)
+            |entry| {
+                (!stop.load(Ordering::Relaxed)).then(|| match sweep {
+                    None => vec![compile(&entry, compiler, id)],
+                    Some((axes, reference)) => variants(&entry, axes, compiler, reference, id),
+                })
+            },
+            |all| {
+                for done in all {
+                    let written = match done {
+                        Done::Ready(entry) => {
+                            counts.compiled += 1;
+                            writer.case(&entry)
+                        }
+                        Done::Decided(decided) => {
+                            *counts.decided.entry(decided.record.word()).or_default() += 1;
+                            writer.decided(&decided)
+                        }
+                        Done::Note(note) => {
+                            *match note.why {
+                                Unexecuted::Same(_) => &mut counts.same,
+                                Unexecuted::NotApplicable(_) => &mut counts.not_applicable,
+                            } += 1;
+                            writer.note(&note)
+                        }
+                        Done::Undefined => {
+                            counts.undefined += 1;
+                            Ok(())
+                        }
+                        Done::Failed(why) => {
+                            counts.failed += 1;
+                            terminal.note(&format!("error: {why}"));
+                            Ok(())
+                        }
+                        Done::Wrong(id, problems) => {
+                            wrong.add(&id, problems);
+                            Ok(())
+                        }
+                    };
+                    if let Err(error) = written {
+                        unwritten.get_or_insert(error);
+                        stop.store(true, Ordering::Relaxed);
                     }
-                    Done::Decided(decided) => {
-                        *counts.decided.entry(decided.record.word()).or_default() += 1;
-                        writer.decided(&decided)
-                    }
-                    Done::Failed(why) => {
-                        counts.failed += 1;
-                        terminal.note(&format!("error: {why}"));
-                        Ok(())
-                    }
-                    Done::Wrong(id, problems) => {
-                        wrong.add(&id, problems);
-                        Ok(())
-                    }
-                };
-                if let Err(error) = written {
-                    unwritten.get_or_insert(error);
-                    stop.store(true, Ordering::Relaxed);
                 }
                 terminal.advance(counts.failed);
             },
@@ -200,21 +244,76 @@ fn compile(entry: &Entry, compiler: &Compiler, id: &EngineId) -> Done {
         Ok(Ok(Compiling::Ready(job))) => {
             let cubins = job.compiled.kernels.iter().map(|kernel| digest(kernel)).collect();
             Done::Ready(Box::new(CaseEntry {
-                label: label(&case, compiler, id, cubins),
+                label: label(&case, None, compiler, id, cubins),
                 job: *job,
             }))
         }
-        Ok(Ok(Compiling::Ended(outcome))) => decided(&case, compiler, id, &outcome),
+        Ok(Ok(Compiling::Ended(outcome))) => decided(&case, None, compiler, id, &outcome),
         Ok(Err(Failure::Stopped)) => Done::Failed(format!("{}: stopped", entry.id)),
         Ok(Err(failure)) => Done::Failed(format!("{}: failed to {failure}", entry.id)),
         Err(panic) => Done::Failed(format!("{}: {panic}", entry.id)),
     }
 }
 
-fn decided(case: &Case, compiler: &Compiler, id: &EngineId, outcome: &Outcome) -> Done {
+/// Compiles the variants of a case.
+fn variants(
+    entry: &Entry,
+    axes: &Axes,
+    compiler: &Compiler,
+    reference: &Reference,
+    id: &EngineId,
+) -> Vec<Done> {
+    let case = match guarded(|| entry.resolve()) {
+        Ok(Ok(case)) => case,
+        Ok(Err(problems)) => return vec![Done::Wrong(entry.id.clone(), problems)],
+        Err(panic) => return vec![Done::Failed(format!("{}: {panic}", entry.id))],
+    };
+    let compiled = guarded(|| {
+        if sweep::is_undefined(&case, compiler.version(), reference)? {
+            return Ok(None);
+        }
+        compile_variants(entry, &case, axes, compiler, Some(reference)).map(Some)
+    });
+    let compiled = match compiled {
+        Ok(Ok(Some(compiled))) => compiled,
+        Ok(Ok(None)) => return vec![Done::Undefined],
+        Ok(Err(Failure::Stopped)) => return vec![Done::Failed(format!("{}: stopped", entry.id))],
+        Ok(Err(failure)) => return vec![Done::Failed(format!("{}: failed to {failure}", entry.id))],
+        Err(panic) => return vec![Done::Failed(format!("{}: {panic}", entry.id))],
+    };
+    let done = |Compiled { variant, case, what }: Compiled| {
+        let note = |why| {
+            Done::Note(Box::new(Note {
+                label: label(&case, Some(variant), compiler, id, Vec::new()),
+                why,
+            }))
+        };
+        match what {
+            What::Job(job) => {
+                let cubins = job.compiled.kernels.iter().map(|kernel| digest(kernel)).collect();
+                Done::Ready(Box::new(CaseEntry {
+                    label: label(&case, Some(variant), compiler, id, cubins),
+                    job: *job,
+                }))
+            }
+            What::Ended(outcome) => decided(&case, Some(variant), compiler, id, &outcome),
+            What::Same(other) => note(Unexecuted::Same(other)),
+            What::NotApplicable(why) => note(Unexecuted::NotApplicable(why)),
+        }
+    };
+    compiled.into_iter().map(done).collect()
+}
+
+fn decided(
+    case: &Case,
+    variant: Option<Variant>,
+    compiler: &Compiler,
+    id: &EngineId,
+    outcome: &Outcome,
+) -> Done {
     match Record::of(case, "", outcome, 1) {
         Some(record) => Done::Decided(Box::new(Decided {
-            label: label(case, compiler, id, Vec::new()),
+            label: label(case, variant, compiler, id, Vec::new()),
             record,
         })),
         None => Done::Failed(format!(
@@ -227,9 +326,16 @@ fn decided(case: &Case, compiler: &Compiler, id: &EngineId, outcome: &Outcome) -
     }
 }
 
-fn label(case: &Case, compiler: &Compiler, id: &EngineId, cubins: Vec<String>) -> Label {
+fn label(
+    case: &Case,
+    variant: Option<Variant>,
+    compiler: &Compiler,
+    id: &EngineId,
+    cubins: Vec<String>,
+) -> Label {
     Label {
         case: case.id.clone(),
+        variant,
         engine: id.clone(),
         target: compiler.target(),
         source: case.source_hash().to_string(),
@@ -242,6 +348,15 @@ impl Counts {
     fn summary(&self, id: &EngineId, cases: u64, seconds: f64) -> String {
         let mut parts = vec![format!("{} compiled", self.compiled)];
         parts.extend(self.decided.iter().map(|(word, count)| format!("{count} {word}")));
+        for (count, what) in [
+            (self.same, "the same machine code as another variant"),
+            (self.not_applicable, "not applicable"),
+            (self.undefined, "without a defined answer and not swept"),
+        ] {
+            if count > 0 {
+                parts.push(format!("{count} {what}"));
+            }
+        }
         if self.failed > 0 {
             parts.push(format!("{} failed", self.failed));
         }

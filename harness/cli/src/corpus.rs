@@ -77,9 +77,9 @@ impl Selected {
             .collect()
     }
 
-    /// Where reports go when nobody says where.
-    pub fn report_folder(&self) -> PathBuf {
-        self.beside().join("reports").join("run")
+    /// Where the reports of a command go when nobody says where.
+    pub fn report_folder(&self, command: &str) -> PathBuf {
+        self.beside().join("reports").join(command)
     }
 
     /// Where outcomes of GPUs are on record.

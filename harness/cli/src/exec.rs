@@ -157,6 +157,9 @@ fn stream(
         counts.decided += 1;
         writer.decided(&decided).map_err(|error| at(&args.out, &error))?;
     }
+    for note in reader.take_notes() {
+        writer.note(&note).map_err(|error| at(&args.out, &error))?;
+    }
     match done {
         Ok(()) => Ok(counts),
         Err(Failure::Stopped) => Err(End::Interrupted),

@@ -13,11 +13,13 @@ mod inductor;
 mod interrupt;
 mod judge;
 mod list;
+mod output;
 mod part;
 mod picture;
 mod pipeline;
 mod report;
 mod run;
+mod sweep;
 mod terminal;
 mod toolchain;
 
@@ -45,6 +47,7 @@ fn main() -> ExitCode {
         Command::Report(args) => report::report(args),
         Command::Bundle(args) => bundle::bundle(args, stop),
         Command::Exec(args) => exec::exec(args, stop),
+        Command::Sweep(args) => sweep::sweep(args, stop),
         Command::Accept(args) => accept::accept(args),
         // Served above.
         Command::CudaChild { .. } => 0,

@@ -1,24 +1,22 @@
 //! `conch run`: cases in, events out, reports behind.
 
-use std::fs::{self, File};
-use std::io::{self, BufReader, Write};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use conch_case::{Entry, Problems};
 use conch_engine::guarded;
-use conch_report::event::{Event, Internal, Problem, Start, Summary};
-use conch_report::{Digest, FORMAT, Human, Junit, Writer, describe, html, markdown, read};
+use conch_report::event::{Event, Internal, Problem, Start};
+use conch_report::{FORMAT, describe};
 use conch_tile::diagnostic::Diagnostic;
 use conch_tile::source::Sources;
 use conch_verdict::Panel;
 
-use crate::args::{RunArgs, RunFormat};
+use crate::args::RunArgs;
 use crate::corpus::Selected;
 use crate::engines::{Setup, set_up};
 use crate::judge;
+use crate::output::Output;
 use crate::pipeline::{self, in_order};
 use crate::terminal::Terminal;
 
@@ -49,7 +47,9 @@ pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> u8 {
     };
     let panel = Arc::new(panel);
     crate::interrupt::on_interrupt(&panel);
-    let mut output = Output::new(args, &selected, terminal);
+    let place = args.reports.out.clone();
+    let default = selected.report_folder("run");
+    let mut output = Output::new(&args.reports, place.unwrap_or(default), terminal);
     output.event(&Event::Start(Start {
         left_out,
         recorded,
@@ -115,7 +115,7 @@ fn work(entry: Entry, panel: &Panel, sources: &Sources) -> Option<Done> {
 }
 
 /// A filter that means nothing is a warning; a run in which nothing is left has its own exit code.
-fn unmatched(message: &str) -> Problem {
+pub fn unmatched(message: &str) -> Problem {
     Problem {
         severity: "warning".to_owned(),
         code: "filter".to_owned(),
@@ -136,196 +136,9 @@ fn start(args: &RunArgs, engines: &[conch_engine::EngineId], cases: u64) -> Star
         engines: engines.iter().map(ToString::to_string).collect(),
         left_out: Vec::new(),
         recorded: Vec::new(),
+        axes: Vec::new(),
         cases,
         filters: args.selection.filters.clone(),
         shard: args.shard.map(|shard| shard.to_string()),
     }
-}
-
-/// Where the events of a run go: the terminal, and the stream on disk.
-struct Output {
-    terminal: Terminal,
-    human: Option<Human>,
-    summary: Summary,
-    store: Option<Store>,
-    /// Whether the folder was asked for, so that failing to write there is an error.
-    asked: bool,
-    failed: u64,
-}
-
-/// The stream on disk.
-struct Store {
-    folder: PathBuf,
-    writer: Writer<File>,
-}
-
-impl Output {
-    fn new(args: &RunArgs, selected: &Selected, terminal: Terminal) -> Self {
-        let folder = args.out.clone().unwrap_or_else(|| selected.report_folder());
-        let asked = args.out.is_some();
-        let mut failed = 0;
-        let store = match Store::create(&folder) {
-            Ok(store) => Some(store),
-            Err(error) => {
-                terminal.note(&format!(
-                    "{}: no report is written: {}: {error}{}",
-                    if asked { "error" } else { "warning" },
-                    folder.display(),
-                    if asked {
-                        ""
-                    } else {
-                        "; `--out DIR` names a folder that can be written"
-                    }
-                ));
-                failed += u64::from(asked);
-                None
-            }
-        };
-        let human = (args.format == RunFormat::Human).then(|| {
-            let mut human = Human::new(terminal.palette);
-            human.verbose = args.verbose;
-            human
-        });
-        Self {
-            terminal,
-            human,
-            summary: Summary::default(),
-            store,
-            asked,
-            failed,
-        }
-    }
-
-    fn events(&mut self, events: &[Event]) {
-        for event in events {
-            self.event(event);
-        }
-    }
-
-    fn event(&mut self, event: &Event) {
-        self.summary.count(event);
-        self.show(event);
-        if matches!(event, Event::Verdict(_)) {
-            let summary = &self.summary;
-            self.terminal
-                .advance(summary.unexpected + summary.stale + summary.vacuous + summary.internal);
-        }
-        let Some(store) = &mut self.store else { return };
-        if let Err(error) = store.writer.event(event) {
-            self.give_up(&error);
-        }
-    }
-
-    fn show(&mut self, event: &Event) {
-        let text = if let Some(human) = &mut self.human {
-            human.event(event)
-        } else {
-            let mut line = Vec::new();
-            match Writer::new(&mut line).event(event) {
-                Ok(()) => String::from_utf8(line).unwrap_or_default(),
-                Err(_) => String::new(),
-            }
-        };
-        self.terminal.print(&text);
-    }
-
-    /// The disk is full, or gone. The run goes on, on the terminal.
-    fn give_up(&mut self, error: &io::Error) {
-        let Some(store) = self.store.take() else { return };
-        self.terminal.note(&format!(
-            "{}: write {}: {error}; the run goes on, its results are printed here only",
-            if self.asked { "error" } else { "warning" },
-            store.folder.join(STREAM).display()
-        ));
-        self.failed += u64::from(self.asked);
-        let (file, whole) = store.writer.into_parts();
-        // A part of a line is of no use. What has no length, such as a pipe, keeps it.
-        let _ = file.set_len(whole);
-    }
-
-    fn finish(mut self, began: Instant, interrupted: bool) -> u8 {
-        self.summary.seconds = began.elapsed().as_secs_f64();
-        self.summary.interrupted = interrupted;
-        self.summary.problems += self.failed;
-        self.summary.exit = self.summary.exit_code();
-        let event = Event::Summary(self.summary.clone());
-        self.show(&event);
-        if let Some(store) = &mut self.store
-            && let Err(error) = store.writer.event(&event)
-        {
-            self.give_up(&error);
-        }
-        if let Some(store) = self.store.take() {
-            match store.reports() {
-                Ok(()) if self.human.is_some() => {
-                    self.terminal
-                        .print(&format!("reports: {}\n", store.folder.display()));
-                }
-                Ok(()) => {}
-                Err(error) => {
-                    self.terminal.note(&format!(
-                        "warning: write the reports in {}: {error}; `conch report {}` prints them again",
-                        store.folder.display(),
-                        store.folder.join(STREAM).display()
-                    ));
-                    self.failed += u64::from(self.asked);
-                }
-            }
-        }
-        let broken = self.terminal.failed() || self.failed > 0;
-        if broken && matches!(self.summary.exit, 0 | 3) {
-            2
-        } else {
-            self.summary.exit
-        }
-    }
-}
-
-/// The stream's file in a report's folder.
-const STREAM: &str = "events.jsonl";
-
-impl Store {
-    fn create(folder: &Path) -> io::Result<Self> {
-        fs::create_dir_all(folder)?;
-        let writer = Writer::new(File::create(folder.join(STREAM))?);
-        Ok(Self {
-            folder: folder.to_owned(),
-            writer,
-        })
-    }
-
-    /// Prints the stored stream as every other format.
-    fn reports(&self) -> Result<(), String> {
-        let mut digest = Digest::default();
-        let mut junit = Junit::default();
-        let file = File::open(self.folder.join(STREAM)).map_err(|error| error.to_string())?;
-        read(BufReader::new(file), |event| {
-            digest.event(&event);
-            junit.event(&event);
-        })
-        .map_err(|error| error.to_string())?;
-        let digest = digest.finish();
-        let pages = [
-            ("report.html", html(&digest).map_err(|error| error.to_string())?),
-            ("report.md", markdown(&digest)),
-            ("junit.xml", junit.finish().map_err(|error| error.to_string())?),
-        ];
-        for (name, page) in pages {
-            write_whole(&self.folder.join(name), &page).map_err(|error| format!("{name}: {error}"))?;
-        }
-        Ok(())
-    }
-}
-
-/// Writes a file beside its place and moves it there, so that nobody finds half of it.
-fn write_whole(path: &Path, text: &str) -> io::Result<()> {
-    let partial = path.with_extension("partial");
-    let written = File::create(&partial)
-        .and_then(|mut file| file.write_all(text.as_bytes()))
-        .and_then(|()| fs::rename(&partial, path));
-    if written.is_err() {
-        // What is left of it is of no use; the first error is the one to report.
-        let _ = fs::remove_file(&partial);
-    }
-    written
 }

@@ -16,6 +16,7 @@ fn bundle() -> Vec<u8> {
     let entry = CaseEntry {
         label: Label {
             case: "area/nothing".to_owned(),
+            variant: None,
             engine: "cuda@3.9.0".parse().expect("an engine"),
             target: Target::HOPPER,
             source: String::new(),

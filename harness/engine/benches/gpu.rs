@@ -94,6 +94,7 @@ fn measure(executor: &Executor, name: &str, repetitions: u32, jobs: &[Arc<Job>])
 fn bundled(executor: &Executor, repetitions: u32, jobs: &[Arc<Job>]) {
     let label = |index: usize| Label {
         case: format!("bench/add:i={index}"),
+        variant: None,
         engine: "cuda@3.6.0".parse().expect("an engine"),
         target: Target::HOPPER,
         source: String::new(),

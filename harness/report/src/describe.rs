@@ -1,11 +1,11 @@
 //! From a verdict to its event: the only place where the engines' and verdicts' own types become the public stream.
 
-use conch_case::Case;
-use conch_engine::{Complaint, Outcome};
+use conch_case::{Case, Expectation, Variant};
+use conch_engine::{Complaint, EngineId, Outcome};
 use conch_tile::diagnostic::{Diagnostic, Severity};
 use conch_tile::rules::Rule;
 use conch_tile::source::{Sources, Span};
-use conch_verdict::{Assessment, Comparison, Met, Verdict, Witness, Zone};
+use conch_verdict::{Assessment, Comparison, Met, Samples, SweepTrial, Verdict, Witness, Zone};
 use indexmap::IndexMap;
 
 use crate::event;
@@ -146,20 +146,7 @@ pub fn verdict(judged: &Judged<'_>) -> event::Verdict {
             .iter()
             .zip(&assessment.expectations)
             .filter(|(_, met)| **met != Met::NotTried)
-            .map(|(expectation, met)| event::Expectation {
-                engines: expectation.engines.iter().map(ToString::to_string).collect(),
-                versions: expectation.versions.to_string(),
-                verdict: expectation.verdict.map(|verdict| verdict.to_string()),
-                outcome: expectation.outcome.map(|outcome| outcome.to_string()),
-                why: expectation.why.clone(),
-                link: expectation.link.clone(),
-                state: if *met == Met::Stale {
-                    "stale".to_owned()
-                } else {
-                    "met".to_owned()
-                },
-                position: position(sources, expectation.span),
-            })
+            .map(|(expectation, met)| foreseen(expectation, *met, sources))
             .collect(),
         rules: rules
             .iter()
@@ -173,6 +160,114 @@ pub fn verdict(judged: &Judged<'_>) -> event::Verdict {
         undefined: verdict.undefined,
         accepted: verdict.accepted,
         position: if quiet { None } else { position(sources, case.span) },
+        sweep: None,
+    }
+}
+
+fn foreseen(expectation: &Expectation, met: Met, sources: &Sources) -> event::Expectation {
+    event::Expectation {
+        engines: expectation.engines.iter().map(ToString::to_string).collect(),
+        versions: expectation.versions.to_string(),
+        axes: expectation.axes.iter().map(ToString::to_string).collect(),
+        verdict: expectation.verdict.map(|verdict| verdict.to_string()),
+        outcome: expectation.outcome.map(|outcome| outcome.to_string()),
+        why: expectation.why.clone(),
+        link: expectation.link.clone(),
+        state: if met == Met::Stale {
+            "stale".to_owned()
+        } else {
+            "met".to_owned()
+        },
+        position: position(sources, expectation.span),
+    }
+}
+
+/// The event of a case's sweep.
+pub fn sweep(
+    case: &Case,
+    engine: &EngineId,
+    samples: &Samples,
+    trial: &SweepTrial,
+    sources: &Sources,
+) -> event::Verdict {
+    let SweepTrial {
+        verdict, assessment, ..
+    } = trial;
+    let quiet = assessment.expected && verdict.differences.is_empty();
+    let names = |variants: &[Variant]| variants.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let outcomes = samples
+        .tried
+        .iter()
+        .map(|sample| (sample.variant.to_string(), outcome(&sample.outcome)))
+        .filter(|(_, outcome)| outcome.outcome != "finished");
+    let facts = event::Sweep {
+        engine: engine.to_string(),
+        odd: names(&verdict.odd),
+        camps: verdict
+            .camps
+            .iter()
+            .filter(|_| verdict.camps.len() > 1)
+            .map(|camp| event::Camp {
+                variants: names(&camp.variants),
+                reference: camp.reference,
+            })
+            .collect(),
+        axes: verdict
+            .axes
+            .iter()
+            .map(|(axis, kind)| (axis.to_string(), kind.to_string()))
+            .collect(),
+        same: samples
+            .same
+            .iter()
+            .map(|(variant, other)| (variant.to_string(), other.to_string()))
+            .collect(),
+        not_applicable: samples
+            .not_applicable
+            .iter()
+            .map(|(variant, why)| (variant.to_string(), why.clone()))
+            .collect(),
+    };
+    event::Verdict {
+        case: case.id.clone(),
+        about: if quiet { String::new() } else { case.about.clone() },
+        engines: samples
+            .tried
+            .iter()
+            .map(|sample| sample.variant.to_string())
+            .collect(),
+        verdict: verdict.kind.name().to_owned(),
+        expected: assessment.expected,
+        reason: verdict.reason.clone(),
+        outcomes: outcomes.collect(),
+        differences: verdict
+            .differences
+            .iter()
+            .map(|difference| event::Difference {
+                baseline: difference.baseline.to_string(),
+                engine: difference.variant.to_string(),
+                kind: difference.kind.name().to_owned(),
+                elements: difference
+                    .comparison
+                    .as_ref()
+                    .map_or(0, |comparison| comparison.differing),
+                first: difference.comparison.as_ref().map_or_else(Vec::new, elements),
+            })
+            .collect(),
+        unexpected: assessment.unexpected.iter().map(ToString::to_string).collect(),
+        expectations: case
+            .expectations
+            .iter()
+            .zip(&assessment.expectations)
+            .filter(|(_, met)| **met != Met::NotTried)
+            .map(|(expectation, met)| foreseen(expectation, *met, sources))
+            .collect(),
+        compared: verdict.compared,
+        undefined: verdict.undefined,
+        accepted: verdict.accepted,
+        position: if quiet { None } else { position(sources, case.span) },
+        sweep: Some(Box::new(facts)),
+        ..event::Verdict::default()
     }
 }
 

@@ -65,7 +65,7 @@ impl Digest {
                 self.summary = summary.clone();
                 self.ended = true;
             }
-            Event::Verdict(verdict) => {
+            Event::Verdict(verdict) | Event::Sweep(verdict) => {
                 let area = self.areas.entry(verdict.area().to_owned()).or_default();
                 area.cases += 1;
                 let count = match verdict.verdict.as_str() {

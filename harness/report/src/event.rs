@@ -1,6 +1,6 @@
 //! The events of a run: what every report is printed from, and a public, versioned interface.
 //!
-//! A stream is one JSON object per line: a `start`, then `problem`, `verdict` and `internal` events in the order of
+//! A stream is one JSON object per line: a `start`, then `problem`, `verdict` (of a sweep `sweep`) and `internal` events in the order of
 //! the corpus whatever the number of jobs, then a `summary`. A stream whose run was killed ends early, in whole lines.
 //! Fields may be added within a [`FORMAT`]; readers ignore those that they do not know. Fields that hold nothing are
 //! left out.
@@ -10,8 +10,12 @@
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
-/// The version of the stream, in its `start` event. Raised when a field is removed or changes its meaning.
+/// The version of the stream of a run, in its `start` event. Raised when a field is removed or changes its meaning, or
+/// when there are other events.
 pub const FORMAT: u32 = 1;
+
+/// The version of a stream with `sweep` events.
+pub const SWEEPS: u32 = 2;
 
 /// The kind of error of an outcome on record that was not used.
 pub const STALE_RECORDING: &str = "stale-recording";
@@ -26,6 +30,9 @@ pub enum Event {
     Problem(Problem),
     /// One case was judged.
     Verdict(Box<Verdict>),
+    /// The variants of one case were judged, those of one engine: a verdict whose `engines` are the variants, with
+    /// [`Verdict::sweep`].
+    Sweep(Box<Verdict>),
     /// Conch itself failed. Never a verdict about an engine.
     Internal(Internal),
     /// All there is to say.
@@ -47,6 +54,9 @@ pub struct Start {
     /// Engines that answer with outcomes on record, because there is no GPU.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recorded: Vec<String>,
+    /// Of a sweep, the axes: `num_warps=1,8`, or `layout` for all of its values.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub axes: Vec<String>,
     /// Cases that will run.
     pub cases: u64,
     /// The filters given.
@@ -170,6 +180,42 @@ pub struct Verdict {
     /// Where the case is written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<Position>,
+    /// What there is to say about a sweep only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sweep: Option<Box<Sweep>>,
+}
+
+/// What there is to say about the variants of a case, besides the verdict. A variant is written `num_warps=8`, the case
+/// as it is `as-is`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sweep {
+    /// Whose variants they are.
+    pub engine: String,
+    /// The variants that are outside of the largest camp.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub odd: Vec<String>,
+    /// Who agrees with whom, the largest camp first, where there is more than one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub camps: Vec<Camp>,
+    /// The verdict along each axis that was tried.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub axes: IndexMap<String, String>,
+    /// Variants that were not executed because they are the same machine code as another one on the same memory.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub same: IndexMap<String, String>,
+    /// Variants that do not apply, and why.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub not_applicable: IndexMap<String, String>,
+}
+
+/// Variants that agree.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Camp {
+    /// They.
+    pub variants: Vec<String>,
+    /// Whether the reference gives the same; left out where it does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<bool>,
 }
 
 /// What an engine did.
@@ -204,7 +250,7 @@ pub struct Difference {
     pub baseline: String,
     /// Who differs.
     pub engine: String,
-    /// `memory`, `guard`, `acceptance`, `trap`, `crash` or `nondeterminism`.
+    /// `memory`, `guard`, `acceptance`, `trap`, `crash` or `nondeterminism`; in a sweep also `padding` and `time`.
     pub kind: String,
     /// How many elements differ.
     #[serde(default, skip_serializing_if = "is_zero_u64")]
@@ -255,6 +301,9 @@ pub struct Expectation {
     pub engines: Vec<String>,
     /// Their versions.
     pub versions: String,
+    /// The axes of a sweep that it speaks of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub axes: Vec<String>,
     /// The verdict that it foresees.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<String>,
@@ -328,7 +377,10 @@ pub struct Summary {
     pub internal: u64,
     /// Wall-clock seconds of the run.
     pub seconds: f64,
-    /// What each engine did, how often.
+    /// Of a sweep, how many variants there were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variants: Option<Variants>,
+    /// What each engine did, how often; in a sweep, each variant.
     #[serde(default)]
     pub engines: IndexMap<String, Tally>,
     /// Whether the run was interrupted: the cases that are missing were not judged.
@@ -337,6 +389,18 @@ pub struct Summary {
     /// The exit code of the run.
     #[serde(default)]
     pub exit: u8,
+}
+
+/// How many variants a sweep had, the cases as they are among them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Variants {
+    /// Those with an outcome of their own.
+    pub tried: u64,
+    /// Those that are the same machine code as another one.
+    pub same: u64,
+    /// Those that do not apply, by axis.
+    #[serde(default)]
+    pub not_applicable: IndexMap<String, u64>,
 }
 
 /// What one engine did in a run.
@@ -391,6 +455,14 @@ impl Summary {
             Event::Problem(problem) => self.problems += u64::from(problem.severity == "error"),
             Event::Internal(_) => self.internal += 1,
             Event::Verdict(verdict) => self.count_verdict(verdict),
+            Event::Sweep(verdict) => {
+                self.count_verdict(verdict);
+                self.count_variants(verdict);
+            }
+            // In a sweep variants are counted in place of engines.
+            Event::Start(start) if !start.axes.is_empty() => {
+                self.variants.get_or_insert_default();
+            }
             Event::Start(start) => {
                 for engine in &start.engines {
                     self.engines.entry(engine.clone()).or_default();
@@ -429,6 +501,17 @@ impl Summary {
             *tally.outcomes.entry(word.to_owned()).or_default() += 1;
             tally.blamed += u64::from(verdict.blame.contains(engine));
             tally.seconds += verdict.seconds.get(engine).copied().unwrap_or(0.0);
+        }
+    }
+
+    fn count_variants(&mut self, verdict: &Verdict) {
+        let counts = self.variants.get_or_insert_default();
+        counts.tried += verdict.engines.len() as u64;
+        let Some(sweep) = &verdict.sweep else { return };
+        counts.same += sweep.same.len() as u64;
+        for variant in sweep.not_applicable.keys() {
+            let axis = variant.split('=').next().unwrap_or_default();
+            *counts.not_applicable.entry(axis.to_owned()).or_default() += 1;
         }
     }
 

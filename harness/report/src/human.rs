@@ -4,7 +4,8 @@
 use std::fmt::Write as _;
 
 use crate::event::{
-    Difference, Element, Event, Expectation, Outcome, Position, Rule, Start, Summary, Verdict,
+    Difference, Element, Event, Expectation, Outcome, Position, Rule, Start, Summary, Sweep, Variants,
+    Verdict,
 };
 use crate::style::{Palette, Tone};
 
@@ -31,7 +32,7 @@ impl Human {
         match event {
             Event::Start(start) => self.start(start),
             Event::Problem(problem) => format!("{}\n", problem.rendered.trim_end()),
-            Event::Verdict(verdict) => self.verdict(verdict),
+            Event::Verdict(verdict) | Event::Sweep(verdict) => self.verdict(verdict),
             Event::Internal(internal) => {
                 let place = internal.case.as_deref().unwrap_or("the run");
                 let engine = internal
@@ -64,6 +65,11 @@ impl Human {
             .iter()
             .map(|id| self.paint(Tone::Name, id))
             .collect();
+        let over = if start.axes.is_empty() {
+            String::new()
+        } else {
+            format!(", over {}", start.axes.join(" "))
+        };
         let through = if engines.is_empty() {
             String::new()
         } else {
@@ -71,7 +77,7 @@ impl Human {
         };
         let _ = writeln!(
             text,
-            "{} {}{shard}{through}",
+            "{} {}{shard}{through}{over}",
             start.cases,
             plural(start.cases, "case")
         );
@@ -125,6 +131,9 @@ impl Human {
             for (engine, outcome) in &verdict.outcomes {
                 text.push_str(&self.outcome(engine, outcome));
             }
+        }
+        if let Some(sweep) = &verdict.sweep {
+            text.push_str(&camps(sweep));
         }
         for difference in &verdict.differences {
             text.push_str(&self.difference(difference));
@@ -192,6 +201,9 @@ impl Human {
     }
 
     fn blame(&self, verdict: &Verdict) -> String {
+        if let Some(sweep) = &verdict.sweep {
+            return self.odd(verdict, sweep);
+        }
         if verdict.blame.is_empty() {
             let parties: Vec<String> = verdict
                 .differences
@@ -212,6 +224,39 @@ impl Human {
             ""
         };
         format!("{} {verb} wrong{by}", names.join(", "))
+    }
+
+    /// Who is the odd one out of a sweep, and along which axes.
+    fn odd(&self, verdict: &Verdict, sweep: &Sweep) -> String {
+        let engine = &sweep.engine;
+        let unsteady: Vec<&str> = verdict
+            .differences
+            .iter()
+            .filter(|difference| difference.kind == "nondeterminism")
+            .map(|difference| difference.engine.as_str())
+            .collect();
+        if sweep.odd.is_empty() {
+            return match unsteady.as_slice() {
+                [] => format!("the variants of {engine} agree"),
+                _ => format!("{} of {engine} does not give the same twice", unsteady.join(", ")),
+            };
+        }
+        let (is, one) = if sweep.odd.len() == 1 {
+            ("is", "one")
+        } else {
+            ("are", "ones")
+        };
+        let along: Vec<&str> = sweep
+            .axes
+            .iter()
+            .filter(|(_, word)| matches!(word.as_str(), "differ" | "nondeterministic"))
+            .map(|(axis, _)| axis.as_str())
+            .collect();
+        format!(
+            "{} {is} the odd {one} out of {engine}, along {}",
+            self.paint(Tone::Strong, &shortened(&sweep.odd)),
+            along.join(", ")
+        )
     }
 
     fn headline(&self, verdict: &Verdict) -> String {
@@ -235,6 +280,11 @@ impl Human {
             "differ" if verdict.blame.iter().any(|id| id == "reference") => format!(
                 "{} {name}  two independent engines agree against it: this is a bug in Conch{place}\n",
                 self.paint(Tone::Bad, "REFERENCE IS WRONG")
+            ),
+            "nondeterministic" if verdict.sweep.is_some() => format!(
+                "{} {name}  {}{place}\n",
+                self.paint(Tone::Bad, "NONDETERMINISTIC"),
+                self.blame(verdict)
             ),
             "nondeterministic" => format!(
                 "{} {name}  the same launch of {} does not give the same twice{place}\n",
@@ -271,8 +321,13 @@ impl Human {
             (Some(word), None) | (None, Some(word)) => word.clone(),
             (None, None) => "anything".to_owned(),
         };
+        let over = if expectation.axes.is_empty() {
+            String::new()
+        } else {
+            format!(" over {}", expectation.axes.join(", "))
+        };
         let mut text = format!(
-            "  {} {} {}: {what} ({})\n",
+            "  {} {} {}{over}: {what} ({})\n",
             self.paint(Tone::Warn, "an expectation that no longer happens:"),
             expectation.engines.join(", "),
             expectation.versions,
@@ -330,6 +385,8 @@ impl Human {
                 plural(*elements, "element")
             ),
             "trap" => "one stopped where the other did not, or for another reason".to_owned(),
+            "padding" => "bytes between the elements of a tensor were written".to_owned(),
+            "time" => "one did not come to its end in time".to_owned(),
             _ => "its process died".to_owned(),
         };
         let mut text = if kind == "nondeterminism" {
@@ -372,6 +429,9 @@ impl Human {
             counts.join(", "),
             summary.seconds
         );
+        if let Some(variants) = &summary.variants {
+            text.push_str(&counted(variants));
+        }
         let width = summary
             .engines
             .keys()
@@ -463,6 +523,40 @@ impl Human {
         let _ = writeln!(text, "{line}");
         text
     }
+}
+
+/// The camps of a sweep, a line each.
+fn camps(sweep: &Sweep) -> String {
+    let mut text = String::new();
+    for camp in &sweep.camps {
+        let reference = match camp.reference {
+            Some(true) => "  (as the reference)",
+            _ => "",
+        };
+        let _ = writeln!(text, "    {}{reference}", camp.variants.join(", "));
+    }
+    text
+}
+
+/// The variants of a sweep in numbers.
+fn counted(variants: &Variants) -> String {
+    let left_out: u64 = variants.not_applicable.values().sum();
+    let by_axis: Vec<String> = variants
+        .not_applicable
+        .iter()
+        .map(|(axis, count)| format!("{axis} {count}"))
+        .collect();
+    format!(
+        "{} {} judged, {} more the same machine code as another, {left_out} not applicable{}\n",
+        variants.tried,
+        plural(variants.tried, "variant"),
+        variants.same,
+        if by_axis.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", by_axis.join(", "))
+        }
+    )
 }
 
 fn plural(count: u64, word: &str) -> String {

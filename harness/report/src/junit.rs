@@ -25,7 +25,7 @@ impl Junit {
     /// Takes in one event.
     pub fn event(&mut self, event: &Event) {
         match event {
-            Event::Verdict(verdict) => {
+            Event::Verdict(verdict) | Event::Sweep(verdict) => {
                 let case = test_case(verdict);
                 self.areas
                     .entry(verdict.area().to_owned())

@@ -20,7 +20,7 @@ mod stream;
 mod style;
 
 pub use digest::Digest;
-pub use event::{Event, FORMAT, Summary};
+pub use event::{Event, FORMAT, SWEEPS, Summary};
 pub use html::{HtmlError, html};
 pub use human::{Human, rules, table};
 pub use junit::{Junit, JunitError};

@@ -93,11 +93,11 @@ pub fn read(mut input: impl BufRead, mut each: impl FnMut(Event)) -> Result<bool
             reason: error.to_string(),
         })?;
         if let Event::Start(start) = &event
-            && start.format > crate::event::FORMAT
+            && start.format > crate::event::SWEEPS
         {
             return Err(ReadError::Format {
                 found: start.format,
-                known: crate::event::FORMAT,
+                known: crate::event::SWEEPS,
             });
         }
         each(event);

@@ -1,7 +1,7 @@
 //! Every printer over one stream that has one event of each sort.
 
 use conch_report::{
-    Digest, Event, FORMAT, Human, Junit, Palette, ReadError, Summary, Writer, html, markdown, read,
+    Digest, Event, FORMAT, Human, Junit, Palette, ReadError, SWEEPS, Summary, Writer, html, markdown, read,
 };
 
 const STREAM: &str = include_str!("stream.jsonl");
@@ -142,7 +142,7 @@ fn a_broken_line_is_named_and_a_cut_one_is_not_an_error() {
     ));
     let future = format!(
         "{{\"event\":\"start\",\"format\":{},\"conch\":\"9\",\"engines\":[],\"cases\":0}}\n",
-        FORMAT + 1
+        SWEEPS + 1
     );
     assert!(matches!(
         read(future.as_bytes(), |_| ()),

@@ -13,7 +13,9 @@ use conch_tile::rules::Version;
 use conch_toolchain::compiled::{Compiled, Param, Target};
 use conch_toolchain::request::{Descriptor, Grid, Launch, Tensor, Value};
 use conch_toolchain::response::{Phase, Raised};
-use conch_toolchain::{Cache, Compilation, CompileRequest, Compilers, Exit, Toolchain, Tuning, WorkerFailure};
+use conch_toolchain::{
+    Cache, Compilation, CompileRequest, Compilers, Exit, Toolchain, Tuning, WorkerFailure,
+};
 
 const SM_80: Target = Target(80);
 
@@ -257,7 +259,11 @@ fn one_configuration_of_a_tuner_is_compiled_alone() {
         let raised = ended(&compilers, &only(2));
         let root = raised.root();
         assert_eq!(root.kind, "conch_worker.recorder.Unsupported", "{id}");
-        assert!(root.message.contains("leaves this configuration out"), "{id}: {}", root.message);
+        assert!(
+            root.message.contains("leaves this configuration out"),
+            "{id}: {}",
+            root.message
+        );
         assert_eq!(answered(&compilers, &only(2)).configs, 3, "{id}");
         // A tuner that has fewer tries all it has.
         assert_eq!(programs(&only(7)), 2, "{id}");

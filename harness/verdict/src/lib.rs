@@ -4,6 +4,7 @@
 //!   and accepted rounding apart.
 //! - [`judge`] makes one [`Verdict`] of the outcomes of all engines.
 //! - [`try_case`] runs a case through a [`Panel`] of engines, and judges it.
+//! - [`try_sweep`] judges the variants of a case that one engine was asked about.
 //! - [`assess`] holds the verdict against the case's expectations.
 //!
 //! Left out: how an engine runs a case (`conch-engine`), showing anything (`conch-report`). There is no tolerance anywhere: a
@@ -16,6 +17,7 @@
 mod difference;
 mod expectation;
 mod panel;
+mod sweep;
 mod trial;
 
 pub use difference::{
@@ -23,4 +25,8 @@ pub use difference::{
 };
 pub use expectation::{Assessment, Met, Testimony, assess};
 pub use panel::{Failed, Panel, Record, Stopped, Trial, try_case};
+pub use sweep::{
+    Camp, Sample, Samples, SweepAssessment, SweepTrial, SweepVerdict, Unequal, assess_sweep, judge_sweep,
+    try_sweep,
+};
 pub use trial::{Bench, Difference, Facts, Kind, Standing, Verdict, Witness, judge};

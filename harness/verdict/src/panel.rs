@@ -101,15 +101,12 @@ pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
         .iter()
         .map(|seats| {
             let record = seats.reference.and_then(|at| references.get(at));
-            ByReference {
-                asked: panel
-                    .reference
-                    .as_deref()
-                    .zip(record)
-                    .map(|(reference, record)| (reference, record.rules)),
-                case,
-                answer: OnceCell::new(),
-            }
+            let asked = panel
+                .reference
+                .as_deref()
+                .zip(record)
+                .map(|(reference, record)| (reference, record.rules));
+            ByReference::new(asked, case)
         })
         .collect();
     let seated: Vec<Bench<'_>> = benches
@@ -143,10 +140,10 @@ pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
         },
     );
     for acceptance in &acceptances {
-        if let Some(Err(message)) = acceptance.answer.get() {
+        if let Some(message) = acceptance.failure() {
             failed.push(Failed {
                 engine: EngineId::Reference,
-                message: message.clone(),
+                message: message.to_owned(),
             });
         }
     }
@@ -184,13 +181,26 @@ impl Record {
 }
 
 /// What conforming implementations may give, asked of the reference when bits differ for the first time.
-struct ByReference<'a> {
+pub(crate) struct ByReference<'a> {
     asked: Option<(&'a Reference, Rules)>,
     case: &'a Case,
     answer: OnceCell<Result<Conforming, String>>,
 }
 
-impl ByReference<'_> {
+impl<'a> ByReference<'a> {
+    pub(crate) fn new(asked: Option<(&'a Reference, Rules)>, case: &'a Case) -> Self {
+        Self {
+            asked,
+            case,
+            answer: OnceCell::new(),
+        }
+    }
+
+    /// What Conch failed at when it was asked, if it was and did.
+    pub(crate) fn failure(&self) -> Option<&str> {
+        self.answer.get()?.as_ref().err().map(String::as_str)
+    }
+
     fn answer(&self) -> Option<&Conforming> {
         let (reference, rules) = self.asked?;
         let answer = self

@@ -17,7 +17,8 @@ use conch_engine::{EngineId, Finished, Outcome, Trap};
 use crate::difference::{Acceptance, BitForBit, Comparison, compare};
 
 /// Why nothing can be said of memory in which programs met.
-const MEETING: &str = "programs met in an atomic, and another order of them may give another result";
+pub(crate) const MEETING: &str =
+    "programs met in an atomic, and another order of them may give another result";
 
 /// One engine and what it did.
 #[derive(Clone, Copy, Debug)]
@@ -71,6 +72,10 @@ pub enum Kind {
     Crash,
     /// Launches of one engine left other bytes.
     Nondeterminism,
+    /// In a sweep: bytes between the elements of a layout were written.
+    Padding,
+    /// In a sweep: one did not come to its end in time.
+    Time,
 }
 
 impl Kind {
@@ -83,6 +88,8 @@ impl Kind {
             Self::Trap => "trap",
             Self::Crash => "crash",
             Self::Nondeterminism => "nondeterminism",
+            Self::Padding => "padding",
+            Self::Time => "time",
         }
     }
 }

@@ -242,6 +242,7 @@ fn camps_convict() {
 
 fn expectation(engine: &str, versions: &str, verdict: Option<VerdictKind>) -> Expectation {
     Expectation {
+        axes: Vec::new(),
         engines: vec![EnginePattern::parse(engine).expect(engine)],
         versions: versions.parse().expect(versions),
         verdict,

@@ -33,10 +33,12 @@ impl Reader<'_> {
             .get("versions")
             .and_then(|node| self.versions(node, &engines))
             .unwrap_or_default();
-        let axes = fields.get("axis").map_or_else(Vec::new, |node| match &node.value {
-            Yaml::Seq(items) => items.iter().filter_map(|item| self.axis(item)).collect(),
-            _ => self.axis(node).into_iter().collect(),
-        });
+        let axes = fields
+            .get("axis")
+            .map_or_else(Vec::new, |node| match &node.value {
+                Yaml::Seq(items) => items.iter().filter_map(|item| self.axis(item)).collect(),
+                _ => self.axis(node).into_iter().collect(),
+            });
         let verdict = fields.get("verdict").and_then(|node| self.verdict(node));
         let outcome = fields.get("outcome").and_then(|node| self.outcome(node));
         if fields.get("verdict").is_none() && fields.get("outcome").is_none() {

@@ -58,7 +58,8 @@ impl Compiler {
     /// # Errors
     /// Conch failed, not the compiler.
     pub fn job(&self, case: &Case) -> Result<Compiling, Failure> {
-        self.tuned_job(case, Tuning::default()).map(|(compiling, _)| compiling)
+        self.tuned_job(case, Tuning::default())
+            .map(|(compiling, _)| compiling)
     }
 
     /// Compiles what a case launches, its kernels as a sweep wants them; with it, the most configurations that a

@@ -58,7 +58,7 @@ pub fn compile(
         case: as_is.clone(),
         what: match compiling {
             Compiling::Ready(job) => What::Job(job),
-            Compiling::Ended(outcome) => What::Ended(outcome),
+            Compiling::Ended(outcome) => ended(Variant::AsIs, as_is, outcome),
         },
     };
     let mut all = vec![first];
@@ -108,11 +108,15 @@ fn one(
                 None => What::Job(job),
             }
         }
-        Compiling::Ended(outcome) => match not_applicable(variant, case, &outcome) {
-            Some(why) => What::NotApplicable(why),
-            None => What::Ended(outcome),
-        },
+        Compiling::Ended(outcome) => ended(variant, case, outcome),
     })
+}
+
+fn ended(variant: Variant, case: &Case, outcome: Outcome) -> What {
+    match not_applicable(variant, case, &outcome) {
+        Some(why) => What::NotApplicable(why),
+        None => What::Ended(outcome),
+    }
 }
 
 fn tuning(variant: Variant) -> Tuning {
@@ -142,7 +146,7 @@ fn alike(left: &Job, right: &Job) -> bool {
 }
 
 /// Why what a variant came to says nothing about the compiler, if that is so.
-pub fn not_applicable(variant: Variant, case: &Case, outcome: &Outcome) -> Option<String> {
+fn not_applicable(variant: Variant, case: &Case, outcome: &Outcome) -> Option<String> {
     let complaint = outcome.complaint()?;
     let kind = complaint.kind.rsplit('.').next().unwrap_or_default();
     let message = complaint.message.as_str();
@@ -212,7 +216,9 @@ impl<'a> LayoutFilter<'a> {
     /// Why the case's kernels do not take the layout of `case`, if they do not.
     fn refuses(&self, case: &Case) -> Result<Option<String>, Failure> {
         let Some(reference) = self.reference else {
-            return Ok(Some("the reference, which knows layouts, is not asked".to_owned()));
+            return Ok(Some(
+                "the reference, which knows layouts, is not asked".to_owned(),
+            ));
         };
         let ask = |case: &Case| Ok::<_, Failure>(left(reference.run(case, self.rules)?.outcome));
         let expected = match self.expected.get() {
@@ -256,7 +262,12 @@ fn left(outcome: Outcome) -> Result<Memory, String> {
 ///
 /// # Errors
 /// The memory is not the variant's.
-pub fn as_is_outcome(as_is: &Case, case: &Case, variant: Variant, outcome: Outcome) -> Result<(Outcome, u64), Failure> {
+pub fn as_is_outcome(
+    as_is: &Case,
+    case: &Case,
+    variant: Variant,
+    outcome: Outcome,
+) -> Result<(Outcome, u64), Failure> {
     let finished = match outcome {
         Outcome::Finished(finished) if variant.axis() == Some(Axis::Layout) => finished,
         other => return Ok((other, 0)),

@@ -1,13 +1,13 @@
 //! Cases on their way to a GPU's host, and results on their way back: two kinds of file, one container.
 //!
-//! # The container, version 1
+//! # The container, version 2
 //!
 //! All numbers are little endian.
 //!
 //! | bytes | what |
 //! |---|---|
 //! | 8 | `89 'C' 'O' 'N' 'C' 'H' 0D 0A`: a bundle, and not mangled as text |
-//! | u32 | the format's version, 1 |
+//! | u32 | the format's version, 2 |
 //! | u32 | what is in it: 1 cases, 2 results |
 //! | … | sections, to the end of the file |
 //!
@@ -30,7 +30,11 @@
 //!   it where repetitions differed;
 //! - `decided`: cases that came to their end when they were compiled, with what is to be put on record of them. They go
 //!   into a bundle of cases and come back in that of results;
+//! - `notes`: variants of cases that need not be executed, and why ([`Note`]); they travel as `decided` does. From version
+//!   2 on, as are the variants in names;
 //! - `end`, always the last: how many entries there are. A file without it is cut short.
+//!
+//! Version 1 has no variants, and is read.
 //!
 //! A reader refuses what it does not know, a section of more than [`SECTION_MOST`] bytes, a checksum that does not
 //! match, numbers that fit nothing, and anything behind the end. It never allocates what a length claims before the
@@ -43,6 +47,7 @@ mod write;
 
 use std::io;
 
+use conch_case::Variant;
 use conch_toolchain::compiled::{Kernel, Target};
 use serde::{Deserialize, Serialize};
 
@@ -58,7 +63,7 @@ pub use write::Writer;
 const MAGIC: [u8; 8] = *b"\x89CONCH\r\n";
 
 /// The version that is written, and the newest that is read.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Bytes that a section may have when it is unpacked: 1 GiB.
 pub const SECTION_MOST: usize = 1 << 30;
@@ -95,8 +100,11 @@ impl std::fmt::Display for Kind {
 pub struct Label {
     /// The case's id: `alias/same_twice:dtype=f32`.
     pub case: String,
+    /// The variant of the case, in the bundle of a sweep; there the case as it is, is one too.
+    #[serde(default, with = "variant", skip_serializing_if = "Option::is_none")]
+    pub variant: Option<Variant>,
     /// The engine: `cuda@3.9.0`.
-    #[serde(with = "engine")]
+    #[serde(with = "text")]
     pub engine: EngineId,
     /// What it compiled for.
     pub target: Target,
@@ -138,6 +146,25 @@ pub struct Decided {
     pub label: Label,
     /// What it came to.
     pub record: Record,
+}
+
+/// A variant that need not be executed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    /// What it is about.
+    pub label: Label,
+    /// Why not.
+    pub why: Unexecuted,
+}
+
+/// Why a variant need not be executed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unexecuted {
+    /// It is the same to a GPU as this variant of the case.
+    Same(#[serde(with = "text")] Variant),
+    /// It does not apply; why.
+    NotApplicable(String),
 }
 
 /// Where, when and how a bundle was made.
@@ -244,6 +271,7 @@ enum Section {
     Cases(Vec<CaseHeader>),
     Results(Vec<ResultHeader>),
     Decided(Vec<Decided>),
+    Notes(Vec<Note>),
     End { entries: u64 },
 }
 
@@ -267,18 +295,45 @@ fn checksum(section: u64, stored: &[u8]) -> blake3::Hash {
     hasher.finalize()
 }
 
-mod engine {
+/// What is written as it is printed.
+mod text {
+    use std::fmt::Display;
+    use std::str::FromStr;
+
     use serde::{Deserialize, Deserializer, Serializer, de};
 
-    use crate::EngineId;
-
-    pub(super) fn serialize<S: Serializer>(engine: &EngineId, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(engine)
+    pub(super) fn serialize<T: Display, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(value)
     }
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<EngineId, D::Error> {
+    pub(super) fn deserialize<'de, T: FromStr<Err: Display>, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<T, D::Error> {
         let text = String::deserialize(deserializer)?;
         text.parse().map_err(de::Error::custom)
+    }
+}
+
+/// A variant as it is printed, where there is one.
+mod variant {
+    use conch_case::Variant;
+    use serde::{Deserializer, Serializer};
+
+    #[allow(clippy::ref_option, reason = "serde's signature")]
+    pub(super) fn serialize<S: Serializer>(
+        variant: &Option<Variant>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        match variant {
+            Some(variant) => super::text::serialize(variant, serializer),
+            None => serializer.serialize_none(),
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Variant>, D::Error> {
+        super::text::deserialize(deserializer).map(Some)
     }
 }
 

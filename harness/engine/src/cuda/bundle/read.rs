@@ -9,7 +9,7 @@ use flate2::read::ZlibDecoder;
 
 use super::super::wire;
 use super::{
-    BundleError, CaseEntry, Decided, Kind, MAGIC, Opening, ResultEntry, SECTION_MOST, Section, VERSION,
+    BundleError, CaseEntry, Decided, Kind, MAGIC, Note, Opening, ResultEntry, SECTION_MOST, Section, VERSION,
     checksum,
 };
 
@@ -27,6 +27,7 @@ pub struct Reader<R> {
     cases: VecDeque<CaseEntry>,
     results: VecDeque<ResultEntry>,
     decided: Vec<Decided>,
+    notes: Vec<Note>,
     entries: u64,
     ended: bool,
 }
@@ -57,6 +58,7 @@ impl<R: Read> Reader<R> {
             cases: VecDeque::new(),
             results: VecDeque::new(),
             decided: Vec::new(),
+            notes: Vec::new(),
             entries: 0,
             ended: false,
         };
@@ -122,6 +124,11 @@ impl<R: Read> Reader<R> {
         std::mem::take(&mut self.decided)
     }
 
+    /// The variants so far that need not be executed; after the last case or result, all of them. They are given once.
+    pub fn take_notes(&mut self) -> Vec<Note> {
+        std::mem::take(&mut self.notes)
+    }
+
     /// Reads a section and takes in what is in it.
     fn advance(&mut self) -> Result<(), BundleError> {
         let (header, blobs) = match self.next_section() {
@@ -183,6 +190,10 @@ impl<R: Read> Reader<R> {
             (Section::Decided(decided), _) => {
                 self.entries += decided.len() as u64;
                 self.decided.extend(decided);
+            }
+            (Section::Notes(notes), _) => {
+                self.entries += notes.len() as u64;
+                self.notes.extend(notes);
             }
             (Section::End { entries }, _) => {
                 if entries != self.entries {

@@ -29,6 +29,7 @@ fn kernel(byte: u8) -> Arc<Kernel> {
 fn label(index: usize) -> Label {
     Label {
         case: format!("alias/same_twice:i={index}"),
+        variant: None,
         engine: "cuda@3.9.0".parse().expect("an engine"),
         target: Target::HOPPER,
         source: "5e".to_owned(),
@@ -218,7 +219,7 @@ fn foreign_and_newer_files_are_named() {
     newer[8] = 9;
     assert_eq!(
         refusal(&newer),
-        "read the bundle: its format is version 9, and this Conch reads up to version 1; use the Conch that wrote it, \
+        "read the bundle: its format is version 9, and this Conch reads up to version 2; use the Conch that wrote it, \
          or a newer one"
     );
     let mut unknown = cases(1);

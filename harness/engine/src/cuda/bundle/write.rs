@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::super::wire::{self, JobHeader, KernelHeader, RanHeader};
 use super::{
-    BundleError, CaseEntry, CaseHeader, Decided, Kind, MAGIC, Opening, ResultEntry, ResultHeader,
+    BundleError, CaseEntry, CaseHeader, Decided, Kind, MAGIC, Note, Opening, ResultEntry, ResultHeader,
     SECTION_MOST, Section, VERSION, checksum,
 };
 
@@ -31,6 +31,7 @@ pub struct Writer<W> {
     cases: Vec<CaseHeader>,
     results: Vec<ResultHeader>,
     decided: Vec<Decided>,
+    notes: Vec<Note>,
     blobs: Vec<u8>,
 }
 
@@ -57,6 +58,7 @@ impl<W: Write> Writer<W> {
             cases: Vec::new(),
             results: Vec::new(),
             decided: Vec::new(),
+            notes: Vec::new(),
             blobs: Vec::new(),
         };
         writer.write(&MAGIC)?;
@@ -102,6 +104,13 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
+    /// Adds a variant that need not be executed, to a bundle of either kind.
+    pub fn note(&mut self, note: &Note) -> Result<(), BundleError> {
+        self.room(&note.label.case, 0)?;
+        self.notes.push(note.clone());
+        Ok(())
+    }
+
     /// The kernel's number; a new one is written with the section.
     fn kernel(&mut self, kernel: &Kernel) -> usize {
         let mut hasher = blake3::Hasher::new();
@@ -129,7 +138,7 @@ impl<W: Write> Writer<W> {
             });
         }
         self.entries += 1;
-        let entries = self.cases.len() + self.results.len() + self.decided.len();
+        let entries = self.cases.len() + self.results.len() + self.decided.len() + self.notes.len();
         let full = self.blobs.len().max(self.cubins.len()) + bytes > SECTION_BYTES;
         if entries > 0 && (full || entries >= SECTION_ENTRIES) {
             self.flush()?;
@@ -154,6 +163,10 @@ impl<W: Write> Writer<W> {
         let decided = std::mem::take(&mut self.decided);
         if !decided.is_empty() {
             self.section(&Section::Decided(decided), &[])?;
+        }
+        let notes = std::mem::take(&mut self.notes);
+        if !notes.is_empty() {
+            self.section(&Section::Notes(notes), &[])?;
         }
         Ok(())
     }

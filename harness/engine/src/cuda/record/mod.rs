@@ -143,7 +143,10 @@ impl Record {
     }
 
     /// The outcome, laid out for a case.
-    fn outcome(&self, case: &Case) -> Result<Outcome, String> {
+    ///
+    /// # Errors
+    /// It is of another case, in words.
+    pub fn outcome(&self, case: &Case) -> Result<Outcome, String> {
         let complaint = |words: &Words| {
             let kernels = &case.module.file;
             Box::new(Complaint {

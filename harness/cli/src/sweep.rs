@@ -1,0 +1,383 @@
+//! `conch sweep`: the variants of every case must give the same. Compiled and executed here, where there is a GPU; or
+//! judged from what `conch exec` made of a bundle of variants.
+
+mod results;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use conch_case::{Axes, Case, Entry, Problems, Shard, Variant};
+use conch_engine::cuda::compile::Compiler;
+use conch_engine::cuda::job::{Job, Ran};
+use conch_engine::cuda::sweep::{self, Compiled, What};
+use conch_engine::cuda::{Executor, Options, outcome};
+use conch_engine::{EngineId, Failure, Outcome, Reference, guarded};
+use conch_report::event::{Event, Internal, Problem, Start};
+use conch_report::{SWEEPS, describe};
+use conch_tile::diagnostic::Diagnostic;
+use conch_tile::rules::Version;
+use conch_tile::source::Sources;
+use conch_toolchain::compiled::Target;
+use conch_verdict::{Sample, Samples, Stopped, try_sweep};
+
+use self::results::Pile;
+use crate::args::{Along, SweepArgs};
+use crate::corpus::Selected;
+use crate::engines;
+use crate::output::Output;
+use crate::pipeline::{self, in_order};
+use crate::run::unmatched;
+use crate::terminal::Terminal;
+
+/// Sweeps, and answers with the exit code.
+pub fn sweep(args: &SweepArgs, stop: &AtomicBool) -> u8 {
+    let began = Instant::now();
+    let terminal = Terminal::new();
+    let axes = match axes(&args.along) {
+        Ok(axes) => axes,
+        Err(message) => {
+            terminal.note(&message);
+            return 2;
+        }
+    };
+    let selected = match Selected::open(args.selection.cases.as_deref(), &args.selection.filters) {
+        Ok(selected) => selected,
+        Err(message) => {
+            terminal.note(&message);
+            return 2;
+        }
+    };
+    let source = if args.results.is_empty() {
+        live(args, axes.clone(), stop)
+    } else {
+        Pile::read(&args.results, &args.engines, &selected).map(Source::Results)
+    };
+    let source = match source {
+        Ok(source) => source,
+        Err(end) => {
+            terminal.note(&end.message);
+            return end.exit;
+        }
+    };
+    let reference = Reference::default();
+    let jobs = pipeline::jobs(args.jobs);
+    let tasks: Vec<(Entry, usize)> = selected
+        .entries(Shard::ALL)
+        .flat_map(|entry| {
+            let engines = source.engines_of(&entry.id);
+            engines.into_iter().map(move |engine| (entry.clone(), engine))
+        })
+        .collect();
+    let place = args.reports.out.clone();
+    let default = selected.report_folder("sweep");
+    let mut output = Output::new(&args.reports, place.unwrap_or(default), terminal);
+    output.event(&Event::Start(Start {
+        format: SWEEPS,
+        conch: env!("CARGO_PKG_VERSION").to_owned(),
+        engines: source.engines().iter().map(ToString::to_string).collect(),
+        axes: match &source {
+            Source::Live { axes, .. } => axes.to_string().split(' ').map(str::to_owned).collect(),
+            Source::Results(pile) => pile.axes(),
+        },
+        cases: tasks.len() as u64,
+        filters: args.selection.filters.clone(),
+        ..Start::default()
+    }));
+    for problem in selected.problems().into_iter().chain(source.problems()) {
+        output.event(&Event::Problem(problem));
+    }
+    for message in selected.unmatched() {
+        output.event(&Event::Problem(unmatched(&message)));
+    }
+    output.terminal.begin(tasks.len() as u64);
+    let mut wrong = Problems::default();
+    let sources = selected.corpus.sources();
+    in_order(
+        tasks.into_iter(),
+        jobs,
+        |(entry, engine)| {
+            if stop.load(Ordering::Relaxed) {
+                None
+            } else {
+                work(&entry, engine, &source, &reference, sources)
+            }
+        },
+        |done| match done {
+            Done::Events(events) => output.events(&events),
+            Done::Wrong(id, problems) => {
+                output.terminal.advance(0);
+                wrong.add(&id, problems);
+            }
+        },
+    );
+    for problem in wrong.finish() {
+        output.event(&Event::Problem(describe::problem(&problem, sources)));
+    }
+    output.terminal.end();
+    let exit = output.finish(began, stop.load(Ordering::Relaxed));
+    source.stop();
+    exit
+}
+
+/// The axes asked for, or what to tell the user.
+pub fn axes(along: &Along) -> Result<Axes, String> {
+    Axes::parse(&along.axes).map_err(|error| format!("error: --axis: {error}"))
+}
+
+/// Why there is nothing to sweep.
+struct End {
+    message: String,
+    exit: u8,
+}
+
+/// Where outcomes come from.
+enum Source {
+    /// From compilers and GPUs of this machine.
+    Live {
+        axes: Axes,
+        compilers: Vec<(EngineId, Compiler)>,
+        executor: Executor,
+    },
+    /// From files.
+    Results(Pile),
+}
+
+fn live(args: &SweepArgs, axes: Axes, stop: &AtomicBool) -> Result<Source, End> {
+    let executor = Executor::start(Options::default()).map_err(|unavailable| End {
+        message: format!(
+            "nothing was swept: {unavailable}\n  = help: `conch bundle --sweep … -o sweep.conch` compiles here, `conch \
+             exec sweep.conch -o results.conch` executes on a machine with a GPU, and `conch sweep --results \
+             results.conch` judges here"
+        ),
+        exit: 3,
+    })?;
+    let target = executor
+        .gpus()
+        .first()
+        .map_or(Target::HOPPER, |gpu| Target(gpu.capability));
+    let newest = [EngineId::Cuda {
+        version: Version::NEWEST,
+    }];
+    let wanted = if args.engines.is_empty() {
+        &newest[..]
+    } else {
+        &args.engines
+    };
+    let mut compilers: Vec<(EngineId, Compiler)> = Vec::new();
+    for id in wanted {
+        let bad = |message: String| End { message, exit: 2 };
+        let EngineId::Cuda { version } = id else {
+            return Err(bad(format!(
+                "error: failed to sweep {id}: only `cuda@VERSION` compiles"
+            )));
+        };
+        if compilers.iter().any(|(known, _)| known == id) {
+            continue;
+        }
+        let jobs = pipeline::jobs(args.jobs);
+        let compiler = engines::compiler(*version, target, args.offline, jobs, stop)
+            .map_err(|why| bad(format!("error: failed to compile with Triton {version}: {why}")))?;
+        compilers.push((id.clone(), compiler));
+    }
+    Ok(Source::Live {
+        axes,
+        compilers,
+        executor,
+    })
+}
+
+impl Source {
+    fn engines(&self) -> Vec<EngineId> {
+        match self {
+            Self::Live { compilers, .. } => compilers.iter().map(|(id, _)| id.clone()).collect(),
+            Self::Results(pile) => pile.engines().to_vec(),
+        }
+    }
+
+    /// The engines, by number, that have something to say of a case.
+    fn engines_of(&self, case: &str) -> Vec<usize> {
+        match self {
+            Self::Live { compilers, .. } => (0..compilers.len()).collect(),
+            Self::Results(pile) => pile.engines_of(case),
+        }
+    }
+
+    fn problems(&self) -> Vec<Problem> {
+        match self {
+            Self::Live { .. } => Vec::new(),
+            Self::Results(pile) => pile.problems(),
+        }
+    }
+
+    fn stop(&self) {
+        if let Self::Live {
+            compilers, executor, ..
+        } = self
+        {
+            compilers.iter().for_each(|(_, compiler)| compiler.stop());
+            executor.stop();
+        }
+    }
+
+    /// What an engine did with the variants of a case.
+    fn samples(
+        &self,
+        entry: &Entry,
+        case: &Case,
+        engine: usize,
+        reference: &Reference,
+    ) -> Result<Samples, Trouble> {
+        match self {
+            Self::Results(pile) => pile.samples(entry, case, engine),
+            Self::Live {
+                axes,
+                compilers,
+                executor,
+            } => {
+                let Some((_, compiler)) = compilers.get(engine) else {
+                    return Ok(Samples::default());
+                };
+                if is_undefined(case, compiler.version(), reference)? {
+                    return Ok(Samples::default());
+                }
+                let compiled = sweep::compile(entry, case, axes, compiler, Some(reference))?;
+                Ok(execute(case, compiled, executor)?)
+            }
+        }
+    }
+}
+
+/// Whether the reference says that a case has no defined answer: then there is nothing to sweep.
+pub fn is_undefined(case: &Case, version: Version, reference: &Reference) -> Result<bool, Failure> {
+    use conch_engine::{Engine, Trap};
+    let run = reference.run(case, conch_tile::rules::Rules::of(version))?;
+    Ok(matches!(run.outcome, Outcome::Trapped(Trap::Undefined, _)))
+}
+
+/// Why the variants of a case cannot be judged.
+enum Trouble {
+    /// What was given does not fit.
+    Given(Box<Problem>),
+    /// Conch failed.
+    Failed(Failure),
+}
+
+impl From<Failure> for Trouble {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+/// Executes what can be executed.
+fn execute(case: &Case, compiled: Vec<Compiled>, executor: &Executor) -> Result<Samples, Failure> {
+    let jobs: Vec<Arc<Job>> = compiled
+        .iter()
+        .filter_map(|one| match &one.what {
+            What::Job(job) => Some(Arc::new((**job).clone())),
+            _ => None,
+        })
+        .collect();
+    let mut ran = executor.run(&jobs)?.into_iter();
+    let mut samples = Samples::default();
+    for Compiled {
+        variant,
+        case: varied,
+        what,
+    } in compiled
+    {
+        match what {
+            What::Same(other) => samples.same.push((variant, other)),
+            What::NotApplicable(why) => samples.not_applicable.push((variant, why)),
+            What::Ended(outcome) => samples.tried.push(Sample {
+                variant,
+                outcome,
+                touched: 0,
+            }),
+            What::Job(_) => {
+                let ran = ran
+                    .next()
+                    .ok_or_else(|| Failure::internal("execute variants", "an answer is missing"))?;
+                take(&mut samples, case, &varied, variant, &ran)?;
+            }
+        }
+    }
+    Ok(samples)
+}
+
+/// Takes in what executing a variant came to.
+fn take(
+    samples: &mut Samples,
+    case: &Case,
+    varied: &Case,
+    variant: Variant,
+    ran: &Ran,
+) -> Result<(), Failure> {
+    if let Some(why) = sweep::not_executable(ran) {
+        samples.not_applicable.push((variant, why));
+        return Ok(());
+    }
+    let outcome = outcome(varied, ran)?;
+    let (outcome, touched) = sweep::as_is_outcome(case, varied, variant, outcome)?;
+    samples.tried.push(Sample {
+        variant,
+        outcome,
+        touched,
+    });
+    Ok(())
+}
+
+/// What came of one case.
+enum Done {
+    /// It was judged.
+    Events(Vec<Event>),
+    /// There is no such case: its file is wrong at this point of the matrix.
+    Wrong(String, Vec<Diagnostic>),
+}
+
+/// Judges a case; nothing if the run was stopped.
+fn work(
+    entry: &Entry,
+    engine: usize,
+    source: &Source,
+    reference: &Reference,
+    sources: &Sources,
+) -> Option<Done> {
+    let internal = |message: String| {
+        Some(Done::Events(vec![Event::Internal(Internal {
+            case: Some(entry.id.clone()),
+            engine: source.engines().get(engine).map(ToString::to_string),
+            message,
+        })]))
+    };
+    let case = match guarded(|| entry.resolve()) {
+        Ok(Ok(case)) => case,
+        Ok(Err(problems)) => return Some(Done::Wrong(entry.id.clone(), problems)),
+        Err(panic) => return internal(panic),
+    };
+    let id = source.engines().get(engine)?.clone();
+    let samples = match guarded(|| source.samples(entry, &case, engine, reference)) {
+        Ok(Ok(samples)) => samples,
+        Ok(Err(Trouble::Given(problem))) => return Some(Done::Events(vec![Event::Problem(*problem)])),
+        Ok(Err(Trouble::Failed(Failure::Stopped))) => return None,
+        Ok(Err(Trouble::Failed(failure))) => return internal(format!("failed to {failure}")),
+        Err(panic) => return internal(panic),
+    };
+    match guarded(|| try_sweep(&case, &id, Some(reference), &samples)) {
+        Ok(Ok(trial)) => {
+            let failed = trial.failed.iter().map(|failed| {
+                Event::Internal(Internal {
+                    case: Some(case.id.clone()),
+                    engine: Some(failed.engine.to_string()),
+                    message: failed.message.clone(),
+                })
+            });
+            let judged = describe::sweep(&case, &id, &samples, &trial, sources);
+            Some(Done::Events(
+                failed.chain([Event::Sweep(Box::new(judged))]).collect(),
+            ))
+        }
+        Ok(Err(Stopped)) => None,
+        Err(panic) => internal(panic),
+    }
+}

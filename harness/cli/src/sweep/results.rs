@@ -1,0 +1,284 @@
+//! What bundles of a sweep's results hold, by case.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use conch_case::{Case, Entry, Shard, Variant};
+use conch_engine::cuda::bundle::{BundleError, Label, Reader, Unexecuted};
+use conch_engine::cuda::job::Ran;
+use conch_engine::cuda::record::Record;
+use conch_engine::{EngineId, Failure};
+use conch_report::event::Problem;
+use conch_verdict::{Sample, Samples};
+
+use super::{End, Trouble, take};
+use crate::corpus::Selected;
+
+/// Most ids that are named in one message.
+const NAMED: usize = 5;
+
+/// All results, by engine and case.
+pub(super) struct Pile {
+    engines: Vec<EngineId>,
+    groups: HashMap<String, BTreeMap<usize, Group>>,
+    axes: BTreeSet<String>,
+    refused: BTreeMap<String, BTreeSet<String>>,
+}
+
+/// What there is of one case and engine, in the order of the files.
+#[derive(Default)]
+struct Group {
+    said: Vec<(Variant, Digests, Said)>,
+    /// Memory that several variants left is kept once.
+    arenas: Vec<Arc<[u8]>>,
+}
+
+/// Of the kernel's source and of the layout.
+type Digests = [String; 2];
+
+enum Said {
+    Finished {
+        arena: Arc<[u8]>,
+        other: Option<Arc<[u8]>>,
+        repetitions: u32,
+    },
+    Ended(Ran),
+    Decided(Box<Record>),
+    Same(Variant),
+    NotApplicable(String),
+}
+
+impl Group {
+    fn keep(&mut self, arena: Vec<u8>) -> Arc<[u8]> {
+        if let Some(known) = self.arenas.iter().find(|known| ***known == *arena) {
+            return Arc::clone(known);
+        }
+        let arena: Arc<[u8]> = arena.into();
+        self.arenas.push(Arc::clone(&arena));
+        arena
+    }
+
+    /// Adds what is said of a variant. What another file says of it too must be the same; if it is not, the variant does
+    /// not give the same twice.
+    fn add(&mut self, variant: Variant, digests: Digests, said: Said) {
+        let Some((_, _, known)) = self.said.iter_mut().find(|(known, ..)| *known == variant) else {
+            self.said.push((variant, digests, said));
+            return;
+        };
+        if let (Said::Finished { arena, other, .. }, Said::Finished { arena: again, .. }) = (known, said)
+            && other.is_none()
+            && *arena != again
+        {
+            *other = Some(again);
+        }
+    }
+}
+
+impl Pile {
+    /// Reads files of results; of all engines, or of those that are wanted.
+    pub(super) fn read(paths: &[PathBuf], wanted: &[EngineId], selected: &Selected) -> Result<Self, End> {
+        let known: HashSet<String> = selected.corpus.entries().map(|entry| entry.id).collect();
+        let meant: HashSet<String> = selected.entries(Shard::ALL).map(|entry| entry.id).collect();
+        let mut pile = Self {
+            engines: Vec::new(),
+            groups: HashMap::new(),
+            axes: BTreeSet::new(),
+            refused: BTreeMap::new(),
+        };
+        for path in paths {
+            pile.file(path, wanted, &known, &meant).map_err(|error| End {
+                message: format!("error: failed to {error}\n  --> {}", path.display()),
+                exit: 2,
+            })?;
+        }
+        Ok(pile)
+    }
+
+    fn file(
+        &mut self,
+        path: &Path,
+        wanted: &[EngineId],
+        known: &HashSet<String>,
+        meant: &HashSet<String>,
+    ) -> Result<(), BundleError> {
+        let file = File::open(path).map_err(BundleError::Read)?;
+        let mut reader = Reader::results(BufReader::new(file))?;
+        let mut add = |label: Label, said: &mut dyn FnMut(&mut Group) -> Option<Said>| {
+            if let Some((variant, group)) = self.group(&label, wanted, known, meant)
+                && let Some(said) = said(group)
+            {
+                group.add(variant, [label.source, label.layout], said);
+            }
+        };
+        while let Some(result) = reader.next_result()? {
+            let mut ran = Some(result.ran);
+            add(result.label, &mut |group| {
+                Some(match ran.take()? {
+                    Ran::Finished {
+                        arena,
+                        other,
+                        repetitions,
+                    } => Said::Finished {
+                        arena: group.keep(arena),
+                        other: other.map(|other| group.keep(other)),
+                        repetitions,
+                    },
+                    ended => Said::Ended(ended),
+                })
+            });
+        }
+        for decided in reader.take_decided() {
+            let mut record = Some(Box::new(decided.record));
+            add(decided.label, &mut |_| record.take().map(Said::Decided));
+        }
+        for note in reader.take_notes() {
+            let mut why = Some(note.why);
+            add(note.label, &mut |_| {
+                Some(match why.take()? {
+                    Unexecuted::Same(other) => Said::Same(other),
+                    Unexecuted::NotApplicable(why) => Said::NotApplicable(why),
+                })
+            });
+        }
+        Ok(())
+    }
+
+    /// Where what is said under a label belongs.
+    fn group(
+        &mut self,
+        label: &Label,
+        wanted: &[EngineId],
+        known: &HashSet<String>,
+        meant: &HashSet<String>,
+    ) -> Option<(Variant, &mut Group)> {
+        let mut refuse = |why: &str| {
+            let ids = self.refused.entry(why.to_owned()).or_default();
+            ids.insert(label.case.clone());
+        };
+        let Some(variant) = label.variant else {
+            refuse("results of no sweep, which `conch accept` puts on record");
+            return None;
+        };
+        if !known.contains(&label.case) {
+            refuse("there is no such case in the corpus");
+            return None;
+        }
+        if !meant.contains(&label.case) || !(wanted.is_empty() || wanted.contains(&label.engine)) {
+            return None;
+        }
+        self.axes.extend(variant.axis().map(|axis| axis.to_string()));
+        let at = match self.engines.iter().position(|known| *known == label.engine) {
+            Some(at) => at,
+            None => {
+                self.engines.push(label.engine.clone());
+                self.engines.len() - 1
+            }
+        };
+        let groups = self.groups.entry(label.case.clone()).or_default();
+        Some((variant, groups.entry(at).or_default()))
+    }
+
+    pub(super) fn engines(&self) -> &[EngineId] {
+        &self.engines
+    }
+
+    pub(super) fn engines_of(&self, case: &str) -> Vec<usize> {
+        self.groups
+            .get(case)
+            .map_or_else(Vec::new, |groups| groups.keys().copied().collect())
+    }
+
+    /// The axes of the variants that are there.
+    pub(super) fn axes(&self) -> Vec<String> {
+        self.axes.iter().cloned().collect()
+    }
+
+    /// What was refused.
+    pub(super) fn problems(&self) -> Vec<Problem> {
+        let problem = |(why, ids): (&String, &BTreeSet<String>)| {
+            let mut named: Vec<&str> = ids.iter().take(NAMED).map(String::as_str).collect();
+            let more = format!("{} more", ids.len().saturating_sub(NAMED));
+            if ids.len() > NAMED {
+                named.push(&more);
+            }
+            given(format!("refused, {why}: {}", named.join(", ")))
+        };
+        self.refused.iter().map(problem).collect()
+    }
+
+    /// What an engine did with the variants of a case.
+    pub(super) fn samples(&self, entry: &Entry, case: &Case, engine: usize) -> Result<Samples, Trouble> {
+        let mut samples = Samples::default();
+        let Some(group) = self.groups.get(&case.id).and_then(|groups| groups.get(&engine)) else {
+            return Ok(samples);
+        };
+        for (variant, [source, layout], said) in &group.said {
+            let said = match said {
+                Said::Same(other) => {
+                    samples.same.push((*variant, *other));
+                    continue;
+                }
+                Said::NotApplicable(why) => {
+                    samples.not_applicable.push((*variant, why.clone()));
+                    continue;
+                }
+                said => said,
+            };
+            let changed = |what: &str| {
+                let message = format!("`{}` with {variant}: {what} since it was bundled", case.id);
+                Trouble::Given(Box::new(given(message)))
+            };
+            let varied = entry
+                .vary(case, *variant)
+                .map_err(|_| changed("the case has changed"))?;
+            if varied.source_hash().to_string() != *source {
+                return Err(changed("the kernel has changed"));
+            }
+            if varied.layout_hash().to_string() != *layout {
+                return Err(changed("the layout has changed"));
+            }
+            match said {
+                Said::Finished {
+                    arena,
+                    other,
+                    repetitions,
+                } => {
+                    let ran = Ran::Finished {
+                        arena: arena.to_vec(),
+                        other: other.as_ref().map(|other| other.to_vec()),
+                        repetitions: *repetitions,
+                    };
+                    take(&mut samples, case, &varied, *variant, &ran)?;
+                }
+                Said::Ended(ran) => take(&mut samples, case, &varied, *variant, ran)?,
+                Said::Decided(record) => samples.tried.push(Sample {
+                    variant: *variant,
+                    outcome: record
+                        .outcome(&varied)
+                        .map_err(|why| Failure::internal("read what was decided", why))?,
+                    touched: 0,
+                }),
+                Said::Same(_) | Said::NotApplicable(_) => {}
+            }
+        }
+        // In whatever order they were executed, the case as it is comes first.
+        samples.tried.sort_by_key(|sample| sample.variant);
+        samples.same.sort_unstable();
+        samples.not_applicable.sort_unstable();
+        Ok(samples)
+    }
+}
+
+fn given(message: String) -> Problem {
+    Problem {
+        severity: "error".to_owned(),
+        code: "results".to_owned(),
+        rendered: format!("error[results]: {message}"),
+        message,
+        position: None,
+        help: None,
+    }
+}

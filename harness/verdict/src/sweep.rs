@@ -1,0 +1,523 @@
+//! The trial of a sweep: one engine, one case, many variants that must all give the same.
+//!
+//! No oracle is needed: variants whose outcomes agree form a camp, and with more than one camp the case differs. The
+//! variants outside of the largest camp are the odd ones out, which is a count of heads and no conviction; where the
+//! reference speaks, it is said which camp gives what it gives. What it knows is used in two more ways: bytes that it
+//! says are undefined are left out, and elements with other bits agree where both values are within what it says that
+//! a conforming implementation may give ([`Bounds`](crate::Bounds)). Where it is silent, every bit counts.
+//!
+//! A variant whose own launches differ is in no camp; if those of the case as it is do, the sweep cannot tell anything. A
+//! program without a defined answer is not judged.
+//!
+//! Along each axis the case as it is and the variants of that axis have a verdict of their own, which is what a case
+//! file's expectations with an `axis` speak of.
+//!
+//! Left out: which variants there are (`conch-case`), compiling and executing them (`conch-engine`).
+
+use conch_case::{Axis, Case, Expectation, Variant, VerdictKind};
+use conch_engine::{Engine, EngineId, Failure, Outcome, Reference, Trap, guarded};
+use conch_memory::Memory;
+use conch_tile::rules::Rules;
+
+use crate::difference::{Acceptance, BitForBit, Comparison, compare};
+use crate::expectation::Met;
+use crate::panel::{ByReference, Failed, Stopped};
+use crate::trial::{Kind, MEETING};
+
+/// One variant and what the engine did with it.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    /// Which.
+    pub variant: Variant,
+    /// What was done; memory is in the layout of the case as it is.
+    pub outcome: Outcome,
+    /// Bytes between the elements of the variant's layout that were touched.
+    pub touched: u64,
+}
+
+/// What is known of a case's variants.
+#[derive(Clone, Debug, Default)]
+pub struct Samples {
+    /// Those that were executed, or came to their end before. The case as it is comes first, where it is there.
+    pub tried: Vec<Sample>,
+    /// Those that are another one to the GPU: each with that other one.
+    pub same: Vec<(Variant, Variant)>,
+    /// Those that do not apply, each with the reason.
+    pub not_applicable: Vec<(Variant, String)>,
+}
+
+/// Variants that agree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Camp {
+    /// They.
+    pub variants: Vec<Variant>,
+    /// Whether the reference gives the same; nothing where it is silent.
+    pub reference: Option<bool>,
+}
+
+/// A variant that differs from another one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unequal {
+    /// One of the largest camp; the variant itself where its own launches differ.
+    pub baseline: Variant,
+    /// Who differs from it.
+    pub variant: Variant,
+    /// In what way.
+    pub kind: Kind,
+    /// The bytes, where both finished.
+    pub comparison: Option<Comparison>,
+}
+
+/// What the trial of a sweep gave.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SweepVerdict {
+    /// In one word.
+    pub kind: VerdictKind,
+    /// Who agrees with whom, the largest camp first.
+    pub camps: Vec<Camp>,
+    /// Those outside of the largest camp.
+    pub odd: Vec<Variant>,
+    /// The verdict along every axis that has a variant that was tried.
+    pub axes: Vec<(Axis, VerdictKind)>,
+    /// Who differs from whom, one pair for each camp and for each variant that differs from itself.
+    pub differences: Vec<Unequal>,
+    /// Why it is undefined or inconclusive.
+    pub reason: Option<String>,
+    /// Bytes whose value was compared, over all pairs.
+    pub compared: u64,
+    /// Bytes left out because their value is undefined, over all pairs.
+    pub undefined: u64,
+    /// Elements whose bits differ by rounding.
+    pub accepted: u64,
+}
+
+/// A sweep's verdict held against its case's expectations.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SweepAssessment {
+    /// Whether all is as written down.
+    pub expected: bool,
+    /// The axes along which there is a difference that nobody wrote down.
+    pub unexpected: Vec<Axis>,
+    /// What became of each expectation, in the case's order. Those that are not of sweeps are not tried.
+    pub expectations: Vec<Met>,
+}
+
+/// Everything there is to say about the sweep of one case.
+#[derive(Clone, Debug)]
+pub struct SweepTrial {
+    /// The verdict.
+    pub verdict: SweepVerdict,
+    /// The verdict against what was expected.
+    pub assessment: SweepAssessment,
+    /// Conch's own failures.
+    pub failed: Vec<Failed>,
+}
+
+/// Judges the variants of a case that an engine was asked about, with the reference's help where there is one.
+pub fn try_sweep(
+    case: &Case,
+    engine: &EngineId,
+    reference: Option<&Reference>,
+    samples: &Samples,
+) -> Result<SweepTrial, Stopped> {
+    let rules = engine.version().map_or_else(Rules::default, Rules::of);
+    let mut failed = Vec::new();
+    let mut fail = |message: String| {
+        failed.push(Failed {
+            engine: EngineId::Reference,
+            message,
+        });
+    };
+    let outcome = match reference.map(|reference| guarded(|| reference.run(case, rules))) {
+        None => None,
+        Some(Ok(Ok(run))) => Some(run.outcome),
+        Some(Ok(Err(Failure::Stopped))) => return Err(Stopped),
+        Some(Ok(Err(failure))) => {
+            fail(format!("failed to {failure}"));
+            None
+        }
+        Some(Err(panic)) => {
+            fail(panic);
+            None
+        }
+    };
+    let asked = reference
+        .filter(|_| outcome.is_some())
+        .map(|reference| (reference, rules));
+    let acceptance = ByReference::new(asked, case);
+    let verdict = judge_sweep(samples, outcome.as_ref(), &acceptance);
+    if let Some(message) = acceptance.failure() {
+        fail(message.to_owned());
+    }
+    let assessment = assess_sweep(&verdict, samples, engine, rules, &case.expectations);
+    Ok(SweepTrial {
+        verdict,
+        assessment,
+        failed,
+    })
+}
+
+/// What comparing two outcomes gave.
+enum Pair {
+    Same,
+    Unknown(String),
+    Different(Kind, Option<Comparison>),
+}
+
+struct Judge<'a> {
+    /// What the reference left, and whether another order of programs may leave something else.
+    known: Option<(&'a Memory, bool)>,
+    acceptance: &'a dyn Acceptance,
+    compared: u64,
+    undefined: u64,
+    accepted: u64,
+}
+
+/// Judges the variants of a case. `reference` is what the reference did with the case as it is.
+pub fn judge_sweep(
+    samples: &Samples,
+    reference: Option<&Outcome>,
+    acceptance: &dyn Acceptance,
+) -> SweepVerdict {
+    let mut verdict = SweepVerdict {
+        kind: VerdictKind::Inconclusive,
+        camps: Vec::new(),
+        odd: Vec::new(),
+        axes: Vec::new(),
+        differences: Vec::new(),
+        reason: None,
+        compared: 0,
+        undefined: 0,
+        accepted: 0,
+    };
+    if let Some(Outcome::Trapped(Trap::Undefined, complaint)) = reference {
+        verdict.kind = VerdictKind::Undefined;
+        verdict.reason = Some(complaint.message.clone());
+        return verdict;
+    }
+    let finished = reference.and_then(Outcome::finished);
+    let mut judge = Judge {
+        known: finished.map(|finished| {
+            let order = finished.tracked.is_some_and(|tracked| tracked.order_dependent);
+            (&finished.memory, order)
+        }),
+        acceptance,
+        compared: 0,
+        undefined: 0,
+        accepted: 0,
+    };
+    let mut camps: Vec<Vec<&Sample>> = Vec::new();
+    let (mut unsteady, mut unknown) = (Vec::new(), Vec::new());
+    for sample in &samples.tried {
+        match judge.steady(sample) {
+            Pair::Same => {}
+            Pair::Unknown(why) => {
+                unknown.push((sample.variant, why));
+                continue;
+            }
+            Pair::Different(kind, comparison) => {
+                unsteady.push(sample.variant);
+                verdict.differences.push(Unequal {
+                    baseline: sample.variant,
+                    variant: sample.variant,
+                    kind,
+                    comparison,
+                });
+                continue;
+            }
+        }
+        let mut unclear = None;
+        let home = camps.iter().position(|camp| {
+            camp.first().is_some_and(|first| match judge.pair(first, sample) {
+                Pair::Same => true,
+                Pair::Unknown(why) => {
+                    unclear.get_or_insert(why);
+                    false
+                }
+                Pair::Different(..) => false,
+            })
+        });
+        match (home.and_then(|at| camps.get_mut(at)), unclear) {
+            (Some(camp), _) => camp.push(sample),
+            (None, Some(why)) => unknown.push((sample.variant, why)),
+            (None, None) => camps.push(vec![sample]),
+        }
+    }
+    // The first of equals stays first: the one with the case as it is.
+    camps.sort_by_key(|camp| std::cmp::Reverse(camp.len()));
+    if let Some((largest, others)) = camps.split_first()
+        && let Some(baseline) = largest.first()
+    {
+        for other in others.iter().filter_map(|camp| camp.first()) {
+            if let Pair::Different(kind, comparison) = judge.pair(baseline, other) {
+                verdict.differences.push(Unequal {
+                    baseline: baseline.variant,
+                    variant: other.variant,
+                    kind,
+                    comparison,
+                });
+            }
+        }
+    }
+    (verdict.compared, verdict.undefined, verdict.accepted) =
+        (judge.compared, judge.undefined, judge.accepted);
+    verdict.camps = camps
+        .iter()
+        .map(|camp| Camp {
+            variants: with_same(camp.iter().map(|sample| sample.variant), samples),
+            reference: judge.sides(camp.first().copied(), reference),
+        })
+        .collect();
+    verdict.odd = verdict
+        .camps
+        .iter()
+        .skip(1)
+        .flat_map(|camp| camp.variants.clone())
+        .collect();
+    let unsteady = with_same(unsteady.into_iter(), samples);
+    let uncertain = with_same(unknown.iter().map(|(variant, _)| *variant), samples);
+    verdict.axes = along_axes(&verdict.camps, &unsteady, &uncertain);
+    let why = unknown.first().map(|(_, why)| why.clone());
+    (verdict.kind, verdict.reason) = if verdict.camps.len() > 1 {
+        (VerdictKind::Differ, why)
+    } else if unsteady.contains(&Variant::AsIs) {
+        let why = "the case as it is does not give the same twice, which `conch run` judges";
+        (VerdictKind::Inconclusive, Some(why.to_owned()))
+    } else if !unsteady.is_empty() {
+        (VerdictKind::Nondeterministic, why)
+    } else if why.is_some() {
+        (VerdictKind::Inconclusive, why)
+    } else if verdict.camps.first().is_none_or(|camp| camp.variants.len() < 2) {
+        let why = match samples
+            .not_applicable
+            .iter()
+            .find(|(variant, _)| *variant == Variant::AsIs)
+        {
+            Some((_, why)) => why.clone(),
+            None => "none of its variants applies".to_owned(),
+        };
+        (VerdictKind::Inconclusive, Some(why))
+    } else {
+        (VerdictKind::Agree, None)
+    };
+    if verdict.kind == VerdictKind::Inconclusive {
+        verdict.differences.clear();
+    }
+    verdict
+}
+
+/// Variants, with those that are the same to the GPU behind them.
+fn with_same(variants: impl Iterator<Item = Variant>, samples: &Samples) -> Vec<Variant> {
+    let mut all: Vec<Variant> = variants.collect();
+    let same = samples.same.iter().filter(|(_, other)| all.contains(other));
+    let same: Vec<Variant> = same.map(|(variant, _)| *variant).collect();
+    all.extend(same);
+    all
+}
+
+/// The verdict of the case as it is with the variants of each axis.
+fn along_axes(camps: &[Camp], unsteady: &[Variant], uncertain: &[Variant]) -> Vec<(Axis, VerdictKind)> {
+    let steady = !unsteady.contains(&Variant::AsIs) && !uncertain.contains(&Variant::AsIs);
+    let of = |axis, variant: &Variant| variant.axis() == Some(axis);
+    let verdict = |axis| {
+        let holds = |camp: &&Camp| {
+            camp.variants
+                .iter()
+                .any(|one| *one == Variant::AsIs || of(axis, one))
+        };
+        let tried = camps
+            .iter()
+            .flat_map(|camp| &camp.variants)
+            .chain(unsteady)
+            .chain(uncertain)
+            .any(|variant| of(axis, variant));
+        let kind = if camps.iter().filter(holds).count() > 1 {
+            VerdictKind::Differ
+        } else if !steady || uncertain.iter().any(|variant| of(axis, variant)) {
+            VerdictKind::Inconclusive
+        } else if unsteady.iter().any(|variant| of(axis, variant)) {
+            VerdictKind::Nondeterministic
+        } else {
+            VerdictKind::Agree
+        };
+        tried.then_some((axis, kind))
+    };
+    Axis::ALL.into_iter().filter_map(verdict).collect()
+}
+
+impl Judge<'_> {
+    /// Whether a variant's own launches agree.
+    fn steady(&self, sample: &Sample) -> Pair {
+        let Some(finished) = sample.outcome.finished() else {
+            return Pair::Same;
+        };
+        let Some(other) = &finished.unsteady else {
+            return Pair::Same;
+        };
+        let tracked = self.known.map(|(memory, _)| memory);
+        let comparison = compare(&finished.memory, other, tracked, &BitForBit);
+        match self.known {
+            _ if comparison.same() => Pair::Same,
+            Some((_, true)) => Pair::Unknown(MEETING.to_owned()),
+            _ => Pair::Different(Kind::Nondeterminism, Some(comparison)),
+        }
+    }
+
+    fn pair(&mut self, left: &Sample, right: &Sample) -> Pair {
+        if left.touched != right.touched {
+            return Pair::Different(Kind::Padding, None);
+        }
+        self.outcomes(&left.outcome, &right.outcome)
+    }
+
+    fn outcomes(&mut self, left: &Outcome, right: &Outcome) -> Pair {
+        use Outcome::{Crashed, Exhausted, Finished, Rejected, Trapped};
+        match (left, right) {
+            (Finished(left), Finished(right)) => self.memories(&left.memory, &right.memory),
+            (Rejected(_), Rejected(_)) | (Crashed(_), Crashed(_)) | (Exhausted(_), Exhausted(_)) => {
+                Pair::Same
+            }
+            (Trapped(left, one), Trapped(right, other)) => {
+                let asserts = *left == Trap::Assert;
+                if left == right && (asserts || one.kind == other.kind) {
+                    Pair::Same
+                } else {
+                    Pair::Different(Kind::Trap, None)
+                }
+            }
+            (Crashed(_), _) | (_, Crashed(_)) => Pair::Different(Kind::Crash, None),
+            (Rejected(_), _) | (_, Rejected(_)) => Pair::Different(Kind::Acceptance, None),
+            (Exhausted(_), _) | (_, Exhausted(_)) => Pair::Different(Kind::Time, None),
+            _ => Pair::Different(Kind::Trap, None),
+        }
+    }
+
+    fn memories(&mut self, left: &Memory, right: &Memory) -> Pair {
+        let tracked = self.known.map(|(memory, _)| memory);
+        let mut comparison = compare(left, right, tracked, self.acceptance);
+        self.compared += comparison.compared;
+        self.undefined += comparison.undefined;
+        self.accepted += comparison.accepted;
+        // It was asked whether the right value is within the bounds of an element. So must the left one be.
+        if comparison.same() && comparison.accepted > 0 {
+            let turned = compare(right, left, tracked, self.acceptance);
+            if !turned.same() {
+                comparison = turned;
+                for element in &mut comparison.first {
+                    element.bits.reverse();
+                    element.shown.reverse();
+                }
+            }
+        }
+        if !comparison.same() {
+            if self.known.is_some_and(|(_, order)| order) && !comparison.only_guards() {
+                return Pair::Unknown(MEETING.to_owned());
+            }
+            let kind = if comparison.only_guards() {
+                Kind::Guard
+            } else {
+                Kind::Memory
+            };
+            return Pair::Different(kind, Some(comparison));
+        }
+        if comparison.unknown > 0 {
+            return Pair::Unknown(self.acceptance.why().unwrap_or_else(|| {
+                "the result depends on a comparison that a conforming implementation may decide either way".to_owned()
+            }));
+        }
+        Pair::Same
+    }
+
+    /// Whether the reference gives what a camp gives; nothing where it does not say.
+    fn sides(&self, sample: Option<&Sample>, reference: Option<&Outcome>) -> Option<bool> {
+        let (sample, reference) = (sample?, reference.filter(|reference| reference.speaks())?);
+        let mut judge = Judge {
+            compared: 0,
+            undefined: 0,
+            accepted: 0,
+            ..*self
+        };
+        match judge.outcomes(reference, &sample.outcome) {
+            Pair::Same => Some(sample.touched == 0),
+            Pair::Unknown(_) => None,
+            // A compiler refuses, and raises, in its own words.
+            Pair::Different(Kind::Trap | Kind::Acceptance, _)
+                if reference.finished().is_none() && sample.outcome.finished().is_none() =>
+            {
+                None
+            }
+            Pair::Different(..) => Some(false),
+        }
+    }
+}
+
+/// Holds a sweep's verdict against expectations.
+pub fn assess_sweep(
+    verdict: &SweepVerdict,
+    samples: &Samples,
+    engine: &EngineId,
+    rules: Rules,
+    expectations: &[Expectation],
+) -> SweepAssessment {
+    let meant = |expectation: &&Expectation| {
+        !expectation.axes.is_empty()
+            && expectation.applies_among(expectations, &engine.to_string(), rules.version)
+    };
+    let happened = |expectation: &Expectation, axis: Axis, kind: VerdictKind| {
+        let outcomes = samples
+            .tried
+            .iter()
+            .filter(|sample| sample.variant.axis() == Some(axis))
+            .map(|sample| &sample.outcome);
+        let crashed = outcomes
+            .clone()
+            .any(|outcome| matches!(outcome, Outcome::Crashed(_)));
+        expectation.axes.contains(&axis)
+            && expectation.verdict.is_none_or(|wanted| wanted == kind)
+            && expectation.outcome.map_or(!crashed, |wanted| {
+                outcomes.clone().any(|outcome| outcome.kind() == wanted)
+            })
+            && expectation.message.as_ref().is_none_or(|part| {
+                outcomes.filter_map(Outcome::complaint).any(|complaint| {
+                    complaint.message.contains(part.as_str()) || complaint.kind.contains(part.as_str())
+                })
+            })
+    };
+    let bad = |kind: VerdictKind| matches!(kind, VerdictKind::Differ | VerdictKind::Nondeterministic);
+    let unexpected: Vec<Axis> = verdict
+        .axes
+        .iter()
+        .filter(|&&(axis, kind)| {
+            let mut foreseen = expectations.iter().filter(meant);
+            bad(kind) && !foreseen.any(|one| happened(one, axis, kind))
+        })
+        .map(|&(axis, _)| axis)
+        .collect();
+    let met = |expectation: &Expectation| {
+        let tried = || {
+            let axes = verdict.axes.iter();
+            axes.filter(|(axis, kind)| expectation.axes.contains(axis) && *kind != VerdictKind::Inconclusive)
+        };
+        if !meant(&expectation) || verdict.kind == VerdictKind::Undefined {
+            Met::NotTried
+        } else if verdict
+            .axes
+            .iter()
+            .any(|&(axis, kind)| happened(expectation, axis, kind))
+        {
+            Met::Yes
+        } else if tried().next().is_some() {
+            Met::Stale
+        } else {
+            Met::NotTried
+        }
+    };
+    let expectations: Vec<Met> = expectations.iter().map(met).collect();
+    // A difference is always along some axis, unless the case as it is could not be had.
+    let homeless = bad(verdict.kind) && !verdict.axes.iter().any(|&(_, kind)| bad(kind));
+    SweepAssessment {
+        expected: unexpected.is_empty() && !homeless && !expectations.contains(&Met::Stale),
+        unexpected,
+        expectations,
+    }
+}
