@@ -502,6 +502,11 @@ fn expectations() {
     change("unknown_verdict", "verdict: differ", "verdict: differs");
     change("outcome_as_verdict", "verdict: differ", "verdict: rejected");
     change("unknown_outcome", "verdict: differ", "outcome: reject");
+    change(
+        "unknown_axis",
+        "verdict: differ",
+        "axis: [num_warps, stages], verdict: differ",
+    );
     change("verdict_as_outcome", "verdict: differ", "outcome: differ");
     change("condition_of_no_point", "dtype == 'f16'", "dtype == 'bf16'");
     change("condition_over_tensors", "dtype == 'f16'", "left.numel() == 8");

@@ -1,7 +1,7 @@
 //! Every printer over one stream that has one event of each sort.
 
 use conch_report::{
-    Digest, Event, FORMAT, Human, Junit, Palette, ReadError, SWEEPS, Summary, Writer, html, markdown, read,
+    Digest, Event, Human, Junit, Palette, ReadError, SWEEPS, Summary, Writer, html, markdown, read,
 };
 
 const STREAM: &str = include_str!("stream.jsonl");
@@ -13,9 +13,15 @@ fn events(text: &str) -> Vec<Event> {
     events
 }
 
+const SWEEP: &str = include_str!("sweep.jsonl");
+
 /// The stream with the summary that belongs to it.
 fn whole() -> Vec<Event> {
-    let mut all = events(STREAM);
+    summed(STREAM)
+}
+
+fn summed(stream: &str) -> Vec<Event> {
+    let mut all = events(stream);
     let mut summary = Summary::default();
     for event in &all {
         summary.count(event);
@@ -110,6 +116,33 @@ fn html_needs_nothing_else_and_escapes_what_kernels_say() {
     // Our own bug comes first.
     let first = page.find("layout&#x2f;ours").expect("ours");
     assert!(first < page.find("layout&#x2f;split").expect("split"));
+}
+
+/// Every printer shows the events of a sweep, in which variants stand for engines.
+#[test]
+fn a_sweep_is_shown_with_its_odd_ones_out() {
+    let all = summed(SWEEP);
+    let mut human = Human::default();
+    human.verbose = true;
+    let text: String = all.iter().map(|event| human.event(event)).collect();
+    accept("human_sweep", &text);
+    accept("markdown_sweep", &markdown(&digest(&all)));
+    let page = html(&digest(&all)).expect("a page");
+    assert!(
+        page.contains("num_stages=1 is the odd one out of cuda@3.9.0, along num_stages"),
+        "{page}"
+    );
+    let mut junit = Junit::default();
+    all.iter().for_each(|event| junit.event(event));
+    let xml = junit.finish().expect("XML");
+    assert_eq!(xml.matches("<failure").count(), 3, "{xml}");
+    let Some(Event::Summary(summary)) = all.last() else {
+        panic!("no summary")
+    };
+    assert_eq!(
+        (summary.cases, summary.unexpected, summary.stale, summary.exit),
+        (5, 2, 1, 1)
+    );
 }
 
 #[test]

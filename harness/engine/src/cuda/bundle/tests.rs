@@ -175,6 +175,51 @@ fn results_come_back_with_where_they_are_from() {
     );
 }
 
+/// What a sweep adds travels in both kinds of file, and what has none of it is as it was.
+#[test]
+fn variants_and_notes_come_back() {
+    let of = |variant: &str| Label {
+        variant: Some(variant.parse().expect(variant)),
+        ..label(0)
+    };
+    let entries = ["as-is", "num_warps=8", "layout=padded"].map(|variant| CaseEntry {
+        label: of(variant),
+        job: case(0).job,
+    });
+    let notes = [
+        Note {
+            label: of("num_stages=2"),
+            why: Unexecuted::Same("as-is".parse().expect("a variant")),
+        },
+        Note {
+            label: of("num_ctas=2"),
+            why: Unexecuted::NotApplicable("the target has no clusters".to_owned()),
+        },
+    ];
+    let mut writer = Writer::begin(Vec::new(), Kind::Cases, opening(None)).expect("it is memory");
+    entries
+        .iter()
+        .for_each(|entry| writer.case(entry).expect("it is memory"));
+    notes
+        .iter()
+        .for_each(|note| writer.note(note).expect("it is memory"));
+    let bytes = writer.finish().expect("it is memory");
+    let mut reader = Reader::cases(bytes.as_slice()).expect("a good bundle");
+    for entry in &entries {
+        assert_eq!(reader.next_case().expect("a good bundle").as_ref(), Some(entry));
+    }
+    assert_eq!(reader.next_case().expect("a good bundle"), None);
+    assert_eq!(reader.take_notes(), notes);
+    assert_eq!(reader.take_notes(), []);
+    let text = serde_json::to_string(&label(0)).expect("JSON");
+    assert!(!text.contains("variant"), "{text}");
+    let text = serde_json::to_string(&of("num_warps=8")).expect("JSON");
+    assert!(text.contains(r#""variant":"num_warps=8""#), "{text}");
+    let wrong = text.replace("num_warps", "num_wraps");
+    let error = serde_json::from_str::<Label>(&wrong).expect_err("no variant");
+    assert!(error.to_string().contains("did you mean `num_warps`"), "{error}");
+}
+
 #[test]
 fn a_file_cut_short_anywhere_is_refused() {
     let bytes = cases(30);
