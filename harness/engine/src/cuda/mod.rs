@@ -2,7 +2,7 @@
 //!
 //! A case goes through [`compile`] (any machine with the toolchain) into a [`job::Job`], which an [`Executor`] does in a
 //! child process that has the GPU. Jobs and what came of them also travel in [`bundle`]s, and outcomes are kept on the
-//! [`record::Shelf`].
+//! [`record::Shelf`]. [`sweep`] makes jobs of the variants of a case.
 //!
 //! Left out: which of the two a run takes (`conch-cli`), and who is right (`conch-verdict`).
 
