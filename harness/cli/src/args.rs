@@ -188,8 +188,8 @@ pub struct SweepArgs {
 /// The axes of a sweep.
 #[derive(Debug, Args)]
 pub struct Along {
-    /// An axis, with all its values (`num_warps`) or some (`num_warps=1,8`): num_warps, num_stages, num_ctas,
-    /// enable_fp_fusion, specialize, config, layout. Again for more. Without it, all.
+    /// An axis, with all its values (`num_warps`) or some (`num_warps=1,8`): `num_warps`, `num_stages`, `num_ctas`,
+    /// `enable_fp_fusion`, `specialize`, `config`, `layout`. Again for more. Without it, all.
     #[arg(long = "axis", value_name = "AXIS")]
     pub axes: Vec<String>,
 }

@@ -42,8 +42,8 @@ enum Done {
     Decided(Box<Decided>),
     /// A variant that need not be executed.
     Note(Box<Note>),
-    /// A program without a defined answer, which is not swept.
-    Undefined,
+    /// A program that is not swept: it has no defined answer, or launches nothing.
+    Unswept,
     Wrong(String, Vec<conch_tile::diagnostic::Diagnostic>),
     /// Nothing can be put on record: Conch failed, or the compiler could not be asked.
     Failed(String),
@@ -55,7 +55,7 @@ struct Counts {
     decided: BTreeMap<&'static str, u64>,
     same: u64,
     not_applicable: u64,
-    undefined: u64,
+    unswept: u64,
     failed: u64,
 }
 
@@ -207,8 +207,8 @@ impl Round<'_> {
                             } += 1;
                             writer.note(&note)
                         }
-                        Done::Undefined => {
-                            counts.undefined += 1;
+                        Done::Unswept => {
+                            counts.unswept += 1;
                             Ok(())
                         }
                         Done::Failed(why) => {
@@ -269,14 +269,14 @@ fn variants(
         Err(panic) => return vec![Done::Failed(format!("{}: {panic}", entry.id))],
     };
     let compiled = guarded(|| {
-        if sweep::is_undefined(&case, compiler.version(), reference)? {
+        if case.is_import_only() || sweep::is_undefined(&case, compiler.version(), reference)? {
             return Ok(None);
         }
         compile_variants(entry, &case, axes, compiler, Some(reference)).map(Some)
     });
     let compiled = match compiled {
         Ok(Ok(Some(compiled))) => compiled,
-        Ok(Ok(None)) => return vec![Done::Undefined],
+        Ok(Ok(None)) => return vec![Done::Unswept],
         Ok(Err(Failure::Stopped)) => return vec![Done::Failed(format!("{}: stopped", entry.id))],
         Ok(Err(failure)) => return vec![Done::Failed(format!("{}: failed to {failure}", entry.id))],
         Err(panic) => return vec![Done::Failed(format!("{}: {panic}", entry.id))],
@@ -351,7 +351,10 @@ impl Counts {
         for (count, what) in [
             (self.same, "the same machine code as another variant"),
             (self.not_applicable, "not applicable"),
-            (self.undefined, "without a defined answer and not swept"),
+            (
+                self.unswept,
+                "cases not swept, without a defined answer or a launch",
+            ),
         ] {
             if count > 0 {
                 parts.push(format!("{count} {what}"));

@@ -31,10 +31,10 @@ struct Store {
 
 impl Output {
     /// Output into a folder, which was asked for if the arguments name one.
-    pub fn new(args: &Reports, folder: PathBuf, terminal: Terminal) -> Self {
+    pub fn new(args: &Reports, folder: &Path, terminal: Terminal) -> Self {
         let asked = args.out.is_some();
         let mut failed = 0;
-        let store = match Store::create(&folder) {
+        let store = match Store::create(folder) {
             Ok(store) => Some(store),
             Err(error) => {
                 terminal.note(&format!(

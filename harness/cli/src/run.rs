@@ -49,7 +49,7 @@ pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> u8 {
     crate::interrupt::on_interrupt(&panel);
     let place = args.reports.out.clone();
     let default = selected.report_folder("run");
-    let mut output = Output::new(&args.reports, place.unwrap_or(default), terminal);
+    let mut output = Output::new(&args.reports, &place.unwrap_or(default), terminal);
     output.event(&Event::Start(Start {
         left_out,
         recorded,

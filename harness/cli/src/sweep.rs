@@ -71,7 +71,7 @@ pub fn sweep(args: &SweepArgs, stop: &AtomicBool) -> u8 {
         .collect();
     let place = args.reports.out.clone();
     let default = selected.report_folder("sweep");
-    let mut output = Output::new(&args.reports, place.unwrap_or(default), terminal);
+    let mut output = Output::new(&args.reports, &place.unwrap_or(default), terminal);
     output.event(&Event::Start(Start {
         format: SWEEPS,
         conch: env!("CARGO_PKG_VERSION").to_owned(),
@@ -215,7 +215,9 @@ impl Source {
             compilers, executor, ..
         } = self
         {
-            compilers.iter().for_each(|(_, compiler)| compiler.stop());
+            for (_, compiler) in compilers {
+                compiler.stop();
+            }
             executor.stop();
         }
     }
@@ -238,7 +240,7 @@ impl Source {
                 let Some((_, compiler)) = compilers.get(engine) else {
                     return Ok(Samples::default());
                 };
-                if is_undefined(case, compiler.version(), reference)? {
+                if case.is_import_only() || is_undefined(case, compiler.version(), reference)? {
                     return Ok(Samples::default());
                 }
                 let compiled = sweep::compile(entry, case, axes, compiler, Some(reference))?;

@@ -41,6 +41,7 @@ fn case(folder: &Path) -> Case {
 fn label(case: &Case) -> Label {
     Label {
         case: case.id.clone(),
+        variant: None,
         engine: "cuda@3.9.0".parse().expect("an engine"),
         target: Target::HOPPER,
         source: case.source_hash().to_string(),

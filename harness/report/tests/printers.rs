@@ -133,7 +133,9 @@ fn a_sweep_is_shown_with_its_odd_ones_out() {
         "{page}"
     );
     let mut junit = Junit::default();
-    all.iter().for_each(|event| junit.event(event));
+    for event in &all {
+        junit.event(event);
+    }
     let xml = junit.finish().expect("XML");
     assert_eq!(xml.matches("<failure").count(), 3, "{xml}");
     let Some(Event::Summary(summary)) = all.last() else {

@@ -170,13 +170,11 @@ impl Pile {
             return None;
         }
         self.axes.extend(variant.axis().map(|axis| axis.to_string()));
-        let at = match self.engines.iter().position(|known| *known == label.engine) {
-            Some(at) => at,
-            None => {
-                self.engines.push(label.engine.clone());
-                self.engines.len() - 1
-            }
-        };
+        let known = self.engines.iter().position(|known| *known == label.engine);
+        let at = known.unwrap_or_else(|| {
+            self.engines.push(label.engine.clone());
+            self.engines.len() - 1
+        });
         let groups = self.groups.entry(label.case.clone()).or_default();
         Some((variant, groups.entry(at).or_default()))
     }

@@ -157,9 +157,8 @@ fn not_applicable(variant: Variant, case: &Case, outcome: &Outcome) -> Option<St
     // What Triton's autotuner takes for a configuration that is none (`Autotuner._bench`).
     let tuner = ["OutOfResources", "CompileTimeAssertionFailure", "PTXASError"];
     match outcome {
-        Outcome::Unsupported(_) | Outcome::Unavailable(_) => Some(said()),
-        // While it is compiled: a large tile in one warp takes long.
-        Outcome::Exhausted(_) => Some(said()),
+        // Out of time while it is compiled: a large tile in one warp takes long.
+        Outcome::Unsupported(_) | Outcome::Unavailable(_) | Outcome::Exhausted(_) => Some(said()),
         _ if kind == "OutOfResources" || message.contains("out of resource") => Some(said()),
         Outcome::Rejected(_) | Outcome::Trapped(Trap::Raised, _)
             if matches!(variant, Variant::Config(_)) && tuner.contains(&kind) =>
@@ -221,12 +220,11 @@ impl<'a> LayoutFilter<'a> {
             ));
         };
         let ask = |case: &Case| Ok::<_, Failure>(left(reference.run(case, self.rules)?.outcome));
-        let expected = match self.expected.get() {
-            Some(expected) => expected,
-            None => {
-                let asked = ask(self.as_is)?;
-                self.expected.get_or_init(|| asked)
-            }
+        let expected = if let Some(expected) = self.expected.get() {
+            expected
+        } else {
+            let asked = ask(self.as_is)?;
+            self.expected.get_or_init(|| asked)
         };
         let (expected, found) = match (expected, ask(case)?) {
             (Ok(expected), Ok(found)) => (expected, found),

@@ -197,12 +197,12 @@ fn variants_and_notes_come_back() {
         },
     ];
     let mut writer = Writer::begin(Vec::new(), Kind::Cases, opening(None)).expect("it is memory");
-    entries
-        .iter()
-        .for_each(|entry| writer.case(entry).expect("it is memory"));
-    notes
-        .iter()
-        .for_each(|note| writer.note(note).expect("it is memory"));
+    for entry in &entries {
+        writer.case(entry).expect("it is memory");
+    }
+    for note in &notes {
+        writer.note(note).expect("it is memory");
+    }
     let bytes = writer.finish().expect("it is memory");
     let mut reader = Reader::cases(bytes.as_slice()).expect("a good bundle");
     for entry in &entries {
