@@ -449,12 +449,12 @@ impl Human {
             } else {
                 String::new()
             };
-            let _ = writeln!(
-                text,
-                "  {id:width$}  {}{blamed}, {:.3} s",
-                did.join(", "),
-                tally.seconds
-            );
+            // The variants of a sweep are not timed.
+            let seconds = match summary.variants {
+                Some(_) => String::new(),
+                None => format!(", {:.3} s", tally.seconds),
+            };
+            let _ = writeln!(text, "  {id:width$}  {}{blamed}{seconds}", did.join(", "));
         }
         if summary.inconclusive > 0 && summary.agree + summary.differ == 0 {
             let _ = writeln!(
