@@ -230,10 +230,12 @@ pub struct ExplainArgs {
   conch compare interpret@3.6.0+host interpret@3.6.0+torch+host
   conch compare cuda@3.6.0 jit@3.6.0 alias layout --format jsonl
 
-Bits are compared as bits, NaNs too. Where the two differ, the reference is asked whether the program has a defined
-answer at all; differences in programs that have none are shown and counted, and are nobody's fault.
+Bits are compared as bits, NaNs too. Of messages, folders, temporary files, addresses of objects, the elements of tensors
+and the threads that a GPU lists are left out. Where the two differ, the reference is asked whether the program has a
+defined answer at all, and the case's file whether it expects of one what it does not expect of the other
+(`engine: interpret+torch` beside `engine: interpret`); such differences are shown and counted apart.
 
-Exit codes: 0 no difference in any defined program, 1 there are some, 2 something is wrong with what was given, 3 nothing
+Exit codes: 0 no other difference, 1 there are some, 2 something is wrong with what was given, 3 nothing
 was compared, 130 interrupted.")]
 pub struct CompareArgs {
     /// An engine.

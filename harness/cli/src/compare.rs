@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use conch_case::{Case, Entry, Shard};
+use conch_case::{Case, Entry, Expectation, Shard};
+use conch_engine::cuda::record::everywhere;
 use conch_engine::{Complaint, Engine, EngineId, Failure, Outcome, Reference, Trap, guarded};
 use conch_memory::{ByteState, Memory};
 use conch_report::Tone;
@@ -34,6 +35,9 @@ struct Compared {
     /// Why the program has no defined answer; only asked where they differ.
     #[serde(skip_serializing_if = "Option::is_none")]
     undefined: Option<String>,
+    /// Why the case's file expects of one of them what it does not expect of the other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    foreseen: Option<String>,
 }
 
 /// How many came to what; the last line of `--format jsonl`.
@@ -47,6 +51,8 @@ struct Counts {
     differ: u64,
     /// Differences in programs that have no defined answer, not among `differ`.
     undefined: u64,
+    /// Differences that case files foresee, not among `differ`.
+    foreseen: u64,
     /// Cases that could not be made or run: mistakes in case files, bugs of ours.
     failed: u64,
     seconds: f64,
@@ -181,6 +187,7 @@ fn one(entry: &Entry, engines: [&dyn Engine; 2]) -> Option<Result<Compared, Stri
     let undefined = difference
         .as_ref()
         .and_then(|_| undefined(&case, rules(engines[1]), outcomes));
+    let foreseen = difference.as_ref().and_then(|_| foreseen(&case, engines));
     Some(Ok(Compared {
         case: case.id.clone(),
         same: difference.is_none(),
@@ -188,11 +195,24 @@ fn one(entry: &Entry, engines: [&dyn Engine; 2]) -> Option<Result<Compared, Stri
         seconds: [left, right].map(|run| run.total().as_secs_f64()),
         difference,
         undefined,
+        foreseen,
     }))
 }
 
 fn rules(engine: &dyn Engine) -> Rules {
     engine.id().version().map_or_else(Rules::default, Rules::of)
+}
+
+/// Why the case's file expects something of one engine that it does not expect of the other.
+fn foreseen(case: &Case, engines: [&dyn Engine; 2]) -> Option<String> {
+    let all = &case.expectations;
+    let speaks = |expectation: &Expectation, engine: &dyn Engine| {
+        expectation.applies_among(all, &engine.id().to_string(), rules(engine).version)
+    };
+    let told = all
+        .iter()
+        .find(|one| speaks(one, engines[0]) != speaks(one, engines[1]));
+    told.map(|one| one.why.clone())
 }
 
 /// Why the reference says that a program has no defined answer: at all, because the order of programs decides, or in the
@@ -268,28 +288,27 @@ fn words(complaint: &Complaint) -> String {
     words
 }
 
-/// A message without the addresses of Python's objects and the paths of workers' private files.
+/// A message without what no two processes have in common, and without the elements of tensors, which stand-ins do not
+/// show.
 fn impersonal(message: &str) -> String {
     let mut out = String::with_capacity(message.len());
-    for word in message.split_inclusive(char::is_whitespace) {
-        if word.contains("conch-workers-") {
-            out.push_str("(a file of the worker's) ");
-            continue;
-        }
-        let mut rest = word;
-        while let Some((before, after)) = rest.split_once("0x") {
-            let end = after
-                .find(|c: char| !c.is_ascii_hexdigit())
-                .unwrap_or(after.len());
-            let (digits, behind) = after.split_at(end);
-            out.push_str(before);
-            out.push_str("0x");
-            out.push_str(if digits.len() < 8 { digits } else { "…" });
-            rest = behind;
-        }
-        out.push_str(rest);
+    let mut rest = message;
+    while let Some((before, after)) = rest.split_once("tensor(") {
+        let mut open = 1;
+        let end = after.find(|c| {
+            open += match c {
+                '(' => 1,
+                ')' => -1,
+                _ => 0,
+            };
+            open == 0
+        });
+        out.push_str(before);
+        out.push_str("tensor(…");
+        rest = end.and_then(|end| after.get(end..)).unwrap_or_default();
     }
-    out
+    out.push_str(rest);
+    everywhere(&out)
 }
 
 /// The first byte in which two memories differ, guard zones included, and how many do.
@@ -353,28 +372,31 @@ fn shown(compared: &Compared, engines: &[EngineId; 2], terminal: &Terminal) -> S
     }
     if let Some(why) = &compared.undefined {
         let _ = writeln!(text, "  the program has no defined answer: {why}");
+    } else if let Some(why) = &compared.foreseen {
+        let _ = writeln!(text, "  as written down: {why}");
     }
     text
 }
 
 impl Counts {
     fn count(&mut self, compared: &Compared) {
-        match (compared.same, &compared.undefined) {
-            (true, _) => {
+        match (compared.same, &compared.undefined, &compared.foreseen) {
+            (true, ..) => {
                 self.same += 1;
                 self.finished += u64::from(compared.outcomes == ["finished"; 2]);
             }
-            (false, Some(_)) => self.undefined += 1,
-            (false, None) => self.differ += 1,
+            (false, Some(_), _) => self.undefined += 1,
+            (false, None, Some(_)) => self.foreseen += 1,
+            (false, None, None) => self.differ += 1,
         }
     }
 
     fn told(&self) -> String {
         let [left, right] = &self.engines;
         format!(
-            "{left} and {right}: {} cases, {} the same ({} finished), {} differ, {} differ and have no defined answer, \
-             {:.1} s\n",
-            self.cases, self.same, self.finished, self.differ, self.undefined, self.seconds
+            "{left} and {right}: {} cases, {} the same ({} finished), {} differ, {} differ as written down, {} differ and \
+             have no defined answer, {:.1} s\n",
+            self.cases, self.same, self.finished, self.differ, self.foreseen, self.undefined, self.seconds
         )
     }
 }
@@ -391,9 +413,14 @@ mod tests {
             "<function sum at 0x…> of 0x12",
         );
         check(
-            "ptxas '/tmp/a/conch-workers-bBZHW7/tmp5sl.ptx', -o x",
-            "ptxas (a file of the worker's) -o x",
+            "ptxas '/a/conch-workers-bBZHW7/tmp5sl_957_.ptx', -o x",
+            "ptxas 'tmp….ptx', -o x",
         );
+        check(
+            "base=tensor([(1.,\n 2.)], size=(2,)), shape=tensor(3)",
+            "base=tensor(…), shape=tensor(…)",
+        );
+        check("no end of tensor((", "no end of tensor(…");
     }
 
     #[test]

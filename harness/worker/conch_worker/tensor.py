@@ -17,6 +17,8 @@ _WORDS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 class Tensor:
     """A view of a storage; strides and offset in elements."""
 
+    # As messages name it.
+    __module__ = "torch"
     __slots__ = ("_offset", "_storage", "_strides", "dtype", "shape")
 
     requires_grad = False

@@ -214,7 +214,7 @@ impl Record {
 
 /// A message without what differs from machine to machine and from run to run: folders, names of temporary files, and
 /// addresses of Python's objects.
-fn everywhere(message: &str) -> String {
+pub fn everywhere(message: &str) -> String {
     let in_path = |c: char| c.is_ascii_alphanumeric() || "/._+-".contains(c);
     let mut text = String::with_capacity(message.len());
     let mut rest = message;
