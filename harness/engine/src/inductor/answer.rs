@@ -116,7 +116,7 @@ pub(super) fn raised(case: &Case, ways: &[Way], induction: &Induction, raised: &
             (true, fault) => hyphened(fault),
             (false, _) => kind.clone(),
         },
-        message: sentence(&told.message) + &which,
+        message: said(&told.message, &raised.traceback) + &which,
         position: raised
             .location
             .as_ref()
@@ -141,6 +141,26 @@ fn hyphened(name: &str) -> String {
         text.push(c.to_ascii_lowercase());
     }
     text
+}
+
+/// What torch says; of an assertion that says nothing, where it is.
+fn said(message: &str, traceback: &str) -> String {
+    let said = sentence(message);
+    let Some(nothing) = said
+        .strip_suffix(':')
+        .or_else(|| Some(said.as_str()).filter(|said| said.is_empty()))
+    else {
+        return said;
+    };
+    let place = traceback.lines().rev().find_map(|line| {
+        let (file, rest) = line.trim().strip_prefix("File \"")?.split_once("\", line ")?;
+        let line = rest.split(',').next()?;
+        let file = file.rsplit_once("site-packages/").map_or(file, |(_, file)| file);
+        Some(format!("at {file}:{line}"))
+    });
+    format!("{nothing} {}", place.unwrap_or_default())
+        .trim()
+        .to_owned()
 }
 
 /// What torch says, without how to find out more.

@@ -83,7 +83,7 @@ pub(super) fn execute(
 }
 
 /// The launch as a case.
-fn derived(emitted: &Emitted, modules: &Modules) -> Result<Case, Box<Complaint>> {
+pub(super) fn derived(emitted: &Emitted, modules: &Modules) -> Result<Case, Box<Complaint>> {
     let span = Span::new(SourceId(0), 0, 0);
     let module = modules.get(&emitted.kernel, &emitted.source)?;
     let kernel = Kernel::find(&module, &emitted.kernel).ok_or_else(|| {

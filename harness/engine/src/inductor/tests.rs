@@ -1,15 +1,18 @@
-//! Generated launches as cases, and what torch says as outcomes; no torch is needed.
+//! Generated launches as cases, and what torch says as outcomes; only compiling needs a toolchain.
 
 use conch_case::{Case, Corpus, Input};
 use conch_memory::StorageId;
 use conch_tile::DType;
 use conch_tile::rules::{Rules, Version};
+use conch_toolchain::compiled::Target;
 use conch_toolchain::inductor::{Compiled, Emitted, Induction, Undefined, Way};
 use conch_toolchain::request::{Tensor, Value};
 use conch_toolchain::response::{Memory as After, Phase, PythonError, Raised};
+use conch_toolchain::{Compilers, Home, ToolchainId};
 
-use super::launch::{Modules, execute};
+use super::launch::{Modules, derived, execute};
 use super::{answer, beyond, ways};
+use crate::cuda::compile::{Compiler, Compiling};
 use crate::{Outcome, Reference, Trap};
 
 const TORCH: Version = Version::new(2, 11, 0);
@@ -142,6 +145,23 @@ fn a_generated_launch_may_stop() {
         &long,
     );
     check(&left, "address", "it left an address in the storage of `out`");
+}
+
+#[test]
+fn a_generated_launch_can_be_compiled_for_a_gpu() {
+    let id = ToolchainId::of_torch(TORCH).expect("known");
+    let Some(toolchain) = Home::discover().expect("a home").find(&id) else {
+        eprintln!("NOT RUN with {id}: it is not installed");
+        return;
+    };
+    let i32s = |storage| tensor(storage, DType::I32, 4, 0);
+    let launch = stepped(i32s(0), i32s(1), 4, &[words(&[1, 2, 3, 4]), words(&[0; 4])]);
+    let case = derived(&launch, &Modules::default()).expect("a case");
+    let compilers = Compilers::new(toolchain, 1, None).expect("a pool");
+    let compiling = Compiler::new(compilers, Target::HOPPER, Compilers::LIMITS)
+        .job(&case)
+        .expect("no bug");
+    assert!(matches!(compiling, Compiling::Ready(_)), "{compiling:?}");
 }
 
 fn corpus(text: &str) -> Corpus {
@@ -278,7 +298,8 @@ fn what_torch_raises_is_an_outcome() {
                 .collect(),
             location: None,
             compiling: false,
-            traceback: "Traceback".to_owned(),
+            traceback: "  File \"/v/site-packages/torch/a.py\", line 316, in replace\n    assert x\n"
+                .to_owned(),
         };
         let induction = induction(Err(Box::new(raised.clone())));
         let outcome = answer::raised(&case(""), &both_ways(), &induction, &raised);
@@ -309,6 +330,17 @@ fn what_torch_raises_is_an_outcome() {
         (
             "Unsupported",
             "call of next_power_of_2 (compiled with dynamic=True)",
+        ),
+    );
+    check(
+        &[(
+            "torch._inductor.exc.InductorError",
+            "AssertionError: \n\nSet TORCH",
+        )],
+        "rejected",
+        (
+            "InductorError",
+            "AssertionError at torch/a.py:316 (compiled with dynamic=True)",
         ),
     );
     check(
