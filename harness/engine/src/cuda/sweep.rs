@@ -159,6 +159,9 @@ fn not_applicable(variant: Variant, case: &Case, outcome: &Outcome) -> Option<St
     match outcome {
         // Out of time while it is compiled: a large tile in one warp takes long.
         Outcome::Unsupported(_) | Outcome::Unavailable(_) | Outcome::Exhausted(_) => Some(said()),
+        // What compiles for one block is a program: the compiler has no way to lay it out over several, and says so in a
+        // pass of its own (3.3 to 3.7 give up on most reductions, 3.9 on scans along the blocks).
+        Outcome::Rejected(_) if matches!(variant, Variant::NumCtas(ctas) if ctas > 1) => Some(said()),
         _ if kind == "OutOfResources" || message.contains("out of resource") => Some(said()),
         Outcome::Rejected(_) | Outcome::Trapped(Trap::Raised, _)
             if matches!(variant, Variant::Config(_)) && tuner.contains(&kind) =>
