@@ -36,7 +36,8 @@ pub fn inductors(torch: Version, by: By, means: &Means<'_>) -> Result<Vec<Induct
     if by == By::Reference {
         executing.push((By::Reference, Arc::clone(means.reference) as Arc<dyn Engine>));
     }
-    if by != By::Cuda {
+    // An interpreter with a NumPy that it does not work with would be blamed for that.
+    if by == By::Interpret || (by == By::Reference && toolchain.numpy_fits()) {
         let pool = Pool::new(toolchain.clone(), means.jobs)
             .map_err(|error| format!("failed to start workers: {error}"))?;
         let limits = Limits {

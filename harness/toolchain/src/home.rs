@@ -108,6 +108,14 @@ impl Contents {
     }
 }
 
+impl Contents {
+    /// Whether a name asks for its torch and for no NumPy.
+    fn is_asked_for_torch(&self, id: &ToolchainId) -> bool {
+        let torch = self.torch.as_ref().and_then(|torch| crate::adopt::release(torch));
+        id.torch().is_some() && id.torch() == torch && id.numpy().is_none() && self.is_of(id.triton())
+    }
+}
+
 /// An installed toolchain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Toolchain {
@@ -130,6 +138,11 @@ impl Toolchain {
             || self.root.join("bin").join("python"),
             |adopted| adopted.python.clone(),
         )
+    }
+
+    /// Whether its NumPy is one that its Triton's interpreter works with, or the one that its name asks for.
+    pub fn numpy_fits(&self) -> bool {
+        self.contents.satisfies(&self.id)
     }
 
     /// Whether somebody else made it, and only its marker is ours.
@@ -254,10 +267,12 @@ impl Home {
     }
 
     /// The toolchain that serves for a name, called by that name: the one that has it, or one that was adopted (whose
-    /// name says its NumPy to the last digit) and holds that Triton with a NumPy such as the name means.
+    /// name says its NumPy to the last digit) and holds that Triton with a NumPy such as the name means; of a torch, if
+    /// there is none, one with any NumPy ([`Toolchain::numpy_fits`]).
     pub fn resolve(&self, id: &ToolchainId) -> Option<Toolchain> {
         self.find(id)
             .or_else(|| self.among(|one| one.is_adopted() && one.contents.satisfies(id)))
+            .or_else(|| self.among(|one| one.is_adopted() && one.contents.is_asked_for_torch(id)))
             .map(|found| Toolchain {
                 id: id.clone(),
                 ..found
