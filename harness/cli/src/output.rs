@@ -3,12 +3,17 @@
 use std::fs::{self, File};
 use std::io::{self, BufReader, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use conch_case::Problems;
 use conch_report::event::{Event, Summary};
-use conch_report::{Digest, Human, Junit, Writer, html, markdown, read};
+use conch_report::{Digest, Human, Junit, Writer, describe, html, markdown, read};
+use conch_tile::diagnostic::Diagnostic;
+use conch_tile::source::Sources;
 
 use crate::args::{Reports, RunFormat};
+use crate::pipeline::in_order;
 use crate::terminal::Terminal;
 
 /// Where the events of a run go: the terminal, and the stream on disk.
@@ -29,7 +34,49 @@ struct Store {
     writer: Writer<File>,
 }
 
+/// What came of one case.
+pub enum Done {
+    /// It was judged.
+    Events(Vec<Event>),
+    /// There is no such case: its file is wrong at this point of the matrix.
+    Wrong(String, Vec<Diagnostic>),
+}
+
 impl Output {
+    /// Does `work` on every task with so many jobs, and shows and keeps what comes of it, in order; what is wrong with case
+    /// files comes last, each thing once. `work` answers `None` where the run was stopped.
+    pub fn follow<T: Send>(
+        &mut self,
+        tasks: impl Iterator<Item = T> + Send,
+        jobs: usize,
+        stop: &AtomicBool,
+        sources: &Sources,
+        work: impl Fn(T) -> Option<Done> + Sync,
+    ) {
+        let mut wrong = Problems::default();
+        in_order(
+            tasks,
+            jobs,
+            |task| {
+                if stop.load(Ordering::Relaxed) {
+                    None
+                } else {
+                    work(task)
+                }
+            },
+            |done| match done {
+                Done::Events(events) => self.events(&events),
+                Done::Wrong(id, problems) => {
+                    self.terminal.advance(0);
+                    wrong.add(&id, problems);
+                }
+            },
+        );
+        for problem in wrong.finish() {
+            self.event(&Event::Problem(describe::problem(&problem, sources)));
+        }
+    }
+
     /// Output into a folder, which was asked for if the arguments name one.
     pub fn new(args: &Reports, folder: &Path, terminal: Terminal) -> Self {
         let asked = args.out.is_some();

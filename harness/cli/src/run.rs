@@ -4,11 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use conch_case::{Entry, Problems};
+use conch_case::Entry;
 use conch_engine::guarded;
+use conch_report::FORMAT;
 use conch_report::event::{Event, Internal, Problem, Start};
-use conch_report::{FORMAT, describe};
-use conch_tile::diagnostic::Diagnostic;
 use conch_tile::source::Sources;
 use conch_verdict::Panel;
 
@@ -16,8 +15,8 @@ use crate::args::RunArgs;
 use crate::corpus::Selected;
 use crate::engines::{Setup, set_up};
 use crate::judge;
-use crate::output::Output;
-use crate::pipeline::{self, in_order};
+use crate::output::{Done, Output};
+use crate::pipeline;
 use crate::terminal::Terminal;
 
 /// Runs, and answers with the exit code.
@@ -62,41 +61,14 @@ pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> u8 {
         output.event(&Event::Problem(unmatched(&message)));
     }
     output.terminal.begin(total);
-    let mut wrong = Problems::default();
     if !panel.order.is_empty() {
         let sources = selected.corpus.sources();
-        in_order(
-            selected.entries(shard),
-            jobs,
-            |entry| {
-                if stop.load(Ordering::Relaxed) {
-                    None
-                } else {
-                    work(entry, &panel, sources)
-                }
-            },
-            |done| match done {
-                Done::Events(events) => output.events(&events),
-                Done::Wrong(id, problems) => {
-                    output.terminal.advance(0);
-                    wrong.add(&id, problems);
-                }
-            },
-        );
-        for problem in wrong.finish() {
-            output.event(&Event::Problem(describe::problem(&problem, sources)));
-        }
+        output.follow(selected.entries(shard), jobs, stop, sources, |entry| {
+            work(entry, &panel, sources)
+        });
     }
     output.terminal.end();
     output.finish(began, stop.load(Ordering::Relaxed))
-}
-
-/// What came of one case.
-enum Done {
-    /// It was judged.
-    Events(Vec<Event>),
-    /// There is no such case: its file is wrong at this point of the matrix.
-    Wrong(String, Vec<Diagnostic>),
 }
 
 fn work(entry: Entry, panel: &Panel, sources: &Sources) -> Option<Done> {

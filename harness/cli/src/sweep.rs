@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use conch_case::{Axes, Case, Entry, Problems, Shard, Variant};
+use conch_case::{Axes, Case, Entry, Shard, Variant};
 use conch_engine::cuda::compile::Compiler;
 use conch_engine::cuda::job::{Job, Ran};
 use conch_engine::cuda::sweep::{self, Compiled, What};
@@ -15,7 +15,6 @@ use conch_engine::cuda::{Executor, Options, outcome};
 use conch_engine::{EngineId, Failure, Outcome, Reference, guarded};
 use conch_report::event::{Event, Internal, Problem, Start};
 use conch_report::{SWEEPS, describe};
-use conch_tile::diagnostic::Diagnostic;
 use conch_tile::rules::Version;
 use conch_tile::source::Sources;
 use conch_toolchain::compiled::Target;
@@ -25,8 +24,8 @@ use self::results::Pile;
 use crate::args::{Along, SweepArgs};
 use crate::corpus::Selected;
 use crate::engines;
-use crate::output::Output;
-use crate::pipeline::{self, in_order};
+use crate::output::{Done, Output};
+use crate::pipeline;
 use crate::run::unmatched;
 use crate::terminal::Terminal;
 
@@ -91,29 +90,10 @@ pub fn sweep(args: &SweepArgs, stop: &AtomicBool) -> u8 {
         output.event(&Event::Problem(unmatched(&message)));
     }
     output.terminal.begin(tasks.len() as u64);
-    let mut wrong = Problems::default();
     let sources = selected.corpus.sources();
-    in_order(
-        tasks.into_iter(),
-        jobs,
-        |(entry, engine)| {
-            if stop.load(Ordering::Relaxed) {
-                None
-            } else {
-                work(&entry, engine, &source, &reference, sources)
-            }
-        },
-        |done| match done {
-            Done::Events(events) => output.events(&events),
-            Done::Wrong(id, problems) => {
-                output.terminal.advance(0);
-                wrong.add(&id, problems);
-            }
-        },
-    );
-    for problem in wrong.finish() {
-        output.event(&Event::Problem(describe::problem(&problem, sources)));
-    }
+    output.follow(tasks.into_iter(), jobs, stop, sources, |(entry, engine)| {
+        work(&entry, engine, &source, &reference, sources)
+    });
     output.terminal.end();
     let exit = output.finish(began, stop.load(Ordering::Relaxed));
     source.stop();
@@ -327,14 +307,6 @@ fn take(
         touched,
     });
     Ok(())
-}
-
-/// What came of one case.
-enum Done {
-    /// It was judged.
-    Events(Vec<Event>),
-    /// There is no such case: its file is wrong at this point of the matrix.
-    Wrong(String, Vec<Diagnostic>),
 }
 
 /// Judges a case; nothing if the run was stopped.

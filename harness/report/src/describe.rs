@@ -5,7 +5,7 @@ use conch_engine::{Complaint, EngineId, Outcome};
 use conch_tile::diagnostic::{Diagnostic, Severity};
 use conch_tile::rules::Rule;
 use conch_tile::source::{Sources, Span};
-use conch_verdict::{Assessment, Comparison, Met, Samples, SweepTrial, Verdict, Witness, Zone};
+use conch_verdict::{Assessment, Comparison, Kind, Met, Samples, SweepTrial, Verdict, Witness, Zone};
 use indexmap::IndexMap;
 
 use crate::event;
@@ -129,25 +129,10 @@ pub fn verdict(judged: &Judged<'_>) -> event::Verdict {
         differences: verdict
             .differences
             .iter()
-            .map(|difference| event::Difference {
-                baseline: difference.baseline.to_string(),
-                engine: difference.engine.to_string(),
-                kind: difference.kind.name().to_owned(),
-                elements: difference
-                    .comparison
-                    .as_ref()
-                    .map_or(0, |comparison| comparison.differing),
-                first: difference.comparison.as_ref().map_or_else(Vec::new, elements),
-            })
+            .map(|one| difference(&one.baseline, &one.engine, one.kind, one.comparison.as_ref()))
             .collect(),
         unexpected: assessment.unexpected.iter().map(ToString::to_string).collect(),
-        expectations: case
-            .expectations
-            .iter()
-            .zip(&assessment.expectations)
-            .filter(|(_, met)| **met != Met::NotTried)
-            .map(|(expectation, met)| foreseen(expectation, *met, sources))
-            .collect(),
+        expectations: tried(case, &assessment.expectations, sources),
         rules: rules
             .iter()
             .map(|rule| event::Rule {
@@ -162,6 +147,32 @@ pub fn verdict(judged: &Judged<'_>) -> event::Verdict {
         position: if quiet { None } else { position(sources, case.span) },
         sweep: None,
     }
+}
+
+/// Two engines, or two variants, that differ.
+fn difference(
+    baseline: &dyn ToString,
+    other: &dyn ToString,
+    kind: Kind,
+    comparison: Option<&Comparison>,
+) -> event::Difference {
+    event::Difference {
+        baseline: baseline.to_string(),
+        engine: other.to_string(),
+        kind: kind.name().to_owned(),
+        elements: comparison.map_or(0, |comparison| comparison.differing),
+        first: comparison.map_or_else(Vec::new, elements),
+    }
+}
+
+/// What became of those of a case's expectations that could be tried.
+fn tried(case: &Case, met: &[Met], sources: &Sources) -> Vec<event::Expectation> {
+    case.expectations
+        .iter()
+        .zip(met)
+        .filter(|(_, met)| **met != Met::NotTried)
+        .map(|(expectation, met)| foreseen(expectation, *met, sources))
+        .collect()
 }
 
 fn foreseen(expectation: &Expectation, met: Met, sources: &Sources) -> event::Expectation {
@@ -243,25 +254,10 @@ pub fn sweep(
         differences: verdict
             .differences
             .iter()
-            .map(|difference| event::Difference {
-                baseline: difference.baseline.to_string(),
-                engine: difference.variant.to_string(),
-                kind: difference.kind.name().to_owned(),
-                elements: difference
-                    .comparison
-                    .as_ref()
-                    .map_or(0, |comparison| comparison.differing),
-                first: difference.comparison.as_ref().map_or_else(Vec::new, elements),
-            })
+            .map(|one| difference(&one.baseline, &one.variant, one.kind, one.comparison.as_ref()))
             .collect(),
         unexpected: assessment.unexpected.iter().map(ToString::to_string).collect(),
-        expectations: case
-            .expectations
-            .iter()
-            .zip(&assessment.expectations)
-            .filter(|(_, met)| **met != Met::NotTried)
-            .map(|(expectation, met)| foreseen(expectation, *met, sources))
-            .collect(),
+        expectations: tried(case, &assessment.expectations, sources),
         compared: verdict.compared,
         undefined: verdict.undefined,
         accepted: verdict.accepted,
