@@ -90,7 +90,8 @@ fn it_says_what_differs_and_how_it_ended() {
 }
 
 /// The confirmation that everything said of `interpret@V` rests on: the same cases with stand-ins and with torch's own
-/// tensors, on the CPU, end alike, word for word and byte for byte.
+/// tensors, on the CPU, end alike, word for word and byte for byte. These are the areas in which a tensor's layout
+/// matters; `.ci/gpu-host` compares the whole corpus, which takes minutes.
 #[test]
 fn stand_ins_are_as_torchs_own_tensors() {
     let home = Home::discover().expect("a home");
@@ -111,7 +112,8 @@ fn stand_ins_are_as_torchs_own_tensors() {
     for triton in tritons {
         let [ours, theirs] = ["", "+torch"].map(|extra| format!("interpret@{triton}{extra}+host"));
         let done = Command::new(env!("CARGO_BIN_EXE_conch"))
-            .args(["compare", &ours, &theirs, "--offline", "--format", "jsonl"])
+            .args(["compare", &ours, &theirs, "alias", "layout", "pointer"])
+            .args(["--offline", "--format", "jsonl"])
             .current_dir(&root)
             .env("CONCH_HOME", home.root())
             .output()
@@ -128,7 +130,7 @@ fn stand_ins_are_as_torchs_own_tensors() {
         assert!(differing.is_empty(), "{triton}: {differing:#?}");
         let counts = lines.last().expect("counts");
         assert!(
-            counts["finished"].as_u64() > Some(1000) && counts["failed"] == 0,
+            counts["finished"].as_u64() > Some(400) && counts["failed"] == 0,
             "{triton}: {counts}"
         );
     }
