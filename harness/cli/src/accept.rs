@@ -217,10 +217,11 @@ impl Pile {
     }
 
     fn refuse(&mut self, why: &str, case: &str) {
-        self.refused
-            .entry(why.to_owned())
-            .or_default()
-            .push(case.to_owned());
+        let refused = self.refused.entry(why.to_owned()).or_default();
+        // The variants of a case come one after the other, and are refused together.
+        if refused.last().is_none_or(|last| last != case) {
+            refused.push(case.to_owned());
+        }
     }
 }
 
