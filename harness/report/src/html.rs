@@ -70,8 +70,9 @@ impl<'a> Shown<'a> {
     fn of(verdict: &'a Verdict) -> Self {
         let text = Human::default().event(&Event::Verdict(Box::new(verdict.clone())));
         let line = text.lines().next().unwrap_or_default();
+        // The page shows the case by itself.
         let headline = line
-            .split_once("  ")
+            .split_once(verdict.case.as_str())
             .map_or("", |(_, rest)| rest)
             .trim()
             .to_owned();
