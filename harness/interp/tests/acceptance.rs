@@ -391,6 +391,22 @@ fn what_one_launch_left_the_next_one_reads() {
 }
 
 #[test]
+fn nothing_times_infinity_is_no_number() {
+    for dtype in [DType::F32, DType::BF16, DType::F16] {
+        let accepted = of(0.0, 0.0, |k, x, y| {
+            let (x, y) = (k.cast(x, dtype), k.cast(y, dtype));
+            let (x, y) = (k.unary(UnaryOp::Floor, x), k.unary(UnaryOp::Log, y));
+            let product = k.mul(x, y);
+            k.cast(product, DType::F32)
+        });
+        assert!(
+            matches!(accepted, Accepted::Exact | Accepted::Within { nan: true, .. }),
+            "{dtype:?}: {accepted:?}"
+        );
+    }
+}
+
+#[test]
 fn what_is_written_between_atomic_adds_counts() {
     let mut k = Kernel::new("kernel\n");
     let x = k.pointer("x", DType::F32);

@@ -227,7 +227,9 @@ pub(crate) fn sum(a: Interval, b: Interval) -> Interval {
 }
 
 pub(crate) fn product(a: Interval, b: Interval) -> Interval {
-    corners(a, b, |x, y| x * y)
+    // Zero between the ends, times infinity, is no number either.
+    let lost = |a: Interval, b: Interval| a.holds(0.0) && b.magnitude().is_infinite();
+    corners(a, b, |x, y| x * y).with_nan(lost(a, b) || lost(b, a))
 }
 
 fn negated(a: Interval) -> Interval {
