@@ -133,11 +133,10 @@ fn happened(expectation: &Expectation, standing: Standing, testimony: &Testimony
             !matches!(witness.outcome, Outcome::Crashed(_)),
             |wanted| wanted == witness.outcome.kind(),
         )
-        && expectation.message.as_ref().is_none_or(|part| {
-            witness.outcome.complaint().is_some_and(|complaint| {
-                complaint.message.contains(part.as_str()) || complaint.kind.contains(part.as_str())
-            })
-        })
+        && expectation
+            .message
+            .as_ref()
+            .is_none_or(|part| says(witness.outcome, part))
 }
 
 fn met(
@@ -160,6 +159,13 @@ fn met(
         }
     }
     met
+}
+
+/// Whether a part of an expectation's message is in what an engine says, or in the name of it.
+pub(crate) fn says(outcome: &Outcome, part: &str) -> bool {
+    outcome
+        .complaint()
+        .is_some_and(|complaint| complaint.message.contains(part) || complaint.kind.contains(part))
 }
 
 /// Whether a trial with this standing could have shown what is expected. An undefined program shows nothing about a

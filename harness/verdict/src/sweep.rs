@@ -19,10 +19,10 @@ use conch_engine::{Engine, EngineId, Failure, Outcome, Reference, Trap, guarded}
 use conch_memory::Memory;
 use conch_tile::rules::Rules;
 
-use crate::difference::{Acceptance, BitForBit, Comparison, compare};
-use crate::expectation::Met;
+use crate::difference::{Acceptance, Comparison, compare};
+use crate::expectation::{Met, says};
 use crate::panel::{ByReference, Failed, Stopped};
-use crate::trial::{Kind, MEETING};
+use crate::trial::{Kind, Pair};
 
 /// One variant and what the engine did with it.
 #[derive(Clone, Debug)]
@@ -155,13 +155,6 @@ pub fn try_sweep(
         assessment,
         failed,
     })
-}
-
-/// What comparing two outcomes gave.
-enum Pair {
-    Same,
-    Unknown(String),
-    Different(Kind, Option<Comparison>),
 }
 
 struct Judge<'a> {
@@ -351,16 +344,8 @@ impl Judge<'_> {
         let Some(finished) = sample.outcome.finished() else {
             return Pair::Same;
         };
-        let Some(other) = &finished.unsteady else {
-            return Pair::Same;
-        };
-        let tracked = self.known.map(|(memory, _)| memory);
-        let comparison = compare(&finished.memory, other, tracked, &BitForBit);
-        match self.known {
-            _ if comparison.same() => Pair::Same,
-            Some((_, true)) => Pair::Unknown(MEETING.to_owned()),
-            _ => Pair::Different(Kind::Nondeterminism, Some(comparison)),
-        }
+        let order_dependent = self.known.is_some_and(|(_, order)| order);
+        Pair::of_launches(finished, self.known.map(|(memory, _)| memory), order_dependent)
     }
 
     fn pair(&mut self, left: &Sample, right: &Sample) -> Pair {
@@ -409,23 +394,8 @@ impl Judge<'_> {
                 }
             }
         }
-        if !comparison.same() {
-            if self.known.is_some_and(|(_, order)| order) && !comparison.only_guards() {
-                return Pair::Unknown(MEETING.to_owned());
-            }
-            let kind = if comparison.only_guards() {
-                Kind::Guard
-            } else {
-                Kind::Memory
-            };
-            return Pair::Different(kind, Some(comparison));
-        }
-        if comparison.unknown > 0 {
-            return Pair::Unknown(self.acceptance.why().unwrap_or_else(|| {
-                "the result depends on a comparison that a conforming implementation may decide either way".to_owned()
-            }));
-        }
-        Pair::Same
+        let order_dependent = self.known.is_some_and(|(_, order)| order);
+        Pair::of(comparison, order_dependent, self.acceptance)
     }
 
     /// Whether the reference gives what a camp gives; nothing where it does not say.
@@ -477,11 +447,10 @@ pub fn assess_sweep(
             && expectation.outcome.map_or(!crashed, |wanted| {
                 outcomes.clone().any(|outcome| outcome.kind() == wanted)
             })
-            && expectation.message.as_ref().is_none_or(|part| {
-                outcomes.filter_map(Outcome::complaint).any(|complaint| {
-                    complaint.message.contains(part.as_str()) || complaint.kind.contains(part.as_str())
-                })
-            })
+            && expectation
+                .message
+                .as_ref()
+                .is_none_or(|part| outcomes.clone().any(|outcome| says(outcome, part)))
     };
     let bad = |kind: VerdictKind| matches!(kind, VerdictKind::Differ | VerdictKind::Nondeterministic);
     let unexpected: Vec<Axis> = verdict

@@ -13,12 +13,12 @@
 
 use conch_case::VerdictKind;
 use conch_engine::{EngineId, Finished, Outcome, Trap};
+use conch_memory::Memory;
 
 use crate::difference::{Acceptance, BitForBit, Comparison, compare};
 
 /// Why nothing can be said of memory in which programs met.
-pub(crate) const MEETING: &str =
-    "programs met in an atomic, and another order of them may give another result";
+const MEETING: &str = "programs met in an atomic, and another order of them may give another result";
 
 /// One engine and what it did.
 #[derive(Clone, Copy, Debug)]
@@ -215,11 +215,47 @@ fn is_apart(witness: &Witness<'_>) -> bool {
 }
 
 /// What comparing two outcomes gave.
-enum Pair {
+pub(crate) enum Pair {
     Same,
     /// Nothing certain differs, something may; why.
     Unknown(String),
     Different(Kind, Option<Comparison>),
+}
+
+impl Pair {
+    /// What comparing the memories of two outcomes says. `order_dependent` is whether another order of programs may leave
+    /// something else.
+    pub(crate) fn of(comparison: Comparison, order_dependent: bool, acceptance: &dyn Acceptance) -> Self {
+        if !comparison.same() {
+            return match comparison.only_guards() {
+                true => Self::Different(Kind::Guard, Some(comparison)),
+                false if order_dependent => Self::Unknown(MEETING.to_owned()),
+                false => Self::Different(Kind::Memory, Some(comparison)),
+            };
+        }
+        if comparison.unknown > 0 {
+            return Self::Unknown(acceptance.why().unwrap_or_else(|| {
+                "the result depends on a comparison that a conforming implementation may decide either way".to_owned()
+            }));
+        }
+        Self::Same
+    }
+
+    /// What an engine's own launches say: those of `finished` that left something else, held to the first of them.
+    /// `known` is what the reference left.
+    pub(crate) fn of_launches(finished: &Finished, known: Option<&Memory>, order_dependent: bool) -> Self {
+        let Some(other) = &finished.unsteady else {
+            return Self::Same;
+        };
+        let comparison = compare(&finished.memory, other, known, &BitForBit);
+        if comparison.same() {
+            Self::Same
+        } else if order_dependent {
+            Self::Unknown(MEETING.to_owned())
+        } else {
+            Self::Different(Kind::Nondeterminism, Some(comparison))
+        }
+    }
 }
 
 impl Trial<'_, '_> {
@@ -524,17 +560,11 @@ impl Trial<'_, '_> {
             .reference
             .and_then(|witness| witness.outcome.finished());
         let known = reference.and_then(|finished| Some((finished.tracked?, &finished.memory)));
+        let order_dependent = known.is_some_and(|(tracked, _)| tracked.order_dependent);
         for side in [left, right] {
-            if let Some(other) = &side.unsteady {
-                let tracked = known.map(|(_, memory)| memory);
-                let comparison = compare(&side.memory, other, tracked, &BitForBit);
-                if !comparison.same() {
-                    return if known.is_some_and(|(tracked, _)| tracked.order_dependent) {
-                        Pair::Unknown(MEETING.to_owned())
-                    } else {
-                        Pair::Different(Kind::Nondeterminism, Some(comparison))
-                    };
-                }
+            match Pair::of_launches(side, known.map(|(_, memory)| memory), order_dependent) {
+                Pair::Same => {}
+                unsteady => return unsteady,
             }
         }
         let comparison = compare(
@@ -550,22 +580,6 @@ impl Trial<'_, '_> {
         let poisoned =
             known.is_some_and(|(tracked, _)| tracked.stored > 0 && tracked.stored == tracked.poisoned);
         self.verdict.vacuous |= nothing || poisoned;
-        if !comparison.same() {
-            if known.is_some_and(|(tracked, _)| tracked.order_dependent) && !comparison.only_guards() {
-                return Pair::Unknown(MEETING.to_owned());
-            }
-            let kind = if comparison.only_guards() {
-                Kind::Guard
-            } else {
-                Kind::Memory
-            };
-            Pair::Different(kind, Some(comparison))
-        } else if comparison.unknown > 0 {
-            Pair::Unknown(self.bench.acceptance.why().unwrap_or_else(|| {
-                "the result depends on a comparison that a conforming implementation may decide either way".to_owned()
-            }))
-        } else {
-            Pair::Same
-        }
+        Pair::of(comparison, order_dependent, self.bench.acceptance)
     }
 }
