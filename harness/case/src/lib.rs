@@ -258,7 +258,7 @@ mod matrix;
 mod module;
 mod nearest;
 pub mod piece;
-mod print;
+pub mod print;
 mod read;
 pub mod relayout;
 mod resolve;

@@ -3,6 +3,8 @@
 //! What is printed is what runs, not how it was once written: values instead of fills, `as_strided` instead of views,
 //! one point instead of a matrix. Reading it gives a case with the same [`Case::content_hash`].
 //!
+//! Its pieces are public for others who write case files.
+//!
 //! Left out: the kernel's text. The file belongs beside the kernel's.
 
 use std::fmt::Write as _;
@@ -278,30 +280,40 @@ impl<'a> Printer<'a> {
         let Some((name, dtype, shape)) = self.storages.get(tensor.storage.0 as usize) else {
             return String::new();
         };
-        if *tensor == Tensor::contiguous(tensor.storage, *dtype, shape) {
-            return name.clone();
-        }
-        let mut text = name.clone();
-        if tensor.dtype != *dtype {
-            // `view(dtype)` wants a whole number of elements of either dtype.
-            let unit = tensor.dtype.size().max(dtype.size());
-            let bytes = self.case.storages.size(tensor.storage);
-            let count = bytes / unit * unit / dtype.size();
-            let _ = write!(text, ".as_strided(({count},), (1,), 0).view({})", tensor.dtype);
-        }
-        let tuple = |dims: &[i64]| {
-            let dims: Vec<_> = dims.iter().map(i64::to_string).collect();
-            format!("({}{})", dims.join(", "), if dims.len() == 1 { "," } else { "" })
-        };
-        let _ = write!(
-            text,
-            ".as_strided({}, {}, {})",
-            tuple(&tensor.shape),
-            tuple(&tensor.strides),
-            tensor.offset
-        );
-        text
+        view(
+            name,
+            *dtype,
+            shape,
+            self.case.storages.size(tensor.storage),
+            tensor,
+        )
     }
+}
+
+/// The expression for a tensor, whatever made it: of a storage with this name, declared dtype and shape, and size in bytes.
+pub fn view(name: &str, dtype: DType, shape: &[i64], bytes: usize, tensor: &Tensor) -> String {
+    if *tensor == Tensor::contiguous(tensor.storage, dtype, shape) {
+        return name.to_owned();
+    }
+    let mut text = name.to_owned();
+    if tensor.dtype != dtype {
+        // `view(dtype)` wants a whole number of elements of either dtype.
+        let unit = tensor.dtype.size().max(dtype.size());
+        let count = bytes / unit * unit / dtype.size();
+        let _ = write!(text, ".as_strided(({count},), (1,), 0).view({})", tensor.dtype);
+    }
+    let tuple = |dims: &[i64]| {
+        let dims: Vec<_> = dims.iter().map(i64::to_string).collect();
+        format!("({}{})", dims.join(", "), if dims.len() == 1 { "," } else { "" })
+    };
+    let _ = write!(
+        text,
+        ".as_strided({}, {}, {})",
+        tuple(&tensor.shape),
+        tuple(&tensor.strides),
+        tensor.offset
+    );
+    text
 }
 
 /// A number that reads back as the same bits, or the bits.
@@ -316,7 +328,8 @@ fn element(dtype: DType, bits: u64) -> String {
     }
 }
 
-fn float(value: f64) -> String {
+/// A float as an argument.
+pub fn float(value: f64) -> String {
     if value.is_nan() {
         return ".nan".to_owned();
     }
@@ -366,8 +379,8 @@ fn relative(from: &str, to: &str) -> String {
         .join("/")
 }
 
-/// A Python string literal.
-fn python(text: &str) -> String {
+/// A Python string literal, for an expression; braces are doubled, because they begin placeholders.
+pub fn python(text: &str) -> String {
     let mut literal = String::from("'");
     for c in text.chars() {
         match c {
@@ -385,7 +398,7 @@ fn python(text: &str) -> String {
 }
 
 /// A double-quoted YAML string; a plain word stays one.
-fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
         && text.starts_with(|c: char| c.is_ascii_alphabetic())
         && !matches!(

@@ -123,6 +123,15 @@ pub enum Value {
     Descriptor(Box<Descriptor>),
 }
 
+impl Value {
+    /// Reads a value as it is written for a worker: JSON's own `null`, booleans, integers and strings, or a list of a letter
+    /// and its contents (`["i", "123"]`, `["f", bits]`, `["t", storage, dtype, shape, strides, offset]`, …). None where the
+    /// JSON is no value.
+    pub fn from_json(json: &serde_json::Value) -> Option<Self> {
+        crate::wire::value::read(json)
+    }
+}
+
 /// A `TensorDescriptor`: what is passed to its class.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Descriptor {

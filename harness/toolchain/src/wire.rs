@@ -2,20 +2,19 @@
 //! `serve.py`. Left out: moving bytes ([`crate::worker`]).
 
 pub(crate) mod inductor;
+pub(crate) mod value;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::ser::SerializeSeq;
 use serde::{Deserialize, Serialize, Serializer};
 
+use self::value::{Wired, check_value};
 use crate::compiled::{Compiled, Invocation, Kernel, Metadata, Param, Scratch, Target};
 use crate::compiler::{Compilation, CompileRequest};
 use crate::pool::Limits;
-use crate::request::{
-    Descriptor, Device, Driver, Grid, Launch, Module, Relocation, Request, Storage, Tensor, Value,
-};
+use crate::request::{Device, Driver, Grid, Launch, Module, Relocation, Request, Storage};
 use crate::response::{Location, Memory, Phase, PythonError, Raised, Response};
 
 /// Bytes before a frame's header: the header's length (u32) and that of the blobs (u64), little endian.
@@ -91,69 +90,6 @@ struct HostHeader<'a> {
 enum GridHeader<'a> {
     Fixed(&'a [i64]),
     Global(&'a str),
-}
-
-/// A value as the wire has it: JSON's own, or a list of a letter and its contents.
-struct Wired<'a>(&'a Value);
-
-impl Serialize for Wired<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0 {
-            Value::None => serializer.serialize_unit(),
-            Value::Bool(value) => serializer.serialize_bool(*value),
-            Value::Str(text) => serializer.serialize_str(text),
-            Value::Int(value) => match i64::try_from(*value) {
-                Ok(value) => serializer.serialize_i64(value),
-                Err(_) => ("i", value.to_string()).serialize(serializer),
-            },
-            Value::Float(value) => ("f", value.to_bits()).serialize(serializer),
-            Value::DType(dtype) => ("d", dtype.triton_name()).serialize(serializer),
-            Value::Constexpr(value) => ("c", Wired(value)).serialize(serializer),
-            Value::Tuple(items) => ("u", items.iter().map(Wired).collect::<Vec<_>>()).serialize(serializer),
-            Value::Global(name) => ("g", name).serialize(serializer),
-            Value::Descriptor(descriptor) => {
-                let Descriptor {
-                    base,
-                    shape,
-                    strides,
-                    block_shape,
-                    padding,
-                    round_f32_to_tf32,
-                } = &**descriptor;
-                let options = (padding, round_f32_to_tf32);
-                ("b", TensorSpec(base), shape, strides, block_shape, options).serialize(serializer)
-            }
-            Value::Tensor(tensor) => {
-                let mut seq = serializer.serialize_seq(Some(6))?;
-                seq.serialize_element("t")?;
-                tensor_elements(tensor, &mut seq)?;
-                seq.end()
-            }
-        }
-    }
-}
-
-struct TensorSpec<'a>(&'a Tensor);
-
-impl Serialize for TensorSpec<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut seq = serializer.serialize_seq(Some(5))?;
-        tensor_elements(self.0, &mut seq)?;
-        seq.end()
-    }
-}
-
-fn tensor_elements<S: SerializeSeq>(tensor: &Tensor, seq: &mut S) -> Result<(), S::Error> {
-    seq.serialize_element(&tensor.storage)?;
-    seq.serialize_element(
-        tensor
-            .dtype
-            .torch_name()
-            .unwrap_or_else(|| tensor.dtype.triton_name()),
-    )?;
-    seq.serialize_element(&tensor.shape)?;
-    seq.serialize_element(&tensor.strides)?;
-    seq.serialize_element(&tensor.offset)
 }
 
 /// The frame that asks for a request, or what is wrong with the request.
@@ -336,45 +272,6 @@ fn check_launches(launches: &[Launch], sizes: &[usize]) -> Result<(), String> {
             .try_for_each(|value| check_value(value, sizes))?;
     }
     Ok(())
-}
-
-fn check_value(value: &Value, sizes: &[usize]) -> Result<(), String> {
-    match value {
-        Value::Descriptor(descriptor) => check_value(&Value::Tensor(descriptor.base.clone()), sizes),
-        Value::Tensor(tensor) => {
-            let Some(&size) = sizes.get(tensor.storage) else {
-                return Err(format!("there is no storage {}", tensor.storage));
-            };
-            if tensor.shape.len() != tensor.strides.len()
-                || tensor
-                    .shape
-                    .iter()
-                    .chain(&tensor.strides)
-                    .any(|&number| number < 0)
-                || tensor.offset < 0
-            {
-                return Err(format!("impossible {tensor:?}"));
-            }
-            let elements = tensor.shape.iter().zip(&tensor.strides).try_fold(
-                i128::from(tensor.offset) + 1,
-                |end, (&size, &stride)| {
-                    i128::from(size.max(1) - 1)
-                        .checked_mul(stride.into())?
-                        .checked_add(end)
-                },
-            );
-            let end = elements.map(|end| end.saturating_mul(tensor.dtype.size() as i128));
-            if !tensor.shape.contains(&0) && end.is_none_or(|end| end > size as i128) {
-                return Err(format!(
-                    "a view outside of its storage of {size} bytes: {tensor:?}"
-                ));
-            }
-            Ok(())
-        }
-        Value::Constexpr(value) => check_value(value, sizes),
-        Value::Tuple(items) => items.iter().try_for_each(|item| check_value(item, sizes)),
-        _ => Ok(()),
-    }
 }
 
 /// Lengths of a frame's header and blobs from its first bytes, once they are there.

@@ -4,14 +4,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use conch_tile::DType;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::{MemoryHeader, RaisedHeader, Wired, check, framed, header_of, memories, raised_by};
+use super::value::{Wired, check_value, read};
+use super::{MemoryHeader, RaisedHeader, check, framed, header_of, memories, raised_by};
 use crate::inductor::{Compiled, Emitted, Induction, InductorRequest, Undefined, Way};
 use crate::pool::Limits;
-use crate::request::{Tensor, Value};
+use crate::request::Value;
 
 /// The key of a request that asks for it.
 #[derive(Serialize)]
@@ -119,13 +119,16 @@ fn emitted(header: &[u8], blobs: &[u8], asked: &InductorRequest) -> Result<Emitt
     }
     let values = |all: Vec<(String, Json)>| {
         all.into_iter()
-            .map(|(name, json)| Ok((name, value(&json)?)))
+            .map(|(name, json)| {
+                let value = read(&json).ok_or_else(|| format!("no such value: {json}"))?;
+                Ok((name, value))
+            })
             .collect::<Result<Vec<_>, String>>()
             .map_err(|error| wrong(&error))
     };
     let args = values(launch.args)?;
     for (_, value) in &args {
-        super::check_value(value, &launch.storages).map_err(|error| wrong(&error))?;
+        check_value(value, &launch.storages).map_err(|error| wrong(&error))?;
     }
     Ok(Emitted {
         run: launch.run,
@@ -137,48 +140,6 @@ fn emitted(header: &[u8], blobs: &[u8], asked: &InductorRequest) -> Result<Emitt
         options: values(launch.options)?,
         storages,
     })
-}
-
-/// A value as the wire has it, the other way round than [`Wired`].
-fn value(json: &Json) -> Result<Value, String> {
-    read(json).ok_or_else(|| format!("no such value: {json}"))
-}
-
-fn read(json: &Json) -> Option<Value> {
-    let items = match json {
-        Json::Null => return Some(Value::None),
-        Json::Bool(flag) => return Some(Value::Bool(*flag)),
-        Json::String(text) => return Some(Value::Str(text.clone())),
-        Json::Number(number) => return number.as_i64().map(|number| Value::Int(number.into())),
-        Json::Array(items) => items.as_slice(),
-        Json::Object(_) => return None,
-    };
-    let (letter, rest) = items.split_first()?;
-    match (letter.as_str()?, rest) {
-        ("i", [number]) => number.as_str()?.parse().ok().map(Value::Int),
-        ("f", [bits]) => bits.as_u64().map(|bits| Value::Float(f64::from_bits(bits))),
-        ("d", [name]) => name.as_str()?.parse().ok().map(Value::DType),
-        ("c", [inner]) => read(inner).map(|inner| Value::Constexpr(Box::new(inner))),
-        ("u", [items]) => items
-            .as_array()?
-            .iter()
-            .map(read)
-            .collect::<Option<_>>()
-            .map(Value::Tuple),
-        ("t", [storage, dtype, shape, strides, offset]) => {
-            let name = dtype.as_str()?;
-            let numbers =
-                |json: &Json| -> Option<Vec<i64>> { json.as_array()?.iter().map(Json::as_i64).collect() };
-            Some(Value::Tensor(Tensor {
-                storage: storage.as_u64()?.try_into().ok()?,
-                dtype: DType::from_torch_name(name).or_else(|| name.parse().ok())?,
-                shape: numbers(shape)?,
-                strides: numbers(strides)?,
-                offset: offset.as_i64()?,
-            }))
-        }
-        _ => None,
-    }
 }
 
 #[derive(Deserialize)]
@@ -321,36 +282,6 @@ mod tests {
         );
         let plain = super::super::frame(&asked().request, Limits::default()).expect("a frame");
         assert_eq!(self::header(&plain).get("inductor"), None);
-    }
-
-    #[test]
-    fn values_come_back_as_they_are_sent() {
-        let tensor = Tensor {
-            storage: 1,
-            dtype: DType::BF16,
-            shape: vec![2, 3],
-            strides: vec![3, 1],
-            offset: 4,
-        };
-        for sent in [
-            Value::None,
-            Value::Bool(true),
-            Value::Int(-7),
-            Value::Int(1 << 70),
-            Value::Float(f64::NEG_INFINITY),
-            Value::Str("relu".into()),
-            Value::DType(DType::F16),
-            Value::Constexpr(Box::new(Value::Int(3))),
-            Value::Tuple(vec![Value::Int(1), Value::Tuple(vec![Value::Float(0.5)])]),
-            Value::Tensor(tensor),
-        ] {
-            let json = serde_json::to_value(Wired(&sent)).expect("JSON");
-            assert_eq!(value(&json), Ok(sent), "{json}");
-        }
-        for wrong in ["1.5", "{}", "[]", r#"["t",0]"#, r#"["f","x"]"#, r#"["z",1]"#] {
-            let json = serde_json::from_str(wrong).expect("JSON");
-            assert!(value(&json).is_err(), "{wrong}");
-        }
     }
 
     const LAUNCH: &str = r#"{"launch":{"run":1,"mode":0,"name":"k","source":"text","grid":[2,1,1],
