@@ -36,6 +36,18 @@ pub struct Input {
     pub content: Result<Vec<u8>, Missing>,
 }
 
+impl Input {
+    /// A file whose text is at hand; messages call it by its path.
+    pub fn text(path: impl Into<String>, text: impl Into<String>) -> Self {
+        let path = path.into();
+        Self {
+            name: path.clone(),
+            path,
+            content: Ok(text.into().into_bytes()),
+        }
+    }
+}
+
 /// Why a file that is there has no content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Missing {

@@ -27,12 +27,8 @@
 //!       and lost its strides, link: "triton b99a3006" }
 //! # "#.replace("//! ", "");
 //! # let kernel = "import triton\n@triton.jit\ndef add_one_kernel(ptr, stride_0, stride_1, BLOCK): pass\n";
-//! # let file = |path: &str, text: &str| conch_case::Input {
-//! #     path: path.to_owned(),
-//! #     name: path.to_owned(),
-//! #     content: Ok(text.as_bytes().to_vec()),
-//! # };
-//! # let corpus = conch_case::Corpus::load([file("layout/split.yaml", &text), file("layout/add_one.py", kernel)]);
+//! # let file = conch_case::Input::text;
+//! # let corpus = conch_case::Corpus::load([file("layout/split.yaml", &*text), file("layout/add_one.py", kernel)]);
 //! # assert_eq!(corpus.problems(), []);
 //! # let ids: Vec<_> = corpus.entries().map(|entry| entry.id).collect();
 //! # assert_eq!(ids[1], "layout/split:dtype=f16");
@@ -233,6 +229,43 @@
 //! [`Case`] of one, or says everything that is wrong at that point of the matrix ([`Problems`] says each thing once).
 //! [`Case::canonical`] is a case as plain data, [`Case::content_hash`] its identity, [`Case::to_case_file`] a case file
 //! of its own.
+//!
+//! ```
+//! use conch_case::{Corpus, Filter, Input, Shard};
+//!
+//! let case_file = "
+//! about: Rows of a matrix are copied.
+//! kernel: copy.py:copy
+//! matrix: { n: [4, 64] }
+//! storages:
+//!   x: { dtype: f32, shape: [2, n], fill: arange }
+//!   out: { dtype: f32, shape: [n], fill: uninit }
+//! launches:
+//!   - { grid: [1], args: { x: 'x[1]', out: out, n: n, BLOCK: 64 } }
+//! ";
+//! let kernel = "
+//! import triton
+//! import triton.language as tl
+//!
+//! @triton.jit
+//! def copy(x, out, n, BLOCK: tl.constexpr):
+//!     i = tl.arange(0, BLOCK)
+//!     tl.store(out + i, tl.load(x + i, mask=i < n), mask=i < n)
+//! ";
+//! // From text here; `Corpus::read(folder)` reads files.
+//! let corpus = Corpus::load([Input::text("area/copy.yaml", case_file), Input::text("area/copy.py", kernel)]);
+//! assert_eq!(corpus.problems(), []);
+//!
+//! let filter = Filter::parse(&["area/copy:n=64"], "cases").unwrap();
+//! let entry = corpus.select(&filter, Shard::ALL).next().unwrap();
+//! let case = entry.resolve().unwrap();
+//! assert_eq!(case.launches[0].keyword[0].0, "x");
+//!
+//! // What is wrong is said with its place and the nearest valid spelling.
+//! let wrong = case_file.replace("n: n", "m: n");
+//! let corpus = Corpus::load([Input::text("area/copy.yaml", wrong), Input::text("area/copy.py", kernel)]);
+//! assert!(corpus.problems()[0].render(corpus.sources(), false).contains("area/copy.yaml:9:"));
+//! ```
 //!
 //! [`skeleton`] makes a first case file for a kernel that has none.
 //!

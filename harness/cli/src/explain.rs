@@ -273,7 +273,7 @@ fn trial_text(case: &Case, trial: &Trial, panel: &Panel, selected: &Selected, te
         text.push_str(&Human::new(terminal.palette).event(&event));
     }
     text.push_str(&heading(terminal, "verdict"));
-    let event = judge::verdict(case, trial, panel, selected.corpus.sources());
+    let event = describe::trial(case, trial, panel, selected.corpus.sources());
     let blame = if event.blame.is_empty() {
         String::new()
     } else {

@@ -2,16 +2,16 @@
 
 use conch_case::Case;
 use conch_engine::guarded;
-use conch_report::describe::{self, Judged};
-use conch_report::event::{self, Event, Internal};
+use conch_report::describe;
+use conch_report::event::{Event, Internal};
 use conch_tile::source::Sources;
-use conch_verdict::{Panel, Record, Stopped, Trial, Witness, try_case};
+use conch_verdict::{Panel, Stopped, Trial, try_case};
 
 /// Runs a case and makes its events.
 pub fn events(case: &Case, panel: &Panel, sources: &Sources) -> Result<Vec<Event>, Stopped> {
     let judged = guarded(|| {
         let trial = try_case(case, panel)?;
-        let verdict = Event::Verdict(Box::new(verdict(case, &trial, panel, sources)));
+        let verdict = Event::Verdict(Box::new(describe::trial(case, &trial, panel, sources)));
         Ok(internal(case, &trial)
             .map(Event::Internal)
             .chain(std::iter::once(verdict))
@@ -32,35 +32,5 @@ pub fn internal<'a>(case: &'a Case, trial: &'a Trial) -> impl Iterator<Item = In
         case: Some(case.id.clone()),
         engine: Some(failed.engine.to_string()),
         message: failed.message.clone(),
-    })
-}
-
-/// The event of a judged case.
-pub fn verdict(case: &Case, trial: &Trial, panel: &Panel, sources: &Sources) -> event::Verdict {
-    let mut witnesses: Vec<Witness<'_>> = Vec::with_capacity(panel.order.len());
-    let mut seconds = Vec::with_capacity(panel.order.len());
-    for id in &panel.order {
-        let records: Vec<&Record> = trial
-            .references
-            .iter()
-            .chain(&trial.others)
-            .filter(|record| record.id == *id)
-            .collect();
-        if let Some(first) = records.first() {
-            witnesses.push(Witness {
-                id: &first.id,
-                outcome: &first.outcome,
-            });
-            seconds.push(records.iter().map(|record| record.seconds).sum());
-        }
-    }
-    describe::verdict(&Judged {
-        case,
-        verdict: &trial.verdict,
-        assessment: &trial.assessment,
-        witnesses: &witnesses,
-        seconds: &seconds,
-        rules: &trial.rules,
-        sources,
     })
 }

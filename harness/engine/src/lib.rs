@@ -4,6 +4,44 @@
 //!   `jit@3.6.0`, `inductor@2.11.0`.
 //! - [`Outcome`] is what one did with a case. A program's trap is a value; a failure of Conch itself is a [`Failure`].
 //!
+//! ```
+//! use conch_case::{Corpus, Input};
+//! use conch_engine::{Engine, EngineId, Outcome, Reference};
+//! use conch_tile::rules::{Rules, Version};
+//!
+//! let case_file = "
+//! about: One element too many is read.
+//! kernel: copy.py:copy
+//! storages:
+//!   x: { dtype: f32, shape: [3], fill: arange }
+//!   out: { dtype: f32, shape: [4], fill: uninit }
+//! launches:
+//!   - { grid: [1], args: { x: x, out: out } }
+//! ";
+//! let kernel = "
+//! import triton
+//! import triton.language as tl
+//!
+//! @triton.jit
+//! def copy(x, out):
+//!     i = tl.arange(0, 4)
+//!     tl.store(out + i, tl.load(x + i))
+//! ";
+//! let corpus = Corpus::load([Input::text("copy.yaml", case_file), Input::text("copy.py", kernel)]);
+//! let case = corpus.entries().next().unwrap().resolve().unwrap();
+//!
+//! // Every engine is asked in this way; `Interpret::new(pool, …)` is Triton's own interpreter.
+//! let reference = Reference::default();
+//! let run = reference.run(&case, Rules::of(Version::new(3, 6, 0))).unwrap();
+//! let Outcome::Trapped(_, complaint) = run.outcome else { panic!("it is undefined") };
+//! assert_eq!(complaint.kind, "out-of-bounds");
+//! let position = complaint.position.unwrap();
+//! assert_eq!((position.file.as_str(), position.line), ("copy.py", 8));
+//!
+//! let id: EngineId = "interpret@3.2.0+host".parse().unwrap();
+//! assert_eq!(id.version(), Some(Version::new(3, 2, 0)));
+//! ```
+//!
 //! Left out: who is right (`conch-verdict`), which engines a run takes and how many at once (`conch-cli`).
 //!
 //! Invariants: an engine never prints; whatever a program does to an engine costs that engine's outcome and nothing

@@ -5,6 +5,45 @@
 //! what remains becomes typed IR with a source span on every operation. Parsing is ruff's; the meaning is ours and
 //! follows Triton's documentation and its compiled semantics, never its interpreter.
 //!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use conch_frontend::{Arg, Refusal, Request, trace};
+//! use conch_tile::DType;
+//! use conch_tile::ir::Elem;
+//! use conch_tile::rules::{Rules, Version};
+//! use conch_tile::source::SourceFile;
+//!
+//! let text = "
+//! import triton
+//! import triton.language as tl
+//!
+//! @triton.jit
+//! def double(x, n, BLOCK: tl.constexpr):
+//!     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+//!     tl.store(x + i, tl.load(x + i, mask=i < n) * 2, mask=i < n)
+//! ";
+//! let mut request = Request {
+//!     file: Arc::new(SourceFile::new("double.py", text)),
+//!     modules: Vec::new(),
+//!     kernel: "double".to_owned(),
+//!     positional: vec![Arg::Pointer(Elem::Num(DType::F32)), Arg::Int(1000)],
+//!     keyword: vec![("BLOCK".to_owned(), Arg::Int(64))],
+//!     options: Vec::new(),
+//!     rules: Rules::of(Version::new(3, 6, 0)),
+//! };
+//! let traced = trace(&request).unwrap();
+//! let parameters: Vec<&str> = traced.bindings.iter().map(|binding| binding.name.as_str()).collect();
+//! assert_eq!(parameters, ["x", "n"], "`BLOCK` is known, and no parameter any more");
+//! assert!(traced.function.to_string().contains("load"));
+//!
+//! // What Triton's compiler would reject is refused, with the place.
+//! request.keyword[0].1 = Arg::Int(100);
+//! let refused = trace(&request).unwrap_err();
+//! let Refusal::Rejected(diagnostic) = &refused.refusal else { panic!("{refused:?}") };
+//! assert!(diagnostic.render(&refused.sources, false).contains("double.py:7:"));
+//! ```
+//!
 //! Left out: execution (`conch-interp`), reading files (callers bring the text), and running arbitrary Python: module
 //! level code is understood as far as kernels need it.
 //!

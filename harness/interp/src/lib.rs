@@ -9,6 +9,54 @@
 //! *poison*: computing with them gives more of them, storing them marks the bytes
 //! ([`conch_memory::ByteState::Poison`]), and letting them decide anything is a trap.
 //!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use conch_frontend::{Request, trace};
+//! use conch_interp::{Arg, Config, Outcome, Program, TrapKind};
+//! use conch_memory::{Memory, Storages};
+//! use conch_tile::DType;
+//! use conch_tile::ir::Elem;
+//! use conch_tile::rules::Rules;
+//! use conch_tile::source::SourceFile;
+//!
+//! let text = "
+//! import triton
+//! import triton.language as tl
+//!
+//! @triton.jit
+//! def count(out, BLOCK: tl.constexpr):
+//!     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+//!     tl.store(out + i, i)
+//! ";
+//! let traced = trace(&Request {
+//!     file: Arc::new(SourceFile::new("count.py", text)),
+//!     modules: Vec::new(),
+//!     kernel: "count".to_owned(),
+//!     positional: vec![conch_frontend::Arg::Pointer(Elem::Num(DType::I32)), conch_frontend::Arg::Int(4)],
+//!     keyword: Vec::new(),
+//!     options: Vec::new(),
+//!     rules: Rules::default(),
+//! })
+//! .unwrap();
+//! let program = Program::prepare(traced.function).unwrap();
+//!
+//! let mut storages = Storages::new();
+//! let out = storages.allocate("out", DType::I32, &[8]).unwrap();
+//! let mut memory = Memory::new(&storages, Vec::new());
+//! let args = [Arg::tensor(&memory, &out, "out")];
+//!
+//! // Two programs of four lanes fill it; a third one has no room.
+//! let outcome = program.launch([2, 1, 1], &args, &mut memory, &Config::default()).unwrap();
+//! assert!(matches!(outcome, Outcome::Finished(_)));
+//! assert_eq!(memory.bytes(out.storage)[28], 7);
+//! let outcome = program.launch([3, 1, 1], &args, &mut memory, &Config::default()).unwrap();
+//! let Outcome::Trapped(trap) = outcome else { panic!("{outcome:?}") };
+//! assert_eq!((trap.kind, trap.program), (TrapKind::OutOfBounds, [2, 0, 0]));
+//! let shown = trap.diagnostic.render(&program.function().sources, false);
+//! assert!(shown.contains("count.py:8"), "{shown}");
+//! ```
+//!
 //! Left out: arithmetic (`conch-tile::numeric`), Python (`conch-frontend`), comparing outcomes (`conch-verdict`).
 //!
 //! Invariants: no IO, no panic on any input; execution is deterministic; memory is only accessed inside of storages;

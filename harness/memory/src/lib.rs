@@ -7,6 +7,26 @@
 //! - [`Memory`] lays storages out in a virtual address space with guard zones between them and maps an address back
 //!   to a place, which is what the reference interpreter and every engine's outcome speak in.
 //!
+//! ```
+//! use conch_memory::{Index, Memory, NamedTensor, Storages, overlap};
+//! use conch_tile::DType;
+//!
+//! let mut storages = Storages::new();
+//! let x = storages.allocate("x", DType::F32, &[4, 6]).unwrap();
+//! let halves = x.split(3, 1).unwrap();
+//! assert_eq!((halves[1].strides.as_slice(), halves[1].offset), ([6, 1].as_slice(), 3));
+//! assert_eq!(overlap::overlaps(&halves[0], &halves[1]), Some(false));
+//! assert_eq!(x.view(&[5, 5]).unwrap_err().to_string(), "shape '[5, 5]' is invalid for input of size 24");
+//!
+//! // Where a launch sees it, and what an address means there.
+//! let row = x.index(&[Index::At(2)]).unwrap();
+//! let memory = Memory::new(&storages, vec![NamedTensor { name: "row".into(), tensor: row.clone() }]);
+//! let place = memory.find(memory.address_of(&row) + 4).unwrap();
+//! assert_eq!(place.offset, 2 * 6 * 4 + 4);
+//! let (named, at) = memory.tensors_at(place).next().unwrap();
+//! assert_eq!((named.name.as_str(), at.as_slice()), ("row", [1].as_slice()));
+//! ```
+//!
 //! Left out: expressions over tensors (`conch-case`), execution (`conch-interp`), devices (`conch-engine`).
 //!
 //! Invariants: no IO; no panic on any input, whatever its size or sign; a [`Tensor`] that these operations made never

@@ -5,7 +5,9 @@ use conch_engine::{Complaint, EngineId, Outcome};
 use conch_tile::diagnostic::{Diagnostic, Severity};
 use conch_tile::rules::Rule;
 use conch_tile::source::{Sources, Span};
-use conch_verdict::{Assessment, Comparison, Kind, Met, Samples, SweepTrial, Verdict, Witness, Zone};
+use conch_verdict::{
+    Assessment, Comparison, Kind, Met, Panel, Record, Samples, SweepTrial, Trial, Verdict, Witness, Zone,
+};
 use indexmap::IndexMap;
 
 use crate::event;
@@ -90,6 +92,36 @@ pub struct Judged<'a> {
     pub rules: &'a [Rule],
     /// The corpus' files.
     pub sources: &'a Sources,
+}
+
+/// The event of a case that a panel was asked about.
+pub fn trial(case: &Case, trial: &Trial, panel: &Panel, sources: &Sources) -> event::Verdict {
+    let mut witnesses: Vec<Witness<'_>> = Vec::with_capacity(panel.order.len());
+    let mut seconds = Vec::with_capacity(panel.order.len());
+    for id in &panel.order {
+        let records: Vec<&Record> = trial
+            .references
+            .iter()
+            .chain(&trial.others)
+            .filter(|record| record.id == *id)
+            .collect();
+        if let Some(first) = records.first() {
+            witnesses.push(Witness {
+                id: &first.id,
+                outcome: &first.outcome,
+            });
+            seconds.push(records.iter().map(|record| record.seconds).sum());
+        }
+    }
+    verdict(&Judged {
+        case,
+        verdict: &trial.verdict,
+        assessment: &trial.assessment,
+        witnesses: &witnesses,
+        seconds: &seconds,
+        rules: &trial.rules,
+        sources,
+    })
 }
 
 /// The event of a judged case.

@@ -4,6 +4,28 @@
 //! ([`Human`]), [`Junit`], [`html`] and [`markdown`] are printers of the same stream, so a stored stream ([`read`])
 //! can be printed again tomorrow, in another format.
 //!
+//! ```
+//! use conch_report::{Event, Human, read};
+//!
+//! let stream = r#"{"event":"verdict","case":"alias/twice","engines":["reference","interpret@3.1.0"],"verdict":"differ","blame":["interpret@3.1.0"],"expected":false,"seconds":{}}
+//! {"event":"summary","cases":1,"agree":0,"differ":1,"undefined":0,"inconclusive":0,"unexpected":1,"seconds":0.1,"exit":1}
+//! "#;
+//! let (mut printer, mut text, mut code) = (Human::default(), String::new(), 0);
+//! let cut = read(stream.as_bytes(), |event| {
+//!     text.push_str(&printer.event(&event));
+//!     if let Event::Summary(summary) = event {
+//!         code = summary.exit_code();
+//!     }
+//! })
+//! .unwrap();
+//! assert!(!cut, "its last line is whole");
+//! assert!(text.contains("alias/twice") && text.contains("interpret@3.1.0"));
+//! assert_eq!(code, 1);
+//! ```
+//!
+//! A program that brings its own cases and wants verdicts: `examples/embed.rs` of this crate, which is all of Conch in one page
+//! (`cargo run -p conch-report --example embed`).
+//!
 //! Left out: standard output, files and the progress bar (`conch-cli`).
 //!
 //! Invariants: a printer sees events and nothing else; text from kernels and case files is escaped in HTML and XML.

@@ -4,6 +4,26 @@
 //! every message is made of ([`source`], [`diagnostic`]), the language rules that changed between Triton versions
 //! ([`rules`]), and the typed IR between the frontend and the interpreter ([`ir`]).
 //!
+//! ```
+//! use conch_tile::DType;
+//! use conch_tile::ir::{BinaryOp, Rounding};
+//! use conch_tile::numeric::{self, Computed};
+//! use conch_tile::rules::{Rule, Rules, Version};
+//!
+//! // Arithmetic is on bits: 1 + 2^-11 is halfway between two numbers of f16, and rounds to the even one.
+//! let dtype: DType = "float16".parse().unwrap();
+//! let one = numeric::encode(dtype, 1.0, Rounding::Nearest);
+//! let half_a_step = numeric::parse(dtype, "0.00048828125").unwrap();
+//! assert_eq!(numeric::binary(BinaryOp::Add, dtype, one, half_a_step), Computed::Bits(one));
+//!
+//! // What nothing defines is said, and not guessed.
+//! assert_eq!(numeric::binary(BinaryOp::Shl, DType::I32, 1, 32), Computed::Poison);
+//!
+//! // What changed between two versions of the language, and since when.
+//! let (old, new) = (Rules::of(Version::new(3, 1, 0)), Rules::of(Version::new(3, 2, 0)));
+//! assert!(old.changed(new).any(|rule| rule == Rule::WeakPythonScalars));
+//! ```
+//!
 //! Left out: memory, execution, Python. This crate does no IO, knows no engine and never panics on any input.
 #![warn(missing_docs)]
 

@@ -7,6 +7,31 @@
 //! launches, without a GPU, into machine code and resolved parameters ([`Compiled`]), which a [`Cache`] keeps on disk.
 //! Those of a toolchain with torch are [`Inductors`]: they make launches under `torch.compile`.
 //!
+//! ```
+//! use conch_toolchain::pool::Limits;
+//! use conch_toolchain::request::Module;
+//! use conch_toolchain::{Home, Pool, Request, ToolchainId};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let id: ToolchainId = "3.9.0".parse()?;
+//! // `home.add(&id, &())` would install it from PyPI, about 1 GB.
+//! let home = Home::discover()?;
+//! let Some(toolchain) = home.resolve(&id) else {
+//!     eprintln!("Triton {id} is not installed: `conch toolchain add {id}`");
+//!     return Ok(());
+//! };
+//! let pool = Pool::new(toolchain, 1)?;
+//! let module = Module {
+//!     path: "broken.py".into(),
+//!     text: "import triton\nraise ValueError(triton.__version__)\n".into(),
+//! };
+//! let response = pool.request(&Request::import(module), Limits::default())?;
+//! let raised = response.result.unwrap_err();
+//! assert_eq!((raised.root().kind.as_str(), raised.root().message.as_str()), ("ValueError", "3.9.0"));
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! Left out: what the answers mean (the engine's), the Python side of the worker (`conch-worker`), printing
 //! (progress is reported to an [`Observer`]).
 //!

@@ -7,6 +7,79 @@
 //! - [`try_sweep`] judges the variants of a case that one engine was asked about.
 //! - [`assess`] holds the verdict against the case's expectations.
 //!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use conch_case::{Case, Corpus, Input, VerdictKind};
+//! use conch_engine::{Capabilities, Engine, EngineId, Failure, Outcome, Preparation, Prepared, Reference};
+//! use conch_tile::rules::Rules;
+//! use conch_verdict::{Panel, try_case};
+//!
+//! /// An engine under test: the reference, and a slip of the hand. What it is called decides whose rules it is judged by.
+//! struct Slipping(EngineId, Arc<Reference>);
+//!
+//! impl Engine for Slipping {
+//!     fn id(&self) -> &EngineId {
+//!         &self.0
+//!     }
+//!     fn capabilities(&self) -> &Capabilities {
+//!         self.1.capabilities()
+//!     }
+//!     fn prepare(&self, case: &Case, rules: Rules) -> Result<Preparation, Failure> {
+//!         Ok(match self.1.prepare(case, rules)? {
+//!             Preparation::Ready(ready) => Preparation::Ready(Box::new(Slip(ready))),
+//!             ended => ended,
+//!         })
+//!     }
+//! }
+//!
+//! struct Slip(Box<dyn Prepared>);
+//!
+//! impl Prepared for Slip {
+//!     fn launch(&self, case: &Case) -> Result<Outcome, Failure> {
+//!         let mut outcome = self.0.launch(case)?;
+//!         if let Outcome::Finished(finished) = &mut outcome {
+//!             let out = finished.memory.ids().last().unwrap();
+//!             finished.memory.parts_mut(out).0[8] ^= 1;
+//!         }
+//!         Ok(outcome)
+//!     }
+//! }
+//!
+//! let case_file = "
+//! about: Four numbers are copied.
+//! kernel: copy.py:copy
+//! storages:
+//!   x: { dtype: f32, shape: [4], fill: arange }
+//!   out: { dtype: f32, shape: [4], fill: uninit }
+//! launches:
+//!   - { grid: [1], args: { x: x, out: out } }
+//! ";
+//! let kernel = "
+//! import triton
+//! import triton.language as tl
+//!
+//! @triton.jit
+//! def copy(x, out):
+//!     i = tl.arange(0, 4)
+//!     tl.store(out + i, tl.load(x + i))
+//! ";
+//! let corpus = Corpus::load([Input::text("copy.yaml", case_file), Input::text("copy.py", kernel)]);
+//! let case = corpus.entries().next().unwrap().resolve().unwrap();
+//!
+//! let reference = Arc::new(Reference::default());
+//! let slipping = Slipping("interpret@3.6.0".parse().unwrap(), Arc::clone(&reference));
+//! let panel = Panel::new(Some(reference), vec![Arc::new(slipping)]);
+//! let trial = try_case(&case, &panel).unwrap();
+//!
+//! assert_eq!(trial.verdict.kind, VerdictKind::Differ);
+//! assert_eq!(trial.verdict.blame, [panel.order[1].clone()]);
+//! assert!(trial.verdict.unconfirmed, "nobody but the reference says so");
+//! let element = &trial.verdict.differences[0].comparison.as_ref().unwrap().first[0];
+//! assert_eq!((element.storage.as_str(), element.byte), ("out", 8));
+//! assert_eq!(element.shown, ["2.0", "2.0000002"]);
+//! ```
+//!
 //! Left out: how an engine runs a case (`conch-engine`), showing anything (`conch-report`). There is no tolerance anywhere: a
 //! float is right when its bits are, or when the reference's own [`Bounds`] say that a conforming implementation may
 //! give it.

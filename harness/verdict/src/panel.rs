@@ -37,6 +37,20 @@ impl fmt::Debug for Panel {
 }
 
 impl Panel {
+    /// These engines, the reference first.
+    pub fn new(reference: Option<Arc<Reference>>, others: Vec<Arc<dyn Engine>>) -> Self {
+        let order = reference
+            .iter()
+            .map(|_| EngineId::Reference)
+            .chain(others.iter().map(|engine| engine.id().clone()))
+            .collect();
+        Self {
+            reference,
+            others,
+            order,
+        }
+    }
+
     /// Ends what runs; cases that are asked for from then on are [`Stopped`].
     pub fn stop(&self) {
         for engine in &self.others {
