@@ -46,7 +46,7 @@ impl Filter {
     }
 
     /// Whether a case of the file with this id may be meant.
-    pub fn may_match_file(&self, file: &str) -> bool {
+    pub(crate) fn may_match_file(&self, file: &str) -> bool {
         self.patterns.is_empty() || self.patterns.iter().any(|pattern| pattern.matches_path(file))
     }
 }

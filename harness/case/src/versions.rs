@@ -85,7 +85,7 @@ impl VersionRange {
     }
 
     /// Whether any of these releases is in the range.
-    pub fn matches_any(&self, releases: &[Version]) -> bool {
+    pub(crate) fn matches_any(&self, releases: &[Version]) -> bool {
         releases.iter().any(|&version| self.contains(version))
     }
 }

@@ -18,16 +18,6 @@ pub enum TorchError {
 }
 
 impl TorchError {
-    /// The name of the Python exception.
-    pub const fn python_name(&self) -> &'static str {
-        match self {
-            Self::Index(_) => "IndexError",
-            Self::Runtime(_) => "RuntimeError",
-            Self::Value(_) => "ValueError",
-            Self::Type(_) => "TypeError",
-        }
-    }
-
     pub(crate) fn index<T>(message: impl Into<String>) -> Result<T, Self> {
         Err(Self::Index(message.into()))
     }

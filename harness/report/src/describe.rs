@@ -3,11 +3,8 @@
 use conch_case::{Case, Expectation, Variant};
 use conch_engine::{Complaint, EngineId, Outcome};
 use conch_tile::diagnostic::{Diagnostic, Severity};
-use conch_tile::rules::Rule;
 use conch_tile::source::{Sources, Span};
-use conch_verdict::{
-    Assessment, Comparison, Kind, Met, Panel, Record, Samples, SweepTrial, Trial, Verdict, Witness, Zone,
-};
+use conch_verdict::{Comparison, Kind, Met, Panel, Record, Samples, SweepTrial, Trial, Witness, Zone};
 use indexmap::IndexMap;
 
 use crate::event;
@@ -75,25 +72,6 @@ pub fn outcome(outcome: &Outcome) -> event::Outcome {
     }
 }
 
-/// Everything that a verdict's event is made of.
-#[derive(Clone, Copy, Debug)]
-pub struct Judged<'a> {
-    /// The case.
-    pub case: &'a Case,
-    /// The verdict.
-    pub verdict: &'a Verdict,
-    /// The verdict against the case's expectations.
-    pub assessment: &'a Assessment,
-    /// What each engine did, in the order of columns.
-    pub witnesses: &'a [Witness<'a>],
-    /// The seconds that each of them took.
-    pub seconds: &'a [f64],
-    /// Language rules that made a difference between the engines.
-    pub rules: &'a [Rule],
-    /// The corpus' files.
-    pub sources: &'a Sources,
-}
-
 /// The event of a case that a panel was asked about.
 pub fn trial(case: &Case, trial: &Trial, panel: &Panel, sources: &Sources) -> event::Verdict {
     let mut witnesses: Vec<Witness<'_>> = Vec::with_capacity(panel.order.len());
@@ -110,31 +88,12 @@ pub fn trial(case: &Case, trial: &Trial, panel: &Panel, sources: &Sources) -> ev
                 id: &first.id,
                 outcome: &first.outcome,
             });
-            seconds.push(records.iter().map(|record| record.seconds).sum());
+            seconds.push(records.iter().map(|record| record.seconds).sum::<f64>());
         }
     }
-    verdict(&Judged {
-        case,
-        verdict: &trial.verdict,
-        assessment: &trial.assessment,
-        witnesses: &witnesses,
-        seconds: &seconds,
-        rules: &trial.rules,
-        sources,
-    })
-}
-
-/// The event of a judged case.
-pub fn verdict(judged: &Judged<'_>) -> event::Verdict {
-    let Judged {
-        case,
-        verdict,
-        assessment,
-        witnesses,
-        seconds,
-        rules,
-        sources,
-    } = *judged;
+    let Trial {
+        verdict, assessment, ..
+    } = trial;
     let outcomes: IndexMap<String, event::Outcome> = witnesses
         .iter()
         .map(|witness| (witness.id.to_string(), outcome(witness.outcome)))
@@ -151,7 +110,7 @@ pub fn verdict(judged: &Judged<'_>) -> event::Verdict {
         expected: assessment.expected,
         seconds: witnesses
             .iter()
-            .zip(seconds)
+            .zip(&seconds)
             .map(|(witness, &seconds)| (witness.id.to_string(), (seconds * 1e7).round() / 1e7))
             .collect(),
         unconfirmed: verdict.unconfirmed,
@@ -165,7 +124,8 @@ pub fn verdict(judged: &Judged<'_>) -> event::Verdict {
             .collect(),
         unexpected: assessment.unexpected.iter().map(ToString::to_string).collect(),
         expectations: tried(case, &assessment.expectations, sources),
-        rules: rules
+        rules: trial
+            .rules
             .iter()
             .map(|rule| event::Rule {
                 rule: format!("{rule:?}"),

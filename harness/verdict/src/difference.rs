@@ -6,7 +6,7 @@
 //!
 //! Left out: outcomes that are no memory (see [`crate::trial`]).
 
-use conch_memory::{ByteState, Dims, GUARD_BYTE, Memory, NamedTensor, StorageId, Tensor};
+use conch_memory::{ByteState, Dims, Memory, NamedTensor, StorageId, Tensor};
 use conch_tile::{DType, numeric};
 
 /// How many differing elements are kept for the report; all of them are counted.
@@ -120,7 +120,7 @@ impl Comparison {
     }
 
     /// Whether storages are the same and guard zones are not.
-    pub const fn only_guards(&self) -> bool {
+    pub(crate) const fn only_guards(&self) -> bool {
         self.guards > 0 && self.guards == self.differing && self.mismatched.is_none()
     }
 }
@@ -343,7 +343,7 @@ fn covers(sides: &Sides<'_>) -> Vec<Vec<Cover>> {
 }
 
 /// The first index whose element starts at `byte`.
-pub fn coordinates(tensor: &Tensor, byte: usize) -> Option<Dims> {
+fn coordinates(tensor: &Tensor, byte: usize) -> Option<Dims> {
     let nth = tensor.element_starts().position(|start| start == byte)? as i64;
     let mut rest = nth;
     let mut index: Dims = Dims::from_elem(0, tensor.dim());
@@ -434,12 +434,4 @@ fn guards(result: &mut Comparison, left: &Memory, right: &Memory, id: StorageId)
             at = end;
         }
     }
-}
-
-/// Whether the guard zones are as they were laid out.
-pub fn guards_intact(memory: &Memory) -> bool {
-    memory.ids().all(|id| {
-        let (before, behind) = memory.guards(id);
-        before.iter().chain(behind).all(|&byte| byte == GUARD_BYTE)
-    })
 }

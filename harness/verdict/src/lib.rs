@@ -93,9 +93,7 @@ mod panel;
 mod sweep;
 mod trial;
 
-pub use difference::{
-    Acceptance, BitForBit, Bounds, Comparison, Element, KEPT, Zone, compare, coordinates, guards_intact,
-};
+pub use difference::{Acceptance, BitForBit, Bounds, Comparison, Element, KEPT, Zone, compare};
 pub use expectation::{Assessment, Met, Testimony, assess};
 pub use panel::{Failed, Panel, Record, Stopped, Trial, try_case};
 pub use sweep::{

@@ -67,7 +67,7 @@ impl Compiler {
     ///
     /// # Errors
     /// Conch failed, not the compiler.
-    pub fn tuned_job(&self, case: &Case, tuning: Tuning) -> Result<(Compiling, usize), Failure> {
+    pub(crate) fn tuned_job(&self, case: &Case, tuning: Tuning) -> Result<(Compiling, usize), Failure> {
         let memory = case.memory();
         let request = CompileRequest {
             module: words::module(&case.module),

@@ -466,26 +466,4 @@ impl OpKind {
         };
         first.into_iter().chain(second)
     }
-
-    /// Whether the operation changes or depends on anything but its operands.
-    pub const fn has_effect(&self) -> bool {
-        matches!(
-            self,
-            Self::Load { .. }
-                | Self::Store { .. }
-                | Self::AtomicRmw { .. }
-                | Self::AtomicCas
-                | Self::AtomicPoll { .. }
-                | Self::For { .. }
-                | Self::If { .. }
-                | Self::While { .. }
-                | Self::Assert { .. }
-                | Self::Print { .. }
-                | Self::Assume
-                | Self::Demand(_)
-                | Self::Barrier
-                | Self::Hint { .. }
-                | Self::Yield
-        )
-    }
 }
