@@ -12,7 +12,7 @@
 //!
 //! // Arithmetic is on bits: 1 + 2^-11 is halfway between two numbers of f16, and rounds to the even one.
 //! let dtype: DType = "float16".parse().unwrap();
-//! let one = numeric::encode(dtype, 1.0, Rounding::Nearest);
+//! let one = numeric::encode(dtype, 1.0, Rounding::NearestEven);
 //! let half_a_step = numeric::parse(dtype, "0.00048828125").unwrap();
 //! assert_eq!(numeric::binary(BinaryOp::Add, dtype, one, half_a_step), Computed::Bits(one));
 //!
