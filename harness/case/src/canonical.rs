@@ -161,6 +161,9 @@ impl Case {
         feed.number(self.launches.len() as u64);
         for launch in &self.launches {
             feed.kernel(&launch.kernel);
+            for (_, arg) in launch.arguments() {
+                feed.globals(&launch.kernel, &arg.value);
+            }
         }
         feed.finish()
     }
@@ -255,6 +258,15 @@ impl Feed {
         self.bytes(&states);
     }
 
+    /// What arguments name in the kernel's file.
+    fn globals(&mut self, kernel: &Kernel, value: &ArgValue) {
+        match value {
+            ArgValue::Global(name) => kernel.pieces_of(name).for_each(|piece| self.text(piece)),
+            ArgValue::Tuple(items) => items.iter().for_each(|item| self.globals(kernel, item)),
+            _ => {}
+        }
+    }
+
     /// All of a launch but its kernel.
     fn launch(&mut self, launch: &Launch) {
         launch.grid.iter().for_each(|&size| self.number(size.into()));
@@ -338,6 +350,10 @@ impl Feed {
             ArgValue::Str(text) => {
                 self.text("str");
                 self.text(text);
+            }
+            ArgValue::Global(name) => {
+                self.text("global");
+                self.text(name);
             }
             ArgValue::DType(dtype) => {
                 self.text("dtype");
@@ -511,6 +527,7 @@ fn argument(value: &ArgValue, storages: &Storages) -> String {
         ArgValue::Float(value) => format!("{value:?}"),
         ArgValue::Str(text) => format!("'{}'", text.escape_debug()),
         ArgValue::DType(dtype) => format!("tl.{}", dtype.triton_name()),
+        ArgValue::Global(name) => name.clone(),
         ArgValue::Tensor { tensor: view, .. } => tensor(view, storages),
         ArgValue::Descriptor(descriptor) => {
             let mut text = format!(

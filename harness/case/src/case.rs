@@ -169,4 +169,6 @@ pub enum ArgValue {
     Descriptor(Box<Descriptor>),
     /// A tuple (a list counts as one).
     Tuple(Vec<ArgValue>),
+    /// Something that the kernel's module defines, by its dotted name: a function.
+    Global(String),
 }

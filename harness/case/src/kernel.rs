@@ -126,7 +126,12 @@ impl Kernel {
 
     /// The top-level statements of the kernel's file that decide what it does, in order.
     pub fn pieces(&self) -> impl Iterator<Item = &str> {
-        let outermost = self.name.split('.').next().unwrap_or_default();
+        self.pieces_of(&self.name)
+    }
+
+    /// The same for another name of the kernel's file.
+    pub fn pieces_of(&self, name: &str) -> impl Iterator<Item = &str> {
+        let outermost = name.split('.').next().unwrap_or_default();
         reached(&self.module.pieces, outermost)
             .into_iter()
             .filter_map(|at| {

@@ -178,6 +178,11 @@
 //! are not multiples of 16 bytes, extents of a block that are no powers of 2, a last stride that is not 1, more than 5
 //! dimensions, …) is an error of the case file, unless the launch is `unchecked`.
 //!
+//! ## Functions
+//!
+//! An argument that is a function of the kernel's module (or anything else that it defines) is `{ global: relu }`, by its
+//! dotted name. Such parameters are usually constexprs.
+//!
 //! # `compile`
 //!
 //! The engine `inductor@V` puts a case's launches into one Python function, compiles it with `torch.compile`, and calls
@@ -310,6 +315,7 @@ pub use descriptor::{Descriptor, Padding};
 pub use expectation::{EnginePattern, Expectation, OutcomeKind, VerdictKind};
 pub use filter::{BadPattern, BadShard, Filter, Shard};
 pub use kernel::{Function, Kernel, Module, Parameter, ParameterKind};
+pub use matrix::is_name;
 pub use read::ReadError;
 pub use relayout::Relayout;
 pub use skeleton::skeleton;

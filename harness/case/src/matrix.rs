@@ -11,6 +11,7 @@ use conch_tile::diagnostic::Diagnostic;
 use conch_tile::source::Span;
 
 pub(crate) use self::value::identifier;
+pub use self::value::is_name;
 use self::value::{Setting, label, literal, named_values, same, unlabelled};
 use crate::expr::{Names, Value};
 use crate::nearest::suggestion;

@@ -243,6 +243,7 @@ impl<'a> Printer<'a> {
             ArgValue::Float(value) => float(*value),
             ArgValue::Str(text) => quoted(&python(text)),
             ArgValue::DType(dtype) => format!("tl.{}", dtype.triton_name()),
+            ArgValue::Global(name) => format!("{{ global: {} }}", quoted(name)),
             ArgValue::Tensor { tensor, .. } => quoted(&self.tensor(tensor)),
             ArgValue::Descriptor(descriptor) => self.descriptor(descriptor),
             ArgValue::Tuple(items) => {

@@ -294,6 +294,16 @@ impl Resolver {
     fn argument(&mut self, schema: &ArgumentSchema, unchecked: bool) -> Option<Arg> {
         let descriptor = match schema {
             ArgumentSchema::Value(template) => return self.arg(template),
+            ArgumentSchema::Global(template) => {
+                let read = template.render(&self.names).and_then(|name| global(&name, template.span));
+                return read
+                    .map_err(|problem| self.problems.push(problem))
+                    .ok()
+                    .map(|value| Arg {
+                        value,
+                        span: template.span,
+                    });
+            }
             ArgumentSchema::Descriptor(descriptor) => descriptor,
         };
         match self.descriptor(descriptor, unchecked) {
@@ -388,6 +398,22 @@ impl Resolver {
                 None
             }
         }
+    }
+}
+
+/// A name in the kernel's module.
+fn global(name: &str, span: Span) -> Result<ArgValue, Diagnostic> {
+    let is_word = |word: &str| {
+        word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    };
+    if name.split('.').all(is_word) {
+        Ok(ArgValue::Global(name.to_owned()))
+    } else {
+        Err(
+            Diagnostic::error("bad-name", span, format!("`{name}` is no name in the kernel's module"))
+                .help("name a function of the kernel's file: `{ global: relu }`"),
+        )
     }
 }
 

@@ -511,7 +511,7 @@ impl Reader<'_> {
                 for item in items {
                     match &item.value {
                         // A descriptor by position; `{ descriptor: x }` alone is an argument by name.
-                        Yaml::Map(pairs) if is_descriptor(pairs) => {
+                        Yaml::Map(pairs) if is_argument(pairs) => {
                             positional.extend(self.argument(item));
                         }
                         Yaml::Map(pairs) => self.keywords(pairs, &mut keyword),
@@ -591,8 +591,9 @@ impl Reader<'_> {
     }
 }
 
-/// Whether a mapping in a list of arguments is a descriptor, not arguments by name.
-fn is_descriptor(pairs: &[(Key, Node)]) -> bool {
+/// Whether a mapping in a list of arguments is an argument itself, not arguments by name. A parameter may be called
+/// `global` nowhere: it is a keyword.
+fn is_argument(pairs: &[(Key, Node)]) -> bool {
     let has = |name: &str| pairs.iter().any(|(key, _)| key.name == name);
-    has("descriptor") && has("block_shape")
+    has("descriptor") && has("block_shape") || has("global")
 }

@@ -24,6 +24,7 @@ use crate::engines;
   conch run alias layout --engine reference --engine interpret@3.2.0
   conch explain layout/split_columns:dtype=f16   what a case is, and what every engine made of it
   conch list 'dtype/*:dtype=bf16'                which cases a filter means
+  conch record -- python train.py                make cases of the kernels that a program launches
   conch toolchain add 3.1.0                      install another Triton
 
 Exit codes: 0 everything is as expected, 1 a disagreement that nobody expected or an expectation that no longer
@@ -44,6 +45,8 @@ pub enum Command {
     List(ListArgs),
     /// Make a first case file for a kernel, to be edited.
     Import(ImportArgs),
+    /// Run a program and make a case of every Triton kernel that it launches.
+    Record(RecordArgs),
     /// Hold two engines to each other: what each did, in which words, and every byte, with nothing accepted.
     Compare(CompareArgs),
     /// Show one case in full: storages, tensors, IR, every engine's outcome, the first elements that differ.
@@ -415,6 +418,80 @@ pub struct ImportArgs {
     /// The case file to write; without it, one of the kernel's name beside the kernel's file.
     #[arg(short, long, value_name = "FILE.yaml")]
     pub out: Option<PathBuf>,
+}
+
+/// Arguments of `conch record`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  conch record -- python train.py
+  conch record --out recordings/attention --filter 'attn_*' -- pytest tests/test_attention.py -q
+  TRITON_INTERPRET=1 conch record --sample data -- python -m pytest tests
+  conch run recording                      what was recorded, through the reference, the record itself, and the interpreter
+
+The program runs as it is, with the Triton that it has (3.0 or later), interpreted or compiled; the exit code is its own.
+A recording holds the text of the kernels and, but for --no-data, the bytes of their arguments: look at it before you pass
+it on. Nothing of it is executed but by `conch run`, in workers that are contained.")]
+pub struct RecordArgs {
+    /// The folder to be made.
+    #[arg(long, short, value_name = "DIR", default_value = "recording")]
+    pub out: PathBuf,
+
+    /// Only kernels whose names match this pattern (`attn_*`). Again for more.
+    #[arg(long = "filter", value_name = "KERNEL")]
+    pub filter: Vec<String>,
+
+    /// The largest storage whose bytes are kept (`64K`, `16M`, `1G`). Of larger ones the layout is kept, and seeded values
+    /// take the place of what they held.
+    #[arg(long, value_name = "N", default_value = "16M", value_parser = byte_count)]
+    pub max_bytes: u64,
+
+    /// The most that each process writes, compressed; from there on layouts alone are kept.
+    #[arg(long, value_name = "N", default_value = "1G", value_parser = byte_count)]
+    pub max_size: u64,
+
+    /// Which launches of a kernel are kept: `layout` (the first of each grid, layout and set of scalars), `data` (those
+    /// with other bytes too), `every`, or a number (so many of each kernel).
+    #[arg(long, value_name = "RULE", default_value = "layout", value_parser = sample)]
+    pub sample: String,
+
+    /// Keep layouts and seeds only: no bytes, no command line.
+    #[arg(long)]
+    pub no_data: bool,
+
+    /// Make the recording of part files that an interrupted `conch record`, or the Python package, left behind.
+    #[arg(long, value_name = "PARTS", conflicts_with = "command")]
+    pub collect: Option<PathBuf>,
+
+    /// The program and its arguments, behind `--`.
+    #[arg(last = true, value_name = "COMMAND", required_unless_present = "collect")]
+    pub command: Vec<OsString>,
+}
+
+/// A number of bytes, with `K`, `M` or `G` for powers of 1024.
+fn byte_count(text: &str) -> Result<u64, String> {
+    let (digits, shift) = match text.strip_suffix(|c: char| "kKmMgG".contains(c)) {
+        None => (text, 0),
+        Some(digits) => match text.as_bytes().last() {
+            Some(b'k' | b'K') => (digits, 10),
+            Some(b'm' | b'M') => (digits, 20),
+            _ => (digits, 30),
+        },
+    };
+    digits
+        .parse::<u64>()
+        .ok()
+        .and_then(|number| number.checked_mul(1 << shift))
+        .ok_or_else(|| "write a number of bytes, such as `4096`, `64K`, `16M` or `1G`".to_owned())
+}
+
+/// A rule of [`RecordArgs::sample`].
+fn sample(text: &str) -> Result<String, String> {
+    let known = ["layout", "data", "every"].contains(&text) || text.parse::<u32>().is_ok_and(|most| most > 0);
+    if known {
+        Ok(text.to_owned())
+    } else {
+        Err("write `layout`, `data`, `every` or how many of each kernel".to_owned())
+    }
 }
 
 /// Arguments of `conch exec`.

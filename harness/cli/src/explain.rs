@@ -207,6 +207,7 @@ fn value(value: &ArgValue) -> String {
         ArgValue::Float(number) => format!("{number:?}"),
         ArgValue::Str(text) => format!("{text:?}"),
         ArgValue::DType(dtype) => format!("tl.{}", dtype.triton_name()),
+        ArgValue::Global(name) => name.clone(),
         ArgValue::Tensor { name, .. } => name.clone(),
         ArgValue::Descriptor(descriptor) => {
             let mut text = format!(

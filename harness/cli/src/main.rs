@@ -17,6 +17,7 @@ mod output;
 mod part;
 mod picture;
 mod pipeline;
+mod record;
 mod report;
 mod run;
 mod sweep;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
     let done = guarded(|| match &cli.command {
         Command::Run(args) => run::run(args, stop),
         Command::Import(args) => import::import(args),
+        Command::Record(args) => record::record(args, stop),
         Command::List(args) => list::list(args),
         Command::Compare(args) => compare::compare(args, stop),
         Command::Explain(args) => explain::explain(args, stop),

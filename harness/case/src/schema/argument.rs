@@ -18,6 +18,8 @@ pub(crate) enum ArgumentSchema {
     Value(ValueTemplate),
     /// `{ descriptor: x, block_shape: [16, 16] }`.
     Descriptor(Box<DescriptorSchema>),
+    /// `{ global: relu }`.
+    Global(Template),
 }
 
 /// A tensor descriptor.
@@ -49,6 +51,7 @@ impl ArgumentSchema {
         match self {
             Self::Value(value) => value.span(),
             Self::Descriptor(descriptor) => descriptor.span,
+            Self::Global(name) => name.span,
         }
     }
 }
@@ -68,6 +71,10 @@ impl DescriptorSchema {
 impl Reader<'_> {
     pub(super) fn argument(&mut self, node: &Node) -> Option<ArgumentSchema> {
         match &node.value {
+            Yaml::Map(pairs) if matches!(&pairs[..], [(key, _)] if key.name == "global") => {
+                let (_, name) = pairs.first()?;
+                self.template(name, "global").map(ArgumentSchema::Global)
+            }
             Yaml::Map(_) => self
                 .descriptor(node)
                 .map(Box::new)
@@ -86,7 +93,8 @@ impl Reader<'_> {
             self.problems.push(
                 Diagnostic::error("wrong-type", node.span, "a mapping where a value belongs").help(
                     "write a number, an expression or a list; text is an expression, so quote it twice: \"'relu'\"; \
-                     a tensor descriptor is `{ descriptor: x, block_shape: [16, 16] }`",
+                     a tensor descriptor is `{ descriptor: x, block_shape: [16, 16] }`, a function of the kernel's module \
+                     `{ global: relu }`",
                 ),
             );
             return None;

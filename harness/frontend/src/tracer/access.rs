@@ -5,6 +5,7 @@ use ruff_python_ast::{self as ast, Expr};
 
 use super::frame::Kind;
 use super::host::Host;
+use super::module::ScopeId;
 use super::{Stop, Traced, Tracer, module, python};
 use crate::builtin;
 use crate::constant;
@@ -115,6 +116,20 @@ impl Tracer<'_> {
             Some(value) => Ok(value),
             None => Err(self.unsupported(format!("the global `{name}`"))),
         }
+    }
+
+    /// What a module has under a dotted name, as an argument of a launch: whatever a kernel may use.
+    pub(super) fn named_global(&mut self, scope: ScopeId, path: &str) -> Traced<Value> {
+        let mut names = path.split('.');
+        let first = names.next().unwrap_or_default();
+        let Some(found) = self.global(scope, first).map(|(value, _)| value.clone()) else {
+            return Err(self.reject_with("undefined-name", format!("`{first}` is not defined")));
+        };
+        let mut value = self.global_value(first, &found, true)?;
+        for name in names {
+            value = self.attribute(&value, name)?;
+        }
+        Ok(value)
     }
 
     /// What `name` of a module known by name is.

@@ -502,7 +502,19 @@ impl<'a> Tracer<'a> {
                         format!("`{name}` is a constexpr and cannot take a tensor"),
                     ));
                 }
-                bound.push((Rc::clone(name), constant_of(given), Kind::Plain));
+                let value = constant_of(given, &mut |path| self.named_global(function.scope, path))?;
+                bound.push((Rc::clone(name), value, Kind::Plain));
+                continue;
+            }
+            if let Arg::Global(path) = given {
+                if !self.rules.holds(Rule::FunctionArgumentsAreConstant) {
+                    return Err(self.reject_with(
+                        "bad-arguments",
+                        format!("`{name}` is no constexpr and cannot take a function"),
+                    ));
+                }
+                let value = self.named_global(function.scope, path)?;
+                bound.push((Rc::clone(name), value, Kind::Specialised));
                 continue;
             }
             let specialised = !lists(&function.options.do_not_specialize, place, name);
@@ -552,7 +564,7 @@ impl<'a> Tracer<'a> {
                 let value = self.descriptor(name, descriptor, path, bindings)?;
                 return Ok((value, Kind::Plain));
             }
-            Arg::Str(_) | Arg::DType(_) => {
+            Arg::Str(_) | Arg::DType(_) | Arg::Global(_) => {
                 return Err(self.reject_with(
                     "bad-arguments",
                     format!("`{name}` is no constexpr and cannot take {}", describe(arg)),
@@ -694,8 +706,9 @@ fn is_constant(arg: &Arg) -> bool {
     }
 }
 
-fn constant_of(arg: &Arg) -> Value {
-    Value::Constant(match arg {
+/// The compile-time value of an argument; `global` looks up what the kernel's module has under a name.
+fn constant_of(arg: &Arg, global: &mut dyn FnMut(&str) -> Traced<Value>) -> Traced<Value> {
+    Ok(Value::Constant(match arg {
         Arg::Int(value) => Constant::Int(*value),
         Arg::Float(value) => Constant::Float(*value),
         Arg::Bool(value) => Constant::Bool(*value),
@@ -703,15 +716,23 @@ fn constant_of(arg: &Arg) -> Value {
         Arg::Str(value) => Constant::Str(value.as_str().into()),
         Arg::DType(dtype) => (*dtype).into(),
         Arg::Pointer(elem) => Constant::Type(TypeValue::Elem(elem.pointer())),
-        Arg::Descriptor(_) => return Value::NONE,
-        Arg::Tuple(items) => return Value::tuple(items.iter().map(constant_of)),
-    })
+        Arg::Descriptor(_) => return Ok(Value::NONE),
+        Arg::Global(path) => return global(path),
+        Arg::Tuple(items) => {
+            let items: Vec<Value> = items
+                .iter()
+                .map(|item| constant_of(item, global))
+                .collect::<Traced<_>>()?;
+            return Ok(Value::tuple(items));
+        }
+    }))
 }
 
 const fn describe(arg: &Arg) -> &'static str {
     match arg {
         Arg::Str(_) => "a string",
         Arg::DType(_) => "a dtype",
+        Arg::Global(_) => "a function",
         _ => "this",
     }
 }
@@ -722,8 +743,13 @@ fn host_of(arg: &Arg) -> Host {
         Arg::Pointer(_) => Host::unknown(Span::default(), "a tensor"),
         Arg::Descriptor(_) => Host::unknown(Span::default(), "a tensor descriptor"),
         Arg::Tuple(items) => Host::Tuple(items.iter().map(host_of).collect()),
+        Arg::Global(_) => Host::unknown(Span::default(), "a function"),
         Arg::DType(dtype) => Host::Constant((*dtype).into()),
-        _ => Host::from_value(&constant_of(arg)),
+        Arg::Int(value) => Host::Constant(Constant::Int(*value)),
+        Arg::Float(value) => Host::Constant(Constant::Float(*value)),
+        Arg::Bool(value) => Host::Constant(Constant::Bool(*value)),
+        Arg::Str(value) => Host::Constant(Constant::Str(value.as_str().into())),
+        Arg::None => Host::Constant(Constant::None),
     }
 }
 

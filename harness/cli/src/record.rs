@@ -1,0 +1,261 @@
+//! `conch record`: a program is run as it is, with a recorder beside its Triton, and what it launched becomes cases.
+
+use std::ffi::OsString;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use std::{env, fs, io};
+
+use conch_recording::collect::{self, vacant};
+use conch_recording::recorder::{self, Rules};
+use conch_recording::{CollectError, Collected, Options};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::args::RecordArgs;
+use crate::terminal::Terminal;
+
+/// Where part files are while the program runs, in the folder that becomes the recording. Its name begins with a dot, so
+/// that it is no part of a corpus.
+const PARTS: &str = ".parts";
+
+/// How many reasons for launches that are no cases are told; all are in the manifest.
+const REASONS_TOLD: usize = 8;
+
+/// Records, and answers with the exit code: the program's own, if it is not 0.
+pub fn record(args: &RecordArgs, stop: &AtomicBool) -> u8 {
+    let terminal = Terminal::new();
+    let told = |message: &str| {
+        terminal.note(message);
+        2
+    };
+    if let Some(parts) = &args.collect {
+        return match made(args, parts) {
+            Ok(collected) => {
+                terminal.note(&summary(&collected, &args.out));
+                0
+            }
+            Err(message) => told(&message),
+        };
+    }
+    let parts = match prepare(&args.out) {
+        Ok(parts) => parts,
+        Err(message) => return told(&message),
+    };
+    let status = match run(args, &parts, stop) {
+        Ok(status) => status,
+        Err(message) => {
+            tidy(&args.out, &parts);
+            return told(&message);
+        }
+    };
+    let collected = match made(args, &parts) {
+        Ok(collected) => collected,
+        Err(message) => {
+            return told(&format!(
+                "{message}\n  = note: what the program launched is kept: `conch record --collect {} --out DIR`",
+                parts.display()
+            ));
+        }
+    };
+    tidy(&args.out, &parts);
+    terminal.note(&summary(&collected, &args.out));
+    match code(status) {
+        0 if collected.cases == 0 => 3,
+        code => code,
+    }
+}
+
+/// Makes the folder for part files, with the recorder in it.
+fn prepare(out: &Path) -> Result<PathBuf, String> {
+    vacant(out).map_err(|error| refused(&error))?;
+    let parts = out.join(PARTS);
+    let failed = |error: io::Error| format!("error: failed to write {}: {error}", parts.display());
+    if parts.exists() {
+        return Err(format!(
+            "error: {} is there: an earlier recording was interrupted, or goes on\n  = help: save what it has with `conch \
+             record --collect {} --out DIR`, or remove it",
+            parts.display(),
+            parts.display()
+        ));
+    }
+    fs::create_dir_all(&parts).map_err(failed)?;
+    recorder::install(&parts.join("python")).map_err(failed)?;
+    // The program may go to another folder.
+    std::path::absolute(&parts).map_err(failed)
+}
+
+/// Runs the program to its end.
+fn run(args: &RecordArgs, parts: &Path, stop: &AtomicBool) -> Result<ExitStatus, String> {
+    let (program, rest) = args
+        .command
+        .split_first()
+        .ok_or_else(|| "error: no program to record".to_owned())?;
+    let rules = Rules {
+        filter: args.filter.clone(),
+        max_bytes: args.max_bytes,
+        max_size: args.max_size,
+        sample: args.sample.clone(),
+        data: !args.no_data,
+    };
+    let rules = serde_json::to_string(&rules).map_err(|error| format!("error: {error}"))?;
+    let mut path = OsString::from(parts.join("python"));
+    if let Some(others) = env::var_os("PYTHONPATH").filter(|others| !others.is_empty()) {
+        path.push(":");
+        path.push(others);
+    }
+    let mut child = Command::new(program)
+        .args(rest)
+        .env("PYTHONPATH", path)
+        .env(recorder::FOLDER, parts)
+        .env(recorder::RULES, rules)
+        .spawn()
+        .map_err(|error| {
+            let help = if error.kind() == io::ErrorKind::NotFound {
+                "\n  = help: write it as a shell would find it: `conch record -- python train.py`"
+            } else {
+                ""
+            };
+            format!("error: failed to start `{}`: {error}{help}", program.display())
+        })?;
+    wait(&mut child, stop).map_err(|error| format!("error: failed to wait for the program: {error}"))
+}
+
+/// Waits for the program. On a terminal Ctrl-C reaches it as it reaches us, and it decides what becomes of it; what else
+/// would end us is passed on.
+fn wait(child: &mut Child, stop: &AtomicBool) -> io::Result<ExitStatus> {
+    let mut passed_on = io::stdin().is_terminal();
+    // A short program is not kept waiting, a long one not asked often.
+    let mut pause = Duration::from_millis(1);
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        if stop.load(Ordering::Relaxed) && !passed_on {
+            passed_on = true;
+            if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+                kill_process(pid, Signal::TERM)?;
+            }
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(50));
+    }
+}
+
+/// The program's exit code as a shell has it.
+fn code(status: ExitStatus) -> u8 {
+    use std::os::unix::process::ExitStatusExt;
+    let code = status
+        .code()
+        .or_else(|| status.signal().map(|signal| 128 + signal))
+        .unwrap_or(1);
+    u8::try_from(code).unwrap_or(1)
+}
+
+/// Makes the recording.
+fn made(args: &RecordArgs, parts: &Path) -> Result<Collected, String> {
+    let command: Vec<String> = args
+        .command
+        .iter()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    let options = Options {
+        parts: parts.to_owned(),
+        out: args.out.clone(),
+        command: (!args.no_data && !command.is_empty()).then_some(command),
+        sample: args.sample.clone(),
+    };
+    collect::collect(&options).map_err(|error| refused(&error))
+}
+
+fn refused(error: &CollectError) -> String {
+    let help = match error {
+        CollectError::Occupied(_) => "\n  = help: name a folder that is not there yet with `--out`",
+        CollectError::Io { .. } => "",
+    };
+    format!("error: failed to make a recording: {error}{help}")
+}
+
+/// Removes part files, and the folder if nothing else is in it. What stays behind harms nobody.
+fn tidy(out: &Path, parts: &Path) {
+    let _ = fs::remove_dir_all(parts);
+    let _ = fs::remove_dir(out);
+}
+
+fn summary(collected: &Collected, out: &Path) -> String {
+    let Collected {
+        launches,
+        cases,
+        kernels,
+        repeated,
+        filtered,
+        skipped,
+        without_data,
+        bytes,
+        packed,
+        notes,
+        ..
+    } = collected;
+    let mut lines = Vec::new();
+    if *launches == 0 {
+        lines.push("recorded nothing: no launch of a Triton kernel was seen".to_owned());
+        if collected.processes.is_empty() {
+            lines.push(
+                "  = help: the program's Python must have Triton 3.0 or later, and must not be started with -I, -E or -S"
+                    .to_owned(),
+            );
+        }
+    } else {
+        lines.push(format!(
+            "recorded {launches} launches: {cases} cases of {kernels} kernels in {} ({} of arguments in {})",
+            out.display(),
+            size(*bytes),
+            size(*packed)
+        ));
+    }
+    let left: u64 = skipped.iter().map(|one| one.count).sum();
+    let mut others = Vec::new();
+    for (count, what) in [
+        (*repeated, "like one that is there"),
+        (*filtered, "of kernels not asked for"),
+        (left, "left out"),
+    ] {
+        if count > 0 {
+            others.push(format!("{count} {what}"));
+        }
+    }
+    if !others.is_empty() {
+        lines.push(format!("  {}", others.join(", ")));
+    }
+    for one in skipped.iter().take(REASONS_TOLD) {
+        lines.push(format!("  left out {} of {}: {}", one.count, one.kernel, one.why));
+    }
+    if skipped.len() > REASONS_TOLD {
+        lines.push(format!(
+            "  and for {} more reasons: {}",
+            skipped.len() - REASONS_TOLD,
+            out.join(collect::MANIFEST).display()
+        ));
+    }
+    if *without_data > 0 {
+        lines.push(format!(
+            "  {without_data} storages without their contents: seeded values take their place"
+        ));
+    }
+    lines.extend(notes.iter().map(|note| format!("  note: {note}")));
+    if *cases > 0 {
+        lines.push(format!("  run them: conch run {}", out.display()));
+    }
+    lines.join("\n")
+}
+
+/// A number of bytes for people.
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} B"),
+        1_000..1_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
+        _ => format!("{:.1} GB", bytes as f64 / 1e9),
+    }
+}

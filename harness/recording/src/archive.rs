@@ -1,0 +1,185 @@
+//! The archive of a kernel's bytes, `data.zip`: an entry for each content, named by its hash. One that grows too large goes
+//! on in `data-2.zip`. Left out: reading it
+//! (`conch_case`).
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use flate2::read::ZlibDecoder;
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipWriter};
+
+use crate::part::Payload;
+
+/// Entries and bytes that one file gets; a reader takes more, but not many times more.
+const ENTRIES_MOST: usize = 100_000;
+const BYTES_MOST: u64 = 1 << 30;
+
+/// Where contents lie in part files.
+#[derive(Debug, Default)]
+pub struct Contents {
+    files: Vec<PathBuf>,
+    known: HashMap<String, Place>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    file: usize,
+    payload: Payload,
+    size: u64,
+}
+
+/// What is known of a content once it was looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// Nothing but zeros: no entry is needed.
+    Zeros,
+    /// It is in an archive: `data.zip/0123…`.
+    Entry(String),
+    /// It cannot be had, for this reason.
+    Lost(String),
+}
+
+impl Contents {
+    /// A further part file; its number.
+    pub fn file(&mut self, path: &Path) -> usize {
+        self.files.push(path.to_owned());
+        self.files.len() - 1
+    }
+
+    /// Contents of a hash, `size` bytes when unpacked, lie in a file.
+    pub fn add(&mut self, hash: String, file: usize, payload: Payload, size: u64) {
+        self.known.entry(hash).or_insert(Place { file, payload, size });
+    }
+
+    /// The bytes of a hash, or why there are none.
+    fn read(&self, hash: &str) -> io::Result<Result<Vec<u8>, String>> {
+        let Some(place) = self.known.get(hash) else {
+            return Ok(Err("its bytes are not in the part file".to_owned()));
+        };
+        let Some(path) = self.files.get(place.file) else {
+            return Ok(Err("its part file is gone".to_owned()));
+        };
+        let mut file = File::open(path)?;
+        file.seek(SeekFrom::Start(place.payload.at))?;
+        let packed = BufReader::new(file).take(place.payload.len);
+        let mut bytes = Vec::new();
+        // One byte more than it says shows that there are more.
+        let unpacked = ZlibDecoder::new(packed)
+            .take(place.size + 1)
+            .read_to_end(&mut bytes);
+        Ok(match unpacked {
+            Ok(_) if bytes.len() as u64 == place.size => Ok(bytes),
+            Ok(_) => Err("its bytes are not as many as they say".to_owned()),
+            Err(error) => Err(format!("its bytes cannot be unpacked: {error}")),
+        })
+    }
+}
+
+/// An archive that is being written.
+#[derive(Debug)]
+pub struct Archive<'c> {
+    contents: &'c Contents,
+    folder: PathBuf,
+    open: Option<Open>,
+    files: usize,
+    done: HashMap<String, Content>,
+    /// Bytes of all entries, unpacked.
+    pub unpacked: u64,
+    /// Bytes on disk.
+    pub packed: u64,
+}
+
+/// A file of it, made with its first entry.
+#[derive(Debug)]
+struct Open {
+    name: String,
+    entries: usize,
+    unpacked: u64,
+    writer: ZipWriter<BufWriter<File>>,
+}
+
+impl<'c> Archive<'c> {
+    /// The archive of a folder.
+    pub fn new(contents: &'c Contents, folder: &Path) -> Self {
+        Self {
+            contents,
+            folder: folder.to_owned(),
+            open: None,
+            files: 0,
+            done: HashMap::new(),
+            unpacked: 0,
+            packed: 0,
+        }
+    }
+
+    /// Sees to it that the contents of a hash are in the archive. With `zeros`, those that are zeros need not be.
+    pub fn put(&mut self, hash: &str, zeros: bool) -> io::Result<Content> {
+        if let Some(content) = self.done.get(hash)
+            && (zeros || *content != Content::Zeros)
+        {
+            return Ok(content.clone());
+        }
+        let content = match self.contents.read(hash)? {
+            Ok(bytes) if zeros && bytes.iter().all(|&byte| byte == 0) => Content::Zeros,
+            Ok(bytes) => Content::Entry(self.write(hash, &bytes)?),
+            Err(reason) => Content::Lost(reason),
+        };
+        self.done.insert(hash.to_owned(), content.clone());
+        Ok(content)
+    }
+
+    /// How many bytes the contents of a hash say they have.
+    pub fn size(&self, hash: &str) -> Option<u64> {
+        self.contents.known.get(hash).map(|place| place.size)
+    }
+
+    fn write(&mut self, hash: &str, bytes: &[u8]) -> io::Result<String> {
+        let full = |open: &Open| open.entries >= ENTRIES_MOST || open.unpacked >= BYTES_MOST;
+        if self.open.as_ref().is_some_and(full) {
+            self.close()?;
+        }
+        let open = match &mut self.open {
+            Some(open) => open,
+            None => {
+                self.files += 1;
+                let name = match self.files {
+                    1 => "data.zip".to_owned(),
+                    nth => format!("data-{nth}.zip"),
+                };
+                let file = BufWriter::new(File::create_new(self.folder.join(&name))?);
+                self.open.insert(Open {
+                    name,
+                    entries: 0,
+                    unpacked: 0,
+                    writer: ZipWriter::new(file),
+                })
+            }
+        };
+        // The same bytes give the same archive: no time of day in it.
+        let options = SimpleFileOptions::DEFAULT
+            .compression_method(CompressionMethod::Deflated)
+            .last_modified_time(zip::DateTime::DEFAULT);
+        open.writer.start_file(hash, options)?;
+        open.writer.write_all(bytes)?;
+        open.entries += 1;
+        open.unpacked += bytes.len() as u64;
+        self.unpacked += bytes.len() as u64;
+        Ok(format!("{}/{hash}", open.name))
+    }
+
+    /// Ends the file that is being written.
+    pub fn close(&mut self) -> io::Result<()> {
+        if let Some(open) = self.open.take() {
+            let file = open
+                .writer
+                .finish()?
+                .into_inner()
+                .map_err(io::IntoInnerError::into_error)?;
+            self.packed += file.metadata()?.len();
+        }
+        Ok(())
+    }
+}

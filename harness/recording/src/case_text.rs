@@ -1,0 +1,292 @@
+//! A recorded launch as the text of a case file. Left out: where its bytes are kept ([`crate::archive`]).
+
+use std::fmt::Write as _;
+
+use conch_case::is_name;
+use conch_case::print::{float, python, quoted, view};
+use conch_memory::{Dims, StorageId, Tensor};
+use conch_tile::DType;
+use conch_toolchain::request::{self, Value};
+
+use crate::part::Raised;
+
+/// All that a case file says.
+#[derive(Debug)]
+pub struct Text<'a> {
+    /// What it shows.
+    pub about: String,
+    /// Where it comes from.
+    pub origin: String,
+    /// `file.py:function`.
+    pub kernel: String,
+    /// Whether Triton's interpreter may see the kernel's text.
+    pub inspectable: bool,
+    /// The storages.
+    pub storages: Vec<StorageText>,
+    /// Programs along the axes.
+    pub grid: &'a [i64],
+    /// Every parameter.
+    pub args: &'a [(String, Value)],
+    /// Launch options.
+    pub options: &'a [(String, Value)],
+    /// Whether the checks of a case file are passed over.
+    pub unchecked: bool,
+    /// What came of it.
+    pub recorded: Option<Recorded<'a>>,
+}
+
+/// What came of a launch.
+#[derive(Debug)]
+pub struct Recorded<'a> {
+    /// The engine that executed it.
+    pub engine: String,
+    /// The exception that ended it.
+    pub raised: Option<&'a Raised>,
+}
+
+/// A storage of a case file.
+#[derive(Debug)]
+pub struct StorageText {
+    /// Its name.
+    pub name: String,
+    /// What it is declared as.
+    pub dtype: DType,
+    /// The shape it is declared with.
+    pub shape: Vec<i64>,
+    /// Its size.
+    pub bytes: usize,
+    /// What it holds.
+    pub fill: FillText,
+    /// `data.zip/…` of what it held afterwards, if that is something else.
+    pub after: Option<String>,
+}
+
+/// What a storage holds.
+#[derive(Debug)]
+pub enum FillText {
+    /// Zeros.
+    Zeros,
+    /// `data.zip/…`, and the elements that are addresses: element, storage, byte of it.
+    Bytes(String, Vec<(u64, usize, i64)>),
+    /// What was there is not kept.
+    Seeded(u32),
+}
+
+/// How a storage is declared: as the first argument that shows it, where that is all of it.
+pub fn declared(args: &[(String, Value)], storage: usize, bytes: u64) -> (DType, Vec<i64>) {
+    let mut shown = Vec::new();
+    args.iter().for_each(|(_, value)| tensors(value, &mut shown));
+    let first = shown.into_iter().find(|tensor| tensor.storage == storage);
+    if let Some(tensor) = first {
+        let size = tensor.dtype.size() as u64;
+        if as_tensor(tensor) == Tensor::contiguous(StorageId(storage as u32), tensor.dtype, &tensor.shape)
+            && elements(&tensor.shape) == Some(bytes / size)
+            && bytes % size == 0
+        {
+            return (tensor.dtype, tensor.shape.clone());
+        }
+        if bytes % size == 0 {
+            return (tensor.dtype, vec![(bytes / size) as i64]);
+        }
+    }
+    (DType::U8, vec![bytes as i64])
+}
+
+/// The same for a storage that holds addresses: they are 8 bytes each.
+pub fn declared_for_addresses(bytes: u64) -> (DType, Vec<i64>) {
+    (DType::I64, vec![(bytes / 8) as i64])
+}
+
+fn elements(shape: &[i64]) -> Option<u64> {
+    shape
+        .iter()
+        .try_fold(1_u64, |count, &size| count.checked_mul(u64::try_from(size).ok()?))
+}
+
+/// The tensors in a value.
+fn tensors<'v>(value: &'v Value, found: &mut Vec<&'v request::Tensor>) {
+    match value {
+        Value::Tensor(tensor) => found.push(tensor),
+        Value::Descriptor(descriptor) => found.push(&descriptor.base),
+        Value::Constexpr(inner) => tensors(inner, found),
+        Value::Tuple(items) => items.iter().for_each(|item| tensors(item, found)),
+        _ => {}
+    }
+}
+
+fn as_tensor(tensor: &request::Tensor) -> Tensor {
+    Tensor {
+        storage: StorageId(tensor.storage as u32),
+        dtype: tensor.dtype,
+        shape: tensor.shape.iter().copied().collect::<Dims>(),
+        strides: tensor.strides.iter().copied().collect::<Dims>(),
+        offset: tensor.offset,
+    }
+}
+
+/// A name for a storage that is shown as `wanted`, other than those that are taken.
+pub fn name(wanted: &str, taken: &[StorageText]) -> String {
+    let mut name: String = wanted
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
+        .collect();
+    if !name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+        name.insert_str(0, "storage_");
+    }
+    let plain = name.clone();
+    let mut nth = 1;
+    // `_` at the end, as Python's own style has it for names that are taken.
+    while !is_name(&name) || taken.iter().any(|other| other.name == name) {
+        nth += 1;
+        name = if nth == 2 {
+            format!("{plain}_")
+        } else {
+            format!("{plain}_{nth}")
+        };
+    }
+    name
+}
+
+impl Text<'_> {
+    /// The text, or what of the launch has no form in a case file.
+    pub fn print(&self) -> Result<String, String> {
+        let mut out = String::new();
+        let _ = writeln!(out, "about: {}", quoted(&self.about));
+        let _ = writeln!(out, "origin: {}", quoted(&self.origin));
+        let _ = writeln!(out, "kernel: {}", quoted(&self.kernel));
+        if !self.inspectable {
+            let _ = writeln!(out, "inspectable: false");
+        }
+        if !self.storages.is_empty() {
+            let _ = writeln!(out, "storages:");
+        }
+        for storage in &self.storages {
+            let _ = writeln!(
+                out,
+                "  {}: {{ dtype: {}, shape: {:?}, fill: {} }}",
+                storage.name,
+                storage.dtype,
+                storage.shape,
+                self.fill(storage)
+            );
+        }
+        let _ = writeln!(out, "launches:\n  - grid: {:?}", self.grid);
+        for (key, pairs) in [("args", self.args), ("options", self.options)] {
+            if pairs.is_empty() {
+                continue;
+            }
+            let pairs: Vec<_> = pairs
+                .iter()
+                .map(|(name, value)| Ok(format!("{}: {}", quoted(name), self.value(name, value)?)))
+                .collect::<Result<_, String>>()?;
+            let _ = writeln!(out, "    {key}: {{ {} }}", pairs.join(", "));
+        }
+        if self.unchecked {
+            let _ = writeln!(out, "    unchecked: true");
+        }
+        if let Some(recorded) = &self.recorded {
+            let _ = writeln!(out, "recorded:\n  engine: {}", recorded.engine);
+            if let Some(raised) = recorded.raised {
+                let compiling = if raised.compiling { ", compiling: true" } else { "" };
+                let _ = writeln!(
+                    out,
+                    "  raised: {{ kind: {}, message: {}{compiling} }}",
+                    quoted(&raised.kind),
+                    quoted(&raised.message)
+                );
+            } else {
+                let pairs: Vec<_> = self
+                    .storages
+                    .iter()
+                    .filter_map(|storage| Some((&storage.name, storage.after.as_ref()?)))
+                    .map(|(name, entry)| format!("{name}: {entry}"))
+                    .collect();
+                let _ = match pairs.as_slice() {
+                    [] => writeln!(out, "  after: {{}}"),
+                    pairs => writeln!(out, "  after: {{ {} }}", pairs.join(", ")),
+                };
+            }
+        }
+        Ok(out)
+    }
+
+    fn fill(&self, storage: &StorageText) -> String {
+        match &storage.fill {
+            FillText::Zeros => "zeros".to_owned(),
+            FillText::Seeded(seed) if storage.dtype.is_float() => {
+                format!("{{ random: {{ seed: {seed}, edges: false }} }}")
+            }
+            // Zeros and ones are indices of whatever has more than one element, and masks.
+            FillText::Seeded(seed) => format!("{{ random: {{ seed: {seed}, low: 0, high: 2 }} }}"),
+            FillText::Bytes(entry, addresses) if addresses.is_empty() => format!("{{ bytes: {entry} }}"),
+            FillText::Bytes(entry, addresses) => {
+                let pairs: Vec<_> = addresses
+                    .iter()
+                    .map(|(element, target, offset)| {
+                        let target = self.storages.get(*target).map_or("", |storage| &storage.name);
+                        format!("{element}: \"{target}.data_ptr() + {offset}\"")
+                    })
+                    .collect();
+                format!("{{ bytes: {entry}, addresses: {{ {} }} }}", pairs.join(", "))
+            }
+        }
+    }
+
+    fn value(&self, name: &str, value: &Value) -> Result<String, String> {
+        Ok(match value {
+            Value::None => "null".to_owned(),
+            Value::Bool(value) => value.to_string(),
+            Value::Int(value) => value.to_string(),
+            Value::Float(value) => float(*value),
+            Value::Str(text) => quoted(&python(text)),
+            Value::DType(dtype) => format!("tl.{}", dtype.triton_name()),
+            Value::Constexpr(inner) => self.value(name, inner)?,
+            Value::Tensor(tensor) => quoted(&self.tensor(tensor)),
+            Value::Tuple(items) => {
+                let items: Vec<_> = items
+                    .iter()
+                    .map(|item| self.value(name, item))
+                    .collect::<Result<_, _>>()?;
+                format!("[{}]", items.join(", "))
+            }
+            Value::Descriptor(descriptor) => {
+                let mut text = format!(
+                    "{{ descriptor: {}, block_shape: {:?}",
+                    quoted(&self.tensor(&descriptor.base)),
+                    descriptor.block_shape
+                );
+                if (&descriptor.shape, &descriptor.strides)
+                    != (&descriptor.base.shape, &descriptor.base.strides)
+                {
+                    let _ = write!(
+                        text,
+                        ", shape: {:?}, strides: {:?}",
+                        descriptor.shape, descriptor.strides
+                    );
+                }
+                if let Some(padding) = descriptor.padding.as_deref().filter(|&padding| padding != "zero") {
+                    let _ = write!(text, ", padding: {}", quoted(padding));
+                }
+                if descriptor.round_f32_to_tf32 {
+                    text.push_str(", round_f32_to_tf32: true");
+                }
+                text.push_str(" }");
+                text
+            }
+            Value::Global(function) => format!("{{ global: {} }}", quoted(function)),
+        })
+    }
+
+    fn tensor(&self, tensor: &request::Tensor) -> String {
+        let Some(storage) = self.storages.get(tensor.storage) else {
+            return String::new();
+        };
+        view(
+            &storage.name,
+            storage.dtype,
+            &storage.shape,
+            storage.bytes,
+            &as_tensor(tensor),
+        )
+    }
+}

@@ -1,0 +1,238 @@
+//! From part files to a recording on disk. Left out: the text of a case file ([`crate::case_text`]) and archives
+//! ([`crate::archive`]).
+
+mod launches;
+mod verify;
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use self::launches::{Found, Gathered, Kernel};
+use crate::archive::Archive;
+use crate::part::{Process, Skipped};
+
+/// The file that tells a recording from another corpus.
+pub const MANIFEST: &str = "recording.json";
+
+/// The version of [`Collected`]'s form on disk.
+const FORMAT: u32 = 1;
+
+/// What is to be collected.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The folder with part files.
+    pub parts: PathBuf,
+    /// The folder to be made: absent or empty, but for names that begin with a dot.
+    pub out: PathBuf,
+    /// The command that was recorded, for the words of case files; none where it is private.
+    pub command: Option<Vec<String>>,
+    /// The rule by which launches were kept, as [`crate::recorder::Rules::sample`]: launches of several processes are held
+    /// against each other by it.
+    pub sample: String,
+}
+
+/// What was collected. Written as [`MANIFEST`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Collected {
+    /// The version of this form.
+    pub format: u32,
+    /// The command that was recorded.
+    pub command: Option<Vec<String>>,
+    /// The processes that launched anything.
+    pub processes: Vec<Process>,
+    /// Launches that were seen.
+    pub launches: u64,
+    /// Those that are cases.
+    pub cases: u64,
+    /// Distinct kernel texts.
+    pub kernels: u64,
+    /// Launches left out because one like them is there.
+    pub repeated: u64,
+    /// Launches of kernels that were not asked for.
+    pub filtered: u64,
+    /// Launches that could not become cases, by reason.
+    pub skipped: Vec<Skipped>,
+    /// Storages whose contents were not kept.
+    pub without_data: u64,
+    /// Bytes of storages in archives, unpacked.
+    pub bytes: u64,
+    /// Bytes of archives.
+    pub packed: u64,
+    /// What else is to be said: damaged part files, processes that were killed.
+    pub notes: Vec<String>,
+}
+
+/// Why nothing can be collected. Part files stay where they are.
+#[derive(Debug, thiserror::Error)]
+pub enum CollectError {
+    /// A file or folder cannot be read or written.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// There is something in the folder that is to be made.
+    #[error("{} is not empty", .0.display())]
+    Occupied(PathBuf),
+}
+
+impl CollectError {
+    fn at(path: &Path) -> impl Fn(io::Error) -> Self + '_ {
+        |source| Self::Io {
+            path: path.to_owned(),
+            source,
+        }
+    }
+}
+
+/// Whether a recording can be made in a folder: it is not there, or has nothing in it but what begins with a dot.
+///
+/// # Errors
+/// There is something in it, or it cannot be read.
+pub fn vacant(out: &Path) -> Result<(), CollectError> {
+    let entries = match fs::read_dir(out) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries.map_err(CollectError::at(out))?,
+    };
+    for entry in entries {
+        let entry = entry.map_err(CollectError::at(out))?;
+        if !entry.file_name().to_string_lossy().starts_with('.') {
+            return Err(CollectError::Occupied(out.to_owned()));
+        }
+    }
+    Ok(())
+}
+
+/// Makes a recording of part files.
+///
+/// # Errors
+/// Something cannot be read or written; part files are not touched.
+pub fn collect(options: &Options) -> Result<Collected, CollectError> {
+    vacant(&options.out)?;
+    let gathered = Gathered::read(options)?;
+    fs::create_dir_all(&options.out).map_err(CollectError::at(&options.out))?;
+    let Gathered {
+        contents,
+        kernels,
+        found,
+        mut skipped,
+        mut collected,
+    } = gathered;
+    let mut by_kernel: Vec<Vec<Found>> = kernels.iter().map(|_| Vec::new()).collect();
+    for launch in found {
+        if let Some(launches) = by_kernel.get_mut(launch.kernel) {
+            launches.push(launch);
+        }
+    }
+    for (kernel, launches) in kernels.iter().zip(by_kernel) {
+        let folder = options.out.join(&kernel.folder);
+        fs::create_dir_all(&folder).map_err(CollectError::at(&folder))?;
+        for (name, text) in &kernel.files {
+            write(&folder.join(name), text)?;
+        }
+        let mut archive = Archive::new(&contents, &folder);
+        let mut cases = Vec::with_capacity(launches.len());
+        for launch in &launches {
+            match case(kernel, launch, options, &mut archive).map_err(CollectError::at(&folder))? {
+                Ok(case) => {
+                    collected.without_data += case.without_data;
+                    cases.push(case);
+                }
+                Err(why) => skip(&mut skipped, &kernel.function, why, 1),
+            }
+        }
+        archive.close().map_err(CollectError::at(&folder))?;
+        let (kept, refused) = verify::write(&folder, &mut cases)?;
+        for why in refused {
+            skip(&mut skipped, &kernel.function, why, 1);
+        }
+        if kept == 0 {
+            fs::remove_dir_all(&folder).map_err(CollectError::at(&folder))?;
+            continue;
+        }
+        collected.kernels += 1;
+        collected.cases += kept;
+        collected.bytes += archive.unpacked;
+        collected.packed += archive.packed;
+    }
+    collected.skipped = skipped
+        .into_iter()
+        .map(|((kernel, why), count)| Skipped { kernel, why, count })
+        .collect();
+    collected
+        .skipped
+        .sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.kernel.cmp(&b.kernel)));
+    let text = serde_json::to_string_pretty(&collected).unwrap_or_default() + "\n";
+    write(&options.out.join(MANIFEST), &text)?;
+    Ok(collected)
+}
+
+/// Launches that could not become cases, by kernel and reason.
+type Reasons = BTreeMap<(String, String), u64>;
+
+fn skip(skipped: &mut Reasons, kernel: &str, why: String, count: u64) {
+    *skipped.entry((kernel.to_owned(), why)).or_default() += count;
+}
+
+fn write(path: &Path, text: &str) -> Result<(), CollectError> {
+    use io::Write as _;
+    File::create(path)
+        .and_then(|mut file| file.write_all(text.as_bytes()))
+        .map_err(CollectError::at(path))
+}
+
+/// A case file, not written yet.
+#[derive(Debug)]
+struct CaseFile {
+    name: String,
+    text: String,
+    /// The text with the checks passed over.
+    unchecked: String,
+    without_data: u64,
+}
+
+/// The case file of a launch, or why there is none. Bytes go into the archive.
+fn case(
+    kernel: &Kernel,
+    launch: &Found,
+    options: &Options,
+    archive: &mut Archive<'_>,
+) -> io::Result<Result<CaseFile, String>> {
+    let storages = match launch.storages(kernel, archive)? {
+        Ok(storages) => storages,
+        Err(why) => return Ok(Err(why)),
+    };
+    let made_up: Vec<String> = storages
+        .iter()
+        .zip(&launch.frame.storages)
+        .filter(|(_, frame)| frame.before.is_none() && frame.size > 0)
+        .map(|(storage, frame)| {
+            let why = frame.why.as_deref().unwrap_or("not kept");
+            format!("`{}` ({} bytes, {why})", storage.name, frame.size)
+        })
+        .collect();
+    let mut text = launch.text(kernel, options, storages);
+    if !made_up.is_empty() {
+        text.about = format!(
+            "{} What was in {} is not on record: seeded values take its place.",
+            text.about,
+            made_up.join(" and in ")
+        );
+    }
+    let checked = text.print();
+    text.unchecked = true;
+    Ok(checked.and_then(|checked| {
+        Ok(CaseFile {
+            name: format!("{:04}.yaml", launch.number),
+            text: checked,
+            unchecked: text.print()?,
+            without_data: made_up.len() as u64,
+        })
+    }))
+}

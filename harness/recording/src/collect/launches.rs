@@ -1,0 +1,488 @@
+//! The launches of all part files: read, held against each other, in the order in which they were made. Left out: writing
+//! them.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, File};
+use std::io::{self, BufReader};
+use std::path::{Path, PathBuf};
+
+use conch_memory::MAX_BYTES;
+use conch_toolchain::ToolchainId;
+use conch_toolchain::request::Value;
+use serde_json::Value as Json;
+
+use super::{CollectError, Collected, FORMAT, Options, Reasons, skip};
+use crate::archive::{Archive, Content, Contents};
+use crate::case_text::{self, FillText, Recorded, StorageText, Text};
+use crate::part::{self, Frame, KernelFrame, LaunchFrame, Part, Process};
+
+/// A kernel's text, of whatever processes.
+#[derive(Debug)]
+pub struct Kernel {
+    /// The folder of its cases.
+    pub folder: String,
+    /// The function.
+    pub function: String,
+    /// Names and texts of its files, its own first.
+    pub files: Vec<(String, String)>,
+    inspectable: bool,
+    origin: String,
+}
+
+/// A launch that is to become a case.
+#[derive(Debug)]
+pub struct Found {
+    /// Which of [`Gathered::kernels`].
+    pub kernel: usize,
+    /// Its number among the launches of its kernel, from 1.
+    pub number: u64,
+    /// What the part file says.
+    pub frame: Box<LaunchFrame>,
+    args: Vec<(String, Value)>,
+    options: Vec<(String, Value)>,
+    /// Process and engine, in words.
+    origin: String,
+    /// The engine's id, if its version is one that Conch knows.
+    engine: Option<String>,
+}
+
+/// What all part files hold.
+#[derive(Debug)]
+pub struct Gathered {
+    /// Where bytes lie.
+    pub contents: Contents,
+    /// Distinct kernels.
+    pub kernels: Vec<Kernel>,
+    /// Launches, in order.
+    pub found: Vec<Found>,
+    /// Launches that are no cases.
+    pub skipped: Reasons,
+    /// Figures so far.
+    pub collected: Collected,
+}
+
+impl Gathered {
+    /// Reads part files.
+    pub fn read(options: &Options) -> Result<Self, CollectError> {
+        let mut reader = Reader {
+            options,
+            gathered: Self {
+                contents: Contents::default(),
+                kernels: Vec::new(),
+                found: Vec::new(),
+                skipped: Reasons::new(),
+                collected: Collected {
+                    format: FORMAT,
+                    command: options.command.clone(),
+                    processes: Vec::new(),
+                    launches: 0,
+                    cases: 0,
+                    kernels: 0,
+                    repeated: 0,
+                    filtered: 0,
+                    skipped: Vec::new(),
+                    without_data: 0,
+                    bytes: 0,
+                    packed: 0,
+                    notes: Vec::new(),
+                },
+            },
+            by_text: HashMap::new(),
+            counts: HashMap::new(),
+            numbers: HashMap::new(),
+            seen: HashSet::new(),
+        };
+        for path in parts(&options.parts)? {
+            reader.part(&path)?;
+        }
+        Ok(reader.gathered)
+    }
+}
+
+/// Part files in the order in which their processes began.
+fn parts(folder: &Path) -> Result<Vec<PathBuf>, CollectError> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).map_err(CollectError::at(folder))? {
+        let path = entry.map_err(CollectError::at(folder))?.path();
+        if path.extension().is_some_and(|extension| extension == "part") {
+            let stem = path
+                .file_stem()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
+            let began: u64 = stem
+                .rsplit('-')
+                .next()
+                .and_then(|nanoseconds| nanoseconds.parse().ok())
+                .unwrap_or_default();
+            found.push((began, path));
+        }
+    }
+    found.sort();
+    Ok(found.into_iter().map(|(_, path)| path).collect())
+}
+
+struct Reader<'a> {
+    options: &'a Options,
+    gathered: Gathered,
+    by_text: HashMap<[u8; 32], usize>,
+    /// How many kernels have a name.
+    counts: HashMap<String, u64>,
+    /// How many launches of a kernel there are.
+    numbers: HashMap<usize, u64>,
+    /// Launches as the rule tells them apart.
+    seen: HashSet<[u8; 32]>,
+}
+
+impl Reader<'_> {
+    fn part(&mut self, path: &Path) -> Result<(), CollectError> {
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let file = self.gathered.contents.file(path);
+        let mut kernels: HashMap<u64, usize> = HashMap::new();
+        let mut process: Option<Process> = None;
+        let mut ended = false;
+        let mut launches = 0;
+        for frame in Part::new(BufReader::new(File::open(path).map_err(CollectError::at(path))?)) {
+            let collected = &mut self.gathered.collected;
+            match frame {
+                Ok(Frame::Process(this)) => {
+                    if this.format != part::FORMAT {
+                        collected.notes.push(format!(
+                            "{name}: a part file of format {}, where {} is known: left out",
+                            this.format,
+                            part::FORMAT
+                        ));
+                        return Ok(());
+                    }
+                    process = Some(this.clone());
+                    collected.processes.push(this);
+                }
+                Ok(Frame::Kernel(kernel)) => {
+                    let number = kernel.kernel;
+                    match self.kernel(kernel) {
+                        Ok(index) => {
+                            kernels.insert(number, index);
+                        }
+                        Err(note) => self.gathered.collected.notes.push(format!("{name}: {note}")),
+                    }
+                }
+                Ok(Frame::Bytes(bytes, payload)) => {
+                    if bytes.hash.len() == 32 && bytes.hash.bytes().all(|c| c.is_ascii_hexdigit()) {
+                        self.gathered.contents.add(bytes.hash, file, payload, bytes.size);
+                    }
+                }
+                Ok(Frame::Launch(launch)) => {
+                    launches += 1;
+                    if let (Some(process), Some(&kernel)) = (&process, kernels.get(&launch.kernel)) {
+                        self.launch(launch, kernel, process);
+                    }
+                }
+                Ok(Frame::Skipped(skipped)) => {
+                    skip(
+                        &mut self.gathered.skipped,
+                        &skipped.kernel,
+                        skipped.why,
+                        skipped.count,
+                    );
+                }
+                Ok(Frame::End(end)) => {
+                    ended = true;
+                    collected.launches += end.launches;
+                    collected.repeated += end.repeated;
+                    collected.filtered += end.filtered;
+                }
+                Ok(Frame::Other) => {}
+                Err(error) => {
+                    collected
+                        .notes
+                        .push(format!("{name}: {error}; what lies behind is lost"));
+                    break;
+                }
+            }
+        }
+        let collected = &mut self.gathered.collected;
+        if !ended {
+            collected.launches += launches;
+            collected.notes.push(format!(
+                "{name}: the process did not come to its end: what it had written counts, its figures are not known"
+            ));
+        }
+        Ok(())
+    }
+
+    /// The index of a kernel.
+    fn kernel(&mut self, frame: KernelFrame) -> Result<usize, String> {
+        let KernelFrame {
+            function,
+            files,
+            inspectable,
+            origin,
+            ..
+        } = frame;
+        let mut hasher = blake3::Hasher::new();
+        let texts = files
+            .iter()
+            .flat_map(|file| [file.name.as_str(), file.text.as_str()]);
+        for text in texts.chain([function.as_str(), if inspectable { "" } else { "exec" }]) {
+            hasher.update(&(text.len() as u64).to_le_bytes());
+            hasher.update(text.as_bytes());
+        }
+        if files.is_empty() {
+            return Err(format!("kernel `{function}` without a file"));
+        }
+        if let Some(file) = files.iter().find(|file| !is_module(&file.name)) {
+            return Err(format!(
+                "kernel `{function}`: `{}` is no name for a file of its own",
+                file.name
+            ));
+        }
+        let hash = *hasher.finalize().as_bytes();
+        if let Some(&index) = self.by_text.get(&hash) {
+            return Ok(index);
+        }
+        let index = self.gathered.kernels.len();
+        let plain: String = function
+            .chars()
+            .map(|c| {
+                if c.is_ascii_alphanumeric() || c == '_' {
+                    c
+                } else {
+                    '_'
+                }
+            })
+            .collect();
+        let nth = self.counts.entry(plain.clone()).or_default();
+        *nth += 1;
+        self.gathered.kernels.push(Kernel {
+            folder: match nth {
+                1 => plain,
+                nth => format!("{plain}-{nth}"),
+            },
+            function,
+            files: files.into_iter().map(|file| (file.name, file.text)).collect(),
+            inspectable,
+            origin,
+        });
+        self.by_text.insert(hash, index);
+        Ok(index)
+    }
+
+    fn launch(&mut self, frame: Box<LaunchFrame>, kernel: usize, process: &Process) {
+        let function = self
+            .gathered
+            .kernels
+            .get(kernel)
+            .map_or_else(String::new, |kernel| kernel.function.clone());
+        let read = |pairs: &[(String, Json)]| {
+            pairs
+                .iter()
+                .map(|(name, json)| {
+                    Value::from_json(json)
+                        .map(|value| (name.clone(), value))
+                        .ok_or_else(|| format!("parameter `{name}` has a value of an unknown kind"))
+                })
+                .collect::<Result<Vec<_>, String>>()
+        };
+        let (args, options) = match (read(&frame.args), read(&frame.options)) {
+            (Ok(args), Ok(options)) => (args, options),
+            (Err(why), _) | (_, Err(why)) => {
+                skip(&mut self.gathered.skipped, &function, why, 1);
+                return;
+            }
+        };
+        let most = self.options.sample.parse().unwrap_or(u64::MAX);
+        let enough = self.numbers.get(&kernel).is_some_and(|&number| number >= most);
+        if enough || self.options.sample != "every" && !self.seen.insert(self.key(&frame, kernel)) {
+            self.gathered.collected.repeated += 1;
+            return;
+        }
+        let total: u64 = frame.storages.iter().map(|storage| storage.size).sum();
+        if total > MAX_BYTES {
+            let why = format!("its storages have {total} bytes, more than the {MAX_BYTES} of a case");
+            skip(&mut self.gathered.skipped, &function, why, 1);
+            return;
+        }
+        let number = self.numbers.entry(kernel).or_default();
+        *number += 1;
+        let number = *number;
+        let triton = process.triton.split('+').next().unwrap_or_default();
+        let (kind, host) = match frame.engine.split_once('+') {
+            Some((kind, rest)) => (kind, format!("+{rest}")),
+            None => (frame.engine.as_str(), String::new()),
+        };
+        let engine = triton
+            .parse::<ToolchainId>()
+            .ok()
+            .map(|id| format!("{kind}@{}{host}", id.triton()));
+        let torch = process
+            .torch
+            .as_ref()
+            .map_or_else(String::new, |torch| format!(", torch {torch}"));
+        self.gathered.found.push(Found {
+            kernel,
+            number,
+            origin: format!("recorded: {}, Triton {}{torch}", frame.engine, process.triton),
+            frame,
+            args,
+            options,
+            engine,
+        });
+    }
+
+    /// What two launches have in common if one of them is enough: kernel, layout and, if asked for, bytes.
+    fn key(&self, frame: &LaunchFrame, kernel: usize) -> [u8; 32] {
+        let data = self.options.sample == "data";
+        let mut hasher = blake3::Hasher::new();
+        let mut text = |text: &str| {
+            hasher.update(&(text.len() as u64).to_le_bytes());
+            hasher.update(text.as_bytes());
+        };
+        text(&kernel.to_string());
+        text(&frame.engine);
+        text(&format!("{:?} {:?}", frame.grid, frame.target));
+        for (name, value) in frame.args.iter().chain(&frame.options) {
+            text(name);
+            text(&if data {
+                value.to_string()
+            } else {
+                layout(value).to_string()
+            });
+        }
+        for storage in &frame.storages {
+            text(&storage.size.to_string());
+            if data {
+                text(storage.before.as_deref().unwrap_or_default());
+            }
+        }
+        *hasher.finalize().as_bytes()
+    }
+}
+
+/// A value without floats, which are data.
+fn layout(value: &Json) -> Json {
+    match value {
+        Json::Array(items) if items.first().and_then(Json::as_str) == Some("f") => Json::from("f"),
+        Json::Array(items) => Json::Array(items.iter().map(layout).collect()),
+        other => other.clone(),
+    }
+}
+
+/// Whether a name is that of a module in a folder, and of nothing else.
+fn is_module(name: &str) -> bool {
+    name.strip_suffix(".py").is_some_and(|stem| {
+        stem.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && stem.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    })
+}
+
+impl Found {
+    /// The storages as a case file has them, or why it cannot.
+    pub fn storages(
+        &self,
+        kernel: &Kernel,
+        archive: &mut Archive<'_>,
+    ) -> io::Result<Result<Vec<StorageText>, String>> {
+        let mut storages: Vec<StorageText> = Vec::with_capacity(self.frame.storages.len());
+        for (index, frame) in self.frame.storages.iter().enumerate() {
+            let (dtype, shape) = if frame.addresses.is_empty() {
+                case_text::declared(&self.args, index, frame.size)
+            } else if frame.size % 8 == 0 && frame.addresses.iter().all(|(at, ..)| at % 8 == 0) {
+                case_text::declared_for_addresses(frame.size)
+            } else {
+                return Ok(Err(format!("`{}` holds addresses at odd places", frame.name)));
+            };
+            let lost = |why: &str| Ok(Err(format!("storage `{}`: {why}", frame.name)));
+            let hashes = [&frame.before, &frame.after];
+            if hashes
+                .into_iter()
+                .flatten()
+                .any(|hash| archive.size(hash) != Some(frame.size))
+            {
+                return lost("its bytes are not there, or not as many as it has");
+            }
+            let fill = match &frame.before {
+                _ if frame.size == 0 => FillText::Zeros,
+                None => FillText::Seeded(seed(&kernel.function, self.number, index)),
+                Some(hash) => match archive.put(hash, frame.addresses.is_empty())? {
+                    Content::Zeros => FillText::Zeros,
+                    Content::Entry(entry) => {
+                        let words = frame
+                            .addresses
+                            .iter()
+                            .map(|&(at, to, offset)| (at / 8, to, offset));
+                        FillText::Bytes(entry, words.collect())
+                    }
+                    Content::Lost(why) => return lost(&why),
+                },
+            };
+            let after = match &frame.after {
+                Some(hash) if self.is_on_record() && frame.after != frame.before => {
+                    match archive.put(hash, false)? {
+                        Content::Entry(entry) => Some(entry),
+                        Content::Zeros => None,
+                        Content::Lost(why) => return lost(&why),
+                    }
+                }
+                _ => None,
+            };
+            storages.push(StorageText {
+                name: case_text::name(&frame.name, &storages),
+                dtype,
+                shape,
+                bytes: frame.size as usize,
+                fill,
+                after,
+            });
+        }
+        Ok(Ok(storages))
+    }
+
+    /// Whether what came of the launch is known: of made-up contents nothing is.
+    fn is_on_record(&self) -> bool {
+        let known = |storage: &part::StorageFrame| {
+            storage.size == 0
+                || storage.before.is_some() && (storage.after.is_some() || self.frame.raised.is_some())
+        };
+        self.engine.is_some() && self.frame.storages.iter().all(known)
+    }
+
+    /// What the case file says.
+    pub fn text(&self, kernel: &Kernel, options: &Options, storages: Vec<StorageText>) -> Text<'_> {
+        let command = options
+            .command
+            .as_ref()
+            .map_or_else(String::new, |command| format!(" in `{}`", command.join(" ")));
+        let file = kernel.files.first().map_or("", |(name, _)| name.as_str());
+        Text {
+            about: format!("Launch {} of {}{command}.", self.number, kernel.function),
+            origin: format!("{}, {}", self.origin, kernel.origin),
+            kernel: format!("{file}:{}", kernel.function),
+            inspectable: kernel.inspectable,
+            storages,
+            grid: &self.frame.grid,
+            args: &self.args,
+            options: &self.options,
+            unchecked: false,
+            recorded: self
+                .engine
+                .as_ref()
+                .filter(|_| self.is_on_record())
+                .map(|engine| Recorded {
+                    engine: engine.clone(),
+                    raised: self.frame.raised.as_ref(),
+                }),
+        }
+    }
+}
+
+/// A number that is the same for the same storage.
+fn seed(function: &str, number: u64, storage: usize) -> u32 {
+    let hash = blake3::hash(format!("{function} {number} {storage}").as_bytes());
+    let [a, b, c, d, ..] = *hash.as_bytes();
+    // Small enough to be typed.
+    u32::from_le_bytes([a, b, c, d]) % 1_000_000
+}

@@ -1,0 +1,76 @@
+//! Case files are written, read back and kept only if they are cases. Left out: what a case file says.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use conch_case::Corpus;
+use conch_tile::diagnostic::Diagnostic;
+
+use super::{CaseFile, CollectError, write as write_file};
+
+/// Writes the case files of a folder whose kernels and archives are there: as they are, without the checks of a case file
+/// where those refuse them, or not at all. How many are there in the end, and why the others are not.
+pub fn write(folder: &Path, cases: &mut [CaseFile]) -> Result<(u64, Vec<String>), CollectError> {
+    for case in cases.iter() {
+        write_file(&folder.join(&case.name), &case.text)?;
+    }
+    let mut wrong = problems(folder)?;
+    if !wrong.is_empty() {
+        for case in cases.iter().filter(|case| wrong.contains_key(&case.name)) {
+            write_file(&folder.join(&case.name), &case.unchecked)?;
+        }
+        wrong = problems(folder)?;
+    }
+    let mut reasons = Vec::new();
+    for case in cases.iter() {
+        if let Some(why) = wrong.remove(&case.name) {
+            let path = folder.join(&case.name);
+            fs::remove_file(&path).map_err(CollectError::at(&path))?;
+            reasons.push(why);
+        }
+    }
+    Ok(((cases.len() - reasons.len()) as u64, reasons))
+}
+
+/// The first problem of each case file that has any.
+fn problems(folder: &Path) -> Result<BTreeMap<String, String>, CollectError> {
+    let corpus = Corpus::read(folder).map_err(|error| CollectError::Io {
+        path: folder.to_owned(),
+        source: std::io::Error::other(error.to_string()),
+    })?;
+    let mut found = BTreeMap::new();
+    let mut note = |file: &str, problem: &Diagnostic| {
+        found
+            .entry(file.to_owned())
+            .or_insert_with(|| problem.message.clone());
+    };
+    let read: Vec<&str> = corpus.files().iter().map(|file| file.path.as_str()).collect();
+    for problem in corpus.problems() {
+        let file = problem
+            .span()
+            .and_then(|span| corpus.sources().get(span.source))
+            .map(|file| file.name.rsplit('/').next().unwrap_or_default().to_owned());
+        match file {
+            Some(file) if file.ends_with(".yaml") => note(&file, problem),
+            // A kernel's file: none of the case files that were left out for it is a case.
+            _ => {
+                for entry in fs::read_dir(folder).map_err(CollectError::at(folder))? {
+                    let name = entry.map_err(CollectError::at(folder))?.file_name();
+                    let name = name.to_string_lossy();
+                    if name.ends_with(".yaml") && !read.contains(&&*name) {
+                        note(&name, problem);
+                    }
+                }
+            }
+        }
+    }
+    for entry in corpus.entries() {
+        if let Err(problems) = entry.resolve()
+            && let Some(problem) = problems.first()
+        {
+            note(&entry.file().path, problem);
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,355 @@
+//! Part files: what a recorder writes while a program runs, one file for each process. **This page is the specification of
+//! the format.** The other side is `python/conch_triton/parts.py`. Left out: what is made of it ([`crate::collect`]).
+//!
+//! A part file is a run of frames: the length of a header (`u32`), the length of a payload (`u64`, both little endian), the
+//! header (JSON), the payload. A process that is killed leaves a frame cut short; what lies before it counts.
+//!
+//! | `frame` | says | payload |
+//! |---|---|---|
+//! | `process` | [`Process`]: which Python with which Triton | |
+//! | `kernel` | [`KernelFrame`]: a kernel's text, the first time it is launched | |
+//! | `bytes` | [`BytesFrame`]: contents of a storage, the first time they are seen | `zlib` of them |
+//! | `launch` | [`LaunchFrame`] | |
+//! | `skipped` | [`Skipped`]: launches that could not become cases | |
+//! | `end` | [`End`]: the process came to its end, with figures | |
+//!
+//! Frames of other kinds are passed over. Values are [`conch_toolchain::request::Value`]'s JSON.
+
+use std::io::{self, Read};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+/// The version of the format.
+pub const FORMAT: u32 = 1;
+
+/// More than any header has.
+const HEADER_MOST: u32 = 64 << 20;
+
+/// More than a storage's compressed bytes can be.
+const PAYLOAD_MOST: u64 = 1 << 30;
+
+/// A process that recorded.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub struct Process {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// Its id.
+    pub pid: u64,
+    /// Its command line, as Python has it.
+    pub argv: Vec<String>,
+    /// Python's version.
+    pub python: String,
+    /// Triton's version.
+    pub triton: String,
+    /// torch's version, if it was imported.
+    pub torch: Option<String>,
+    /// NumPy's version, if it was imported.
+    pub numpy: Option<String>,
+    /// System and processor.
+    pub platform: String,
+}
+
+/// A kernel with all that it needs.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct KernelFrame {
+    /// Its number in this process, from 0.
+    pub kernel: u64,
+    /// The function's name in the first file.
+    pub function: String,
+    /// The kernel's file, then the siblings that it imports.
+    pub files: Vec<KernelFile>,
+    /// Whether Triton's interpreter could see the text.
+    pub inspectable: bool,
+    /// File and line of the program.
+    pub origin: String,
+}
+
+/// A Python file.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct KernelFile {
+    /// Its name, without a folder.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// Contents of a storage.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct BytesFrame {
+    /// BLAKE2b of the bytes, 32 hexadecimal digits.
+    pub hash: String,
+    /// How many bytes they are.
+    pub size: u64,
+}
+
+/// A launch.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct LaunchFrame {
+    /// The kernel's number in this process.
+    pub kernel: u64,
+    /// What executed it: `interpret` (the interpreter, with CUDA tensors), `interpret+host` (with CPU tensors), `cuda`.
+    pub engine: String,
+    /// The GPU's compute capability (90), if there was one.
+    pub target: Option<u32>,
+    /// Programs along the axes that were given.
+    pub grid: Vec<i64>,
+    /// The storages of the arguments, and those that they hold addresses of.
+    pub storages: Vec<StorageFrame>,
+    /// Every parameter with its value.
+    pub args: Vec<(String, Json)>,
+    /// Launch options.
+    pub options: Vec<(String, Json)>,
+    /// The exception that the launch ended with.
+    pub raised: Option<Raised>,
+}
+
+/// A storage at a launch.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct StorageFrame {
+    /// Its bytes.
+    pub size: u64,
+    /// The first parameter that shows it.
+    pub name: String,
+    /// The hash of what it held before the launch; none if that was not kept.
+    pub before: Option<String>,
+    /// The hash of what it held afterwards.
+    pub after: Option<String>,
+    /// Why bytes were not kept: `max-bytes`, `max-size`, `no-data`.
+    pub why: Option<String>,
+    /// Addresses that it holds: byte, storage, byte of that storage.
+    #[serde(default)]
+    pub addresses: Vec<(u64, usize, i64)>,
+}
+
+/// An exception: the root cause, as Conch's workers tell it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Raised {
+    /// Its type, with its module if that is not `builtins`.
+    pub kind: String,
+    /// Its message.
+    pub message: String,
+    /// Whether it came out of Triton's compiler.
+    #[serde(default)]
+    pub compiling: bool,
+}
+
+/// Launches that could not become cases.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub struct Skipped {
+    /// The kernel's name.
+    pub kernel: String,
+    /// The reason, in words.
+    pub why: String,
+    /// How many launches.
+    pub count: u64,
+}
+
+/// Figures of a process that came to its end.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct End {
+    /// Launches that were seen.
+    pub launches: u64,
+    /// Those that were written.
+    pub kept: u64,
+    /// Those that were left out because one like them is there.
+    pub repeated: u64,
+    /// Those of kernels that were not asked for.
+    pub filtered: u64,
+    /// Those that could not become cases.
+    pub skipped: u64,
+    /// Where the time went.
+    pub seconds: Seconds,
+}
+
+/// Seconds of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+pub struct Seconds {
+    /// In launches, recording included.
+    pub run: f64,
+    /// In recording.
+    pub recording: f64,
+}
+
+/// Where a payload lies in a part file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Payload {
+    /// Its first byte.
+    pub at: u64,
+    /// How many bytes it has.
+    pub len: u64,
+}
+
+/// One frame. Payloads stay in the file: they are far larger than all else.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Frame {
+    /// Which process.
+    Process(Process),
+    /// A kernel.
+    Kernel(KernelFrame),
+    /// Contents, and where in the file their `zlib` stream is.
+    Bytes(BytesFrame, Payload),
+    /// A launch.
+    Launch(Box<LaunchFrame>),
+    /// What could not be recorded.
+    Skipped(Skipped),
+    /// The end.
+    End(End),
+    /// A kind that this version does not know.
+    Other,
+}
+
+/// What is wrong with a part file.
+#[derive(Debug, thiserror::Error)]
+pub enum PartError {
+    /// It cannot be read.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// What is there is no frame.
+    #[error("at byte {at}: {reason}")]
+    Damaged {
+        /// Where the frame begins.
+        at: u64,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+#[derive(Deserialize)]
+struct Kind {
+    frame: String,
+}
+
+/// Reads frames one after the other.
+#[derive(Debug)]
+pub struct Part<R> {
+    from: R,
+    at: u64,
+    ended: bool,
+}
+
+impl<R: Read> Part<R> {
+    /// A part file from its beginning.
+    pub fn new(from: R) -> Self {
+        Self {
+            from,
+            at: 0,
+            ended: false,
+        }
+    }
+
+    fn frame(&mut self) -> Result<Option<Frame>, PartError> {
+        let damaged = |at, reason: String| PartError::Damaged { at, reason };
+        let begin = self.at;
+        let Some(lengths) = self.take(12)? else {
+            return Ok(None);
+        };
+        let (header, payload) = lengths.split_at(4);
+        let header = u32::from_le_bytes(header.try_into().unwrap_or_default());
+        let payload = u64::from_le_bytes(payload.try_into().unwrap_or_default());
+        if header > HEADER_MOST || payload > PAYLOAD_MOST {
+            let reason = format!("a frame of {header} and {payload} bytes is longer than any");
+            return Err(damaged(begin, reason));
+        }
+        let Some(header) = self.take(header.into())? else {
+            return Ok(None);
+        };
+        let payload = Payload {
+            at: self.at,
+            len: payload,
+        };
+        let passed = io::copy(&mut self.from.by_ref().take(payload.len), &mut io::sink())?;
+        self.at += passed;
+        if passed < payload.len {
+            return Ok(None);
+        }
+        let wrong =
+            |error: serde_json::Error| damaged(begin, format!("a header that cannot be read: {error}"));
+        let kind: Kind = serde_json::from_slice(&header).map_err(wrong)?;
+        let frame = match kind.frame.as_str() {
+            "process" => Frame::Process(serde_json::from_slice(&header).map_err(wrong)?),
+            "kernel" => Frame::Kernel(serde_json::from_slice(&header).map_err(wrong)?),
+            "bytes" => Frame::Bytes(serde_json::from_slice(&header).map_err(wrong)?, payload),
+            "launch" => Frame::Launch(serde_json::from_slice(&header).map_err(wrong)?),
+            "skipped" => Frame::Skipped(serde_json::from_slice(&header).map_err(wrong)?),
+            "end" => Frame::End(serde_json::from_slice(&header).map_err(wrong)?),
+            _ => Frame::Other,
+        };
+        Ok(Some(frame))
+    }
+
+    /// So many bytes; none where the file ends before.
+    fn take(&mut self, count: u64) -> Result<Option<Vec<u8>>, PartError> {
+        let mut bytes = Vec::new();
+        // What is claimed is not believed: room is made as bytes come.
+        let read = self.from.by_ref().take(count).read_to_end(&mut bytes)? as u64;
+        self.at += read;
+        Ok((read == count).then_some(bytes))
+    }
+}
+
+impl<R: Read> Iterator for Part<R> {
+    type Item = Result<Frame, PartError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ended {
+            return None;
+        }
+        let frame = self.frame().transpose();
+        // Behind damage nothing says where the next frame begins.
+        self.ended = !matches!(frame, Some(Ok(_)));
+        frame
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(header: &str, payload: &[u8]) -> Vec<u8> {
+        let mut bytes = (header.len() as u32).to_le_bytes().to_vec();
+        bytes.extend((payload.len() as u64).to_le_bytes());
+        bytes.extend(header.as_bytes());
+        bytes.extend(payload);
+        bytes
+    }
+
+    #[track_caller]
+    fn check(bytes: &[u8], expected: &[&str]) {
+        let found: Vec<String> = Part::new(bytes)
+            .map(|frame| match frame {
+                Ok(Frame::Bytes(header, payload)) => format!("{} of {}", payload.len, header.hash),
+                Ok(Frame::Skipped(skipped)) => format!("{} {}", skipped.count, skipped.why),
+                Ok(other) => format!("{other:?}"),
+                Err(error) => error.to_string(),
+            })
+            .collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn frames_are_read_until_one_is_cut_short_or_damaged() {
+        let skipped = frame(r#"{"frame":"skipped","kernel":"k","why":"odd","count":2}"#, b"");
+        let bytes = frame(r#"{"frame":"bytes","hash":"ab","size":9}"#, b"zlib");
+        let whole = [skipped.clone(), bytes.clone(), frame(r#"{"frame":"new"}"#, b"?")].concat();
+        check(&whole, &["2 odd", "4 of ab", "Other"]);
+        // Wherever it is cut, what lies before counts.
+        for cut in 1..bytes.len() {
+            check(&[skipped.as_slice(), &bytes[..cut]].concat(), &["2 odd"]);
+        }
+        check(&[], &[]);
+        check(
+            &[frame("[]", b""), skipped.clone()].concat(),
+            &[
+                "at byte 0: a header that cannot be read: invalid type: sequence, expected struct Kind at line 1 column 0",
+            ],
+        );
+        check(
+            &[skipped, vec![255; 40]].concat(),
+            &[
+                "2 odd",
+                "at byte 66: a frame of 4294967295 and 18446744073709551615 bytes is longer than any",
+            ],
+        );
+    }
+}

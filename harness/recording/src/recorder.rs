@@ -1,0 +1,63 @@
+//! The recorder, as text: the Python package `conch_triton`, and the `sitecustomize` that starts it in a process whose
+//! `PYTHONPATH` begins with the folder they lie in. Left out: what it writes ([`crate::part`]).
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use serde::Serialize;
+
+/// The variable that names the folder for part files, and so switches the recorder on.
+pub const FOLDER: &str = "CONCH_RECORD";
+
+/// The variable that holds [`Rules`] as JSON.
+pub const RULES: &str = "CONCH_RECORD_OPTIONS";
+
+/// The package's name.
+pub const PACKAGE: &str = "conch_triton";
+
+/// The package's files: name and text.
+pub const FILES: &[(&str, &str)] = &[];
+
+/// Starts the recorder when Python starts.
+pub const SITECUSTOMIZE: &str = "";
+
+/// What is recorded, as the recorder is told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Rules {
+    /// Patterns of kernel names; none means all.
+    pub filter: Vec<String>,
+    /// The most bytes of one storage that are kept.
+    pub max_bytes: u64,
+    /// The most bytes that one process writes, after which storages are no longer kept.
+    pub max_size: u64,
+    /// Which launches of a kernel are kept: `layout`, `data`, `every`, or a number.
+    pub sample: String,
+    /// Whether bytes are kept at all.
+    pub data: bool,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self {
+            filter: Vec::new(),
+            max_bytes: 16 << 20,
+            max_size: 1 << 30,
+            sample: "layout".to_owned(),
+            data: true,
+        }
+    }
+}
+
+/// Writes the recorder into a folder, to be put in front of `PYTHONPATH`.
+///
+/// # Errors
+/// The folder cannot be written.
+pub fn install(folder: &Path) -> io::Result<()> {
+    let package = folder.join(PACKAGE);
+    fs::create_dir_all(&package)?;
+    for (name, text) in FILES {
+        fs::write(package.join(name), text)?;
+    }
+    fs::write(folder.join("sitecustomize.py"), SITECUSTOMIZE)
+}
