@@ -1,0 +1,305 @@
+"""Where it stands in Triton, from 3.0 on, and in TorchInductor: around every launch, and around benchmarks.
+
+Modules that are not imported yet are met when they are. What is put in place stays for the life of the
+process, and costs next to nothing while no recorder is active.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+import inspect
+import sys
+import threading
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence
+from weakref import WeakKeyDictionary
+
+from . import executed, tuner
+from .failures import Unsayable
+from .source import function_of
+
+if TYPE_CHECKING:
+    from .recorder import Call, Launch, Recorder
+
+# The recorders that are started.
+active: list[Recorder] = []
+
+_thread = threading.local()
+# Kernels by the functions that the interpreter made of them, from 3.2 on.
+_rewritten: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+# Parameters of kernels, and their defaults.
+_parameters: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
+
+
+class _Muted:
+    """While benchmarks run: their launches are not the program's."""
+
+    def __enter__(self) -> None:
+        _thread.muted = getattr(_thread, "muted", 0) + 1
+
+    def __exit__(self, *_: object) -> None:
+        _thread.muted -= 1
+
+
+def _silent() -> bool:
+    return not active or getattr(_thread, "muted", 0) > 0
+
+
+def _arranged(
+    function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Parameters and options of a call, as Triton arranges them."""
+    parameters = _parameters.get(function)
+    if parameters is None:
+        parameters = _parameters[function] = {
+            name: parameter.default for name, parameter in inspect.signature(function).parameters.items()
+        }
+    values = dict(parameters)
+    values.update(zip(parameters, args))
+    options = {}
+    for name, value in kwargs.items():
+        if name in parameters:
+            values[name] = value
+        elif name not in ("grid", "warmup"):
+            options[name] = value
+    return values, options
+
+
+def _call(kernel: Any, way: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Call:
+    from .recorder import Call
+
+    function = function_of(kernel)
+    values, options = _arranged(function, args, kwargs)
+    return Call(kernel, function.__name__, way, values, options, None)
+
+
+def _decided(kernel: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Call:
+    """A launch of Inductor's tuner."""
+    from .recorder import Call
+
+    values, options, grid = tuner.decided(kernel, args, kwargs.get("grid"))
+    return Call(kernel.fn, kernel.fn.__name__, "inductor", values, options, grid)
+
+
+def _held(args: Sequence[Any]) -> dict[int, bytes]:
+    most = max((one.options.max_bytes if one.options.data else -1 for one in active), default=-1)
+    try:
+        return tuner.contents(args, most) if most >= 0 else {}
+    except Exception:  # noqa: BLE001 (then they are not kept)
+        return {}
+
+
+def _begun(make: Callable[[], Call], held: Mapping[int, bytes] | None = None) -> list[Launch]:
+    """The launch, for each recorder that may keep it. `held` has what was in its storages, if it is over."""
+    try:
+        call = make()
+    except Exception as error:  # noqa: BLE001 (nothing reaches the program)
+        for recorder in active:
+            recorder.missed(error)
+        return []
+    launches = []
+    for recorder in active:
+        launch = recorder.launch(call, held)
+        if launch is not None:
+            launches.append(launch)
+            if call.grid is not None:
+                launch.begin(call.grid)
+    return launches
+
+
+def _watched(launches: list[Launch], grid: Any) -> Any:
+    """A grid that says when it is known. One that is asked for is asked once."""
+    if callable(grid):
+
+        def resolved(*args: Any, **kwargs: Any) -> Any:
+            sizes = grid(*args, **kwargs)
+            for launch in launches:
+                launch.begin(sizes)
+            return sizes
+
+        return resolved
+    for launch in launches:
+        launch.begin(grid)
+    return grid
+
+
+def _followed(launches: list[Launch], run: Callable[[], Any]) -> Any:
+    try:
+        result = run()
+    except BaseException as error:
+        for launch in launches:
+            launch.end(error)
+        raise
+    for launch in launches:
+        launch.end(None)
+    return result
+
+
+def _patch_jit(module: ModuleType) -> None:
+    kind = module.JITFunction
+    original = kind.run
+
+    @functools.wraps(original)
+    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if _silent() or kwargs.get("warmup"):
+            return original(self, *args, **kwargs)
+        launches = _begun(lambda: _call(self, "cuda", args, kwargs))
+        if launches and kwargs.get("grid") is not None:
+            kwargs["grid"] = _watched(launches, kwargs["grid"])
+        return _followed(launches, lambda: original(self, *args, **kwargs))
+
+    kind.run = run
+
+
+def _patch_interpreter(module: ModuleType) -> None:
+    kind = module.GridExecutor
+    original = kind.__call__
+
+    @functools.wraps(original)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if _silent() or kwargs.get("warmup"):
+            return original(self, *args, **kwargs)
+        launches = _begun(lambda: _call(_rewritten.get(self.fn, self.fn), "interpret", args, kwargs))
+        executor = self
+        if launches:
+            executor = copy.copy(self)
+            executor.grid = _watched(launches, self.grid)
+        return _followed(launches, lambda: original(executor, *args, **kwargs))
+
+    kind.__call__ = call
+
+    function = module.InterpretedFunction
+    initialise = function.__init__
+
+    @functools.wraps(initialise)
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        initialise(self, *args, **kwargs)
+        executed.keep(self.fn)
+
+    function.__init__ = init
+    if hasattr(function, "rewrite"):
+        rewrite = function.rewrite
+
+        @functools.wraps(rewrite)
+        def rewritten(self: Any) -> Any:
+            made = rewrite(self)
+            if made not in _rewritten:
+                _rewritten[made] = self
+            return made
+
+        function.rewrite = rewritten
+
+
+def _patch_autotuner(module: ModuleType) -> None:
+    kind = module.Autotuner
+    original = kind._bench
+
+    @functools.wraps(original)
+    def bench(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with _Muted():
+            return original(self, *args, **kwargs)
+
+    kind._bench = bench
+
+
+def _patch_inductor(module: ModuleType) -> None:
+    kind = module.CachingAutotuner
+    original = kind.run
+
+    @functools.wraps(original)
+    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+        # Interpreted, it goes on to Triton's own launch.
+        if _silent() or getattr(self, "triton_interpret", False) or kwargs.get("benchmark_run"):
+            return original(self, *args, **kwargs)
+        if tuner.is_decided(self):
+            launches = _begun(lambda: _decided(self, args, kwargs))
+            return _followed(launches, lambda: original(self, *args, **kwargs))
+        # It tries configurations, and launches with the best. It leaves the arguments as they were for that.
+        held = _held(args)
+        result = original(self, *args, **kwargs)
+        for launch in _begun(lambda: _decided(self, args, kwargs), held):
+            launch.end(None)
+        return result
+
+    kind.run = run
+
+
+_PATCHES: dict[str, Callable[[ModuleType], None]] = {
+    "triton.runtime.jit": _patch_jit,
+    "triton.runtime.interpreter": _patch_interpreter,
+    "triton.runtime.autotuner": _patch_autotuner,
+    "torch._inductor.runtime.triton_heuristics": _patch_inductor,
+}
+
+
+class _Finder:
+    """Meets modules of Triton and torch when they are imported."""
+
+    def __init__(self) -> None:
+        self.waiting = dict(_PATCHES)
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        patch = self.waiting.get(name)
+        if patch is None:
+            return None
+        for finder in list(sys.meta_path):
+            find = getattr(finder, "find_spec", None)
+            spec = None if finder is self or find is None else find(name, path, target)
+            if spec is not None:
+                break
+        else:
+            return None
+        if spec.loader is not None and hasattr(spec.loader, "exec_module"):
+            execute = spec.loader.exec_module
+
+            def executed_module(module: ModuleType) -> None:
+                execute(module)
+                self.meet(name, module)
+
+            spec.loader.exec_module = executed_module
+        return spec
+
+    def meet(self, name: str, module: ModuleType) -> None:
+        """Puts the hooks of a module in place, once."""
+        patch = self.waiting.pop(name, None)
+        if patch is not None:
+            try:
+                patch(module)
+            except AttributeError as error:
+                print(f"conch: launches of this {name} cannot be recorded: {error}", file=sys.stderr)
+        if not self.waiting and self in sys.meta_path:
+            sys.meta_path.remove(self)
+
+
+_finder = _Finder()
+
+
+def install() -> None:
+    """Puts the hooks in place where there is a Triton, and where there will be one."""
+    if _finder.waiting and _finder not in sys.meta_path:
+        sys.meta_path.insert(0, _finder)
+    for name in list(_finder.waiting):
+        module = sys.modules.get(name)
+        # One that is being imported is met at its end.
+        if module is not None and not getattr(module.__spec__, "_initializing", False):
+            _finder.meet(name, module)
+
+
+_targets: dict[int, int] = {}
+
+
+def target() -> int:
+    """The compute capability of the current GPU, as Triton says it.
+
+    Raises `Unsayable` for what is no CUDA device.
+    """
+    from triton.runtime.driver import driver
+
+    device = driver.active.get_current_device()
+    if device not in _targets:
+        found = driver.active.get_current_target()
+        if found.backend != "cuda":
+            raise Unsayable(f"a kernel for {found.backend}")
+        _targets[device] = int(found.arch)
+    return _targets[device]

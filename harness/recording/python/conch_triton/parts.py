@@ -1,0 +1,61 @@
+"""Part files: what one process recorded, as frames of a JSON header and bytes.
+
+A frame is the size of the header (u32) and of the payload (u64), little-endian, the header, the payload. A
+frame that is cut short ends the file. `harness/recording` reads them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import struct
+import time
+import zlib
+from typing import Any
+
+FORMAT = 1
+_HEAD = struct.Struct("<IQ")
+# Of so many bytes it is tried whether compression pays.
+_TRIED = 1 << 16
+
+
+class Part:
+    """A part file, made when the first frame is written. Not safe against several threads."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._file: int | None = None
+        self.size = 0
+        self._hashes: set[str] = set()
+
+    def frame(self, header: dict[str, Any], payload: bytes = b"") -> None:
+        """Writes a frame, so that it is there whatever becomes of this process."""
+        if self._file is None:
+            path = os.path.join(self._folder, f"{os.getpid()}-{time.time_ns()}.part")
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_BINARY", 0)
+            self._file = os.open(path, flags | getattr(os, "O_CLOEXEC", 0), 0o600)
+        text = json.dumps(header, separators=(",", ":"), ensure_ascii=True).encode("ascii")
+        view = memoryview(_HEAD.pack(len(text), len(payload)) + text + payload)
+        self.size += len(view)
+        while view:
+            view = view[os.write(self._file, view) :]
+
+    def bytes(self, data: bytes, room: int) -> str | None:
+        """Writes the bytes of a storage, if they are not there yet; their hash, or none where the file would
+        grow past `room`."""
+        digest = hashlib.blake2b(data, digest_size=16).hexdigest()
+        if digest not in self._hashes:
+            pays = len(zlib.compress(data[:_TRIED], 1)) < 0.95 * min(len(data), _TRIED)
+            packed = zlib.compress(data, 1 if pays else 0)
+            if self.size + len(packed) > room:
+                return None
+            self.frame({"frame": "bytes", "hash": digest, "size": len(data)}, packed)
+            self._hashes.add(digest)
+        return digest
+
+    def close(self) -> None:
+        """Closes the file."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None

@@ -1,0 +1,676 @@
+"""A kernel's text, with everything that it needs: files that import Triton and the standard library only.
+
+There is one file for each Python module that something comes from, pruned to what is needed; where two
+functions need one name differently, there is another file of that module. Functions stay as they are written,
+from `def` on. What the file of a module cannot say (an object, a module passed around) is `Unsayable`.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import enum
+import hashlib
+import inspect
+import keyword
+import math
+import os
+import re
+import symtable
+import sys
+import sysconfig
+import textwrap
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, Dict, List, Mapping, NamedTuple, Sequence, Tuple
+
+from . import executed
+from .failures import Unsayable
+from .values import is_constexpr, is_dtype, language_name, type_of
+
+_MISSING = object()
+_FUTURE_ANNOTATIONS = annotations.compiler_flag
+_JIT = {"JITFunction", "InterpretedFunction"}
+_CONSTEXPR = {"ConstexprFunction"}
+_DEF = re.compile(r"^def\s+(\w+)", re.MULTILINE)
+_OPTIONS = ("do_not_specialize", "do_not_specialize_on_alignment", "noinline", "debug")
+
+# Names that a text needs, with what is looked up in each: `ops.block.size` is ("block", "size") of `ops`.
+Needs = Dict[str, List[Tuple[str, ...]]]
+
+
+class Source(NamedTuple):
+    """What a recording says of a kernel."""
+
+    function: str
+    # Names, and texts; the kernel's first.
+    files: tuple[tuple[str, str], ...]
+    # Whether Triton's interpreter could see it.
+    inspectable: bool
+    # File and line.
+    origin: str
+    digest: str
+    # What the first file calls functions and enum members that are arguments, by their `id`.
+    names: dict[int, str]
+    # Values that it was made of, which a user may change: mapping, name, value.
+    watched: tuple[tuple[Mapping[str, Any], str, Any], ...]
+
+    def current(self) -> bool:
+        """Whether it would come out the same now."""
+        return all(mapping.get(name, _MISSING) is value for mapping, name, value in self.watched)
+
+
+def source_of(kernel: Any, extras: Sequence[Any] = ()) -> Source:
+    """The source of a kernel (what Triton's decorators made, or the function itself) that is given `extras`
+    as arguments.
+
+    Raises `Unsayable` where it needs what a file cannot say.
+    """
+    builder = _Builder()
+    made = _made(kernel)
+    if made is None:
+        raise Unsayable(f"a kernel that is a {type_of(kernel)}")
+    file, name = builder.place(made, None)
+    names = {id(extra): builder.expression(file, extra, "an argument") for extra in extras}
+    files = builder.files_from(file, made.name)
+    texts = [(f"{one.title}.py", one.text()) for one in files]
+    for title, text in texts:
+        try:
+            compile(text, title, "exec", dont_inherit=True)
+        except (SyntaxError, ValueError) as error:
+            raise Unsayable(f"its text does not stand alone: {error}") from error
+    code = made.function.__code__
+    return Source(
+        name,
+        tuple(texts),
+        made.inspectable,
+        f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}",
+        hashlib.blake2b(repr((name, texts, made.inspectable)).encode(), digest_size=16).hexdigest(),
+        names,
+        tuple(builder.watched),
+    )
+
+
+def function_of(kernel: Any) -> Any:
+    """The Python function inside of what decorators made, or the class."""
+    while not isinstance(kernel, (FunctionType, type)) and hasattr(kernel, "fn"):
+        kernel = kernel.fn
+    return inspect.unwrap(kernel) if hasattr(kernel, "__wrapped__") else kernel
+
+
+class _Made(NamedTuple):
+    """A function or class, and how it was made."""
+
+    name: str
+    # The function or the class itself, which says where names are looked up.
+    function: Any
+    # Lines before the text.
+    decorator: str
+    text: str
+    module: str
+    inspectable: bool
+    # Whether annotations are left as text; None where that is not known.
+    future: bool | None
+    needs: Needs
+    # What it was made of: mapping, name, value.
+    watched: tuple[tuple[Mapping[str, Any], str, Any], ...] = ()
+
+
+def _layers(value: Any) -> Any:
+    """What is inside of autotuners and heuristics."""
+    while not isinstance(value, (FunctionType, type)) and hasattr(value, "fn"):
+        names = {kind.__name__ for kind in type(value).__mro__}
+        if names & (_JIT | _CONSTEXPR):
+            break
+        value = value.fn
+    return value
+
+
+def _is_callable(value: Any) -> bool:
+    value = _layers(value)
+    return isinstance(value, (FunctionType, type)) or hasattr(value, "fn") or hasattr(value, "__wrapped__")
+
+
+# By the `id` of code, which is kept so that no other gets it: replaced text, text, inspectable, needs.
+_known: dict[int, tuple[CodeType, str | None, str, bool, Needs]] = {}
+
+
+def _made(value: Any) -> _Made | None:
+    """How a function, a kernel or a class is made; None for what is no such thing."""
+    value = _layers(value)
+    names = {kind.__name__ for kind in type(value).__mro__}
+    if names & (_JIT | _CONSTEXPR):
+        function = function_of(value)
+        if ".gluon" in type(value).__module__ or any("Gluon" in name for name in names):
+            raise Unsayable(f"`{function.__name__}` is a kernel of Gluon's")
+        decorator = _jit_line(value) if names & _JIT else "@{triton}.constexpr_function"
+        state = vars(value)
+        source = "_src" if "_src" in state else "src"
+        watched = ((state, source, state[source]),) if source in state else ()
+        return _taken(function, decorator, getattr(value, "src", None), watched)
+    if isinstance(value, type):
+        try:
+            text = textwrap.dedent(inspect.getsource(value))
+        except (OSError, TypeError) as error:
+            raise Unsayable(f"the text of class `{value.__name__}` is not to be had") from error
+        return _Made(value.__name__, value, "", text, value.__module__, True, False, _needs(text))
+    if isinstance(value, FunctionType) or hasattr(value, "__wrapped__"):
+        function = inspect.unwrap(value)
+        if isinstance(function, FunctionType):
+            return _taken(function, "", None, ())
+    return None
+
+
+def _taken(
+    function: FunctionType,
+    decorator: str,
+    replaced: str | None,
+    watched: tuple[tuple[Mapping[str, Any], str, Any], ...],
+) -> _Made:
+    """A function as it is taken out of its file; without its decorators, if there is another in their
+    place."""
+    code = function.__code__
+    future = bool(code.co_flags & _FUTURE_ANNOTATIONS)
+    known = _known.get(id(code))
+    if known is None or known[1] != replaced:
+        text, inspectable = _text_of(function, replaced)
+        try:
+            if decorator:
+                text = text[_DEF.search(text).start() :]  # type: ignore[union-attr]
+            text = text.rstrip() + "\n"
+            if future:
+                needs = _needs(_without_annotations(text, lambda _: True))
+            else:
+                text = _without_annotations(text, lambda names: not _plain_annotation(function, names))
+                needs = _needs(text)
+        except (AttributeError, SyntaxError, StopIteration) as error:
+            raise Unsayable(f"the text of `{function.__name__}` cannot be taken out of its file") from error
+        known = _known[id(code)] = (code, replaced, text, inspectable, needs)
+    _, _, text, inspectable, needs = known
+    found = _DEF.search(text)
+    name = found.group(1) if found else function.__name__
+    module = function.__module__ or "__main__"
+    return _Made(name, function, decorator, text, module, inspectable, future, needs, watched)
+
+
+def _text_of(function: FunctionType, replaced: str | None) -> tuple[str, bool]:
+    """A function's text without indentation, and whether `inspect` sees it."""
+    if isinstance(replaced, str):
+        return replaced, True
+    try:
+        return textwrap.dedent(inspect.getsource(function)), True
+    except (OSError, TypeError) as error:
+        text = executed.text_of(function)
+        if text is None:
+            raise Unsayable(f"the text of `{function.__name__}` is not to be had") from error
+        return textwrap.dedent(text), False
+
+
+def _jit_line(kernel: Any) -> str:
+    """The line that makes a kernel of a function."""
+    rewriter = getattr(kernel, "rewriter", None)
+    kwargs = getattr(kernel, "kwargs", None) or getattr(rewriter, "kwargs", None)
+    given = []
+    for name in _OPTIONS:
+        value = kwargs.get(name) if isinstance(kwargs, dict) else getattr(kernel, name, None)
+        if value:
+            value = list(value) if isinstance(value, (tuple, set, frozenset)) else value
+            given.append(f"{name}={value!r}")
+    return "@{triton}.jit" + (f"({', '.join(given)})" if given else "")
+
+
+def _needs(text: str) -> Needs:
+    """The names that a text takes from around it."""
+    names: set[str] = set()
+
+    def gather(table: symtable.SymbolTable, top: bool) -> None:
+        for symbol in table.get_symbols():
+            if symbol.is_referenced() and (not symbol.is_assigned() if top else symbol.is_global()):
+                names.add(symbol.get_name())
+        for child in table.get_children():
+            gather(child, False)
+
+    gather(symtable.symtable(text, "<kernel>", "exec"), True)
+    needs: Needs = {}
+
+    class Chains(ast.NodeVisitor):
+        def visit_Attribute(self, node: ast.Attribute) -> None:
+            chain: list[str] = []
+            value: ast.expr = node
+            while isinstance(value, ast.Attribute):
+                chain.append(value.attr)
+                value = value.value
+            if isinstance(value, ast.Name):
+                self._add(value.id, tuple(reversed(chain)))
+            else:
+                self.visit(value)
+
+        def visit_Name(self, node: ast.Name) -> None:
+            self._add(node.id, ())
+
+        def _add(self, name: str, chain: tuple[str, ...]) -> None:
+            if name in names and chain not in needs.setdefault(name, []):
+                needs[name].append(chain)
+
+    Chains().visit(ast.parse(text))
+    return needs
+
+
+def _without_annotations(text: str, wanted: Any) -> str:
+    """A function without the annotations of parameters and result whose names are `wanted` away."""
+    node = next(node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef))
+    lines = text.encode().splitlines(keepends=True)
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line))
+    whole = b"".join(lines)
+    cuts = []
+    every = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+    for argument in [*every, *filter(None, (node.args.vararg, node.args.kwarg))]:
+        annotation = argument.annotation
+        if annotation is not None and wanted(_roots(annotation)):
+            start = starts[argument.lineno - 1] + argument.col_offset + len(argument.arg.encode())
+            cuts.append((start, _end(starts, annotation)))
+    if node.returns is not None and wanted(_roots(node.returns)):
+        start = whole.rindex(b"->", 0, starts[node.returns.lineno - 1] + node.returns.col_offset)
+        cuts.append((start, _end(starts, node.returns)))
+    for start, end in sorted(cuts, reverse=True):
+        whole = whole[:start] + whole[end:]
+    return whole.decode()
+
+
+def _end(starts: list[int], node: ast.expr) -> int:
+    return starts[(node.end_lineno or node.lineno) - 1] + (node.end_col_offset or 0)
+
+
+def _roots(annotation: ast.expr) -> set[str]:
+    return {node.id for node in ast.walk(annotation) if isinstance(node, ast.Name)}
+
+
+def _plain_annotation(function: FunctionType, names: set[str]) -> bool:
+    """Whether an annotation means something without the user's packages."""
+    for name in names:
+        value = _lookup(function, name)
+        home = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+        if home is None and is_dtype(value):
+            continue
+        if value is _MISSING or not isinstance(home, str) or not (_is_tritons(home) or _is_standard(home)):
+            return False
+    return True
+
+
+def _lookup(function: Any, name: str) -> Any:
+    """What a name means to a function or a class."""
+    if isinstance(function, FunctionType):
+        for free, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+            if free == name:
+                try:
+                    return cell.cell_contents
+                except ValueError:
+                    return _MISSING
+        scope = function.__globals__
+    else:
+        scope = vars(sys.modules.get(function.__module__, builtins))
+    return scope.get(name, vars(builtins).get(name, _MISSING))
+
+
+def _is_tritons(module: str) -> bool:
+    return module == "triton" or module.startswith("triton.")
+
+
+_STANDARD_FOLDER = os.path.join(sysconfig.get_paths()["stdlib"], "")
+
+
+def _is_standard(module: str) -> bool:
+    """Whether a module is of Python's standard library."""
+    root = module.partition(".")[0]
+    names = getattr(sys, "stdlib_module_names", None)
+    if names is not None:
+        return root in names
+    if root in sys.builtin_module_names:
+        return True
+    file = str(getattr(sys.modules.get(root), "__file__", None) or "")
+    return file.startswith(_STANDARD_FOLDER) and "site-packages" not in file
+
+
+def _importable(value: Any) -> tuple[str, str] | None:
+    """Module and name by which a function or class of Triton's or Python's own is imported."""
+    inner = function_of(value)
+    module, name = getattr(inner, "__module__", None), getattr(inner, "__name__", None)
+    if not isinstance(module, str) or not isinstance(name, str):
+        return None
+    if not (_is_tritons(module) or _is_standard(module)):
+        return None
+    return (module, name) if hasattr(sys.modules.get(module), name) else None
+
+
+def _key(value: Any) -> Any:
+    """What tells whether two values of one name are the same."""
+    if isinstance(value, ModuleType):
+        return ("module", value.__name__)
+    if _is_callable(value):
+        return ("function", id(function_of(value)))
+    if is_constexpr(value):
+        return ("constexpr", _key(value.value))
+    if isinstance(value, (tuple, list)):
+        return (type(value), tuple(_key(item) for item in value))
+    return (type(value), repr(value)) if _is_constant(value) else ("object", id(value))
+
+
+def _is_constant(value: Any) -> bool:
+    return value is None or value is Ellipsis or isinstance(value, (bool, int, float, complex, str, bytes))
+
+
+class _File:
+    """A file in the making: part of one Python module."""
+
+    def __init__(self, made: _Made, bound: dict[str, Any]) -> None:
+        self.module = made.module
+        # None as long as nothing in it says.
+        self.future = made.future
+        self.title = ""
+        # Names, and what tells what they are.
+        self.bound = bound
+        # What is defined here, by `id`.
+        self.defined: dict[int, str] = {}
+        self.imports: list[tuple[str, Any]] = []
+        # Files that stand for modules, by what they are called here.
+        self.modules: dict[str, _File] = {}
+        self.body: list[str] = []
+        # Files that it imports from.
+        self.below: list[_File] = []
+        self.triton = self._header(made, "triton", "triton")
+        self.language = self._header(made, "tl", "triton.language")
+
+    def _header(self, made: _Made, name: str, module: str) -> str:
+        """The name by which the file itself calls a module."""
+        while name in made.needs and _key(_lookup(made.function, name)) != ("module", module):
+            name = f"_{name}"
+        self.bound[name] = ("module", module)
+        text = f"import {module} as {name}" if module != name else f"import {module}"
+        self.imports.append((text, None))
+        return name
+
+    def fits(self, made: _Made, wanted: Mapping[str, Any]) -> bool:
+        """Whether every name can mean here what a function wants it to mean."""
+        if self.module != made.module or self.future not in (made.future, None):
+            return False
+        own = ("function", id(made.function))
+        wanted = {**wanted, made.name: wanted.get(made.name, own)}
+        return wanted[made.name] == own and all(
+            self.bound.get(name, key) == key for name, key in wanted.items()
+        )
+
+    def reaches(self, other: _File) -> bool:
+        """Whether importing this file imports another (or is that)."""
+        return self is other or any(file.reaches(other) for file in self.below)
+
+    def text(self) -> str:
+        """The finished text."""
+        lines = ["from __future__ import annotations\n"] if self.future else []
+        own = sorted({text for text, file in self.imports if file is None and not _tritons_line(text)})
+        tritons = [text for text, file in self.imports if file is None and _tritons_line(text)]
+        siblings = sorted(
+            {
+                re.sub(r"^import (\w+) as \1$", r"import \1", text.format(file.title))
+                for text, file in self.imports
+                if file is not None
+            }
+        )
+        groups = [own, list(dict.fromkeys(tritons)), siblings]
+        lines += ["".join(f"{line}\n" for line in group) for group in groups if group]
+        text = "\n".join(lines)
+        assigning = False
+        for part in self.body:
+            # A definition brings the lines before it.
+            assigns = not part.startswith("\n")
+            text += f"\n{part}" if assigns and not assigning else part
+            assigning = assigns
+        return text
+
+
+def _tritons_line(text: str) -> bool:
+    return text.split()[1].partition(".")[0] == "triton"
+
+
+class _Builder:
+    """The files of one kernel."""
+
+    def __init__(self) -> None:
+        self.files: list[_File] = []
+        self.watched: list[tuple[Mapping[str, Any], str, Any]] = []
+
+    def place(self, made: _Made, user: _File | None) -> tuple[_File, str]:
+        """The file that defines something for `user`, and its name there."""
+        wanted = self._wanted(made)
+        for file in self.files:
+            allowed = user is None or file is user or not file.reaches(user)
+            if allowed and id(made.function) in file.defined and file.module == made.module:
+                self._link(user, file)
+                return file, made.name
+        for file in self.files:
+            allowed = user is None or file is user or not file.reaches(user)
+            if allowed and file.fits(made, wanted):
+                break
+        else:
+            file = _File(made, {})
+            self.files.append(file)
+        self._link(user, file)
+        self.watched += made.watched
+        file.future = made.future
+        file.defined[id(made.function)] = made.name
+        file.bound[made.name] = ("function", id(made.function))
+        file.bound.update(wanted)
+        for name, chains in made.needs.items():
+            value = _lookup(made.function, name)
+            if name in wanted:
+                self._watch(made.function, name, value)
+                self._bind(file, name, value, chains, made)
+        decorator = made.decorator.format(triton=file.triton)
+        file.body.append(f"\n\n{decorator}\n{made.text}" if decorator else f"\n\n{made.text}")
+        return file, made.name
+
+    def _wanted(self, made: _Made) -> dict[str, Any]:
+        wanted = {}
+        for name in made.needs:
+            value = _lookup(made.function, name)
+            if value is not _MISSING and value is not vars(builtins).get(name, _MISSING):
+                wanted[name] = _key(value)
+        return wanted
+
+    def _watch(self, function: Any, name: str, value: Any) -> None:
+        scope = getattr(function, "__globals__", None)
+        if scope is not None and scope.get(name, _MISSING) is value and not isinstance(value, ModuleType):
+            self.watched.append((scope, name, value))
+
+    @staticmethod
+    def _link(user: _File | None, file: _File) -> None:
+        if user is not None and user is not file and file not in user.below:
+            user.below.append(file)
+
+    def _bind(
+        self, file: _File, name: str, value: Any, chains: Sequence[tuple[str, ...]], made: _Made
+    ) -> None:
+        """Makes a name of a file mean a value."""
+        if isinstance(value, ModuleType):
+            self._bind_module(file, name, value, chains, made)
+            return
+        line = f"{name} = "
+        own = self._definition(file, value)
+        if own == name:
+            return
+        if own is None:
+            place = _importable(value) if _is_callable(value) else None
+            if place is not None:
+                module, original = place
+                renamed = "" if original == name else f" as {name}"
+                self._import(file, f"from {module} import {original}{renamed}", None)
+                return
+            target = _made(value) if _is_callable(value) else None
+            if target is not None:
+                home, original = self.place(target, file)
+                renamed = "" if original == name else f" as {name}"
+                if home is not file:
+                    self._import(file, f"from {{}} import {original}{renamed}", home)
+                elif original != name:
+                    self._say(file, f"{line}{original}\n")
+                return
+        annotations = vars(sys.modules.get(made.module, builtins)).get("__annotations__")
+        scope = getattr(made.function, "__globals__", {})
+        annotations = scope.get("__annotations__", annotations)
+        annotation = annotations.get(name) if isinstance(annotations, dict) else None
+        if annotation is not None and "constexpr" in (
+            annotation if isinstance(annotation, str) else repr(annotation)
+        ):
+            line = f"{name}: {file.language}.constexpr = "
+        text = own or self.expression(file, value, f"`{made.name}` uses `{name}`, which")
+        self._say(file, f"{line}{text}\n")
+
+    def _bind_module(
+        self, file: _File, name: str, module: ModuleType, chains: Sequence[tuple[str, ...]], made: _Made
+    ) -> None:
+        path = module.__name__
+        if _is_tritons(path) or _is_standard(path):
+            parent, _, last = path.rpartition(".")
+            if name == path:
+                text = f"import {path}"
+            elif parent and last == name:
+                text = f"from {parent} import {name}"
+            else:
+                text = f"import {path} as {name}"
+            if (name, path) not in ((file.triton, "triton"), (file.language, "triton.language")):
+                self._import(file, text, None)
+            return
+        for chain in chains:
+            if not chain:
+                raise Unsayable(f"`{made.name}` uses the module `{name}` as a value")
+            value = getattr(module, chain[0], _MISSING)
+            if value is _MISSING:
+                continue
+            home = self._part(module, name, file, chain[0], value)
+            self._import(file, f"import {{}} as {name}", home)
+            if not isinstance(value, ModuleType):
+                self.watched.append((vars(module), chain[0], value))
+            self._bind(home, chain[0], value, [chain[1:]], self._stand_in(module))
+
+    def _part(self, module: ModuleType, bound: str, user: _File, name: str, value: Any) -> _File:
+        """The file that stands for a module which `user` names `bound`, and has `name` in it."""
+        stand_in = self._stand_in(module)
+        wanted = {name: _key(value)}
+        file = user.modules.get(bound)
+        if file is None:
+            for file in self.files:
+                fits = all(file.bound.get(one, key) == key for one, key in wanted.items())
+                if file.module == module.__name__ and not file.reaches(user) and fits:
+                    break
+            else:
+                file = _File(stand_in, {})
+                self.files.append(file)
+            user.modules[bound] = file
+        elif file.bound.get(name, wanted[name]) != wanted[name]:
+            raise Unsayable(f"`{bound}.{name}` is two things")
+        self._link(user, file)
+        file.bound.update(wanted)
+        return file
+
+    @staticmethod
+    def _stand_in(module: ModuleType) -> _Made:
+        return _Made(module.__name__, module, "", "", module.__name__, True, None, {})
+
+    def _definition(self, file: _File, value: Any) -> str | None:
+        """The name under which a file defines a value, if it does."""
+        if not _is_callable(value):
+            return None
+        return file.defined.get(id(function_of(value)))
+
+    @staticmethod
+    def _import(file: _File, text: str, home: _File | None) -> None:
+        if (text, home) not in file.imports:
+            file.imports.append((text, home))
+
+    @staticmethod
+    def _say(file: _File, line: str) -> None:
+        if line not in file.body:
+            file.body.append(line)
+
+    def expression(self, file: _File, value: Any, who: str) -> str:
+        """An expression of a file for a value. `who` has it, for the error."""
+        if isinstance(value, float) and not isinstance(value, enum.Enum):
+            value = float(value)
+            return repr(value) if math.isfinite(value) else f'float("{value}")'
+        if isinstance(value, enum.Enum):
+            return f"{self._named(file, type(value), who)}.{value.name}"
+        if _is_constant(value) and type(value).__module__ == "builtins":
+            return repr(value)
+        if is_constexpr(value):
+            return f"{file.language}.constexpr({self.expression(file, value.value, who)})"
+        if is_dtype(value) and str(language_name(value)).isidentifier():
+            return f"{file.language}.{language_name(value)}"
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            items = ", ".join(self.expression(file, item, who) for item in value)
+            return f"{self._named(file, type(value), who)}({items})"
+        if type(value) is tuple:
+            items = "".join(f"{self.expression(file, item, who)}, " for item in value)
+            return f"({items.rstrip() if len(value) == 1 else items[:-2]})"
+        if type(value) is list:
+            return f"[{', '.join(self.expression(file, item, who) for item in value)}]"
+        if type(value) is dict:
+            pairs = (
+                f"{self.expression(file, key, who)}: {self.expression(file, item, who)}"
+                for key, item in value.items()
+            )
+            return f"{{{', '.join(pairs)}}}"
+        if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
+            return self.expression(file, value.item(), who)
+        if _is_callable(value):
+            return self._named(file, value, who)
+        raise Unsayable(f"{who} is a {type_of(value)}")
+
+    def _named(self, file: _File, value: Any, who: str) -> str:
+        """The name of a function or class in a file, which imports it if need be."""
+        own = self._definition(file, value)
+        if own is not None:
+            return own
+        for name, key in file.bound.items():
+            if key == _key(value):
+                return name
+        place = _importable(value)
+        made = None if place is not None else _made(value)
+        if place is None and made is None:
+            raise Unsayable(f"{who} is a {type_of(value)}")
+        wished = place[1] if place is not None else made.name if made is not None else ""
+        name = wished
+        while file.bound.get(name, _key(value)) != _key(value) or keyword.iskeyword(name):
+            name = f"{name}_"
+        renamed = "" if wished == name else f" as {name}"
+        if place is not None:
+            self._import(file, f"from {place[0]} import {wished}{renamed}", None)
+        elif made is not None:
+            home, _ = self.place(made, file)
+            if home is not file:
+                self._import(file, f"from {{}} import {wished}{renamed}", home)
+        file.bound[name] = _key(value)
+        return name
+
+    def files_from(self, first: _File, kernel: str) -> list[_File]:
+        """The files, with their names, the kernel's first."""
+        taken = {kernel}
+        first.title = kernel
+        for file in self.files:
+            if file is not first:
+                parts = file.module.replace("__main__", "main").split(".")
+                title = re.sub(r"\W", "_", "_".join(parts)).strip("_") or "part"
+                # What else the name could be imported as must not be hidden by it.
+                if len(parts) == 1 and (_is_installed(file.module) or _is_standard(title)):
+                    title = f"{title}_module"
+                name, count = title, 1
+                while name in taken or not name.isidentifier() or keyword.iskeyword(name):
+                    count += 1
+                    name = f"{title}_{count}"
+                taken.add(name)
+                file.title = name
+        return [first, *(file for file in self.files if file is not first)]
+
+
+def _is_installed(module: str) -> bool:
+    file = str(getattr(sys.modules.get(module), "__file__", None) or "")
+    return "site-packages" in file or "dist-packages" in file

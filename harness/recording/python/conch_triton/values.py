@@ -1,0 +1,209 @@
+"""Argument values as part files say them: JSON's own, or a list of a letter and its contents.
+
+Beside what is said of a value there is its layout: the same without what does not change which instructions
+run, the numbers of floats and addresses. Left out: what has no form, for which `Unsayable` says why.
+"""
+
+from __future__ import annotations
+
+import enum
+import struct
+from typing import Any, Callable, Mapping
+
+from .failures import Unsayable
+from .storages import Storages, looks_like_address
+
+# torch's names of the dtypes that `triton.reinterpret` gives.
+_TORCH_NAMES = {
+    "int1": "bool",
+    "fp16": "float16",
+    "bf16": "bfloat16",
+    "fp32": "float32",
+    "fp64": "float64",
+    "fp8e5": "float8_e5m2",
+    "fp8e4nv": "float8_e4m3fn",
+    "fp8e4b8": "float8_e4m3fnuz",
+    "fp8e5b16": "float8_e5m2fnuz",
+}
+# Names in `triton.language` of dtypes that are called otherwise.
+_LANGUAGE_NAMES = {
+    "fp16": "float16",
+    "bf16": "bfloat16",
+    "fp32": "float32",
+    "fp64": "float64",
+    "fp8e5": "float8e5",
+    "fp8e4nv": "float8e4nv",
+    "fp8e4b8": "float8e4b8",
+    "fp8e4b15": "float8e4b15",
+    "fp8e5b16": "float8e5b16",
+}
+_POINTER_DTYPES = ("int64", "uint64")
+
+
+def type_of(value: Any) -> str:
+    """A value's type, as messages name it."""
+    kind = type(value)
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+def is_dtype(value: Any) -> bool:
+    """Whether a value is a dtype of Triton's."""
+    kind = type(value)
+    return kind.__name__ == "dtype" and kind.__module__.startswith("triton.")
+
+
+def is_constexpr(value: Any) -> bool:
+    """Whether a value is a `tl.constexpr`."""
+    kind = type(value)
+    return kind.__name__ == "constexpr" and kind.__module__.startswith("triton.")
+
+
+def language_name(dtype: Any) -> str:
+    """The name that a dtype of Triton's has in `triton.language`."""
+    name = str(dtype.name)
+    return _LANGUAGE_NAMES.get(name, name)
+
+
+def bits_of(value: float) -> int:
+    """A float's bits."""
+    bits: int = struct.unpack("<Q", struct.pack("<d", value))[0]
+    return bits
+
+
+class Values:
+    """Says the values of one launch and gathers its storages.
+
+    `named` gives the name that the kernel's file has for a function or an enum's member.
+    """
+
+    __slots__ = ("layout", "named", "numbers", "storages")
+
+    def __init__(self, named: Callable[[Any], str]) -> None:
+        self.named = named
+        self.storages = Storages()
+        # What tells launches apart.
+        self.layout: list[Any] = []
+        # Integers that may be addresses, with their parameters.
+        self.numbers: list[tuple[str, int]] = []
+
+    def say(self, name: str, value: Any) -> Any:
+        """What is said of the value of a parameter."""
+        kind = type(value)
+        if kind is int:
+            self.layout.append(value)
+            if looks_like_address(value):
+                self.numbers.append((name, value))
+            return ("i", str(value))
+        if value is None or kind is bool or kind is str:
+            self.layout.append((kind, value))
+            return value
+        if kind is float:
+            self.layout.append(float)
+            return ("f", bits_of(value))
+        if hasattr(value, "data_ptr"):
+            return self._tensor(name, value)
+        if is_constexpr(value):
+            # A number of a constexpr is compiled in.
+            inner = value.value
+            said = self.say(name, inner)
+            self.layout.append(("c", bits_of(inner) if type(inner) is float else None))
+            return ("c", said)
+        if is_dtype(value):
+            text = language_name(value)
+            if text.endswith("*") or "<" in text:
+                raise Unsayable(f"`{name}` is a {value}, a type with no name")
+            self.layout.append(("d", text))
+            return ("d", text)
+        return self._other(name, value)
+
+    def _other(self, name: str, value: Any) -> Any:
+        if isinstance(value, enum.Enum) and not isinstance(value, int):
+            text = self.named(value)
+            self.layout.append(("g", text))
+            return ("g", text)
+        if isinstance(value, int):
+            return self.say(name, int(value))
+        if isinstance(value, float):
+            return self.say(name, float(value))
+        if isinstance(value, str):
+            return self.say(name, str(value))
+        if isinstance(value, (tuple, list)) or (
+            type(value).__name__ == "tuple" and type(value).__module__.startswith("triton.")
+        ):
+            items = list(value)
+            self.layout.append(("u", len(items)))
+            return ("u", [self.say(f"{name}_{at}", item) for at, item in enumerate(items)])
+        if type(value).__name__ == "TensorDescriptor":
+            return self._descriptor(name, value)
+        if (
+            type(value).__module__ == "numpy"
+            and getattr(value, "shape", None) == ()
+            and hasattr(value, "item")
+        ):
+            return self.say(name, value.item())
+        if callable(getattr(value, "fn", value)) and not isinstance(value, type):
+            text = self.named(value)
+            self.layout.append(("g", text))
+            return ("g", text)
+        raise Unsayable(f"`{name}` is a {type_of(value)}")
+
+    def _tensor(self, name: str, value: Any) -> Any:
+        wrapped = type(value).__name__ == "TensorWrapper"
+        tensor = value.base if wrapped else value
+        dtype = str(value.dtype)
+        dtype = dtype[dtype.rfind(".") + 1 :]
+        if wrapped and is_dtype(value.dtype):
+            dtype = _TORCH_NAMES.get(dtype, dtype)
+            if dtype == "fp8e4b15":
+                raise Unsayable(f"`{name}` has the dtype {dtype}, which torch has not")
+        storages = self.storages
+        index = storages.index(tensor, name)
+        storage = storages.all[index]
+        shape = _integers(tensor.size() if hasattr(tensor, "size") else tensor.shape)
+        strides = _integers(tensor.stride())
+        offset = int(tensor.storage_offset())
+        if dtype in _POINTER_DTYPES:
+            storage.pointers = True
+        if getattr(tensor, "is_quantized", False):
+            raise Unsayable(f"`{name}` is a quantised tensor")
+        layout = (
+            "t",
+            index,
+            dtype,
+            shape,
+            strides,
+            offset,
+            storage.size,
+            storage.address % 16,
+            storage.on_cpu,
+        )
+        self.layout.append(layout)
+        return ("t", index, dtype, shape, strides, offset)
+
+    def _descriptor(self, name: str, value: Any) -> Any:
+        if hasattr(value, "layout"):
+            raise Unsayable(f"`{name}` is a descriptor of Gluon's")
+        base = self._tensor(name, value.base)
+        padding = getattr(value, "padding", "zero")
+        rounds = bool(getattr(value, "round_f32_to_tf32", False))
+        said = (
+            _integers(value.shape),
+            _integers(value.strides),
+            _integers(value.block_shape),
+            (None if padding == "zero" else padding, rounds),
+        )
+        self.layout.append(("b", said))
+        return ("b", base, *said)
+
+    def options(self, options: Mapping[str, Any]) -> list[tuple[str, Any]]:
+        """What is said of launch options. One that is None is not given."""
+        said = []
+        for name, value in options.items():
+            if value is not None:
+                self.layout.append(name)
+                said.append((name, self.say(name, value)))
+        return said
+
+
+def _integers(values: Any) -> tuple[int, ...]:
+    return tuple(int(value) for value in values)
