@@ -295,7 +295,9 @@ impl Resolver {
         let descriptor = match schema {
             ArgumentSchema::Value(template) => return self.arg(template),
             ArgumentSchema::Global(template) => {
-                let read = template.render(&self.names).and_then(|name| global(&name, template.span));
+                let read = template
+                    .render(&self.names)
+                    .and_then(|name| global(&name, template.span));
                 return read
                     .map_err(|problem| self.problems.push(problem))
                     .ok()
@@ -410,10 +412,12 @@ fn global(name: &str, span: Span) -> Result<ArgValue, Diagnostic> {
     if name.split('.').all(is_word) {
         Ok(ArgValue::Global(name.to_owned()))
     } else {
-        Err(
-            Diagnostic::error("bad-name", span, format!("`{name}` is no name in the kernel's module"))
-                .help("name a function of the kernel's file: `{ global: relu }`"),
+        Err(Diagnostic::error(
+            "bad-name",
+            span,
+            format!("`{name}` is no name in the kernel's module"),
         )
+        .help("name a function of the kernel's file: `{ global: relu }`"))
     }
 }
 

@@ -16,11 +16,21 @@ pub const RULES: &str = "CONCH_RECORD_OPTIONS";
 /// The package's name.
 pub const PACKAGE: &str = "conch_triton";
 
-/// The package's files: name and text.
-pub const FILES: &[(&str, &str)] = &[];
+/// The files of the package that record: name and text. What is for those who have the package installed is not among them.
+pub const FILES: &[(&str, &str)] = &[
+    ("executed.py", include_str!("../python/conch_triton/executed.py")),
+    ("failures.py", include_str!("../python/conch_triton/failures.py")),
+    ("hooks.py", include_str!("../python/conch_triton/hooks.py")),
+    ("parts.py", include_str!("../python/conch_triton/parts.py")),
+    ("recorder.py", include_str!("../python/conch_triton/recorder.py")),
+    ("source.py", include_str!("../python/conch_triton/source.py")),
+    ("storages.py", include_str!("../python/conch_triton/storages.py")),
+    ("tuner.py", include_str!("../python/conch_triton/tuner.py")),
+    ("values.py", include_str!("../python/conch_triton/values.py")),
+];
 
 /// Starts the recorder when Python starts.
-pub const SITECUSTOMIZE: &str = "";
+pub const SITECUSTOMIZE: &str = include_str!("../python/inject/sitecustomize.py");
 
 /// What is recorded, as the recorder is told.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
