@@ -34,6 +34,9 @@ pub struct Canonical {
     pub tensors: Vec<String>,
     /// The launches.
     pub launches: Vec<CanonicalLaunch>,
+    /// Whether Triton's interpreter can see the kernels' text.
+    #[serde(skip_serializing_if = "is_true")]
+    pub inspectable: bool,
     /// How they are compiled under `torch.compile`, a line for each key.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub compile: Vec<String>,
@@ -41,6 +44,11 @@ pub struct Canonical {
     pub expectations: Vec<String>,
     /// [`Case::content_hash`].
     pub hash: String,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_true(flag: &bool) -> bool {
+    *flag
 }
 
 /// A storage as plain data.
@@ -127,6 +135,7 @@ impl Case {
                 .iter()
                 .map(|launch| canonical_launch(launch, &self.storages))
                 .collect(),
+            inspectable: self.inspectable,
             compile: self
                 .compile
                 .as_ref()
@@ -137,8 +146,8 @@ impl Case {
     }
 
     /// A hash of everything that decides what the case does: kernels and host functions with what they depend on,
-    /// storages, grids, arguments and options, and how it is compiled under `torch.compile`. Ids, words and expectations
-    /// do not.
+    /// storages, grids, arguments and options, whether the kernels can be inspected, and how it is compiled under
+    /// `torch.compile`. Ids, words, expectations and what is on record do not.
     pub fn content_hash(&self) -> ContentHash {
         let mut feed = Feed(blake3::Hasher::new());
         feed.text("conch case 2");
@@ -147,6 +156,9 @@ impl Case {
         }
         if let Some(compile) = &self.compile {
             feed.compile(compile);
+        }
+        if !self.inspectable {
+            feed.text("not inspectable");
         }
         feed.finish()
     }

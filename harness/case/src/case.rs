@@ -12,6 +12,7 @@ use crate::compile::Compile;
 use crate::descriptor::Descriptor;
 use crate::expectation::Expectation;
 use crate::kernel::{Kernel, Module};
+use crate::recorded::{Recorded, Source};
 
 /// One case: everything that an engine needs, and what is expected of it.
 #[derive(Clone, Debug)]
@@ -40,6 +41,11 @@ pub struct Case {
     pub compile: Option<Compile>,
     /// How long an engine may take, where the case says it itself.
     pub timeout: Option<Duration>,
+    /// Whether Triton's interpreter can see the text of the kernels' file. Of a kernel that was made with `exec` it cannot,
+    /// and then it does not rewrite the kernel's syntax tree.
+    pub inspectable: bool,
+    /// What is on record of it.
+    pub recorded: Option<Recorded>,
     /// The written-down exceptions whose `when` holds at this point.
     pub expectations: Vec<Expectation>,
     /// Where the case file is, for messages: the whole `about`.
@@ -80,6 +86,8 @@ pub struct Declared {
     pub shape: Vec<i64>,
     /// Its fill in words, as the case file has it.
     pub fill: String,
+    /// Where the bytes come from, if they are recorded ones, and a hash of them in which addresses are left out.
+    pub recorded: Option<(Source, [u8; 32])>,
     /// Where it is declared.
     pub span: Span,
 }

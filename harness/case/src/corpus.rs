@@ -1,9 +1,10 @@
 //! A corpus: case files with the kernels they name, and the cases that they expand to, one at a time.
 //!
-//! [`Corpus::read`] is the only place of this crate that does IO. Everything that can be known without expanding a
-//! file is checked there, and a file with a problem is left out: the others still run. What depends on the matrix
-//! point comes out of [`Entry::resolve`]. Nothing of an expanded case stays behind, so a corpus of any size takes the
-//! memory of its text.
+//! This crate does IO in two places: [`Corpus::read`] reads case files and kernels, and [`Entry::resolve`] reads the bytes
+//! that a case names in a data archive, if it names any. Everything that can be known without expanding a file is
+//! checked when it is read, and a file with a problem is left out: the others still run. What depends on the matrix
+//! point comes out of [`Entry::resolve`]. Of an expanded case nothing stays behind but the index of the archive that it
+//! needed, so a corpus of any size takes the memory of its text, whatever its archives hold.
 
 mod loader;
 
@@ -14,8 +15,11 @@ use conch_tile::diagnostic::Diagnostic;
 use conch_tile::source::{Sources, Span};
 
 use self::loader::Loader;
+pub(crate) use self::loader::join;
+use crate::archive::{Archive, Archives, Place};
 use crate::case::Case;
 use crate::expr::Names;
+use crate::fill::Beside;
 use crate::filter::{Filter, Shard};
 use crate::kernel::{Kernel, Module};
 use crate::matrix::Point;
@@ -24,6 +28,9 @@ use crate::resolve;
 use crate::schema::{LaunchSchema, Program, Schema};
 use crate::template::Template;
 use crate::variant::Layout;
+
+/// Bytes of the longest case file or kernel that is read. Spans are of 32 bits.
+pub(crate) const MAX_TEXT: usize = 16 << 20;
 
 /// One file given to [`Corpus::load`].
 #[derive(Clone, Debug)]
@@ -66,8 +73,13 @@ pub struct Corpus {
 }
 
 impl Corpus {
-    /// Reads case files and the kernels they name. Files that end neither in `.yaml`, `.yml` nor `.py` are ignored.
+    /// Reads case files and the kernels they name. Files that end in none of `.yaml`, `.yml`, `.py` and `.zip` are ignored.
     pub fn load(inputs: impl IntoIterator<Item = Input>) -> Self {
+        Self::with_archives(inputs, Archives::default())
+    }
+
+    /// The same with data archives that are not in memory.
+    pub(crate) fn with_archives(inputs: impl IntoIterator<Item = Input>, mut archives: Archives) -> Self {
         let mut loader = Loader::default();
         let mut cases = BTreeMap::new();
         for input in inputs {
@@ -79,9 +91,14 @@ impl Corpus {
                 Some((_, "py")) => {
                     loader.kernels.insert(input.path.clone(), input);
                 }
+                Some((_, "zip")) => {
+                    let bytes = input.content.map(|bytes| Place::Memory(bytes.into()));
+                    archives.insert(input.path, Archive::new(input.name, bytes));
+                }
                 _ => {}
             }
         }
+        loader.archives = Arc::new(archives);
         let mut ids: HashMap<String, Span> = HashMap::new();
         for (path, (id, input)) in cases {
             let Some((source, file)) = loader.open(&input) else {
@@ -181,6 +198,7 @@ pub struct CaseFile {
     /// The path without its extension: what ids of its cases begin with.
     pub id: String,
     pub(crate) schema: Schema,
+    archives: Arc<Archives>,
     /// By `file.py:function`, as the file has it.
     kernels: HashMap<String, Kernel>,
     /// Host functions, by `file.py:function` as the file has it.
@@ -214,6 +232,14 @@ impl CaseFile {
                 point,
             })
         })
+    }
+
+    /// Where recorded bytes are found.
+    pub(crate) fn beside(&self) -> Beside<'_> {
+        Beside {
+            archives: &self.archives,
+            from: &self.path,
+        }
     }
 
     /// The kernel of a launch at a point.

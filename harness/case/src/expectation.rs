@@ -186,6 +186,7 @@ impl EnginePattern {
         "cuda",
         "jit",
         "inductor",
+        "recorded",
         "ttir",
         "ptx",
         "fpsan",

@@ -2,6 +2,7 @@
 
 mod literal;
 mod random;
+mod recorded;
 
 use std::collections::HashSet;
 
@@ -14,6 +15,7 @@ use conch_tile::source::Span;
 
 use self::literal::{Element, Literal, Nested};
 use self::random::Random;
+pub(crate) use self::recorded::{Beside, RecordedBytes};
 use crate::expr::{Names, Value};
 use crate::nearest::suggestion;
 use crate::template::{Template, ValueTemplate};
@@ -46,10 +48,12 @@ pub(crate) enum Fill {
     Values(Nested, Span),
     /// `{ addresses: [x, y[1:]] }`.
     Addresses(Vec<ValueTemplate>, Span),
+    /// `{ bytes: data.zip/3fa9c2 }`.
+    Recorded(RecordedBytes),
 }
 
 const WORDS: [&str; 5] = ["zeros", "ones", "arange", "random", "uninit"];
-const MAPPINGS: [&str; 4] = ["full", "arange", "random", "addresses"];
+const MAPPINGS: [&str; 5] = ["full", "arange", "random", "addresses", "bytes"];
 
 impl Fill {
     /// Reads `fill:`.
@@ -66,6 +70,9 @@ impl Fill {
                 read.map_err(|problem| problems.push(problem)).ok()
             }
             Yaml::Seq(_) => Some(Self::Values(Nested::parse(node, problems)?, node.span)),
+            Yaml::Map(pairs) if pairs.iter().any(|(key, _)| key.name == "bytes") => {
+                RecordedBytes::parse(node, problems).map(Self::Recorded)
+            }
             Yaml::Map(pairs) => {
                 if let [(key, value)] = &pairs[..] {
                     return Self::mapping(key, value, problems);
@@ -76,7 +83,7 @@ impl Fill {
                         node.span,
                         "a fill that is not one key with its value",
                     )
-                    .help("write one of `full`, `arange`, `random` and `addresses`"),
+                    .help("write one of `full`, `arange`, `random`, `addresses` and `bytes`"),
                 );
                 None
             }
@@ -174,7 +181,7 @@ impl Fill {
                 problem.help = if WORDS.contains(&other) {
                     Some(format!("write `fill: {other}`, without a value"))
                 } else {
-                    suggestion(other, WORDS.into_iter().chain(["full", "addresses"]))
+                    suggestion(other, WORDS.into_iter().chain(["full", "addresses", "bytes"]))
                 };
                 problems.push(problem);
                 None
@@ -189,6 +196,7 @@ impl Fill {
             Self::Addresses(items, _) => items.iter().all(|item| item.is_known(names)),
             Self::Values(nested, _) => nested.is_known(names),
             Self::Full(value) => value.is_known(names),
+            Self::Recorded(bytes) => bytes.is_known(names),
             _ => true,
         }
     }
@@ -200,6 +208,7 @@ impl Fill {
                 value.mentions(names, wanted)
             }
             Self::Addresses(items, _) => items.iter().any(|item| item.mentions(names, wanted)),
+            Self::Recorded(bytes) => bytes.mentions(names, wanted),
             Self::Values(nested, _) => {
                 let mut leaves = Vec::new();
                 nested.leaves(&mut leaves);
@@ -254,11 +263,18 @@ impl Fill {
                     .collect::<Result<_, _>>()?;
                 format!("addresses of {}", items.join(", "))
             }
+            Self::Recorded(bytes) => bytes.describe(names)?,
         })
     }
 
     /// Writes the elements of a storage's tensor, wherever in the storage they are.
-    pub fn write(&self, tensor: &Tensor, names: &Names, storages: &mut Storages) -> Result<(), Diagnostic> {
+    pub fn write(
+        &self,
+        tensor: &Tensor,
+        names: &Names,
+        storages: &mut Storages,
+        beside: Beside<'_>,
+    ) -> Result<(), Diagnostic> {
         let (id, dtype, shape) = (tensor.storage, tensor.dtype, &tensor.shape[..]);
         let count = usize::try_from(tensor.numel()).unwrap_or_default();
         let mut bytes = Vec::with_capacity(count.saturating_mul(dtype.size()));
@@ -367,6 +383,7 @@ impl Fill {
                 }
                 return Ok(());
             }
+            Self::Recorded(recorded) => return recorded.write(tensor, names, storages, beside),
         }
         if tensor.offset == 0 && tensor.is_contiguous() {
             storages.write(id, 0, &bytes);
@@ -416,7 +433,7 @@ fn known_word(word: &str, span: Span) -> Result<(), Diagnostic> {
     problem.help = if MAPPINGS.contains(&word) {
         Some(format!("write it with its value: `{{ {word}: … }}`"))
     } else {
-        suggestion(word, WORDS.into_iter().chain(["full", "addresses"]))
+        suggestion(word, WORDS.into_iter().chain(["full", "addresses", "bytes"]))
     };
     Err(problem)
 }

@@ -42,6 +42,10 @@
 //! matrix: `layout/split_columns:dtype=f16`. Cases are ordered by path, then by matrix. Files and folders that begin
 //! with a dot, and links to folders, are ignored; a link to a file must stay in the corpus.
 //!
+//! A **recording** is a corpus that `conch record` wrote of somebody's program. Its storages' bytes are in **data
+//! archives**, `.zip` files beside the case files. Reading a corpus opens none of them; making a case does, and takes what
+//! it needs.
+//!
 //! The text is YAML with the usual scalars (`1`, `0x10`, `1.5`, `.inf`, `.nan`, `true`, `null`, text). Anchors,
 //! aliases, tags and several documents in one file are errors: what repeats is a matrix variable or a tensor.
 //!
@@ -54,9 +58,11 @@
 //! | `matrix` | variables and their values |
 //! | `storages` | runs of bytes that own their memory |
 //! | `tensors` | views of them |
+//! | `inspectable` | `false` where Triton's interpreter could not see the kernel's text, as with kernels made with `exec`: it then does not rewrite the kernel's syntax tree. Left out, it is `true` |
 //! | `launches` | what runs, in order, over the same memory. Required with `kernel` |
 //! | `compile` | how the launches are compiled under `torch.compile`, for the engine `inductor` |
 //! | `timeout` | seconds that an engine may take, in place of its own limit: for what is known to hang. The reference has fuel instead |
+//! | `recorded` | what came of the run that the case was recorded from |
 //! | `expect` | written-down exceptions |
 //!
 //! An unknown key, name, dtype, parameter or engine is an error with the nearest valid spelling, never ignored.
@@ -109,10 +115,17 @@
 //! | `{ random: { seed: 7, low: 0, high: 9, edges: false } }` | from `low` up to, and without, `high`; without edge values unless asked for |
 //! | `uninit` | nothing: reading it is undefined |
 //! | `{ addresses: [x, y[1:], null] }` | addresses of tensors, in a storage of `i64` or `u64`. Every engine has its own |
+//! | `{ bytes: data.zip/3fa9c2, addresses: { 0: x.data_ptr() } }` | the bytes of an entry of a data archive, as many as the storage has. `addresses` may be left out: it says which elements hold addresses, in a storage of `i64` or `u64` |
 //!
 //! An element is a number (`inf`, `nan`, `-0.0`, `2**31` included), `bits(0x7fc00001)` for raw bits, `x.data_ptr() + 8`
 //! for an address, or `null` for an uninitialised element. An integer that the dtype does not hold is an error, a float
 //! is rounded to nearest even. Random numbers are those of `SplitMix64`, the same on every machine.
+//!
+//! An archive is named by its path from the case file and must be in the corpus. It is a zip archive with entries that are
+//! deflated or stored as they are, none of a name that another one has, and none encrypted. An entry that does not hold
+//! exactly the storage's bytes is an error, and so is an archive that is damaged, has more than 4 GiB or more than
+//! 262,144 entries, or in which entries overlap. Bytes of an archive are not laid out in another way: views of them, and the
+//! strides among the arguments, are of the layout that they were recorded in.
 //!
 //! # `tensors`
 //!
@@ -203,14 +216,28 @@
 //!
 //! A case without `compile` is compiled with `dynamic=False` and then with `dynamic=True`, and both must come out alike.
 //!
+//! # `recorded`
+//!
+//! ```yaml
+//! recorded:
+//!   engine: interpret@3.6.0+host      # what executed it
+//!   after: { out: data.zip/88bb01 }   # what is in the storages that it changed; all others are as before
+//! ```
+//!
+//! Or, of a launch that raised, `raised: { kind: ValueError, message: "…" }` in place of `after`. With neither, nothing is
+//! on record. It is the outcome of the engine `recorded`, which executes nothing.
+//!
+//! Bytes are written as in a `fill`: `data.zip/88bb01`, or `{ bytes: data.zip/88bb01, addresses: { 0: x.data_ptr() } }`. An
+//! element that holds an address before, and whose recorded bytes are the same before and after, holds that address after.
+//!
 //! # `expect`
 //!
 //! Without expectations, every engine must agree with the reference. An exception names
 //!
 //! | key | holds |
 //! |---|---|
-//! | `engine` | one engine or a list: `reference`, `interpret`, `interpret+host`, `interpret@3.2.0`, `interpret+numpy2`, `cuda`, `jit`, `inductor`, … ([`EnginePattern`]). `interpret` is not `interpret+host`, and is `interpret+torch` too; `cuda` is `jit` too; `inductor` is `inductor@V`, `inductor@V+interpret` and `inductor@V+cuda`, and `inductor+reference` the first of them. Required |
-//! | `versions` | `<3.3`, `>=3.2,<3.6`, `3.0 - 3.4`, `3.1`, several joined by ` or `, or a list ([`VersionRange`]). All when left out. The reference is of the version whose language it judges by. Of `inductor` these are versions of torch: `<2.6` |
+//! | `engine` | one engine or a list: `reference`, `interpret`, `interpret+host`, `interpret@3.2.0`, `interpret+numpy2`, `cuda`, `jit`, `inductor`, `recorded`, … ([`EnginePattern`]). `interpret` is not `interpret+host`, and is `interpret+torch` too; `cuda` is `jit` too; `inductor` is `inductor@V`, `inductor@V+interpret` and `inductor@V+cuda`, and `inductor+reference` the first of them. Required |
+//! | `versions` | `<3.3`, `>=3.2,<3.6`, `3.0 - 3.4`, `3.1`, several joined by ` or `, or a list ([`VersionRange`]). All when left out. The reference is of the version whose language it judges by, and `recorded` of the version that was recorded. Of `inductor` these are versions of torch: `<2.6` |
 //! | `when` | a condition over matrix variables: `dtype in ('f16', 'bf16')`. Must hold at some point |
 //! | `axis` | an axis of a sweep or a list of them: `num_warps`, `num_stages`, `num_ctas`, `enable_fp_fusion`, `specialize`, `config`, `layout` ([`Axis`]). The expectation is then one of `conch sweep`, and of that alone: the variants of the case along such an axis do not agree |
 //! | `verdict` | of the case with such an engine: `agree`, `differ`, `nondeterministic`, `undefined`, `inconclusive` |
@@ -277,10 +304,13 @@
 //! Left out: running anything (`conch-engine`), what a kernel means (`conch-frontend`), whether an expectation came true
 //! (`conch-verdict`).
 //!
-//! Invariants: no text of a case file or kernel makes it panic or takes more than a bounded time and memory; only
-//! [`Corpus::read`] does IO; nothing of an expanded case stays behind once it is dropped.
+//! Invariants: no text of a case file or kernel, and no data archive, makes it panic or takes more than a bounded time and
+//! memory. Files are opened in two places: [`Corpus::read`] reads texts and notes where archives are, and
+//! [`Entry::resolve`] reads, of those that were noted, the entries that the case names. Of an expanded case nothing stays
+//! behind once it is dropped; of an archive, where its entries are.
 #![warn(missing_docs)]
 
+mod archive;
 mod bind;
 pub mod canonical;
 pub mod case;
@@ -298,6 +328,7 @@ mod nearest;
 pub mod piece;
 pub mod print;
 mod read;
+pub mod recorded;
 pub mod relayout;
 mod resolve;
 mod schema;
@@ -317,6 +348,7 @@ pub use filter::{BadPattern, BadShard, Filter, Shard};
 pub use kernel::{Function, Kernel, Module, Parameter, ParameterKind};
 pub use matrix::is_name;
 pub use read::ReadError;
+pub use recorded::{After, Ending, Recorded, Source};
 pub use relayout::Relayout;
 pub use skeleton::skeleton;
 pub use variant::{Axes, Axis, BadVariant, Layout, Variant};

@@ -1,15 +1,16 @@
 //! A resolved case as a case file of its own: what a fuzzer found, or a reducer left, as a test to check in.
 //!
 //! What is printed is what runs, not how it was once written: values instead of fills, `as_strided` instead of views,
-//! one point instead of a matrix. Reading it gives a case with the same [`Case::content_hash`].
+//! one point instead of a matrix. Recorded bytes stay in their archive, as long as they are what a storage holds. Reading
+//! it gives a case with the same [`Case::content_hash`].
 //!
 //! Its pieces are public for others who write case files.
 //!
-//! Left out: the kernel's text. The file belongs beside the kernel's.
+//! Left out: the kernel's text and data archives. The file belongs beside the kernel's.
 
 use std::fmt::Write as _;
 
-use conch_memory::{ByteState, Storage, Tensor};
+use conch_memory::{ByteState, Pointer, Storage, StorageId, Tensor};
 use conch_tile::DType;
 use conch_tile::numeric;
 
@@ -17,6 +18,8 @@ use crate::case::{Arg, ArgValue, Case, Launch};
 use crate::compile::Compile;
 use crate::descriptor::{Descriptor, Padding};
 use crate::expectation::Expectation;
+use crate::recorded::{Ending, Recorded, Source};
+use crate::resolve::without_addresses;
 
 impl Case {
     /// The case as the text of a case file, to be put into the folder of its module. `None` when there is no way to
@@ -83,16 +86,22 @@ impl<'a> Printer<'a> {
             ),
             None => self.line(0, &format!("import: {}", quoted(own))),
         }
+        if !self.case.inspectable {
+            self.line(0, "inspectable: false");
+        }
         if let Some(timeout) = self.case.timeout {
             self.line(0, &format!("timeout: {}", timeout.as_secs_f64()));
         }
         if !self.storages.is_empty() {
             self.line(0, "storages:");
         }
-        for ((name, dtype, shape), (_, storage)) in
+        for ((name, dtype, shape), (id, storage)) in
             self.storages.clone().iter().zip(self.case.storages.iter())
         {
-            let fill = self.fill(storage, *dtype)?;
+            let fill = match self.recorded_fill(id, storage) {
+                Some(fill) => fill,
+                None => self.fill(storage, *dtype)?,
+            };
             self.line(
                 2,
                 &format!("{name}: {{ dtype: {dtype}, shape: {shape:?}, fill: {fill} }}"),
@@ -107,6 +116,9 @@ impl<'a> Printer<'a> {
         if let Some(compile) = &self.case.compile {
             self.compile(compile);
         }
+        if let Some(recorded) = &self.case.recorded {
+            self.recorded(recorded);
+        }
         if !self.case.expectations.is_empty() {
             self.line(0, "expect:");
         }
@@ -114,6 +126,64 @@ impl<'a> Printer<'a> {
             self.line(2, &format!("- {}", expected(expectation)));
         }
         Some(self.out)
+    }
+
+    /// Where a storage's bytes are recorded, if they still are what it holds.
+    fn recorded_fill(&self, id: StorageId, storage: &Storage) -> Option<String> {
+        let (source, hash) = self.case.declared.get(id.0 as usize)?.recorded.as_ref()?;
+        let whole = storage.states().iter().all(|&state| state == ByteState::Init);
+        (whole && *hash == without_addresses(storage)).then(|| self.bytes(source, storage.pointers()))?
+    }
+
+    /// Recorded bytes, and the addresses among them.
+    fn bytes(&self, source: &Source, pointers: &[Pointer]) -> Option<String> {
+        let path = relative(&self.case.module.path, &source.archive);
+        let bytes = quoted(&literal(&format!("{path}/{}", source.entry)));
+        if pointers.is_empty() {
+            return Some(format!("{{ bytes: {bytes} }}"));
+        }
+        let addresses: Vec<String> = pointers
+            .iter()
+            .map(|pointer| {
+                let (target, ..) = self.storages.get(pointer.target.0 as usize)?;
+                let element = pointer.offset / 8;
+                (pointer.offset % 8 == 0)
+                    .then(|| format!("{element}: {target}.data_ptr() + {}", pointer.target_offset))
+            })
+            .collect::<Option<_>>()?;
+        Some(format!(
+            "{{ bytes: {bytes}, addresses: {{ {} }} }}",
+            addresses.join(", ")
+        ))
+    }
+
+    fn recorded(&mut self, recorded: &Recorded) {
+        let mut lines = vec![format!("engine: {}", quoted(&recorded.engine))];
+        match &recorded.ending {
+            Ending::Unknown => {}
+            Ending::Raised { kind, message } => {
+                lines.push(format!(
+                    "raised: {{ kind: {}, message: {} }}",
+                    quoted(kind),
+                    quoted(message)
+                ));
+            }
+            Ending::Finished(left) => {
+                let left: Option<Vec<String>> = left
+                    .iter()
+                    .map(|after| {
+                        let (name, ..) = self.storages.get(after.storage.0 as usize)?;
+                        Some(format!("{name}: {}", self.bytes(&after.source, &after.pointers)?))
+                    })
+                    .collect();
+                // What cannot be written is not on record.
+                lines.extend(left.map(|left| format!("after: {{ {} }}", left.join(", "))));
+            }
+        }
+        self.line(0, "recorded:");
+        for line in lines {
+            self.line(2, &line);
+        }
     }
 
     fn fill(&self, storage: &Storage, dtype: DType) -> Option<String> {
@@ -394,8 +464,12 @@ pub fn python(text: &str) -> String {
         }
     }
     literal.push('\'');
-    // Braces begin placeholders.
-    literal.replace('{', "{{").replace('}', "}}")
+    self::literal(&literal)
+}
+
+/// Text in which nothing is a placeholder.
+fn literal(text: &str) -> String {
+    text.replace('{', "{{").replace('}', "}}")
 }
 
 /// A double-quoted YAML string; a plain word stays one.

@@ -1,10 +1,13 @@
-//! A corpus from a folder on disk. Left out: everything but reading bytes.
+//! A corpus from a folder on disk. Left out: everything but finding files and reading bytes; data archives are found here
+//! and read when a case needs them.
 
 use std::fs;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use crate::corpus::{Corpus, Input, Missing};
+use crate::archive::{Archive, Archives, Place};
+use crate::corpus::{Corpus, Input, MAX_TEXT, Missing};
 
 /// Folders may nest this deep.
 const MAX_DEPTH: usize = 32;
@@ -20,7 +23,7 @@ pub struct ReadError {
 }
 
 impl Corpus {
-    /// Reads every case file and kernel under `root`. Folders and files that begin with a dot, and `__pycache__`, are
+    /// Reads every case file and kernel under `root`, and notes where data archives are. Folders and files that begin with a dot, and `__pycache__`, are
     /// left out, and so are links to folders. A file that cannot be read becomes a problem of the corpus; only `root` itself is an error.
     pub fn read(root: &Path) -> Result<Self, ReadError> {
         let error = |source| ReadError {
@@ -29,15 +32,22 @@ impl Corpus {
         };
         let real = root.canonicalize().map_err(error)?;
         fs::read_dir(&real).map_err(error)?;
-        let mut inputs = Vec::new();
-        folder(&real, root, "", 0, &mut inputs);
-        Ok(Self::load(inputs))
+        let mut found = Found::default();
+        folder(&real, root, "", 0, &mut found);
+        Ok(Self::with_archives(found.inputs, found.archives))
     }
 }
 
-fn folder(real_root: &Path, at: &Path, prefix: &str, depth: usize, inputs: &mut Vec<Input>) {
-    let failed = |error: &io::Error, inputs: &mut Vec<Input>| {
-        inputs.push(Input {
+/// The files of a corpus.
+#[derive(Default)]
+struct Found {
+    inputs: Vec<Input>,
+    archives: Archives,
+}
+
+fn folder(real_root: &Path, at: &Path, prefix: &str, depth: usize, found: &mut Found) {
+    let failed = |error: &io::Error, found: &mut Found| {
+        found.inputs.push(Input {
             // No file's path: those that begin with a dot are left out.
             path: format!("{prefix}/.yaml"),
             name: at.display().to_string(),
@@ -46,13 +56,13 @@ fn folder(real_root: &Path, at: &Path, prefix: &str, depth: usize, inputs: &mut 
     };
     let entries = match fs::read_dir(at) {
         Ok(entries) => entries,
-        Err(error) => return failed(&error, inputs),
+        Err(error) => return failed(&error, found),
     };
     for entry in entries {
         let entry = match entry {
             Ok(entry) => entry,
             Err(error) => {
-                failed(&error, inputs);
+                failed(&error, found);
                 continue;
             }
         };
@@ -69,9 +79,11 @@ fn folder(real_root: &Path, at: &Path, prefix: &str, depth: usize, inputs: &mut 
             format!("{prefix}/{file_name}")
         };
         let place = at.join(file_name);
-        let wanted = place
-            .extension()
-            .is_some_and(|end| end == "yaml" || end == "yml" || end == "py");
+        let archive = place.extension().is_some_and(|end| end == "zip");
+        let wanted = archive
+            || place
+                .extension()
+                .is_some_and(|end| end == "yaml" || end == "yml" || end == "py");
         let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
         let inside = !is_link
             || place
@@ -80,24 +92,37 @@ fn folder(real_root: &Path, at: &Path, prefix: &str, depth: usize, inputs: &mut 
         if place.is_dir() {
             // Through links, a folder could be reached in as many ways as there are paths.
             if !is_link && depth < MAX_DEPTH {
-                folder(real_root, &place, &path, depth + 1, inputs);
+                folder(real_root, &place, &path, depth + 1, found);
             }
             continue;
         }
         if !wanted {
             continue;
         }
-        let content = if inside {
-            fs::read(&place).map_err(|error| Missing::Unreadable(error.to_string()))
-        } else if place.exists() {
-            Err(Missing::Outside)
-        } else {
-            Err(Missing::Unreadable("the link leads nowhere".to_owned()))
+        let there = match place.metadata() {
+            Err(_) if is_link => Err(Missing::Unreadable("the link leads nowhere".to_owned())),
+            Err(error) => Err(Missing::Unreadable(error.to_string())),
+            Ok(_) if !inside => Err(Missing::Outside),
+            // A pipe has no end, and a device may have none.
+            Ok(data) if !data.is_file() => Err(Missing::Unreadable("it is no regular file".to_owned())),
+            Ok(_) => Ok(()),
         };
-        inputs.push(Input {
-            path,
-            name: place.display().to_string(),
-            content,
-        });
+        let name = place.display().to_string();
+        if archive {
+            let there = there.map(|()| Place::File(place));
+            found.archives.insert(path, Archive::new(name, there));
+            continue;
+        }
+        let content = there.and_then(|()| text(&place));
+        found.inputs.push(Input { path, name, content });
     }
+}
+
+/// A file's content, as far as it can be text of a corpus: of a longer one, as much as says that it is.
+fn text(place: &Path) -> Result<Vec<u8>, Missing> {
+    let mut content = Vec::new();
+    File::open(place)
+        .and_then(|file| file.take(MAX_TEXT as u64 + 1).read_to_end(&mut content))
+        .map_err(|error| Missing::Unreadable(error.to_string()))?;
+    Ok(content)
 }

@@ -2,10 +2,11 @@
 //! Left out: finding files and kernels (`corpus`), and what is wrong with a file at every point (`schema`).
 
 mod compile;
+mod recorded;
 
 use std::collections::HashSet;
 
-use conch_memory::{NamedTensor, StorageId, Storages, Tensor};
+use conch_memory::{NamedTensor, Storage, StorageId, Storages, Tensor};
 use conch_tile::DType;
 use conch_tile::diagnostic::Diagnostic;
 use conch_tile::rules::Version;
@@ -16,6 +17,7 @@ use crate::corpus::CaseFile;
 use crate::descriptor::{Descriptor, Padding};
 use crate::expectation::Expectation;
 use crate::expr::{Names, Value};
+use crate::fill::{Beside, Fill};
 use crate::matrix::{Point, truth};
 use crate::nearest::nearest;
 use crate::schema::{ArgumentSchema, DescriptorSchema, LaunchSchema, StorageSchema};
@@ -39,6 +41,7 @@ pub(crate) fn resolve(
     let schema = &file.schema;
     let mut state = Resolver {
         names: point.names,
+        beside: file.beside(),
         layout,
         storages: Storages::new(),
         tensors: Vec::with_capacity(schema.storages.len() + schema.tensors.len()),
@@ -91,6 +94,18 @@ pub(crate) fn resolve(
         Some(compile) if launches.len() == schema.launches.len() => state.compile(compile, &launches),
         _ => None,
     };
+    // What a run left is of the layout that it had, and of no other.
+    let recorded = match &schema.recorded {
+        Some(recorded) if state.problems.is_empty() && layout.is_none() => {
+            state.recorded(recorded, &schema.storages)
+        }
+        _ => None,
+    };
+    for (declared, (_, storage)) in state.declared.iter_mut().zip(state.storages.iter()) {
+        if let Some((_, hash)) = &mut declared.recorded {
+            *hash = without_addresses(storage);
+        }
+    }
     let only_variables: Names = state
         .names
         .iter()
@@ -140,6 +155,8 @@ pub(crate) fn resolve(
             launches,
             compile,
             timeout: schema.timeout,
+            inspectable: schema.inspectable,
+            recorded,
             expectations,
             span: schema.span,
         }),
@@ -147,8 +164,10 @@ pub(crate) fn resolve(
     }
 }
 
-struct Resolver {
+struct Resolver<'a> {
     names: Names,
+    /// Where recorded bytes are found.
+    beside: Beside<'a>,
     layout: Option<Layout>,
     storages: Storages,
     tensors: Vec<NamedTensor>,
@@ -158,7 +177,7 @@ struct Resolver {
     problems: Vec<Diagnostic>,
 }
 
-impl Resolver {
+impl Resolver<'_> {
     fn evaluate(&mut self, value: &ValueTemplate) -> Result<Value, Diagnostic> {
         value.evaluate(&self.names, &mut self.storages)
     }
@@ -203,6 +222,10 @@ impl Resolver {
             .fill
             .as_ref()
             .map_or_else(|| Ok("uninit".to_owned()), |fill| fill.describe(&self.names))?;
+        let recorded = match &schema.fill {
+            Some(Fill::Recorded(bytes)) => Some((bytes.source(&self.names, self.beside)?, [0; 32])),
+            _ => None,
+        };
         let tensor = laid_out.map_or_else(|| Tensor::contiguous(id, dtype, &shape), |(tensor, _)| tensor);
         self.names
             .insert(schema.key.name.clone(), Value::Tensor(tensor.clone()));
@@ -214,6 +237,7 @@ impl Resolver {
             dtype,
             shape,
             fill,
+            recorded,
             span: schema.key.span,
         });
         Ok(())
@@ -231,7 +255,7 @@ impl Resolver {
             let Some(Value::Tensor(tensor)) = self.names.get(&schema.key.name).cloned() else {
                 continue;
             };
-            let written = fill.write(&tensor, &self.names, &mut self.storages);
+            let written = fill.write(&tensor, &self.names, &mut self.storages, self.beside);
             if let Err(problem) = written {
                 let follows = fill.mentions(&self.names, &self.failed);
                 if !follows {
@@ -419,6 +443,19 @@ fn global(name: &str, span: Span) -> Result<ArgValue, Diagnostic> {
         )
         .help("name a function of the kernel's file: `{ global: relu }`"))
     }
+}
+
+/// A hash of a storage's bytes that does not know where other storages are.
+pub(crate) fn without_addresses(storage: &Storage) -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new();
+    let mut rest = 0;
+    for pointer in storage.pointers() {
+        hasher.update(storage.bytes().get(rest..pointer.offset).unwrap_or_default());
+        hasher.update(&[0; 8]);
+        rest = pointer.offset + 8;
+    }
+    hasher.update(storage.bytes().get(rest..).unwrap_or_default());
+    *hasher.finalize().as_bytes()
 }
 
 fn argument(value: Value, name: &str, span: Span) -> Result<ArgValue, Diagnostic> {

@@ -4,6 +4,7 @@
 mod argument;
 mod compile;
 mod expect;
+mod recorded;
 
 use std::time::Duration;
 
@@ -12,8 +13,9 @@ use conch_tile::source::{SourceFile, SourceId, Span};
 
 pub(crate) use self::argument::{ArgumentSchema, DescriptorSchema};
 pub(crate) use self::compile::CompileSchema;
+pub(crate) use self::recorded::RecordedSchema;
 use crate::expectation::{EnginePattern, OutcomeKind, VerdictKind};
-use crate::fill::{Fill, unknown_key};
+use crate::fill::{Fill, RecordedBytes, unknown_key};
 use crate::matrix::{Matrix, identifier};
 use crate::nearest::suggestion;
 use crate::template::{Template, ValueTemplate};
@@ -29,12 +31,15 @@ pub(crate) struct Schema {
     pub span: Span,
     pub origin: Option<String>,
     pub program: Program,
+    /// Whether Triton's interpreter can see the kernels' text.
+    pub inspectable: bool,
     pub matrix: Matrix,
     pub storages: Vec<StorageSchema>,
     pub tensors: Vec<(Key, ValueTemplate)>,
     pub launches: Vec<LaunchSchema>,
     pub compile: Option<CompileSchema>,
     pub timeout: Option<Duration>,
+    pub recorded: Option<RecordedSchema>,
     pub expect: Vec<ExpectSchema>,
 }
 
@@ -86,8 +91,19 @@ pub(crate) struct ExpectSchema {
     pub link: Option<String>,
 }
 
-const CASE_KEYS: [&str; 11] = [
-    "about", "origin", "kernel", "import", "matrix", "storages", "tensors", "launches", "compile", "timeout",
+const CASE_KEYS: [&str; 13] = [
+    "about",
+    "origin",
+    "kernel",
+    "import",
+    "inspectable",
+    "matrix",
+    "storages",
+    "tensors",
+    "launches",
+    "compile",
+    "timeout",
+    "recorded",
     "expect",
 ];
 
@@ -199,6 +215,8 @@ impl Schema {
         let timeout = top
             .get("timeout")
             .and_then(|node| reader.seconds(node, "timeout"));
+        let inspectable = reader.flag(top.get("inspectable"), "inspectable", true);
+        let recorded = top.get("recorded").and_then(|node| reader.recorded(node));
         let expect = reader
             .list(top.get("expect"), "expect")
             .iter()
@@ -210,14 +228,31 @@ impl Schema {
             span,
             origin,
             program: program?,
+            inspectable,
             matrix,
             storages,
             tensors,
             launches,
             compile,
             timeout,
+            recorded,
             expect,
         })
+    }
+}
+
+impl Schema {
+    /// Everything in data archives that the file names.
+    pub fn recorded_bytes(&self) -> impl Iterator<Item = &RecordedBytes> {
+        let before = self.storages.iter().filter_map(|storage| match &storage.fill {
+            Some(Fill::Recorded(bytes)) => Some(bytes),
+            _ => None,
+        });
+        let after = self
+            .recorded
+            .iter()
+            .flat_map(|recorded| recorded.after.iter().flatten());
+        before.chain(after.map(|(_, bytes)| bytes))
     }
 }
 
@@ -311,6 +346,17 @@ impl Reader<'_> {
             _ => {
                 self.wrong_type(node, what, "text");
                 None
+            }
+        }
+    }
+
+    fn flag(&mut self, node: Option<&Node>, what: &str, default: bool) -> bool {
+        match node.map(|node| (node, &node.value)) {
+            None => default,
+            Some((_, Yaml::Bool(value))) => *value,
+            Some((node, _)) => {
+                self.wrong_type(node, what, "`true` or `false`");
+                default
             }
         }
     }
@@ -546,14 +592,7 @@ impl Reader<'_> {
                 .help("give every argument by name: `args: { x: x, out: out }`"),
             );
         }
-        let unchecked = match fields.get("unchecked").map(|node| (node, &node.value)) {
-            None => false,
-            Some((_, Yaml::Bool(value))) => *value,
-            Some((node, _)) => {
-                self.wrong_type(node, "unchecked", "`true` or `false`");
-                false
-            }
-        };
+        let unchecked = self.flag(fields.get("unchecked"), "unchecked", false);
         let mut options = Vec::new();
         for (key, node) in self.pairs(
             fields.get("options"),

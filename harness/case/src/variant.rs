@@ -385,6 +385,16 @@ impl Entry {
     pub fn vary(&self, as_is: &Case, variant: Variant) -> Result<Case, String> {
         match variant {
             Variant::Layout(layout) => {
+                // Views of a recording are written in bytes of its storages (`as_strided`), and so are its strides among
+                // the arguments. Moving the bytes would move neither.
+                let recorded = as_is.declared.iter().zip(as_is.storages.iter());
+                if let Some((_, (_, storage))) = recorded.into_iter().find(|(one, _)| one.recorded.is_some())
+                {
+                    return Err(format!(
+                        "storage `{}` holds recorded bytes, which lie as they were recorded",
+                        storage.name()
+                    ));
+                }
                 let case = self.resolve_as(Some(layout)).map_err(|problems| {
                     problems
                         .first()

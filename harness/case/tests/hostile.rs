@@ -1,7 +1,12 @@
 //! No text panics, hangs or takes memory without bounds: files of arbitrary text, and good files with a part replaced.
 
+use std::io::{Cursor, Write as _};
+use std::sync::LazyLock;
+
 use conch_case::{Corpus, Input, Problems};
 use proptest::prelude::*;
+use zip::ZipWriter;
+use zip::write::SimpleFileOptions;
 
 const CASE: &str = "\
 about: Adds one.
@@ -16,6 +21,7 @@ matrix:
 storages:
   x: { dtype: \"{dtype}\", shape: [4, 6], fill: { random: { seed: 3, low: -1, high: 5 } } }
   table: { dtype: i64, shape: [2], fill: { addresses: [left, x] } }
+  kept: { dtype: i64, shape: [2], fill: { bytes: data.zip/kept, addresses: { 1: x.data_ptr() } } }
 tensors:
   left: x[:, :2].clone()
 launches:
@@ -23,6 +29,9 @@ launches:
     args: [left, { n: n, flag: \"'relu'\" }]
     options: { num_warps: 4 }
   - { grid: [1], host: \"{host}\", args: { x: left, n: n } }
+recorded:
+  engine: interpret@3.6.0+host
+  after: { kept: data.zip/kept }
 expect:
   - { engine: [interpret, cuda@3.2.0], versions: \">=3.0,<3.3\", verdict: differ, when: n > 1, why: a bug }
 ";
@@ -31,14 +40,29 @@ const KERNEL: &str = "@triton.jit\ndef kernel(x, n: tl.constexpr = 1, *, flag=No
                       def launch(kernel, grid, args):\n    kernel[list(grid)](**args)\n\n\n\
                       def make():\n    return kernel\nmade = make()\n";
 
+static ARCHIVE: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, bytes) in [("kept", [7; 16]), ("other", [0; 16])] {
+        zip.start_file(name, SimpleFileOptions::default())
+            .expect("a new entry");
+        zip.write_all(&bytes).expect("memory");
+    }
+    zip.finish().expect("memory").into_inner()
+});
+
 /// Loads and resolves everything, renders every problem, and looks at every good case.
 fn swallow(case: &[u8], kernel: &[u8]) -> (usize, usize) {
+    swallow_with(case, kernel, &ARCHIVE)
+}
+
+fn swallow_with(case: &[u8], kernel: &[u8], archive: &[u8]) -> (usize, usize) {
     let file = |path: &str, content: &[u8]| Input {
         path: path.to_owned(),
         name: path.to_owned(),
         content: Ok(content.to_vec()),
     };
-    let corpus = Corpus::load([file("a/c.yaml", case), file("a/k.py", kernel)]);
+    let beside = || [file("a/k.py", kernel), file("a/data.zip", archive)];
+    let corpus = Corpus::load(beside().into_iter().chain([file("a/c.yaml", case)]));
     let mut problems = Problems::default();
     let mut good = 0;
     for entry in corpus.entries().take(64) {
@@ -48,7 +72,8 @@ fn swallow(case: &[u8], kernel: &[u8]) -> (usize, usize) {
                 assert!(!case.canonical().hash.is_empty());
                 assert_eq!(case.memory().len(), case.storages.len());
                 let text = case.to_case_file().expect("elements are written whole");
-                let again = Corpus::load([file("a/printed.yaml", text.as_bytes()), file("a/k.py", kernel)]);
+                let printed = file("a/printed.yaml", text.as_bytes());
+                let again = Corpus::load(beside().into_iter().chain([printed]));
                 let hash = again
                     .entries()
                     .next()
@@ -133,6 +158,21 @@ fn what_once_looked_dangerous() {
         ("num_warps: 4", "num_warps: [[[[[[1]]]]]]"),
         ("n: n", "n: n, n: n"),
         ("[1, \"cdiv(n, 4)\"]", "[4294967296]"),
+        ("data.zip/kept", "../data.zip/kept"),
+        ("data.zip/kept", "/data.zip/kept"),
+        ("data.zip/kept", "data.zip/"),
+        ("data.zip/kept", ".zip/kept"),
+        ("data.zip/kept", "k.py"),
+        ("data.zip/kept", "\"{n}\""),
+        ("{ 1: x.data_ptr() }", "{ 99999999999999999999: x }"),
+        ("{ 1: x.data_ptr() }", "{ 2305843009213693952: x }"),
+        ("{ 1: x.data_ptr() }", "{ 1: \"x.data_ptr() + 2**62 + 2**62\" }"),
+        ("{ kept: data.zip/kept }", "{ left: data.zip/kept }"),
+        (
+            "{ kept: data.zip/kept }",
+            "{ kept: { bytes: data.zip/other, addresses: { 0: left } } }",
+        ),
+        ("{ kept: data.zip/kept }", "null"),
         ("k.py:launch", ":"),
         ("k.py:launch", "k.py:"),
         ("k.py:launch", ":launch"),
@@ -224,10 +264,20 @@ proptest! {
     }
 
     #[test]
-    fn a_good_file_with_lines_removed_and_swapped(order in prop::collection::vec(0..20usize, 0..20)) {
+    fn a_good_file_with_lines_removed_and_swapped(order in prop::collection::vec(0..24usize, 0..24)) {
         let lines: Vec<&str> = CASE.lines().collect();
         let text: Vec<&str> = order.iter().filter_map(|&at| lines.get(at).copied()).collect();
         swallow(text.join("\n").as_bytes(), KERNEL.as_bytes());
+    }
+
+    #[test]
+    fn a_data_archive_with_bytes_replaced(
+        at in 0..ARCHIVE.len(), with in prop::collection::vec(any::<u8>(), 0..12), cut in 0..ARCHIVE.len() * 4
+    ) {
+        let mut archive = ARCHIVE.clone();
+        archive.splice(at..(at + with.len()).min(ARCHIVE.len()), with);
+        archive.truncate(cut);
+        swallow_with(CASE.as_bytes(), KERNEL.as_bytes(), &archive);
     }
 
     #[test]

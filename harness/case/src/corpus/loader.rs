@@ -7,7 +7,8 @@ use std::sync::Arc;
 use conch_tile::diagnostic::Diagnostic;
 use conch_tile::source::{SourceFile, SourceId, Sources, Span};
 
-use super::{CaseFile, Input, Missing};
+use super::{CaseFile, Input, MAX_TEXT, Missing};
+use crate::archive::Archives;
 use crate::bind;
 use crate::expr::Names;
 use crate::kernel::{Kernel, Module};
@@ -20,6 +21,7 @@ use crate::schema::{Program, Schema};
 pub(super) struct Loader {
     pub(super) sources: Sources,
     pub(super) kernels: HashMap<String, Input>,
+    pub(super) archives: Arc<Archives>,
     /// By path; `None` for a module with problems, which were reported.
     modules: HashMap<String, Option<Arc<Module>>>,
     /// By the path of a module with problems: the first of them, and the case files that cannot run for it.
@@ -57,9 +59,9 @@ impl Loader {
                 String::new()
             }
         };
-        // Spans are of 32 bits.
-        if text.len() > 16 << 20 {
-            problem = Some((0, "unreadable", format!("the file has {} bytes", text.len())));
+        if text.len() > MAX_TEXT {
+            let message = format!("the file has more than the {MAX_TEXT} bytes that are read");
+            problem = Some((0, "unreadable", message));
         }
         let file = Arc::new(SourceFile::new(input.name.clone(), text));
         let source = self.sources.add(Arc::clone(&file));
@@ -89,6 +91,7 @@ impl Loader {
             path,
             id,
             schema,
+            archives: Arc::clone(&self.archives),
             kernels: HashMap::new(),
             hosts: HashMap::new(),
             modules: HashMap::new(),
@@ -96,6 +99,9 @@ impl Loader {
         if self.problems.len() == before {
             self.kernels_of(&mut file, &points);
         }
+        let recorded = file.schema.recorded_bytes();
+        self.problems
+            .extend(recorded.filter_map(|bytes| bytes.check(file.beside()).err()));
         if self.problems.len() == before {
             self.files.push(Arc::new(file));
         }
@@ -413,7 +419,7 @@ impl Loader {
 }
 
 /// `relative` from the folder of `from`, without `.` and `..`; `None` when it leaves the root.
-fn join(from: &str, relative: &str) -> Option<String> {
+pub(crate) fn join(from: &str, relative: &str) -> Option<String> {
     if relative.starts_with('/') || relative.contains(['\\', '\0']) {
         return None;
     }

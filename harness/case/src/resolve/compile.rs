@@ -12,7 +12,7 @@ use crate::schema::CompileSchema;
 use crate::template::ValueTemplate;
 use crate::yaml::Key;
 
-impl Resolver {
+impl Resolver<'_> {
     /// Makes it, or none when a problem was found.
     pub(super) fn compile(&mut self, schema: &CompileSchema, launches: &[Launch]) -> Option<Compile> {
         let before = self.problems.len();

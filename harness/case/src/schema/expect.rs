@@ -98,7 +98,7 @@ impl Reader<'_> {
         found
     }
 
-    fn engine(&mut self, node: &Node) -> Option<EnginePattern> {
+    pub(super) fn engine(&mut self, node: &Node) -> Option<EnginePattern> {
         let text = self.text(node, "engine")?;
         let Some(pattern) = EnginePattern::parse(&text) else {
             self.problems.push(

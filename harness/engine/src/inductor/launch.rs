@@ -137,6 +137,7 @@ pub(super) fn derived(emitted: &Emitted, modules: &Modules) -> Result<Case, Box<
                 dtype,
                 shape: vec![(bytes.len() / dtype.size()) as i64],
                 fill: String::new(),
+                recorded: None,
                 span,
             }
         })
@@ -166,6 +167,8 @@ pub(super) fn derived(emitted: &Emitted, modules: &Modules) -> Result<Case, Box<
         launches: vec![launch],
         compile: None,
         timeout: None,
+        inspectable: true,
+        recorded: None,
         expectations: Vec::new(),
         span,
     })

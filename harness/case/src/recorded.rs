@@ -1,0 +1,51 @@
+//! What is on record of a case: the outcome of the run that it was recorded from. Left out: what a verdict makes of it
+//! (the engine `recorded` of `conch-engine`).
+
+use conch_memory::{Pointer, StorageId};
+
+/// The outcome of the run that a case was recorded from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recorded {
+    /// The id of the engine that executed it: `interpret@3.6.0+host`.
+    pub engine: String,
+    /// What came of it.
+    pub ending: Ending,
+}
+
+/// How a recorded run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Its outcome was not kept.
+    Unknown,
+    /// It finished and left these storages changed, and the others as they were.
+    Finished(Vec<After>),
+    /// It raised a Python exception.
+    Raised {
+        /// The exception's type, as a traceback shows it: `ValueError`.
+        kind: String,
+        /// What it said.
+        message: String,
+    },
+}
+
+/// A storage after a recorded run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct After {
+    /// The storage.
+    pub storage: StorageId,
+    /// Its bytes, as many as it has. Where an address is, they are those of the recorded process.
+    pub bytes: Vec<u8>,
+    /// Where an address is, and of what.
+    pub pointers: Vec<Pointer>,
+    /// Where the bytes come from.
+    pub source: Source,
+}
+
+/// An entry of a data archive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// The archive's path from the corpus root.
+    pub archive: String,
+    /// The entry's name.
+    pub entry: String,
+}

@@ -1,0 +1,104 @@
+//! `recorded` at one point of the matrix: the bytes that a recorded run left. Left out: reading it (`schema`).
+
+use conch_memory::{Pointer, Storage, StorageId};
+use conch_tile::diagnostic::Diagnostic;
+
+use super::Resolver;
+use crate::expr::Value;
+use crate::fill::{Fill, RecordedBytes};
+use crate::nearest::suggestion;
+use crate::recorded::{After, Ending, Recorded};
+use crate::schema::{RecordedSchema, StorageSchema};
+use crate::yaml::Key;
+
+/// The bytes of an address.
+const ADDRESS: usize = 8;
+
+impl Resolver<'_> {
+    /// Reads what was left, or none when a problem was found.
+    pub(super) fn recorded(
+        &mut self,
+        schema: &RecordedSchema,
+        storages: &[StorageSchema],
+    ) -> Option<Recorded> {
+        let ending = match (&schema.raised, &schema.after) {
+            (Some((kind, message)), _) => Ending::Raised {
+                kind: kind.clone(),
+                message: message.clone(),
+            },
+            (None, None) => Ending::Unknown,
+            (None, Some(after)) => {
+                let mut left = Vec::with_capacity(after.len());
+                for (key, bytes) in after {
+                    match self.after(key, bytes, storages) {
+                        Ok(after) => left.push(after),
+                        Err(problem) => self.problems.push(problem),
+                    }
+                }
+                if left.len() < after.len() {
+                    return None;
+                }
+                Ending::Finished(left)
+            }
+        };
+        Some(Recorded {
+            engine: schema.engine.clone(),
+            ending,
+        })
+    }
+
+    fn after(
+        &mut self,
+        key: &Key,
+        recorded: &RecordedBytes,
+        storages: &[StorageSchema],
+    ) -> Result<After, Diagnostic> {
+        let at = storages.iter().position(|storage| storage.key.name == key.name);
+        let tensor = match self.names.get(&key.name) {
+            Some(Value::Tensor(tensor)) if at.is_some() => tensor.clone(),
+            _ => {
+                let message = format!("`{}` is no storage of the case", key.name);
+                let mut problem = Diagnostic::error("unknown-name", key.span, message);
+                problem.help = suggestion(
+                    &key.name,
+                    storages.iter().map(|storage| storage.key.name.as_str()),
+                );
+                return Err(problem);
+            }
+        };
+        let id = tensor.storage;
+        let size = self.storages.size(id);
+        let (bytes, source) = recorded.bytes(&key.name, size, &self.names, self.beside)?;
+        let mut pointers = recorded.addresses(&tensor, &self.names, &mut self.storages)?;
+        let fill = at.and_then(|at| storages.get(at)?.fill.as_ref());
+        let kept = self.kept(id, fill, &bytes)?;
+        for pointer in kept {
+            if !pointers.iter().any(|other| other.offset == pointer.offset) {
+                pointers.push(pointer);
+            }
+        }
+        pointers.sort_unstable_by_key(|pointer| pointer.offset);
+        Ok(After {
+            storage: id,
+            bytes,
+            pointers,
+            source,
+        })
+    }
+
+    /// The addresses that a run left where they were: its own bytes of them are the same before and after.
+    fn kept(&self, id: StorageId, fill: Option<&Fill>, after: &[u8]) -> Result<Vec<Pointer>, Diagnostic> {
+        let storage = self.storages.get(id);
+        let pointers = storage.map_or(&[][..], Storage::pointers);
+        let Some(Fill::Recorded(before)) = fill.filter(|_| !pointers.is_empty()) else {
+            return Ok(Vec::new());
+        };
+        let name = storage.map_or("?", Storage::name);
+        let (before, _) = before.bytes(name, after.len(), &self.names, self.beside)?;
+        let same = |pointer: &&Pointer| {
+            let place = pointer.offset..pointer.offset + ADDRESS;
+            before.get(place.clone()) == after.get(place)
+        };
+        Ok(pointers.iter().filter(same).copied().collect())
+    }
+}

@@ -1,0 +1,89 @@
+//! Reading `recorded`: what is on record of a case. Left out: the bytes (`resolve`).
+
+use conch_tile::diagnostic::Diagnostic;
+use conch_tile::source::Span;
+
+use super::Reader;
+use crate::fill::RecordedBytes;
+use crate::yaml::{Key, Node, Yaml};
+
+/// What a file says under `recorded`.
+#[derive(Clone, Debug)]
+pub(crate) struct RecordedSchema {
+    pub engine: String,
+    pub after: Option<Vec<(Key, RecordedBytes)>>,
+    /// The exception's type and what it said.
+    pub raised: Option<(String, String)>,
+}
+
+const RECORDED_KEYS: [&str; 3] = ["engine", "after", "raised"];
+const RAISED_KEYS: [&str; 2] = ["kind", "message"];
+
+impl Reader<'_> {
+    pub(super) fn recorded(&mut self, node: &Node) -> Option<RecordedSchema> {
+        let fields = self.fields(node, "`recorded`", &RECORDED_KEYS)?;
+        let start = Span {
+            end: node.span.start,
+            ..node.span
+        };
+        let help = "name the engine that executed it: `engine: interpret@3.6.0+host`";
+        let engine = self
+            .need(&fields, "engine", "`recorded`", start, help)
+            .and_then(|node| self.executing(node));
+        let after = fields.get("after").map(|node| {
+            let wanted = "a mapping of storages to their bytes, such as `{ out: data.zip/3fa9c2… }`";
+            let read = self.pairs(Some(node), "after", wanted).iter();
+            read.filter_map(|(key, node)| Some((key.clone(), RecordedBytes::parse(node, self.problems)?)))
+                .collect()
+        });
+        let raised = fields.get("raised").and_then(|node| self.raised(node));
+        if let (Some(after), Some(raised)) = (fields.get("after"), fields.get("raised")) {
+            self.problems.push(
+                Diagnostic::error(
+                    "conflicting-keys",
+                    raised.span,
+                    "`after` and `raised` in one record",
+                )
+                .label(after.span, "what was left")
+                .help("keep `raised` if the launch raised, and `after` if it finished"),
+            );
+        }
+        Some(RecordedSchema {
+            engine: engine?,
+            after,
+            raised,
+        })
+    }
+
+    /// The engine that executed a recorded launch: one, with its version.
+    fn executing(&mut self, node: &Node) -> Option<String> {
+        let pattern = self.engine(node)?;
+        if pattern.name == RECORDED || pattern.version.is_none() && pattern.name != "reference" {
+            let message = format!("`{pattern}` is no engine that executed something");
+            self.problems.push(
+                Diagnostic::error("unknown-engine", node.span, message)
+                    .help("write its id with its version: `interpret@3.6.0+host`, `jit@3.6.0`"),
+            );
+            return None;
+        }
+        Some(pattern.to_string())
+    }
+
+    fn raised(&mut self, node: &Node) -> Option<(String, String)> {
+        let fields = self.fields(node, "`raised`", &RAISED_KEYS)?;
+        let help = "name the exception's type: `kind: ValueError`";
+        let kind = self
+            .need(&fields, "kind", "`raised`", node.span, help)
+            .and_then(|node| self.text(node, "kind"));
+        let message = match fields.get("message").map(|node| (node, &node.value)) {
+            None | Some((_, Yaml::Null)) => String::new(),
+            // An exception may say nothing.
+            Some((_, Yaml::Str(text))) => text.clone(),
+            Some((node, _)) => self.text(node, "message").unwrap_or_default(),
+        };
+        Some((kind?, message))
+    }
+}
+
+/// The engine that answers with what is on record.
+const RECORDED: &str = "recorded";
