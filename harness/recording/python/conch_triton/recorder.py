@@ -37,13 +37,13 @@ class Options:
     # Globs of kernel names; none for all kernels.
     filter: tuple[str, ...] = ()
     # Bytes of one storage; of larger ones only the size is kept.
-    max_bytes: int = 64 << 20
+    max_bytes: int = 16 << 20
     # "layout", "data", "every", or a number of launches of each kernel.
     sample: str = "layout"
     # Whether bytes are kept at all.
     data: bool = True
     # Bytes of the part file; beyond, no more bytes of storages are kept.
-    max_size: int = 4 << 30
+    max_size: int = 1 << 30
 
     def __post_init__(self) -> None:
         if self.sample not in ("layout", "data", "every") and not self.sample.isdecimal():
@@ -403,11 +403,11 @@ class Launch:
         contents = [self._content(storage) for storage in storages.all]
         known = len(contents)
         pointers = tuple((source.digest, one.name) for one in storages.all if one.pointers)
-        if pointers and not all(one in _no_addresses for one in pointers):
-            if storages.find_addresses(contents):
-                contents += [self._content(storage) for storage in storages.all[known:]]
-            else:
+        if pointers:
+            everywhere = not all(one in _no_addresses for one in pointers)
+            if storages.find_addresses(contents, everywhere):
                 _no_addresses.update(pointers)
+            contents += [self._content(storage) for storage in storages.all[known:]]
         if not recorder.takes(source.digest, layout, contents):
             self._settled = True
             return

@@ -272,6 +272,7 @@ def _without_annotations(text: str, wanted: Any) -> str:
             cuts.append((start, _end(starts, annotation)))
     if node.returns is not None and wanted(_roots(node.returns)):
         start = whole.rindex(b"->", 0, starts[node.returns.lineno - 1] + node.returns.col_offset)
+        start = len(whole[:start].rstrip())
         cuts.append((start, _end(starts, node.returns)))
     for start, end in sorted(cuts, reverse=True):
         whole = whole[:start] + whole[end:]

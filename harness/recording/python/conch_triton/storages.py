@@ -85,24 +85,22 @@ class Storages:
             self.all.append(Storage(held, address, on_cpu, name))
         return index
 
-    def find_addresses(self, contents: list[bytes | None]) -> bool:
-        """Notes which words of pointer tables are addresses of what storage. Storages of tensors that are
-        no arguments, but are pointed to, are added. `contents` are the bytes that are known; says whether
-        there was any address."""
+    def find_addresses(self, contents: list[bytes | None], everywhere: bool) -> bool:
+        """Notes which words of pointer tables are addresses of what storage; `contents` are the bytes that
+        are known. With `everywhere`, storages of tensors that are no arguments, but are pointed to, are
+        added; says whether that was in vain."""
         words = [
             (index, offset, word)
-            for index, storage in enumerate(self.all)
-            if storage.pointers
-            for offset, word in _candidates(contents[index] if index < len(contents) else None)
+            for index, content in enumerate(contents)
+            if self.all[index].pointers
+            for offset, word in _candidates(content)
         ]
-        if not words:
-            return False
         left = self._resolve(words)
-        if left and self._add_live(
-            {word for _, _, word in left}, [self.all[index].name for index, _, _ in left]
-        ):
-            self._resolve(left)
-        return any(storage.addresses for storage in self.all)
+        if not left or not everywhere:
+            return False
+        if self._add_live({word for _, _, word in left}, self.all[left[0][0]].name):
+            return len(self._resolve(left)) == len(left)
+        return True
 
     def _resolve(self, words: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
         places = sorted((storage.address, at) for at, storage in enumerate(self.all) if storage.size)
@@ -117,7 +115,7 @@ class Storages:
                 left.append((index, offset, word))
         return left
 
-    def _add_live(self, words: set[int], names: list[str]) -> bool:
+    def _add_live(self, words: set[int], name: str) -> bool:
         """Adds the storages of live tensors that a word points into."""
         ordered = sorted(words)
         added = False
@@ -129,7 +127,7 @@ class Storages:
                 continue
             at = bisect_right(ordered, address + size - 1) - 1
             if size and at >= 0 and ordered[at] >= address and address not in self._at:
-                self.index(tensor, f"{names[0]}_target")
+                self.index(tensor, f"{name}_target")
                 added = True
         return added
 

@@ -1,0 +1,106 @@
+"""What the recorder's tests stand on: memory that looks like torch's, and part files read back.
+
+The tests run with or without torch, in any toolchain that has pytest; interpreted with TRITON_INTERPRET=1,
+otherwise compiled, with a driver that launches nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import sys
+import zlib
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+for folder in (HERE.parents[1], HERE.parents[3] / "worker", HERE / "kernels"):
+    sys.path.insert(0, str(folder))
+
+import conch_worker.driver as drivers  # noqa: E402
+
+if find_spec("torch") is None:
+    drivers.show_triton_a_torch()
+
+import numpy as np  # noqa: E402
+import triton  # noqa: E402
+from conch_worker.memory import Session  # noqa: E402
+from conch_worker.tensor import Tensor, tensor_of  # noqa: E402
+
+INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
+VERSION = tuple(int(part) for part in triton.__version__.split(".")[:2])
+
+interpreted = pytest.mark.skipif(not INTERPRETED, reason="needs TRITON_INTERPRET=1")
+compiled = pytest.mark.skipif(INTERPRETED, reason="needs a run without TRITON_INTERPRET")
+
+
+def since(*version: int) -> pytest.MarkDecorator:
+    """For what older versions cannot do."""
+    return pytest.mark.skipif(version > VERSION, reason=f"Triton {triton.__version__}")
+
+
+class Memory:
+    """Tensors in storages, on the CPU or on the GPU that is not there."""
+
+    def __init__(self) -> None:
+        self.session = Session()
+        self.device = "cpu" if INTERPRETED else "cuda"
+
+    def storage(self, data: np.ndarray[Any, Any], device: str | None = None) -> int:
+        self.session.add(device or self.device, np.frombuffer(data.tobytes(), np.uint8), 0, 0)
+        return len(self.session.storages) - 1
+
+    def tensor(
+        self, data: np.ndarray[Any, Any], dtype: str | None = None, device: str | None = None
+    ) -> Tensor:
+        """A contiguous tensor in a storage of its own."""
+        shape = list(data.shape)
+        strides = [int(np.prod(shape[at + 1 :], dtype=int)) for at in range(len(shape))]
+        return self.view(self.storage(data, device), dtype or str(data.dtype), shape, strides, 0)
+
+    def view(self, storage: int, dtype: str, shape: list[int], strides: list[int], offset: int) -> Tensor:
+        return tensor_of(self.session, [storage, dtype, shape, strides, offset])
+
+
+class Recorded:
+    """What the part files in a folder say."""
+
+    def __init__(self, folder: Path) -> None:
+        self.bytes: dict[str, bytes] = {}
+        self.frames: list[dict[str, Any]] = []
+        for path in sorted(folder.glob("*.part")):
+            data, at = path.read_bytes(), 0
+            while at < len(data):
+                header, payload = struct.unpack_from("<IQ", data, at)
+                at += 12
+                frame = json.loads(data[at : at + header])
+                if frame["frame"] == "bytes":
+                    raw = zlib.decompress(data[at + header : at + header + payload])
+                    assert len(raw) == frame["size"]
+                    assert frame["hash"] not in self.bytes, "bytes are written once"
+                    self.bytes[frame["hash"]] = raw
+                else:
+                    self.frames.append(frame)
+                at += header + payload
+
+    def of(self, kind: str) -> list[dict[str, Any]]:
+        return [frame for frame in self.frames if frame["frame"] == kind]
+
+    @property
+    def launches(self) -> list[dict[str, Any]]:
+        return self.of("launch")
+
+    def contents(self, launch: dict[str, Any], name: str, when: str) -> bytes:
+        """The bytes of the storage that a parameter shows first."""
+        storage = next(one for one in launch["storages"] if one["name"] == name)
+        return self.bytes[storage[when]]
+
+
+if not INTERPRETED:
+    from conch_worker.recorder import prepare
+
+    prepare()
