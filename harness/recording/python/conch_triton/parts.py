@@ -46,7 +46,7 @@ class Part:
         grow past `room`."""
         digest = hashlib.blake2b(data, digest_size=16).hexdigest()
         if digest not in self._hashes:
-            pays = len(zlib.compress(data[:_TRIED], 1)) < 0.95 * min(len(data), _TRIED)
+            pays = len(zlib.compress(data[:_TRIED], 1)) < 0.8 * min(len(data), _TRIED)
             packed = zlib.compress(data, 1 if pays else 0)
             if self.size + len(packed) > room:
                 return None

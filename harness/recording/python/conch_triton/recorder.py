@@ -276,7 +276,10 @@ class Recorder:
                     if storage.before is None:
                         storage.why = "max-size"
                 if storage.before is not None and after is not None:
-                    storage.after = self._part.bytes(after, self.options.max_size)
+                    unchanged = after == before
+                    storage.after = (
+                        storage.before if unchanged else self._part.bytes(after, self.options.max_size)
+                    )
             said = [
                 {
                     "size": storage.size,

@@ -420,12 +420,12 @@ class _File:
         groups = [own, list(dict.fromkeys(tritons)), siblings]
         lines += ["".join(f"{line}\n" for line in group) for group in groups if group]
         text = "\n".join(lines)
-        assigning = False
+        before = "\n"
         for part in self.body:
             # A definition brings the lines before it.
-            assigns = not part.startswith("\n")
-            text += f"\n{part}" if assigns and not assigning else part
-            assigning = assigns
+            defines = part.startswith("\n")
+            text += part if defines else f"{before}{part}"
+            before = "\n\n" if defines else ""
         return text
 
 

@@ -167,6 +167,7 @@ def test_an_exception_is_recorded_and_passes_on(memory: Memory, record: Callable
     assert launch["storages"][0]["before"] is not None and launch["storages"][0]["after"] is None
 
 
+@since(3, 3)
 def test_constexprs_may_be_wrapped(memory: Memory, record: Callable[..., Any]) -> None:
     import triton.language as tl
 
