@@ -181,8 +181,8 @@ rules! {
     AtomicCasIsChecked: since (3, 5, 1), "tt.atomic_cas verifier; wheels 3.4.0 and 3.5.1";
     /// A constexpr parameter that `do_not_specialize` names is an error; before, it was a constexpr like any other.
     ConstexprsAreSpecialised: since (3, 6, 0), "triton#8273; code_generator.visit_arg; wheels 3.5.1 and 3.6.0";
-    /// A function given to a parameter that is no constexpr is known at compile time all the same; before, it was refused.
-    FunctionArgumentsAreConstant: since (3, 3, 0), "runtime/jit.py create_specialize_impl; wheels 3.2.0 and 3.3.1";
+    /// A function can be an argument of a kernel, constexpr or not, and is known at compile time; before, it was refused.
+    FunctionArguments: since (3, 3, 0), "runtime/jit.py (\"Callable constexpr at index\"); wheels 3.2.0 and 3.3.1";
     /// There are tensor descriptors, made by the host or by kernels.
     Descriptors: since (3, 4, 0), "core.make_tensor_descriptor, tools/tensor_descriptor.py; wheels 3.3.1 and 3.4.0";
     /// Offsets of blocks may be `u32`, read as signed; before, they were refused.

@@ -495,6 +495,12 @@ impl<'a> Tracer<'a> {
                 None => Parameter::Plain,
             };
             self.span = span_of(self.source_of(function.scope), parameter.range());
+            if holds_function(given) && !self.rules.holds(Rule::FunctionArguments) {
+                return Err(self.reject_with(
+                    "bad-arguments",
+                    format!("`{name}` is a function, which no argument can be"),
+                ));
+            }
             if annotation == Parameter::Constexpr {
                 if !is_constant(given) {
                     return Err(self.reject_with(
@@ -507,12 +513,6 @@ impl<'a> Tracer<'a> {
                 continue;
             }
             if let Arg::Global(path) = given {
-                if !self.rules.holds(Rule::FunctionArgumentsAreConstant) {
-                    return Err(self.reject_with(
-                        "bad-arguments",
-                        format!("`{name}` is no constexpr and cannot take a function"),
-                    ));
-                }
                 let value = self.named_global(function.scope, path)?;
                 bound.push((Rc::clone(name), value, Kind::Specialised));
                 continue;
@@ -695,6 +695,14 @@ fn fits(value: i128, dtype: DType) -> bool {
         (-(1i128 << (bits - 1))..1i128 << (bits - 1)).contains(&value)
     } else {
         (0..1i128 << bits).contains(&value)
+    }
+}
+
+fn holds_function(arg: &Arg) -> bool {
+    match arg {
+        Arg::Global(_) => true,
+        Arg::Tuple(items) => items.iter().any(holds_function),
+        _ => false,
     }
 }
 
