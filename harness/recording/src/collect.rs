@@ -28,7 +28,8 @@ pub struct Options {
     pub parts: PathBuf,
     /// The folder to be made: absent or empty, but for names that begin with a dot.
     pub out: PathBuf,
-    /// The command that was recorded, for the words of case files; none where it is private.
+    /// The command that was recorded, for the words of case files; none where it is private, and then the command lines of
+    /// processes are not kept either.
     pub command: Option<Vec<String>>,
     /// The rule by which launches were kept, as [`crate::recorder::Rules::sample`]: launches of several processes are held
     /// against each other by it.

@@ -339,9 +339,9 @@ mod tests {
         }
         check(&[], &[]);
         check(
-            &[frame("[]", b""), skipped.clone()].concat(),
+            &[frame("7", b""), skipped.clone()].concat(),
             &[
-                "at byte 0: a header that cannot be read: invalid type: sequence, expected struct Kind at line 1 column 0",
+                "at byte 0: a header that cannot be read: invalid type: integer `7`, expected struct Kind at line 1 column 1",
             ],
         );
         check(

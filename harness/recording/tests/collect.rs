@@ -254,7 +254,7 @@ fn what_is_wrong_with_a_part_file_is_told_and_costs_nothing_else() {
     lies.launch(&with(1, same("d"), "grid", json!([1])))
         .launch(&with(2, same("e"), "grid", json!([2])))
         .launch(&with(2, same("f"), "grid", json!([3])))
-        .launch(&with(2, same("d"), "grid", json!([1 << 40])))
+        .launch(&with(2, same("d"), "grid", json!([1_i64 << 40])))
         .launch(&with(2, same("d"), "args", json!([["x_ptr", ["q", 1]]])))
         .launch(&with(
             2,
@@ -272,7 +272,7 @@ fn what_is_wrong_with_a_part_file_is_told_and_costs_nothing_else() {
             2,
             same("d"),
             "storages",
-            json!([storage("x_ptr", 1 << 40, None, None)]),
+            json!([storage("x_ptr", 1_u64 << 40, None, None)]),
         ));
     lies.frame(
         &json!({"frame": "skipped", "kernel": "other", "why": "`x` is a dict", "count": 3}),

@@ -149,7 +149,10 @@ impl Reader<'_> {
         for frame in Part::new(BufReader::new(File::open(path).map_err(CollectError::at(path))?)) {
             let collected = &mut self.gathered.collected;
             match frame {
-                Ok(Frame::Process(this)) => {
+                Ok(Frame::Process(mut this)) => {
+                    if self.options.command.is_none() {
+                        this.argv.clear();
+                    }
                     if this.format != part::FORMAT {
                         collected.notes.push(format!(
                             "{name}: a part file of format {}, where {} is known: left out",
