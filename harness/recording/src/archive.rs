@@ -141,22 +141,21 @@ impl<'c> Archive<'c> {
         if self.open.as_ref().is_some_and(full) {
             self.close()?;
         }
-        let open = match &mut self.open {
-            Some(open) => open,
-            None => {
-                self.files += 1;
-                let name = match self.files {
-                    1 => "data.zip".to_owned(),
-                    nth => format!("data-{nth}.zip"),
-                };
-                let file = BufWriter::new(File::create_new(self.folder.join(&name))?);
-                self.open.insert(Open {
-                    name,
-                    entries: 0,
-                    unpacked: 0,
-                    writer: ZipWriter::new(file),
-                })
-            }
+        let open = if let Some(open) = &mut self.open {
+            open
+        } else {
+            self.files += 1;
+            let name = match self.files {
+                1 => "data.zip".to_owned(),
+                nth => format!("data-{nth}.zip"),
+            };
+            let file = BufWriter::new(File::create_new(self.folder.join(&name))?);
+            self.open.insert(Open {
+                name,
+                entries: 0,
+                unpacked: 0,
+                writer: ZipWriter::new(file),
+            })
         };
         // The same bytes give the same archive: no time of day in it.
         let options = SimpleFileOptions::DEFAULT

@@ -75,17 +75,19 @@ pub enum FillText {
 /// How a storage is declared: as the first argument that shows it, where that is all of it.
 pub fn declared(args: &[(String, Value)], storage: usize, bytes: u64) -> (DType, Vec<i64>) {
     let mut shown = Vec::new();
-    args.iter().for_each(|(_, value)| tensors(value, &mut shown));
+    for (_, value) in args {
+        tensors(value, &mut shown);
+    }
     let first = shown.into_iter().find(|tensor| tensor.storage == storage);
     if let Some(tensor) = first {
         let size = tensor.dtype.size() as u64;
         if as_tensor(tensor) == Tensor::contiguous(StorageId(storage as u32), tensor.dtype, &tensor.shape)
             && elements(&tensor.shape) == Some(bytes / size)
-            && bytes % size == 0
+            && bytes.is_multiple_of(size)
         {
             return (tensor.dtype, tensor.shape.clone());
         }
-        if bytes % size == 0 {
+        if bytes.is_multiple_of(size) {
             return (tensor.dtype, vec![(bytes / size) as i64]);
         }
     }
@@ -148,8 +150,8 @@ pub fn name(wanted: &str, taken: &[StorageText]) -> String {
 }
 
 impl Text<'_> {
-    /// The text, or what of the launch has no form in a case file.
-    pub fn print(&self) -> Result<String, String> {
+    /// The text.
+    pub fn print(&self) -> String {
         let mut out = String::new();
         let _ = writeln!(out, "about: {}", quoted(&self.about));
         let _ = writeln!(out, "origin: {}", quoted(&self.origin));
@@ -177,8 +179,8 @@ impl Text<'_> {
             }
             let pairs: Vec<_> = pairs
                 .iter()
-                .map(|(name, value)| Ok(format!("{}: {}", quoted(name), self.value(name, value)?)))
-                .collect::<Result<_, String>>()?;
+                .map(|(name, value)| format!("{}: {}", quoted(name), self.value(value)))
+                .collect();
             let _ = writeln!(out, "    {key}: {{ {} }}", pairs.join(", "));
         }
         if self.unchecked {
@@ -207,7 +209,7 @@ impl Text<'_> {
                 };
             }
         }
-        Ok(out)
+        out
     }
 
     fn fill(&self, storage: &StorageText) -> String {
@@ -232,21 +234,18 @@ impl Text<'_> {
         }
     }
 
-    fn value(&self, name: &str, value: &Value) -> Result<String, String> {
-        Ok(match value {
+    fn value(&self, value: &Value) -> String {
+        match value {
             Value::None => "null".to_owned(),
             Value::Bool(value) => value.to_string(),
             Value::Int(value) => value.to_string(),
             Value::Float(value) => float(*value),
             Value::Str(text) => quoted(&python(text)),
             Value::DType(dtype) => format!("tl.{}", dtype.triton_name()),
-            Value::Constexpr(inner) => self.value(name, inner)?,
+            Value::Constexpr(inner) => self.value(inner),
             Value::Tensor(tensor) => quoted(&self.tensor(tensor)),
             Value::Tuple(items) => {
-                let items: Vec<_> = items
-                    .iter()
-                    .map(|item| self.value(name, item))
-                    .collect::<Result<_, _>>()?;
+                let items: Vec<_> = items.iter().map(|item| self.value(item)).collect();
                 format!("[{}]", items.join(", "))
             }
             Value::Descriptor(descriptor) => {
@@ -274,7 +273,7 @@ impl Text<'_> {
                 text
             }
             Value::Global(function) => format!("{{ global: {} }}", quoted(function)),
-        })
+        }
     }
 
     fn tensor(&self, tensor: &request::Tensor) -> String {

@@ -77,7 +77,7 @@ pub struct KernelFile {
 /// Contents of a storage.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct BytesFrame {
-    /// BLAKE2b of the bytes, 32 hexadecimal digits.
+    /// `BLAKE2b` of the bytes, 32 hexadecimal digits.
     pub hash: String,
     /// How many bytes they are.
     pub size: u64,

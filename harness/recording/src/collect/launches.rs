@@ -393,7 +393,9 @@ impl Found {
         for (index, frame) in self.frame.storages.iter().enumerate() {
             let (dtype, shape) = if frame.addresses.is_empty() {
                 case_text::declared(&self.args, index, frame.size)
-            } else if frame.size % 8 == 0 && frame.addresses.iter().all(|(at, ..)| at % 8 == 0) {
+            } else if frame.size.is_multiple_of(8)
+                && frame.addresses.iter().all(|(at, ..)| at.is_multiple_of(8))
+            {
                 case_text::declared_for_addresses(frame.size)
             } else {
                 return Ok(Err(format!("`{}` holds addresses at odd places", frame.name)));

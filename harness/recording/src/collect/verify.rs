@@ -11,19 +11,19 @@ use super::{CaseFile, CollectError, write as write_file};
 
 /// Writes the case files of a folder whose kernels and archives are there: as they are, without the checks of a case file
 /// where those refuse them, or not at all. How many are there in the end, and why the others are not.
-pub fn write(folder: &Path, cases: &mut [CaseFile]) -> Result<(u64, Vec<String>), CollectError> {
-    for case in cases.iter() {
+pub fn write(folder: &Path, cases: &[CaseFile]) -> Result<(u64, Vec<String>), CollectError> {
+    for case in cases {
         write_file(&folder.join(&case.name), &case.text)?;
     }
-    let mut wrong = problems(folder)?;
+    let mut wrong = problems(folder, cases)?;
     if !wrong.is_empty() {
         for case in cases.iter().filter(|case| wrong.contains_key(&case.name)) {
             write_file(&folder.join(&case.name), &case.unchecked)?;
         }
-        wrong = problems(folder)?;
+        wrong = problems(folder, cases)?;
     }
     let mut reasons = Vec::new();
-    for case in cases.iter() {
+    for case in cases {
         if let Some(why) = wrong.remove(&case.name) {
             let path = folder.join(&case.name);
             fs::remove_file(&path).map_err(CollectError::at(&path))?;
@@ -34,7 +34,7 @@ pub fn write(folder: &Path, cases: &mut [CaseFile]) -> Result<(u64, Vec<String>)
 }
 
 /// The first problem of each case file that has any.
-fn problems(folder: &Path) -> Result<BTreeMap<String, String>, CollectError> {
+fn problems(folder: &Path, cases: &[CaseFile]) -> Result<BTreeMap<String, String>, CollectError> {
     let corpus = Corpus::read(folder).map_err(|error| CollectError::Io {
         path: folder.to_owned(),
         source: std::io::Error::other(error.to_string()),
@@ -52,15 +52,11 @@ fn problems(folder: &Path) -> Result<BTreeMap<String, String>, CollectError> {
             .and_then(|span| corpus.sources().get(span.source))
             .map(|file| file.name.rsplit('/').next().unwrap_or_default().to_owned());
         match file {
-            Some(file) if file.ends_with(".yaml") => note(&file, problem),
+            Some(file) if cases.iter().any(|case| case.name == file) => note(&file, problem),
             // A kernel's file: none of the case files that were left out for it is a case.
             _ => {
-                for entry in fs::read_dir(folder).map_err(CollectError::at(folder))? {
-                    let name = entry.map_err(CollectError::at(folder))?.file_name();
-                    let name = name.to_string_lossy();
-                    if name.ends_with(".yaml") && !read.contains(&&*name) {
-                        note(&name, problem);
-                    }
+                for case in cases.iter().filter(|case| !read.contains(&&*case.name)) {
+                    note(&case.name, problem);
                 }
             }
         }
