@@ -152,6 +152,39 @@ def _patch_jit(module: ModuleType) -> None:
     kind.run = run
 
 
+def _ready(kernel: Any, args: Sequence[Any], grid: Any) -> Call:
+    """A launch of a kernel that was compiled before."""
+    from .recorder import Call
+
+    function = kernel.src.fn
+    names = list(function.arg_names)
+    constants = {tuner.parameter_of(key, names): value for key, value in kernel.src.constants.items()}
+    # Up to 3.2, constexprs are not passed again.
+    given = [one.name for one in function.params if len(args) == len(names) or not one.is_constexpr]
+    values = {**constants, **dict(zip(given, args))}
+    options = {name: getattr(kernel.metadata, name, None) for name in tuner.OPTIONS}
+    return Call(function, function.__name__, "cuda", {name: values[name] for name in names}, options, grid)
+
+
+def _patch_compiled(module: ModuleType) -> None:
+    kind = module.CompiledKernel
+    original = kind.__getitem__
+
+    @functools.wraps(original)
+    def getitem(self: Any, grid: Any) -> Any:
+        runner = original(self, grid)
+
+        @functools.wraps(runner)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            if _silent():
+                return runner(*args, **kwargs)
+            return _followed(_begun(lambda: _ready(self, args, grid)), lambda: runner(*args, **kwargs))
+
+        return run
+
+    kind.__getitem__ = getitem
+
+
 def _patch_interpreter(module: ModuleType) -> None:
     kind = module.GridExecutor
     original = kind.__call__
@@ -227,6 +260,7 @@ def _patch_inductor(module: ModuleType) -> None:
 
 _PATCHES: dict[str, Callable[[ModuleType], None]] = {
     "triton.runtime.jit": _patch_jit,
+    "triton.compiler.compiler": _patch_compiled,
     "triton.runtime.interpreter": _patch_interpreter,
     "triton.runtime.autotuner": _patch_autotuner,
     "torch._inductor.runtime.triton_heuristics": _patch_inductor,

@@ -387,7 +387,7 @@ class Launch:
         call, recorder = self._call, self._recorder
         extras = _extras(call.values.values(), [])
         source = _source(call.kernel, extras)
-        values = Values(lambda value: source.names[id(value)])
+        values = Values(lambda value: source.names[id(value)], source.attributes)
         args = [(name, values.say(name, value)) for name, value in call.values.items()]
         options = values.options(call.options)
         sizes = [operator.index(size) for size in grid]
@@ -403,6 +403,8 @@ class Launch:
         if not on_cpu and _capturing():
             raise Unsayable("a CUDA graph was being captured")
         self._check_numbers(values)
+        if call.way != "interpret" and recorder.options.data:
+            _wait()
         contents = [self._content(storage) for storage in storages.all]
         known = len(contents)
         pointers = tuple((source.digest, one.name) for one in storages.all if one.pointers)
@@ -473,6 +475,8 @@ class Launch:
         after: list[bytes | None] = [None] * len(self._storages)
         if error is None:
             try:
+                if self._call.way != "interpret":
+                    _wait()
                 after = [
                     None if before is None else storage.read()
                     for storage, before in zip(self._storages, self._before)
@@ -498,10 +502,17 @@ def _covers(tensor: Any, address: int) -> bool:
         return False
 
 
+def _wait() -> None:
+    """Waits for what the current stream was given: memory of the host may be a launch's too."""
+    cuda = getattr(sys.modules.get("torch"), "cuda", None)
+    if cuda is not None and cuda.is_initialized():
+        cuda.current_stream().synchronize()
+
+
 def _capturing() -> bool:
     """Whether a CUDA graph is being captured, while nothing may be waited for."""
     cuda = getattr(sys.modules.get("torch"), "cuda", None)
-    return bool(cuda is not None and cuda.is_available() and cuda.is_current_stream_capturing())
+    return bool(cuda is not None and cuda.is_initialized() and cuda.is_current_stream_capturing())
 
 
 _recorders: weakref.WeakSet[Recorder] = weakref.WeakSet()

@@ -52,6 +52,8 @@ class Storage:
             return b""
         # The copy comes after what the stream was given before, and is waited for.
         host = self.held if self.on_cpu else self.held.cpu()
+        if host.device.type != "cpu":
+            raise Unsayable(f"`{self.name}` could not be copied from its device")
         return ctypes.string_at(host.data_ptr(), self.size)
 
 
@@ -79,6 +81,8 @@ class Storages:
             ) from error
         index = self._at.get(address)
         if index is None:
+            if not address and held.nbytes():
+                raise Unsayable(f"`{name}` is a tensor without memory")
             index = self._at[address] = len(self.all)
             device = getattr(tensor, "device", None)
             on_cpu = str(getattr(device, "type", device)) == "cpu"

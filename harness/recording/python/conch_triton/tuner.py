@@ -10,7 +10,8 @@ from weakref import WeakKeyDictionary
 from .failures import Unsayable
 from .storages import Storages
 
-_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
+# Options that a configuration or a compiled kernel holds.
+OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
 
 
 class Decided(NamedTuple):
@@ -37,7 +38,7 @@ def decided(tuner: Any, args: Sequence[Any], grid: Any) -> Decided:
     code = launcher.__code__
     bound = dict(zip(code.co_varnames[: code.co_argcount], args))
     names = list(tuner.fn.arg_names)
-    constants = {_parameter(key, names): value for key, value in tuner.triton_meta["constants"].items()}
+    constants = {parameter_of(key, names): value for key, value in tuner.triton_meta["constants"].items()}
     constants.update(config.kwargs)
     values = {}
     for name in names:
@@ -45,7 +46,7 @@ def decided(tuner: Any, args: Sequence[Any], grid: Any) -> Decided:
         if name not in constants and name not in bound:
             raise Unsayable(f"its launcher says nothing of `{name}`")
         values[name] = constants[name] if name in constants else bound[name]
-    options = {name: getattr(config, name, None) for name in _OPTIONS}
+    options = {name: getattr(config, name, None) for name in OPTIONS}
     if grid is None:
         grid = _grid(tuner, launcher)(bound)
     elif callable(grid):
@@ -54,7 +55,7 @@ def decided(tuner: Any, args: Sequence[Any], grid: Any) -> Decided:
     return Decided(values, options, [int(size) for size in grid])
 
 
-def _parameter(key: object, names: list[str]) -> object:
+def parameter_of(key: object, names: list[str]) -> object:
     """The parameter that a key of the metadata means: its name, or its position."""
     while isinstance(key, tuple) and len(key) == 1:
         key = key[0]

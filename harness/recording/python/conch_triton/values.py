@@ -73,13 +73,15 @@ def bits_of(value: float) -> int:
 class Values:
     """Says the values of one launch and gathers its storages.
 
-    `named` gives the name that the kernel's file has for a function or an enum's member.
+    `named` gives the name that the kernel's file has for a function or an enum's member; `attributes` are the
+    names that its text reads of anything.
     """
 
-    __slots__ = ("layout", "named", "numbers", "storages")
+    __slots__ = ("attributes", "layout", "named", "numbers", "storages")
 
-    def __init__(self, named: Callable[[Any], str]) -> None:
+    def __init__(self, named: Callable[[Any], str], attributes: frozenset[str]) -> None:
         self.named = named
+        self.attributes = attributes
         self.storages = Storages()
         # What tells launches apart.
         self.layout: list[Any] = []
@@ -130,6 +132,8 @@ class Values:
         if isinstance(value, (tuple, list)) or (
             type(value).__name__ == "tuple" and type(value).__module__.startswith("triton.")
         ):
+            if self.attributes.intersection(getattr(value, "_fields", ())):
+                raise Unsayable(f"`{name}` is a named tuple, whose fields the kernel reads by name")
             items = list(value)
             self.layout.append(("u", len(items)))
             return ("u", [self.say(f"{name}_{at}", item) for at, item in enumerate(items)])

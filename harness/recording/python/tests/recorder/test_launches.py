@@ -9,7 +9,7 @@ from typing import Any, Callable
 import numpy as np
 import pytest
 import simple
-from recorded import INTERPRETED, Memory, compiled, interpreted, since
+from recorded import INTERPRETED, VERSION, Memory, compiled, interpreted, since
 
 ENGINE = "interpret+host" if INTERPRETED else "cuda"
 
@@ -192,6 +192,18 @@ def test_tuples(memory: Memory, record: Callable[..., Any]) -> None:
 
 
 @since(3, 3)
+def test_named_tuples(memory: Memory, record: Callable[..., Any]) -> None:
+    import carried
+
+    point, out = carried.Point(1, 2), memory.tensor(numbers(1))
+    (launch,) = record(lambda: carried.by_place[(1,)](point, out)).launches
+    assert launch["args"][0] == ["point", ["u", [["i", "1"], ["i", "2"]]]]
+    found = record(lambda: carried.by_name[(1,)](point, out))
+    why = "`point` is a named tuple, whose fields the kernel reads by name"
+    assert found.counts.reasons == {("by_name", why): 1}
+
+
+@since(3, 3)
 def test_functions_come_with_their_text(memory: Memory, record: Callable[..., Any]) -> None:
     x = memory.tensor(numbers(16))
     found = record(lambda: simple.apply[(1,)](x, FUNCTION=simple.double, BLOCK=16))
@@ -311,6 +323,17 @@ def test_benchmarks_are_not_recorded(memory: Memory, record: Callable[..., Any])
     assert ["num_warps", ["i", "2"]] in launch["options"]
     text = found.of("kernel")[0]["files"][0]["text"]
     assert "autotune" not in text and "heuristics" not in text
+
+
+@compiled
+def test_kernels_that_were_compiled_before(memory: Memory, record: Callable[..., Any]) -> None:
+    x = memory.tensor(numbers(64))
+    ready = simple.fill.warmup(x, 1.0, BLOCK=64, num_warps=2, grid=(1,))
+    args = (x, 2.0, 64) if VERSION >= (3, 3) else (x, 2.0)
+    (launch,) = record(lambda: ready[(3, 1, 1)](*args)).launches
+    assert launch["grid"] == [3, 1, 1]
+    assert [value for _, value in launch["args"][1:]] == [["f", 2**62], ["i", "64"]]
+    assert ["num_warps", ["i", "2"]] in launch["options"]
 
 
 @compiled
