@@ -15,6 +15,8 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 _LATEST = 1024
+# Characters. Nobody makes a kernel out of more.
+_LONGEST = 1 << 20
 
 _texts: deque[tuple[str, str]] = deque(maxlen=_LATEST)
 _kernels: WeakKeyDictionary[FunctionType, str] = WeakKeyDictionary()
@@ -35,7 +37,12 @@ def _heard(event: str, arguments: tuple[Any, ...]) -> None:
         if isinstance(text, bytes):
             text = text.decode("utf-8", "replace")
         # Others are read from their files.
-        if isinstance(text, str) and "def " in text and isinstance(file, (str, bytes)):
+        if (
+            isinstance(text, str)
+            and len(text) < _LONGEST
+            and "def " in text
+            and isinstance(file, (str, bytes))
+        ):
             file = os.fsdecode(file)
             if file.startswith("<") or not os.path.exists(file):
                 _texts.append((file, text))

@@ -18,12 +18,13 @@ from weakref import WeakKeyDictionary
 from . import executed, tuner
 from .failures import Unsayable
 from .source import function_of
+from .storages import capturing
 
 if TYPE_CHECKING:
     from .recorder import Call, Launch, Recorder
 
 # The recorders that are started.
-active: list[Recorder] = []
+active: tuple[Recorder, ...] = ()
 
 _thread = threading.local()
 # Kernels by the functions that the interpreter made of them, from 3.2 on.
@@ -85,7 +86,7 @@ def _decided(kernel: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Cal
 def _held(args: Sequence[Any]) -> dict[int, bytes]:
     most = max((one.options.max_bytes if one.options.data else -1 for one in active), default=-1)
     try:
-        return tuner.contents(args, most) if most >= 0 else {}
+        return tuner.contents(args, most) if most >= 0 and not capturing() else {}
     except Exception:  # noqa: BLE001 (then they are not kept)
         return {}
 

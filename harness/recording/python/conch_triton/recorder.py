@@ -24,7 +24,7 @@ from . import executed, hooks
 from .failures import Unsayable, kind_of, message_of, told
 from .parts import FORMAT, Part
 from .source import Source, source_of
-from .storages import Storage, live_tensors
+from .storages import Storage, capturing, live_tensors, wait
 from .values import Values
 
 _COMMON = (int, float, bool, str, type(None))
@@ -119,14 +119,13 @@ class Recorder:
             self._began = time.perf_counter()
             executed.watch()
             hooks.install()
-            hooks.active.append(self)
+            hooks.active = (*hooks.active, self)
             _recorders.add(self)
         return self
 
     def stop(self) -> Counts:
         """Ends the recording, and says what became of the launches. May be called again."""
-        if self in hooks.active:
-            hooks.active.remove(self)
+        hooks.active = tuple(one for one in hooks.active if one is not self)
         with self._lock:
             if not self._stopped:
                 self._stopped = True
@@ -400,11 +399,11 @@ class Launch:
         if not recorder.wants(source.digest, layout):
             self._settled = True
             return
-        if not on_cpu and _capturing():
+        if not on_cpu and capturing():
             raise Unsayable("a CUDA graph was being captured")
         self._check_numbers(values)
         if call.way != "interpret" and recorder.options.data:
-            _wait()
+            wait()
         contents = [self._content(storage) for storage in storages.all]
         known = len(contents)
         pointers = tuple((source.digest, one.name) for one in storages.all if one.pointers)
@@ -476,7 +475,7 @@ class Launch:
         if error is None:
             try:
                 if self._call.way != "interpret":
-                    _wait()
+                    wait()
                 after = [
                     None if before is None else storage.read()
                     for storage, before in zip(self._storages, self._before)
@@ -502,26 +501,13 @@ def _covers(tensor: Any, address: int) -> bool:
         return False
 
 
-def _wait() -> None:
-    """Waits for what the current stream was given: memory of the host may be a launch's too."""
-    cuda = getattr(sys.modules.get("torch"), "cuda", None)
-    if cuda is not None and cuda.is_initialized():
-        cuda.current_stream().synchronize()
-
-
-def _capturing() -> bool:
-    """Whether a CUDA graph is being captured, while nothing may be waited for."""
-    cuda = getattr(sys.modules.get("torch"), "cuda", None)
-    return bool(cuda is not None and cuda.is_initialized() and cuda.is_current_stream_capturing())
-
-
 _recorders: weakref.WeakSet[Recorder] = weakref.WeakSet()
 
 
 def _forked() -> None:
     global _sources_lock
     _sources_lock = threading.Lock()
-    for recorder in list(hooks.active):
+    for recorder in hooks.active:
         recorder.forked()
 
 
@@ -535,7 +521,7 @@ def _before_fork() -> None:
 
 def stop_all() -> None:
     """Ends every recording of this process."""
-    for recorder in list(hooks.active):
+    for recorder in hooks.active:
         recorder.stop()
 
 

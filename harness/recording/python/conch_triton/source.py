@@ -344,6 +344,9 @@ def _importable(value: Any) -> tuple[str, str] | None:
         return None
     if not (_is_tritons(module) or _is_standard(module)):
         return None
+    # What Triton keeps to itself is other in every version.
+    if name.startswith("_") and not isinstance(inner, type) and not hasattr(value, "__triton_builtin__"):
+        return None
     return (module, name) if hasattr(sys.modules.get(module), name) else None
 
 

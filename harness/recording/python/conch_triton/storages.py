@@ -151,6 +151,19 @@ def live_tensors() -> Iterator[Any]:
                 yield value
 
 
+def wait() -> None:
+    """Waits for what the current stream was given: memory of the host may be a launch's too."""
+    cuda = getattr(sys.modules.get("torch"), "cuda", None)
+    if cuda is not None and cuda.is_initialized():
+        cuda.current_stream().synchronize()
+
+
+def capturing() -> bool:
+    """Whether a CUDA graph is being captured, while nothing may be waited for."""
+    cuda = getattr(sys.modules.get("torch"), "cuda", None)
+    return bool(cuda is not None and cuda.is_initialized() and cuda.is_current_stream_capturing())
+
+
 def looks_like_address(word: int) -> bool:
     """Whether a number can be an address at all."""
     return _LOWEST <= word < _HIGHEST

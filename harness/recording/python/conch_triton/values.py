@@ -197,7 +197,8 @@ class Values:
             (None if padding == "zero" else padding, rounds),
         )
         self.layout.append(("b", said))
-        return ("b", base, *said)
+        # Without its letter, as nothing else could be there.
+        return ("b", base[1:], *said)
 
     def options(self, options: Mapping[str, Any]) -> list[tuple[str, Any]]:
         """What is said of launch options. One that is None is not given."""

@@ -258,17 +258,17 @@ def nothing_changes() -> None:
     torch.manual_seed(0)
     before, memory = torch.cuda.get_rng_state(), torch.cuda.memory_allocated()
     on_cpu = torch.get_rng_state()
-    x = torch.ones(1000, device=DEVICE)
+    held = [torch.ones(1000, device=DEVICE)]
     torch.cuda.reset_peak_memory_stats()
     peak = torch.cuda.max_memory_allocated()
 
     def unchanged() -> None:
-        add[(4,)](x, x, x, 1000, BLOCK=256)
+        add[(4,)](*held, *held, *held, 1000, BLOCK=256)
 
     Recorded(unchanged)
     assert torch.equal(torch.cuda.get_rng_state(), before) and torch.equal(torch.get_rng_state(), on_cpu)
     assert torch.cuda.max_memory_allocated() == peak
-    del x
+    held.clear()
     assert torch.cuda.memory_allocated() == memory
 
 

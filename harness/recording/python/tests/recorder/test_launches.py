@@ -306,7 +306,7 @@ def test_descriptors(memory: Memory, record: Callable[..., Any]) -> None:
     (launch,) = found.launches
     assert launch["args"][0] == [
         "desc",
-        ["b", ["t", 0, "float32", [16, 16], [16, 1], 0], [16, 16], [16, 1], [8, 8], [None, False]],
+        ["b", [0, "float32", [16, 16], [16, 1], 0], [16, 16], [16, 1], [8, 8], [None, False]],
     ]
 
 

@@ -80,10 +80,16 @@ def test_the_line_that_makes_a_kernel_says_what_it_said() -> None:
     assert "@triton.jit(noinline=True)\ndef outlined(" in files_of(carried.outlined)["outlined.py"]
 
 
-@pytest.mark.parametrize("name", ["modes", "counts", "cosine", "recursive", "uses_pairs", "twice_named"])
+@pytest.mark.parametrize(
+    "name", ["modes", "counts", "cosine", "recursive", "uses_pairs", "twice_named", "logarithm"]
+)
 def test_it_stands_alone(name: str, tmp_path: Path) -> None:
     files = files_of(getattr(carried, name))
     check_alone(files, tmp_path, name)
+
+
+def test_what_triton_keeps_to_itself_comes_along() -> None:
+    assert "def _log2(" in files_of(carried.logarithm)["triton_language_standard.py"]
 
 
 def test_one_name_for_two_things_makes_another_file(tmp_path: Path) -> None:

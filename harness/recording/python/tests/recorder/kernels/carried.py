@@ -12,6 +12,7 @@ import triton
 import triton.language as tl
 from other_ops import scale as rescale
 from triton.language.extra import libdevice
+from triton.language.standard import _log2 as tritons_own
 
 BLOCK = 16
 LIMIT: tl.constexpr = 7
@@ -127,3 +128,8 @@ def by_name(point, out):
 @triton.jit
 def by_place(point, out):
     tl.store(out, point[0] + point[1])
+
+
+@triton.jit
+def logarithm(ptr, n: tl.constexpr):
+    tl.store(ptr, tritons_own(n))
