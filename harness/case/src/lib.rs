@@ -224,8 +224,8 @@
 //!   after: { out: data.zip/88bb01 }   # what is in the storages that it changed; all others are as before
 //! ```
 //!
-//! Or, of a launch that raised, `raised: { kind: ValueError, message: "…" }` in place of `after`. With neither, nothing is
-//! on record. It is the outcome of the engine `recorded`, which executes nothing.
+//! Or, of a launch that raised, `raised: { kind: ValueError, message: "…" }` in place of `after`, with `compiling: true` where
+//! the exception came out of Triton's compiler. With neither, nothing is on record. It is the outcome of the engine `recorded`, which executes nothing.
 //!
 //! Bytes are written as in a `fill`: `data.zip/88bb01`, or `{ bytes: data.zip/88bb01, addresses: { 0: x.data_ptr() } }`. An
 //! element that holds an address before, and whose recorded bytes are the same before and after, holds that address after.

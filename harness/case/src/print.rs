@@ -161,13 +161,15 @@ impl<'a> Printer<'a> {
         let mut lines = vec![format!("engine: {}", quoted(&recorded.engine))];
         match &recorded.ending {
             Ending::Unknown => {}
-            Ending::Raised { kind, message } => {
-                lines.push(format!(
-                    "raised: {{ kind: {}, message: {} }}",
-                    quoted(kind),
-                    quoted(message)
-                ));
-            }
+            Ending::Raised {
+                kind,
+                message,
+                compiling,
+            } => lines.push(format!(
+                "raised: {{ kind: {}, message: {}, compiling: {compiling} }}",
+                quoted(kind),
+                quoted(message)
+            )),
             Ending::Finished(left) => {
                 let left: Option<Vec<String>> = left
                     .iter()

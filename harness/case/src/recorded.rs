@@ -25,6 +25,8 @@ pub enum Ending {
         kind: String,
         /// What it said.
         message: String,
+        /// Whether it came out of Triton's compiler.
+        compiling: bool,
     },
 }
 

@@ -175,6 +175,7 @@ fn what_was_raised_and_what_was_not_kept() {
     let raised = |kind: &str, message: &str| Ending::Raised {
         kind: kind.to_owned(),
         message: message.to_owned(),
+        compiling: false,
     };
     assert_eq!(
         with("  raised: { kind: ValueError, message: \"no {x}: 'y'\" }\n").ending,

@@ -75,11 +75,13 @@ pub enum Command {
 #[derive(Debug, Args)]
 pub struct Selection {
     /// Which cases: an area (`alias` or `alias/`), a case file (`alias/same_twice`), an id
-    /// (`alias/same_twice:dtype=f32`) or a pattern (`'alias/*:dtype=bf16'`). Several add up; none means all.
+    /// (`alias/same_twice:dtype=f32`) or a pattern (`'alias/*:dtype=bf16'`). Several add up; none means all. If the first
+    /// is a folder that is no area of the corpus, it is the corpus: a recording, say.
     #[arg(value_name = "FILTER")]
     pub filters: Vec<String>,
 
-    /// The folder of case files. Without it, `cases` in this folder or the nearest one above that has it.
+    /// The folder of case files. Without it, the first filter if that is one, or else `cases` in this folder or the nearest
+    /// one above that has it.
     #[arg(long, value_name = "DIR")]
     pub cases: Option<PathBuf>,
 }
@@ -90,8 +92,9 @@ pub struct Engines {
     /// An engine: `reference`, `interpret@3.9.0` (Triton's interpreter, tensors as CUDA's), `interpret@3.9.0+host`
     /// (with CPU tensors), `interpret@3.0.0+numpy2` (with another NumPy), `interpret@3.6.0+torch` (with torch's own
     /// tensors), `cuda@3.9.0`, `jit@3.6.0` or `jit` (Triton's launcher on this machine's GPU, with torch),
-    /// `inductor@2.11.0` (under torch.compile; brings the reference and Triton's interpreter). Again for more. Without it:
-    /// the reference and the newest Triton's interpreter, if that is installed or can be.
+    /// `inductor@2.11.0` (under torch.compile; brings the reference and Triton's interpreter), `recorded` (what came of
+    /// the run that a case was recorded from). Again for more. Without it: the reference and the newest Triton's
+    /// interpreter, if that is installed or can be, and `recorded` for a recording.
     #[arg(long = "engine", value_name = "ID", value_parser = engine_id)]
     pub engines: Vec<EngineId>,
 
@@ -107,6 +110,7 @@ pub struct Engines {
   conch run alias layout scalar --engine reference --engine interpret@3.2.0
   conch run 'alias/*:dtype=bf16' --format jsonl | jq 'select(.expected == false)'
   conch run --shard 2/8 --out reports/shard-2
+  conch run recording/ softmax_kernel              a recording, and of it one kernel's launches
 
 A run writes events.jsonl, report.html, report.md and junit.xml into the folder given by --out.")]
 pub struct RunArgs {
@@ -138,7 +142,8 @@ pub struct Reports {
     #[arg(long, value_enum, default_value_t = RunFormat::Human)]
     pub format: RunFormat,
 
-    /// Where reports go. Without it, the folder of the command's name in `reports`, beside the corpus.
+    /// Where reports go. Without it, the folder of the command's name in `reports`, beside the corpus; for a corpus that is
+    /// the first filter, in `conch-reports/NAME` beside it, which git is told to ignore.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 
@@ -214,9 +219,9 @@ pub struct ListArgs {
   conch explain alias/same_twice:dtype=f32
   conch explain layout/split_columns --engine interpret@3.2.0 --engine interpret@3.3.1")]
 pub struct ExplainArgs {
-    /// The case's id, or a filter that means few cases.
-    #[arg(value_name = "CASE")]
-    pub case: String,
+    /// The case's id, or a filter that means few cases; before it, a folder that is the corpus, as for `conch run`.
+    #[arg(value_name = "CASE", required = true)]
+    pub case: Vec<String>,
 
     /// The folder of case files.
     #[arg(long, value_name = "DIR")]

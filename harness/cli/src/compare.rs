@@ -75,7 +75,7 @@ pub fn compare(args: &CompareArgs, stop: &'static AtomicBool) -> u8 {
     }
     let jobs = pipeline::jobs(args.jobs);
     let wanted = [args.left.clone(), args.right.clone()];
-    let setup = set_up(&wanted, args.offline, jobs, &selected.shelf(), stop);
+    let setup = set_up(&wanted, args.offline, jobs, &selected, stop);
     let problems = setup.problems.into_iter().chain(selected.problems());
     let problems: Vec<_> = problems.collect();
     for problem in &problems {
@@ -162,7 +162,7 @@ fn one(entry: &Entry, engines: [&dyn Engine; 2]) -> Option<Result<Compared, Stri
     };
     let mut runs = Vec::with_capacity(2);
     for engine in engines {
-        match guarded(|| engine.run(&case, rules(engine))) {
+        match guarded(|| engine.run(&case, rules(engine, &case))) {
             Ok(Ok(run)) => runs.push(run),
             Ok(Err(Failure::Stopped)) => return None,
             Ok(Err(failure)) => {
@@ -186,7 +186,7 @@ fn one(entry: &Entry, engines: [&dyn Engine; 2]) -> Option<Result<Compared, Stri
     let difference = difference(outcomes);
     let undefined = difference
         .as_ref()
-        .and_then(|_| undefined(&case, rules(engines[1]), outcomes));
+        .and_then(|_| undefined(&case, rules(engines[1], &case), outcomes));
     let foreseen = difference.as_ref().and_then(|_| foreseen(&case, engines));
     Some(Ok(Compared {
         case: case.id.clone(),
@@ -199,15 +199,18 @@ fn one(entry: &Entry, engines: [&dyn Engine; 2]) -> Option<Result<Compared, Stri
     }))
 }
 
-fn rules(engine: &dyn Engine) -> Rules {
-    engine.id().version().map_or_else(Rules::default, Rules::of)
+fn rules(engine: &dyn Engine, case: &Case) -> Rules {
+    engine
+        .origin(case)
+        .version()
+        .map_or_else(Rules::default, Rules::of)
 }
 
 /// Why the case's file expects something of one engine that it does not expect of the other.
 fn foreseen(case: &Case, engines: [&dyn Engine; 2]) -> Option<String> {
     let all = &case.expectations;
     let speaks = |expectation: &Expectation, engine: &dyn Engine| {
-        expectation.applies_among(all, &engine.id().to_string(), rules(engine).version)
+        expectation.applies_among(all, &engine.id().to_string(), rules(engine, case).version)
     };
     let told = all
         .iter()
@@ -252,12 +255,15 @@ fn difference([left, right]: [&Outcome; 2]) -> Option<String> {
     if let (Outcome::Finished(left), Outcome::Finished(right)) = (left, right) {
         return bytes(&left.memory, &right.memory);
     }
-    let (left, right) = (told(left), told(right));
+    // A record does not say where in the kernel it was.
+    let placed = [left, right].map(|outcome| outcome.complaint().is_some_and(|one| one.position.is_some()));
+    let placed = placed == [true; 2];
+    let (left, right) = (told(left, placed), told(right, placed));
     (left != right).then(|| format!("{left}\n{right}"))
 }
 
 /// An outcome in words, without what no two processes have in common.
-fn told(outcome: &Outcome) -> String {
+fn told(outcome: &Outcome, placed: bool) -> String {
     let kind = match outcome {
         Outcome::Trapped(trap, _) => format!("trapped ({trap:?})").to_lowercase(),
         _ => outcome.kind().to_string(),
@@ -266,13 +272,13 @@ fn told(outcome: &Outcome) -> String {
         (_, None) => kind,
         // Where it was when its time was over is chance, and how long it had is the engine's.
         (Outcome::Exhausted(_), Some(complaint)) => format!("{kind}: {}", complaint.kind),
-        (_, Some(complaint)) => kind + &words(complaint),
+        (_, Some(complaint)) => kind + &words(complaint, placed),
     }
 }
 
-/// What was said, and where. Of what a GPU was stopped by, CUDA's sentence: the threads that it then lists come in any
+/// What was said, and, if both know it, where. Of what a GPU was stopped by, CUDA's sentence: the threads that it then lists come in any
 /// order.
-fn words(complaint: &Complaint) -> String {
+fn words(complaint: &Complaint, placed: bool) -> String {
     let message = if complaint.kind.starts_with("CUDA_ERROR_") {
         complaint.message.lines().next().unwrap_or_default()
     } else {
@@ -282,7 +288,7 @@ fn words(complaint: &Complaint) -> String {
     if let Some(launch) = complaint.launch {
         let _ = write!(words, ", launch {launch}");
     }
-    if let Some(position) = &complaint.position {
+    if let Some(position) = complaint.position.as_ref().filter(|_| placed) {
         let _ = write!(words, ", at {}:{}", position.file, position.line);
     }
     words

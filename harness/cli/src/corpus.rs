@@ -13,18 +13,40 @@ pub struct Selected {
     root: PathBuf,
     filter: Filter,
     patterns: Vec<String>,
+    /// Whether the corpus was named as the first filter.
+    named: bool,
+}
+
+/// Where the reports of a command go when nobody says where.
+pub struct ReportFolder {
+    /// The folder.
+    pub path: PathBuf,
+    /// A folder around it that is Conch's own in somebody else's place: nobody wants it under version control.
+    pub own: Option<PathBuf>,
 }
 
 impl Selected {
-    /// Reads the corpus in `folder`, or the nearest one, and the patterns. Fails with what to tell the user.
+    /// Reads the corpus in `folder`, the one that the first pattern names, or the nearest one; and the patterns. Fails with
+    /// what to tell the user.
     pub fn open(folder: Option<&Path>, patterns: &[String]) -> Result<Self, String> {
-        let root = match folder {
-            Some(folder) => folder.to_owned(),
-            None => find().ok_or_else(|| {
-                "error: there is no corpus here: neither this folder nor one above it has a folder `cases`\n  = help: \
-                 go to a checkout of Conch, or name a corpus with `--cases DIR`"
-                    .to_owned()
-            })?,
+        let nearest = if folder.is_none() { find() } else { None };
+        let named = match patterns.split_first() {
+            Some((first, rest)) if folder.is_none() && names_corpus(first, nearest.as_deref())? => {
+                Some((PathBuf::from(first), rest))
+            }
+            _ => None,
+        };
+        let (root, patterns) = match (folder, &named, nearest) {
+            (Some(folder), ..) => (folder.to_owned(), patterns),
+            (None, Some((root, rest)), _) => (root.clone(), *rest),
+            (None, None, Some(nearest)) => (nearest, patterns),
+            (None, None, None) => {
+                return Err(
+                    "error: there is no corpus here: neither this folder nor one above it has a folder `cases`\n  = \
+                     help: name a corpus or a recording (`conch run DIR`), or go to a checkout of Conch"
+                        .to_owned(),
+                );
+            }
         };
         let filter = Filter::parse(patterns, &root.to_string_lossy()).map_err(|error| {
             format!(
@@ -35,12 +57,26 @@ impl Selected {
         let corpus = Corpus::read(&root).map_err(|error| {
             format!("error: failed to {error}\n  = help: `--cases DIR` names a folder of case files")
         })?;
+        let empty = corpus.files().is_empty() && corpus.problems().is_empty();
+        if named.is_some() && empty {
+            return Err(format!(
+                "error: there is no case file in {}\n  = help: name a folder of case files (`.yaml`), or record one: \
+                 `conch record --out DIR -- python script.py`",
+                root.display()
+            ));
+        }
         Ok(Self {
             corpus,
             root,
             filter,
             patterns: patterns.to_vec(),
+            named: named.is_some(),
         })
+    }
+
+    /// Whether `conch record` wrote the corpus.
+    pub fn is_recording(&self) -> bool {
+        self.root.join("recording.json").is_file()
     }
 
     /// The cases that are meant, in the order of the corpus.
@@ -77,9 +113,26 @@ impl Selected {
             .collect()
     }
 
-    /// Where the reports of a command go when nobody says where.
-    pub fn report_folder(&self, command: &str) -> PathBuf {
-        self.beside().join("reports").join(command)
+    /// Where the reports of a command go when nobody says where: beside the corpus, and never into it. Beside one that was
+    /// named as a filter, in a folder of Conch's own.
+    pub fn report_folder(&self, command: &str) -> ReportFolder {
+        if !self.named {
+            return ReportFolder {
+                path: self.beside().join("reports").join(command),
+                own: None,
+            };
+        }
+        // `.` and `..` have no name, and nothing beside them that a path without it could lead to.
+        let root = self.root.canonicalize().unwrap_or_else(|_| self.root.clone());
+        let beside = match self.root.file_name() {
+            Some(_) => self.beside(),
+            None => root.parent().unwrap_or(Path::new("")),
+        };
+        let own = beside.join("conch-reports");
+        ReportFolder {
+            path: own.join(root.file_name().unwrap_or_default()).join(command),
+            own: Some(own),
+        }
     }
 
     /// Where outcomes of GPUs are on record.
@@ -90,6 +143,27 @@ impl Selected {
     fn beside(&self) -> &Path {
         self.root.parent().unwrap_or(Path::new(""))
     }
+}
+
+/// Whether a filter is a folder that is a corpus of its own: one that exists, and is nothing of the corpus that is nearest.
+fn names_corpus(filter: &str, nearest: Option<&Path>) -> Result<bool, String> {
+    let path = Path::new(filter);
+    let Ok(real) = path.canonicalize() else {
+        return Ok(false);
+    };
+    let of_nearest = nearest.is_some_and(|root| {
+        let inside = root.canonicalize().is_ok_and(|root| real.starts_with(root));
+        let stem = filter.trim_end_matches('/');
+        inside || root.join(stem).exists() || root.join(format!("{stem}.yaml")).exists()
+    });
+    if of_nearest || real.is_dir() {
+        return Ok(!of_nearest);
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    Err(format!(
+        "error: {filter} is a file, and a corpus is a folder of them\n  = help: name the folder: `{}`",
+        folder.unwrap_or(Path::new(".")).display()
+    ))
 }
 
 /// `cases`, in this folder or the nearest one above that has it, as a path from here.

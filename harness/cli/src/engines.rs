@@ -3,7 +3,6 @@
 use std::cell::{OnceCell, RefCell};
 use std::ffi::OsStr;
 use std::io;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -11,7 +10,7 @@ use std::time::Duration;
 use conch_engine::cuda::compile::Compiler;
 use conch_engine::cuda::record::Shelf;
 use conch_engine::cuda::{Executor, Options};
-use conch_engine::{By, Cuda, Engine, EngineId, Interpret, Jit, Reference};
+use conch_engine::{By, Cuda, Engine, EngineId, Interpret, Jit, Recorded, Reference};
 use conch_report::event::{LeftOut, Problem};
 use conch_tile::rules::Version;
 use conch_toolchain::compiled::Target;
@@ -23,6 +22,7 @@ use conch_toolchain::{
 use conch_verdict::Panel;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::corpus::Selected;
 use crate::inductor::{Means, inductors};
 use crate::terminal::Terminal;
 
@@ -51,17 +51,24 @@ impl Setup {
     }
 }
 
-/// Sets up the engines asked for, or the default ones. At most `jobs` workers are used by each. `shelf` is where outcomes
-/// of GPUs are on record.
-pub fn set_up(wanted: &[EngineId], offline: bool, jobs: usize, shelf: &Path, stop: &AtomicBool) -> Setup {
+/// Sets up the engines asked for, or the default ones of a corpus. At most `jobs` workers are used by each.
+pub fn set_up(
+    wanted: &[EngineId],
+    offline: bool,
+    jobs: usize,
+    selected: &Selected,
+    stop: &AtomicBool,
+) -> Setup {
     let by_default = wanted.is_empty();
     let newest = EngineId::Interpret {
         toolchain: ToolchainId::of(Version::NEWEST),
         host: false,
         torch: false,
     };
-    let shelf = Arc::new(Shelf::new(shelf));
-    let mut defaults = vec![EngineId::Reference, newest];
+    let shelf = Arc::new(Shelf::new(selected.shelf()));
+    let mut defaults = vec![EngineId::Reference];
+    defaults.extend(selected.is_recording().then_some(EngineId::Recorded));
+    defaults.push(newest);
     if shelf.holds(Version::NEWEST, Target::HOPPER) {
         defaults.push(EngineId::Cuda {
             version: Version::NEWEST,
@@ -84,6 +91,7 @@ pub fn set_up(wanted: &[EngineId], offline: bool, jobs: usize, shelf: &Path, sto
         }
         match id {
             EngineId::Reference => panel.reference = Some(Arc::clone(&reference)),
+            EngineId::Recorded => panel.others.push(Arc::new(Recorded::default())),
             EngineId::Inductor { torch, by } => {
                 let means = Means {
                     reference: &reference,

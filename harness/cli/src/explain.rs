@@ -24,7 +24,7 @@ const MOST: usize = 5;
 /// Explains, and answers with the exit code.
 pub fn explain(args: &ExplainArgs, stop: &AtomicBool) -> u8 {
     let mut terminal = Terminal::new();
-    let selected = match Selected::open(args.cases.as_deref(), std::slice::from_ref(&args.case)) {
+    let selected = match Selected::open(args.cases.as_deref(), &args.case) {
         Ok(selected) => selected,
         Err(message) => {
             terminal.note(&message);
@@ -44,16 +44,10 @@ pub fn explain(args: &ExplainArgs, stop: &AtomicBool) -> u8 {
     if entries.len() > MOST {
         terminal.note(&format!(
             "`{}` means many cases; explaining the first {MOST}",
-            args.case
+            args.case.join(" ")
         ));
     }
-    let setup = set_up(
-        &args.engines.engines,
-        args.engines.offline,
-        1,
-        &selected.shelf(),
-        stop,
-    );
+    let setup = set_up(&args.engines.engines, args.engines.offline, 1, &selected, stop);
     for id in &setup.recorded {
         terminal.note(&format!("on record {id}: no GPU is asked"));
     }
@@ -231,7 +225,10 @@ fn value(value: &ArgValue) -> String {
 
 /// The IR of each launch, by the rules of the first engine that has some.
 fn ir_text(case: &Case, reference: &Reference, panel: &Panel, terminal: &Terminal) -> String {
-    let version = panel.others.iter().find_map(|engine| engine.id().version());
+    let version = panel
+        .others
+        .iter()
+        .find_map(|engine| engine.origin(case).version());
     let rules = version.map_or_else(Rules::default, Rules::of);
     let mut text = String::new();
     let mut seen: Vec<String> = Vec::new();
@@ -330,7 +327,9 @@ fn trial_text(case: &Case, trial: &Trial, panel: &Panel, selected: &Selected, te
 }
 
 fn record_text(record: &Record, by_rules: bool, terminal: &Terminal) -> String {
-    let rules = if by_rules && record.id.version().is_none() {
+    let rules = if record.origin != record.id {
+        format!(", of {}", record.origin)
+    } else if by_rules && record.id.version().is_none() {
         format!(" by the rules of Triton {}", record.rules.version)
     } else {
         String::new()

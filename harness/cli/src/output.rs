@@ -13,6 +13,7 @@ use conch_tile::diagnostic::Diagnostic;
 use conch_tile::source::Sources;
 
 use crate::args::{Reports, RunFormat};
+use crate::corpus::ReportFolder;
 use crate::pipeline::in_order;
 use crate::terminal::Terminal;
 
@@ -77,11 +78,15 @@ impl Output {
         }
     }
 
-    /// Output into a folder, which was asked for if the arguments name one.
-    pub fn new(args: &Reports, folder: &Path, terminal: Terminal) -> Self {
+    /// Output into the folder that the arguments name, or else into another one.
+    pub fn new(args: &Reports, otherwise: &ReportFolder, terminal: Terminal) -> Self {
         let asked = args.out.is_some();
         let mut failed = 0;
-        let store = match Store::create(folder) {
+        let (folder, own) = match &args.out {
+            Some(folder) => (folder, None),
+            None => (&otherwise.path, otherwise.own.as_deref()),
+        };
+        let store = match Store::create(folder, own) {
             Ok(store) => Some(store),
             Err(error) => {
                 terminal.note(&format!(
@@ -205,8 +210,14 @@ impl Output {
 const STREAM: &str = "events.jsonl";
 
 impl Store {
-    fn create(folder: &Path) -> io::Result<Self> {
+    /// Begins a stream in a folder. `own` is a folder of Conch's own around it, which git is told to leave out.
+    fn create(folder: &Path, own: Option<&Path>) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
+        if let Some(ignored) = own.map(|own| own.join(".gitignore"))
+            && !ignored.exists()
+        {
+            fs::write(ignored, "*\n")?;
+        }
         let writer = Writer::new(File::create(folder.join(STREAM))?);
         Ok(Self {
             folder: folder.to_owned(),

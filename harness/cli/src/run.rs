@@ -42,13 +42,11 @@ pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> u8 {
     } = if total == 0 {
         Setup::nothing()
     } else {
-        set_up(&engines.engines, engines.offline, jobs, &selected.shelf(), stop)
+        set_up(&engines.engines, engines.offline, jobs, &selected, stop)
     };
     let panel = Arc::new(panel);
     crate::interrupt::on_interrupt(&panel);
-    let place = args.reports.out.clone();
-    let default = selected.report_folder("run");
-    let mut output = Output::new(&args.reports, &place.unwrap_or(default), terminal);
+    let mut output = Output::new(&args.reports, &selected.report_folder("run"), terminal);
     output.event(&Event::Start(Start {
         left_out,
         recorded,

@@ -68,9 +68,7 @@ pub fn sweep(args: &SweepArgs, stop: &AtomicBool) -> u8 {
             engines.into_iter().map(move |engine| (entry.clone(), engine))
         })
         .collect();
-    let place = args.reports.out.clone();
-    let default = selected.report_folder("sweep");
-    let mut output = Output::new(&args.reports, &place.unwrap_or(default), terminal);
+    let mut output = Output::new(&args.reports, &selected.report_folder("sweep"), terminal);
     output.event(&Event::Start(Start {
         format: SWEEPS,
         conch: env!("CARGO_PKG_VERSION").to_owned(),

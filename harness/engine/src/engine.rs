@@ -115,6 +115,12 @@ pub trait Engine: Send + Sync {
     /// What it can do.
     fn capabilities(&self) -> &Capabilities;
 
+    /// Whose code an outcome of a case comes from, and whose language it speaks: the engine's own, but for one that passes
+    /// on what another one did.
+    fn origin(&self, _case: &Case) -> EngineId {
+        self.id().clone()
+    }
+
     /// Parses or compiles what a case launches. `rules` are whose language it is; an engine with a version of its own
     /// speaks that one's and no other.
     fn prepare(&self, case: &Case, rules: Rules) -> Result<Preparation, Failure>;

@@ -1,6 +1,6 @@
 //! Names of engines: `reference`, `interpret@3.9.0`, `interpret@3.2.0+host`, `interpret@3.0.0+numpy2`,
 //! `interpret@3.6.0+torch`, `cuda@3.9.0`, `jit@3.6.0`, `inductor@2.11.0`, `inductor@2.11.0+interpret`,
-//! `inductor@2.11.0+cuda`. Left out: whether the engine can run here (see [`crate::Capabilities`] and the engines
+//! `inductor@2.11.0+cuda`, `recorded`. Left out: whether the engine can run here (see [`crate::Capabilities`] and the engines
 //! themselves).
 
 use std::fmt;
@@ -41,6 +41,8 @@ pub enum EngineId {
         /// Who executes the launches that the generated code makes.
         by: By,
     },
+    /// What is on record of a case, whoever executed it.
+    Recorded,
 }
 
 /// Who executes the launches that `TorchInductor`'s code makes.
@@ -87,21 +89,23 @@ impl EngineId {
             Self::Cuda { .. } => "cuda",
             Self::Inductor { .. } => "inductor",
             Self::Jit { .. } => "jit",
+            Self::Recorded => "recorded",
         }
     }
 
     /// The Triton version whose language the engine speaks: of a torch, that of the Triton it brings. The reference speaks
-    /// every version's.
+    /// every version's, and a record that of the engine it is of ([`crate::Engine::origin`]).
     pub fn version(&self) -> Option<Version> {
         match self {
-            Self::Reference => None,
+            Self::Reference | Self::Recorded => None,
             Self::Interpret { toolchain, .. } => Some(toolchain.triton()),
             Self::Cuda { version } | Self::Jit { version } => Some(*version),
             Self::Inductor { torch, .. } => ToolchainId::of_torch(*torch).map(|id| id.triton()),
         }
     }
 
-    /// Whose code it is. Inductor decides what is launched on what memory, and another's code computes.
+    /// Whose code it is. Inductor decides what is launched on what memory, and another's code computes. A record's is that of
+    /// the engine it is of ([`crate::Engine::origin`]).
     pub const fn families(&self) -> &'static [Family] {
         match self {
             Self::Reference => &[Family::Reference],
@@ -114,6 +118,7 @@ impl EngineId {
                 by: By::Interpret, ..
             } => &[Family::Inductor, Family::Interpreter],
             Self::Inductor { by: By::Cuda, .. } => &[Family::Inductor, Family::Compiler],
+            Self::Recorded => &[],
         }
     }
 
@@ -128,7 +133,7 @@ impl EngineId {
 impl fmt::Display for EngineId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Reference => f.pad("reference"),
+            Self::Reference | Self::Recorded => f.pad(self.kind()),
             Self::Interpret {
                 toolchain,
                 host,
@@ -156,7 +161,7 @@ pub struct BadEngineId {
     pub suggestion: Option<String>,
 }
 
-const KINDS: [&str; 5] = ["reference", "interpret", "cuda", "jit", "inductor"];
+const KINDS: [&str; 6] = ["reference", "interpret", "cuda", "jit", "inductor", "recorded"];
 
 /// A good id of a kind.
 fn example(kind: &str) -> String {
@@ -183,7 +188,7 @@ impl FromStr for EngineId {
         };
         if !KINDS.contains(&kind) {
             let nearest = nearest(kind, KINDS).map(|kind| match (kind, rest) {
-                ("reference", _) => kind.to_owned(),
+                ("reference" | "recorded", _) => kind.to_owned(),
                 (_, Some(rest)) => format!("{kind}@{rest}"),
                 (_, None) => example(kind),
             });
@@ -196,6 +201,15 @@ impl FromStr for EngineId {
                     "the reference has no version of its own; it judges by the rules of the engine beside it"
                         .into(),
                     Some("reference".into()),
+                )),
+            };
+        }
+        if kind == "recorded" {
+            return match rest {
+                None => Ok(Self::Recorded),
+                Some(_) => Err(bad(
+                    "what is on record is of the engine and version that each case names".into(),
+                    Some("recorded".into()),
                 )),
             };
         }
@@ -371,6 +385,9 @@ mod tests {
         check("inductor@2.11.0", Ok("inductor@2.11.0"));
         check("inductor@2.5+interpret", Ok("inductor@2.5.1+interpret"));
         check("inductor@2.11.0+cuda", Ok("inductor@2.11.0+cuda"));
+        check("recorded", Ok("recorded"));
+        check("recorded@3.6.0", Err(Some("recorded")));
+        check("recordd", Err(Some("recorded")));
         check("inductor", Err(Some("inductor@2.11.0")));
         check("inductor@3.6.0", Err(Some("inductor@2.11.0")));
         check("inductor@2.11.0+interpet", Err(Some("inductor@2.11.0+interpret")));

@@ -56,6 +56,7 @@ mod inductor;
 mod interpret;
 mod jit;
 mod outcome;
+mod recorded;
 mod reference;
 mod words;
 
@@ -67,4 +68,5 @@ pub use inductor::Inductor;
 pub use interpret::Interpret;
 pub use jit::Jit;
 pub use outcome::{Complaint, Finished, Outcome, Position, Tracked, Trap};
+pub use recorded::Recorded;
 pub use reference::{Conforming, Kernel, Reference};

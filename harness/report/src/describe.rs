@@ -86,6 +86,7 @@ pub fn trial(case: &Case, trial: &Trial, panel: &Panel, sources: &Sources) -> ev
         if let Some(first) = records.first() {
             witnesses.push(Witness {
                 id: &first.id,
+                origin: &first.origin,
                 outcome: &first.outcome,
             });
             seconds.push(records.iter().map(|record| record.seconds).sum::<f64>());

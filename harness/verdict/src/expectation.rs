@@ -79,7 +79,7 @@ pub fn assess(verdict: &Verdict, witnesses: &[Testimony<'_>], expectations: &[Ex
         let mut foreseen = expectations.iter().filter(|expectation| {
             witness.is_meant(expectation, expectations) && happened(expectation, standing, witness)
         });
-        let Witness { id, outcome } = witness.witness;
+        let Witness { id, outcome, .. } = witness.witness;
         match standing {
             Standing::Differs | Standing::Nondeterministic if foreseen.next().is_none() => {
                 unexpected.push(id.clone());

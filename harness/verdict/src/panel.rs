@@ -64,6 +64,8 @@ impl Panel {
 pub struct Record {
     /// Who.
     pub id: EngineId,
+    /// Whose code the outcome comes from: the engine's own, or that of the engine whose record it is.
+    pub origin: EngineId,
     /// Whose language it was.
     pub rules: Rules,
     /// What it did.
@@ -107,7 +109,10 @@ pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
     let mut failed = Vec::new();
     let mut others = Vec::with_capacity(panel.others.len());
     for engine in &panel.others {
-        let rules = engine.id().version().map_or_else(Rules::default, Rules::of);
+        let rules = engine
+            .origin(case)
+            .version()
+            .map_or_else(Rules::default, Rules::of);
         others.push(record(engine.as_ref(), case, rules, &mut failed)?);
     }
     let (references, benches) = seat(panel.reference.as_deref(), case, &others, &mut failed)?;
@@ -182,6 +187,7 @@ impl Record {
     fn witness(&self) -> Witness<'_> {
         Witness {
             id: &self.id,
+            origin: &self.origin,
             outcome: &self.outcome,
         }
     }
@@ -377,11 +383,13 @@ fn record(
     failed: &mut Vec<Failed>,
 ) -> Result<Record, Stopped> {
     let id = engine.id().clone();
+    let origin = engine.origin(case);
     let message = match guarded(|| engine.run(case, rules)) {
         Ok(Ok(run)) => {
             let seconds = run.total().as_secs_f64();
             return Ok(Record {
                 id,
+                origin,
                 rules,
                 outcome: run.outcome,
                 seconds,
@@ -398,6 +406,7 @@ fn record(
     let outcome = Outcome::Unavailable(Box::new(Complaint::new("internal-error", message)));
     Ok(Record {
         id,
+        origin,
         rules,
         outcome,
         seconds: 0.0,

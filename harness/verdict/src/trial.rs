@@ -3,7 +3,7 @@
 //! Engines whose outcomes agree form a camp. The camp of the reference and any second, independent engine convicts the
 //! rest; the reference alone against a camp of two independent others is convicted itself; otherwise the reference's
 //! word stands, unconfirmed. (An engine whose difference is foreseen convicts nobody.) Engines that share code are one
-//! witness, and one that has the reference's code in it says nothing for or against the reference. Engines that cannot run
+//! witness (a record has the code of the engine it is of), and one that has the reference's code in it says nothing for or against the reference. Engines that cannot run
 //! the program, or ran out of something, say nothing and are in no camp. A program without a defined answer convicts nobody.
 //!
 //! The language changes between versions. A trial takes one bench per set of language rules: the reference's outcome
@@ -25,6 +25,8 @@ const MEETING: &str = "programs met in an atomic, and another order of them may 
 pub struct Witness<'a> {
     /// Who.
     pub id: &'a EngineId,
+    /// Whose code did it: as a rule the engine's own.
+    pub origin: &'a EngineId,
     /// What it did.
     pub outcome: &'a Outcome,
 }
@@ -211,7 +213,7 @@ fn independent<'w>(camp: impl IntoIterator<Item = &'w EngineId>) -> usize {
 
 /// Whether a witness can speak for or against the reference: it executes with other code.
 fn is_apart(witness: &Witness<'_>) -> bool {
-    witness.id.is_independent_of(&EngineId::Reference)
+    witness.origin.is_independent_of(&EngineId::Reference)
 }
 
 /// What comparing two outcomes gave.
@@ -369,7 +371,7 @@ impl Trial<'_, '_> {
             .iter()
             .find(|camp| {
                 let apart = camp.iter().filter(|witness| is_apart(witness));
-                independent(apart.map(|witness| witness.id)) > 1
+                independent(apart.map(|witness| witness.origin)) > 1
             })
             .map_or_else(Vec::new, |camp| {
                 camp.iter().map(|witness| witness.id.clone()).collect()
@@ -406,7 +408,7 @@ impl Trial<'_, '_> {
             ),
             None => "the reference was not asked".to_owned(),
         };
-        let witnesses = |camp: &[Witness<'_>]| independent(camp.iter().map(|witness| witness.id));
+        let witnesses = |camp: &[Witness<'_>]| independent(camp.iter().map(|witness| witness.origin));
         match camps.as_slice() {
             [] => {
                 self.verdict

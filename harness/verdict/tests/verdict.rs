@@ -114,7 +114,11 @@ fn trial(line: &str) -> (Vec<(EngineId, Outcome)>, Verdict) {
     let verdict = {
         let all: Vec<Witness<'_>> = outcomes
             .iter()
-            .map(|(id, outcome)| Witness { id, outcome })
+            .map(|(id, outcome)| Witness {
+                id,
+                origin: id,
+                outcome,
+            })
             .collect();
         let (reference, others) = all
             .into_iter()
@@ -259,7 +263,11 @@ fn assessed(line: &str, expectations: &[Expectation]) -> String {
     let witnesses: Vec<Testimony<'_>> = outcomes
         .iter()
         .map(|(id, outcome)| Testimony {
-            witness: Witness { id, outcome },
+            witness: Witness {
+                id,
+                origin: id,
+                outcome,
+            },
             rules: id.version().unwrap_or(Version::NEWEST),
         })
         .collect();
@@ -392,10 +400,12 @@ fn a_case_without_memory_is_not_vacuous_when_it_only_imports() {
         let bench = Bench {
             reference: Some(Witness {
                 id: &EngineId::Reference,
+                origin: &EngineId::Reference,
                 outcome: &reference,
             }),
             others: vec![Witness {
                 id: &id,
+                origin: &id,
                 outcome: &other,
             }],
             acceptance: &BitForBit,
@@ -422,9 +432,14 @@ fn benches_judge_by_their_own_reference() {
             [(&one, &old, &old_says), (&two, &new, &new_says)].map(|(reference, id, outcome)| Bench {
                 reference: Some(Witness {
                     id: &EngineId::Reference,
+                    origin: &EngineId::Reference,
                     outcome: reference,
                 }),
-                others: vec![Witness { id, outcome }],
+                others: vec![Witness {
+                    id,
+                    origin: id,
+                    outcome,
+                }],
                 acceptance: &BitForBit,
                 foreseen: Vec::new(),
             });
@@ -616,4 +631,37 @@ proptest::proptest! {
         proptest::prop_assert_eq!(comparison.differing, 1);
         proptest::prop_assert_eq!(comparison.first[0].byte, at);
     }
+}
+
+#[test]
+fn a_record_is_the_witness_that_its_engine_is() {
+    let interpret: EngineId = "interpret@3.9.0".parse().expect("an id");
+    let check = |origin: &str, expected: &str| {
+        let origin: EngineId = origin.parse().expect("an id");
+        let (reference, other) = (outcome("1", true), outcome("2", false));
+        let witness = |id, origin| Witness {
+            id,
+            origin,
+            outcome: &other,
+        };
+        let bench = Bench {
+            reference: Some(Witness {
+                id: &EngineId::Reference,
+                origin: &EngineId::Reference,
+                outcome: &reference,
+            }),
+            others: vec![
+                witness(&interpret, &interpret),
+                witness(&EngineId::Recorded, &origin),
+            ],
+            acceptance: &BitForBit,
+            foreseen: Vec::new(),
+        };
+        let verdict = judge(&[bench], Facts { has_launches: true });
+        let blame: Vec<String> = verdict.blame.iter().map(ToString::to_string).collect();
+        assert_eq!(blame.join(" "), expected, "{origin}");
+    };
+    // An interpreter and what an interpreter left on record are one witness, and do not overrule the reference.
+    check("interpret@3.6.0+host", "interpret@3.9.0 recorded");
+    check("jit@3.6.0", "reference");
 }

@@ -22,9 +22,10 @@ impl Resolver<'_> {
         storages: &[StorageSchema],
     ) -> Option<Recorded> {
         let ending = match (&schema.raised, &schema.after) {
-            (Some((kind, message)), _) => Ending::Raised {
-                kind: kind.clone(),
-                message: message.clone(),
+            (Some(raised), _) => Ending::Raised {
+                kind: raised.kind.clone(),
+                message: raised.message.clone(),
+                compiling: raised.compiling,
             },
             (None, None) => Ending::Unknown,
             (None, Some(after)) => {

@@ -12,12 +12,19 @@ use crate::yaml::{Key, Node, Yaml};
 pub(crate) struct RecordedSchema {
     pub engine: String,
     pub after: Option<Vec<(Key, RecordedBytes)>>,
-    /// The exception's type and what it said.
-    pub raised: Option<(String, String)>,
+    pub raised: Option<RaisedSchema>,
+}
+
+/// What a file says under `raised`.
+#[derive(Clone, Debug)]
+pub(crate) struct RaisedSchema {
+    pub kind: String,
+    pub message: String,
+    pub compiling: bool,
 }
 
 const RECORDED_KEYS: [&str; 3] = ["engine", "after", "raised"];
-const RAISED_KEYS: [&str; 2] = ["kind", "message"];
+const RAISED_KEYS: [&str; 3] = ["kind", "message", "compiling"];
 
 impl Reader<'_> {
     pub(super) fn recorded(&mut self, node: &Node) -> Option<RecordedSchema> {
@@ -69,7 +76,7 @@ impl Reader<'_> {
         Some(pattern.to_string())
     }
 
-    fn raised(&mut self, node: &Node) -> Option<(String, String)> {
+    fn raised(&mut self, node: &Node) -> Option<RaisedSchema> {
         let fields = self.fields(node, "`raised`", &RAISED_KEYS)?;
         let help = "name the exception's type: `kind: ValueError`";
         let kind = self
@@ -81,7 +88,12 @@ impl Reader<'_> {
             Some((_, Yaml::Str(text))) => text.clone(),
             Some((node, _)) => self.text(node, "message").unwrap_or_default(),
         };
-        Some((kind?, message))
+        let compiling = self.flag(fields.get("compiling"), "compiling", false);
+        Some(RaisedSchema {
+            kind: kind?,
+            message,
+            compiling,
+        })
     }
 }
 

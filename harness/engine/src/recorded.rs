@@ -1,0 +1,138 @@
+//! `recorded`: the outcome of the run that a case was recorded from. Nothing is executed.
+//!
+//! Its code and its language are those of the engine that executed the run: what an interpreter left on record is not
+//! another witness beside that interpreter. Left out: reading records (`conch-case`).
+
+use conch_case::{Case, Ending};
+use conch_memory::ORIGIN;
+use conch_tile::rules::Rules;
+use conch_toolchain::response::{Phase, PythonError, Raised};
+
+use crate::engine::{Capabilities, Engine, Failure, Needs, Preparation, Prepared};
+use crate::{Complaint, EngineId, Finished, Outcome, words};
+
+/// The engine `recorded`.
+#[derive(Debug)]
+pub struct Recorded {
+    id: EngineId,
+    capabilities: Capabilities,
+}
+
+impl Default for Recorded {
+    fn default() -> Self {
+        Self {
+            id: EngineId::Recorded,
+            // What is not on record it cannot do, so there is nothing that a generator could ask of it.
+            capabilities: Capabilities {
+                dtypes: Vec::new(),
+                features: Vec::new(),
+                needs: Needs::default(),
+            },
+        }
+    }
+}
+
+impl Engine for Recorded {
+    fn id(&self) -> &EngineId {
+        &self.id
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    fn origin(&self, case: &Case) -> EngineId {
+        let recorded = case.recorded.as_ref();
+        recorded
+            .and_then(|recorded| recorded.engine.parse().ok())
+            .unwrap_or(EngineId::Recorded)
+    }
+
+    fn prepare(&self, case: &Case, _rules: Rules) -> Result<Preparation, Failure> {
+        let why = match &case.recorded {
+            None => "nothing is on record".to_owned(),
+            Some(recorded) if recorded.engine.parse::<EngineId>().is_err() => {
+                format!(
+                    "what is on record is of `{}`, an engine that is not known",
+                    recorded.engine
+                )
+            }
+            Some(recorded) if recorded.ending == Ending::Unknown => {
+                "nothing is on record: what the run left was not kept".to_owned()
+            }
+            Some(_) => return Ok(Preparation::Ready(Box::new(OnRecord))),
+        };
+        let complaint = Complaint::new("record", why);
+        Ok(Preparation::Ended(Outcome::Unavailable(Box::new(complaint))))
+    }
+}
+
+struct OnRecord;
+
+impl Prepared for OnRecord {
+    fn launch(&self, case: &Case) -> Result<Outcome, Failure> {
+        let Some(recorded) = &case.recorded else {
+            return Err(Failure::internal("read a record", "the case has none"));
+        };
+        let left = match &recorded.ending {
+            Ending::Unknown => return Err(Failure::internal("read a record", "nothing was kept")),
+            Ending::Raised {
+                kind,
+                message,
+                compiling,
+            } => {
+                let raised = Raised {
+                    // Of several launches it is not on record which one it was.
+                    phase: if case.launches.len() == 1 {
+                        Phase::Launch(0)
+                    } else {
+                        Phase::Import
+                    },
+                    chain: vec![PythonError {
+                        kind: kind.clone(),
+                        message: message.clone(),
+                    }],
+                    location: None,
+                    compiling: *compiling,
+                    traceback: String::new(),
+                };
+                return Ok(words::stopped(case, &raised, ""));
+            }
+            Ending::Finished(left) => left,
+        };
+        let mut memory = case.memory();
+        for after in left {
+            let start = (memory.address(after.storage) - ORIGIN) as usize;
+            if after.bytes.len() != memory.size(after.storage) {
+                return Err(Failure::internal("read a record", "it is of another size"));
+            }
+            let addresses: Vec<(usize, u64)> = (after.pointers.iter())
+                .map(|pointer| {
+                    let base = memory.address(pointer.target);
+                    (
+                        start + pointer.offset,
+                        base.wrapping_add_signed(pointer.target_offset),
+                    )
+                })
+                .collect();
+            let (arena, _) = memory.arena_mut();
+            if let Some(to) = arena.get_mut(start..start + after.bytes.len()) {
+                to.copy_from_slice(&after.bytes);
+            }
+            for (at, address) in addresses {
+                if let Some(to) = arena.get_mut(at..at + 8) {
+                    to.copy_from_slice(&address.to_le_bytes());
+                }
+            }
+        }
+        Ok(Outcome::Finished(Box::new(Finished {
+            memory,
+            tracked: None,
+            unsteady: None,
+            printed: Vec::new(),
+        })))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,172 @@
+use std::io::{Cursor, Write as _};
+
+use conch_case::{Corpus, Input};
+use conch_memory::{Memory, StorageId};
+use zip::ZipWriter;
+use zip::write::SimpleFileOptions;
+
+use super::*;
+use crate::Trap;
+
+const CASE: &str = "\
+about: x
+kernel: k.py:kernel
+storages:
+  x: { dtype: f32, shape: [2], fill: { bytes: data.zip/x } }
+  table: { dtype: i64, shape: [2], fill: { bytes: data.zip/table, addresses: { 0: x, 1: \"x.data_ptr() + 4\" } } }
+launches: [{ grid: [1], args: { x: x, table: table } }]
+";
+
+const KERNEL: &str = "import triton\n\n\n@triton.jit\ndef kernel(x, table):\n    pass\n";
+
+fn case(record: &str) -> Case {
+    let words = |words: [u64; 2]| words.map(u64::to_le_bytes).concat();
+    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, bytes) in [
+        ("x", vec![1; 8]),
+        ("after", vec![2; 8]),
+        ("table", words([0x1000, 0x1004])),
+        ("moved", words([0x1000, 7])),
+    ] {
+        zip.start_file(name, SimpleFileOptions::default())
+            .expect("a new entry");
+        zip.write_all(&bytes).expect("memory");
+    }
+    let archive = zip.finish().expect("memory").into_inner();
+    let input = |path: &str, content: &[u8]| Input {
+        path: path.to_owned(),
+        name: path.to_owned(),
+        content: Ok(content.to_vec()),
+    };
+    let corpus = Corpus::load([
+        input("k/0001.yaml", format!("{CASE}{record}").as_bytes()),
+        input("k/k.py", KERNEL.as_bytes()),
+        input("k/data.zip", &archive),
+    ]);
+    assert_eq!(corpus.problems(), []);
+    corpus
+        .entries()
+        .next()
+        .expect("a case")
+        .resolve()
+        .expect("a good case")
+}
+
+fn outcome(record: &str) -> Outcome {
+    let run = Recorded::default().run(&case(record), Rules::default());
+    run.expect("no bug").outcome
+}
+
+fn words(memory: &Memory) -> Vec<u64> {
+    let words = memory.bytes(StorageId(1)).chunks_exact(8);
+    words
+        .map(|word| u64::from_le_bytes(word.try_into().expect("8 bytes")))
+        .collect()
+}
+
+#[test]
+fn what_a_run_left_is_put_over_what_was_there() {
+    let outcome = outcome(
+        "recorded: { engine: interpret@3.6.0+host, after: { x: data.zip/after, table: data.zip/moved } }\n",
+    );
+    let memory = &outcome.finished().expect("finished").memory;
+    assert_eq!(memory.bytes(StorageId(0)), [2; 8]);
+    // The first address is where it was; in place of the second there is a number.
+    assert_eq!(words(memory), [memory.address(StorageId(0)), 7]);
+    let before = case("").memory();
+    for id in memory.ids() {
+        assert_eq!(memory.guards(id), before.guards(id));
+    }
+}
+
+#[test]
+fn an_address_that_was_written_down_is_that_of_its_tensor() {
+    let outcome = outcome(
+        "recorded: { engine: interpret@3.6.0+host, after: { table: { bytes: data.zip/moved, addresses: { 1: \
+         table.data_ptr() } } } }\n",
+    );
+    let memory = &outcome.finished().expect("finished").memory;
+    assert_eq!(
+        words(memory),
+        [memory.address(StorageId(0)), memory.address(StorageId(1))]
+    );
+}
+
+#[test]
+fn what_changed_nothing_left_what_was_there() {
+    let record = "recorded: { engine: interpret@3.6.0+host, after: {} }\n";
+    let outcome = outcome(record);
+    assert_eq!(
+        outcome.finished().expect("finished").memory,
+        case(record).memory()
+    );
+}
+
+#[test]
+fn what_was_raised_is_what_the_engine_would_have_made_of_it() {
+    let check = |raised: &str, kind: &str, trap: Option<Trap>| {
+        let outcome = outcome(&format!(
+            "recorded: {{ engine: interpret@3.6.0+host, raised: {raised} }}\n"
+        ));
+        let complaint = outcome.complaint().expect("a complaint").clone();
+        assert_eq!(
+            (complaint.kind.as_str(), complaint.message.as_str()),
+            (kind, "no"),
+            "{raised}"
+        );
+        // What stops a GPU is heard of after the last launch.
+        let launch = (kind != "CUDA_ERROR_ASSERT").then_some(0);
+        assert_eq!(complaint.launch, launch, "{raised}");
+        match trap {
+            Some(trap) => assert!(
+                matches!(outcome, Outcome::Trapped(is, _) if is == trap),
+                "{raised}"
+            ),
+            None => assert!(matches!(outcome, Outcome::Rejected(_)), "{raised}"),
+        }
+    };
+    check(
+        "{ kind: ValueError, message: no }",
+        "ValueError",
+        Some(Trap::Raised),
+    );
+    check(
+        "{ kind: ValueError, message: no, compiling: true }",
+        "ValueError",
+        None,
+    );
+    let compiler = "triton.compiler.errors.CompilationError";
+    check(&format!("{{ kind: {compiler}, message: no }}"), compiler, None);
+    check(
+        "{ kind: CUDA_ERROR_ASSERT, message: no }",
+        "CUDA_ERROR_ASSERT",
+        Some(Trap::Assert),
+    );
+}
+
+#[test]
+fn what_is_not_on_record_is_unavailable() {
+    let check = |record: &str, words: &str| match outcome(record) {
+        Outcome::Unavailable(complaint) => assert_eq!(complaint.message, words),
+        other => panic!("{other:?}"),
+    };
+    check("", "nothing is on record");
+    check(
+        "recorded: { engine: interpret@3.6.0+host }\n",
+        "nothing is on record: what the run left was not kept",
+    );
+    check(
+        "recorded: { engine: ttir@3.6.0, after: {} }\n",
+        "what is on record is of `ttir@3.6.0`, an engine that is not known",
+    );
+}
+
+#[test]
+fn a_record_is_of_the_engine_that_made_it() {
+    let origin = |record: &str| Recorded::default().origin(&case(record)).to_string();
+    assert_eq!(origin(""), "recorded");
+    assert_eq!(
+        origin("recorded: { engine: jit@3.6.0, after: {} }\n"),
+        "jit@3.6.0"
+    );
+}
