@@ -43,7 +43,7 @@ impl Selected {
             (None, None, None) => {
                 return Err(
                     "error: there is no corpus here: neither this folder nor one above it has a folder `cases`\n  = \
-                     help: name a corpus or a recording (`conch run DIR`), or go to a checkout of Conch"
+                     help: go to a checkout of Conch, or name a corpus or a recording: `conch run DIR`, `--cases DIR`"
                         .to_owned(),
                 );
             }
