@@ -1,0 +1,206 @@
+"""Gates: what is launched in a block or a function is recorded, and judged when it ends.
+
+Left out: how it is judged (`judging`), and gates around tests (`pytest_plugin`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import shutil
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Callable, Sequence, TypeVar, final, overload
+
+from conch_triton import binary, judging
+from conch_triton.judging import ConchError, Disagreement, Report
+from conch_triton.library import options
+from conch_triton.recorder import Recorder
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a gate records and lets through; `gate` says what each means."""
+
+    engines: Sequence[str] = ()
+    filter: Sequence[str] = ()
+    max_bytes: int | None = None
+    sample: str = "layout"
+    undefined: bool = False
+    strict: bool = False
+    keep: str | None = None
+
+
+@final
+class Gate:
+    """What `gate(…)` makes: a context manager, which gives itself, and a decorator."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._recorder: Recorder | None = None
+        self._folder = Path()
+        self.report: Report | None = None
+        """What came of the launches, once they are judged."""
+
+    def start(self) -> None:
+        """Begins to record. Raises `ConchError` if the program `conch` is not there."""
+        settings = self._settings
+        binary.find()
+        if settings.keep is not None:
+            _make_room(Path(settings.keep))
+        wanted = options(settings.filter, settings.max_bytes, settings.sample)
+        self._folder = Path(tempfile.mkdtemp(prefix="conch-"))
+        self._recorder = Recorder(self._folder / "parts", wanted)
+        (self._folder / "parts").mkdir()
+        self._recorder.start()
+
+    def finish(self) -> Report:
+        """Ends recording and has the launches judged. A verdict does not raise.
+
+        Of launches that are not let through the recording is kept: in `keep`, or else in a temporary folder.
+
+        Raises `ConchError` if they cannot be judged.
+        """
+        if self._recorder is None:
+            raise RuntimeError("this gate has not been started")
+        self._recorder.stop()
+        self._recorder = None
+        parts, recording = self._folder / "parts", self._folder / "recording"
+        report = Report()
+        try:
+            # A process that launches nothing writes nothing.
+            if any(parts.iterdir()):
+                judging.collect(parts, recording, self._settings.sample)
+                report = self._judge(recording)
+        finally:
+            shutil.rmtree(parts if report.failed else self._folder, ignore_errors=True)
+        self.report = report
+        return report
+
+    def _judge(self, recording: Path) -> Report:
+        settings = self._settings
+
+        def judged(place: Path) -> Report:
+            return judging.judge(place, settings.engines, settings.undefined, settings.strict)
+
+        report = judged(recording)
+        if not report.failed:
+            report.recording = None
+        elif settings.keep is not None:
+            keep = Path(settings.keep)
+            keep.parent.mkdir(parents=True, exist_ok=True)
+            _make_room(keep)
+            shutil.move(str(recording), str(keep))
+            # What is said names files where they stay.
+            report = judged(keep)
+            shutil.rmtree(self._folder, ignore_errors=True)
+        return report
+
+    def check(self) -> Report:
+        """Judges what was launched so far and begins anew. Raises `Disagreement` if it is not let through."""
+        __tracebackhide__ = True
+        report = self.finish()
+        self.start()
+        if report.failed:
+            raise Disagreement(report)
+        return report
+
+    def abandon(self) -> None:
+        """Ends recording without a verdict. Does nothing if it has ended."""
+        if self._recorder is not None:
+            self._recorder.stop()
+            self._recorder = None
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def __enter__(self) -> Gate:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        __tracebackhide__ = True
+        if error is None:
+            report = self.finish()
+            if report.failed:
+                raise Disagreement(report)
+        elif isinstance(error, Exception):
+            # The block's own exception goes on; what Conch says about the launches before it goes with it.
+            with contextlib.suppress(ConchError):
+                report = self.finish()
+                if report.failed and sys.version_info >= (3, 11):
+                    error.add_note(str(Disagreement(report)))
+        else:
+            self.abandon()
+
+    def __call__(self, function: F) -> F:
+        """The function with a gate of its own around each call."""
+        settings = self._settings
+        if inspect.iscoroutinefunction(function):
+
+            @functools.wraps(function)
+            async def gated_coroutine(*args: Any, **kwargs: Any) -> Any:
+                __tracebackhide__ = True
+                with Gate(settings):
+                    return await function(*args, **kwargs)
+
+            return gated_coroutine  # type: ignore[return-value]
+
+        @functools.wraps(function)
+        def gated(*args: Any, **kwargs: Any) -> Any:
+            __tracebackhide__ = True
+            with Gate(settings):
+                return function(*args, **kwargs)
+
+        return gated  # type: ignore[return-value]
+
+
+@overload
+def gate(function: F) -> F: ...
+
+
+@overload
+def gate(
+    *,
+    engines: Sequence[str] = (),
+    filter: Sequence[str] = (),
+    max_bytes: int | None = None,
+    sample: str = "layout",
+    undefined: bool = False,
+    strict: bool = False,
+    keep: str | None = None,
+) -> Gate: ...
+
+
+def gate(function: F | None = None, **settings: Any) -> F | Gate:
+    """Records launches and has them judged: `@gate`, `@gate(strict=True)`, or `with gate() as gated:`.
+
+    The engines are the reference and what was executed; `engines` adds others, which must be installed
+    (`["interpret@3.9.0+host"]`). `filter`, `max_bytes` and `sample` are those of `record`. `undefined=True`
+    lets programs through that have no defined meaning. `strict=True` does not let through what could not be
+    recorded or judged. `keep` is where the recording of launches that are not let through is put, in place of
+    an older one.
+
+    Raises `Disagreement` when the block or function ends, and `ConchError` if the program `conch` is not
+    there or fails. If the block raises, that exception goes on, with Conch's words as a note (from Python
+    3.11 on).
+    """
+    made = Gate(Settings(**settings))
+    return made if function is None else made(function)
+
+
+def _make_room(keep: Path) -> None:
+    """Removes the older recording of that name. What is no recording is not ours to remove."""
+    if (keep / "recording.json").is_file() or (keep.is_dir() and not any(keep.iterdir())):
+        shutil.rmtree(keep)
+    elif keep.exists():
+        raise ConchError(f"{keep} is there and is no recording; name another folder to keep recordings in")

@@ -1,0 +1,212 @@
+"""From part files to a verdict: the binary makes a recording of them, runs it, and its events are read here.
+
+Left out: recording (`recorder`), and what a test framework makes of a verdict (`gating`, `pytest_plugin`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Mapping, Sequence
+
+from conch_triton import binary
+from conch_triton.binary import ConchError
+
+__all__ = ["ConchError", "Disagreement", "Report", "collect", "judge"]
+
+ENGINES = ("reference", "recorded")
+"""The engines that judge by default: Conch's reference, and what was executed when it was recorded."""
+
+_FINISHED = (0, 1, 2, 3)
+"""What `conch run` ends with when it did what it was asked: all as expected, not so, a bad case file, no
+cases."""
+
+
+@dataclass
+class Report:
+    """What came of the launches of a gate."""
+
+    launches: int = 0
+    """Launches that were made."""
+    distinct: int = 0
+    """Of these, distinct ones: those that are judged. What makes two the same is the gate's `sample`."""
+    agree: int = 0
+    """Distinct launches of which all engines gave the same."""
+    differ: int = 0
+    """Distinct launches of which somebody gave something else."""
+    undefined: int = 0
+    """Distinct launches that have no defined meaning: out of bounds, races, reads of what nobody wrote, …"""
+    unjudged: dict[str, int] = field(default_factory=dict)
+    """Launches that could not be recorded or judged: why, and how many."""
+    failed: bool = False
+    """Whether the gate does not let it through."""
+    words: str = ""
+    """What Conch says: of each failure the kernel, the elements, the values, the source line."""
+    recording: str | None = None
+    """The folder of the recording, where it was kept."""
+
+    def add(self, other: Report) -> None:
+        """Takes the numbers of another report into this one."""
+        self.launches += other.launches
+        self.distinct += other.distinct
+        self.agree += other.agree
+        self.differ += other.differ
+        self.undefined += other.undefined
+        for why, count in other.unjudged.items():
+            self.unjudged[why] = self.unjudged.get(why, 0) + count
+        self.failed |= other.failed
+
+    def numbers(self) -> str:
+        """The numbers in a line: `12 launches, 8 distinct: 7 agree, 1 differs`."""
+        parts = [f"{self.agree} agree"]
+        if self.differ:
+            parts.append(f"{self.differ} {'differs' if self.differ == 1 else 'differ'}")
+        if self.undefined:
+            parts.append(f"{self.undefined} undefined")
+        unjudged = sum(self.unjudged.values())
+        if unjudged:
+            parts.append(f"{unjudged} not judged")
+        launches = "launch" if self.launches == 1 else "launches"
+        return f"{self.launches} {launches}, {self.distinct} distinct: {', '.join(parts)}"
+
+    def reasons(self) -> list[str]:
+        """A line for each reason why something was not judged, the most frequent one first."""
+        ordered = sorted(self.unjudged.items(), key=lambda item: (-item[1], item[0]))
+        return [f"{count} not judged: {why}" for why, count in ordered]
+
+
+class Disagreement(AssertionError):  # noqa: N818 (a verdict, and no failure of ours)
+    """The gate does not let the launches through. Its text is Conch's own words."""
+
+    def __init__(self, report: Report) -> None:
+        lines = [f"conch: {report.numbers()}", report.words.strip()]
+        if report.recording is not None:
+            lines.append(f"recorded in {report.recording}: conch run {report.recording}")
+        super().__init__("\n".join(line for line in lines if line))
+        self.report = report
+
+
+def collect(parts: Path, out: Path, sample: str, data: bool = True) -> None:
+    """Makes a recording in `out` of the part files in `parts`. Raises `ConchError` if that cannot be."""
+    arguments = ["record", "--collect", str(parts), "--out", str(out), "--sample", sample]
+    if not data:
+        arguments.append("--no-data")
+    binary.run(arguments, [0], quiet=True)
+
+
+def judge(recording: Path, engines: Sequence[str], undefined: bool, strict: bool) -> Report:
+    """Has engines run a recording. With `undefined`, a program without a defined meaning is let through; with
+    `strict`, what could not be recorded or judged is not.
+
+    Raises `ConchError` if it could not be run at all.
+    """
+    try:
+        about = json.loads((recording / "recording.json").read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise ConchError(f"{recording} is no recording: {error}") from error
+    report = Report(
+        launches=about.get("launches", 0), distinct=about.get("cases", 0), recording=_short(recording)
+    )
+    for row in about.get("skipped", []):
+        _count(report, f"{row.get('kernel')}: {row.get('why')}", row.get("count", 1))
+    if report.distinct:
+        _run(report, engines, undefined)
+    if strict and report.unjudged:
+        report.failed = True
+        report.words = "\n".join([*report.words.splitlines(), *report.reasons()])
+    return report
+
+
+def _run(report: Report, engines: Sequence[str], undefined: bool) -> None:
+    wanted = [engines] if isinstance(engines, str) else list(engines)
+    with tempfile.TemporaryDirectory(prefix="conch-") as out:
+        arguments = ["run", "--cases", str(report.recording), "--offline", "--format", "jsonl", "--out", out]
+        for engine in dict.fromkeys([*ENGINES, *wanted]):
+            arguments += ["--engine", engine]
+        if "PYTEST_XDIST_WORKER" in os.environ:
+            arguments += ["--jobs", "1"]
+        events = _events(binary.run(arguments, _FINISHED))
+        if not any(event["event"] == "summary" for event in events):
+            raise ConchError(f"`conch run` on {report.recording} ended before it was done")
+        told = []
+        for event in events:
+            if event["event"] == "verdict":
+                if _verdict(report, event, undefined):
+                    told.append(event)
+            elif event["event"] == "internal":
+                report.failed = True
+                told.append(event)
+            elif event["event"] == "problem" and event.get("severity") == "error":
+                # Of an engine: it was asked for and is not there. Of a case: a launch that Conch cannot read.
+                if event.get("code") == "engine":
+                    raise ConchError(str(event.get("message")))
+                _count(report, f"{event.get('code')}: {event.get('message')}", 1)
+        if report.failed:
+            report.words = _words(told, Path(out, "told.jsonl"))
+
+
+def _verdict(report: Report, event: Mapping[str, Any], undefined: bool) -> bool:
+    """Counts a verdict; answers whether the gate does not let it through."""
+    kind = event["verdict"]
+    if kind == "agree" and not event.get("vacuous"):
+        report.agree += 1
+        return False
+    if kind in ("differ", "nondeterministic"):
+        report.differ += 1
+    elif kind == "undefined":
+        report.undefined += 1
+        if undefined:
+            return False
+    else:
+        _count(report, _why(event), 1)
+        return False
+    if event.get("expected"):
+        return False
+    report.failed = True
+    return True
+
+
+def _why(event: Mapping[str, Any]) -> str:
+    """Why nothing can be said about a launch."""
+    kernel = str(event["case"]).split("/", maxsplit=1)[0]
+    if event.get("vacuous"):
+        return f"{kernel}: nothing that it computed has a defined value"
+    for engine, outcome in event.get("outcomes", {}).items():
+        if outcome.get("outcome") not in ("finished", "trapped", "rejected"):
+            return f"{kernel}: {engine}: {outcome.get('outcome')}: {outcome.get('message', '')}"
+    return f"{kernel}: {event.get('reason') or 'inconclusive'}"
+
+
+def _words(told: Sequence[Mapping[str, Any]], path: Path) -> str:
+    """Events in the words that `conch run` has for them."""
+    path.write_text("".join(json.dumps(event) + "\n" for event in told), "utf-8")
+    text = binary.run(["report", str(path)], _FINISHED, quiet=True)
+    # Behind the first empty line it sums up, as this report does by itself.
+    return text.split("\n\n", maxsplit=1)[0]
+
+
+def _events(stream: str) -> list[dict[str, Any]]:
+    events = []
+    for line in stream.splitlines():
+        try:
+            event = json.loads(line)
+        except ValueError as error:
+            raise ConchError(f"`conch run` printed what is no event: {line[:200]}") from error
+        if isinstance(event, dict) and "event" in event:
+            events.append(event)
+    return events
+
+
+def _count(report: Report, why: str, count: int) -> None:
+    report.unjudged[why] = report.unjudged.get(why, 0) + count
+
+
+def _short(folder: Path) -> str:
+    """A folder as a user would write it: from here, if it is below here."""
+    try:
+        return str(folder.resolve().relative_to(Path.cwd()))
+    except ValueError:
+        return str(folder)

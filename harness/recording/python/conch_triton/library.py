@@ -1,0 +1,69 @@
+"""Recording a part of a program, as `conch record` records all of one."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Iterator, Sequence
+
+from conch_triton import binary, judging
+from conch_triton.recorder import Counts, Options, Recorder
+
+
+@dataclass
+class Recording:
+    """A recording, whole when the `with` block of `record` has ended."""
+
+    path: Path
+    """The folder: `conch run PATH` runs it."""
+    counts: Counts | None = None
+    """How many launches there were, and what became of them. None until the block has ended."""
+
+
+def options(
+    filter: Sequence[str] = (),
+    max_bytes: int | None = None,
+    sample: str = "layout",
+    data: bool = True,
+) -> Options:
+    """A recorder's options, with its own limit where `max_bytes` is None."""
+    limits: dict[str, Any] = {} if max_bytes is None else {"max_bytes": max_bytes}
+    patterns = (filter,) if isinstance(filter, str) else tuple(filter)
+    return Options(filter=patterns, sample=sample, data=data, **limits)
+
+
+@contextlib.contextmanager
+def record(
+    path: str | os.PathLike[str],
+    *,
+    filter: Sequence[str] = (),
+    max_bytes: int | None = None,
+    sample: str = "layout",
+    data: bool = True,
+) -> Iterator[Recording]:
+    """Records the launches of a `with` block into a folder that `conch run` takes.
+
+    `filter`: patterns of kernel names (`["matmul*"]`); none means all. `max_bytes`: a storage with more bytes
+    is kept as its layout and a seed. `sample`: which launches are kept: `"layout"` the first of each kernel
+    and layout, `"data"` each whose bytes differ too, `"every"` all, `"5"` at most so many of each kernel.
+    `data=False`: no bytes, layouts and seeds only.
+
+    The recording is made when the block ends, also when it raises. It holds the code of the kernels and, with
+    `data`, what was in the tensors. Launches of processes that the block starts with `fork` are recorded too,
+    others are not.
+
+    Raises `ConchError` if the program `conch` is not there or cannot make the recording.
+    """
+    recording = Recording(Path(path))
+    binary.find()
+    with tempfile.TemporaryDirectory(prefix="conch-") as parts:
+        recorder = Recorder(parts, options(filter, max_bytes, sample, data))
+        recorder.start()
+        try:
+            yield recording
+        finally:
+            recording.counts = recorder.stop()
+            judging.collect(Path(parts), recording.path, sample, data)

@@ -1,0 +1,243 @@
+"""The pytest plugin: gates around tests.
+
+A gated test is recorded while it runs, without its fixtures' set-up and tear-down, and judged at its end. It
+fails with Conch's own words if the reference disagrees with what was executed or the program has no defined
+meaning. A test is gated if it asks for the fixture `conch`, has the marker `conch`, or if all tests are
+(`--conch`, or `conch = true` in the ini file). `@pytest.mark.conch(off=True)` excepts one. The recording of a
+test that fails is kept below `.conch`.
+
+Under pytest-xdist every worker gates its own tests, and the numbers come together in the end.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import re
+from pathlib import Path
+from typing import Any, Generator
+
+import pytest
+
+from conch_triton import binary
+from conch_triton.binary import ConchError
+from conch_triton.gating import Gate, Settings
+from conch_triton.judging import Disagreement, Report
+
+_GATE = pytest.StashKey[Gate]()
+_REPORT = pytest.StashKey[Report]()
+
+_MARKER = (
+    "conch(engines=(), filter=(), max_bytes=None, sample='layout', undefined=False, strict=False, off=False):"
+    " gate the Triton launches of the test through Conch's reference"
+)
+
+_SHOWN = 10
+"""Lines of reasons in the summary."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The command line's options, and the ini file's."""
+    group = parser.getgroup("conch", "Triton launches, gated through Conch's reference")
+    group.addoption("--conch", action="store_true", default=None, help="gate every test")
+    group.addoption(
+        "--no-conch",
+        action="store_false",
+        dest="conch",
+        help="gate no test, neither marked ones nor those with the fixture",
+    )
+    group.addoption(
+        "--conch-engine",
+        action="append",
+        default=[],
+        metavar="ENGINE",
+        help="an engine beside the reference and what was executed (interpret@3.9.0+host); again for more",
+    )
+    group.addoption(
+        "--conch-strict",
+        action="store_true",
+        help="fail tests with launches that could not be recorded or judged",
+    )
+    group.addoption("--conch-dir", metavar="DIR", help="where recordings of failed tests go (.conch)")
+    parser.addini("conch", "gate every test", type="bool", default=False)
+    parser.addini(
+        "conch_engines", "engines beside the reference and what was executed", type="args", default=[]
+    )
+    parser.addini("conch_filter", "patterns of the names of kernels to record", type="args", default=[])
+    parser.addini("conch_sample", "which launches of a test are judged", default="layout")
+    parser.addini(
+        "conch_strict",
+        "fail tests with launches that could not be recorded or judged",
+        type="bool",
+        default=False,
+    )
+    parser.addini("conch_dir", "where recordings of failed tests go", default=".conch")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Makes the marker known, and looks for the program once if every test needs it."""
+    config.addinivalue_line("markers", _MARKER)
+    config.pluginmanager.register(Totals(), "conch-totals")
+    if _gates_all(config):
+        try:
+            binary.find()
+        except ConchError as error:
+            raise pytest.UsageError(f"--conch: {error}") from error
+
+
+@pytest.fixture
+def conch(request: pytest.FixtureRequest) -> Gate:
+    """The gate of this test: it records while the test runs and is judged at its end, or by
+    `conch.check()`."""
+    item: pytest.Item = request.node
+    made = item.stash.get(_GATE, None)
+    if made is None:
+        made = item.stash[_GATE] = Gate(_settings(item))
+    return made
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Runs a test with a gate around it."""
+    __tracebackhide__ = True
+    if not _is_gated(item):
+        return (yield)
+    gate, fault = _started(item)
+    if gate is None:
+        pytest.fail(fault, pytrace=False)
+    try:
+        result = yield
+    except Exception:
+        # It has failed by itself. What Conch has to say about its launches may be why.
+        words = _finish(gate, item)
+        if words:
+            item.add_report_section("call", "conch", words)
+        raise
+    except BaseException:
+        # Skipped, or interrupted.
+        gate.abandon()
+        raise
+    words = _finish(gate, item)
+    if words:
+        pytest.fail(words, pytrace=False)
+    return result
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Gives the numbers of a test to its report, with which they come from a worker of pytest-xdist."""
+    made = yield
+    report = item.stash.get(_REPORT, None)
+    if call.when == "call" and report is not None:
+        plain = dataclasses.asdict(report)
+        del plain["words"]
+        made.conch = plain  # type: ignore[attr-defined]
+    return made
+
+
+class Totals:
+    """The numbers of all tests."""
+
+    def __init__(self) -> None:
+        self.tests = 0
+        self.report = Report()
+        self.kept: list[str] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Adds a test's numbers."""
+        plain = getattr(report, "conch", None)
+        if plain is None:
+            return
+        one = Report(**plain)
+        self.tests += 1
+        self.report.add(one)
+        if one.recording is not None:
+            self.kept.append(one.recording)
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Says what came of all gated tests."""
+        if not self.tests:
+            return
+        numbers = self.report.numbers().replace(" distinct", f" distinct in {_tests(self.tests)}", 1)
+        terminalreporter.write_sep("-", "conch")
+        terminalreporter.write_line(numbers, red=self.report.failed, green=not self.report.failed)
+        lines = self.report.reasons()
+        lines += [f"recorded: conch run {folder}" for folder in self.kept]
+        for line in lines[:_SHOWN]:
+            terminalreporter.write_line(line)
+        if len(lines) > _SHOWN:
+            terminalreporter.write_line(f"and {len(lines) - _SHOWN} more")
+
+
+def _tests(count: int) -> str:
+    return f"{count} {'test' if count == 1 else 'tests'}"
+
+
+def _gates_all(config: pytest.Config) -> bool:
+    asked: bool | None = config.getoption("conch")
+    return bool(config.getini("conch")) if asked is None else asked
+
+
+def _is_gated(item: pytest.Item) -> bool:
+    if item.config.getoption("conch") is False:
+        return False
+    marker = item.get_closest_marker("conch")
+    if marker is not None:
+        return not marker.kwargs.get("off", False)
+    return _gates_all(item.config) or "conch" in getattr(item, "fixturenames", ())
+
+
+def _kept(config: pytest.Config) -> Path:
+    """The folder of the recordings of tests that fail."""
+    folder: str = config.getoption("conch_dir") or config.getini("conch_dir")
+    return config.rootpath / folder
+
+
+def _started(item: pytest.Item) -> tuple[Gate | None, str]:
+    """The gate of a test, begun; without one, why it could not be."""
+    try:
+        gate = item.stash.get(_GATE, None) or Gate(_settings(item))
+        gate.start()
+    except (ConchError, TypeError, ValueError) as error:
+        return None, f"conch: {error}"
+    return gate, ""
+
+
+def _finish(gate: Gate, item: pytest.Item) -> str:
+    """Ends a test's gate. Nothing if its launches are let through, else what is to be said."""
+    kept = _kept(item.config)
+    known = kept.exists()
+    try:
+        report = item.stash[_REPORT] = gate.finish()
+    except ConchError as error:
+        return f"conch: {error}"
+    if not known and kept.is_dir():
+        # Recordings hold data, and are not for a repository by accident.
+        (kept / ".gitignore").write_text("*\n", "utf-8")
+    return str(Disagreement(report)) if report.failed else ""
+
+
+def _settings(item: pytest.Item) -> Settings:
+    """A test's settings: the marker's, over the command line's, over the ini file's."""
+    config = item.config
+    settings: dict[str, Any] = {
+        "engines": [*config.getini("conch_engines"), *config.getoption("conch_engine")],
+        "filter": config.getini("conch_filter"),
+        "sample": config.getini("conch_sample"),
+        "strict": config.getini("conch_strict") or config.getoption("conch_strict"),
+        "keep": str(_kept(config) / _folder_name(item.nodeid)),
+    }
+    for marker in reversed(list(item.iter_markers("conch"))):
+        settings.update(marker.kwargs)
+    settings.pop("off", None)
+    return Settings(**settings)
+
+
+def _folder_name(test: str) -> str:
+    """A test's name as that of a folder."""
+    name = re.sub(r"[^\w.=-]+", "_", test).strip("_")
+    if len(name) > 100 or name != test:
+        name = f"{name[:100]}-{hashlib.blake2b(test.encode(), digest_size=4).hexdigest()}"
+    return name
