@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Iterator, Sequence
 
 from conch_triton import binary, judging
+from conch_triton.binary import ConchError
 from conch_triton.recorder import Counts, Options, Recorder
 
 
@@ -55,15 +57,23 @@ def record(
     `data`, what was in the tensors. Launches of processes that the block starts with `fork` are recorded too,
     others are not.
 
-    Raises `ConchError` if the program `conch` is not there or cannot make the recording.
+    Raises `ConchError` if the program `conch` is not there or cannot make the recording, and at once if there
+    is something in the folder.
     """
     recording = Recording(Path(path))
     binary.find()
-    with tempfile.TemporaryDirectory(prefix="conch-") as parts:
-        recorder = Recorder(parts, options(filter, max_bytes, sample, data))
-        recorder.start()
+    if recording.path.exists() and (not recording.path.is_dir() or any(recording.path.iterdir())):
+        raise ConchError(f"{recording.path} is there and is not empty; name a folder that is not there yet")
+    parts = Path(tempfile.mkdtemp(prefix="conch-"))
+    recorder = Recorder(parts, options(filter, max_bytes, sample, data))
+    recorder.start()
+    try:
+        yield recording
+    finally:
+        recording.counts = recorder.stop()
         try:
-            yield recording
-        finally:
-            recording.counts = recorder.stop()
-            judging.collect(Path(parts), recording.path, sample, data)
+            judging.collect(parts, recording.path, sample, data)
+        except ConchError as error:
+            again = f"conch record --collect {parts} --out DIR"
+            raise ConchError(f"{error}\nwhat was launched is kept: {again}") from error
+        shutil.rmtree(parts, ignore_errors=True)

@@ -15,16 +15,18 @@ import dataclasses
 import hashlib
 import re
 from pathlib import Path
-from typing import Any, Generator
+from typing import TYPE_CHECKING, Any, Generator
 
 import pytest
 
 from conch_triton import binary
 from conch_triton.binary import ConchError
-from conch_triton.gating import Gate, Settings
 from conch_triton.judging import Disagreement, Report
 
-_GATE = pytest.StashKey[Gate]()
+if TYPE_CHECKING:
+    from conch_triton.gating import Gate
+
+_GATE = pytest.StashKey["Gate"]()
 _REPORT = pytest.StashKey[Report]()
 
 _MARKER = (
@@ -90,10 +92,7 @@ def conch(request: pytest.FixtureRequest) -> Gate:
     """The gate of this test: it records while the test runs and is judged at its end, or by
     `conch.check()`."""
     item: pytest.Item = request.node
-    made = item.stash.get(_GATE, None)
-    if made is None:
-        made = item.stash[_GATE] = Gate(_settings(item))
-    return made
+    return _gate_of(item)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -198,7 +197,7 @@ def _kept(config: pytest.Config) -> Path:
 def _started(item: pytest.Item) -> tuple[Gate | None, str]:
     """The gate of a test, begun; without one, why it could not be."""
     try:
-        gate = item.stash.get(_GATE, None) or Gate(_settings(item))
+        gate = _gate_of(item)
         gate.start()
     except (ConchError, TypeError, ValueError) as error:
         return None, f"conch: {error}"
@@ -219,8 +218,14 @@ def _finish(gate: Gate, item: pytest.Item) -> str:
     return str(Disagreement(report)) if report.failed else ""
 
 
-def _settings(item: pytest.Item) -> Settings:
-    """A test's settings: the marker's, over the command line's, over the ini file's."""
+def _gate_of(item: pytest.Item) -> Gate:
+    """The gate of a test, by the marker's settings, over the command line's, over the ini file's."""
+    # Brings the recorder, which a run without gates has no need of.
+    from conch_triton.gating import Gate, Settings
+
+    made = item.stash.get(_GATE, None)
+    if made is not None:
+        return made
     config = item.config
     settings: dict[str, Any] = {
         "engines": [*config.getini("conch_engines"), *config.getoption("conch_engine")],
@@ -232,7 +237,11 @@ def _settings(item: pytest.Item) -> Settings:
     for marker in reversed(list(item.iter_markers("conch"))):
         settings.update(marker.kwargs)
     settings.pop("off", None)
-    return Settings(**settings)
+    unknown = settings.keys() - {field.name for field in dataclasses.fields(Settings)}
+    if unknown:
+        raise TypeError(f"the marker has no `{min(unknown)}`: {_MARKER}")
+    gate = item.stash[_GATE] = Gate(Settings(**settings))
+    return gate
 
 
 def _folder_name(test: str) -> str:

@@ -86,6 +86,20 @@ except KeyError as error:
     assert json.loads((program / "recording/recording.json").read_text())["cases"] == 1
 
 
+def test_a_folder_with_something_in_it_is_refused_before_anything_runs(program: Path) -> None:
+    said = run(
+        program,
+        """
+try:
+    with conch_triton.record("."):
+        print("ran")
+except conch_triton.ConchError as error:
+    print(error)
+""",
+    )
+    assert said == ". is there and is not empty; name a folder that is not there yet\n"
+
+
 def test_a_gate_lets_through_what_is_right(program: Path) -> None:
     said = run(
         program,

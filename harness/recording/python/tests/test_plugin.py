@@ -136,9 +136,9 @@ def test_a_mistake_in_a_marker_is_said(example: pytest.Pytester) -> None:
             pass
         """
     )
-    result = run(example)
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*strickt*"])
+    result = run(example, "-k", "marked")
+    result.assert_outcomes(failed=1, deselected=6)
+    result.stdout.fnmatch_lines(["conch: the marker has no `strickt`: conch(*"])
 
 
 def test_without_the_program_the_run_does_not_begin(
