@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +24,9 @@ ENGINES = ("reference", "recorded")
 _FINISHED = (0, 1, 2, 3)
 """What `conch run` ends with when it did what it was asked: all as expected, not so, a bad case file, no
 cases."""
+
+
+_ORIGIN = re.compile(r"^origin: .*, (\S.*:\d+)\"?$", re.MULTILINE)
 
 
 @dataclass
@@ -145,7 +149,8 @@ def _run(report: Report, engines: Sequence[str], undefined: bool) -> None:
                     raise ConchError(str(event.get("message")))
                 _count(report, f"{event.get('code')}: {event.get('message')}", 1)
         if report.failed:
-            report.words = _words(told, Path(out, "told.jsonl"))
+            words = [_words(told, Path(out, "told.jsonl")), *_origins(str(report.recording), told)]
+            report.words = "\n".join(words)
 
 
 def _verdict(report: Report, event: Mapping[str, Any], undefined: bool) -> bool:
@@ -184,8 +189,26 @@ def _words(told: Sequence[Mapping[str, Any]], path: Path) -> str:
     """Events in the words that `conch run` has for them."""
     path.write_text("".join(json.dumps(event) + "\n" for event in told), "utf-8")
     text = binary.run(["report", str(path)], _FINISHED, quiet=True)
-    # Behind the first empty line it sums up, as this report does by itself.
-    return text.split("\n\n", maxsplit=1)[0]
+    # Behind the first empty line it sums up, as a report does by itself. What to write into a case file is of no
+    # use to a test.
+    lines = text.split("\n\n", maxsplit=1)[0].splitlines()
+    return "\n".join(line for line in lines if "write it down: expect:" not in line)
+
+
+def _origins(recording: str, told: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Where the kernels of verdicts are in the user's own files; a recording has copies of these."""
+    found: dict[str, None] = {}
+    for event in told:
+        if event["event"] == "verdict":
+            kernel = str(event["case"]).split("/", maxsplit=1)[0]
+            try:
+                text = Path(recording, f"{event['case']}.yaml").read_text("utf-8")
+            except OSError:
+                continue
+            origin = _ORIGIN.search(text)
+            if origin is not None:
+                found[f"{kernel} is defined at {origin.group(1)}"] = None
+    return list(found)
 
 
 def _events(stream: str) -> list[dict[str, Any]]:

@@ -98,7 +98,6 @@ def conch(request: pytest.FixtureRequest) -> Gate:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     """Runs a test with a gate around it."""
-    __tracebackhide__ = True
     if not _is_gated(item):
         return (yield)
     gate, fault = _started(item)

@@ -38,6 +38,7 @@ WORDS = [
     "*UNDEFINED unmasked_kernel/0001*",
     "*out-of-bounds: load of 4 bytes just past the end of storage `x_ptr`*",
     "*x = tl.load(x_ptr + offsets)  # the mask is forgotten*",
+    "unmasked_kernel is defined at *kernels.py:16",
     "*race: *",
     "*tl.store(out_ptr, tl.program_id(0))  # whoever is last*",
 ]
