@@ -189,8 +189,8 @@ def _words(told: Sequence[Mapping[str, Any]], path: Path) -> str:
     """Events in the words that `conch run` has for them."""
     path.write_text("".join(json.dumps(event) + "\n" for event in told), "utf-8")
     text = binary.run(["report", str(path)], _FINISHED, quiet=True)
-    # Behind the first empty line it sums up, as a report does by itself. What to write into a case file is of no
-    # use to a test.
+    # Behind the first empty line it sums up, as a report does by itself. What to write into a case file is of
+    # no use to a test.
     lines = text.split("\n\n", maxsplit=1)[0].splitlines()
     return "\n".join(line for line in lines if "write it down: expect:" not in line)
 
