@@ -48,8 +48,15 @@ class Gate:
         self.report: Report | None = None
         """What came of the launches, once they are judged."""
 
+    @property
+    def recording(self) -> bool:
+        """Whether it has been started and has not ended."""
+        return self._recorder is not None
+
     def start(self) -> None:
         """Begins to record. Raises `ConchError` if the program `conch` is not there."""
+        if self.recording:
+            raise RuntimeError("this gate has been started already")
         settings = self._settings
         binary.find()
         if settings.keep is not None:
@@ -105,8 +112,10 @@ class Gate:
     def check(self) -> Report:
         """Judges what was launched so far and begins anew. Raises `Disagreement` if it is not let through."""
         __tracebackhide__ = True
-        report = self.finish()
-        self.start()
+        try:
+            report = self.finish()
+        finally:
+            self.start()
         if report.failed:
             raise Disagreement(report)
         return report

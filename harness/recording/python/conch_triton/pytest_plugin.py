@@ -205,6 +205,9 @@ def _started(item: pytest.Item) -> tuple[Gate | None, str]:
 
 def _finish(gate: Gate, item: pytest.Item) -> str:
     """Ends a test's gate. Nothing if its launches are let through, else what is to be said."""
+    if not gate.recording:
+        # The test has ended it by itself.
+        return ""
     kept = _kept(item.config)
     known = kept.exists()
     try:
