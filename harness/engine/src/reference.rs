@@ -27,12 +27,15 @@ const CACHED: usize = 512;
 /// And how many bytes they may take, by [`weight`]: what loops unrolled is thousands of operations.
 const CACHED_BYTES: usize = 96 << 20;
 
-/// What a launch may do, in operations and lanes: some seconds for a loop over scalars that never ends, and more than
-/// a hundred times what the largest case of the corpus needs.
-const FUEL: u64 = 1 << 27;
+/// What a launch may do, in operations and lanes: a matrix product of 1024^3 needs an eighth of it.
+const FUEL: u64 = 1 << 33;
 
-/// How much slower an execution with intervals is, so that it gets as much less fuel.
-const SLOWER: u64 = 8;
+/// What one program may do: some seconds for a loop over scalars that never ends, and more than a hundred times what a
+/// program of the corpus needs.
+const PROGRAM_FUEL: u64 = 1 << 27;
+
+/// What a launch may do when it is executed with intervals, which is slower by far.
+const INTERVAL_FUEL: u64 = 1 << 27;
 
 /// `reference`.
 #[derive(Debug)]
@@ -104,6 +107,7 @@ impl Default for Reference {
     fn default() -> Self {
         Self::new(Config {
             fuel: FUEL,
+            program_fuel: PROGRAM_FUEL,
             ..Config::default()
         })
     }
@@ -206,7 +210,7 @@ impl Reference {
     fn config(&self) -> Config {
         Config {
             device_asserts: true,
-            fuel: self.config.fuel / SLOWER,
+            fuel: self.config.fuel.min(INTERVAL_FUEL),
             ..self.config
         }
     }

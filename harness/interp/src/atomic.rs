@@ -176,7 +176,7 @@ impl Machine<'_> {
                         (false, true) => {
                             return Err(Stop::Exhausted(Exhausted {
                                 what: Resource::Fuel,
-                                limit: self.config.fuel,
+                                limit: self.fuel_limit(),
                             }));
                         }
                         (false, false) => {

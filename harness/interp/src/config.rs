@@ -19,8 +19,10 @@ pub struct Config {
     pub checks: Checks,
     /// Whether `tl.device_assert` is active. Compiled kernels have it only with `debug=True` or `TRITON_DEBUG=1`.
     pub device_asserts: bool,
-    /// The most work: one for each operation and each lane of it.
+    /// The most work of a launch: one for each operation and each lane of it.
     pub fuel: u64,
+    /// The most work of one program. A loop that never ends is found by it whatever the grid is.
+    pub program_fuel: u64,
     /// The most bytes of values that may live at a time.
     pub memory_limit: usize,
     /// The most bytes that `tl.device_print` may write.
@@ -33,6 +35,7 @@ impl Default for Config {
             checks: Checks::Full,
             device_asserts: false,
             fuel: 1 << 33,
+            program_fuel: u64::MAX,
             memory_limit: 1 << 30,
             print_limit: 16 << 20,
         }

@@ -75,7 +75,12 @@ pub(crate) struct Machine<'a> {
     pub racing: bool,
     /// Lanes of a scalar: more than 1 while a region runs over many elements at once.
     pub width: usize,
+    /// What the program that runs may still use.
     pub fuel: u64,
+    /// What it was given.
+    given: u64,
+    /// What is left of the launch's fuel beside that.
+    rest: u64,
     pub prints: Vec<String>,
     pub printed: usize,
     pub stats: Stats,
@@ -122,13 +127,15 @@ pub(crate) fn launch(
         id: [0; 3],
         racing,
         width: 1,
-        fuel: config.fuel,
+        fuel: 0,
+        given: 0,
+        rest: config.fuel,
         prints: Vec::new(),
         printed: 0,
         stats: Stats::default(),
     };
     let result = if programs == 0 { Ok(()) } else { machine.programs() };
-    machine.stats.fuel = config.fuel - machine.fuel;
+    machine.stats.fuel = config.fuel - machine.rest - machine.fuel;
     let (prints, stats) = (std::mem::take(&mut machine.prints), machine.stats);
     for slot in 0..state.slots.len() {
         let old = std::mem::take(&mut state.slots[slot]);
@@ -191,6 +198,7 @@ pub(crate) fn bind(
 impl<'a> Machine<'a> {
     fn programs(&mut self) -> Result<(), Stop> {
         let program = self.program;
+        self.refuel();
         self.block(&program.prologue)?;
         let mut number = 0;
         for z in 0..self.grid[2] {
@@ -201,6 +209,7 @@ impl<'a> Machine<'a> {
                         self.state.shadow.enter(number);
                     }
                     number += 1;
+                    self.refuel();
                     self.spend(1)?;
                     self.block(&program.body)?;
                     self.stats.programs = number;
@@ -218,7 +227,24 @@ impl<'a> Machine<'a> {
             return Ok(());
         }
         self.fuel = 0;
-        Err(Stop::fuel(self.config.fuel))
+        Err(Stop::fuel(self.fuel_limit()))
+    }
+
+    /// Gives the next program its fuel.
+    fn refuel(&mut self) {
+        self.rest += self.fuel;
+        self.given = self.config.program_fuel.min(self.rest);
+        self.fuel = self.given;
+        self.rest -= self.given;
+    }
+
+    /// The limit that a program meets which runs out of fuel.
+    pub(crate) fn fuel_limit(&self) -> u64 {
+        if self.given == self.config.program_fuel {
+            self.given
+        } else {
+            self.config.fuel
+        }
     }
 
     /// Where execution is, for messages.

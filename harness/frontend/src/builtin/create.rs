@@ -14,6 +14,11 @@ use crate::tracer::{Traced, Tracer};
 use crate::value::{Constant, TypeValue, Value};
 
 pub(super) const ROWS: &[Row] = &[
+    // Triton's own, and not public, but TorchInductor's kernels use it.
+    row("tl.standard._log2(i)", |tr, args| {
+        let number = int(tr, at(args, 0), "the number")?;
+        Ok(Value::int(number.max(1).ilog2()))
+    }),
     row("tl.program_id(axis)", |tr, args| grid(tr, args, false)),
     row("tl.num_programs(axis)", |tr, args| grid(tr, args, true)),
     row("tl.arange(start, end)", |tr, args| {
