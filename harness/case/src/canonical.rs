@@ -274,6 +274,7 @@ impl Feed {
     fn globals(&mut self, kernel: &Kernel, value: &ArgValue) {
         match value {
             ArgValue::Global(name) => kernel.pieces_of(name).for_each(|piece| self.text(piece)),
+            ArgValue::Constexpr(inner) => self.globals(kernel, inner),
             ArgValue::Tuple(items) => items.iter().for_each(|item| self.globals(kernel, item)),
             _ => {}
         }
@@ -362,6 +363,10 @@ impl Feed {
             ArgValue::Str(text) => {
                 self.text("str");
                 self.text(text);
+            }
+            ArgValue::Constexpr(inner) => {
+                self.text("constexpr");
+                self.value(inner);
             }
             ArgValue::Global(name) => {
                 self.text("global");
@@ -539,6 +544,7 @@ fn argument(value: &ArgValue, storages: &Storages) -> String {
         ArgValue::Float(value) => format!("{value:?}"),
         ArgValue::Str(text) => format!("'{}'", text.escape_debug()),
         ArgValue::DType(dtype) => format!("tl.{}", dtype.triton_name()),
+        ArgValue::Constexpr(inner) => format!("tl.constexpr({})", argument(inner, storages)),
         ArgValue::Global(name) => name.clone(),
         ArgValue::Tensor { tensor: view, .. } => tensor(view, storages),
         ArgValue::Descriptor(descriptor) => {

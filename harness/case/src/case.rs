@@ -177,6 +177,8 @@ pub enum ArgValue {
     Descriptor(Box<Descriptor>),
     /// A tuple (a list counts as one).
     Tuple(Vec<ArgValue>),
+    /// A value that is known at compile time wherever it is passed: `tl.constexpr(value)`.
+    Constexpr(Box<ArgValue>),
     /// Something that the kernel's module defines, by its dotted name: a function.
     Global(String),
 }

@@ -194,7 +194,8 @@
 //! ## Functions
 //!
 //! An argument that is a function of the kernel's module (or anything else that it defines) is `{ global: relu }`, by its
-//! dotted name. Such parameters are usually constexprs.
+//! dotted name. Such parameters are usually constexprs. `{ constexpr: 4 }` is `tl.constexpr(4)`: known at compile time
+//! wherever it is passed, in a tuple say.
 //!
 //! # `compile`
 //!

@@ -315,6 +315,7 @@ impl<'a> Printer<'a> {
             ArgValue::Float(value) => float(*value),
             ArgValue::Str(text) => quoted(&python(text)),
             ArgValue::DType(dtype) => format!("tl.{}", dtype.triton_name()),
+            ArgValue::Constexpr(inner) => format!("{{ constexpr: {} }}", self.value(inner)),
             ArgValue::Global(name) => format!("{{ global: {} }}", quoted(name)),
             ArgValue::Tensor { tensor, .. } => quoted(&self.tensor(tensor)),
             ArgValue::Descriptor(descriptor) => self.descriptor(descriptor),

@@ -330,6 +330,21 @@ impl Resolver<'_> {
                         span: template.span,
                     });
             }
+            ArgumentSchema::Constexpr(inner) => {
+                let Arg { value, span } = self.argument(inner, unchecked)?;
+                return Some(Arg {
+                    value: ArgValue::Constexpr(Box::new(value)),
+                    span,
+                });
+            }
+            ArgumentSchema::Tuple(items, span) => {
+                let read: Vec<_> = items.iter().map(|item| self.argument(item, unchecked)).collect();
+                let items: Option<Vec<_>> = read.into_iter().map(|arg| Some(arg?.value)).collect();
+                return Some(Arg {
+                    value: ArgValue::Tuple(items?),
+                    span: *span,
+                });
+            }
             ArgumentSchema::Descriptor(descriptor) => descriptor,
         };
         match self.descriptor(descriptor, unchecked) {

@@ -630,9 +630,9 @@ impl Reader<'_> {
     }
 }
 
-/// Whether a mapping in a list of arguments is an argument itself, not arguments by name. A parameter may be called
-/// `global` nowhere: it is a keyword.
+/// Whether a mapping in a list of arguments is an argument itself, not arguments by name. Parameters called
+/// `global` and `constexpr` are passed in a mapping of all arguments.
 fn is_argument(pairs: &[(Key, Node)]) -> bool {
     let has = |name: &str| pairs.iter().any(|(key, _)| key.name == name);
-    has("descriptor") && has("block_shape") || has("global")
+    has("descriptor") && has("block_shape") || pairs.len() == 1 && (has("global") || has("constexpr"))
 }

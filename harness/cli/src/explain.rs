@@ -201,6 +201,7 @@ fn value(value: &ArgValue) -> String {
         ArgValue::Float(number) => format!("{number:?}"),
         ArgValue::Str(text) => format!("{text:?}"),
         ArgValue::DType(dtype) => format!("tl.{}", dtype.triton_name()),
+        ArgValue::Constexpr(inner) => format!("tl.constexpr({})", self::value(inner)),
         ArgValue::Global(name) => name.clone(),
         ArgValue::Tensor { name, .. } => name.clone(),
         ArgValue::Descriptor(descriptor) => {

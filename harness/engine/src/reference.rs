@@ -380,6 +380,7 @@ fn compile_time(value: &ArgValue) -> conch_frontend::Arg {
         ArgValue::Float(number) => Arg::Float(*number),
         ArgValue::Str(text) => Arg::Str(text.clone()),
         ArgValue::DType(dtype) => Arg::DType(*dtype),
+        ArgValue::Constexpr(inner) => Arg::Constexpr(Box::new(compile_time(inner))),
         ArgValue::Global(name) => Arg::Global(name.clone()),
         ArgValue::Tensor { tensor, .. } => Arg::Pointer(Elem::Num(tensor.dtype)),
         ArgValue::Descriptor(descriptor) => Arg::Descriptor(conch_frontend::Descriptor {

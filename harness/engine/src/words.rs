@@ -90,6 +90,7 @@ pub(crate) fn value(value: &ArgValue) -> Value {
         ArgValue::Float(number) => Value::Float(*number),
         ArgValue::Str(text) => Value::Str(text.clone()),
         ArgValue::DType(dtype) => Value::DType(*dtype),
+        ArgValue::Constexpr(inner) => Value::Constexpr(Box::new(self::value(inner))),
         ArgValue::Global(name) => Value::Global(name.clone()),
         ArgValue::Tensor { tensor, .. } => Value::Tensor(view(tensor)),
         ArgValue::Descriptor(descriptor) => Value::Descriptor(Box::new(request::Descriptor {

@@ -80,6 +80,8 @@ pub enum Arg {
     Str(String),
     /// `tl.float32` and the like; only for `constexpr` parameters.
     DType(conch_tile::DType),
+    /// `tl.constexpr(…)`: known at compile time whatever the parameter is.
+    Constexpr(Box<Arg>),
     /// What the kernel's module has under a dotted name: a function.
     Global(String),
     /// A tensor descriptor that the host makes.

@@ -179,7 +179,7 @@ impl Text<'_> {
             }
             let pairs: Vec<_> = pairs
                 .iter()
-                .map(|(name, value)| format!("{}: {}", quoted(name), self.value(value)))
+                .map(|(name, value)| format!("{}: {}", quoted(name), self.value(value, false)))
                 .collect();
             let _ = writeln!(out, "    {key}: {{ {} }}", pairs.join(", "));
         }
@@ -234,7 +234,8 @@ impl Text<'_> {
         }
     }
 
-    fn value(&self, value: &Value) -> String {
+    /// A value; `within` a tuple, or as an argument.
+    fn value(&self, value: &Value, within: bool) -> String {
         match value {
             Value::None => "null".to_owned(),
             Value::Bool(value) => value.to_string(),
@@ -242,10 +243,12 @@ impl Text<'_> {
             Value::Float(value) => float(*value),
             Value::Str(text) => quoted(&python(text)),
             Value::DType(dtype) => format!("tl.{}", dtype.triton_name()),
-            Value::Constexpr(inner) => self.value(inner),
+            Value::Constexpr(inner) if within => format!("{{ constexpr: {} }}", self.value(inner, true)),
+            // At its own place a parameter's annotation says it.
+            Value::Constexpr(inner) => self.value(inner, false),
             Value::Tensor(tensor) => quoted(&self.tensor(tensor)),
             Value::Tuple(items) => {
-                let items: Vec<_> = items.iter().map(|item| self.value(item)).collect();
+                let items: Vec<_> = items.iter().map(|item| self.value(item, true)).collect();
                 format!("[{}]", items.join(", "))
             }
             Value::Descriptor(descriptor) => {

@@ -20,6 +20,10 @@ pub(crate) enum ArgumentSchema {
     Descriptor(Box<DescriptorSchema>),
     /// `{ global: relu }`.
     Global(Template),
+    /// `{ constexpr: 4 }`.
+    Constexpr(Box<ArgumentSchema>),
+    /// A list with any of these in it.
+    Tuple(Vec<ArgumentSchema>, Span),
 }
 
 /// A tensor descriptor.
@@ -52,6 +56,8 @@ impl ArgumentSchema {
             Self::Value(value) => value.span(),
             Self::Descriptor(descriptor) => descriptor.span,
             Self::Global(name) => name.span,
+            Self::Constexpr(inner) => inner.span(),
+            Self::Tuple(_, span) => *span,
         }
     }
 }
@@ -68,12 +74,31 @@ impl DescriptorSchema {
     }
 }
 
+/// Whether there is a mapping in a value, so that it is no plain one.
+fn has_mapping(node: &Node) -> bool {
+    match &node.value {
+        Yaml::Map(_) => true,
+        Yaml::Seq(items) => items.iter().any(has_mapping),
+        _ => false,
+    }
+}
+
 impl Reader<'_> {
     pub(super) fn argument(&mut self, node: &Node) -> Option<ArgumentSchema> {
         match &node.value {
             Yaml::Map(pairs) if matches!(&pairs[..], [(key, _)] if key.name == "global") => {
                 let (_, name) = pairs.first()?;
                 self.template(name, "global").map(ArgumentSchema::Global)
+            }
+            Yaml::Map(pairs) if matches!(&pairs[..], [(key, _)] if key.name == "constexpr") => {
+                let (_, value) = pairs.first()?;
+                let inner = self.argument(value)?;
+                Some(ArgumentSchema::Constexpr(Box::new(inner)))
+            }
+            Yaml::Seq(items) if items.iter().any(has_mapping) => {
+                let read: Vec<_> = items.iter().map(|item| self.argument(item)).collect();
+                let items = read.into_iter().collect::<Option<_>>()?;
+                Some(ArgumentSchema::Tuple(items, node.span))
             }
             Yaml::Map(_) => self
                 .descriptor(node)

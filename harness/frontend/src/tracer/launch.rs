@@ -15,7 +15,7 @@ use super::frame::{Frame, Kind};
 use super::function::lists;
 use super::host::{Config, Host};
 use super::host_call::HostArguments;
-use super::module::{nearest, span_of};
+use super::module::{ScopeId, nearest, span_of};
 use super::{FUEL, Parameter, Stop, Traced, Tracer, UserFunction, Wrapper};
 use crate::semantic;
 use crate::value::{Constant, Descriptor, TypeValue, Value};
@@ -489,7 +489,7 @@ impl<'a> Tracer<'a> {
             .chain(parameters.kwonlyargs.iter().map(|parameter| &parameter.parameter));
         let mut bound = Vec::with_capacity(given.len());
         let mut bindings = Vec::new();
-        for (place, (parameter, (name, given))) in places.zip(given).enumerate() {
+        for (nth, (parameter, (name, given))) in places.zip(given).enumerate() {
             let annotation = match &parameter.annotation {
                 Some(annotation) => self.annotation(function.scope, annotation),
                 None => Parameter::Plain,
@@ -512,15 +512,14 @@ impl<'a> Tracer<'a> {
                 bound.push((Rc::clone(name), value, Kind::Plain));
                 continue;
             }
-            if let Arg::Global(path) = given {
-                let value = self.named_global(function.scope, path)?;
-                bound.push((Rc::clone(name), value, Kind::Specialised));
-                continue;
-            }
-            let specialised = !lists(&function.options.do_not_specialize, place, name);
+            let specialised = !lists(&function.options.do_not_specialize, nth, name);
             let mut path = Vec::new();
+            let place = Place {
+                scope: function.scope,
+                name,
+            };
             let (value, kind) =
-                self.parameter(name, given, annotation, specialised, &mut path, &mut bindings)?;
+                self.parameter(place, given, annotation, specialised, &mut path, &mut bindings)?;
             bound.push((Rc::clone(name), value, kind));
         }
         Ok((bound, bindings))
@@ -528,13 +527,14 @@ impl<'a> Tracer<'a> {
 
     fn parameter(
         &mut self,
-        name: &Rc<str>,
+        place: Place<'_>,
         arg: &Arg,
         annotation: Parameter,
         specialised: bool,
         path: &mut Vec<usize>,
         bindings: &mut Vec<Binding>,
     ) -> Traced<(Value, Kind)> {
+        let Place { scope, name } = place;
         let typed = match annotation {
             Parameter::Typed(dtype) => Some(dtype),
             _ => None,
@@ -544,10 +544,10 @@ impl<'a> Tracer<'a> {
             Arg::Int(1) if specialised && typed.is_none() => return Ok((Value::int(1), Kind::Specialised)),
             Arg::Tuple(items) => {
                 let mut values = Vec::with_capacity(items.len());
-                for (place, item) in items.iter().enumerate() {
-                    path.push(place);
+                for (nth, item) in items.iter().enumerate() {
+                    path.push(nth);
                     values.push(
-                        self.parameter(name, item, Parameter::Plain, true, path, bindings)?
+                        self.parameter(place, item, Parameter::Plain, true, path, bindings)?
                             .0,
                     );
                     path.pop();
@@ -564,7 +564,11 @@ impl<'a> Tracer<'a> {
                 let value = self.descriptor(name, descriptor, path, bindings)?;
                 return Ok((value, Kind::Plain));
             }
-            Arg::Str(_) | Arg::DType(_) | Arg::Global(_) => {
+            Arg::Global(_) | Arg::Constexpr(_) if is_constant(arg) => {
+                let value = constant_of(arg, &mut |path| self.named_global(scope, path))?;
+                return Ok((value, Kind::Specialised));
+            }
+            Arg::Str(_) | Arg::DType(_) | Arg::Global(_) | Arg::Constexpr(_) => {
                 return Err(self.reject_with(
                     "bad-arguments",
                     format!("`{name}` is no constexpr and cannot take {}", describe(arg)),
@@ -698,10 +702,18 @@ fn fits(value: i128, dtype: DType) -> bool {
     }
 }
 
+/// A parameter: the scope of its function, and its name.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    scope: ScopeId,
+    name: &'a Rc<str>,
+}
+
 fn holds_function(arg: &Arg) -> bool {
     match arg {
         Arg::Global(_) => true,
         Arg::Tuple(items) => items.iter().any(holds_function),
+        Arg::Constexpr(inner) => holds_function(inner),
         _ => false,
     }
 }
@@ -710,6 +722,7 @@ fn is_constant(arg: &Arg) -> bool {
     match arg {
         Arg::Pointer(_) | Arg::Descriptor(_) => false,
         Arg::Tuple(items) => items.iter().all(is_constant),
+        Arg::Constexpr(inner) => is_constant(inner),
         _ => true,
     }
 }
@@ -726,6 +739,7 @@ fn constant_of(arg: &Arg, global: &mut dyn FnMut(&str) -> Traced<Value>) -> Trac
         Arg::Pointer(elem) => Constant::Type(TypeValue::Elem(elem.pointer())),
         Arg::Descriptor(_) => return Ok(Value::NONE),
         Arg::Global(path) => return global(path),
+        Arg::Constexpr(inner) => return constant_of(inner, global),
         Arg::Tuple(items) => {
             let items: Vec<Value> = items
                 .iter()
@@ -741,6 +755,7 @@ const fn describe(arg: &Arg) -> &'static str {
         Arg::Str(_) => "a string",
         Arg::DType(_) => "a dtype",
         Arg::Global(_) => "a function",
+        Arg::Constexpr(_) => "this constexpr",
         _ => "this",
     }
 }
@@ -752,6 +767,7 @@ fn host_of(arg: &Arg) -> Host {
         Arg::Descriptor(_) => Host::unknown(Span::default(), "a tensor descriptor"),
         Arg::Tuple(items) => Host::Tuple(items.iter().map(host_of).collect()),
         Arg::Global(_) => Host::unknown(Span::default(), "a function"),
+        Arg::Constexpr(inner) => host_of(inner),
         Arg::DType(dtype) => Host::Constant((*dtype).into()),
         Arg::Int(value) => Host::Constant(Constant::Int(*value)),
         Arg::Float(value) => Host::Constant(Constant::Float(*value)),

@@ -1,0 +1,240 @@
+//! `conch record`: a program is recorded as it runs, and what was recorded runs. These need an installed Triton, and say so
+//! when there is none; there is no torch, so the program's tensors are the worker's stand-ins.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use conch_toolchain::{Home, Toolchain};
+use tempfile::TempDir;
+
+/// Tensors for a program, a kernel with what it needs, and launches of it.
+const PROGRAM: &str = r#"
+import os, sys
+sys.path.insert(0, WORKER)
+os.environ["CONCH_TORCH"] = "hidden"
+from conch_worker.driver import show_triton_a_torch
+show_triton_a_torch()
+import numpy as np
+import triton
+import triton.language as tl
+from conch_worker.memory import Session
+from conch_worker.tensor import tensor_of
+
+FACTOR = tl.constexpr(3)
+
+
+@triton.jit
+def scaled(x):
+    # A remark that stays.
+    return x * FACTOR
+
+
+@triton.jit
+def secret_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offsets, mask=offsets < n)
+    tl.store(out_ptr + offsets, scaled(x), mask=offsets < n)
+
+
+session = Session()
+session.add("cpu", np.frombuffer(b"a secret of mine" * 2, np.uint8).copy(), 0, 0)
+session.add("cpu", np.zeros(32, np.uint8), 0, 0)
+x = tensor_of(session, [0, "int32", [8], [1], 0])
+odd = tensor_of(session, [0, "int32", [4], [1], 1])
+out = tensor_of(session, [1, "int32", [8], [1], 0])
+secret_kernel[(2,)](x, out, 8, BLOCK=4)
+secret_kernel[(2,)](x, out, 8, BLOCK=4)
+secret_kernel[(1,)](odd, out, 4, BLOCK=4)
+secret_kernel[(1,)](x, x, 4, BLOCK=4)
+"#;
+
+fn toolchain() -> Option<Toolchain> {
+    let home = Home::discover().expect("a home");
+    let all = home.list().expect("a list");
+    let found = all
+        .into_iter()
+        .rfind(|toolchain| toolchain.contents.torch.is_none());
+    if found.is_none() {
+        eprintln!("NOT RUN: no Triton is installed; `conch toolchain add 3.9.0` installs one");
+    }
+    found
+}
+
+struct Place {
+    folder: TempDir,
+    python: PathBuf,
+}
+
+impl Place {
+    /// A folder with the program and what is added to it.
+    fn new(more: &str) -> Option<Self> {
+        let python = toolchain()?.python();
+        let folder = TempDir::new().expect("a folder");
+        let worker = Path::new(env!("CARGO_MANIFEST_DIR")).join("../worker");
+        let text = PROGRAM.replace("WORKER", &format!("{worker:?}")) + more;
+        fs::write(folder.path().join("program.py"), text).expect("a file");
+        Some(Self { folder, python })
+    }
+
+    fn conch(&self, args: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_conch"))
+            .args(args)
+            .current_dir(self.folder.path())
+            .env("CI", "1")
+            .env("TRITON_INTERPRET", "1")
+            .env_remove("PYTHONPATH")
+            .output()
+            .expect("conch starts")
+    }
+
+    /// Records the program; its exit code, its output and what Conch says.
+    fn record(&self, options: &[&str]) -> (Option<i32>, String, String) {
+        let python = self.python.display().to_string();
+        let done = self.conch(&[&["record"], options, &["--", &python, "program.py"]].concat());
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (done.status.code(), text(&done.stdout), text(&done.stderr))
+    }
+
+    fn files(&self, folder: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        let root = self.folder.path().join(folder);
+        let mut folders = vec![root.clone()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).expect("a folder") {
+                let path = entry.expect("an entry").path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else {
+                    found.push(path.strip_prefix(&root).expect("below").display().to_string());
+                }
+            }
+        }
+        found.sort();
+        found
+    }
+}
+
+#[test]
+fn a_program_is_recorded_and_the_recording_runs() {
+    let Some(place) = Place::new("print('done')\nsys.exit(7)\n") else {
+        return;
+    };
+    let (code, out, err) = place.record(&[]);
+    assert_eq!((code, out.as_str()), (Some(7), "done\n"), "{err}");
+    assert!(
+        err.contains("recorded 4 launches: 3 cases of 1 kernels in recording")
+            && err.contains("1 like one that is there"),
+        "{err}"
+    );
+    assert_eq!(
+        place.files("recording"),
+        [
+            "recording.json",
+            "secret_kernel/0001.yaml",
+            "secret_kernel/0002.yaml",
+            "secret_kernel/0003.yaml",
+            "secret_kernel/data.zip",
+            "secret_kernel/secret_kernel.py"
+        ]
+    );
+    let kernel = fs::read_to_string(
+        place
+            .folder
+            .path()
+            .join("recording/secret_kernel/secret_kernel.py"),
+    );
+    let kernel = kernel.expect("a file");
+    assert!(
+        kernel.contains("FACTOR = tl.constexpr(3)") && kernel.contains("# A remark that stays."),
+        "{kernel}"
+    );
+    assert!(
+        !kernel.contains("conch_worker") && !kernel.contains("numpy"),
+        "{kernel}"
+    );
+    let done = place.conch(&[
+        "run",
+        "recording",
+        "--engine",
+        "reference",
+        "--engine",
+        "recorded",
+    ]);
+    let shown = String::from_utf8_lossy(&done.stdout);
+    assert_eq!(done.status.code(), Some(0), "{shown}");
+    assert!(shown.contains("3 cases: 3 agree"), "{shown}");
+}
+
+#[test]
+fn what_is_private_stays_away() {
+    let Some(place) = Place::new("") else {
+        return;
+    };
+    let (code, _, err) = place.record(&["--no-data", "--out", "layouts"]);
+    assert_eq!(code, Some(0), "{err}");
+    assert!(err.contains("storages without their contents"), "{err}");
+    let files = place.files("layouts");
+    assert!(files.iter().all(|file| !file.ends_with(".zip")), "{files:?}");
+    for file in files {
+        let text = fs::read_to_string(place.folder.path().join("layouts").join(&file)).expect("text");
+        assert!(
+            !text.contains("program.py ") && !text.contains("a secret of"),
+            "{file}: {text}"
+        );
+    }
+    let done = place.conch(&["run", "layouts", "--engine", "reference"]);
+    assert_eq!(
+        done.status.code(),
+        Some(0),
+        "{}",
+        String::from_utf8_lossy(&done.stdout)
+    );
+}
+
+#[test]
+fn what_was_written_before_a_program_was_killed_counts() {
+    let Some(place) = Place::new("import signal\nos.kill(os.getpid(), signal.SIGKILL)\n") else {
+        return;
+    };
+    let (code, _, err) = place.record(&["--filter", "secret*"]);
+    assert_eq!(code, Some(137), "{err}");
+    assert!(
+        err.contains("3 cases of 1 kernels") && err.contains("did not come to its end"),
+        "{err}"
+    );
+}
+
+#[test]
+fn what_cannot_be_recorded_is_told() {
+    let Some(place) = Place::new("") else {
+        return;
+    };
+    let check = |options: &[&str], code: i32, said: &str| {
+        let (found, _, err) = place.record(options);
+        assert!(found == Some(code) && err.contains(said), "{found:?}: {err}");
+    };
+    check(
+        &["--filter", "other*", "--out", "none"],
+        3,
+        "4 of kernels not asked for",
+    );
+    fs::create_dir(place.folder.path().join("full")).expect("a folder");
+    fs::write(place.folder.path().join("full/mine"), "").expect("a file");
+    check(&["--out", "full"], 2, "full is not empty");
+    check(
+        &["--sample", "some"],
+        2,
+        "write `layout`, `data`, `every` or how many of each kernel",
+    );
+    check(&["--max-bytes", "1T"], 2, "write a number of bytes");
+    let done = place.conch(&["record", "--", "no-such-program"]);
+    let err = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(2));
+    assert!(err.contains("failed to start `no-such-program`"), "{err}");
+    assert!(!place.folder.path().join("recording").exists());
+    let done = place.conch(&["record", "--", "true"]);
+    let err = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(3));
+    assert!(err.contains("no launch of a Triton kernel was seen"), "{err}");
+}
