@@ -32,6 +32,8 @@ _FUTURE_ANNOTATIONS = annotations.compiler_flag
 _JIT = {"JITFunction", "InterpretedFunction"}
 _CONSTEXPR = {"ConstexprFunction"}
 _DEF = re.compile(r"^def\s+(\w+)", re.MULTILINE)
+# What is there wherever a kernel is.
+_ALWAYS = ("triton", "torch", "numpy")
 _OPTIONS = ("do_not_specialize", "do_not_specialize_on_alignment", "noinline", "debug")
 
 # Names that a text needs, with what is looked up in each: `ops.block.size` is ("block", "size") of `ops`.
@@ -660,14 +662,17 @@ class _Builder:
 
     def files_from(self, first: _File, kernel: str) -> list[_File]:
         """The files, with their names, the kernel's first."""
-        taken = {kernel}
-        first.title = kernel
+        # Beside other files, which may import what would be hidden by it.
+        first.title = f"{kernel}_kernel" if _is_standard(kernel) or kernel in _ALWAYS else kernel
+        taken = {first.title}
         for file in self.files:
             if file is not first:
                 parts = file.module.replace("__main__", "main").split(".")
                 title = re.sub(r"\W", "_", "_".join(parts)).strip("_") or "part"
                 # What else the name could be imported as must not be hidden by it.
-                if len(parts) == 1 and (_is_installed(file.module) or _is_standard(title)):
+                if len(parts) == 1 and (
+                    _is_installed(file.module) or _is_standard(title) or title in _ALWAYS
+                ):
                     title = f"{title}_module"
                 name, count = title, 1
                 while name in taken or not name.isidentifier() or keyword.iskeyword(name):

@@ -13,7 +13,8 @@ import sys
 import zlib
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, Callable, Iterator
 
 import pytest
 
@@ -30,6 +31,8 @@ import numpy as np  # noqa: E402
 import triton  # noqa: E402
 from conch_worker.memory import Session  # noqa: E402
 from conch_worker.tensor import Tensor, tensor_of  # noqa: E402
+
+from conch_triton.recorder import Options, Recorder  # noqa: E402
 
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 VERSION = tuple(int(part) for part in triton.__version__.split(".")[:2])
@@ -98,6 +101,40 @@ class Recorded:
         """The bytes of the storage that a parameter shows first."""
         storage = next(one for one in launch["storages"] if one["name"] == name)
         return self.bytes[storage[when]]
+
+
+@pytest.fixture
+def memory() -> Iterator[Memory]:
+    memory = Memory()
+    yield memory
+    memory.session.close()
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> Iterator[Callable[..., Any]]:
+    """Calls a function while it is recorded; gives what the part files say, with `counts`."""
+    fake = None if INTERPRETED and VERSION < (3, 3) else drivers.FakeDriver()
+    if not INTERPRETED:
+        from conch_worker import recorder as launches
+
+        quiet = SimpleNamespace(place=lambda address: (0, 0), storages=[])
+        fake = launches.RecordingDriver(launches.Recorder(quiet), 90)
+    with drivers.installed(fake):
+
+        def recorded(run: Callable[[], object], **options: Any) -> Any:
+            folder = tmp_path / str(len(list(tmp_path.iterdir())))
+            folder.mkdir()
+            recorder = Recorder(folder, Options(**options)).start()
+            try:
+                run()
+            finally:
+                counts = recorder.stop()
+            found = Recorded(folder)
+            return SimpleNamespace(
+                launches=found.launches, of=found.of, contents=found.contents, counts=counts, folder=folder
+            )
+
+        yield recorded
 
 
 if not INTERPRETED:

@@ -133,3 +133,7 @@ def test_a_global_that_changes_makes_another_text(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(carried, "LIMIT", 8)
     assert not source.current()
     assert source_of(carried.inner).digest != source.digest
+
+
+def test_a_kernels_file_hides_no_module() -> None:
+    assert source_of(carried.copy).files[0][0] == "copy_kernel.py"
