@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence
 from weakref import WeakKeyDictionary
 
 from . import executed, tuner
+from .definition import function_of
 from .failures import Unsayable
-from .source import function_of
 from .storages import capturing
 
 if TYPE_CHECKING:

@@ -1,43 +1,38 @@
 """A kernel's text, with everything that it needs: files that import Triton and the standard library only.
 
 There is one file for each Python module that something comes from, pruned to what is needed; where two
-functions need one name differently, there is another file of that module. Functions stay as they are written,
-from `def` on. What the file of a module cannot say (an object, a module passed around) is `Unsayable`.
+functions need one name differently, there is another file of that module. What the file of a module cannot
+say (an object, a module passed around) is `Unsayable`.
 """
 
 from __future__ import annotations
 
-import ast
 import builtins
 import enum
 import hashlib
-import inspect
 import keyword
 import math
 import os
 import re
-import symtable
 import sys
-import sysconfig
-import textwrap
-from types import CodeType, FunctionType, ModuleType
-from typing import Any, Dict, List, Mapping, NamedTuple, Sequence, Tuple
+from types import ModuleType
+from typing import Any, Mapping, NamedTuple, Sequence
 
-from . import executed
+from .definition import (
+    MISSING,
+    Definition,
+    definition_of,
+    function_of,
+    is_callable,
+    is_standard,
+    is_tritons,
+    lookup,
+)
 from .failures import Unsayable
 from .values import is_constexpr, is_dtype, language_name, type_of
 
-_MISSING = object()
-_FUTURE_ANNOTATIONS = annotations.compiler_flag
-_JIT = {"JITFunction", "InterpretedFunction"}
-_CONSTEXPR = {"ConstexprFunction"}
-_DEF = re.compile(r"^def\s+(\w+)", re.MULTILINE)
 # What is there wherever a kernel is.
 _ALWAYS = ("triton", "torch", "numpy")
-_OPTIONS = ("do_not_specialize", "do_not_specialize_on_alignment", "noinline", "debug")
-
-# Names that a text needs, with what is looked up in each: `ops.block.size` is ("block", "size") of `ops`.
-Needs = Dict[str, List[Tuple[str, ...]]]
 
 
 class Source(NamedTuple):
@@ -60,7 +55,7 @@ class Source(NamedTuple):
 
     def current(self) -> bool:
         """Whether it would come out the same now."""
-        return all(mapping.get(name, _MISSING) is value for mapping, name, value in self.watched)
+        return all(mapping.get(name, MISSING) is value for mapping, name, value in self.watched)
 
 
 def source_of(kernel: Any, extras: Sequence[Any] = ()) -> Source:
@@ -70,7 +65,7 @@ def source_of(kernel: Any, extras: Sequence[Any] = ()) -> Source:
     Raises `Unsayable` where it needs what a file cannot say.
     """
     builder = _Builder()
-    made = _made(kernel)
+    made = definition_of(kernel)
     if made is None:
         raise Unsayable(f"a kernel that is a {type_of(kernel)}")
     file, name = builder.place(made, None)
@@ -95,256 +90,13 @@ def source_of(kernel: Any, extras: Sequence[Any] = ()) -> Source:
     )
 
 
-def function_of(kernel: Any) -> Any:
-    """The Python function inside of what decorators made, or the class."""
-    while not isinstance(kernel, (FunctionType, type)) and hasattr(kernel, "fn"):
-        kernel = kernel.fn
-    return inspect.unwrap(kernel) if hasattr(kernel, "__wrapped__") else kernel
-
-
-class _Made(NamedTuple):
-    """A function or class, and how it was made."""
-
-    name: str
-    # The function or the class itself, which says where names are looked up.
-    function: Any
-    # Lines before the text.
-    decorator: str
-    text: str
-    module: str
-    inspectable: bool
-    # Whether annotations are left as text; None where that is not known.
-    future: bool | None
-    needs: Needs
-    # What it was made of: mapping, name, value.
-    watched: tuple[tuple[Mapping[str, Any], str, Any], ...] = ()
-
-
-def _layers(value: Any) -> Any:
-    """What is inside of autotuners and heuristics."""
-    while not isinstance(value, (FunctionType, type)) and hasattr(value, "fn"):
-        names = {kind.__name__ for kind in type(value).__mro__}
-        if names & (_JIT | _CONSTEXPR):
-            break
-        value = value.fn
-    return value
-
-
-def _is_callable(value: Any) -> bool:
-    value = _layers(value)
-    return isinstance(value, (FunctionType, type)) or hasattr(value, "fn") or hasattr(value, "__wrapped__")
-
-
-# By the `id` of code, which is kept so that no other gets it: replaced text, text, inspectable, needs.
-_known: dict[int, tuple[CodeType, str | None, str, bool, Needs]] = {}
-
-
-def _made(value: Any) -> _Made | None:
-    """How a function, a kernel or a class is made; None for what is no such thing."""
-    value = _layers(value)
-    names = {kind.__name__ for kind in type(value).__mro__}
-    if names & (_JIT | _CONSTEXPR):
-        function = function_of(value)
-        if ".gluon" in type(value).__module__ or any("Gluon" in name for name in names):
-            raise Unsayable(f"`{function.__name__}` is a kernel of Gluon's")
-        decorator = _jit_line(value) if names & _JIT else "@{triton}.constexpr_function"
-        state = vars(value)
-        source = "_src" if "_src" in state else "src"
-        watched = ((state, source, state[source]),) if source in state else ()
-        return _taken(function, decorator, getattr(value, "src", None), watched)
-    if isinstance(value, type):
-        try:
-            text = textwrap.dedent(inspect.getsource(value))
-        except (OSError, TypeError) as error:
-            raise Unsayable(f"the text of class `{value.__name__}` is not to be had") from error
-        return _Made(value.__name__, value, "", text, value.__module__, True, False, _needs(text))
-    if isinstance(value, FunctionType) or hasattr(value, "__wrapped__"):
-        function = inspect.unwrap(value)
-        if isinstance(function, FunctionType):
-            return _taken(function, "", None, ())
-    return None
-
-
-def _taken(
-    function: FunctionType,
-    decorator: str,
-    replaced: str | None,
-    watched: tuple[tuple[Mapping[str, Any], str, Any], ...],
-) -> _Made:
-    """A function as it is taken out of its file; without its decorators, if there is another in their
-    place."""
-    code = function.__code__
-    future = bool(code.co_flags & _FUTURE_ANNOTATIONS)
-    known = _known.get(id(code))
-    if known is None or known[1] != replaced:
-        text, inspectable = _text_of(function, replaced)
-        try:
-            if decorator:
-                text = text[_DEF.search(text).start() :]  # type: ignore[union-attr]
-            text = text.rstrip() + "\n"
-            if future:
-                needs = _needs(_without_annotations(text, lambda _: True))
-            else:
-                text = _without_annotations(text, lambda names: not _plain_annotation(function, names))
-                needs = _needs(text)
-        except (AttributeError, SyntaxError, StopIteration) as error:
-            raise Unsayable(f"the text of `{function.__name__}` cannot be taken out of its file") from error
-        known = _known[id(code)] = (code, replaced, text, inspectable, needs)
-    _, _, text, inspectable, needs = known
-    found = _DEF.search(text)
-    name = found.group(1) if found else function.__name__
-    module = function.__module__ or "__main__"
-    return _Made(name, function, decorator, text, module, inspectable, future, needs, watched)
-
-
-def _text_of(function: FunctionType, replaced: str | None) -> tuple[str, bool]:
-    """A function's text without indentation, and whether `inspect` sees it."""
-    if isinstance(replaced, str):
-        return replaced, True
-    try:
-        return textwrap.dedent(inspect.getsource(function)), True
-    except (OSError, TypeError) as error:
-        text = executed.text_of(function)
-        if text is None:
-            raise Unsayable(f"the text of `{function.__name__}` is not to be had") from error
-        return textwrap.dedent(text), False
-
-
-def _jit_line(kernel: Any) -> str:
-    """The line that makes a kernel of a function."""
-    rewriter = getattr(kernel, "rewriter", None)
-    kwargs = getattr(kernel, "kwargs", None) or getattr(rewriter, "kwargs", None)
-    given = []
-    for name in _OPTIONS:
-        value = kwargs.get(name) if isinstance(kwargs, dict) else getattr(kernel, name, None)
-        if value:
-            value = list(value) if isinstance(value, (tuple, set, frozenset)) else value
-            given.append(f"{name}={value!r}")
-    return "@{triton}.jit" + (f"({', '.join(given)})" if given else "")
-
-
-def _needs(text: str) -> Needs:
-    """The names that a text takes from around it."""
-    names: set[str] = set()
-
-    def gather(table: symtable.SymbolTable, top: bool) -> None:
-        for symbol in table.get_symbols():
-            if symbol.is_referenced() and (not symbol.is_assigned() if top else symbol.is_global()):
-                names.add(symbol.get_name())
-        for child in table.get_children():
-            gather(child, False)
-
-    gather(symtable.symtable(text, "<kernel>", "exec"), True)
-    needs: Needs = {}
-
-    class Chains(ast.NodeVisitor):
-        def visit_Attribute(self, node: ast.Attribute) -> None:
-            chain: list[str] = []
-            value: ast.expr = node
-            while isinstance(value, ast.Attribute):
-                chain.append(value.attr)
-                value = value.value
-            if isinstance(value, ast.Name):
-                self._add(value.id, tuple(reversed(chain)))
-            else:
-                self.visit(value)
-
-        def visit_Name(self, node: ast.Name) -> None:
-            self._add(node.id, ())
-
-        def _add(self, name: str, chain: tuple[str, ...]) -> None:
-            if name in names and chain not in needs.setdefault(name, []):
-                needs[name].append(chain)
-
-    Chains().visit(ast.parse(text))
-    return needs
-
-
-def _without_annotations(text: str, wanted: Any) -> str:
-    """A function without the annotations of parameters and result whose names are `wanted` away."""
-    node = next(node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef))
-    lines = text.encode().splitlines(keepends=True)
-    starts = [0]
-    for line in lines:
-        starts.append(starts[-1] + len(line))
-    whole = b"".join(lines)
-    cuts = []
-    every = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-    for argument in [*every, *filter(None, (node.args.vararg, node.args.kwarg))]:
-        annotation = argument.annotation
-        if annotation is not None and wanted(_roots(annotation)):
-            start = starts[argument.lineno - 1] + argument.col_offset + len(argument.arg.encode())
-            cuts.append((start, _end(starts, annotation)))
-    if node.returns is not None and wanted(_roots(node.returns)):
-        start = whole.rindex(b"->", 0, starts[node.returns.lineno - 1] + node.returns.col_offset)
-        start = len(whole[:start].rstrip())
-        cuts.append((start, _end(starts, node.returns)))
-    for start, end in sorted(cuts, reverse=True):
-        whole = whole[:start] + whole[end:]
-    return whole.decode()
-
-
-def _end(starts: list[int], node: ast.expr) -> int:
-    return starts[(node.end_lineno or node.lineno) - 1] + (node.end_col_offset or 0)
-
-
-def _roots(annotation: ast.expr) -> set[str]:
-    return {node.id for node in ast.walk(annotation) if isinstance(node, ast.Name)}
-
-
-def _plain_annotation(function: FunctionType, names: set[str]) -> bool:
-    """Whether an annotation means something without the user's packages."""
-    for name in names:
-        value = _lookup(function, name)
-        home = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
-        if home is None and is_dtype(value):
-            continue
-        if value is _MISSING or not isinstance(home, str) or not (_is_tritons(home) or _is_standard(home)):
-            return False
-    return True
-
-
-def _lookup(function: Any, name: str) -> Any:
-    """What a name means to a function or a class."""
-    if isinstance(function, FunctionType):
-        for free, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
-            if free == name:
-                try:
-                    return cell.cell_contents
-                except ValueError:
-                    return _MISSING
-        scope = function.__globals__
-    else:
-        scope = vars(sys.modules.get(function.__module__, builtins))
-    return scope.get(name, vars(builtins).get(name, _MISSING))
-
-
-def _is_tritons(module: str) -> bool:
-    return module == "triton" or module.startswith("triton.")
-
-
-_STANDARD_FOLDER = os.path.join(sysconfig.get_paths()["stdlib"], "")
-
-
-def _is_standard(module: str) -> bool:
-    """Whether a module is of Python's standard library."""
-    root = module.partition(".")[0]
-    names = getattr(sys, "stdlib_module_names", None)
-    if names is not None:
-        return root in names
-    if root in sys.builtin_module_names:
-        return True
-    file = str(getattr(sys.modules.get(root), "__file__", None) or "")
-    return file.startswith(_STANDARD_FOLDER) and "site-packages" not in file
-
-
 def _importable(value: Any) -> tuple[str, str] | None:
     """Module and name by which a function or class of Triton's or Python's own is imported."""
     inner = function_of(value)
     module, name = getattr(inner, "__module__", None), getattr(inner, "__name__", None)
     if not isinstance(module, str) or not isinstance(name, str):
         return None
-    if not (_is_tritons(module) or _is_standard(module)):
+    if not (is_tritons(module) or is_standard(module)):
         return None
     # What Triton keeps to itself is other in every version.
     if name.startswith("_") and not isinstance(inner, type) and not hasattr(value, "__triton_builtin__"):
@@ -356,7 +108,7 @@ def _key(value: Any) -> Any:
     """What tells whether two values of one name are the same."""
     if isinstance(value, ModuleType):
         return ("module", value.__name__)
-    if _is_callable(value):
+    if is_callable(value):
         return ("function", id(function_of(value)))
     if is_constexpr(value):
         return ("constexpr", _key(value.value))
@@ -372,7 +124,7 @@ def _is_constant(value: Any) -> bool:
 class _File:
     """A file in the making: part of one Python module."""
 
-    def __init__(self, made: _Made, bound: dict[str, Any]) -> None:
+    def __init__(self, made: Definition, bound: dict[str, Any]) -> None:
         self.module = made.module
         # None as long as nothing in it says.
         self.future = made.future
@@ -390,16 +142,16 @@ class _File:
         self.triton = self._header(made, "triton", "triton")
         self.language = self._header(made, "tl", "triton.language")
 
-    def _header(self, made: _Made, name: str, module: str) -> str:
+    def _header(self, made: Definition, name: str, module: str) -> str:
         """The name by which the file itself calls a module."""
-        while name in made.needs and _key(_lookup(made.function, name)) != ("module", module):
+        while name in made.needs and _key(lookup(made.function, name)) != ("module", module):
             name = f"_{name}"
         self.bound[name] = ("module", module)
         text = f"import {module} as {name}" if module != name else f"import {module}"
         self.imports.append((text, None))
         return name
 
-    def fits(self, made: _Made, wanted: Mapping[str, Any]) -> bool:
+    def fits(self, made: Definition, wanted: Mapping[str, Any]) -> bool:
         """Whether every name can mean here what a function wants it to mean."""
         if self.module != made.module or self.future not in (made.future, None):
             return False
@@ -448,7 +200,7 @@ class _Builder:
         self.files: list[_File] = []
         self.watched: list[tuple[Mapping[str, Any], str, Any]] = []
 
-    def place(self, made: _Made, user: _File | None) -> tuple[_File, str]:
+    def place(self, made: Definition, user: _File | None) -> tuple[_File, str]:
         """The file that defines something for `user`, and its name there."""
         wanted = self._wanted(made)
         for file in self.files:
@@ -470,7 +222,7 @@ class _Builder:
         file.bound[made.name] = ("function", id(made.function))
         file.bound.update(wanted)
         for name, chains in made.needs.items():
-            value = _lookup(made.function, name)
+            value = lookup(made.function, name)
             if name in wanted:
                 self._watch(made.function, name, value)
                 self._bind(file, name, value, chains, made)
@@ -478,17 +230,17 @@ class _Builder:
         file.body.append(f"\n\n{decorator}\n{made.text}" if decorator else f"\n\n{made.text}")
         return file, made.name
 
-    def _wanted(self, made: _Made) -> dict[str, Any]:
+    def _wanted(self, made: Definition) -> dict[str, Any]:
         wanted = {}
         for name in made.needs:
-            value = _lookup(made.function, name)
-            if value is not _MISSING and value is not vars(builtins).get(name, _MISSING):
+            value = lookup(made.function, name)
+            if value is not MISSING and value is not vars(builtins).get(name, MISSING):
                 wanted[name] = _key(value)
         return wanted
 
     def _watch(self, function: Any, name: str, value: Any) -> None:
         scope = getattr(function, "__globals__", None)
-        if scope is not None and scope.get(name, _MISSING) is value and not isinstance(value, ModuleType):
+        if scope is not None and scope.get(name, MISSING) is value and not isinstance(value, ModuleType):
             self.watched.append((scope, name, value))
 
     @staticmethod
@@ -497,7 +249,7 @@ class _Builder:
             user.below.append(file)
 
     def _bind(
-        self, file: _File, name: str, value: Any, chains: Sequence[tuple[str, ...]], made: _Made
+        self, file: _File, name: str, value: Any, chains: Sequence[tuple[str, ...]], made: Definition
     ) -> None:
         """Makes a name of a file mean a value."""
         if isinstance(value, ModuleType):
@@ -508,13 +260,13 @@ class _Builder:
         if own == name:
             return
         if own is None:
-            place = _importable(value) if _is_callable(value) else None
+            place = _importable(value) if is_callable(value) else None
             if place is not None:
                 module, original = place
                 renamed = "" if original == name else f" as {name}"
                 self._import(file, f"from {module} import {original}{renamed}", None)
                 return
-            target = _made(value) if _is_callable(value) else None
+            target = definition_of(value) if is_callable(value) else None
             if target is not None:
                 home, original = self.place(target, file)
                 renamed = "" if original == name else f" as {name}"
@@ -535,10 +287,10 @@ class _Builder:
         self._say(file, f"{line}{text}\n")
 
     def _bind_module(
-        self, file: _File, name: str, module: ModuleType, chains: Sequence[tuple[str, ...]], made: _Made
+        self, file: _File, name: str, module: ModuleType, chains: Sequence[tuple[str, ...]], made: Definition
     ) -> None:
         path = module.__name__
-        if _is_tritons(path) or _is_standard(path):
+        if is_tritons(path) or is_standard(path):
             parent, _, last = path.rpartition(".")
             if name == path:
                 text = f"import {path}"
@@ -552,8 +304,8 @@ class _Builder:
         for chain in chains:
             if not chain:
                 raise Unsayable(f"`{made.name}` uses the module `{name}` as a value")
-            value = getattr(module, chain[0], _MISSING)
-            if value is _MISSING:
+            value = getattr(module, chain[0], MISSING)
+            if value is MISSING:
                 continue
             home = self._part(module, name, file, chain[0], value)
             self._import(file, f"import {{}} as {name}", home)
@@ -582,12 +334,12 @@ class _Builder:
         return file
 
     @staticmethod
-    def _stand_in(module: ModuleType) -> _Made:
-        return _Made(module.__name__, module, "", "", module.__name__, True, None, {})
+    def _stand_in(module: ModuleType) -> Definition:
+        return Definition(module.__name__, module, "", "", module.__name__, True, None, {})
 
     def _definition(self, file: _File, value: Any) -> str | None:
         """The name under which a file defines a value, if it does."""
-        if not _is_callable(value):
+        if not is_callable(value):
             return None
         return file.defined.get(id(function_of(value)))
 
@@ -630,7 +382,7 @@ class _Builder:
             return f"{{{', '.join(pairs)}}}"
         if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
             return self.expression(file, value.item(), who)
-        if _is_callable(value):
+        if is_callable(value):
             return self._named(file, value, who)
         raise Unsayable(f"{who} is a {type_of(value)}")
 
@@ -643,7 +395,7 @@ class _Builder:
             if key == _key(value):
                 return name
         place = _importable(value)
-        made = None if place is not None else _made(value)
+        made = None if place is not None else definition_of(value)
         if place is None and made is None:
             raise Unsayable(f"{who} is a {type_of(value)}")
         wished = place[1] if place is not None else made.name if made is not None else ""
@@ -663,16 +415,14 @@ class _Builder:
     def files_from(self, first: _File, kernel: str) -> list[_File]:
         """The files, with their names, the kernel's first."""
         # Beside other files, which may import what would be hidden by it.
-        first.title = f"{kernel}_kernel" if _is_standard(kernel) or kernel in _ALWAYS else kernel
+        first.title = f"{kernel}_kernel" if is_standard(kernel) or kernel in _ALWAYS else kernel
         taken = {first.title}
         for file in self.files:
             if file is not first:
                 parts = file.module.replace("__main__", "main").split(".")
                 title = re.sub(r"\W", "_", "_".join(parts)).strip("_") or "part"
                 # What else the name could be imported as must not be hidden by it.
-                if len(parts) == 1 and (
-                    _is_installed(file.module) or _is_standard(title) or title in _ALWAYS
-                ):
+                if len(parts) == 1 and (_is_installed(file.module) or is_standard(title) or title in _ALWAYS):
                     title = f"{title}_module"
                 name, count = title, 1
                 while name in taken or not name.isidentifier() or keyword.iskeyword(name):
