@@ -18,7 +18,10 @@ pub const PACKAGE: &str = "conch_triton";
 
 /// The files of the package that record: name and text. What is for those who have the package installed is not among them.
 pub const FILES: &[(&str, &str)] = &[
-    ("definition.py", include_str!("../python/conch_triton/definition.py")),
+    (
+        "definition.py",
+        include_str!("../python/conch_triton/definition.py"),
+    ),
     ("executed.py", include_str!("../python/conch_triton/executed.py")),
     ("failures.py", include_str!("../python/conch_triton/failures.py")),
     ("hooks.py", include_str!("../python/conch_triton/hooks.py")),
