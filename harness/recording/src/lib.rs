@@ -12,6 +12,46 @@
 //! recording/add_kernel/data.zip      what storages held, by hash
 //! ```
 //!
+//! ```
+//! use conch_case::Corpus;
+//! use conch_recording::{Options, collect};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! # let folder = folder.path();
+//! // What a recorder writes: frames of a header and a payload, here without any bytes of storages.
+//! let frame = |header: &str| {
+//!     let mut frame = (header.len() as u32).to_le_bytes().to_vec();
+//!     frame.extend(0u64.to_le_bytes());
+//!     frame.extend(header.as_bytes());
+//!     frame
+//! };
+//! let text = "import triton\\n\\n\\n@triton.jit\\ndef nothing(n):\\n    pass\\n";
+//! let part = [
+//!     frame(r#"{"frame":"process","format":1,"pid":1,"argv":["train.py"],"python":"3.12.3","triton":"3.6.0","torch":null,
+//!         "numpy":"2.3.5","platform":"linux-x86_64"}"#),
+//!     frame(&format!(
+//!         r#"{{"frame":"kernel","kernel":0,"function":"nothing","files":[{{"name":"nothing.py","text":"{text}"}}],
+//!         "inspectable":true,"origin":"train.py:4"}}"#
+//!     )),
+//!     frame(r#"{"frame":"launch","kernel":0,"engine":"interpret+host","target":null,"grid":[4],"storages":[],
+//!         "args":[["n",["i","7"]]],"options":[],"raised":null,"seconds":0.001}"#),
+//! ];
+//! let parts = folder.join("parts");
+//! std::fs::create_dir(&parts)?;
+//! std::fs::write(parts.join("1-0.part"), part.concat())?;
+//!
+//! let out = folder.join("recording");
+//! let collected = collect(&Options { parts, out: out.clone(), command: None, sample: "layout".to_owned() })?;
+//! assert_eq!((collected.launches, collected.cases, collected.kernels), (1, 1, 1));
+//!
+//! let corpus = Corpus::read(&out)?;
+//! let case = corpus.entries().next().expect("it has one").resolve().expect("it is whole");
+//! assert_eq!((case.id.as_str(), case.launches[0].grid), ("nothing/0001", [4, 1, 1]));
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! Left out: starting the program (`conch record`), running what was recorded (`conch run`).
 //!
 //! Invariants: nothing here runs Python; a part file is not believed (sizes, hashes, names and counts are checked), and what
