@@ -78,15 +78,16 @@ def is_callable(value: Any) -> bool:
 _known: dict[int, tuple[CodeType, str | None, str, bool, Needs]] = {}
 
 
-def definition_of(value: Any) -> Definition | None:
-    """How a function, a kernel or a class is made; None for what is no such thing."""
+def definition_of(value: Any, launched: bool = False) -> Definition | None:
+    """How a function, a kernel or a class is made; None for what is no such thing. What is `launched` is a
+    kernel, though it be a plain function: up to 3.1, that is all that the interpreter has."""
     value = layers(value)
     names = {kind.__name__ for kind in type(value).__mro__}
-    if names & (_JIT | _CONSTEXPR):
+    if names & (_JIT | _CONSTEXPR) or (launched and isinstance(value, FunctionType)):
         function = function_of(value)
         if ".gluon" in type(value).__module__ or any("Gluon" in name for name in names):
             raise Unsayable(f"`{function.__name__}` is a kernel of Gluon's")
-        decorator = _jit_line(value) if names & _JIT else "@{triton}.constexpr_function"
+        decorator = "@{triton}.constexpr_function" if names & _CONSTEXPR else _jit_line(value)
         state = vars(value)
         source = "_src" if "_src" in state else "src"
         watched = ((state, source, state[source]),) if source in state else ()
@@ -152,14 +153,31 @@ def _text_of(function: FunctionType, replaced: str | None) -> tuple[str, bool]:
 def _jit_line(kernel: Any) -> str:
     """The line that makes a kernel of a function."""
     rewriter = getattr(kernel, "rewriter", None)
-    kwargs = getattr(kernel, "kwargs", None) or getattr(rewriter, "kwargs", None)
+    options = getattr(kernel, "kwargs", None) or getattr(rewriter, "kwargs", None)
+    if not isinstance(options, dict):
+        compiled = hasattr(kernel, "do_not_specialize")
+        options = vars(kernel) if compiled else _written_options(function_of(kernel))
     given = []
     for name in _OPTIONS:
-        value = kwargs.get(name) if isinstance(kwargs, dict) else getattr(kernel, name, None)
+        value = options.get(name)
         if value:
             value = list(value) if isinstance(value, (tuple, set, frozenset)) else value
             given.append(f"{name}={value!r}")
     return "@{triton}.jit" + (f"({', '.join(given)})" if given else "")
+
+
+def _written_options(function: FunctionType) -> dict[str, Any]:
+    """What the decorator of a kernel says, where nobody else knows it: in the interpreters of 3.0 and 3.1."""
+    found = {}
+    try:
+        (node,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
+        for decorator in getattr(node, "decorator_list", ()):
+            if isinstance(decorator, ast.Call) and ast.unparse(decorator.func).split(".")[-1] == "jit":
+                found = {str(one.arg): ast.literal_eval(one.value) for one in decorator.keywords}
+    except (OSError, TypeError, ValueError, SyntaxError, AttributeError):
+        # Not to be read, or no plain value; and Python 3.8 cannot print a tree.
+        return {}
+    return found
 
 
 def _needs(text: str) -> Needs:

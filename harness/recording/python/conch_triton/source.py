@@ -65,7 +65,7 @@ def source_of(kernel: Any, extras: Sequence[Any] = ()) -> Source:
     Raises `Unsayable` where it needs what a file cannot say.
     """
     builder = _Builder()
-    made = definition_of(kernel)
+    made = definition_of(kernel, launched=True)
     if made is None:
         raise Unsayable(f"a kernel that is a {type_of(kernel)}")
     file, name = builder.place(made, None)

@@ -325,6 +325,19 @@ def test_benchmarks_are_not_recorded(memory: Memory, record: Callable[..., Any])
     assert "autotune" not in text and "heuristics" not in text
 
 
+@interpreted
+def test_the_one_configuration_is_taken(memory: Memory, record: Callable[..., Any]) -> None:
+    import tuned
+
+    x = memory.tensor(numbers(64))
+    found = record(lambda: tuned.single[(1,)](x, 2))
+    (launch,) = found.launches
+    assert dict(launch["args"])["BLOCK"] == ["i", "32"]
+    text = found.of("kernel")[0]["files"][0]["text"]
+    assert "heuristics" not in text
+    assert "@triton.jit(do_not_specialize=['value'])\ndef single" in text
+
+
 @compiled
 def test_kernels_that_were_compiled_before(memory: Memory, record: Callable[..., Any]) -> None:
     x = memory.tensor(numbers(64))

@@ -10,7 +10,6 @@ from typing import Any
 
 import carried
 import pytest
-from recorded import INTERPRETED
 
 from conch_triton.failures import Unsayable
 from conch_triton.source import source_of
@@ -69,10 +68,6 @@ def test_everything_that_is_needed_comes_along(tmp_path: Path) -> None:
 
 
 def test_the_line_that_makes_a_kernel_says_what_it_said() -> None:
-    import triton
-
-    if INTERPRETED and not hasattr(carried.everything, "rewriter"):
-        pytest.skip(f"Triton {triton.__version__} forgets it")
     assert (
         "@triton.jit(do_not_specialize=['n'])\ndef everything("
         in files_of(carried.everything)["everything.py"]

@@ -2,10 +2,6 @@ import triton
 import triton.language as tl
 
 
-def _grow(pointers):
-    pointers["ptr"].zero_()
-
-
 @triton.autotune(
     configs=[triton.Config({"BLOCK": 32}, num_warps=2), triton.Config({"BLOCK": 64}, num_warps=8)], key=[]
 )
@@ -14,3 +10,9 @@ def _grow(pointers):
 def tuned(ptr, value, TWICE: tl.constexpr, BLOCK: tl.constexpr):
     at = ptr + tl.arange(0, BLOCK)
     tl.store(at, tl.load(at) + (value * 2 if TWICE else value))
+
+
+@triton.heuristics({"BLOCK": lambda args: 32})
+@triton.jit(do_not_specialize=["value"])
+def single(ptr, value, BLOCK: tl.constexpr):
+    tl.store(ptr + tl.arange(0, BLOCK), value)
