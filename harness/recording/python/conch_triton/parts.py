@@ -37,9 +37,15 @@ class Part:
             self._file = os.open(path, flags | getattr(os, "O_CLOEXEC", 0), 0o600)
         text = json.dumps(header, separators=(",", ":"), ensure_ascii=True).encode("ascii")
         view = memoryview(_HEAD.pack(len(text), len(payload)) + text + payload)
-        self.size += len(view)
-        while view:
-            view = view[os.write(self._file, view) :]
+        size = len(view)
+        try:
+            while view:
+                view = view[os.write(self._file, view) :]
+        except BaseException:
+            # A full disk, or the user's Ctrl-C: the next frame begins where this one did.
+            os.ftruncate(self._file, self.size)
+            raise
+        self.size += size
 
     def bytes(self, data: bytes, room: int) -> str | None:
         """Writes the bytes of a storage, if they are not there yet; their hash, or none where the file would

@@ -309,7 +309,7 @@ class _Builder:
                 continue
             home = self._part(module, name, file, chain[0], value)
             self._import(file, f"import {{}} as {name}", home)
-            if not isinstance(value, ModuleType):
+            if not isinstance(value, ModuleType) and vars(module).get(chain[0], MISSING) is value:
                 self.watched.append((vars(module), chain[0], value))
             self._bind(home, chain[0], value, [chain[1:]], self._stand_in(module))
 
