@@ -167,6 +167,7 @@ fn translate(case: &Case, memory: &Memory, device: Device) -> Request {
         launches: words::launches(case),
         device,
         driver: Driver::Absent,
+        inspectable: case.inspectable,
     }
 }
 
@@ -377,6 +378,15 @@ launches:
             (raised.file.as_str(), raised.text.as_str()),
             ("cases/area/hosts.py", "    kernel[grid](**args)")
         );
+    }
+
+    #[test]
+    fn whether_a_kernel_can_be_inspected_is_told() {
+        let mut case = case();
+        let inspectable = |case: &Case| translate(case, &case.memory(), Device::Host).inspectable;
+        assert!(inspectable(&case));
+        case.inspectable = false;
+        assert!(!inspectable(&case));
     }
 
     #[test]

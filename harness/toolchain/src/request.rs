@@ -199,6 +199,9 @@ pub struct Request {
     pub device: Device,
     /// Whether Triton finds a driver.
     pub driver: Driver,
+    /// Whether an interpreter can see the text of the module. One that cannot does not rewrite the kernels' syntax trees. A
+    /// compiler can in any case.
+    pub inspectable: bool,
 }
 
 impl Request {
@@ -210,6 +213,7 @@ impl Request {
             launches: Vec::new(),
             device: Device::default(),
             driver: Driver::default(),
+            inspectable: true,
         }
     }
 }

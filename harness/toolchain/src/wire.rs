@@ -42,6 +42,7 @@ struct Header<'a> {
     tuning: Option<(bool, Option<usize>)>,
     device: &'static str,
     driver: bool,
+    inspectable: bool,
     memory: u64,
     time: f64,
     storages: Storages<'a>,
@@ -111,6 +112,7 @@ fn header_of(request: &Request, limits: Limits) -> Result<Header<'_>, String> {
             Device::Host => "cpu",
         },
         driver: request.driver == Driver::Fake,
+        inspectable: request.inspectable,
         memory: limits.memory,
         time: limits.time.as_secs_f64(),
         storages: Storages::Whole(request.storages.iter().map(storage_header).collect()),
@@ -148,6 +150,7 @@ fn compile_header(
         tuning: Some((request.tuning.specialize, request.tuning.config)),
         device: "cuda",
         driver: true,
+        inspectable: true,
         memory: limits.memory,
         time: limits.time.as_secs_f64(),
         storages: Storages::Sizes(&request.storages),
@@ -522,9 +525,17 @@ pub(crate) fn check_invocations(compiled: &Compiled, request: &CompileRequest) -
     Ok(())
 }
 
+/// `k.py` of `<k.py>`, which is how a file's code is called whose text nobody is to see (`conch_worker/modules.py`).
+fn seen_as(file: &Path) -> PathBuf {
+    let name = file.file_name().and_then(|name| name.to_str());
+    let inside = name.and_then(|name| name.strip_prefix('<')?.strip_suffix('>'));
+    inside.map_or_else(|| file.to_owned(), |name| file.with_file_name(name))
+}
+
 /// A file the worker named, by the path the caller knows it by.
 pub(crate) fn asked_path(file: &str, asked: &Path) -> PathBuf {
-    let file = Path::new(file);
+    let file = seen_as(Path::new(file));
+    let file = file.as_path();
     let Ok(absolute) = std::path::absolute(asked) else {
         return file.to_owned();
     };

@@ -467,3 +467,45 @@ fn host_tensor_descriptors_are_passed_as_such() {
         }
     }
 }
+
+/// From 3.2, the interpreter rewrites a kernel's syntax tree so that a scalar is a tensor. Of a kernel made with `exec` it
+/// cannot find the text, and does not.
+#[test]
+fn a_text_that_nobody_can_see_is_not_rewritten() {
+    for toolchain in toolchains(&["3.2.0", "3.6.0", "3.9.0"]) {
+        let pool = pool(&toolchain);
+        let asked = |kernel: &str, inspectable| Request {
+            inspectable,
+            device: Device::Host,
+            ..request(
+                "inspected.py",
+                vec![storage(&[0])],
+                vec![launch(kernel, vec![tensor(0, &[1], &[1], 0)])],
+            )
+        };
+        let module = kernels("inspected.py");
+        let place = |raised: &conch_toolchain::response::Raised| {
+            let location = raised.location.clone().expect("a place");
+            (location.file, location.line)
+        };
+        // In turns: neither answer is the other's because the module was at hand.
+        for _ in 0..2 {
+            let seen = finished(&pool, &asked("rewritten", true));
+            assert_eq!(words(&seen.storages[0].bytes), [1], "{}", toolchain.id);
+            let raised = raised(&pool, &asked("rewritten", false));
+            assert_eq!(
+                raised.root().message,
+                "'int' object has no attribute 'to'",
+                "{}",
+                toolchain.id
+            );
+            let line = line_of(&module, "tl.store(x, v.to(tl.int32))");
+            assert_eq!(place(&raised), (module.path.clone(), line), "{}", toolchain.id);
+        }
+        for inspectable in [true, false] {
+            let raised = raised(&pool, &asked("fails_later", inspectable));
+            let line = line_of(&module, "tl.store(x, x.nothing)");
+            assert_eq!(place(&raised), (module.path.clone(), line), "{}", toolchain.id);
+        }
+    }
+}

@@ -4,6 +4,10 @@ A file's text comes with the request and is given to `linecache`, where `inspect
 whether or not the file on disk says the same. Executing a module again for every request would cost more than
 most launches, so an executed module is kept for the next request of the same text, unless something in it
 could remember the last one.
+
+A text that Triton's interpreter could not see where it was recorded, as with kernels made with `exec`, is not
+to be seen here either: no such file is named by its code, and `linecache` has none. Errors are told with that
+name, `<kernel.py>` in the folder of `kernel.py`; who asks knows what is meant.
 """
 
 from __future__ import annotations
@@ -107,14 +111,21 @@ class Modules:
         }
 
     @contextmanager
-    def loaded(self, path: str, text: str, driver: bool, once: bool) -> Iterator[ModuleType]:
+    def loaded(
+        self, path: str, text: str, driver: bool, once: bool, inspectable: bool = True
+    ) -> Iterator[ModuleType]:
         """The module, importable and with its siblings importable, for as long as the context lasts. With
-        `once`, it is executed even if an executed one is at hand."""
+        `once`, it is executed even if an executed one is at hand. Unless it is inspectable, nobody finds its
+        text."""
         digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
         folder = os.path.join(os.path.dirname(path), "")
-        # A modification time of none tells `linecache` never to look at the file.
-        linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)
-        key = (path, digest, driver)
+        if inspectable:
+            code_path = path
+            # A modification time of none tells `linecache` never to look at the file.
+            linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)
+        else:
+            code_path = f"{folder}<{os.path.basename(path)}>"
+        key = (code_path, digest, driver)
         kept = None if once else self._kept.pop(key, None)
         before = set(sys.modules)
         rewritten = _rewritten()
@@ -132,7 +143,7 @@ class Modules:
                 module = ModuleType(name)
                 module.__file__ = path
                 sys.modules[name] = module
-                exec(self._compile(path, text, digest), vars(module))  # noqa: S102 (as import does)
+                exec(self._compile(code_path, text, digest), vars(module))  # noqa: S102 (as import does)
                 siblings = self._siblings(folder, before)
                 siblings.pop(name, None)
                 loaded = _Loaded(module, siblings, set())

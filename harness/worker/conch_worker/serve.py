@@ -251,7 +251,11 @@ class Worker:
                 # kernels stay with their module, and a case is to be compiled as if it were alone.
                 once = self.compiles or not launches or any(spec["host"] for spec in launches)
                 faked = fake is not None
-                module = stack.enter_context(self.modules.loaded(header["path"], header["text"], faked, once))
+                # A compiler takes no kernel whose text it cannot see.
+                inspectable = header["inspectable"] or self.compiles
+                module = stack.enter_context(
+                    self.modules.loaded(header["path"], header["text"], faked, once, inspectable)
+                )
                 hosts = {header["path"]: module}
                 for launch, spec in enumerate(launches):
                     if recorder is not None:

@@ -35,7 +35,7 @@ pub const ENTRY: &str = "import sys; folder = sys.argv.pop(); sys.path.insert(0,
      from conch_worker.serve import main; sys.path.remove(folder); sys.dont_write_bytecode = True; main()";
 
 /// The version of the protocol that the package speaks.
-pub const PROTOCOL: u32 = 4;
+pub const PROTOCOL: u32 = 5;
 
 #[cfg(test)]
 mod tests {

@@ -313,6 +313,7 @@ impl Shared {
                 launches: words::launches(case),
                 device: Device::Cuda,
                 driver: Driver::Fake,
+                inspectable: case.inspectable,
             },
             ways: ways(case),
             runs: self.executing.len(),
