@@ -326,11 +326,9 @@ def test_benchmarks_are_not_recorded(memory: Memory, record: Callable[..., Any])
 
 
 @interpreted
-def test_the_one_configuration_is_taken(memory: Memory, record: Callable[..., Any]) -> None:
-    import tuned
-
+def test_heuristics_are_kept_as_decided(memory: Memory, record: Callable[..., Any]) -> None:
     x = memory.tensor(numbers(64))
-    found = record(lambda: tuned.single[(1,)](x, 2))
+    found = record(lambda: simple.single[(1,)](x, 2))
     (launch,) = found.launches
     assert dict(launch["args"])["BLOCK"] == ["i", "32"]
     text = found.of("kernel")[0]["files"][0]["text"]

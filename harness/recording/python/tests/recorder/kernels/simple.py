@@ -47,3 +47,9 @@ def fails(ptr, BLOCK: tl.constexpr):
 def optional(ptr, other, FLAG: tl.constexpr, BLOCK: tl.constexpr):
     if other is None and FLAG:
         tl.store(ptr + tl.arange(0, BLOCK), 1.0)
+
+
+@triton.heuristics({"BLOCK": lambda args: 32})
+@triton.jit(do_not_specialize=["value"])
+def single(ptr, value, BLOCK: tl.constexpr):
+    tl.store(ptr + tl.arange(0, BLOCK), value)

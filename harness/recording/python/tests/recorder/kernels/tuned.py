@@ -10,9 +10,3 @@ import triton.language as tl
 def tuned(ptr, value, TWICE: tl.constexpr, BLOCK: tl.constexpr):
     at = ptr + tl.arange(0, BLOCK)
     tl.store(at, tl.load(at) + (value * 2 if TWICE else value))
-
-
-@triton.heuristics({"BLOCK": lambda args: 32})
-@triton.jit(do_not_specialize=["value"])
-def single(ptr, value, BLOCK: tl.constexpr):
-    tl.store(ptr + tl.arange(0, BLOCK), value)
