@@ -1,4 +1,4 @@
-"""Where the tensors are: CPU tensors with Triton's interpreter, else CUDA's."""
+"""Where the tensors are: on the CPU for the interpreter, else on a GPU; or where EXAMPLE_DEVICE says."""
 
 import os
 
@@ -7,4 +7,5 @@ import pytest
 
 @pytest.fixture
 def device() -> str:
-    return "cpu" if os.environ.get("TRITON_INTERPRET") == "1" else "cuda"
+    usual = "cpu" if os.environ.get("TRITON_INTERPRET") == "1" else "cuda"
+    return os.environ.get("EXAMPLE_DEVICE", usual)
