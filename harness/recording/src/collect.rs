@@ -1,5 +1,5 @@
-//! From part files to a recording on disk. Left out: the text of a case file ([`crate::case_text`]) and archives
-//! ([`crate::archive`]).
+//! From part files to a recording on disk. Left out: the text of a case file (`case_text`) and archives
+//! (`archive`).
 
 mod launches;
 mod verify;

@@ -2,7 +2,7 @@
 //!
 //! 1. The **recorder** is Python of ours that runs in the user's own process, beside the user's own Triton
 //!    (`python/conch_triton`, embedded here: [`recorder`]). It writes part files ([`part`] specifies them).
-//! 2. [`collect`] makes a **recording** of them: a folder of case files, kernels and archives of bytes, which is a corpus
+//! 2. [`collect()`] makes a **recording** of them: a folder of case files, kernels and archives of bytes, which is a corpus
 //!    like any other ([`conch_case`] specifies it).
 //!
 //! ```text

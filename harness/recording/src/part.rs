@@ -1,5 +1,5 @@
 //! Part files: what a recorder writes while a program runs, one file for each process. **This page is the specification of
-//! the format.** The other side is `python/conch_triton/parts.py`. Left out: what is made of it ([`crate::collect`]).
+//! the format.** The other side is `python/conch_triton/parts.py`. Left out: what is made of it ([`mod@crate::collect`]).
 //!
 //! A part file is a run of frames: the length of a header (`u32`), the length of a payload (`u64`, both little endian), the
 //! header (JSON), the payload. A process that is killed leaves a frame cut short; what lies before it counts.
