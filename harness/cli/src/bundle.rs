@@ -104,8 +104,11 @@ fn write(args: &BundleArgs, stop: &AtomicBool, terminal: &mut Terminal) -> Resul
         let EngineId::Cuda { version } = id else {
             return Err(format!("bundle {id}: only `cuda@VERSION` compiles"));
         };
-        let compiler = engines::compiler(*version, args.target, args.offline, jobs, stop)
+        let compiler = engines::compiler(*version, args.target, args.offline, jobs, selected.root(), stop)
             .map_err(|why| format!("compile with Triton {version}: {why}"))?;
+        if let Some(warning) = engines::uncontained().filter(|_| Some(id) == wanted.first()) {
+            terminal.note(&warning.rendered);
+        }
         let began = Instant::now();
         terminal.begin(cases);
         let round = Round {

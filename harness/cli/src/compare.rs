@@ -76,6 +76,9 @@ pub fn compare(args: &CompareArgs, stop: &'static AtomicBool) -> u8 {
     let jobs = pipeline::jobs(args.jobs);
     let wanted = [args.left.clone(), args.right.clone()];
     let setup = set_up(&wanted, args.offline, jobs, &selected, stop);
+    for warning in &setup.warnings {
+        terminal.note(&warning.rendered);
+    }
     let problems = setup.problems.into_iter().chain(selected.problems());
     let problems: Vec<_> = problems.collect();
     for problem in &problems {

@@ -79,6 +79,11 @@ impl Selected {
         self.root.join("recording.json").is_file()
     }
 
+    /// The corpus's folder.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// The cases that are meant, in the order of the corpus.
     pub fn entries(&self, shard: Shard) -> impl Iterator<Item = Entry> + '_ {
         self.corpus.select(&self.filter, shard)

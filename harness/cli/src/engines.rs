@@ -17,7 +17,7 @@ use conch_toolchain::compiled::Target;
 use conch_toolchain::pool::Limits;
 use conch_toolchain::request::Device;
 use conch_toolchain::{
-    AddError, AdoptError, Cache, Compilers, Event, Home, Observer, Pool, Toolchain, ToolchainId,
+    AddError, AdoptError, Cache, Compilers, Containment, Event, Home, Observer, Pool, Toolchain, ToolchainId,
 };
 use conch_verdict::Panel;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -36,6 +36,8 @@ pub struct Setup {
     pub recorded: Vec<String>,
     /// Those that were asked for and cannot.
     pub problems: Vec<Problem>,
+    /// What to tell besides.
+    pub warnings: Vec<Problem>,
 }
 
 impl Setup {
@@ -47,6 +49,7 @@ impl Setup {
             left_out: Vec::new(),
             recorded: Vec::new(),
             problems: Vec::new(),
+            warnings: Vec::new(),
         }
     }
 }
@@ -59,6 +62,7 @@ pub fn set_up(
     selected: &Selected,
     stop: &AtomicBool,
 ) -> Setup {
+    let corpus = selected.root();
     let by_default = wanted.is_empty();
     let newest = EngineId::Interpret {
         toolchain: ToolchainId::of(Version::NEWEST),
@@ -97,6 +101,7 @@ pub fn set_up(
                     reference: &reference,
                     gpus: gpus(),
                     jobs,
+                    corpus,
                     stop,
                 };
                 match inductors(*torch, *by, &means) {
@@ -115,7 +120,7 @@ pub fn set_up(
                     && let Some(gpu) = executor.gpus().first()
                 {
                     let target = Target(gpu.capability);
-                    match compiler(*version, target, offline || by_default, jobs, stop) {
+                    match compiler(*version, target, offline || by_default, jobs, corpus, stop) {
                         Ok(compiler) => {
                             let live = Cuda::live(compiler, Arc::clone(executor));
                             panel.others.push(Arc::new(live));
@@ -133,7 +138,7 @@ pub fn set_up(
                 let on_record = Cuda::recorded(*version, Target::HOPPER, Arc::clone(&shelf));
                 panel.others.push(Arc::new(on_record));
             }
-            EngineId::Jit { version } => match jit(*version, jobs) {
+            EngineId::Jit { version } => match jit(*version, jobs, corpus) {
                 Ok(engine) => panel.others.push(engine),
                 Err(why) => {
                     problems.push(problem(id, &why));
@@ -144,7 +149,7 @@ pub fn set_up(
                 toolchain,
                 host,
                 torch: true,
-            } => match with_torch(toolchain, *host, jobs) {
+            } => match with_torch(toolchain, *host, jobs, corpus) {
                 Ok(engine) => panel.others.push(engine),
                 Err(why) => {
                     problems.push(problem(id, &why));
@@ -152,7 +157,7 @@ pub fn set_up(
                 }
             },
             EngineId::Interpret { toolchain, host, .. } => {
-                match interpret(toolchain, *host, offline, jobs, stop) {
+                match interpret(toolchain, *host, offline, jobs, corpus, stop) {
                     Ok(engine) => panel.others.push(engine),
                     Err(why) if by_default => {
                         left_out.push(LeftOut {
@@ -170,12 +175,40 @@ pub fn set_up(
         }
         panel.order.push(id.clone());
     }
+    let has_workers = |id: &EngineId| {
+        !matches!(id, EngineId::Reference | EngineId::Recorded) && !recorded.contains(&id.to_string())
+    };
+    let warnings = if panel.order.iter().any(has_workers) {
+        uncontained().into_iter().collect()
+    } else {
+        Vec::new()
+    };
     Setup {
         panel,
         left_out,
         recorded,
         problems,
+        warnings,
     }
+}
+
+/// What to tell where workers cannot be contained in full.
+pub fn uncontained() -> Option<Problem> {
+    let containment = Containment::of_this_system();
+    let message = format!(
+        "workers are not contained in full: {}",
+        containment.missing.join("; ")
+    );
+    let help = "run kernels of others where they can do no harm; docs/CONTAINMENT.md says what is contained"
+        .to_owned();
+    (!containment.is_whole()).then(|| Problem {
+        severity: "warning".to_owned(),
+        code: "containment".to_owned(),
+        rendered: format!("warning[containment]: {message}\n  = help: {help}"),
+        message,
+        position: None,
+        help: Some(help),
+    })
 }
 
 /// The engines of a run that were asked for: an Inductor's launches are executed by others, so the reference joins it, and
@@ -217,10 +250,13 @@ fn interpret(
     host: bool,
     offline: bool,
     jobs: usize,
+    corpus: &Path,
     stop: &AtomicBool,
 ) -> Result<Arc<dyn Engine>, String> {
     let toolchain = find_or_add(id, offline, stop)?;
-    let pool = Pool::new(toolchain, jobs).map_err(|error| format!("failed to start workers: {error}"))?;
+    let pool = Pool::new(toolchain, jobs)
+        .map_err(|error| format!("failed to start workers: {error}"))?
+        .reading(corpus);
     let limits = Limits {
         time: Duration::from_secs(20),
         ..Limits::default()
@@ -229,10 +265,10 @@ fn interpret(
 }
 
 /// Triton's interpreter with torch's own tensors.
-fn with_torch(id: &ToolchainId, host: bool, jobs: usize) -> Result<Arc<dyn Engine>, String> {
+fn with_torch(id: &ToolchainId, host: bool, jobs: usize, corpus: &Path) -> Result<Arc<dyn Engine>, String> {
     let toolchain = find_with_torch(id, false)?;
     let device = if host { Device::Host } else { Device::Cuda };
-    let pool = started(Pool::with_torch(toolchain, jobs, device))?;
+    let pool = started(Pool::with_torch(toolchain, jobs, device), corpus)?;
     let limits = Limits {
         time: Duration::from_secs(20),
         ..Limits::default()
@@ -241,9 +277,9 @@ fn with_torch(id: &ToolchainId, host: bool, jobs: usize) -> Result<Arc<dyn Engin
 }
 
 /// Triton's launcher on a GPU.
-fn jit(version: Version, jobs: usize) -> Result<Arc<dyn Engine>, String> {
+fn jit(version: Version, jobs: usize, corpus: &Path) -> Result<Arc<dyn Engine>, String> {
     let toolchain = find_with_torch(&ToolchainId::of(version), true)?;
-    let pool = started(Pool::jit(toolchain, jobs))?;
+    let pool = started(Pool::jit(toolchain, jobs), corpus)?;
     // A kernel that never ends keeps a GPU busy for as long as this.
     let limits = Limits {
         time: Duration::from_secs(30),
@@ -253,8 +289,10 @@ fn jit(version: Version, jobs: usize) -> Result<Arc<dyn Engine>, String> {
 }
 
 /// A pool in which a worker is known to start. One whose worker wants a GPU may not.
-fn started(pool: io::Result<Pool>) -> Result<Pool, String> {
-    let pool = pool.map_err(|error| format!("failed to start workers: {error}"))?;
+fn started(pool: io::Result<Pool>, corpus: &Path) -> Result<Pool, String> {
+    let pool = pool
+        .map_err(|error| format!("failed to start workers: {error}"))?
+        .reading(corpus);
     pool.start().map_err(|failure| format!("failed to {failure}"))?;
     Ok(pool)
 }
@@ -274,12 +312,13 @@ pub fn newest_with_torch() -> Option<Version> {
     Home::discover().ok()?.newest_with_torch()
 }
 
-/// A compiler for a target, its toolchain found or installed.
+/// A compiler for a target and the kernels of a corpus, its toolchain found or installed.
 pub fn compiler(
     version: Version,
     target: Target,
     offline: bool,
     jobs: usize,
+    corpus: &Path,
     stop: &AtomicBool,
 ) -> Result<Compiler, String> {
     let there = Home::discover()
@@ -292,7 +331,8 @@ pub fn compiler(
     // Without a cache everything is compiled anew.
     let cache = Home::discover().ok().and_then(|home| Cache::open(&home).ok());
     let compilers = Compilers::new(toolchain, jobs, cache)
-        .map_err(|error| format!("failed to start compilers: {error}"))?;
+        .map_err(|error| format!("failed to start compilers: {error}"))?
+        .reading(corpus);
     Ok(Compiler::new(compilers, target, Compilers::LIMITS))
 }
 

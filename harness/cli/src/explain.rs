@@ -54,7 +54,7 @@ pub fn explain(args: &ExplainArgs, stop: &AtomicBool) -> u8 {
     for left_out in &setup.left_out {
         terminal.note(&format!("left out {}: {}", left_out.engine, left_out.why));
     }
-    for problem in &setup.problems {
+    for problem in setup.warnings.iter().chain(&setup.problems) {
         terminal.note(&problem.rendered);
     }
     let panel = Arc::new(setup.panel);

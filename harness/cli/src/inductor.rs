@@ -1,6 +1,7 @@
 //! The engines of a torch: who executes the launches that its Inductor's code makes. Left out: the other engines
 //! ([`crate::engines`]).
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -23,6 +24,8 @@ pub struct Means<'a> {
     pub gpus: Option<&'a Arc<Executor>>,
     /// How many workers of each kind there may be.
     pub jobs: usize,
+    /// The folder of the kernels.
+    pub corpus: &'a Path,
     /// Set when the run is interrupted.
     pub stop: &'a AtomicBool,
 }
@@ -39,7 +42,8 @@ pub fn inductors(torch: Version, by: By, means: &Means<'_>) -> Result<Vec<Induct
     // An interpreter with a NumPy that it does not work with would be blamed for that.
     if by == By::Interpret || (by == By::Reference && toolchain.numpy_fits()) {
         let pool = Pool::new(toolchain.clone(), means.jobs)
-            .map_err(|error| format!("failed to start workers: {error}"))?;
+            .map_err(|error| format!("failed to start workers: {error}"))?
+            .reading(means.corpus);
         let limits = Limits {
             time: Duration::from_secs(20),
             ..Limits::default()
@@ -54,7 +58,8 @@ pub fn inductors(torch: Version, by: By, means: &Means<'_>) -> Result<Vec<Induct
         }
     }
     let inductors = Inductors::new(toolchain, means.jobs)
-        .map_err(|error| format!("failed to start workers with torch: {error}"))?;
+        .map_err(|error| format!("failed to start workers with torch: {error}"))?
+        .reading(means.corpus);
     Ok(Inductor::all(inductors, executing, Inductors::LIMITS))
 }
 
@@ -68,7 +73,8 @@ fn cuda(toolchain: &Toolchain, means: &Means<'_>) -> Result<Option<Cuda>, String
     };
     let cache = Home::discover().ok().and_then(|home| Cache::open(&home).ok());
     let compilers = Compilers::new(toolchain.clone(), means.jobs, cache)
-        .map_err(|error| format!("failed to start compilers: {error}"))?;
+        .map_err(|error| format!("failed to start compilers: {error}"))?
+        .reading(means.corpus);
     let compiler = Compiler::new(compilers, Target(gpu.capability), Compilers::LIMITS);
     Ok(Some(Cuda::live(compiler, Arc::clone(executor))))
 }

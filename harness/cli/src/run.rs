@@ -39,6 +39,7 @@ pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> u8 {
         left_out,
         recorded,
         problems,
+        warnings,
     } = if total == 0 {
         Setup::nothing()
     } else {
@@ -52,7 +53,7 @@ pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> u8 {
         recorded,
         ..start(args, &panel.order, total)
     }));
-    for problem in problems.into_iter().chain(selected.problems()) {
+    for problem in warnings.into_iter().chain(problems).chain(selected.problems()) {
         output.event(&Event::Problem(problem));
     }
     for message in selected.unmatched() {

@@ -48,7 +48,7 @@ pub fn sweep(args: &SweepArgs, stop: &AtomicBool) -> u8 {
         }
     };
     let source = if args.results.is_empty() {
-        live(args, axes.clone(), stop)
+        live(args, axes.clone(), &selected, stop)
     } else {
         Pile::read(&args.results, &args.engines, &selected).map(Source::Results)
     };
@@ -121,7 +121,7 @@ enum Source {
     Results(Pile),
 }
 
-fn live(args: &SweepArgs, axes: Axes, stop: &AtomicBool) -> Result<Source, End> {
+fn live(args: &SweepArgs, axes: Axes, selected: &Selected, stop: &AtomicBool) -> Result<Source, End> {
     let executor = Executor::start(Options::default()).map_err(|unavailable| End {
         message: format!(
             "nothing was swept: {unavailable}\n  = help: `conch bundle --sweep … -o sweep.conch` compiles here, `conch \
@@ -154,7 +154,7 @@ fn live(args: &SweepArgs, axes: Axes, stop: &AtomicBool) -> Result<Source, End> 
             continue;
         }
         let jobs = pipeline::jobs(args.jobs);
-        let compiler = engines::compiler(*version, target, args.offline, jobs, stop)
+        let compiler = engines::compiler(*version, target, args.offline, jobs, selected.root(), stop)
             .map_err(|why| bad(format!("error: failed to compile with Triton {version}: {why}")))?;
         compilers.push((id.clone(), compiler));
     }
@@ -183,7 +183,7 @@ impl Source {
 
     fn problems(&self) -> Vec<Problem> {
         match self {
-            Self::Live { .. } => Vec::new(),
+            Self::Live { .. } => engines::uncontained().into_iter().collect(),
             Self::Results(pile) => pile.problems(),
         }
     }

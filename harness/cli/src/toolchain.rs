@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use conch_report::Tone;
 use conch_toolchain::home::Contents;
-use conch_toolchain::{AddError, Cache, Home};
+use conch_toolchain::{AddError, Cache, Containment, Home};
 
 use crate::args::{ToolchainArgs, ToolchainCommand};
 use crate::engines;
@@ -80,6 +80,13 @@ pub fn toolchain(args: &ToolchainArgs, stop: &AtomicBool) -> u8 {
                     terminal.print(&line);
                 }
                 terminal.print(&format!("in {}\n", home.root().display()));
+                let containment = Containment::of_this_system();
+                if containment.is_whole() {
+                    terminal.print("workers are contained: docs/CONTAINMENT.md says how far\n");
+                } else {
+                    let missing = containment.missing.join("; ");
+                    terminal.print(&format!("workers are not contained in full: {missing}\n"));
+                }
             }
             Err(error) => {
                 terminal.note(&format!("error: failed to {error}"));

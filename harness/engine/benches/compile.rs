@@ -37,7 +37,10 @@ fn main() {
         println!("left out: `conch toolchain add {version}` installs it");
         return;
     };
-    let compilers = Compilers::new(toolchain, processes, cache).expect("a folder for the workers");
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cases");
+    let compilers = Compilers::new(toolchain, processes, cache)
+        .expect("a folder for the workers")
+        .reading(&corpus);
     let compiler = Compiler::new(compilers, target, Compilers::LIMITS);
     let mut cases = cases(filters);
     // `cargo test --benches` runs this too: then it is enough that it works.

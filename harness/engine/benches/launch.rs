@@ -50,7 +50,10 @@ fn main() {
 
 fn interpreter() -> Option<Interpret> {
     let toolchain = Home::discover().ok()?.find(&ToolchainId::of(Version::NEWEST))?;
-    let pool = Pool::new(toolchain, 1).expect("a folder for the workers");
+    let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cases");
+    let pool = Pool::new(toolchain, 1)
+        .expect("a folder for the workers")
+        .reading(&cases);
     let limits = Limits {
         time: Duration::from_mins(1),
         ..Limits::default()

@@ -217,6 +217,12 @@ pub(crate) fn unanswered(case: &Case, failure: WorkerFailure) -> Result<Outcome,
         WorkerFailure::OutOfMemory { stderr, .. } => {
             Outcome::Exhausted(complaint("memory", message, stderr, None))
         }
+        WorkerFailure::Excess { stderr, .. } => {
+            Outcome::Exhausted(complaint("excess", message, stderr, None))
+        }
+        WorkerFailure::Garbled { stderr, .. } => {
+            Outcome::Crashed(complaint("garbled", message, stderr, None))
+        }
         WorkerFailure::Start { toolchain, reason } => {
             return Err(Failure::internal(
                 format!("start a worker of {toolchain}"),

@@ -2,6 +2,7 @@
 //! ([`crate::compiled`]), keeping it on disk, executing it.
 
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -90,6 +91,13 @@ impl Compilers {
     /// The folder for their private files cannot be made.
     pub fn new(toolchain: Toolchain, size: usize, cache: Option<Cache>) -> io::Result<Self> {
         Pool::of(toolchain, size, Mode::Compile).map(|pool| Self { pool, cache })
+    }
+
+    /// Lets them read a folder ([`Pool::reading`]).
+    #[must_use]
+    pub fn reading(mut self, folder: &Path) -> Self {
+        self.pool = self.pool.reading(folder);
+        self
     }
 
     /// The toolchain.

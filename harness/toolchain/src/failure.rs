@@ -35,6 +35,22 @@ pub enum WorkerFailure {
         /// The end of its stderr, or Python's message.
         stderr: String,
     },
+    /// It used more than workers may, of what has no failure of its own, and was killed.
+    #[error("the worker had more than {most}")]
+    Excess {
+        /// How much of what is allowed: `64 processes`.
+        most: String,
+        /// The end of its stderr.
+        stderr: String,
+    },
+    /// What came over its pipe is no answer: the kernel wrote there, or pretended to be the worker.
+    #[error("the worker's answer is none: {problem}")]
+    Garbled {
+        /// What is wrong with it.
+        problem: String,
+        /// The end of its stderr.
+        stderr: String,
+    },
     /// The toolchain's worker does not start: the toolchain is broken or gone.
     #[error("start a worker of {toolchain}: {reason}")]
     Start {

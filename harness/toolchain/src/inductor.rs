@@ -5,6 +5,7 @@
 //! from the first memory, and the launches that it makes are handed to the caller one after the other.
 
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -128,6 +129,13 @@ impl Inductors {
     /// The folder for their private files cannot be made.
     pub fn new(toolchain: Toolchain, size: usize) -> io::Result<Self> {
         Pool::of(toolchain, size, Mode::Inductor).map(|pool| Self { pool })
+    }
+
+    /// Lets them read a folder ([`Pool::reading`]).
+    #[must_use]
+    pub fn reading(mut self, folder: &Path) -> Self {
+        self.pool = self.pool.reading(folder);
+        self
     }
 
     /// The toolchain.

@@ -37,6 +37,7 @@
 //!
 //! Invariants:
 //! - Only this crate starts Python. A worker that raises, hangs, faults or eats its memory costs its own request.
+//! - A worker runs code that nobody vouches for: it is contained as far as the system can ([`Containment`]).
 //! - Whatever happens to this process, `kill -9` included, no worker outlives it.
 //! - A toolchain is there whole or not at all: it is made beside its place and renamed into it.
 #![warn(missing_docs)]
@@ -45,6 +46,7 @@ mod adopt;
 mod cache;
 pub mod compiled;
 pub mod compiler;
+pub mod containment;
 mod explain;
 pub mod failure;
 pub mod home;
@@ -53,14 +55,18 @@ pub mod inductor;
 mod install;
 pub mod pool;
 mod python;
+mod reach;
 pub mod request;
 pub mod response;
+mod scratch;
+mod usage;
 mod wire;
 mod worker;
 
 pub use cache::{Cache, Held};
 pub use compiled::Compiled;
 pub use compiler::{Compilation, CompileRequest, Compilers, Tuning};
+pub use containment::Containment;
 pub use failure::{Exit, WorkerFailure};
 pub use home::{AddError, AdoptError, Event, Home, HomeError, Observer, Toolchain};
 pub use id::{BadId, ToolchainId};

@@ -11,8 +11,9 @@ use tempfile::TempDir;
 
 use crate::request::{Device, Module};
 use crate::response::Raised;
-use crate::worker::{Answer, Between, Mode, Worker};
-use crate::{Request, Response, Toolchain, WorkerFailure, wire};
+use crate::scratch::{self, Scratch};
+use crate::worker::{Answer, Between, Mode, Place, Worker};
+use crate::{Request, Response, Toolchain, WorkerFailure, reach, wire};
 
 /// What one request may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +44,10 @@ pub struct Pool {
     state: Mutex<State>,
     freed: Condvar,
     private: Private,
+    /// Folders that workers may read because they were told to.
+    folders: Vec<PathBuf>,
+    /// What workers may read because of the toolchain, once it is known.
+    needed: Mutex<Option<Vec<PathBuf>>>,
 }
 
 #[derive(Debug, Default)]
@@ -53,6 +58,8 @@ struct State {
     /// Process groups of the workers that exist and are not yet being reaped: those that may be killed by number.
     groups: Vec<Pid>,
     stopped: bool,
+    /// Workers started so far, which names their folders.
+    started: u64,
 }
 
 impl Pool {
@@ -113,7 +120,17 @@ impl Pool {
             state: Mutex::new(State::default()),
             freed: Condvar::new(),
             private,
+            folders: Vec::new(),
+            needed: Mutex::new(None),
         })
+    }
+
+    /// Lets workers read a folder: the corpus, whose kernels import modules that lie beside them. They read nothing else
+    /// of the user's, and change nothing.
+    #[must_use]
+    pub fn reading(mut self, folder: &Path) -> Self {
+        self.folders.push(folder.to_owned());
+        self
     }
 
     /// The toolchain.
@@ -151,9 +168,18 @@ impl Pool {
         read: impl FnOnce(&[u8], &[u8], &str) -> Result<(A, bool), String>,
     ) -> Result<A, WorkerFailure> {
         let mut worker = self.take()?;
+        // Whatever it does between requests, it is no answer.
+        while !worker.is_quiet() {
+            self.retire(worker);
+            worker = self.take()?;
+        }
         match worker.ask(frame, module, limits, between, read) {
             Ok((response, false)) => {
-                self.give_back(worker);
+                if worker.settle() {
+                    self.give_back(worker);
+                } else {
+                    self.retire(worker);
+                }
                 Ok(response)
             }
             Ok((response, true)) => {
@@ -205,7 +231,10 @@ impl Pool {
             state = self.freed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         drop(state);
-        match Worker::start(&self.toolchain, self.private.folder(), self.mode) {
+        match self
+            .place()
+            .and_then(|place| Worker::start(&self.toolchain, place, self.mode))
+        {
             Ok(worker) => {
                 let mut state = self.state();
                 state.groups.extend(worker.group());
@@ -223,6 +252,34 @@ impl Pool {
                 Err(failure)
             }
         }
+    }
+
+    /// Where the next worker is started.
+    fn place(&self) -> Result<Place, WorkerFailure> {
+        let failed = |reason: String| WorkerFailure::Start {
+            toolchain: self.toolchain.id.to_string(),
+            reason,
+        };
+        let folder = self.private.folder();
+        let mut needed = self.needed.lock().unwrap_or_else(PoisonError::into_inner);
+        if needed.is_none() {
+            let found = reach::of(&self.toolchain.python(), &folder.join(PYTHON), self.mode);
+            *needed = Some(found.map_err(failed)?);
+        }
+        let read = needed.iter().flatten().chain(&self.folders).cloned().collect();
+        drop(needed);
+        let number = {
+            let mut state = self.state();
+            state.started += 1;
+            state.started
+        };
+        let scratch = Scratch::new(folder.join(format!("worker-{number}")))
+            .map_err(|error| failed(format!("make its folder: {error}")))?;
+        Ok(Place {
+            package: folder.join(PYTHON),
+            scratch,
+            read,
+        })
     }
 
     fn give_back(&self, worker: Worker) {
@@ -267,6 +324,8 @@ struct Private {
 }
 
 const LOCK: &str = "lock";
+/// The folder that our Python package is in, which workers read and do not change.
+const PYTHON: &str = "python";
 const PREFIX: &str = "conch-workers-";
 /// A folder younger than this may not have its lock taken yet.
 const NEW: Duration = Duration::from_mins(1);
@@ -285,8 +344,8 @@ impl Private {
         let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(run)?;
         let lock = File::create_new(folder.path().join(LOCK))?;
         lock.lock()?;
-        let package = folder.path().join(conch_worker::PACKAGE);
-        fs::create_dir(&package)?;
+        let package = folder.path().join(PYTHON).join(conch_worker::PACKAGE);
+        fs::create_dir_all(&package)?;
         for (name, text) in conch_worker::FILES {
             fs::write(package.join(name), text)?;
         }
@@ -311,7 +370,7 @@ fn sweep(run: &Path) {
                 .is_ok_and(|at| at.elapsed().is_ok_and(|age| age > NEW))
         };
         if File::open(folder.join(LOCK)).is_ok_and(|lock| old(&lock) && lock.try_lock().is_ok()) {
-            let _ = fs::remove_dir_all(&folder);
+            let _ = scratch::remove(&folder);
         }
     }
 }

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -13,14 +13,16 @@ use rustix::buffer::spare_capacity;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process_group};
 
-use crate::Toolchain;
+use crate::containment::{self, ALLOW_READ, Containment, Reach};
 use crate::failure::{Exit, WorkerFailure};
 use crate::pool::Limits;
 use crate::request::{Device, Module};
 use crate::response::{Location, Raised};
+use crate::scratch::Scratch;
 use crate::wire::{self, Hello};
+use crate::{Toolchain, usage};
 
 /// How long a worker may take to import Triton: cold disks are slow.
 const START_LIMIT: Duration = Duration::from_mins(2);
@@ -36,6 +38,40 @@ const STDERR_KEPT: usize = 16 * 1024;
 
 /// Room made for every read of an answer: what a pipe holds.
 const READ_AT_LEAST: usize = 64 * 1024;
+
+/// How often is looked at what a worker uses while it is waited for.
+const WATCHED_EVERY: Duration = Duration::from_millis(100);
+
+/// Bytes of files that a worker may have: in its folder, and open without a name.
+const FILES_MOST: u64 = 1 << 30;
+
+/// Bytes of one file.
+const FILE_MOST: u64 = 256 << 20;
+
+/// Files, links and folders in a worker's folder.
+const ENTRIES_MOST: usize = 20_000;
+
+/// Processes and threads of a worker and of those that it starts.
+const PROCESSES_MOST: usize = 64;
+const THREADS_MOST: u64 = 512;
+
+/// Open files of each.
+const OPEN_MOST: u64 = 1024;
+
+/// Bytes of memory that a worker with a GPU may touch beyond what one request may use: CUDA reserves more of the address
+/// space than any limit on that would leave it, and keeps libraries of some gigabytes.
+const BESIDE_A_GPU: u64 = 16 << 30;
+
+/// Growth after which a worker is replaced. What grows is in Triton and NumPy, or in modules of the user's.
+const GROWTH_MOST: u64 = 1 << 30;
+const GROWTH_EVERY: u32 = 64;
+
+/// Room made at once for an answer that says that it is so large.
+const READ_AT_MOST: usize = 64 << 20;
+
+/// The most that an answer may be: so many times what was asked, and so many bytes more.
+const ANSWER_TIMES: u64 = 16;
+const ANSWER_MOST: u64 = 256 << 20;
 
 /// Variables of the environment that reach a worker. Others could change what Triton or Python do.
 const PASSED: &[&str] = &["PATH", "LANG", "LC_ALL", "LC_CTYPE", "LD_LIBRARY_PATH", "TZ"];
@@ -72,6 +108,34 @@ impl Mode {
             Self::Jit => Some(Device::Cuda),
         }
     }
+
+    fn has_gpu(self) -> bool {
+        self.torch() == Some(Device::Cuda)
+    }
+
+    /// Whether workers start processes: assemblers, C compilers. An interpreter does not.
+    pub(crate) const fn starts_processes(self) -> bool {
+        !matches!(self, Self::Interpret | Self::Torch(Device::Host))
+    }
+
+    /// Folders that a worker keeps from one request to the next: what Triton and torch keep there.
+    const fn kept(self) -> &'static [&'static str] {
+        match self {
+            Self::Interpret | Self::Torch(Device::Host) => &[],
+            _ => &["cache", "inductor", ".triton", ".nv"],
+        }
+    }
+}
+
+/// Where a worker is started.
+#[derive(Debug)]
+pub(crate) struct Place {
+    /// The folder that our Python package is in.
+    pub package: PathBuf,
+    /// Its own folder.
+    pub scratch: Scratch,
+    /// What it may read.
+    pub read: Vec<PathBuf>,
 }
 
 /// The variables of our environment that a Python gets; with `gpu`, one that may see a GPU.
@@ -96,6 +160,16 @@ pub(crate) trait Answer: Sized {
 #[derive(Debug)]
 pub(crate) struct Worker {
     child: Child,
+    mode: Mode,
+    scratch: Scratch,
+    /// Bytes of address space and of touched memory that it began with.
+    at_start: (u64, u64),
+    /// Threads that it began with.
+    threads: Option<u64>,
+    /// Bytes of memory that a request may use, and how many were answered.
+    memory: u64,
+    answered: u32,
+    watched: Instant,
     stdin: ChildStdin,
     stdout: ChildStdout,
     stderr: ChildStderr,
@@ -104,6 +178,8 @@ pub(crate) struct Worker {
     /// The end of what came from stderr since the request began.
     said: Vec<u8>,
     stderr_open: bool,
+    /// Bytes that an answer may have.
+    answer_most: u64,
 }
 
 /// Why a frame did not come.
@@ -114,28 +190,32 @@ enum Silence {
     Late,
     /// What came is no frame.
     Noise(String),
+    /// It has more than this.
+    Excess(String),
+    /// It has more memory than a request may use.
+    Memory,
 }
 
 impl Worker {
-    /// Starts a worker with `folder` for its private files; the worker's Python package is in `folder` too.
-    pub(crate) fn start(toolchain: &Toolchain, folder: &Path, mode: Mode) -> Result<Self, WorkerFailure> {
+    /// Starts a worker.
+    pub(crate) fn start(toolchain: &Toolchain, place: Place, mode: Mode) -> Result<Self, WorkerFailure> {
         let failed = |reason: String| WorkerFailure::Start {
             toolchain: toolchain.id.to_string(),
             reason,
         };
-        let mut worker = Self::spawn(&toolchain.python(), folder, mode)
+        let mut worker = Self::spawn(&toolchain.python(), place, mode)
             .map_err(|error| failed(format!("{}: {error}", toolchain.python().display())))?;
         let hello: Hello = match worker.receive(Instant::now() + START_LIMIT) {
             Ok((header, _)) => serde_json::from_slice(&header)
                 .map_err(|error| WorkerFailure::Protocol(format!("its first words: {error}")))?,
             Err(Silence::Gone) => {
                 let how = worker.end();
-                return Err(failed(
-                    format!("{how}\n{}", worker.stderr_text()).trim_end().to_owned(),
-                ));
+                return Err(failed(with_hint(format!("{how}\n{}", worker.stderr_text()))));
             }
             Err(Silence::Late) => return Err(failed(format!("nothing heard within {START_LIMIT:?}"))),
             Err(Silence::Noise(noise)) => return Err(WorkerFailure::Protocol(noise)),
+            Err(Silence::Excess(most)) => return Err(failed(format!("it has more than {most}"))),
+            Err(Silence::Memory) => return Err(failed("it needs more memory than there may be".to_owned())),
         };
         if hello.protocol != conch_worker::PROTOCOL {
             return Err(WorkerFailure::Protocol(format!(
@@ -162,17 +242,32 @@ impl Worker {
                 if toolchain.is_adopted() { "adopt" } else { "add" },
             )));
         }
+        if let Some(pid) = worker.group() {
+            worker.at_start = usage::memory(pid).unwrap_or_default();
+            worker.threads = usage::threads(pid);
+        }
         Ok(worker)
     }
 
-    fn spawn(python: &Path, folder: &Path, mode: Mode) -> io::Result<Self> {
+    fn spawn(python: &Path, place: Place, mode: Mode) -> io::Result<Self> {
+        let folder = place.scratch.path().to_owned();
+        let reach = Reach {
+            read: place.read,
+            write: folder.clone(),
+            gpu: mode.has_gpu(),
+            processes: mode.starts_processes(),
+        };
         let mut command = Command::new(python);
         // -s: without what the user installed for themselves.
-        command.args(["-s", "-c", conch_worker::ENTRY]).arg(folder);
+        command
+            .args(["-s", "-c", conch_worker::ENTRY])
+            .arg(&place.package);
         command.env_clear();
-        let gpu = mode.torch() == Some(Device::Cuda);
-        command.envs(passed(gpu));
-        if !gpu {
+        command.envs(passed(mode.has_gpu()));
+        if let Some(program) = Containment::of_this_system().afterwards(&reach) {
+            command.env("CONCH_AFTERWARDS", program);
+        }
+        if !mode.has_gpu() {
             // A machine without a GPU, also on one that has some.
             command.env("CUDA_VISIBLE_DEVICES", "-1");
         }
@@ -213,17 +308,19 @@ impl Worker {
             .env("PYTHONHASHSEED", "0")
             .env("PYTHONNOUSERSITE", "1")
             .env("HIP_VISIBLE_DEVICES", "-1")
-            .env("HOME", folder)
-            .env("TMPDIR", folder)
-            .env("TRITON_HOME", folder)
+            .env("HOME", &folder)
+            // Or it would be looked up among the system's users.
+            .env("USER", "conch")
+            .env("TMPDIR", &folder)
+            .env("TRITON_HOME", &folder)
             .env("TRITON_CACHE_DIR", folder.join("cache"));
-        let mut child = command
-            .current_dir(folder)
+        command
+            .current_dir(&folder)
             .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()?;
+            .stderr(Stdio::piped());
+        let mut child = containment::spawn(command, &reach)?;
         let (Some(stdin), Some(stdout), Some(stderr)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {
@@ -231,17 +328,97 @@ impl Worker {
         };
         let worker = Self {
             child,
+            mode,
+            scratch: place.scratch,
+            at_start: (0, 0),
+            threads: None,
+            memory: 0,
+            answered: 0,
+            watched: Instant::now(),
             stdin,
             stdout,
             stderr,
             incoming: Vec::new(),
             said: Vec::new(),
             stderr_open: true,
+            answer_most: ANSWER_MOST,
         };
         set_nonblocking(&worker.stdin)?;
         set_nonblocking(&worker.stdout)?;
         set_nonblocking(&worker.stderr)?;
+        if let Some(pid) = worker.group() {
+            let kept = mode.has_gpu();
+            limit(pid, Resource::Core, 0)?;
+            limit(pid, Resource::Fsize, FILE_MOST)?;
+            limit(
+                pid,
+                Resource::Nofile,
+                if kept { 4 * OPEN_MOST } else { OPEN_MOST },
+            )?;
+        }
         Ok(worker)
+    }
+
+    /// Whether nothing came from it that was not asked for.
+    pub(crate) fn is_quiet(&self) -> bool {
+        matches!(rustix::io::read(&self.stdout, &mut [0]), Err(Errno::AGAIN))
+    }
+
+    /// Whether another request may be put to it: it has said nothing that it was not asked for, and it left no thread
+    /// behind that could. What it wrote into its folder is gone then.
+    pub(crate) fn settle(&mut self) -> bool {
+        self.drain_stderr();
+        // torch's own threads come and go.
+        let counted = matches!(self.mode, Mode::Interpret | Mode::Compile);
+        let alone = !counted || self.group().and_then(usage::threads) <= self.threads;
+        self.answered += 1;
+        let grown =
+            self.answered.is_multiple_of(GROWTH_EVERY) && (self.has_grown() || self.excess().is_err());
+        self.is_quiet() && alone && !grown && self.scratch.clear(self.mode.kept()).is_ok()
+    }
+
+    fn has_grown(&self) -> bool {
+        let now = self.group().and_then(usage::memory);
+        now.is_some_and(|(_, touched)| touched.saturating_sub(self.at_start.1) > GROWTH_MOST)
+    }
+
+    /// Lets a request use no more than this much memory.
+    fn limit_memory(&mut self, most: u64) -> io::Result<()> {
+        if most == self.memory {
+            return Ok(());
+        }
+        self.memory = most;
+        match (self.group(), self.at_start.0) {
+            (Some(pid), space @ 1..) if !self.mode.has_gpu() => limit(pid, Resource::As, space + most),
+            _ => Ok(()),
+        }
+    }
+
+    /// Sees that it uses no more than it may.
+    fn excess(&self) -> Result<(), Silence> {
+        let excess = |most: String| Err(Silence::Excess(most));
+        let contents = self.scratch.measure(ENTRIES_MOST);
+        if contents.cut {
+            return excess(format!(
+                "{ENTRIES_MOST} files, or folders in each other without end"
+            ));
+        }
+        let usage = self
+            .group()
+            .map(|pid| usage::of(pid, self.mode.starts_processes()))
+            .unwrap_or_default();
+        let beside = if self.mode.has_gpu() { BESIDE_A_GPU } else { 0 };
+        if contents.bytes + usage.nameless > FILES_MOST {
+            excess(format!("{FILES_MOST} bytes of files"))
+        } else if usage.processes > PROCESSES_MOST {
+            excess(format!("{PROCESSES_MOST} processes"))
+        } else if usage.threads > THREADS_MOST {
+            excess(format!("{THREADS_MOST} threads"))
+        } else if self.at_start.1 > 0 && usage.resident > self.at_start.1 + self.memory + beside {
+            Err(Silence::Memory)
+        } else {
+            Ok(())
+        }
     }
 
     /// The process group's id, which is the process's.
@@ -261,12 +438,15 @@ impl Worker {
         read: impl FnOnce(&[u8], &[u8], &str) -> Result<(A, bool), String>,
     ) -> Result<(A, bool), WorkerFailure> {
         self.said.clear();
+        self.answer_most = (frame.len() as u64).saturating_mul(ANSWER_TIMES) + ANSWER_MOST;
         let deadline = Instant::now() + limits.time + GRACE;
+        let limited = self.limit_memory(limits.memory);
+        limited.map_err(|error| WorkerFailure::Protocol(format!("its memory cannot be limited: {error}")))?;
         match self.converse(frame, deadline, between) {
             Ok((header, blobs)) => {
                 self.drain_stderr();
                 let (answer, worn) =
-                    read(&header, &blobs, &self.stderr_text()).map_err(WorkerFailure::Protocol)?;
+                    read(&header, &blobs, &self.stderr_text()).map_err(|problem| self.garbled(problem))?;
                 let out_of_memory = answer.raised().filter(|raised| {
                     raised
                         .chain
@@ -281,7 +461,15 @@ impl Worker {
                     None => Ok((answer, worn)),
                 }
             }
-            Err(Silence::Noise(noise)) => Err(WorkerFailure::Protocol(noise)),
+            Err(Silence::Noise(noise)) => Err(self.garbled(noise)),
+            Err(Silence::Excess(most)) => Err(WorkerFailure::Excess {
+                most,
+                stderr: self.stderr_text(),
+            }),
+            Err(Silence::Memory) => Err(WorkerFailure::OutOfMemory {
+                limit: limits.memory,
+                stderr: self.stderr_text(),
+            }),
             Err(Silence::Late) => Err(self.timed_out(module, limits)),
             Err(Silence::Gone) => {
                 let how = self.end();
@@ -317,6 +505,13 @@ impl Worker {
             limit: limits.time,
             stderr,
             location,
+        }
+    }
+
+    fn garbled(&self, problem: String) -> WorkerFailure {
+        WorkerFailure::Garbled {
+            problem,
+            stderr: self.stderr_text(),
         }
     }
 
@@ -359,6 +554,9 @@ impl Worker {
         loop {
             if let Some((head, blobs)) = wire::lengths(&self.incoming).map_err(Silence::Noise)? {
                 let end = wire::LENGTHS + head + blobs;
+                if end as u64 > self.answer_most {
+                    return Err(Silence::Noise(format!("an answer of {end} bytes")));
+                }
                 if self.incoming.len() > end {
                     return Err(Silence::Noise("more than one answer".to_owned()));
                 }
@@ -368,7 +566,9 @@ impl Worker {
                     header.drain(..wire::LENGTHS);
                     return Ok((header, blobs));
                 }
-                self.incoming.reserve(end - self.incoming.len());
+                // Not all at once: what is said to come need not.
+                let missing = end - self.incoming.len();
+                self.incoming.reserve(missing.min(READ_AT_MOST));
             }
             self.incoming.reserve(READ_AT_LEAST);
             match rustix::io::read(&self.stdout, spare_capacity(&mut self.incoming)) {
@@ -386,6 +586,7 @@ impl Worker {
         if left.is_zero() {
             return Err(Silence::Late);
         }
+        let left = left.min(WATCHED_EVERY);
         let timeout = Timespec {
             tv_sec: left.as_secs() as i64,
             tv_nsec: i64::from(left.subsec_nanos()),
@@ -404,7 +605,17 @@ impl Worker {
             Err(_) => return Err(Silence::Gone),
         }
         self.drain_stderr();
-        Ok(())
+        self.watch()
+    }
+
+    /// Sees, once in a while, that it uses no more than it may.
+    fn watch(&mut self) -> Result<(), Silence> {
+        if self.watched.elapsed() < WATCHED_EVERY {
+            return Ok(());
+        }
+        let excess = self.excess();
+        self.watched = Instant::now();
+        excess
     }
 
     fn drain_stderr(&mut self) {
@@ -462,6 +673,34 @@ fn exit_of(status: ExitStatus) -> Exit {
         (Some(signal), _) => Exit::Signal(signal),
         (None, code) => Exit::Code(code.unwrap_or(-1)),
     }
+}
+
+/// Limits what a process may have of something, for good.
+#[cfg(target_os = "linux")]
+fn limit(pid: Pid, what: Resource, most: u64) -> io::Result<()> {
+    let limit = Rlimit {
+        current: Some(most),
+        maximum: Some(most),
+    };
+    rustix::process::prlimit(Some(pid), what, limit)?;
+    Ok(())
+}
+
+/// Nobody limits another process here; the worker limits itself.
+#[cfg(not(target_os = "linux"))]
+fn limit(_: Pid, _: Resource, _: u64) -> io::Result<()> {
+    Ok(())
+}
+
+/// Why a worker did not start, with what may mend it.
+fn with_hint(reason: String) -> String {
+    let reason = reason.trim_end();
+    if reason.contains("Permission denied") || reason.contains("Operation not permitted") {
+        return format!(
+            "{reason}\nworkers are contained: {ALLOW_READ}=/a/folder:/another lets them read more (docs/CONTAINMENT.md)"
+        );
+    }
+    reason.to_owned()
 }
 
 fn set_nonblocking(pipe: &impl AsFd) -> io::Result<()> {

@@ -35,7 +35,9 @@ fn with_torch() -> (TempDir, Vec<Toolchain>) {
 }
 
 fn pool_with_torch(toolchain: &Toolchain) -> Pool {
-    Pool::with_torch(toolchain.clone(), 1, Device::Host).expect("a pool")
+    Pool::with_torch(toolchain.clone(), 1, Device::Host)
+        .expect("a pool")
+        .reading(&kernels_folder())
 }
 
 fn on_host(request: Request) -> Request {

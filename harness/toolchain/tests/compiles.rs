@@ -20,7 +20,9 @@ use conch_toolchain::{
 const SM_80: Target = Target(80);
 
 fn compilers(toolchain: &Toolchain) -> Compilers {
-    Compilers::new(toolchain.clone(), 1, None).expect("compilers")
+    Compilers::new(toolchain.clone(), 1, None)
+        .expect("compilers")
+        .reading(&kernels_folder())
 }
 
 fn request(launches: Vec<Launch>) -> CompileRequest {
@@ -399,7 +401,9 @@ fn a_compiler_that_aborts_costs_its_own_request() {
 #[test]
 fn several_compile_at_once() {
     for toolchain in toolchains(&[NEWEST]) {
-        let compilers = Compilers::new(toolchain, 2, None).expect("compilers");
+        let compilers = Compilers::new(toolchain, 2, None)
+            .expect("compilers")
+            .reading(&kernels_folder());
         std::thread::scope(|scope| {
             for n in 2..6 {
                 let compilers = &compilers;
@@ -434,7 +438,9 @@ fn what_was_compiled_is_kept() {
         let folder = tempfile::tempdir().expect("a folder");
         let cached = || {
             let cache = Cache::at(folder.path(), Cache::MOST).expect("a cache");
-            Compilers::new(toolchain.clone(), 1, Some(cache)).expect("compilers")
+            Compilers::new(toolchain.clone(), 1, Some(cache))
+                .expect("compilers")
+                .reading(&kernels_folder())
         };
         let fill = |n| request(vec![with_block(launch("fill", vec![x(0), Value::Int(n)]), 64)]);
         let rejected = request(vec![launch("rejected", vec![x(0)])]);

@@ -44,7 +44,9 @@ fn twice(inductors: &Inductors, ways: Vec<Way>, finish: bool) -> (Induction, Vec
 
 fn each(test: impl Fn(&Toolchain, &Inductors)) {
     for toolchain in toolchains(TORCHES) {
-        let inductors = Inductors::new(toolchain.clone(), 1).expect("a pool");
+        let inductors = Inductors::new(toolchain.clone(), 1)
+            .expect("a pool")
+            .reading(&kernels_folder());
         test(&toolchain, &inductors);
     }
 }

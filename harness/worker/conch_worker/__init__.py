@@ -7,6 +7,10 @@ Rust crate `conch-toolchain`; both say what they speak with `wire.PROTOCOL`.
 
 import os
 
+from . import contained
+
+contained.give_up()
+
 _torch = os.environ.get("CONCH_TORCH")
 # On which device torch's own tensors are the arguments; none: stand-ins are.
 TORCH = _torch if _torch in ("cpu", "cuda") else None

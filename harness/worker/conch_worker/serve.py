@@ -39,10 +39,6 @@ if TORCH:
 # Bytes of stdout that are sent back, and that a request may write at all.
 _STDOUT_KEPT = 64 * 1024
 _STDOUT_MOST = 256 << 20
-# Growth after which a worker asks to be replaced. What grows is in Triton and NumPy, or in modules of the
-# user's.
-_GROWTH_MOST = 1 << 30
-_GROWTH_EVERY = 64
 
 
 class _Stdout:
@@ -97,39 +93,15 @@ def _die_with_parent(pipe: int) -> None:
     threading.Thread(target=watch, name="conch-parent", daemon=True).start()
 
 
-def _resident(field: int) -> int:
-    """Bytes of address space (0) or of memory (1) in use; 0 where the system does not say."""
-    try:
-        with open("/proc/self/statm", "rb") as file:
-            return int(file.read().split()[field]) * resource.getpagesize()
-    except OSError:
-        return 0
-
-
 class Worker:
     """What lives from one request to the next."""
 
     def __init__(self, torch: inductor.Inductor | None) -> None:
         self.torch = torch
         self.modules = Modules()
-        # CUDA reserves more of the address space than any limit would leave it.
-        self.space = 0 if TORCH == "cuda" else _resident(0)
-        self.memory_at_start = _resident(1)
-        self.memory_limit = -1
-        self.answered = 0
         self.compiled_file: tuple[str, ...] = ()
         self.compiles = "TRITON_INTERPRET" not in os.environ
         self.lost = False
-
-    def limit_memory(self, most: int) -> None:
-        if most == self.memory_limit or not self.space:
-            return
-        hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-        wanted = self.space + most
-        resource.setrlimit(
-            resource.RLIMIT_AS, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard)
-        )
-        self.memory_limit = most
 
     def answer(self, header: dict[str, Any], blobs: memoryview) -> tuple[dict[str, Any], list[bytes]]:
         """Does what is asked; the header and the blobs of the answer."""
@@ -285,12 +257,6 @@ class Worker:
         except BaseException as error:  # noqa: BLE001 (SystemExit is an outcome too)
             return phase, launch, error
         return None
-
-    def worn(self) -> bool:
-        """Whether this process should be replaced: it has grown a lot, or has lost its GPU."""
-        self.answered += 1
-        grown = self.answered % _GROWTH_EVERY == 0 and _resident(1) - self.memory_at_start > _GROWTH_MOST
-        return self.lost or grown
 
 
 class _Values:
@@ -452,11 +418,11 @@ def main() -> None:
         if frame is None:
             return
         header, blobs = frame
-        worker.limit_memory(header["memory"])
         # Says where it hangs, and ends it even if nobody is there any more to do so.
         faulthandler.dump_traceback_later(header["time"], exit=True)
         answer, out = worker.answer(header, blobs)
         faulthandler.cancel_dump_traceback_later()
         answer["stdout"], answer["stdout_cut"] = stdout.take()
-        answer["worn"] = worker.worn()
+        # Without its GPU it is of no more use.
+        answer["worn"] = worker.lost
         wire.write(answers, answer, out)

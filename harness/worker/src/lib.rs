@@ -12,6 +12,7 @@ pub const PACKAGE: &str = "conch_worker";
 /// The files of the package: name and text.
 pub const FILES: &[(&str, &str)] = &[
     ("__init__.py", include_str!("../conch_worker/__init__.py")),
+    ("contained.py", include_str!("../conch_worker/contained.py")),
     ("driver.py", include_str!("../conch_worker/driver.py")),
     ("dtypes.py", include_str!("../conch_worker/dtypes.py")),
     ("emitted.py", include_str!("../conch_worker/emitted.py")),

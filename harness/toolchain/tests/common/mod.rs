@@ -33,10 +33,12 @@ pub const ALL: &[&str] = &[
     "3.0.0", "3.1.0", "3.2.0", "3.3.1", "3.4.0", "3.5.1", "3.6.0", "3.7.1", "3.8.0", "3.9.0",
 ];
 
+pub fn kernels_folder() -> PathBuf {
+    [env!("CARGO_MANIFEST_DIR"), "tests", "kernels"].iter().collect()
+}
+
 pub fn kernels(name: &str) -> Module {
-    let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "tests", "kernels", name]
-        .iter()
-        .collect();
+    let path = kernels_folder().join(name);
     let text = std::fs::read_to_string(&path).expect("a kernel file");
     Module {
         path,
@@ -117,7 +119,9 @@ pub fn simple(kernel: &str) -> Request {
 }
 
 pub fn pool(toolchain: &Toolchain) -> Pool {
-    Pool::new(toolchain.clone(), 1).expect("a pool")
+    Pool::new(toolchain.clone(), 1)
+        .expect("a pool")
+        .reading(&kernels_folder())
 }
 
 pub fn limits(milliseconds: u64) -> Limits {

@@ -1,0 +1,162 @@
+//! Containing what a worker's Python does: which files it reaches, which system calls it may make, how much it may use.
+//! Left out: what a toolchain needs to read ([`crate::reach`]), watching how much is used ([`crate::usage`]).
+//!
+//! A recording is somebody else's code, and to run its kernels in an interpreter or a compiler is to execute it. So a
+//! worker is started by a thread that has restricted itself, for good, and the worker inherits that: Landlock for files,
+//! signals and device controls, seccomp for system calls, no capabilities. `docs/CONTAINMENT.md` says what that keeps
+//! from whom, and what it does not. Where a system lacks some of it, workers run with the rest, and [`Containment`] says
+//! what is missing: whoever starts workers tells the user.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::sync::OnceLock;
+
+#[cfg(target_os = "linux")]
+mod calls;
+#[cfg(target_os = "linux")]
+mod linux;
+
+/// Switches containment off where it is `off`.
+pub const SWITCH: &str = "CONCH_CONTAINMENT";
+
+/// More folders and files that workers may read and execute from, separated by colons.
+pub const ALLOW_READ: &str = "CONCH_ALLOW_READ";
+
+/// How far this system lets workers be contained.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Containment {
+    /// What is missing, a clause each: `no Landlock, so workers reach every file that you do`.
+    pub missing: Vec<String>,
+    off: bool,
+    calls: bool,
+}
+
+impl Containment {
+    /// This system's, found out when it is first asked for.
+    pub fn of_this_system() -> &'static Self {
+        static FOUND: OnceLock<Containment> = OnceLock::new();
+        FOUND.get_or_init(|| {
+            if std::env::var_os(SWITCH).is_some_and(|value| value == OsStr::new("off")) {
+                return Self {
+                    missing: vec![format!("{SWITCH}=off")],
+                    off: true,
+                    calls: false,
+                };
+            }
+            probe()
+        })
+    }
+
+    /// Whether nothing is missing.
+    pub fn is_whole(&self) -> bool {
+        self.missing.is_empty()
+    }
+
+    /// What a worker applies to itself once it has started: system calls that starting it needs and that nothing needs
+    /// afterwards. A program for seccomp, as hexadecimal digits; none where there is no seccomp.
+    pub(crate) fn afterwards(&self, reach: &Reach) -> Option<String> {
+        if !self.calls {
+            return None;
+        }
+        #[cfg(target_os = "linux")]
+        return calls::afterwards(reach.processes).ok();
+        #[cfg(not(target_os = "linux"))]
+        return None;
+    }
+}
+
+/// What a worker may reach.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reach {
+    /// Folders and files that it may read and execute from. Those that are not there do not matter.
+    pub read: Vec<PathBuf>,
+    /// The folder that it may change.
+    pub write: PathBuf,
+    /// Whether it has a GPU: its devices, what the driver reads of `/proc` and `/sys`, local sockets.
+    pub gpu: bool,
+    /// Whether it may start processes.
+    pub processes: bool,
+}
+
+/// Starts a program that reaches no more than that, as far as the system can.
+pub(crate) fn spawn(mut command: Command, reach: &Reach) -> io::Result<Child> {
+    let containment = Containment::of_this_system();
+    if containment.off {
+        return command.spawn();
+    }
+    // What a thread gives up, it gives up for good; what it starts inherits that.
+    std::thread::scope(|scope| {
+        std::thread::Builder::new()
+            .name("conch-contained".to_owned())
+            .spawn_scoped(scope, move || {
+                confine(reach, containment).map_err(io::Error::other)?;
+                command.spawn()
+            })?
+            .join()
+            .unwrap_or_else(|_| Err(io::Error::other("the thread that starts a worker panicked")))
+    })
+}
+
+#[cfg(target_os = "linux")]
+fn probe() -> Containment {
+    let (files, calls) = std::thread::spawn(|| {
+        // Calls last: after them nothing more can be tried.
+        (linux::missing_of_files(), calls::refused())
+    })
+    .join()
+    .unwrap_or_else(|_| (vec!["it could not be found out".to_owned()], None));
+    let mut missing = files;
+    missing.extend(
+        calls
+            .as_ref()
+            .map(|why| format!("no seccomp ({why}), so workers reach the network and other processes")),
+    );
+    Containment {
+        missing,
+        off: false,
+        calls: calls.is_none(),
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn confine(reach: &Reach, containment: &Containment) -> Result<(), String> {
+    linux::drop_capabilities();
+    linux::confine_files(reach).map_err(|error| format!("contain its files: {error}"))?;
+    if containment.calls {
+        calls::confine(reach.gpu).map_err(|error| format!("contain its system calls: {error}"))?;
+    }
+    Ok(())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn probe() -> Containment {
+    Containment {
+        missing: vec!["this system is not Linux, so workers do whatever you may do".to_owned()],
+        off: true,
+        calls: false,
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn confine(_: &Reach, _: &Containment) -> Result<(), String> {
+    Ok(())
+}
+
+/// What the user allows besides.
+pub(crate) fn allowed() -> Vec<PathBuf> {
+    std::env::var_os(ALLOW_READ)
+        .map(|list| {
+            std::env::split_paths(&list)
+                .filter(|path| path.is_absolute())
+                .collect()
+        })
+        .unwrap_or_default()
+}
+
+/// Whether to let a whole folder be read would be to let everything be read, or all that is the user's.
+pub(crate) fn is_too_much(folder: &Path) -> bool {
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    folder.parent().is_none() || home.is_some_and(|home| home.starts_with(folder))
+}

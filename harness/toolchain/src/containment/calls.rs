@@ -1,0 +1,269 @@
+//! System calls by seccomp: what a worker has no use for and what reaches beyond it. A denied call fails with `EPERM`, so
+//! that a kernel's outcome names it; other calls cost what they did, since the kernel remembers which pass.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+    TargetArch, apply_filter, sock_filter,
+};
+
+/// Calls that no worker makes.
+const DENIED: &[i64] = &[
+    // Other processes: their memory, their files, their being traced.
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_process_madvise,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_kcmp,
+    // What Landlock does not see: modes, owners, times and attributes of files wherever they are, files by handle, and
+    // who uses which file.
+    libc::SYS_fchmod,
+    libc::SYS_fchmodat,
+    libc::SYS_fchmodat2,
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+    libc::SYS_utimensat,
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+    libc::SYS_name_to_handle_at,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_inotify_init1,
+    libc::SYS_fanotify_init,
+    // Memory and messages that processes share by a name that is no file's.
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_semget,
+    libc::SYS_msgget,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
+    libc::SYS_memfd_secret,
+    // Mounts and namespaces.
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_mount_setattr,
+    libc::SYS_move_mount,
+    libc::SYS_open_tree,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_unshare,
+    libc::SYS_setns,
+    // Parts of the kernel that programs do not need and attackers like.
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_keyctl,
+    // The machine.
+    libc::SYS_kexec_load,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_reboot,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_acct,
+    libc::SYS_quotactl,
+    libc::SYS_quotactl_fd,
+    libc::SYS_syslog,
+    libc::SYS_vhangup,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_adjtimex,
+    libc::SYS_clock_adjtime,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+];
+
+/// The older forms of some of them, and what this processor alone has.
+#[cfg(target_arch = "x86_64")]
+const DENIED_HERE: &[i64] = &[
+    libc::SYS_chmod,
+    libc::SYS_chown,
+    libc::SYS_lchown,
+    libc::SYS_utime,
+    libc::SYS_utimes,
+    libc::SYS_futimesat,
+    libc::SYS_inotify_init,
+    libc::SYS_kexec_file_load,
+    libc::SYS_iopl,
+    libc::SYS_ioperm,
+    libc::SYS_modify_ldt,
+];
+#[cfg(not(target_arch = "x86_64"))]
+const DENIED_HERE: &[i64] = &[];
+
+/// Controls of files and terminals that Landlock lets pass: flags of files (`FS_IOC_SETFLAGS`, `FS_IOC_FSSETXATTR`), and
+/// typing for the user (`TIOCSTI`, `TIOCLINUX`).
+const CONTROLS: &[u64] = &[0x4008_6602, 0x401c_5820, 0x5412, 0x541c];
+
+/// What goes before an answer to `connect` by a worker with a GPU: nobody is there. The driver asks for a service that
+/// shares GPUs and does without.
+const NOBODY: u32 = libc::ECONNREFUSED as u32;
+
+type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+
+/// Restricts the calling thread.
+pub(super) fn confine(gpu: bool) -> Result<(), String> {
+    for program in programs(gpu)? {
+        apply_filter(&program).map_err(|error| error.to_string())?;
+    }
+    Ok(())
+}
+
+/// Restricts the calling thread, to see whether that can be done; why it cannot.
+pub(super) fn refused() -> Option<String> {
+    confine(false).err()
+}
+
+fn programs(gpu: bool) -> Result<Vec<BpfProgram>, String> {
+    let mut rules: Rules = DENIED
+        .iter()
+        .chain(DENIED_HERE)
+        .map(|&call| (call, vec![]))
+        .collect();
+    rules.insert(
+        libc::SYS_ioctl,
+        CONTROLS
+            .iter()
+            .map(|&control| all([is(1, control)]))
+            .collect::<Result<_, _>>()?,
+    );
+    let local = libc::AF_UNIX as u64;
+    let sockets = if gpu {
+        // A socket that is no stream could send to an address without being connected.
+        vec![
+            all([is_not(0, local)])?,
+            all([is_kind(libc::SOCK_DGRAM)])?,
+            all([is_kind(libc::SOCK_RAW)])?,
+        ]
+    } else {
+        vec![]
+    };
+    rules.insert(libc::SYS_socket, sockets);
+    rules.insert(
+        libc::SYS_socketpair,
+        vec![all([is_kind(libc::SOCK_DGRAM)])?, all([is_kind(libc::SOCK_RAW)])?],
+    );
+    let namespaces = [
+        libc::CLONE_NEWUSER,
+        libc::CLONE_NEWNS,
+        libc::CLONE_NEWPID,
+        libc::CLONE_NEWNET,
+        libc::CLONE_NEWIPC,
+        libc::CLONE_NEWUTS,
+        libc::CLONE_NEWCGROUP,
+    ];
+    let has = |flag: libc::c_int| all([masked(0, flag as u32 as u64, flag as u32 as u64)]);
+    rules.insert(
+        libc::SYS_clone,
+        namespaces.into_iter().map(has).collect::<Result<_, _>>()?,
+    );
+    let mut programs = vec![program(rules, libc::EPERM as u32)?, unknown()];
+    if gpu {
+        programs.push(program([(libc::SYS_connect, vec![])].into(), NOBODY)?);
+    }
+    Ok(programs)
+}
+
+/// What a worker gives up once it has started: leaving its process group, by which it is ended with all that it started,
+/// and, without `processes`, starting any.
+pub(super) fn afterwards(processes: bool) -> Result<String, String> {
+    let mut rules: Rules = [(libc::SYS_setpgid, vec![]), (libc::SYS_setsid, vec![])].into();
+    if !processes {
+        rules.insert(
+            libc::SYS_clone,
+            vec![all([masked(0, libc::CLONE_THREAD as u64, 0)])?],
+        );
+        #[cfg(target_arch = "x86_64")]
+        rules.extend([(libc::SYS_fork, vec![]), (libc::SYS_vfork, vec![])]);
+    }
+    let mut text = String::new();
+    for instruction in program(rules, libc::EPERM as u32)? {
+        let code = instruction.code.to_ne_bytes();
+        let rest = instruction.k.to_ne_bytes();
+        for byte in code
+            .into_iter()
+            .chain([instruction.jt, instruction.jf])
+            .chain(rest)
+        {
+            let _ = write!(text, "{byte:02x}");
+        }
+    }
+    Ok(text)
+}
+
+/// A program that answers some calls with an error.
+fn program(rules: Rules, error: u32) -> Result<BpfProgram, String> {
+    let processor = TargetArch::try_from(std::env::consts::ARCH).map_err(|error| error.to_string())?;
+    SeccompFilter::new(
+        rules,
+        SeccompAction::Allow,
+        SeccompAction::Errno(error),
+        processor,
+    )
+    .and_then(BpfProgram::try_from)
+    .map_err(|error| error.to_string())
+}
+
+/// A program that answers `ENOSYS` to `clone3`, whose flags no program can read (the C library then takes `clone`), and to
+/// the second set of numbers that x86-64 has for the same calls.
+fn unknown() -> BpfProgram {
+    const LOAD_NUMBER: u16 = 0x20;
+    const IF_EQUAL: u16 = 0x15;
+    const IF_AT_LEAST: u16 = 0x35;
+    const RETURN: u16 = 0x06;
+    const ALLOW: u32 = 0x7fff_0000;
+    const ERROR: u32 = 0x0005_0000;
+    const SECOND_SET: u32 = 0x4000_0000;
+    let step = |code, jt, jf, k| sock_filter { code, jt, jf, k };
+    vec![
+        step(LOAD_NUMBER, 0, 0, 0),
+        step(IF_EQUAL, 2, 0, libc::SYS_clone3 as u32),
+        step(IF_AT_LEAST, 1, 0, SECOND_SET),
+        step(RETURN, 0, 0, ALLOW),
+        step(RETURN, 0, 0, ERROR | libc::ENOSYS as u32),
+    ]
+}
+
+fn all(
+    conditions: impl IntoIterator<Item = Result<SeccompCondition, String>>,
+) -> Result<SeccompRule, String> {
+    let conditions = conditions.into_iter().collect::<Result<_, _>>()?;
+    SeccompRule::new(conditions).map_err(|error| error.to_string())
+}
+
+fn condition(argument: u8, how: SeccompCmpOp, value: u64) -> Result<SeccompCondition, String> {
+    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, how, value).map_err(|error| error.to_string())
+}
+
+fn is(argument: u8, value: u64) -> Result<SeccompCondition, String> {
+    condition(argument, SeccompCmpOp::Eq, value)
+}
+
+fn is_not(argument: u8, value: u64) -> Result<SeccompCondition, String> {
+    condition(argument, SeccompCmpOp::Ne, value)
+}
+
+fn masked(argument: u8, mask: u64, value: u64) -> Result<SeccompCondition, String> {
+    condition(argument, SeccompCmpOp::MaskedEq(mask), value)
+}
+
+/// A socket's kind, without the flags beside it.
+fn is_kind(kind: libc::c_int) -> Result<SeccompCondition, String> {
+    masked(1, 0xf, kind as u64)
+}

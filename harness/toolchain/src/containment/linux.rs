@@ -1,0 +1,200 @@
+//! Files, signals and devices by Landlock, and the capabilities of a worker that root starts. Both apply to the calling
+//! thread and to what it starts.
+
+use std::path::PathBuf;
+
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, LandlockStatus, PathBeneath, PathFd,
+    RestrictionStatus, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError, Scope,
+};
+use rustix::thread::{CapabilitySet, remove_capability_from_bounding_set};
+
+use super::Reach;
+
+/// What is asked for; a kernel that has less gives what it has.
+const WANTED: ABI = ABI::V7;
+
+/// What every program needs: libraries, their configuration, the time.
+const SYSTEM: &[&str] = &[
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/nix/store",
+    "/gnu/store",
+    "/run/opengl-driver",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/etc/ld.so.preload",
+    "/etc/localtime",
+    "/etc/ssl/openssl.cnf",
+    "/etc/pki/tls/openssl.cnf",
+    "/etc/crypto-policies",
+];
+
+/// What allocators, BLAS and torch read to know the machine. Nothing of any process: what `/proc/self` is when the rule is
+/// made is us.
+const MACHINE: &[&str] = &[
+    "/dev/zero",
+    "/dev/random",
+    "/dev/urandom",
+    "/proc/cpuinfo",
+    "/proc/filesystems",
+    "/proc/meminfo",
+    "/proc/stat",
+    "/proc/version",
+    "/proc/sys/vm/overcommit_memory",
+    "/sys/devices/system",
+    "/sys/kernel/mm/transparent_hugepage",
+];
+
+/// What NVIDIA's driver reads. Of other processes that is what any user sees: Landlock keeps their environment, memory
+/// and open files from whoever is outside of their domain.
+const GPU: &[&str] = &["/proc", "/sys"];
+
+/// What a worker with a GPU writes besides its own folder.
+const SHARED_MEMORY: &str = "/dev/shm";
+
+/// Keeps what the thread starts from every capability but those to read and write files whatever their owner: a root
+/// without them cannot use a toolchain in somebody's home, and which files those are is Landlock's to say. Whoever is not
+/// root has none to give up.
+pub(super) fn drop_capabilities() {
+    let kept = CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH;
+    for capability in CapabilitySet::all().difference(kept).iter() {
+        // Refused to those who have none.
+        let _ = remove_capability_from_bounding_set(capability);
+    }
+}
+
+/// Restricts the thread to what may be reached.
+pub(super) fn confine_files(reach: &Reach) -> Result<(), RulesetError> {
+    let read = AccessFs::from_read(WANTED);
+    let change = AccessFs::ReadFile
+        | AccessFs::ReadDir
+        | AccessFs::WriteFile
+        | AccessFs::Truncate
+        | AccessFs::MakeReg
+        | AccessFs::MakeDir
+        | AccessFs::MakeSym
+        | AccessFs::RemoveFile
+        | AccessFs::RemoveDir
+        | AccessFs::Refer;
+    let device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::IoctlDev;
+    let paths = |list: &[&str]| list.iter().map(PathBuf::from).collect::<Vec<_>>();
+    let look = AccessFs::ReadFile | AccessFs::ReadDir;
+    let mut ruleset = ruleset()?
+        .create()?
+        .add_rules(rules(paths(SYSTEM), read))?
+        .add_rules(rules(paths(MACHINE), look))?
+        .add_rules(rules(
+            paths(&["/dev/null"]),
+            AccessFs::ReadFile | AccessFs::WriteFile,
+        ))?
+        .add_rules(rules(reach.read.clone(), read))?
+        .add_rules(rules(vec![reach.write.clone()], change))?;
+    if reach.gpu {
+        ruleset = ruleset
+            .add_rules(rules(paths(GPU), look))?
+            .add_rules(rules(devices(), device | AccessFs::ReadDir))?
+            .add_rules(rules(paths(&[SHARED_MEMORY]), change))?;
+    }
+    ruleset.restrict_self()?;
+    Ok(())
+}
+
+fn ruleset() -> Result<Ruleset, RulesetError> {
+    Ruleset::default()
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(AccessFs::from_all(WANTED))?
+        .handle_access(AccessNet::from_all(WANTED))?
+        .scope(Scope::from_all(WANTED))
+}
+
+/// A rule for each path that is there.
+fn rules(
+    paths: Vec<PathBuf>,
+    access: impl Into<BitFlags<AccessFs>>,
+) -> impl Iterator<Item = Result<PathBeneath<PathFd>, RulesetError>> {
+    let access = access.into();
+    paths.into_iter().filter_map(move |path| {
+        let there = PathFd::new(&path).ok()?;
+        let access = if path.is_dir() {
+            access
+        } else {
+            access & AccessFs::from_file(WANTED)
+        };
+        Some(Ok(PathBeneath::new(there, access)))
+    })
+}
+
+/// NVIDIA's devices.
+fn devices() -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir("/dev") else {
+        return Vec::new();
+    };
+    entries
+        .flatten()
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with("nvidia"))
+        .map(|entry| entry.path())
+        .chain([PathBuf::from("/dev/dxg")])
+        .collect()
+}
+
+/// Restricts the calling thread to nothing, to see what the kernel has; the clauses of what it lacks.
+pub(super) fn missing_of_files() -> Vec<String> {
+    let status = ruleset()
+        .and_then(Ruleset::create)
+        .and_then(landlock::RulesetCreated::restrict_self);
+    match status {
+        Ok(RestrictionStatus {
+            landlock: LandlockStatus::Available { effective_abi, .. },
+            ..
+        }) => lacking(effective_abi),
+        Ok(RestrictionStatus {
+            landlock: LandlockStatus::NotEnabled,
+            ..
+        }) => vec!["Landlock is not switched on, so workers reach every file that you do".to_owned()],
+        Ok(_) => vec!["no Landlock, so workers reach every file that you do".to_owned()],
+        Err(error) => vec![format!(
+            "no Landlock ({error}), so workers reach every file that you do"
+        )],
+    }
+}
+
+/// What a kernel's Landlock cannot restrict.
+fn lacking(abi: ABI) -> Vec<String> {
+    [
+        (ABI::V2, "workers cannot move files between folders (Linux 5.19)"),
+        (
+            ABI::V3,
+            "workers may empty every file that you may write (Linux 6.2)",
+        ),
+        (
+            ABI::V5,
+            "workers with a GPU may control other devices (Linux 6.10)",
+        ),
+        (ABI::V6, "workers may send signals to your processes (Linux 6.12)"),
+    ]
+    .into_iter()
+    .filter(|(since, _)| (abi as u8) < (*since as u8))
+    .map(|(_, lack)| format!("an old Landlock: {lack}"))
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_old_kernel_is_told_by_what_it_cannot_do() {
+        let count = |abi| lacking(abi).len();
+        assert_eq!(
+            [ABI::V1, ABI::V2, ABI::V4, ABI::V5, ABI::V6, ABI::V7].map(count),
+            [4, 3, 2, 1, 0, 0]
+        );
+    }
+}

@@ -1,0 +1,80 @@
+//! What the workers of a toolchain need to read: asked of its Python once for each pool. Left out: what every program of a
+//! system reads, and keeping workers to it ([`crate::containment`]).
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::containment::{self, is_too_much};
+use crate::worker::{Mode, passed};
+
+/// Prints where Python looks for modules, its own included, and where the packages lie that matter (one that is installed
+/// for editing is in no folder of those). Makes bytecode of our package, in which contained workers cannot write.
+const ASK: &str = "
+import compileall, importlib.util, json, os, sys
+compileall.compile_dir(sys.argv[1], quiet=2)
+sys.path = [entry for entry in sys.path if entry]
+found = [sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix, *sys.path]
+found.append(os.path.dirname(os.path.realpath(sys.executable)))
+for name in ('triton', 'numpy', 'torch'):
+    try:
+        spec = importlib.util.find_spec(name)
+    except Exception:
+        spec = None
+    found.extend(spec and spec.submodule_search_locations or ())
+print(json.dumps(sorted({os.path.realpath(path) for path in found if os.path.exists(path)})))
+";
+
+/// C compilers, by the names that Triton and torch look for.
+const COMPILERS: &[&str] = &["cc", "gcc", "clang", "c++", "g++"];
+
+/// The folders and files that a Python's workers read. `package` is the folder that our own Python package is in.
+///
+/// # Errors
+/// The Python does not start, or does not answer; why.
+pub(crate) fn of(python: &Path, package: &Path, mode: Mode) -> Result<Vec<PathBuf>, String> {
+    let output = Command::new(python)
+        .args(["-s", "-c", ASK])
+        .arg(package)
+        .env_clear()
+        .envs(passed(false))
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("{}: {error}", python.display()))?;
+    let told = String::from_utf8_lossy(&output.stdout);
+    // A package may print when Python starts.
+    let last = told.lines().last().unwrap_or_default();
+    let Ok(found) = serde_json::from_str::<Vec<PathBuf>>(last) else {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("{}\n{said}", output.status).trim_end().to_owned());
+    };
+    let mut read: Vec<PathBuf> = found.into_iter().filter(|folder| !is_too_much(folder)).collect();
+    read.push(package.to_owned());
+    let libraries = std::env::var_os("LD_LIBRARY_PATH");
+    let libraries = libraries.iter().flat_map(std::env::split_paths);
+    read.extend(libraries.filter(|folder| folder.is_absolute() && !is_too_much(folder)));
+    if mode.starts_processes() {
+        read.extend(compilers());
+    }
+    read.extend(containment::allowed());
+    Ok(read)
+}
+
+/// The installations of the C compilers on PATH, and of `$CC`.
+fn compilers() -> Vec<PathBuf> {
+    let path = std::env::var_os("PATH");
+    let folders: Vec<PathBuf> = path.iter().flat_map(std::env::split_paths).collect();
+    let named = std::env::var_os("CC");
+    let names = COMPILERS.iter().map(OsStr::new).chain(named.as_deref());
+    let programs = names.filter_map(|name| {
+        let found = folders
+            .iter()
+            .map(|folder| folder.join(name))
+            .find(|program| program.is_file())?;
+        found.canonicalize().ok()
+    });
+    programs
+        .filter_map(|program| program.parent()?.parent().map(Path::to_owned))
+        .filter(|folder| !is_too_much(folder))
+        .collect()
+}
