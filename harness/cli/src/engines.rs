@@ -3,6 +3,7 @@
 use std::cell::{OnceCell, RefCell};
 use std::ffi::OsStr;
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;

@@ -56,12 +56,12 @@ impl Containment {
 
     /// What a worker applies to itself once it has started: system calls that starting it needs and that nothing needs
     /// afterwards. A program for seccomp, as hexadecimal digits; none where there is no seccomp.
-    pub(crate) fn afterwards(&self, reach: &Reach) -> Option<String> {
+    pub(crate) fn afterwards(&self) -> Option<String> {
         if !self.calls {
             return None;
         }
         #[cfg(target_os = "linux")]
-        return calls::afterwards(reach.processes).ok();
+        return calls::afterwards().ok();
         #[cfg(not(target_os = "linux"))]
         return None;
     }
@@ -76,8 +76,6 @@ pub(crate) struct Reach {
     pub write: PathBuf,
     /// Whether it has a GPU: its devices, what the driver reads of `/proc` and `/sys`, local sockets.
     pub gpu: bool,
-    /// Whether it may start processes.
-    pub processes: bool,
 }
 
 /// Starts a program that reaches no more than that, as far as the system can.

@@ -53,7 +53,7 @@ pub(crate) fn of(python: &Path, package: &Path, mode: Mode) -> Result<Vec<PathBu
     let libraries = std::env::var_os("LD_LIBRARY_PATH");
     let libraries = libraries.iter().flat_map(std::env::split_paths);
     read.extend(libraries.filter(|folder| folder.is_absolute() && !is_too_much(folder)));
-    if mode.starts_processes() {
+    if mode.wants_c() {
         read.extend(compilers());
     }
     read.extend(containment::allowed());

@@ -27,28 +27,32 @@ pub(crate) fn memory(pid: Pid) -> Option<(u64, u64)> {
     Some((pages.next()? * page, pages.next()? * page))
 }
 
-/// What a process uses; with `group`, it and all others of the process group that it leads.
-pub(crate) fn of(leader: Pid, group: bool) -> Usage {
+/// What a process and all others of the process group that it leads use.
+pub(crate) fn of(leader: Pid) -> Usage {
     let id = leader.as_raw_nonzero().get();
     let mut usage = Usage::default();
-    let mut add = |pid: i32, sure: bool| {
-        let Some(process) = Process::read(pid).filter(|process| sure || process.group == id) else {
-            return;
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    for pid in entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()) {
+        let Some(process) = Process::read(pid).filter(|process| process.group == id) else {
+            continue;
         };
         usage.processes += 1;
         usage.threads += process.threads;
         usage.resident += process.resident;
         usage.nameless += nameless(pid);
-    };
-    if group {
-        let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-        for pid in entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()) {
-            add(pid, false);
-        }
-    } else {
-        add(id, true);
     }
     usage
+}
+
+/// Whether a process of one thread has children. Those whose parent is gone are its own, if it takes them in, as workers
+/// do.
+pub(crate) fn has_children(pid: Pid) -> bool {
+    let id = pid.as_raw_nonzero();
+    match fs::read(format!("/proc/{id}/task/{id}/children")) {
+        Ok(children) => !children.is_empty(),
+        // A kernel may be built without this file.
+        Err(_) => of(pid).processes > 1,
+    }
 }
 
 /// How many threads a process has.
@@ -98,14 +102,16 @@ mod tests {
     #[test]
     fn this_process_is_seen() {
         let us = rustix::process::getpid();
-        let before = of(us, false);
-        assert_eq!(before.processes, 1);
-        assert!(before.threads >= 1 && before.resident > 100_000, "{before:?}");
+        let leader = rustix::process::getpgrp();
+        let before = of(leader);
+        assert!(before.processes >= 1 && before.threads >= 1, "{before:?}");
+        assert!(before.resident > 100_000, "{before:?}");
+        assert!(threads(us) >= Some(1));
         let (space, touched) = memory(us).expect("known");
         assert!(space >= touched && touched > 100_000);
         let mut file = tempfile::tempfile().expect("a file");
         file.write_all(&[1; 1 << 20]).expect("written");
         file.sync_all().expect("on disk");
-        assert!(of(us, false).nameless >= before.nameless + (1 << 20));
+        assert!(nameless(us.as_raw_nonzero().get()) >= 1 << 20);
     }
 }

@@ -113,8 +113,8 @@ impl Mode {
         self.torch() == Some(Device::Cuda)
     }
 
-    /// Whether workers start processes: assemblers, C compilers. An interpreter does not.
-    pub(crate) const fn starts_processes(self) -> bool {
+    /// Whether a C compiler may be wanted: for what launches on a GPU, and by torch.
+    pub(crate) const fn wants_c(self) -> bool {
         !matches!(self, Self::Interpret | Self::Torch(Device::Host))
     }
 
@@ -255,7 +255,6 @@ impl Worker {
             read: place.read,
             write: folder.clone(),
             gpu: mode.has_gpu(),
-            processes: mode.starts_processes(),
         };
         let mut command = Command::new(python);
         // -s: without what the user installed for themselves.
@@ -264,7 +263,7 @@ impl Worker {
             .arg(&place.package);
         command.env_clear();
         command.envs(passed(mode.has_gpu()));
-        if let Some(program) = Containment::of_this_system().afterwards(&reach) {
+        if let Some(program) = Containment::of_this_system().afterwards() {
             command.env("CONCH_AFTERWARDS", program);
         }
         if !mode.has_gpu() {
@@ -364,13 +363,14 @@ impl Worker {
         matches!(rustix::io::read(&self.stdout, &mut [0]), Err(Errno::AGAIN))
     }
 
-    /// Whether another request may be put to it: it has said nothing that it was not asked for, and it left no thread
-    /// behind that could. What it wrote into its folder is gone then.
+    /// Whether another request may be put to it: it has said nothing that it was not asked for, and no thread and no
+    /// process stayed behind that could. What it wrote into its folder is gone then.
     pub(crate) fn settle(&mut self) -> bool {
         self.drain_stderr();
         // torch's own threads come and go.
         let counted = matches!(self.mode, Mode::Interpret | Mode::Compile);
-        let alone = !counted || self.group().and_then(usage::threads) <= self.threads;
+        let threads = || self.group().and_then(usage::threads) <= self.threads;
+        let alone = !counted || (threads() && !self.group().is_some_and(usage::has_children));
         self.answered += 1;
         let grown =
             self.answered.is_multiple_of(GROWTH_EVERY) && (self.has_grown() || self.excess().is_err());
@@ -403,10 +403,7 @@ impl Worker {
                 "{ENTRIES_MOST} files, or folders in each other without end"
             ));
         }
-        let usage = self
-            .group()
-            .map(|pid| usage::of(pid, self.mode.starts_processes()))
-            .unwrap_or_default();
+        let usage = self.group().map(usage::of).unwrap_or_default();
         let beside = if self.mode.has_gpu() { BESIDE_A_GPU } else { 0 };
         if contents.bytes + usage.nameless > FILES_MOST {
             excess(format!("{FILES_MOST} bytes of files"))

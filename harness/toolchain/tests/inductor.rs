@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{launch, request, storage, tensor, toolchains, words};
+use common::{kernels_folder, launch, request, storage, tensor, toolchains, words};
 use conch_toolchain::inductor::{Emitted, Induction, Way};
 use conch_toolchain::request::Value;
 use conch_toolchain::response::Phase;

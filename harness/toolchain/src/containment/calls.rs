@@ -180,18 +180,9 @@ fn programs(gpu: bool) -> Result<Vec<BpfProgram>, String> {
     Ok(programs)
 }
 
-/// What a worker gives up once it has started: leaving its process group, by which it is ended with all that it started,
-/// and, without `processes`, starting any.
-pub(super) fn afterwards(processes: bool) -> Result<String, String> {
-    let mut rules: Rules = [(libc::SYS_setpgid, vec![]), (libc::SYS_setsid, vec![])].into();
-    if !processes {
-        rules.insert(
-            libc::SYS_clone,
-            vec![all([masked(0, libc::CLONE_THREAD as u64, 0)])?],
-        );
-        #[cfg(target_arch = "x86_64")]
-        rules.extend([(libc::SYS_fork, vec![]), (libc::SYS_vfork, vec![])]);
-    }
+/// What a worker gives up once it has started: leaving its process group, by which it is ended with all that it started.
+pub(super) fn afterwards() -> Result<String, String> {
+    let rules: Rules = [(libc::SYS_setpgid, vec![]), (libc::SYS_setsid, vec![])].into();
     let mut text = String::new();
     for instruction in program(rules, libc::EPERM as u32)? {
         let code = instruction.code.to_ne_bytes();
