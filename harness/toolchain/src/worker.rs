@@ -210,7 +210,7 @@ impl Worker {
                 .map_err(|error| WorkerFailure::Protocol(format!("its first words: {error}")))?,
             Err(Silence::Gone) => {
                 let how = worker.end();
-                return Err(failed(with_hint(format!("{how}\n{}", worker.stderr_text()))));
+                return Err(failed(with_hint(&format!("{how}\n{}", worker.stderr_text()))));
             }
             Err(Silence::Late) => return Err(failed(format!("nothing heard within {START_LIMIT:?}"))),
             Err(Silence::Noise(noise)) => return Err(WorkerFailure::Protocol(noise)),
@@ -690,7 +690,7 @@ fn limit(_: Pid, _: Resource, _: u64) -> io::Result<()> {
 }
 
 /// Why a worker did not start, with what may mend it.
-fn with_hint(reason: String) -> String {
+fn with_hint(reason: &str) -> String {
     let reason = reason.trim_end();
     if reason.contains("Permission denied") || reason.contains("Operation not permitted") {
         return format!(

@@ -34,13 +34,14 @@ fn told(result: Result<(Option<&Raised>, &str), &WorkerFailure>) -> String {
 /// A module that does this when it is imported.
 fn request(code: &str) -> Request {
     let mut request = Request::import(kernels("behaviour.py"));
-    let lines: String = code
+    let lines: Vec<String> = code
         .lines()
-        .map(|line| format!("    {}\n", line.trim_end()))
+        .map(|line| format!("    {}", line.trim_end()))
         .collect();
+    let lines = lines.join("\n");
     request.module.text = format!(
         "import ctypes, faulthandler, os, resource, signal, socket, subprocess, sys, threading, time\n\n\n\
-         def attempt():\n{lines}\n\nattempt()\n"
+         def attempt():\n{lines}\n\n\nattempt()\n"
     )
     .into();
     request
@@ -103,7 +104,7 @@ impl Trial {
                 response.stdout.as_str(),
             )
         });
-        self.without_paths(told(answer))
+        self.without_paths(&told(answer))
     }
 
     fn compiled(&self, code: &str, milliseconds: u64) -> String {
@@ -122,10 +123,10 @@ impl Trial {
                 compilation.stdout.as_str(),
             )
         });
-        self.without_paths(told(answer))
+        self.without_paths(&told(answer))
     }
 
-    fn without_paths(&self, text: String) -> String {
+    fn without_paths(&self, text: &str) -> String {
         text.replace(&self.outside.path().display().to_string(), "OUTSIDE")
     }
 
@@ -412,7 +413,7 @@ fn workers_with_torch_are_contained_too() {
     let pool = Pool::with_torch(torch.clone(), 1, Device::Host).expect("a pool");
     let answer = pool.request(&asked, limits(60_000)).expect("an answer");
     let found = told(Ok((answer.result.as_ref().err().map(AsRef::as_ref), "")));
-    assert_eq!(trial.without_paths(found), expected);
+    assert_eq!(trial.without_paths(&found), expected);
     let asked = InductorRequest {
         request: asked,
         ways: Vec::new(),
@@ -423,7 +424,7 @@ fn workers_with_torch_are_contained_too() {
         .request(&asked, Inductors::LIMITS, &mut |_| None)
         .expect("an answer");
     let found = told(Ok((answer.result.as_ref().err().map(AsRef::as_ref), "")));
-    assert_eq!(trial.without_paths(found), expected);
+    assert_eq!(trial.without_paths(&found), expected);
 }
 
 #[test]

@@ -1,7 +1,7 @@
-"""What this process gives up once it runs: system calls that starting it needed and that nothing needs any more.
+"""What this process gives up once it runs: system calls that starting it needed and nothing needs any more.
 
-The other side started it contained, and says with a program for seccomp what else is to go: leaving its process
-group, by which it is ended with all that it started.
+The other side started it contained, and says with a program for seccomp what else is to go: leaving its
+process group, by which it is ended with all that it started.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ _INSTRUCTION = 8
 
 
 class _Program(ctypes.Structure):
-    _fields_ = [("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p)]  # noqa: RUF012
+    _fields_ = [("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p)]
 
 
 def give_up() -> None:
-    """Applies the program, if there is one, to this thread and all that it starts. Of processes whose parent is
-    gone this one is the parent then, so that they are seen."""
+    """Applies the program, if there is one, to this thread and all that it starts. Of processes whose parent
+    is gone this one is the parent then, so that they are seen."""
     text = os.environ.pop("CONCH_AFTERWARDS", "")
     if not text:
         return
