@@ -181,7 +181,7 @@ mod tests {
         let (folder, scratch) = scratch();
         let outside = folder.path().join("outside");
         fs::create_dir(&outside).expect("made");
-        fs::write(outside.join("precious"), [1; 100_000]).expect("written");
+        fs::write(outside.join("precious"), vec![1; 100_000]).expect("written");
         symlink(&outside, scratch.path().join("link")).expect("linked");
         symlink(scratch.path(), scratch.path().join("itself")).expect("linked");
         fs::write(scratch.path().join("file"), [1; 10_000]).expect("written");
@@ -218,7 +218,7 @@ mod tests {
         let shut = scratch.path().join("shut");
         fs::create_dir_all(shut.join("one").join("two")).expect("made");
         for path in [shut.join("one"), shut] {
-            fs::set_permissions(&path, fs::Permissions::from_mode(0)).expect("shut");
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o0)).expect("shut");
         }
         assert!(scratch.measure(10_000).cut);
         drop(scratch);

@@ -110,7 +110,7 @@ mod tests {
         let (space, touched) = memory(us).expect("known");
         assert!(space >= touched && touched > 100_000);
         let mut file = tempfile::tempfile().expect("a file");
-        file.write_all(&[1; 1 << 20]).expect("written");
+        file.write_all(&vec![1; 1 << 20]).expect("written");
         file.sync_all().expect("on disk");
         assert!(nameless(us.as_raw_nonzero().get()) >= 1 << 20);
     }
