@@ -72,7 +72,7 @@ impl Place {
         let python = toolchain()?.python();
         let folder = TempDir::new().expect("a folder");
         let worker = Path::new(env!("CARGO_MANIFEST_DIR")).join("../worker");
-        let text = PROGRAM.replace("WORKER", &format!("{worker:?}")) + more;
+        let text = PROGRAM.replace("WORKER", &format!("{:?}", worker.display().to_string())) + more;
         fs::write(folder.path().join("program.py"), text).expect("a file");
         Some(Self { folder, python })
     }
@@ -175,7 +175,7 @@ fn what_is_private_stays_away() {
     assert_eq!(code, Some(0), "{err}");
     assert!(err.contains("storages without their contents"), "{err}");
     let files = place.files("layouts");
-    assert!(files.iter().all(|file| !file.ends_with(".zip")), "{files:?}");
+    assert!(files.iter().all(|file| !file.contains(".zip")), "{files:?}");
     for file in files {
         let text = fs::read_to_string(place.folder.path().join("layouts").join(&file)).expect("text");
         assert!(

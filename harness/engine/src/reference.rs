@@ -35,7 +35,7 @@ const FUEL: u64 = 1 << 33;
 const PROGRAM_FUEL: u64 = 1 << 27;
 
 /// What a launch may do when it is executed with intervals, which is slower by far.
-const INTERVAL_FUEL: u64 = 1 << 27;
+const INTERVAL_FUEL: u64 = 1 << 30;
 
 /// `reference`.
 #[derive(Debug)]

@@ -129,6 +129,11 @@ pub(crate) fn lookup(tr: &mut Tracer<'_>, module: &str, name: &str) -> Option<Va
     if let Some(value) = types::constant(module, name) {
         return Some(value);
     }
+    if (module, name) == ("tl", "tensor_descriptor") && tr.rules.holds(Rule::Descriptors) {
+        return Some(Value::Constant(Constant::Type(TypeValue::Named(
+            "tensor_descriptor",
+        ))));
+    }
     let submodule = match (module, name) {
         ("triton", "language") | ("tl", "core") => Some("tl"),
         ("tl", "math") => Some("tl.math"),

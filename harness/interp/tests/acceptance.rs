@@ -140,6 +140,33 @@ fn a_product_may_be_fused_into_a_sum() {
     assert_eq!(exact, Accepted::Exact);
 }
 
+/// Each product of a chain of sums may be fused into its sum: an H200 fused all of these (Triton 3.6.0, a kernel of
+/// `TorchInductor`'s), which gives -0.003242124.
+#[test]
+fn products_are_fused_into_sums_that_are_not_exact_themselves() {
+    let x = 1.1 + f32::EPSILON;
+    let accepted = of(x, 0.7, |k, a, b| {
+        let [aa, ab, bb] = [(a, a), (a, b), (b, b)].map(|(x, y)| k.mul(x, y));
+        let first = k.add(aa, ab);
+        let negative = k.unary(UnaryOp::Neg, bb);
+        let second = k.add(first, negative);
+        let last = k.mul(b, a);
+        k.add(second, last)
+    });
+    let (low, high) = within(accepted);
+    let (a, b) = (x, 0.7_f32);
+    for first in [a.mul_add(a, a * b), a.mul_add(b, a * a), a * a + a * b] {
+        // A negated product may be fused as well as a product.
+        let second = first - b * b;
+        for fused in [b.mul_add(a, second), second + b * a] {
+            assert!(
+                low <= fused && fused <= high,
+                "{fused} outside of {low} to {high}"
+            );
+        }
+    }
+}
+
 fn sum(values: &[f32]) -> Accepted {
     let mut k = Kernel::new("kernel\n");
     let (x, out) = (k.pointer("x", DType::F32), k.pointer("out", DType::F32));

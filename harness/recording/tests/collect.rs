@@ -142,7 +142,7 @@ fn show(root: &Path, folder: &Path, shown: &mut String) {
         }
         let name = path.strip_prefix(root).expect("below").display().to_string();
         let text = match fs::read_to_string(&path) {
-            Ok(text) if !path.extension().is_some_and(|extension| extension == "zip") => text,
+            Ok(text) if path.extension().is_none_or(|extension| extension != "zip") => text,
             _ => {
                 let file = fs::File::open(&path).expect("an archive");
                 let archive = zip::ZipArchive::new(file).expect("an archive");

@@ -110,7 +110,7 @@ impl Tracer<'_> {
                 return self.host_body(scope, &node.finalbody);
             }
             Stmt::With(node) => return self.host_body(scope, &node.body),
-            Stmt::While(node) => self.forget(scope, &node.body, span, "what a `while` loop computes"),
+            Stmt::While(node) => return self.host_while(scope, node),
             Stmt::Return(node) => {
                 let value = node
                     .value
@@ -189,6 +189,24 @@ impl Tracer<'_> {
             }
         }
         Ok(flow)
+    }
+
+    fn host_while(&mut self, scope: ScopeId, node: &ast::StmtWhile) -> Traced<HostFlow> {
+        let span = span_of(self.source_of(scope), node.range());
+        for _ in 0..MAX_RANGE {
+            match self.host_expression(scope, &node.test)?.truth() {
+                Some(true) => {}
+                Some(false) => return self.host_body(scope, &node.orelse),
+                None => break,
+            }
+            match self.host_body(scope, &node.body)? {
+                HostFlow::Break => return Ok(HostFlow::Next),
+                HostFlow::Return(value) => return Ok(HostFlow::Return(value)),
+                HostFlow::Next | HostFlow::Continue => {}
+            }
+        }
+        self.forget(scope, &node.body, span, "what a `while` loop computes");
+        Ok(HostFlow::Next)
     }
 
     fn host_for(&mut self, scope: ScopeId, node: &ast::StmtFor) -> Traced<HostFlow> {

@@ -267,16 +267,18 @@ fn isinstance(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
                 ("int", Value::Constant(Constant::Int(_) | Constant::Bool(_)))
                 | ("float", Value::Constant(Constant::Float(_)))
                 | ("tl.tuple", Value::Tuple { .. } | Value::List(_)) => true,
+                ("tl.pointer_type", Value::Constant(Constant::Type(TypeValue::Elem(elem)))) => elem.is_ptr(),
+                ("tl.pointer_type", _) => false,
                 // A constexpr is unwrapped before it is asked what it is.
                 ("int" | "float" | "list" | "tl.tuple" | "tl.constexpr", _) => false,
                 (name, _) => return Err(tr.unsupported(format!("isinstance with `{name}`"))),
             },
             Value::Constant(Constant::Type(TypeValue::Named(name))) => match (*name, value) {
                 ("tensor", _) => matches!(value, Value::Tensor(_)),
-                ("pointer_type", Value::Constant(Constant::Type(TypeValue::Elem(elem)))) => elem.is_ptr(),
+                ("tensor_descriptor", _) => matches!(value, Value::Descriptor(_)),
                 ("dtype", Value::Constant(Constant::Type(_)))
                 | ("block_type", Value::Constant(Constant::Type(TypeValue::Block(..)))) => true,
-                ("dtype" | "pointer_type" | "block_type" | "constexpr", _) => false,
+                ("dtype" | "block_type" | "constexpr", _) => false,
                 _ => return Err(tr.unsupported(format!("isinstance with `{name}`"))),
             },
             Value::Python(class) => match (&class.callable, value) {

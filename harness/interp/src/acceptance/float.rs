@@ -269,6 +269,23 @@ fn fused(op: BinaryOp, dtype: DType, x: Lane, y: Lane, xb: u64, yb: u64) -> Lane
     }
 }
 
+/// An operand of a sum, which a product that is fused into it reaches without being rounded.
+fn unrounded(dtype: DType, lane: Lane, interval: Interval) -> Interval {
+    let Lane::Product { x, y, .. } = lane else {
+        return interval;
+    };
+    let exact = product(
+        Interval::point(decode(dtype, x)),
+        Interval::point(decode(dtype, y)),
+    );
+    // Products of all but `f64` are exact in `f64`.
+    interval.hull(if dtype == DType::F64 {
+        exact.outward()
+    } else {
+        exact
+    })
+}
+
 pub(crate) fn binary(op: BinaryOp, dtype: DType, x: Lane, y: Lane) -> Lane {
     if x == Lane::Poison || y == Lane::Poison {
         return poisoned(op, dtype, x, y);
@@ -365,8 +382,10 @@ fn binary_intervals(op: BinaryOp, dtype: DType, x: Lane, y: Lane, accuracy: Accu
             high: a.high.max(b.high),
             nan,
         },
-        BinaryOp::Add => sum(a, b).rounded(dtype, near),
-        BinaryOp::Sub => sum(a, negated(b)).rounded(dtype, near),
+        BinaryOp::Add | BinaryOp::Sub => {
+            let (a, b) = (unrounded(dtype, x, a), unrounded(dtype, y, b));
+            sum(a, if op == BinaryOp::Add { b } else { negated(b) }).rounded(dtype, near)
+        }
         BinaryOp::Mul => {
             // Where the product is fused into a sum, it is not rounded.
             let exact = product(a, b);

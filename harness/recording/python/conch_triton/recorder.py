@@ -384,6 +384,8 @@ class Launch:
 
     def _begin(self, grid: Any) -> None:
         call, recorder = self._call, self._recorder
+        if getattr(call.kernel, "pre_run_hooks", None):
+            raise Unsayable("a hook runs before it, and what that does would be taken for the launch's")
         extras = _extras(call.values.values(), [])
         source = _source(call.kernel, extras)
         values = Values(lambda value: source.names[id(value)], source.attributes)

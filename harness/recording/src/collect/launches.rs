@@ -320,6 +320,8 @@ impl Reader<'_> {
         let engine = triton
             .parse::<ToolchainId>()
             .ok()
+            // What Inductor ran on a CPU by other means than Triton's interpreter is no engine of ours.
+            .filter(|_| kind != "inductor")
             .map(|id| format!("{kind}@{}{host}", id.triton()));
         let torch = process
             .torch
