@@ -224,6 +224,18 @@ def test_a_value_without_a_form_is_skipped(memory: Memory, record: Callable[...,
     assert [(one["kernel"], one["count"]) for one in found.of("skipped")] == [("fill", 1)]
 
 
+@since(3, 6)
+def test_a_launch_behind_a_hook_is_skipped(memory: Memory, record: Callable[..., Any]) -> None:
+    kernel = simple.fill
+    kernel.add_pre_run_hook(lambda *args, **kwargs: None)
+    try:
+        found = record(lambda: kernel[(1,)](memory.tensor(numbers(16)), 1.0, BLOCK=16))
+    finally:
+        kernel.pre_run_hooks.clear()
+    ((_, why),) = found.counts.reasons
+    assert "a hook runs before it" in why
+
+
 @interpreted
 def test_addresses_are_found(memory: Memory, record: Callable[..., Any]) -> None:
     target, out = memory.tensor(numbers(16)), memory.tensor(numbers(8))
