@@ -19,6 +19,18 @@ pub(super) const ROWS: &[Row] = &[
         let number = int(tr, at(args, 0), "the number")?;
         Ok(Value::int(number.max(1).ilog2()))
     }),
+    // `tl.core` has it, and `tl` has all that `tl.core` has here.
+    row("tl.get_int_dtype(bitwidth, signed)", |tr, args| {
+        let bits = int(tr, at(args, 0), "the number of bits")?;
+        let signed = flag(tr, at(args, 1), "`signed`")?;
+        let dtype = DType::ALL
+            .into_iter()
+            .find(|dtype| dtype.triton_name() == format!("{}int{bits}", if signed { "" } else { "u" }));
+        match dtype {
+            Some(dtype) => Ok(Value::Constant(dtype.into())),
+            None => Err(tr.reject(format!("no integer has {bits} bits"))),
+        }
+    }),
     row("tl.program_id(axis)", |tr, args| grid(tr, args, false)),
     row("tl.num_programs(axis)", |tr, args| grid(tr, args, true)),
     row("tl.arange(start, end)", |tr, args| {
