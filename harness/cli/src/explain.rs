@@ -202,8 +202,7 @@ fn value(value: &ArgValue) -> String {
         ArgValue::Str(text) => format!("{text:?}"),
         ArgValue::DType(dtype) => format!("tl.{}", dtype.triton_name()),
         ArgValue::Constexpr(inner) => format!("tl.constexpr({})", self::value(inner)),
-        ArgValue::Global(name) => name.clone(),
-        ArgValue::Tensor { name, .. } => name.clone(),
+        ArgValue::Global(name) | ArgValue::Tensor { name, .. } => name.clone(),
         ArgValue::Descriptor(descriptor) => {
             let mut text = format!(
                 "TensorDescriptor({}, {:?}, {:?}, {:?}",

@@ -67,6 +67,17 @@ impl Containment {
     }
 }
 
+/// The places that a worker with a GPU keeps when it gives up writing anywhere else, once it runs; none where there is
+/// nothing to give up.
+pub(crate) fn writes(reach: &Reach) -> Option<std::ffi::OsString> {
+    #[cfg(target_os = "linux")]
+    if reach.gpu && !Containment::of_this_system().off {
+        return std::env::join_paths(linux::writes(reach)).ok();
+    }
+    let _ = reach;
+    None
+}
+
 /// What a worker may reach.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reach {

@@ -263,6 +263,9 @@ impl Worker {
             .arg(&place.package);
         command.env_clear();
         command.envs(passed(mode.has_gpu()));
+        if let Some(places) = containment::writes(&reach) {
+            command.env("CONCH_WRITES", places);
+        }
         if let Some(program) = Containment::of_this_system().afterwards() {
             command.env("CONCH_AFTERWARDS", program);
         }

@@ -268,9 +268,8 @@ fn isinstance(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
                 | ("float", Value::Constant(Constant::Float(_)))
                 | ("tl.tuple", Value::Tuple { .. } | Value::List(_)) => true,
                 ("tl.pointer_type", Value::Constant(Constant::Type(TypeValue::Elem(elem)))) => elem.is_ptr(),
-                ("tl.pointer_type", _) => false,
                 // A constexpr is unwrapped before it is asked what it is.
-                ("int" | "float" | "list" | "tl.tuple" | "tl.constexpr", _) => false,
+                ("int" | "float" | "list" | "tl.tuple" | "tl.constexpr" | "tl.pointer_type", _) => false,
                 (name, _) => return Err(tr.unsupported(format!("isinstance with `{name}`"))),
             },
             Value::Constant(Constant::Type(TypeValue::Named(name))) => match (*name, value) {

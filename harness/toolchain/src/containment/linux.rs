@@ -56,6 +56,10 @@ const MACHINE: &[&str] = &[
 /// and open files from whoever is outside of their domain.
 const GPU: &[&str] = &["/proc", "/sys"];
 
+/// Where the driver names its threads, without which it does not start. A process's own part of it cannot be told before
+/// there is the process: it gives up the rest itself ([`writes`]).
+const THREADS: &str = "/proc";
+
 /// What a worker with a GPU writes besides its own folder.
 const SHARED_MEMORY: &str = "/dev/shm";
 
@@ -99,11 +103,23 @@ pub(super) fn confine_files(reach: &Reach) -> Result<(), RulesetError> {
     if reach.gpu {
         ruleset = ruleset
             .add_rules(rules(paths(GPU), look))?
+            .add_rules(rules(paths(&[THREADS]), AccessFs::WriteFile | AccessFs::Truncate))?
             .add_rules(rules(devices(), device | AccessFs::ReadDir))?
             .add_rules(rules(paths(&[SHARED_MEMORY]), change))?;
     }
     ruleset.restrict_self()?;
     Ok(())
+}
+
+/// All that a worker with a GPU goes on writing once it runs, besides the names of its own threads.
+pub(super) fn writes(reach: &Reach) -> Vec<PathBuf> {
+    let mut places = devices();
+    places.extend([
+        reach.write.clone(),
+        PathBuf::from("/dev/null"),
+        PathBuf::from(SHARED_MEMORY),
+    ]);
+    places
 }
 
 fn ruleset() -> Result<Ruleset, RulesetError> {
