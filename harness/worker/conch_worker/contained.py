@@ -20,7 +20,7 @@ _INSTRUCTION = 8
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _VERSION = 1
 _PATH_BENEATH = 1
-_WRITE_FILE, _TRUNCATE = 1 << 1, 1 << 14
+_WRITE_FILE, _REFER, _TRUNCATE = 1 << 1, 1 << 13, 1 << 14
 
 
 class _Program(ctypes.Structure):
@@ -35,16 +35,19 @@ def keep_writes() -> None:
     version = libc.syscall(_CREATE_RULESET, None, 0, _VERSION) if places else 0
     if version < 1:
         return
-    access = _WRITE_FILE | (_TRUNCATE if version >= 3 else 0)
-    handled = struct.pack("<Q", access)
+    on_files = _WRITE_FILE | (_TRUNCATE if version >= 3 else 0)
+    # Moving a file from one folder to another is denied by rules that do not speak of it.
+    on_folders = on_files | (_REFER if version >= 2 else 0)
+    handled = struct.pack("<Q", on_folders)
     ruleset = libc.syscall(_CREATE_RULESET, handled, len(handled), 0)
     for place in (*places.split(os.pathsep), f"/proc/{os.getpid()}/task"):
         try:
-            folder = os.open(place, os.O_PATH | os.O_CLOEXEC)
+            opened = os.open(place, os.O_PATH | os.O_CLOEXEC)
         except OSError:
             continue
-        libc.syscall(_ADD_RULE, ruleset, _PATH_BENEATH, struct.pack("<Qi", access, folder), 0)
-        os.close(folder)
+        access = on_folders if os.path.isdir(place) else on_files
+        libc.syscall(_ADD_RULE, ruleset, _PATH_BENEATH, struct.pack("<Qi", access, opened), 0)
+        os.close(opened)
     if libc.syscall(_RESTRICT_SELF, ruleset, 0):
         sys.exit(f"contain files: {os.strerror(ctypes.get_errno())}")
     os.close(ruleset)

@@ -11,7 +11,7 @@ import unittest
 
 # Which of the files it may open for writing, and what it knows of its own threads' names.
 ATTEMPT = """
-import sys
+import os, sys
 from conch_worker import contained
 for path in sys.argv[1:]:
     path = path.replace("OWN", str(__import__("threading").get_native_id()))
@@ -20,6 +20,11 @@ for path in sys.argv[1:]:
         print("yes")
     except PermissionError:
         print("no")
+    if path == sys.argv[1]:
+        # Triton moves what it compiled from one folder to another.
+        folder = os.path.join(os.path.dirname(path), "folder")
+        os.mkdir(folder)
+        os.replace(path, os.path.join(folder, "moved"))
 """
 
 
