@@ -1,5 +1,5 @@
 //! Containing what a worker's Python does: which files it reaches, which system calls it may make, how much it may use.
-//! Left out: what a toolchain needs to read ([`crate::reach`]), watching how much is used ([`crate::usage`]).
+//! Left out: what a toolchain needs to read (`reach`), watching how much is used (`usage`).
 //!
 //! A recording is somebody else's code, and to run its kernels in an interpreter or a compiler is to execute it. So a
 //! worker is started by a thread that has restricted itself, for good, and the worker inherits that: Landlock for files,

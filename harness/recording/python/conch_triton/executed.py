@@ -15,6 +15,8 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 _LATEST = 1024
+# What our own parsing is called, which is heard of as well.
+_OURS = "<conch>"
 # Characters. Nobody makes a kernel out of more.
 _LONGEST = 1 << 20
 
@@ -44,7 +46,7 @@ def _heard(event: str, arguments: tuple[Any, ...]) -> None:
             and isinstance(file, (str, bytes))
         ):
             file = os.fsdecode(file)
-            if file.startswith("<") or not os.path.exists(file):
+            if file != _OURS and (file.startswith("<") or not os.path.exists(file)):
                 _texts.append((file, text))
 
 
@@ -65,10 +67,11 @@ def text_of(function: FunctionType) -> str | None:
 
 def _found(function: FunctionType) -> str | None:
     code = function.__code__
-    for file, text in reversed(_texts):
+    # Other threads may be heard of meanwhile.
+    for file, text in reversed(_texts.copy()):
         if file == code.co_filename and code.co_name in text:
             try:
-                tree = ast.parse(text)
+                tree = ast.parse(text, _OURS)
             except (SyntaxError, ValueError):
                 continue
             for node in ast.walk(tree):

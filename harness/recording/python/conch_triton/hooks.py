@@ -6,6 +6,7 @@ process, and costs next to nothing while no recorder is active.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
 import inspect
@@ -209,7 +210,9 @@ def _patch_interpreter(module: ModuleType) -> None:
     @functools.wraps(initialise)
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
         initialise(self, *args, **kwargs)
-        executed.keep(self.fn)
+        # Without its text, a launch of it is skipped.
+        with contextlib.suppress(Exception):
+            executed.keep(self.fn)
 
     function.__init__ = init
     if hasattr(function, "rewrite"):
@@ -218,8 +221,8 @@ def _patch_interpreter(module: ModuleType) -> None:
         @functools.wraps(rewrite)
         def rewritten(self: Any) -> Any:
             made = rewrite(self)
-            if made not in _rewritten:
-                _rewritten[made] = self
+            with contextlib.suppress(TypeError):
+                _rewritten.setdefault(made, self)
             return made
 
         function.rewrite = rewritten

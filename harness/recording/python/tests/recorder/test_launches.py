@@ -377,6 +377,24 @@ def test_kernels_made_by_exec(memory: Memory, record: Callable[..., Any]) -> Non
     assert all(one["raised"] is None for one in found.launches)
 
 
+def test_a_kernel_made_by_exec_is_told_from_others(memory: Memory, record: Callable[..., Any]) -> None:
+    # What is compiled between a text's beginning and its kernel has the kernel's name, elsewhere.
+    other = "\n\n\n\n\n\n\ndef odd(ptr, BLOCK):\n    pass\n"
+    text = (
+        f"compile({other!r}, '<string>', 'exec')\n"
+        "import triton\nimport triton.language as tl\n"
+        "@triton.jit\ndef odd(ptr, BLOCK: tl.constexpr):\n    tl.store(ptr + tl.arange(0, BLOCK), 7.0)\n"
+    )
+    names: dict[str, Any] = {}
+
+    def run() -> None:
+        exec(text, names)  # noqa: S102
+        names["odd"][(1,)](memory.tensor(numbers(16)), BLOCK=16)
+
+    (kernel,) = record(run).of("kernel")
+    assert "7.0" in kernel["files"][0]["text"]
+
+
 @compiled
 @since(3, 3)
 def test_text_that_was_replaced_counts(memory: Memory, record: Callable[..., Any]) -> None:
