@@ -377,6 +377,8 @@ def test_kernels_made_by_exec(memory: Memory, record: Callable[..., Any]) -> Non
     assert all(one["raised"] is None for one in found.launches)
 
 
+@interpreted
+@since(3, 6)
 def test_a_kernel_made_by_exec_is_told_from_others(memory: Memory, record: Callable[..., Any]) -> None:
     # What is compiled between a text's beginning and its kernel has the kernel's name, elsewhere.
     other = "\n\n\n\n\n\n\ndef odd(ptr, BLOCK):\n    pass\n"
