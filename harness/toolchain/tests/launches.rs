@@ -250,7 +250,8 @@ fn stray_writes_show_in_the_guard_zones() {
 #[test]
 fn requests_do_not_see_each_other() {
     for toolchain in toolchains(ALL) {
-        let pool = pool(&toolchain);
+        let folder = tempfile::tempdir().expect("a folder");
+        let pool = pool(&toolchain).reading(folder.path());
         let count = launch("count", vec![tensor(0, &[1], &[1], 0)]);
         let once = request("remembers.py", vec![storage(&[0])], vec![count.clone()]);
         let twice = request("remembers.py", vec![storage(&[0])], vec![count.clone(), count]);
@@ -263,7 +264,6 @@ fn requests_do_not_see_each_other() {
         assert_eq!(words(&finished(&pool, &once).storages[0].bytes), [101]);
         assert_eq!(words(&finished(&pool, &twice).storages[0].bytes), [202]);
         // The same names in another folder are other modules.
-        let folder = tempfile::tempdir().expect("a folder");
         std::fs::write(folder.path().join("sibling.py"), "counted = 40\n").expect("written");
         let mut elsewhere = once.clone();
         elsewhere.module.path = folder.path().join("remembers.py");
