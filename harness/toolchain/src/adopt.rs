@@ -198,6 +198,11 @@ mod tests {
         let python = folder.path().join("python");
         fs::write(&python, format!("#!/bin/sh\n{says}\n")).expect("written");
         fs::set_permissions(&python, fs::Permissions::from_mode(0o755)).expect("executable");
+        // What another test forks meanwhile has the file open for writing until it executes something else.
+        let busy = |error: io::Error| error.kind() == io::ErrorKind::ExecutableFileBusy;
+        while Command::new(&python).output().is_err_and(busy) {
+            std::thread::yield_now();
+        }
         let home = Home::at(folder.path().join("home"));
         (folder, home, python)
     }
