@@ -46,7 +46,7 @@ pub struct Canonical {
     pub hash: String,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)]
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
 fn is_true(flag: &bool) -> bool {
     *flag
 }

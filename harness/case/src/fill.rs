@@ -352,14 +352,7 @@ impl Fill {
             }
             Self::Values(nested, span) => return nested.write(tensor, names, storages, *span),
             Self::Addresses(items, span) => {
-                if !matches!(dtype, DType::I64 | DType::U64) {
-                    return Err(Diagnostic::error(
-                        "wrong-dtype",
-                        *span,
-                        format!("addresses in a storage of {dtype}"),
-                    )
-                    .help("give the storage the dtype i64 or u64"));
-                }
+                takes_addresses(dtype, *span)?;
                 if items.len() != count {
                     return Err(count_problem(*span, items.len(), shape, count));
                 }
@@ -394,6 +387,15 @@ impl Fill {
         }
         Ok(())
     }
+}
+
+/// Refuses addresses in a storage of another dtype than theirs.
+fn takes_addresses(dtype: DType, span: Span) -> Result<(), Diagnostic> {
+    if matches!(dtype, DType::I64 | DType::U64) {
+        return Ok(());
+    }
+    let message = format!("addresses in a storage of {dtype}");
+    Err(Diagnostic::error("wrong-dtype", span, message).help("give the storage the dtype i64 or u64"))
 }
 
 /// The place that a value points to; `Some(None)` for the null pointer, `None` for what is no address.

@@ -1,6 +1,8 @@
 //! What a user is told about every kind of bad input: one blessed diagnostic each, under `snapshots/case`.
 
-use conch_case::{Corpus, Input, Missing, Problems};
+mod common;
+
+use conch_case::{Corpus, Input, Missing};
 
 const KERNEL: &str = "import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef add_one_kernel(x, out, n, \
                       BLOCK: tl.constexpr, SCALE: tl.constexpr = 1):\n    pass\n\n\n@triton.jit\n\
@@ -17,35 +19,18 @@ fn input(path: &str, content: Result<&[u8], Missing>) -> Input {
     }
 }
 
-/// Everything that a run over these files and `area/add_one.py` would say.
-fn report(files: &[Input]) -> String {
+/// These files and `area/add_one.py`.
+fn corpus(files: &[Input]) -> Corpus {
     let kernel = input("area/add_one.py", Ok(KERNEL.as_bytes()));
-    let corpus = Corpus::load(files.iter().cloned().chain([kernel]));
-    let mut problems = Problems::default();
-    let mut good = 0;
-    for entry in corpus.entries() {
-        match entry.resolve() {
-            Ok(_) => good += 1,
-            Err(found) => problems.add(&entry.id, found),
-        }
-    }
-    let mut shown: Vec<String> = corpus
-        .problems()
-        .iter()
-        .cloned()
-        .chain(problems.finish())
-        .map(|problem| problem.render(corpus.sources(), false))
-        .collect();
-    shown.push(format!("good cases: {good}"));
-    shown.join("\n\n")
+    Corpus::load(files.iter().cloned().chain([kernel]))
+}
+
+fn report(files: &[Input]) -> String {
+    common::report(&corpus(files))
 }
 
 fn bless(name: &str, files: &[Input]) {
-    let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path("../../../snapshots/case");
-    settings.set_prepend_module_to_snapshot(false);
-    settings.set_omit_expression(true);
-    settings.bind(|| insta::assert_snapshot!(name, report(files)));
+    common::bless(name, &corpus(files));
 }
 
 /// One file that is wrong in one way.

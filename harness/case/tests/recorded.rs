@@ -1,5 +1,7 @@
 //! Recorded bytes: what good archives give, and what a user is told about bad ones (blessed under `snapshots/case`).
 
+mod common;
+
 use std::io::{Cursor, Read as _, Write as _};
 
 use conch_case::{Case, Corpus, Ending, Input, Problems};
@@ -93,29 +95,8 @@ fn resolve(case: &str, archive: &[u8]) -> Case {
     })
 }
 
-/// Everything that is said of a case file and its archive.
-fn report(case: &str, archive: &[u8]) -> String {
-    let corpus = load(case, archive);
-    let mut problems = Problems::default();
-    let mut good = 0;
-    for entry in corpus.entries() {
-        match entry.resolve() {
-            Ok(_) => good += 1,
-            Err(found) => problems.add(&entry.id, found),
-        }
-    }
-    let found = corpus.problems().iter().cloned().chain(problems.finish());
-    let mut shown: Vec<String> = found.map(|one| one.render(corpus.sources(), false)).collect();
-    shown.push(format!("good cases: {good}"));
-    shown.join("\n\n")
-}
-
 fn check(name: &str, case: &str, archive: &[u8]) {
-    let mut settings = insta::Settings::clone_current();
-    settings.set_snapshot_path("../../../snapshots/case");
-    settings.set_prepend_module_to_snapshot(false);
-    settings.set_omit_expression(true);
-    settings.bind(|| insta::assert_snapshot!(format!("recorded_{name}"), report(case, archive)));
+    common::bless(&format!("recorded_{name}"), &load(case, archive));
 }
 
 /// The good case with a part replaced, beside the good archive.

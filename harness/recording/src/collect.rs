@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use self::launches::{Found, Gathered, Kernel};
 use crate::archive::Archive;
+use crate::case_text::Text;
 use crate::part::{Process, Skipped};
 
 /// The file that tells a recording from another corpus.
@@ -149,7 +150,7 @@ pub fn collect(options: &Options) -> Result<Collected, CollectError> {
             }
         }
         archive.close().map_err(CollectError::at(&folder))?;
-        let (kept, refused) = verify::write(&folder, &cases)?;
+        let (kept, refused) = verify::write(&folder, &mut cases)?;
         for why in refused {
             skip(&mut skipped, &kernel.function, why, 1);
         }
@@ -190,21 +191,19 @@ fn write(path: &Path, text: &str) -> Result<(), CollectError> {
 
 /// A case file, not written yet.
 #[derive(Debug)]
-struct CaseFile {
+struct CaseFile<'a> {
     name: String,
-    text: String,
-    /// The text with the checks passed over.
-    unchecked: String,
+    text: Text<'a>,
     without_data: u64,
 }
 
 /// The case file of a launch, or why there is none. Bytes go into the archive.
-fn case(
+fn case<'a>(
     kernel: &Kernel,
-    launch: &Found,
+    launch: &'a Found,
     options: &Options,
     archive: &mut Archive<'_>,
-) -> io::Result<Result<CaseFile, String>> {
+) -> io::Result<Result<CaseFile<'a>, String>> {
     let storages = match launch.storages(kernel, archive)? {
         Ok(storages) => storages,
         Err(why) => return Ok(Err(why)),
@@ -226,12 +225,9 @@ fn case(
             made_up.join(" and in ")
         );
     }
-    let checked = text.print();
-    text.unchecked = true;
     Ok(Ok(CaseFile {
         name: format!("{:04}.yaml", launch.number),
-        text: checked,
-        unchecked: text.print(),
+        text,
         without_data: made_up.len() as u64,
     }))
 }

@@ -51,18 +51,6 @@ pub struct Rules {
     pub data: bool,
 }
 
-impl Default for Rules {
-    fn default() -> Self {
-        Self {
-            filter: Vec::new(),
-            max_bytes: 16 << 20,
-            max_size: 1 << 30,
-            sample: "layout".to_owned(),
-            data: true,
-        }
-    }
-}
-
 /// Writes the recorder into a folder, to be put in front of `PYTHONPATH`.
 ///
 /// # Errors

@@ -4,11 +4,10 @@
 use std::collections::HashSet;
 
 use conch_memory::{Pointer, Storage, Storages, Tensor};
-use conch_tile::DType;
 use conch_tile::diagnostic::Diagnostic;
 use conch_tile::source::Span;
 
-use super::{address, unknown_key};
+use super::{address, takes_addresses, unknown_key};
 use crate::archive::{Archives, Found};
 use crate::expr::Names;
 use crate::recorded::Source;
@@ -148,11 +147,7 @@ impl RecordedBytes {
         let Some((_, first, _)) = self.addresses.first() else {
             return Ok(Vec::new());
         };
-        if !matches!(tensor.dtype, DType::I64 | DType::U64) {
-            let message = format!("addresses in a storage of {}", tensor.dtype);
-            return Err(Diagnostic::error("wrong-dtype", *first, message)
-                .help("give the storage the dtype i64 or u64"));
-        }
+        takes_addresses(tensor.dtype, *first)?;
         let count = storages.size(tensor.storage) as u64 / 8;
         let mut found = Vec::with_capacity(self.addresses.len());
         for (element, span, value) in &self.addresses {

@@ -11,19 +11,20 @@ use super::{CaseFile, CollectError, write as write_file};
 
 /// Writes the case files of a folder whose kernels and archives are there: as they are, without the checks of a case file
 /// where those refuse them, or not at all. How many are there in the end, and why the others are not.
-pub fn write(folder: &Path, cases: &[CaseFile]) -> Result<(u64, Vec<String>), CollectError> {
-    for case in cases {
-        write_file(&folder.join(&case.name), &case.text)?;
+pub fn write(folder: &Path, cases: &mut [CaseFile<'_>]) -> Result<(u64, Vec<String>), CollectError> {
+    for case in &*cases {
+        write_file(&folder.join(&case.name), &case.text.print())?;
     }
     let mut wrong = problems(folder, cases)?;
     if !wrong.is_empty() {
-        for case in cases.iter().filter(|case| wrong.contains_key(&case.name)) {
-            write_file(&folder.join(&case.name), &case.unchecked)?;
+        for case in cases.iter_mut().filter(|case| wrong.contains_key(&case.name)) {
+            case.text.unchecked = true;
+            write_file(&folder.join(&case.name), &case.text.print())?;
         }
         wrong = problems(folder, cases)?;
     }
     let mut reasons = Vec::new();
-    for case in cases {
+    for case in &*cases {
         if let Some(why) = wrong.remove(&case.name) {
             let path = folder.join(&case.name);
             fs::remove_file(&path).map_err(CollectError::at(&path))?;
@@ -34,7 +35,7 @@ pub fn write(folder: &Path, cases: &[CaseFile]) -> Result<(u64, Vec<String>), Co
 }
 
 /// The first problem of each case file that has any.
-fn problems(folder: &Path, cases: &[CaseFile]) -> Result<BTreeMap<String, String>, CollectError> {
+fn problems(folder: &Path, cases: &[CaseFile<'_>]) -> Result<BTreeMap<String, String>, CollectError> {
     let corpus = Corpus::read(folder).map_err(|error| CollectError::Io {
         path: folder.to_owned(),
         source: std::io::Error::other(error.to_string()),

@@ -6,14 +6,11 @@ Needs nothing but torch and its Triton. What it records stays in FOLDER, if that
 from __future__ import annotations
 
 import contextlib
-import json
 import os
-import struct
 import sys
 import tempfile
 import time
 import traceback
-import zlib
 from pathlib import Path
 from typing import Any, Callable
 
@@ -23,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import torch
 import triton
 import triton.language as tl
+from part_frames import frames
 
 from conch_triton.recorder import Options, Recorder
 
@@ -77,16 +75,10 @@ class Recorded:
             self.counts = recorder.stop()
         self.frames: list[dict[str, Any]] = []
         self.bytes: dict[str, bytes] = {}
-        for path in sorted(folder.glob("*.part")):
-            data, at = path.read_bytes(), 0
-            while at < len(data):
-                header, payload = struct.unpack_from("<IQ", data, at)
-                at += 12
-                frame = json.loads(data[at : at + header])
-                if frame["frame"] == "bytes":
-                    self.bytes[frame["hash"]] = zlib.decompress(data[at + header : at + header + payload])
-                self.frames.append(frame)
-                at += header + payload
+        for frame, content in frames(folder):
+            if frame["frame"] == "bytes":
+                self.bytes[frame["hash"]] = content
+            self.frames.append(frame)
         self.launches = [frame for frame in self.frames if frame["frame"] == "launch"]
 
     def content(self, launch: dict[str, Any], name: str, when: str) -> torch.Tensor:

@@ -6,11 +6,8 @@ otherwise compiled, with a driver that launches nothing.
 
 from __future__ import annotations
 
-import json
 import os
-import struct
 import sys
-import zlib
 from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
@@ -31,6 +28,7 @@ import numpy as np  # noqa: E402
 import triton  # noqa: E402
 from conch_worker.memory import Session  # noqa: E402
 from conch_worker.tensor import Tensor, tensor_of  # noqa: E402
+from part_frames import frames  # noqa: E402
 
 from conch_triton.recorder import Options, Recorder  # noqa: E402
 
@@ -75,20 +73,13 @@ class Recorded:
     def __init__(self, folder: Path) -> None:
         self.bytes: dict[str, bytes] = {}
         self.frames: list[dict[str, Any]] = []
-        for path in sorted(folder.glob("*.part")):
-            data, at = path.read_bytes(), 0
-            while at < len(data):
-                header, payload = struct.unpack_from("<IQ", data, at)
-                at += 12
-                frame = json.loads(data[at : at + header])
-                if frame["frame"] == "bytes":
-                    raw = zlib.decompress(data[at + header : at + header + payload])
-                    assert len(raw) == frame["size"]
-                    assert frame["hash"] not in self.bytes, "bytes are written once"
-                    self.bytes[frame["hash"]] = raw
-                else:
-                    self.frames.append(frame)
-                at += header + payload
+        for frame, content in frames(folder):
+            if frame["frame"] == "bytes":
+                assert len(content) == frame["size"]
+                assert frame["hash"] not in self.bytes, "bytes are written once"
+                self.bytes[frame["hash"]] = content
+            else:
+                self.frames.append(frame)
 
     def of(self, kind: str) -> list[dict[str, Any]]:
         return [frame for frame in self.frames if frame["frame"] == kind]
