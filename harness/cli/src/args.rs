@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use conch_case::Shard;
 use conch_engine::EngineId;
 use conch_engine::cuda::child;
+use conch_tile::rules::Version;
 use conch_toolchain::ToolchainId;
 use conch_toolchain::compiled::Target;
 
@@ -51,6 +52,8 @@ pub enum Command {
     Compare(CompareArgs),
     /// Show one case in full: storages, tensors, IR, every engine's outcome, the first elements that differ.
     Explain(ExplainArgs),
+    /// Show what of Triton's language the reference knows, and how many cases use it.
+    Coverage(CoverageArgs),
     /// Install, list and remove versions of Triton.
     Toolchain(ToolchainArgs),
     /// Print a stored stream of events again.
@@ -133,6 +136,48 @@ pub struct RunArgs {
     /// Where what came of it goes.
     #[command(flatten)]
     pub reports: Reports,
+}
+
+/// Arguments of `conch coverage`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  conch coverage                                 every public name of the newest Triton, by kinds of dtypes
+  conch coverage tl.atomic                       the names that begin so
+  conch coverage --triton 3.2.0 --holes          what Triton 3.2.0 has and the reference has not
+
+The names are those of the installed Triton. `yes` is traced, `no` is rejected as the compiler rejects it, `?` is not known to
+the reference, `HOLE` has no place in it at all. The number behind it is that of the cases that use the name on such dtypes.
+
+Exit codes: 0, 1 if there are holes, 2 something is wrong with what was given.")]
+pub struct CoverageArgs {
+    /// Names, or beginnings of names: `tl.atomic`, `tensor.__`. None means all.
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+
+    /// Whose language: an installed Triton.
+    #[arg(long, value_name = "VERSION", default_value_t = ToolchainId::of(Version::NEWEST))]
+    pub triton: ToolchainId,
+
+    /// Only names that the reference has not, or does not know on some dtype.
+    #[arg(long)]
+    pub holes: bool,
+
+    /// How it is printed.
+    #[arg(long, value_enum, default_value_t = CoverageFormat::Text)]
+    pub format: CoverageFormat,
+
+    /// The folder of case files, as in `conch run`.
+    #[arg(long, value_name = "DIR")]
+    pub cases: Option<PathBuf>,
+}
+
+/// How coverage is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CoverageFormat {
+    /// A table.
+    Text,
+    /// One JSON object, each dtype by itself, with reasons.
+    Json,
 }
 
 /// What is printed, and where reports go.

@@ -5,6 +5,7 @@ mod args;
 mod bundle;
 mod compare;
 mod corpus;
+mod coverage;
 mod engines;
 mod exec;
 mod explain;
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
         Command::List(args) => list::list(args),
         Command::Compare(args) => compare::compare(args, stop),
         Command::Explain(args) => explain::explain(args, stop),
+        Command::Coverage(args) => coverage::coverage(args),
         Command::Toolchain(args) => toolchain::toolchain(args, stop),
         Command::Report(args) => report::report(args),
         Command::Bundle(args) => bundle::bundle(args, stop),

@@ -399,6 +399,7 @@ fn arguments(launch: &Launch, kernel: &Kernel, memory: &Memory) -> Result<Vec<co
         function,
         bindings,
         arguments: reached,
+        uses: _,
     } = &kernel.traced;
     function
         .params

@@ -175,6 +175,30 @@ pub(crate) fn names(module: &str, rules: Rules) -> impl Iterator<Item = &'static
         .map(|row| row.builtin.short_name())
 }
 
+/// The row of a public name: `tl.exp`, `tensor.sum`, `tl.extra.libdevice.acos`.
+fn public(name: &str, rules: Rules) -> Option<&'static Row> {
+    let (module, short) = name.rsplit_once('.')?;
+    let mut rows = BY_NAME.get(short)?.iter().copied().filter(|row| row.holds(rules));
+    match module {
+        "tl" => rows.find(|row| OF_TL.contains(&home(&row.builtin))),
+        "tensor" => rows.find(|row| row.method || home(&row.builtin) == "tensor"),
+        _ => rows.find(|row| home(&row.builtin) == module),
+    }
+}
+
+/// How many arguments a function needs, `*args` one of them. None where there is no such function.
+pub(crate) fn parameters(name: &str, rules: Rules) -> Option<usize> {
+    public(name, rules).map(|row| row.builtin.needed())
+}
+
+/// The full name of the function that a public name of a function is.
+pub(crate) fn canonical_name(name: &str, rules: Rules) -> Option<&'static str> {
+    if name.starts_with("tensor.") {
+        return None;
+    }
+    public(name, rules).map(|row| row.builtin.name())
+}
+
 /// Other spellings of a module's name.
 fn canonical(module: &str) -> &str {
     match module {

@@ -52,6 +52,7 @@
 
 mod builtin;
 mod constant;
+pub mod coverage;
 mod semantic;
 mod tracer;
 mod value;
@@ -156,6 +157,17 @@ pub struct Traced {
     pub bindings: Vec<Binding>,
     /// Every argument that reached a parameter, by name, defaults and decided heuristics included.
     pub arguments: Vec<(String, Arg)>,
+    /// What of Triton's language the kernel's own lines use, in order.
+    pub uses: Vec<Use>,
+}
+
+/// A use of a name of Triton's language.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Use {
+    /// The function, as [`coverage::canonical`] has it; `tensor.exp` and `tensor.__add__` are methods and operators.
+    pub name: String,
+    /// On what; a pointer counts as what it points to. None where it is used on no tensor.
+    pub dtype: Option<conch_tile::DType>,
 }
 
 /// Why there is no IR.

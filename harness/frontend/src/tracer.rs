@@ -18,6 +18,7 @@ mod module;
 mod python;
 mod returns;
 mod statement;
+mod uses;
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -94,6 +95,7 @@ pub(crate) struct Tracer<'a> {
     regions: usize,
     /// How many loop bodies are being run only to learn what they carry.
     discovering: usize,
+    uses: uses::Uses,
     fuel: u64,
 }
 

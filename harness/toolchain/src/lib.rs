@@ -53,6 +53,7 @@ pub mod home;
 pub mod id;
 pub mod inductor;
 mod install;
+pub mod names;
 pub mod pool;
 mod python;
 mod reach;

@@ -35,6 +35,9 @@ pub const FILES: &[(&str, &str)] = &[
 pub const ENTRY: &str = "import sys; folder = sys.argv.pop(); sys.path.insert(0, folder); \
      from conch_worker.serve import main; sys.path.remove(folder); sys.dont_write_bytecode = True; main()";
 
+/// A module that prints the public names of a Triton's language as JSON: lists by module.
+pub const PUBLIC_NAMES: &str = include_str!("../public_names.py");
+
 /// The version of the protocol that the package speaks.
 pub const PROTOCOL: u32 = 5;
 

@@ -50,6 +50,13 @@ impl Builtin {
         self.name().rsplit('.').next().unwrap_or(self.signature)
     }
 
+    /// How many parameters have no default.
+    pub fn needed(&self) -> usize {
+        let signature = self.parsed();
+        let parameters = signature.parameters.iter();
+        parameters.filter(|parameter| parameter.default.is_none()).count()
+    }
+
     fn parsed(&self) -> Rc<Signature> {
         SIGNATURES.with_borrow_mut(|cache| {
             Rc::clone(

@@ -173,6 +173,15 @@ impl Tracer<'_> {
 
     /// `value.name`.
     pub(super) fn attribute(&mut self, value: &Value, name: &str) -> Traced<Value> {
+        let found = self.attribute_of(value, name)?;
+        // Of functions the calls are told, with what they are called on.
+        if !matches!(found, Value::Builtin(_) | Value::Method(..)) {
+            self.used_attribute(value, name);
+        }
+        Ok(found)
+    }
+
+    fn attribute_of(&mut self, value: &Value, name: &str) -> Traced<Value> {
         match value {
             Value::Tensor(tensor) => builtin::tensor_attribute(self, *tensor, name),
             Value::Module(path) => {
@@ -250,7 +259,10 @@ impl Tracer<'_> {
                     .collect();
                 Ok(Value::str(&text))
             }
-            Value::Tensor(tensor) => semantic::subscript(self, *tensor, index),
+            Value::Tensor(tensor) => {
+                self.used_attribute(container, "__getitem__");
+                semantic::subscript(self, *tensor, index)
+            }
             Value::Tuple { items, .. } | Value::List(items) => match index {
                 Value::Constant(at) => {
                     let Some(at) = constant::as_int(at) else {

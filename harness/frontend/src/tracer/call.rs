@@ -35,10 +35,10 @@ impl Tracer<'_> {
         keyword: Vec<(Rc<str>, Value)>,
     ) -> Traced<Value> {
         match callee {
-            Value::Builtin(builtin) => self.call_builtin(builtin, positional, keyword),
+            Value::Builtin(builtin) => self.call_builtin(builtin, false, positional, keyword),
             Value::Method(receiver, builtin) => {
                 positional.insert(0, (**receiver).clone());
-                self.call_builtin(builtin, positional, keyword)
+                self.call_builtin(builtin, true, positional, keyword)
             }
             Value::Function(function) => self.call_function(function, positional, keyword),
             Value::Python(python) => self.call_python(&python.callable, &positional, &keyword),
@@ -56,11 +56,14 @@ impl Tracer<'_> {
     fn call_builtin(
         &mut self,
         builtin: &'static Builtin,
+        is_method: bool,
         positional: Vec<Value>,
         keyword: Vec<(Rc<str>, Value)>,
     ) -> Traced<Value> {
         let bound = builtin.bind(self, positional, keyword)?;
-        (builtin.lower)(self, &bound)
+        let result = (builtin.lower)(self, &bound)?;
+        self.used_call(builtin, is_method, &bound, &result);
+        Ok(result)
     }
 
     pub(super) fn call_node(&mut self, node: &ast::ExprCall) -> Traced<Value> {
@@ -106,6 +109,7 @@ impl Tracer<'_> {
         let (1..=2, true) = (args.len(), node.arguments.keywords.is_empty()) else {
             return Err(self.reject("`static_assert` requires one or two positional arguments only"));
         };
+        self.used_call(&python::STATIC_ASSERT, false, &[], &Value::NONE);
         let condition = match args.first() {
             Some(condition) => self.eval(condition)?,
             None => Value::NONE,

@@ -226,7 +226,10 @@ impl Tracer<'_> {
                 Ok(Value::tuple(items.iter().cloned().cycle().take(length)))
             }
             (Value::Tensor(_), Value::Tensor(_) | Value::Constant(_))
-            | (Value::Constant(_), Value::Tensor(_)) => semantic::binary(self, op, lhs, rhs),
+            | (Value::Constant(_), Value::Tensor(_)) => {
+                self.used_binary(op, lhs, rhs);
+                semantic::binary(self, op, lhs, rhs)
+            }
             _ => Err(self.unfit(op.symbol(), lhs, rhs)),
         }
     }
@@ -244,6 +247,9 @@ impl Tracer<'_> {
     }
 
     fn unary(&mut self, op: ast::UnaryOp, operand: &Value) -> Traced<Value> {
+        if matches!(operand, Value::Tensor(_)) {
+            self.used_unary(op, operand);
+        }
         let op = match op {
             ast::UnaryOp::Invert => PyUnary::Invert,
             ast::UnaryOp::Not => PyUnary::Not,
@@ -333,7 +339,10 @@ impl Tracer<'_> {
                 .map(Value::bool)
                 .map_err(|failure| self.failure(failure)),
             (Value::Tensor(_), Value::Tensor(_) | Value::Constant(_))
-            | (Value::Constant(_), Value::Tensor(_)) => semantic::compare(self, predicate, lhs, rhs),
+            | (Value::Constant(_), Value::Tensor(_)) => {
+                self.used_comparison(predicate, lhs, rhs);
+                semantic::compare(self, predicate, lhs, rhs)
+            }
             (
                 Value::Tuple { items: a, .. } | Value::List(a),
                 Value::Tuple { items: b, .. } | Value::List(b),

@@ -64,6 +64,7 @@ pub(crate) fn trace(request: &Request) -> Result<TracedKernel, Refused> {
                         function,
                         bindings,
                         arguments,
+                        uses: super::uses::told(&tracer.uses),
                     }),
                     Err(error) => {
                         let message = format!("the reference made IR of this kernel that is wrong: {error}");
@@ -111,6 +112,7 @@ impl<'a> Tracer<'a> {
             depth: 0,
             regions: 0,
             discovering: 0,
+            uses: super::uses::Uses::new(),
             fuel: FUEL,
         }
     }

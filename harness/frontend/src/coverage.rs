@@ -1,0 +1,239 @@
+//! What of Triton's language the reference knows, found out by asking it: each public name is put into a kernel of its
+//! own, once for each dtype, and that is traced. Left out: which names a Triton has, which its wheel says.
+//!
+//! `coverage/probes.txt` has the kernels.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::sync::{Arc, LazyLock};
+
+use conch_tile::DType;
+use conch_tile::ir::Elem;
+use conch_tile::rules::Rules;
+use conch_tile::source::SourceFile;
+
+use crate::{Arg, Refusal, Request, builtin, trace};
+
+/// The reference's answer about a name and a dtype.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Support {
+    /// It is traced.
+    Supported,
+    /// It is rejected, as the compiler does, for this reason.
+    Rejected(String),
+    /// The reference does not know it, for this reason.
+    Unsupported(String),
+    /// The reference has no such name: a hole.
+    Missing,
+    /// No kernel writes it, for this reason.
+    NotForKernels(&'static str),
+}
+
+/// One use of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Probe {
+    /// Arguments, parted by `;`.
+    Call(&'static str),
+    /// A statement or an expression, with `$` for the name.
+    Text(&'static str),
+    /// No kernel writes it.
+    Never(&'static str),
+}
+
+static PROBES: LazyLock<HashMap<&'static str, Probe>> = LazyLock::new(|| {
+    include_str!("coverage/probes.txt")
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .filter_map(|line| line.split_once(':'))
+        .map(|(name, probe)| {
+            let probe = probe.trim();
+            let is_method = name.starts_with("tensor.") || name.starts_with("tensor_descriptor.");
+            let probe = match probe.strip_prefix('!') {
+                Some(why) => Probe::Never(why.trim()),
+                None if probe.is_empty() => Probe::Text("$"),
+                None if probe.contains('$') || is_method => Probe::Text(probe),
+                None => Probe::Call(probe),
+            };
+            (name, probe)
+        })
+        .collect()
+});
+
+/// What the names in a probe stand for.
+const NAMES: [(&str, &str); 12] = [
+    ("i", "i = tl.arange(0, 16)"),
+    ("c", "c = tl.arange(0, 16) < 8"),
+    ("h", "h = tl.program_id(0)"),
+    ("x", "x = tl.load(p + tl.arange(0, 16))"),
+    ("y", "y = tl.load(p + 16 + tl.arange(0, 16))"),
+    ("s", "s = tl.load(p)"),
+    (
+        "m",
+        "m = tl.load(p + tl.arange(0, 16)[:, None] * 16 + tl.arange(0, 16)[None, :])",
+    ),
+    (
+        "k",
+        "k = tl.load(p + tl.arange(0, 32)[:, None] * 32 + tl.arange(0, 32)[None, :])",
+    ),
+    (
+        "d",
+        "d = tl.make_tensor_descriptor(p, [64, 64], [64, 1], [16, 32])",
+    ),
+    (
+        "r",
+        "r = tl.make_tensor_descriptor(p, [64, 64], [64, 1], [1, 32])",
+    ),
+    ("b", "b = tl.make_block_ptr(p, [64], [1], [0], [16], [0])"),
+    ("scale", "scale = tl.full([32, 1], 127, tl.uint8)"),
+];
+
+/// Those of them that are of the dtype that is asked about.
+const OF_DTYPE: [&str; 9] = ["p", "x", "y", "s", "m", "k", "d", "r", "b"];
+
+/// What a probe's kernel has before it.
+const BEFORE: [(&str, &str); 3] = [
+    ("libdevice", "from triton.language.extra.cuda import libdevice\n"),
+    ("cuda", "import triton.language.extra.cuda as cuda\n"),
+    ("pair", "\n\n@triton.jit\ndef pair(a, b):\n    return a + b\n"),
+];
+
+/// Whether a line of Python mentions a name.
+fn mentions(text: &str, name: &str) -> bool {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '.')
+        .any(|word| word.split('.').next() == Some(name))
+}
+
+/// The probe of a name, which may be one for every spelling of it.
+fn probe(name: &str) -> Option<Probe> {
+    let short = name.rsplit('.').next().unwrap_or(name);
+    PROBES.get(name).or_else(|| PROBES.get(short)).copied()
+}
+
+/// The name as the list of probes has it, without its home.
+pub(crate) fn probed(home: &str, name: &str) -> Option<&'static str> {
+    let known = |key: &str| PROBES.get_key_value(key).map(|(key, _)| *key);
+    known(name).or_else(|| known(&format!("{home}.{name}")).and_then(|key| key.rsplit('.').next()))
+}
+
+/// Whether the probe of a name takes values of a dtype. The others need to be asked about one only.
+pub fn has_dtypes(name: &str, rules: Rules) -> bool {
+    body(name, rules).is_some_and(|body| OF_DTYPE.iter().any(|variable| mentions(&body, variable)))
+}
+
+/// The line of a kernel that uses a name.
+fn body(name: &str, rules: Rules) -> Option<String> {
+    let spelled = name
+        .replace("tl.extra.libdevice", "libdevice")
+        .replace("tl.extra.cuda", "cuda");
+    match probe(name) {
+        Some(Probe::Text(text)) => Some(text.replace('$', &spelled)),
+        Some(Probe::Call(args)) => {
+            let args: Vec<&str> = args.split(';').map(str::trim).collect();
+            match (spelled.strip_prefix("tensor."), args.as_slice()) {
+                (Some(method), [receiver, rest @ ..]) => {
+                    Some(format!("({receiver}).{method}({})", rest.join(", ")))
+                }
+                _ => Some(format!("{spelled}({})", args.join(", "))),
+            }
+        }
+        Some(Probe::Never(_)) => None,
+        None => {
+            let parameters = builtin::parameters(name, rules)?;
+            Some(format!("{spelled}({})", vec!["x"; parameters].join(", ")))
+        }
+    }
+}
+
+/// The kernel that asks about a name, a file that Triton can compile too; the pointer `p` is its only parameter. None for
+/// a name that no kernel writes, and for one that nothing is known of.
+pub fn kernel(name: &str, rules: Rules) -> Option<String> {
+    let body = body(name, rules)?;
+    let mut text = "import triton\nimport triton.language as tl\n".to_owned();
+    for (word, before) in BEFORE {
+        if mentions(&body, word) {
+            text += before;
+        }
+    }
+    text += "\n\n@triton.jit\ndef probe(p):\n";
+    for (name, line) in NAMES {
+        if mentions(&body, name) {
+            let _ = writeln!(text, "    {line}");
+        }
+    }
+    let _ = writeln!(text, "    {body}");
+    Some(text)
+}
+
+/// What the reference says to a name (`tl.exp`, `tensor.sum`, `tl.extra.libdevice.acos`) with values of a dtype.
+pub fn support(name: &str, dtype: DType, rules: Rules) -> Support {
+    if let Some(Probe::Never(why)) = probe(name) {
+        return Support::NotForKernels(why);
+    }
+    let Some(text) = kernel(name, rules) else {
+        return Support::Missing;
+    };
+    let request = Request {
+        file: Arc::new(SourceFile::new("probe.py", text)),
+        modules: Vec::new(),
+        kernel: "probe".to_owned(),
+        positional: vec![Arg::Pointer(Elem::Num(dtype))],
+        keyword: Vec::new(),
+        options: Vec::new(),
+        rules,
+    };
+    match trace(&request) {
+        Ok(_) => Support::Supported,
+        Err(refused) => match refused.refusal {
+            Refusal::Rejected(diagnostic) if diagnostic.code == "unknown-attribute" => Support::Missing,
+            Refusal::Rejected(diagnostic) => Support::Rejected(diagnostic.message),
+            Refusal::Unsupported(diagnostic) => Support::Unsupported(diagnostic.message),
+        },
+    }
+}
+
+/// The name under which uses of it are told ([`crate::Traced::uses`]): that of the function that it is.
+pub fn canonical(name: &str, rules: Rules) -> String {
+    builtin::canonical_name(name, rules).map_or_else(|| name.to_owned(), str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_has_what_its_line_needs() {
+        let kernel = kernel("tensor.reduce", Rules::default()).unwrap_or_default();
+        let expected = "
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def pair(a, b):
+    return a + b
+
+
+@triton.jit
+def probe(p):
+    x = tl.load(p + tl.arange(0, 16))
+    (x).reduce(0, pair)
+";
+        assert_eq!(kernel, expected.trim_start());
+    }
+
+    #[test]
+    fn a_name_is_asked_about() {
+        let rules = Rules::default();
+        assert_eq!(support("tl.exp", DType::F32, rules), Support::Supported);
+        assert!(matches!(
+            support("tl.exp", DType::I32, rules),
+            Support::Rejected(_)
+        ));
+        assert!(matches!(
+            support("tl.inline_asm_elementwise", DType::I32, rules),
+            Support::Unsupported(_)
+        ));
+        assert_eq!(support("tl.no_such_name", DType::I32, rules), Support::Missing);
+        assert_eq!(canonical("tl.exp", rules), "tl.math.exp");
+    }
+}
