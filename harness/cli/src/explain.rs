@@ -1,5 +1,7 @@
 //! `conch explain`: one case in full.
 
+mod room;
+
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -79,6 +81,7 @@ pub fn explain(args: &ExplainArgs, stop: &AtomicBool) -> u8 {
         };
         let told = trial_text(&case, &trial, &panel, &selected, &terminal);
         terminal.print(&told);
+        terminal.print(&room::text(&case, &trial, &reference, &terminal));
     }
     for problem in wrong.finish() {
         terminal.note(&describe::problem(&problem, selected.corpus.sources()).rendered);

@@ -69,4 +69,4 @@ pub use interpret::Interpret;
 pub use jit::Jit;
 pub use outcome::{Complaint, Finished, Outcome, Position, Tracked, Trap};
 pub use recorded::Recorded;
-pub use reference::{Conforming, Kernel, Reference};
+pub use reference::{Conforming, Explanation, Kernel, Reference, Widest};

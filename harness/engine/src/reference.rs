@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use conch_case::{ArgValue, Case, Launch, Padding};
 use conch_frontend::{Part, Refusal, Refused, Request, Traced};
-use conch_interp::{Acceptance, AcceptanceMap, Config, Program, TrapKind};
-use conch_memory::Memory;
+use conch_interp::{Acceptance, AcceptanceMap, Accepted, Config, Program, TrapKind};
+use conch_memory::{Memory, StorageId};
 use conch_tile::diagnostic::Diagnostic;
 use conch_tile::ir::{Elem, Function, Rounding};
 use conch_tile::rules::Rules;
@@ -103,6 +103,28 @@ pub enum Conforming {
     Anything(String),
 }
 
+/// What a conforming implementation may leave in one element, and why.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Explanation {
+    /// This, and the operation that widened it most, where there is one.
+    Accepted(Accepted, Option<Widest>),
+    /// Anything, for this reason.
+    Anything(String),
+}
+
+/// The operation that leaves conforming implementations the most room on the way to an element.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Widest {
+    /// What it does: `exp`, `reduce`, `dot`.
+    pub operation: &'static str,
+    /// The launch, from 0.
+    pub launch: usize,
+    /// How much wider, by its magnitude, it leaves a value than its widest operand is.
+    pub growth: f32,
+    /// Where it is written.
+    pub position: Option<Position>,
+}
+
 impl Default for Reference {
     fn default() -> Self {
         Self::new(Config {
@@ -175,8 +197,46 @@ impl Reference {
     /// What a conforming implementation may leave behind, from a second execution with intervals. Slow, and only of
     /// interest where bits differ from what [`Engine::run`] left.
     pub fn conforming(&self, case: &Case, rules: Rules) -> Result<Conforming, Failure> {
+        self.intervals(case, rules, AcceptanceMap::default())
+    }
+
+    /// What a conforming implementation may leave in the element of `storage` that has this byte, and which operation left
+    /// it the most room. Slower than [`Reference::conforming`].
+    pub fn explain(
+        &self,
+        case: &Case,
+        rules: Rules,
+        storage: StorageId,
+        byte: usize,
+    ) -> Result<Explanation, Failure> {
+        let map = match self.intervals(case, rules, AcceptanceMap::explaining())? {
+            Conforming::Known(map) => map,
+            Conforming::Anything(why) => return Ok(Explanation::Anything(why)),
+        };
+        let accepted = map.at(storage, byte).1;
+        let Some(widening) = map.widened(storage, byte) else {
+            return Ok(Explanation::Accepted(accepted, None));
+        };
+        let Some(launch) = case.launches.get(widening.launch) else {
+            return Ok(Explanation::Accepted(accepted, None));
+        };
+        let Ok(kernel) = self.kernel(launch, rules)? else {
+            return Ok(Explanation::Accepted(accepted, None));
+        };
+        let widest = kernel
+            .program
+            .operation(widening.value)
+            .map(|(operation, span)| Widest {
+                operation,
+                launch: widening.launch,
+                growth: widening.growth,
+                position: position(&kernel.traced.function.sources, span),
+            });
+        Ok(Explanation::Accepted(accepted, widest))
+    }
+
+    fn intervals(&self, case: &Case, rules: Rules, mut map: AcceptanceMap) -> Result<Conforming, Failure> {
         let mut memory = case.memory();
-        let mut map = AcceptanceMap::default();
         for launch in &case.launches {
             let Ok(kernel) = self.kernel(launch, rules)? else {
                 return Ok(Conforming::Known(AcceptanceMap::default()));

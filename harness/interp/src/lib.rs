@@ -83,7 +83,7 @@ mod shape;
 mod store;
 mod value;
 
-pub use acceptance::{Acceptance, AcceptanceMap, Accepted};
+pub use acceptance::{Acceptance, AcceptanceMap, Accepted, Widening};
 pub use config::{Arg, Checks, Config};
 pub use outcome::{
     Exhausted, Finished, InternalError, Outcome, Resource, Stats, Trap, TrapKind, Unsupported,

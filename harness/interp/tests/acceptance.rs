@@ -401,6 +401,50 @@ fn a_softmax_is_near_the_real_one() {
     }
 }
 
+/// The operation that widened `out[0]` most, after `out[0] = f(x, y)`.
+fn widest(x: f32, y: f32, f: impl FnOnce(&mut Kernel, ValueId, ValueId) -> ValueId) -> Option<&'static str> {
+    let mut k = Kernel::new("kernel\n");
+    let out = k.pointer("out", DType::F32);
+    let (a, b) = (k.number("x", DType::F32), k.number("y", DType::F32));
+    let value = f(&mut k, a, b);
+    k.store(out, value, None);
+    let mut world = World::default();
+    world.floats("out", &[0.0]);
+    let (mut memory, mut args) = world.finish();
+    args.extend([x, y].map(|v| Arg::Number(u64::from(v.to_bits()))));
+    let program = Program::prepare(k.finish()).expect("verified");
+    let mut map = AcceptanceMap::explaining();
+    // In the second launch, whose values have other numbers.
+    for _ in 0..2 {
+        program
+            .accept([1, 1, 1], &args, &mut memory, &mut map, &Config::default())
+            .expect("no bug of ours");
+    }
+    let widening = map.widened(StorageId(0), 3)?;
+    assert_eq!(widening.launch, 1);
+    program.operation(widening.value).map(|(operation, _)| operation)
+}
+
+#[test]
+fn the_operation_that_widens_most_is_told() {
+    // Every operand is exact, and the function alone leaves room.
+    assert_eq!(widest(1.1, 0.3, |k, x, _| k.unary(UnaryOp::Exp, x)), Some("exp"));
+    // What is added to it does not widen it, ...
+    let moved = |k: &mut Kernel, x, y| {
+        let root = k.unary(UnaryOp::Sqrt, x);
+        k.binary(BinaryOp::Add, root, y)
+    };
+    assert_eq!(widest(1.1, 0.3, moved), Some("sqrt"));
+    // ... but a subtraction that leaves next to nothing does.
+    let cancelled = |k: &mut Kernel, x, y| {
+        let root = k.unary(UnaryOp::Sqrt, x);
+        k.binary(BinaryOp::Sub, root, y)
+    };
+    assert_eq!(widest(1.1, 1.048_808_8, cancelled), Some("sub"));
+    // Nothing leaves room.
+    assert_eq!(widest(1.1, 0.3, |k, x, y| k.binary(BinaryOp::Mul, x, y)), None);
+}
+
 #[test]
 fn what_one_launch_left_the_next_one_reads() {
     let mut k = Kernel::new("kernel\n");

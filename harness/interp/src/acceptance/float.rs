@@ -308,11 +308,12 @@ pub(crate) fn binary(op: BinaryOp, dtype: DType, x: Lane, y: Lane) -> Lane {
             BinaryOp::Min | BinaryOp::Max | BinaryOp::MinPropagateNan | BinaryOp::MaxPropagateNan
                 if xb != yb && decode(dtype, xb) == 0.0 && decode(dtype, yb) == 0.0 =>
             {
-                Lane::Within {
+                Interval {
                     low: 0.0,
                     high: 0.0,
                     nan: false,
                 }
+                .lane(dtype)
             }
             BinaryOp::CopySign if numeric::is_nan(dtype, yb) => binary_intervals(op, dtype, x, y, accuracy),
             _ => computed(numeric::binary(op, dtype, xb, yb)),

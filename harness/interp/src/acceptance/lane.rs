@@ -4,6 +4,7 @@ use conch_tile::DType;
 use conch_tile::ir::Rounding;
 use conch_tile::numeric::{decode, encode};
 
+use super::cause::Cause;
 use super::precision::power_of_two;
 
 /// What is known of a lane.
@@ -14,7 +15,12 @@ pub(crate) enum Lane {
     /// A rounded product of floats; where it is added to something, its factors may be used instead.
     Product { bits: u64, x: u64, y: u64 },
     /// A float between two values, inclusive, or a NaN. The sign of a zero is not known.
-    Within { low: f64, high: f64, nan: bool },
+    Within {
+        low: f64,
+        high: f64,
+        nan: bool,
+        cause: Cause,
+    },
     /// Any value.
     Unknown,
     /// No value at all.
@@ -175,6 +181,7 @@ impl Interval {
             low: self.low,
             high: self.high,
             nan: self.nan,
+            cause: Cause::default(),
         }
     }
 }
@@ -200,7 +207,7 @@ impl Lane {
     pub(crate) fn interval(self, dtype: DType) -> Interval {
         match self {
             Self::Bits(bits) | Self::Product { bits, .. } => Interval::point(decode(dtype, bits)),
-            Self::Within { low, high, nan } => Interval { low, high, nan },
+            Self::Within { low, high, nan, .. } => Interval { low, high, nan },
             Self::Unknown | Self::Poison => Interval::EVERYTHING,
         }
     }
@@ -213,10 +220,15 @@ impl Lane {
             (a, b) => match dtype.filter(|dtype| dtype.is_float()) {
                 Some(dtype) => {
                     let hull = a.interval(dtype).hull(b.interval(dtype));
+                    let cause = match (a, b) {
+                        (Self::Within { cause, .. }, _) | (_, Self::Within { cause, .. }) => cause,
+                        _ => Cause::default(),
+                    };
                     Self::Within {
                         low: hull.low,
                         high: hull.high,
                         nan: hull.nan,
+                        cause,
                     }
                 }
                 None => Self::Unknown,

@@ -73,6 +73,7 @@ pub(super) fn accept(
     if program.oversized {
         return stopped(memory_limit);
     }
+    map.begin(program.layouts.len());
     let mut slots = vec![Lanes::Uniform(Lane::Poison); program.layouts.len()];
     for (param, arg) in program.function.params.iter().zip(args) {
         let slot = param.value.0 as usize;
@@ -158,6 +159,9 @@ impl<'a> Machine<'a> {
         for step in &code.steps {
             self.spend(step.cost)?;
             self.step(step)?;
+            if self.explains() {
+                self.attribute(step)?;
+            }
             for &slot in &step.frees {
                 self.set(slot, Lanes::Uniform(Lane::Poison));
             }

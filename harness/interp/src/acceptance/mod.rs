@@ -18,6 +18,7 @@
 //!
 //! Left out: undefined behaviour (the first execution has found it) and the comparison itself (`conch-verdict`).
 
+mod cause;
 mod float;
 mod lane;
 mod machine;
@@ -35,6 +36,8 @@ use conch_tile::source::Span;
 use crate::config::{Arg, Config};
 use crate::outcome::{InternalError, Outcome};
 use crate::program::Program;
+use cause::Book;
+pub use cause::Widening;
 use lane::Lane;
 
 /// What a conforming implementation may leave in an element of memory.
@@ -69,6 +72,8 @@ pub(crate) struct Entry {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AcceptanceMap {
     pub(crate) entries: BTreeMap<(StorageId, usize), Entry>,
+    /// What is needed to say which operation widened an element, where that is kept.
+    book: Option<Book>,
 }
 
 impl AcceptanceMap {
@@ -159,7 +164,7 @@ impl AcceptanceMap {
 impl Entry {
     fn accepted(&self) -> Accepted {
         match (self.lane, self.dtype) {
-            (Lane::Within { low, high, nan }, Some(dtype)) => Accepted::Within {
+            (Lane::Within { low, high, nan, .. }, Some(dtype)) => Accepted::Within {
                 dtype,
                 low,
                 high,

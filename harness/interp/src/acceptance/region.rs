@@ -16,16 +16,21 @@ use crate::shape::row_major;
 
 /// How an operand's lanes lie around an axis.
 #[derive(Clone, Copy)]
-struct Axis {
+pub(super) struct Axis {
     outer: usize,
-    count: usize,
+    pub count: usize,
     inner: usize,
 }
 
 impl Axis {
     /// The lane at `nth` of the axis, in the row of this number.
-    const fn lane(self, row: usize, nth: usize) -> usize {
+    pub const fn lane(self, row: usize, nth: usize) -> usize {
         (row / self.inner * self.count + nth) * self.inner + row % self.inner
+    }
+
+    /// The number of the row that a lane is in.
+    pub const fn row(self, lane: usize) -> usize {
+        lane / (self.count * self.inner) * self.inner + lane % self.inner
     }
 
     const fn rows(self) -> usize {
@@ -96,7 +101,7 @@ impl Known {
 }
 
 impl<'a> Machine<'a> {
-    fn axis(&self, slot: Slot, axis: usize) -> Result<Axis, Halt> {
+    pub(super) fn axis(&self, slot: Slot, axis: usize) -> Result<Axis, Halt> {
         let shape = &self.ty(slot).shape;
         let count = shape
             .get(axis)

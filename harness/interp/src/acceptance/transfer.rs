@@ -149,6 +149,7 @@ impl Machine<'_> {
                 AtomicOp::Min => float::binary(BinaryOp::Min, dtype, old, value),
                 AtomicOp::Xchg => value,
             };
+            let new = self.caused(new, step, [old, value].into_iter());
             self.put(place, layout.size, layout.elem.num(), new);
             lanes.push(self.returned(old, layout.elem));
         }

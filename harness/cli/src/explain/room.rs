@@ -1,0 +1,127 @@
+//! Why the first other bits of an engine are accepted, or are not: what conforming implementations may give there, and the
+//! operation that leaves them the most room.
+
+use std::fmt::Write as _;
+
+use conch_case::Case;
+use conch_engine::{Explanation, Outcome, Reference, Widest, guarded};
+use conch_interp::Accepted;
+use conch_memory::Memory;
+use conch_report::Tone;
+use conch_tile::ir::Rounding;
+use conch_tile::numeric;
+use conch_verdict::{BitForBit, Element, Record, Trial, compare};
+
+use super::heading;
+use crate::terminal::Terminal;
+
+/// A paragraph for every engine that left other bits than the reference of its rules; empty where none did.
+pub fn text(case: &Case, trial: &Trial, reference: &Reference, terminal: &Terminal) -> String {
+    let mut text = String::new();
+    for other in &trial.others {
+        let same_rules = trial
+            .references
+            .iter()
+            .find(|record| record.rules.version == other.rules.version);
+        let Some(own) = same_rules.or_else(|| trial.references.first()) else {
+            continue;
+        };
+        let (Some(left), Some(right)) = (memory(own), memory(other)) else {
+            continue;
+        };
+        let bits = compare(left, right, Some(left), &BitForBit);
+        let Some(first) = bits.first.first() else { continue };
+        if text.is_empty() {
+            text += &heading(terminal, "what may be there");
+        }
+        let explained = guarded(|| reference.explain(case, own.rules, first.id, first.byte));
+        let told = match explained {
+            Ok(Ok(explanation)) => told(first, &explanation),
+            Ok(Err(failure)) => format!("      failed to {failure}\n"),
+            Err(panic) => format!("      internal error: {panic}\n"),
+        };
+        let _ = write!(
+            text,
+            "    {}: {}: {} here, {} of the reference\n{told}",
+            terminal.palette.paint(Tone::Strong, &other.id.to_string()),
+            place(first),
+            first.shown[1],
+            first.shown[0],
+        );
+    }
+    text
+}
+
+fn memory(record: &Record) -> Option<&Memory> {
+    match &record.outcome {
+        Outcome::Finished(finished) => Some(&finished.memory),
+        _ => None,
+    }
+}
+
+fn place(element: &Element) -> String {
+    match &element.tensor {
+        Some((name, index)) => {
+            let index: Vec<String> = index.iter().map(ToString::to_string).collect();
+            format!("{name}[{}]", index.join(", "))
+        }
+        None => format!("byte {} of {}", element.byte, element.storage),
+    }
+}
+
+fn told(element: &Element, explanation: &Explanation) -> String {
+    let (accepted, widest) = match explanation {
+        Explanation::Accepted(accepted, widest) => (*accepted, widest.as_ref()),
+        Explanation::Anything(why) => {
+            return format!("      conforming implementations may give anything: {why}\n");
+        }
+    };
+    let mut text = match accepted {
+        Accepted::Exact => {
+            "      every conforming implementation gives the reference's value: no operation on the way to it leaves room\n"
+                .to_owned()
+        }
+        Accepted::Unknown => "      it depends on a comparison that a conforming implementation may decide either way\n".to_owned(),
+        Accepted::Within { dtype, low, high, nan } => {
+            let shown = |value: f64| numeric::format(dtype, numeric::encode(dtype, value, Rounding::NearestEven));
+            let value = numeric::decode(dtype, element.bits[1]);
+            let inside = (value.is_nan() && nan) || (low <= value && value <= high);
+            format!(
+                "      conforming implementations give {} to {}{}: it is {}\n",
+                shown(low),
+                shown(high),
+                if nan { ", or a NaN" } else { "" },
+                if inside { "accepted" } else { "outside of that" }
+            )
+        }
+    };
+    if let Some(widest) = widest {
+        text += &room(widest);
+    }
+    text
+}
+
+fn room(widest: &Widest) -> String {
+    let growth = if widest.growth.is_finite() {
+        format!("by {:.1e} of its magnitude", widest.growth)
+    } else {
+        "without bound".to_owned()
+    };
+    let mut text = format!(
+        "      the operation that widens it most is `{}`, {growth}, in launch {}",
+        widest.operation,
+        widest.launch + 1
+    );
+    if let Some(position) = &widest.position {
+        let _ = write!(
+            text,
+            ", at {}:{}:{}:\n          {}",
+            position.file,
+            position.line,
+            position.column,
+            position.text.trim()
+        );
+    }
+    text.push('\n');
+    text
+}
