@@ -11,30 +11,31 @@ use conch_tile::ir::{CmpPredicate, Elem};
 pub(crate) const RANK: usize = 4;
 
 /// The extents of a block of at most [`RANK`] dimensions, padded with 1.
-pub(crate) type Extents = [u32; RANK];
+pub(crate) type Extents<const N: usize = RANK> = [u32; N];
 
-/// Lane `i` holds `base + Σ strides[d] * i[d]`.
+/// Lane `i` holds `base + Σ strides[d] * i[d]`. Of more dimensions than [`RANK`] where program ids count as indices too
+/// ([`crate::survey`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Affine {
+pub(crate) struct Affine<const N: usize = RANK> {
     pub base: i64,
-    pub strides: [i64; RANK],
+    pub strides: [i64; N],
 }
 
 /// Lane `i` is true where `lo[d] <= i[d] < hi[d]` for every dimension. Never all lanes, never none: those are
 /// uniform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct BoxMask {
-    pub lo: Extents,
-    pub hi: Extents,
+pub(crate) struct BoxMask<const N: usize = RANK> {
+    pub lo: Extents<N>,
+    pub hi: Extents<N>,
 }
 
 /// What a rule for `i1` lanes comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MaskRule {
+pub(crate) enum MaskRule<const N: usize = RANK> {
     /// The same in every lane.
     Uniform(bool),
     /// A box.
-    Box(BoxMask),
+    Box(BoxMask<N>),
 }
 
 /// The inclusive range of an element type, for integers and pointers; of the widest unsigned one, the lower half.
@@ -73,16 +74,16 @@ pub(crate) fn integer(bits: u64, elem: Elem) -> Option<i64> {
     }
 }
 
-impl Affine {
+impl<const N: usize> Affine<N> {
     pub(crate) const fn constant(base: i64) -> Self {
         Self {
             base,
-            strides: [0; RANK],
+            strides: [0; N],
         }
     }
 
     /// Smallest and largest lane; `None` past 64 bits.
-    pub(crate) fn bounds(&self, extents: &Extents) -> Option<(i64, i64)> {
+    pub(crate) fn bounds(&self, extents: &Extents<N>) -> Option<(i64, i64)> {
         let (mut low, mut high) = (self.base, self.base);
         for (&stride, &extent) in self.strides.iter().zip(extents) {
             if stride != 0 && extent > 1 {
@@ -98,14 +99,14 @@ impl Affine {
     }
 
     /// The same, if every lane is inside the element's range.
-    pub(crate) fn checked(self, elem: Elem, extents: &Extents) -> Option<Self> {
+    pub(crate) fn checked(self, elem: Elem, extents: &Extents<N>) -> Option<Self> {
         let (least, most) = range_of(elem)?;
         let (low, high) = self.bounds(extents)?;
         (least <= low && high <= most).then_some(self)
     }
 
     fn zip(self, other: Self, f: impl Fn(i64, i64) -> Option<i64>) -> Option<Self> {
-        let mut strides = [0; RANK];
+        let mut strides = [0; N];
         for (to, (&a, &b)) in strides.iter_mut().zip(self.strides.iter().zip(&other.strides)) {
             *to = f(a, b)?;
         }
@@ -129,7 +130,7 @@ impl Affine {
     }
 
     /// The only lane value, when all lanes are equal.
-    pub(crate) fn uniform(&self, extents: &Extents) -> Option<i64> {
+    pub(crate) fn uniform(&self, extents: &Extents<N>) -> Option<i64> {
         self.strides
             .iter()
             .zip(extents)
@@ -138,7 +139,12 @@ impl Affine {
     }
 
     /// Where `self <predicate> other` holds, if that is a rule.
-    pub(crate) fn compare(self, predicate: CmpPredicate, other: Self, extents: &Extents) -> Option<MaskRule> {
+    pub(crate) fn compare(
+        self,
+        predicate: CmpPredicate,
+        other: Self,
+        extents: &Extents<N>,
+    ) -> Option<MaskRule<N>> {
         let difference = self.sub(other)?;
         let (low, high) = difference.bounds(extents)?;
         let decided = match predicate {
@@ -188,7 +194,7 @@ impl Affine {
             (CmpPredicate::Ne, _) => return None,
         };
         let mut mask = BoxMask {
-            lo: [0; RANK],
+            lo: [0; N],
             hi: *extents,
         };
         *mask.lo.get_mut(dim)? = lo as u32;
@@ -207,12 +213,12 @@ const fn decide(always: bool, never: bool) -> Option<bool> {
     }
 }
 
-impl BoxMask {
+impl<const N: usize> BoxMask<N> {
     /// Normalised: an empty or a full box is uniform.
-    pub(crate) fn rule(self, extents: &Extents) -> MaskRule {
+    pub(crate) fn rule(self, extents: &Extents<N>) -> MaskRule<N> {
         if self.lo.iter().zip(&self.hi).any(|(lo, hi)| lo >= hi) {
             MaskRule::Uniform(false)
-        } else if self.lo == [0; RANK] && self.hi == *extents {
+        } else if self.lo == [0; N] && self.hi == *extents {
             MaskRule::Uniform(true)
         } else {
             MaskRule::Box(self)
@@ -220,7 +226,7 @@ impl BoxMask {
     }
 
     /// Both.
-    pub(crate) fn and(self, other: Self, extents: &Extents) -> MaskRule {
+    pub(crate) fn and(self, other: Self, extents: &Extents<N>) -> MaskRule<N> {
         let mut both = self;
         for (lo, &b) in both.lo.iter_mut().zip(&other.lo) {
             *lo = (*lo).max(b);
@@ -232,14 +238,14 @@ impl BoxMask {
     }
 
     /// The other lanes, where they are a box too.
-    pub(crate) fn not(self, extents: &Extents) -> Option<Self> {
-        let mut cut = (0..RANK).filter(|&d| self.lo.get(d) != Some(&0) || self.hi.get(d) != extents.get(d));
+    pub(crate) fn not(self, extents: &Extents<N>) -> Option<Self> {
+        let mut cut = (0..N).filter(|&d| self.lo.get(d) != Some(&0) || self.hi.get(d) != extents.get(d));
         let dim = cut.next()?;
         if cut.next().is_some() {
             return None;
         }
         let mut rest = Self {
-            lo: [0; RANK],
+            lo: [0; N],
             hi: *extents,
         };
         let (lo, hi, extent) = (*self.lo.get(dim)?, *self.hi.get(dim)?, *extents.get(dim)?);

@@ -102,6 +102,7 @@ impl Machine<'_> {
             home: self.home(pointer).map(AsRef::as_ref),
             access,
             size,
+            watched: self.racing,
         };
         let index = reach.element(self.memory, lane, address)?;
         let (bytes, states) = self.memory.arena();

@@ -81,6 +81,7 @@ mod reach;
 mod reduce;
 mod shape;
 mod store;
+mod survey;
 mod value;
 
 pub use acceptance::{Acceptance, AcceptanceMap, Accepted, Widening};

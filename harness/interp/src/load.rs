@@ -20,6 +20,11 @@ impl Machine<'_> {
         let layout = self.layout(out);
         let size = layout.size;
         let mask_slot = if mask { step.ins.get(1).copied() } else { None };
+        if let Some(index) = self.straight(pointer, mask_slot)
+            && self.load_straight(index, &layout, volatile, step)?
+        {
+            return Ok(());
+        }
         let other_slot = if other {
             step.ins.get(1 + usize::from(mask)).copied()
         } else {
@@ -38,6 +43,7 @@ impl Machine<'_> {
             home: home.as_deref(),
             access: Access::Load,
             size,
+            watched: self.watched(pointer),
         };
         let poisoned = self.load_runs(&reach, &runs, &mut buf, volatile)?;
         self.state.runs = runs;
@@ -57,6 +63,36 @@ impl Machine<'_> {
         let poison = marks.map_or(Poison::None, Poison::Lanes);
         self.set_lanes(out, Value::dense(buf).with_poison(poison));
         Ok(())
+    }
+
+    /// Loads elements that follow each other and may be accessed; false, and nothing done, where not all are defined.
+    #[inline]
+    fn load_straight(
+        &mut self,
+        index: usize,
+        layout: &Layout,
+        volatile: bool,
+        step: &Step,
+    ) -> Result<bool, Stop> {
+        let len = layout.lanes * layout.size;
+        let (bytes, states) = self.memory.arena();
+        let (Some(bytes), Some(states)) = (bytes.get(index..index + len), states.get(index..index + len))
+        else {
+            return Ok(false);
+        };
+        if layout.elem == Elem::Num(DType::I1) || init::known(states) != Known::All {
+            return Ok(false);
+        }
+        let mut buf = self.state.pool.take(len)?;
+        buf.copy_from_slice(bytes);
+        if self.watched(step.ins[0])
+            && let Err(conflict) = self.state.shadow.load(index, len, volatile)
+        {
+            let lane = (conflict.index - index) / layout.size;
+            return Err(self.raced(self.site_of(step.ins[0], step.loc), Access::Load, lane, conflict));
+        }
+        self.set_lanes(step.outs[0], Value::dense(buf));
+        Ok(true)
     }
 
     /// Gives the masked-off lanes what they hold: `other`, or nothing defined.
@@ -132,7 +168,7 @@ impl Machine<'_> {
                 if let Some(to) = buf.get_mut(run.lane * size..run.lane * size + len) {
                     to.copy_from_slice(bytes);
                 }
-                if self.racing
+                if reach.watched
                     && let Err(conflict) = self.state.shadow.load(index, len, volatile)
                 {
                     let lane = run.lane + (conflict.index - index) / size;
@@ -173,7 +209,7 @@ impl Machine<'_> {
         index: usize,
         volatile: bool,
     ) -> Result<bool, Stop> {
-        if !self.racing {
+        if !reach.watched {
             return Ok(true);
         }
         let stride = run.stride as usize;
@@ -224,7 +260,7 @@ impl Machine<'_> {
                 Known::SomePoison => poisoned.push(lane),
                 Known::SomeUninit => return Err(uninitialised(reach, self.memory, states, lane, index)),
             }
-            if self.racing
+            if reach.watched
                 && let Err(conflict) = self.state.shadow.load(index, size, volatile)
             {
                 return Err(self.raced(reach.site, reach.access, lane, conflict));

@@ -19,10 +19,14 @@ use crate::origin::Origin;
 use crate::outcome::{Exhausted, Finished, InternalError, Outcome, Resource, Stats, Stop, Unsupported};
 use crate::plan::Run;
 use crate::program::{Code, Op, Program, Slot, Step};
+use crate::survey::Survey;
 use crate::value::{Layout, Poison, Pool, Repr, Value};
 
 /// Pools larger than this are emptied after a launch.
 const KEEP: usize = 16 << 20;
+
+/// Launches of this many programs are surveyed; with fewer it does not pay.
+const SURVEYED: u64 = 4;
 
 /// As many states wait for the next launch as there may be threads.
 const IDLE: usize = 64;
@@ -37,6 +41,11 @@ pub(crate) struct State {
     pub shadow: Shadow,
     pub runs: Vec<Run>,
     pub writes: Vec<conflict::Write>,
+    /// For each slot that is a pointer to elements which follow each other and may be accessed: where they begin in the
+    /// arena, for the program that runs.
+    pub straight: Vec<Option<usize>>,
+    /// For each slot, whether it is a pointer to storages in which programs cannot meet.
+    pub apart: Vec<bool>,
 }
 
 impl State {
@@ -106,10 +115,8 @@ pub(crate) fn launch(
     let programs = grid.iter().map(|&n| u64::from(n)).fold(1u64, u64::saturating_mul);
     state.pool.limit = config.memory_limit;
     state.slots.resize_with(program.layouts.len(), Value::default);
-    let racing = config.checks == Checks::Full && programs > 1;
-    if racing {
-        state.shadow.begin(memory.arena().0.len(), programs);
-    }
+    state.straight.clear();
+    state.apart.clear();
     for (param, arg) in program.function.params.iter().zip(args) {
         let bits = match arg {
             Arg::Number(bits) => *bits & program.layouts[param.value.0 as usize].ones(),
@@ -125,7 +132,7 @@ pub(crate) fn launch(
         homes,
         grid,
         id: [0; 3],
-        racing,
+        racing: false,
         width: 1,
         fuel: 0,
         given: 0,
@@ -134,7 +141,11 @@ pub(crate) fn launch(
         printed: 0,
         stats: Stats::default(),
     };
-    let result = if programs == 0 { Ok(()) } else { machine.programs() };
+    let result = if programs == 0 {
+        Ok(())
+    } else {
+        machine.programs(programs)
+    };
     machine.stats.fuel = config.fuel - machine.rest - machine.fuel;
     let (prints, stats) = (std::mem::take(&mut machine.prints), machine.stats);
     for slot in 0..state.slots.len() {
@@ -196,10 +207,24 @@ pub(crate) fn bind(
 }
 
 impl<'a> Machine<'a> {
-    fn programs(&mut self) -> Result<(), Stop> {
+    fn programs(&mut self, programs: u64) -> Result<(), Stop> {
         let program = self.program;
         self.refuel();
         self.block(&program.prologue)?;
+        let mut survey = None;
+        if programs >= SURVEYED {
+            let mut found = Survey::of(program, &self.state.slots, self.memory, self.grid, |pointer| {
+                self.home(pointer).map(AsRef::as_ref)
+            });
+            self.state.straight.resize(program.layouts.len(), None);
+            self.state.apart = std::mem::take(&mut found.apart);
+            survey = Some(found);
+        }
+        let meet = survey.as_ref().is_none_or(|survey| !survey.all_apart);
+        self.racing = self.config.checks == Checks::Full && programs > 1 && meet;
+        if self.racing {
+            self.state.shadow.begin(self.memory.arena().0.len(), programs);
+        }
         let mut number = 0;
         for z in 0..self.grid[2] {
             for y in 0..self.grid[1] {
@@ -211,12 +236,32 @@ impl<'a> Machine<'a> {
                     number += 1;
                     self.refuel();
                     self.spend(1)?;
-                    self.block(&program.body)?;
+                    match &survey {
+                        Some(survey) => self.due(survey)?,
+                        None => self.block(&program.body)?,
+                    }
                     self.stats.programs = number;
                 }
             }
         }
         Ok(())
+    }
+
+    /// Runs what a program has to do itself.
+    fn due(&mut self, survey: &Survey<'a>) -> Result<(), Stop> {
+        for rule in &survey.rules {
+            let (repr, index) = rule.of(self.id);
+            self.set_rule(rule.slot, repr);
+            if let Some(to) = self.state.straight.get_mut(rule.slot as usize) {
+                *to = index;
+            }
+        }
+        for due in &survey.due {
+            self.spend(due.cost)?;
+            self.step(due.step)?;
+            self.free(&due.frees);
+        }
+        self.spend(survey.rest)
     }
 
     /// Uses fuel up.

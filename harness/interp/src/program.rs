@@ -6,7 +6,7 @@ use std::sync::Arc;
 use conch_memory::Memory;
 use conch_tile::DType;
 use conch_tile::ir::{
-    BinaryOp, Block, CastKind, Combine, Function, LocId, OpKind, Operation, Rounding, UnaryOp, ValueId,
+    BinaryOp, Block, CastKind, Combine, Elem, Function, LocId, OpKind, Operation, Rounding, UnaryOp, ValueId,
 };
 use smallvec::SmallVec;
 
@@ -30,12 +30,26 @@ pub struct Program {
     /// What does not depend on the program id, run once a launch.
     pub(crate) prologue: Code,
     pub(crate) body: Code,
+    /// Whether each value is a parameter or of the prologue: it outlives a program.
+    pub(crate) kept: Vec<bool>,
+    /// The operations of the body that access memory.
+    pub(crate) accesses: Vec<Accessed>,
     /// Whether anything uses each value.
     pub(crate) used: Vec<bool>,
     /// The parameter that each pointer was derived from.
     pub(crate) origins: Vec<Origin>,
     /// Whether a value is too large to exist.
     pub(crate) oversized: bool,
+}
+
+/// An operation that accesses memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Accessed {
+    pub pointer: Slot,
+    /// Bytes of an element.
+    pub size: usize,
+    pub writes: bool,
+    pub atomic: bool,
 }
 
 /// A block.
@@ -148,11 +162,15 @@ impl Program {
         let used = compiler.used;
         let (prologue, body) = split(body, &mut kept);
         let origins = origins(&function);
+        let mut found = Vec::new();
+        accesses(&body, &layouts, &mut found);
         Ok(Self {
             function,
             layouts,
             prologue,
             body,
+            kept,
+            accesses: found,
             used,
             origins,
             oversized,
@@ -180,6 +198,36 @@ impl Program {
         let outcome = machine::launch(self, &mut state, grid, args, memory, config);
         state.give();
         outcome
+    }
+}
+
+/// Lists the operations that access memory, those of nested blocks included.
+fn accesses(code: &Code, layouts: &[Layout], to: &mut Vec<Accessed>) {
+    for step in &code.steps {
+        match &step.op {
+            Op::Plain(kind) => {
+                let (writes, atomic) = match kind {
+                    OpKind::Load { .. } => (false, false),
+                    OpKind::Store { .. } => (true, false),
+                    OpKind::AtomicRmw { .. } | OpKind::AtomicCas => (true, true),
+                    OpKind::AtomicPoll { .. } => (false, true),
+                    _ => continue,
+                };
+                let pointee = |slot: &Slot| layouts.get(*slot as usize)?.elem.pointee();
+                to.extend(step.ins.first().map(|pointer| Accessed {
+                    pointer: *pointer,
+                    size: pointee(pointer).map_or(1, Elem::size),
+                    writes,
+                    atomic,
+                }));
+            }
+            Op::Binary(_) | Op::Unary(_) => {}
+            Op::If(one, other) | Op::While(one, other) => {
+                accesses(one, layouts, to);
+                accesses(other, layouts, to);
+            }
+            Op::For(code) | Op::Reduce { code, .. } | Op::Scan { code, .. } => accesses(code, layouts, to),
+        }
     }
 }
 

@@ -8,6 +8,8 @@ use crate::checks::{Access, Home, Site, alignment, bounds, race};
 use crate::machine::Machine;
 use crate::outcome::Stop;
 use crate::plan::Run;
+use crate::program::Slot;
+use crate::value::Repr;
 
 /// What an access goes through, borrowed apart so that memory and shadow can be changed meanwhile.
 pub(crate) struct Reach<'m> {
@@ -15,6 +17,8 @@ pub(crate) struct Reach<'m> {
     pub home: Option<&'m Home>,
     pub access: Access,
     pub size: usize,
+    /// Whether races are watched for.
+    pub watched: bool,
 }
 
 impl Reach<'_> {
@@ -80,6 +84,24 @@ impl Reach<'_> {
 }
 
 impl Machine<'_> {
+    /// Whether races are watched for where a pointer may reach.
+    #[inline]
+    pub(crate) fn watched(&self, pointer: Slot) -> bool {
+        self.racing && !self.state.apart.get(pointer as usize).is_some_and(|&apart| apart)
+    }
+
+    /// Where the elements that a pointer has for its lanes begin in the arena: `None` unless they follow each other, all
+    /// are accessed, and all of them may be.
+    #[inline]
+    pub(crate) fn straight(&self, pointer: Slot, mask: Option<Slot>) -> Option<usize> {
+        let index = self.state.straight.get(pointer as usize).copied().flatten()?;
+        let everything = mask.is_none_or(|mask| {
+            let mask = self.value(mask);
+            matches!(mask.repr, Repr::Uniform(all) if all & 1 == 1) && mask.poison.is_none()
+        });
+        everything.then_some(index)
+    }
+
     /// The trap for an access that raced.
     #[cold]
     pub(crate) fn raced(&self, site: Site<'_>, access: Access, lane: usize, conflict: Conflict) -> Stop {

@@ -208,15 +208,7 @@ impl<'a> Machine<'a> {
 
     pub(crate) fn trans(&mut self, order: &Shape, step: &Step) -> Result<(), Stop> {
         let a = step.ins[0];
-        let rank = order.len();
-        let pad = RANK.saturating_sub(rank);
-        let mut from = [None; RANK];
-        for (d, &source) in order.iter().enumerate() {
-            if let Some(to) = from.get_mut(pad + d) {
-                *to = Some(pad + source);
-            }
-        }
-        self.remap(step, from, |machine| {
+        self.remap(step, permuted(order), |machine| {
             let source = &machine.ty(a).shape;
             let strides = row_major(source);
             let pick = |from: &[usize]| order.iter().map(|&d| from.get(d).copied().unwrap_or(1)).collect();
@@ -340,8 +332,20 @@ impl<'a> Machine<'a> {
     }
 }
 
+/// Which dimension of the operand each dimension of a permuted block is.
+pub(crate) fn permuted(order: &Shape) -> [Option<usize>; RANK] {
+    let pad = RANK.saturating_sub(order.len());
+    let mut from = [None; RANK];
+    for (d, &source) in order.iter().enumerate() {
+        if let Some(to) = from.get_mut(pad + d) {
+            *to = Some(pad + source);
+        }
+    }
+    from
+}
+
 /// Which dimension of `source` each dimension of `target` is, when the two differ only by extents of 1.
-fn same_extents(source: &Layout, target: &Layout) -> Option<[Option<usize>; RANK]> {
+pub(crate) fn same_extents(source: &Layout, target: &Layout) -> Option<[Option<usize>; RANK]> {
     if !source.ruled || !target.ruled {
         return None;
     }

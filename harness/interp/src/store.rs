@@ -11,7 +11,7 @@ use crate::outcome::Stop;
 use crate::plan::Run;
 use crate::program::{Slot, Step};
 use crate::reach::Reach;
-use crate::value::{Poison, Repr, fill, read};
+use crate::value::{Layout, Poison, Repr, fill, read};
 
 impl Machine<'_> {
     pub(crate) fn store(&mut self, mask: bool, step: &Step) -> Result<(), Stop> {
@@ -19,6 +19,11 @@ impl Machine<'_> {
         let layout = self.layout(value);
         let size = layout.size;
         let mask_slot = if mask { step.ins.get(2).copied() } else { None };
+        if let Some(index) = self.straight(pointer, mask_slot)
+            && self.store_straight(index, &layout, step)?
+        {
+            return Ok(());
+        }
         let (runs, spread) = self.plan(pointer, mask_slot, step.loc, size)?;
         if self.config.checks == Checks::Full && !spread.apart(&runs, size) {
             self.conflicts(&runs, value, step.loc, size)?;
@@ -39,6 +44,7 @@ impl Machine<'_> {
             home: home.as_deref(),
             access: Access::Store,
             size,
+            watched: self.watched(pointer),
         };
         self.store_runs(&reach, &runs, value, uniform.as_deref())?;
         if let Some(buf) = uniform {
@@ -46,6 +52,41 @@ impl Machine<'_> {
         }
         self.state.runs = runs;
         Ok(())
+    }
+
+    /// Stores elements that follow each other and may be accessed; false, and nothing done, where not all values are
+    /// defined.
+    #[inline]
+    fn store_straight(&mut self, index: usize, layout: &Layout, step: &Step) -> Result<bool, Stop> {
+        let len = layout.lanes * layout.size;
+        let (pointer, slot) = (step.ins[0], step.ins[1]);
+        self.write_out(slot)?;
+        let watched = self.watched(pointer);
+        let value = &self.state.slots[slot as usize];
+        let (bytes, states) = self.memory.arena_mut();
+        let (Some(to), Some(states)) = (
+            bytes.get_mut(index..index + len),
+            states.get_mut(index..index + len),
+        ) else {
+            return Ok(false);
+        };
+        if !value.poison.is_none() {
+            return Ok(false);
+        }
+        match (value.repr, value.lanes().and_then(|lanes| lanes.get(..len))) {
+            (Repr::Uniform(bits), _) if !watched => fill(to, layout.size, bits),
+            (Repr::Uniform(_), _) | (_, None) => return Ok(false),
+            (_, Some(new)) => {
+                if watched && let Err(conflict) = self.state.shadow.store(index, to, new) {
+                    let lane = (conflict.index - index) / layout.size;
+                    return Err(self.raced(self.site_of(pointer, step.loc), Access::Store, lane, conflict));
+                }
+                to.copy_from_slice(new);
+            }
+        }
+        states.fill(ByteState::Init);
+        self.stats.bytes_stored += len as u64;
+        Ok(true)
     }
 
     fn store_runs(
@@ -79,7 +120,7 @@ impl Machine<'_> {
                     .get(first..first + run.count * size)
                     .ok_or(Stop::malformed("a store"))?;
                 let stride = run.stride as usize;
-                if self.racing
+                if reach.watched
                     && let Err(conflict) =
                         self.state
                             .shadow
@@ -116,7 +157,7 @@ impl Machine<'_> {
                     (None, None) => single.get(..len),
                 };
                 let new = new.ok_or(Stop::malformed("a store"))?;
-                if self.racing {
+                if reach.watched {
                     let old = self.memory.arena().0.get(index..index + len).unwrap_or(&[]);
                     if let Err(conflict) = self.state.shadow.store(index, old, new) {
                         let lane = lane + (conflict.index - index) / size;

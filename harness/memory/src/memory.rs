@@ -7,7 +7,11 @@
 //!
 //! Left out: who may access what (races, alignment, masks: `conch-interp`).
 
+mod arena;
+
 use std::sync::Arc;
+
+use arena::Arena;
 
 use crate::storage::{ALIGNMENT, ByteState, Pointer, StorageId, Storages};
 use crate::tensor::{Dims, Tensor};
@@ -91,8 +95,7 @@ struct Map {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Memory {
     map: Arc<Map>,
-    bytes: Vec<u8>,
-    states: Vec<ByteState>,
+    arena: Arena,
 }
 
 impl Memory {
@@ -100,19 +103,15 @@ impl Memory {
     /// diagnostics.
     pub fn new(storages: &Storages, tensors: Vec<NamedTensor>) -> Self {
         let (starts, end) = storages.layout();
-        let mut bytes = vec![GUARD_BYTE; end];
-        let mut states = vec![ByteState::Uninit; end];
+        let mut arena = Arena::with_capacity(end);
         let mut owners = vec![0; end / ALIGNMENT];
         let mut regions = Vec::with_capacity(storages.len());
         for ((id, storage), &start) in storages.iter().zip(starts) {
             let len = storage.bytes().len();
-            if let (Some(to), Some(to_states)) = (
-                bytes.get_mut(start..start + len),
-                states.get_mut(start..start + len),
-            ) {
-                to.copy_from_slice(storage.bytes());
-                to_states.copy_from_slice(storage.states());
-            }
+            arena.bytes.resize(start, GUARD_BYTE);
+            arena.bytes.extend_from_slice(storage.bytes());
+            arena.states.resize(start, ByteState::Uninit);
+            arena.states.extend_from_slice(storage.states());
             let last = starts.get(id.0 as usize + 1).map_or(end, |next| next - GUARD);
             if let Some(slot) = owners.get_mut((start - GUARD) / ALIGNMENT..last / ALIGNMENT) {
                 slot.fill(id.0);
@@ -124,22 +123,22 @@ impl Memory {
                 pointers: storage.pointers().to_vec(),
             });
         }
+        arena.bytes.resize(end, GUARD_BYTE);
+        arena.states.resize(end, ByteState::Uninit);
         Self {
             map: Arc::new(Map {
                 regions,
                 owners,
                 tensors,
             }),
-            bytes,
-            states,
+            arena,
         }
     }
 
     /// Copies the bytes of `from` over these, without allocating when both were laid out alike.
     pub fn restore(&mut self, from: &Self) {
         self.map = Arc::clone(&from.map);
-        self.bytes.clone_from(&from.bytes);
-        self.states.clone_from(&from.states);
+        self.arena.clone_from(&from.arena);
     }
 
     /// How many storages there are.
@@ -245,7 +244,7 @@ impl Memory {
     #[inline]
     pub fn bytes(&self, id: StorageId) -> &[u8] {
         self.region(id)
-            .and_then(|region| self.bytes.get(region.start..region.start + region.len))
+            .and_then(|region| self.arena.bytes.get(region.start..region.start + region.len))
             .unwrap_or(&[])
     }
 
@@ -253,7 +252,7 @@ impl Memory {
     #[inline]
     pub fn states(&self, id: StorageId) -> &[ByteState] {
         self.region(id)
-            .and_then(|region| self.states.get(region.start..region.start + region.len))
+            .and_then(|region| self.arena.states.get(region.start..region.start + region.len))
             .unwrap_or(&[])
     }
 
@@ -265,21 +264,21 @@ impl Memory {
         };
         let range = region.start..region.start + region.len;
         (
-            self.bytes.get_mut(range.clone()).unwrap_or(&mut []),
-            self.states.get_mut(range).unwrap_or(&mut []),
+            self.arena.bytes.get_mut(range.clone()).unwrap_or(&mut []),
+            self.arena.states.get_mut(range).unwrap_or(&mut []),
         )
     }
 
     /// The whole arena, guard zones included: byte `i` has address [`ORIGIN`] `+ i`.
     #[inline]
     pub fn arena(&self) -> (&[u8], &[ByteState]) {
-        (&self.bytes, &self.states)
+        (&self.arena.bytes, &self.arena.states)
     }
 
     /// The whole arena, to be changed. Which indices may be written is for [`Self::access`] to say.
     #[inline]
     pub fn arena_mut(&mut self) -> (&mut [u8], &mut [ByteState]) {
-        (&mut self.bytes, &mut self.states)
+        (&mut self.arena.bytes, &mut self.arena.states)
     }
 
     /// The guard zones before and behind a storage.
@@ -292,10 +291,13 @@ impl Memory {
             .map
             .regions
             .get(id.0 as usize + 1)
-            .map_or(self.bytes.len(), |next| next.start - GUARD);
+            .map_or(self.arena.bytes.len(), |next| next.start - GUARD);
         (
-            self.bytes.get(region.start - GUARD..region.start).unwrap_or(&[]),
-            self.bytes.get(end..next).unwrap_or(&[]),
+            self.arena
+                .bytes
+                .get(region.start - GUARD..region.start)
+                .unwrap_or(&[]),
+            self.arena.bytes.get(end..next).unwrap_or(&[]),
         )
     }
 

@@ -1,0 +1,440 @@
+//! What is known of a kernel's values before the first program of a launch runs: integers, pointers and masks that follow
+//! a rule of the program id and the lane's index. Such operations are executed once for the whole grid, and a program
+//! only puts its id into the rules. Where a rule says that an access stays inside of its storage for every program, or that
+//! programs cannot meet in a storage, no program is asked again.
+//!
+//! Left out: operations whose result is no such rule. They are *due* in every program, as everything is in a launch of few
+//! programs.
+//!
+//! Invariants: a program sees in each slot what executing its operation would have put there; what is left out could not
+//! have stopped the program; the fuel that is used is the same.
+
+use conch_memory::{Memory, ORIGIN, StorageId};
+use conch_tile::DType;
+use conch_tile::ir::{BinaryOp, Elem, OpKind};
+use smallvec::SmallVec;
+
+use crate::affine::{Affine, Extents, MaskRule, RANK, integer};
+use crate::checks::{Home, conflict};
+use crate::program::{Accessed, Code, Op, Program, Slot, Step};
+use crate::shape::{permuted, same_extents};
+use crate::value::{Layout, Repr, Value};
+
+/// The dimensions of a rule: three of the program id, then those of lanes.
+const WIDE: usize = 3 + RANK;
+
+type Wide = Affine<WIDE>;
+
+/// A value that is known for all programs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Known {
+    /// Integers or pointers.
+    Rule(Wide),
+    /// A truth value, the same in every lane of every program.
+    All(bool),
+}
+
+/// An operation that every program has to execute.
+#[derive(Debug)]
+pub(crate) struct Due<'a> {
+    pub step: &'a Step,
+    /// Its work and that of the operations before it that are not due.
+    pub cost: u64,
+    /// Values that nothing after it uses.
+    pub frees: SmallVec<[Slot; 4]>,
+}
+
+/// A known value that some program needs.
+#[derive(Debug)]
+pub(crate) struct Rule {
+    pub slot: Slot,
+    /// What the program with id (0, 0, 0) has.
+    first: Repr,
+    /// How much a step along each axis of the grid adds.
+    programs: [i64; 3],
+    /// The bits of an element.
+    ones: u64,
+    /// For a pointer whose lanes are elements that follow each other, all of them aligned and inside of the pointer's
+    /// storage, whatever the program: where in the arena they begin.
+    index: Option<usize>,
+}
+
+impl Rule {
+    /// What a program has, and where its elements begin if they follow each other.
+    #[inline]
+    pub(crate) fn of(&self, id: [u32; 3]) -> (Repr, Option<usize>) {
+        let moved = self.programs.iter().zip(id).fold(0i64, |sum, (&stride, at)| {
+            sum.wrapping_add(stride.wrapping_mul(i64::from(at)))
+        });
+        let repr = match self.first {
+            Repr::Uniform(bits) => Repr::Uniform((bits as i64).wrapping_add(moved) as u64 & self.ones),
+            Repr::Affine(rule) => Repr::Affine(Affine {
+                base: rule.base.wrapping_add(moved),
+                ..rule
+            }),
+            other => other,
+        };
+        (
+            repr,
+            self.index.map(|index| index.wrapping_add_signed(moved as isize)),
+        )
+    }
+}
+
+/// What a launch does program by program.
+#[derive(Debug, Default)]
+pub(crate) struct Survey<'a> {
+    pub due: Vec<Due<'a>>,
+    /// The work of the operations behind the last that is due.
+    pub rest: u64,
+    pub rules: Vec<Rule>,
+    /// For each slot, whether it is a pointer to storages in which programs cannot meet.
+    pub apart: Vec<bool>,
+    /// Whether all pointers are.
+    pub all_apart: bool,
+}
+
+impl<'a> Survey<'a> {
+    /// Looks at a kernel whose prologue was executed. `homes` are the storages that parameters point into.
+    pub(crate) fn of<'h>(
+        program: &'a Program,
+        slots: &[Value],
+        memory: &Memory,
+        grid: [u32; 3],
+        home: impl Fn(Slot) -> Option<&'h Home>,
+    ) -> Self {
+        let mut known = Knowledge {
+            program,
+            slots,
+            grid,
+            found: vec![None; program.layouts.len()],
+        };
+        let mut survey = Self::default();
+        let mut needed = vec![false; program.layouts.len()];
+        let mut frees = SmallVec::<[Slot; 4]>::new();
+        for step in &program.body.steps {
+            survey.rest = survey.rest.saturating_add(step.cost);
+            frees.extend_from_slice(&step.frees);
+            if let (&[out], Some(value)) = (step.outs.as_slice(), known.result(step))
+                && let Some(to) = known.found.get_mut(out as usize)
+            {
+                *to = Some(value);
+                continue;
+            }
+            uses(step, &mut |slot| {
+                if let Some(needed) = needed.get_mut(slot as usize) {
+                    *needed = true;
+                }
+            });
+            survey.due.push(Due {
+                step,
+                cost: std::mem::take(&mut survey.rest),
+                frees: std::mem::take(&mut frees),
+            });
+        }
+        for (slot, (&value, needed)) in known.found.iter().zip(needed).enumerate() {
+            if let (Some(value), true) = (value, needed) {
+                let slot = slot as Slot;
+                survey.rules.push(known.rule(slot, value, memory, home(slot)));
+            }
+        }
+        let accesses: Vec<Meeting<'_>> = program
+            .accesses
+            .iter()
+            .map(|access| Meeting {
+                access,
+                storage: home(access.pointer).map(|home| home.storage),
+                rule: match known.of(access.pointer) {
+                    Some(Known::Rule(rule)) => Some(rule),
+                    _ => None,
+                },
+                extents: known.extents(access.pointer),
+            })
+            .collect();
+        survey.apart = vec![false; program.layouts.len()];
+        survey.all_apart = true;
+        for meeting in &accesses {
+            let apart = meeting.apart(&accesses);
+            survey.all_apart &= apart;
+            if let Some(to) = survey.apart.get_mut(meeting.access.pointer as usize) {
+                *to = apart;
+            }
+        }
+        survey
+    }
+}
+
+/// An access of the kernel, with what is known of where it goes.
+struct Meeting<'a> {
+    access: &'a Accessed,
+    /// The only storage that it may reach.
+    storage: Option<StorageId>,
+    rule: Option<Wide>,
+    extents: Extents<WIDE>,
+}
+
+impl Meeting<'_> {
+    /// Whether no two programs can meet in a byte that this reaches, one of them writing.
+    fn apart(&self, all: &[Self]) -> bool {
+        let meets = |other: &&Self| match (self.storage, other.storage) {
+            (Some(own), Some(other)) => own == other,
+            _ => true,
+        };
+        if !all.iter().filter(meets).any(|other| other.access.writes) {
+            return true;
+        }
+        let size = self.access.size;
+        let Some(rule) = self.rule.filter(|_| self.storage.is_some()) else {
+            return false;
+        };
+        let dimensions = rule.strides.iter().copied().zip(self.extents);
+        !conflict::may_overlap(dimensions, size)
+            && all.iter().filter(meets).all(|other| {
+                !other.access.atomic
+                    && other.storage == self.storage
+                    && (other.rule, other.extents, other.access.size) == (self.rule, self.extents, size)
+            })
+    }
+}
+
+/// Calls `f` with every slot that an operation may read.
+fn uses(step: &Step, f: &mut impl FnMut(Slot)) {
+    fn code(code: &Code, f: &mut impl FnMut(Slot)) {
+        for step in &code.steps {
+            uses(step, f);
+        }
+        for yielded in &code.yields {
+            f(yielded.slot);
+        }
+    }
+    for &slot in &step.ins {
+        f(slot);
+    }
+    match &step.op {
+        Op::For(body) | Op::Reduce { code: body, .. } | Op::Scan { code: body, .. } => code(body, f),
+        Op::If(one, other) | Op::While(one, other) => {
+            code(one, f);
+            code(other, f);
+        }
+        Op::Plain(_) | Op::Binary(_) | Op::Unary(_) => {}
+    }
+}
+
+struct Knowledge<'a, 's> {
+    program: &'a Program,
+    /// What the prologue left.
+    slots: &'s [Value],
+    grid: [u32; 3],
+    found: Vec<Option<Known>>,
+}
+
+impl Knowledge<'_, '_> {
+    fn layout(&self, slot: Slot) -> Layout {
+        self.program
+            .layouts
+            .get(slot as usize)
+            .copied()
+            .unwrap_or(Layout::EMPTY)
+    }
+
+    fn extents(&self, slot: Slot) -> Extents<WIDE> {
+        let ([x, y, z], [a, b, c, d]) = (self.grid, self.layout(slot).extents);
+        [x, y, z, a, b, c, d]
+    }
+
+    /// What is known of a value.
+    fn of(&self, slot: Slot) -> Option<Known> {
+        if let Some(known) = self.found.get(slot as usize).copied().flatten() {
+            return Some(known);
+        }
+        // Parameters and what the prologue computed.
+        if !self.program.kept.get(slot as usize).is_some_and(|&kept| kept) {
+            return None;
+        }
+        let value = self
+            .slots
+            .get(slot as usize)
+            .filter(|value| value.poison.is_none())?;
+        let elem = self.layout(slot).elem;
+        match value.repr {
+            Repr::Uniform(bits) if elem == Elem::Num(DType::I1) => Some(Known::All(bits & 1 == 1)),
+            Repr::Uniform(bits) => integer(bits, elem).map(|base| Known::Rule(Affine::constant(base))),
+            Repr::Affine(rule) => Some(Known::Rule(wide(rule.base, rule.strides))),
+            Repr::Mask(_) | Repr::Dense => None,
+        }
+    }
+
+    fn number(&self, slot: Slot) -> Option<Wide> {
+        match self.of(slot)? {
+            Known::Rule(rule) => Some(rule),
+            Known::All(_) => None,
+        }
+    }
+
+    fn truth(&self, slot: Slot) -> Option<bool> {
+        match self.of(slot)? {
+            Known::All(all) => Some(all),
+            Known::Rule(_) => None,
+        }
+    }
+
+    /// What executing an operation gives in every program, if that is known.
+    fn result(&self, step: &Step) -> Option<Known> {
+        let out = *step.outs.first()?;
+        let operand = |nth: usize| step.ins.get(nth).copied();
+        let rule = match &step.op {
+            Op::Binary(op) if self.layout(out).elem == Elem::Num(DType::I1) => {
+                let (x, y) = (self.truth(operand(0)?)?, self.truth(operand(1)?)?);
+                return match op {
+                    BinaryOp::And => Some(Known::All(x && y)),
+                    BinaryOp::Or => Some(Known::All(x || y)),
+                    BinaryOp::Xor => Some(Known::All(x != y)),
+                    _ => None,
+                };
+            }
+            Op::Binary(op) => {
+                let (x, y) = (self.number(operand(0)?)?, self.number(operand(1)?)?);
+                let constant = |rule: Wide| (rule.strides == [0; WIDE]).then_some(rule.base);
+                match op {
+                    BinaryOp::Add => x.add(y)?,
+                    BinaryOp::Sub => x.sub(y)?,
+                    BinaryOp::Mul => match (constant(x), constant(y)) {
+                        (_, Some(by)) => x.scale(by)?,
+                        (Some(by), _) => y.scale(by)?,
+                        _ => return None,
+                    },
+                    // A shift by the width or more has no defined value.
+                    BinaryOp::Shl => {
+                        let width = i64::from(self.layout(out).elem.num()?.bits());
+                        x.scale(1 << constant(y).filter(|by| (0..width.min(31)).contains(by))?)?
+                    }
+                    _ => return None,
+                }
+            }
+            Op::Plain(OpKind::ProgramId(axis)) => {
+                let mut strides = [0; WIDE];
+                *strides.iter_mut().take(3).nth(usize::from(*axis))? = 1;
+                Affine { base: 0, strides }
+            }
+            Op::Plain(OpKind::Compare(predicate)) => {
+                let a = operand(0)?;
+                let (x, y) = (self.number(a)?, self.number(operand(1)?)?);
+                return match x.compare(*predicate, y, &self.extents(a))? {
+                    MaskRule::Uniform(all) => Some(Known::All(all)),
+                    MaskRule::Box(_) => None,
+                };
+            }
+            Op::Plain(OpKind::AddPtr) => {
+                let size = self.layout(out).elem.pointee().map_or(1, Elem::size) as i64;
+                self.number(operand(0)?)?
+                    .add(self.number(operand(1)?)?.scale(size)?)?
+            }
+            Op::Plain(
+                kind @ (OpKind::Splat | OpKind::Broadcast | OpKind::Reshape { .. } | OpKind::Trans { .. }),
+            ) => {
+                let a = operand(0)?;
+                match self.of(a)? {
+                    Known::All(all) => return Some(Known::All(all)),
+                    Known::Rule(rule) => self.seen(rule, self.source(kind, a, out)?),
+                }
+            }
+            // Within the range of both types, casts between integers and pointers change nothing.
+            Op::Plain(OpKind::Cast { .. }) => self.number(operand(0)?)?,
+            _ => return None,
+        };
+        let layout = self.layout(out);
+        let rule = rule
+            .checked(layout.elem, &self.extents(out))
+            .filter(|_| layout.ruled)?;
+        Some(Known::Rule(rule))
+    }
+
+    /// Which dimension of its operand each dimension of the result is.
+    fn source(&self, kind: &OpKind, from: Slot, to: Slot) -> Option<[Option<usize>; RANK]> {
+        let (source, layout) = (self.layout(from), self.layout(to));
+        if !source.ruled || !layout.ruled {
+            return None;
+        }
+        match kind {
+            OpKind::Trans { order } => Some(permuted(order)),
+            OpKind::Reshape { .. } => same_extents(&source, &layout),
+            _ => {
+                let mut dimensions = [None; RANK];
+                for (d, (to, &extent)) in dimensions.iter_mut().zip(&source.extents).enumerate() {
+                    *to = (extent != 1).then_some(d);
+                }
+                Some(dimensions)
+            }
+        }
+    }
+
+    /// A rule seen through other extents.
+    fn seen(&self, rule: Wide, from: [Option<usize>; RANK]) -> Wide {
+        let [x, y, z, lanes @ ..] = rule.strides;
+        let stride = |source: Option<usize>| source.and_then(|d| lanes.get(d)).copied().unwrap_or(0);
+        let [a, b, c, d] = from.map(stride);
+        Affine {
+            base: rule.base,
+            strides: [x, y, z, a, b, c, d],
+        }
+    }
+
+    /// How programs get a known value.
+    fn rule(&self, slot: Slot, value: Known, memory: &Memory, home: Option<&Home>) -> Rule {
+        let layout = self.layout(slot);
+        let (first, programs, index) = match value {
+            Known::All(all) => (Repr::Uniform(u64::from(all)), [0; 3], None),
+            Known::Rule(rule) => {
+                let [x, y, z, strides @ ..] = rule.strides;
+                let lanes = Affine {
+                    base: rule.base,
+                    strides,
+                };
+                let first = match lanes.uniform(&layout.extents) {
+                    Some(all) => Repr::Uniform(all as u64),
+                    None => Repr::Affine(lanes),
+                };
+                (first, [x, y, z], self.index(slot, rule, memory, home))
+            }
+        };
+        Rule {
+            slot,
+            first,
+            programs,
+            ones: layout.ones(),
+            index,
+        }
+    }
+
+    /// Where the elements of program (0, 0, 0) begin, if every program's follow each other, are aligned and inside of
+    /// the storage that the pointer was made from.
+    fn index(&self, slot: Slot, rule: Wide, memory: &Memory, home: Option<&Home>) -> Option<usize> {
+        let layout = self.layout(slot);
+        let size = layout.elem.pointee()?.size() as i64;
+        let mut stride = size;
+        for (&own, &extent) in rule.strides.iter().zip(&self.extents(slot)).skip(3).rev() {
+            if extent != 1 && own != stride {
+                return None;
+            }
+            stride = stride.checked_mul(i64::from(extent))?;
+        }
+        let aligned = |number: i64| number % size == 0;
+        let (low, high) = rule.bounds(&self.extents(slot))?;
+        let start = low.checked_sub(ORIGIN as i64)?;
+        let end = high.checked_sub(ORIGIN as i64)?.checked_add(size)?;
+        let home = home?;
+        let inside =
+            home.start as i64 <= start && end <= home.end as i64 && home.end <= memory.arena().0.len();
+        let even = aligned(rule.base) && rule.strides.iter().take(3).copied().all(aligned);
+        let index = rule.base.checked_sub(ORIGIN as i64)?;
+        usize::try_from(index).ok().filter(|_| inside && even)
+    }
+}
+
+/// A rule of lanes only.
+fn wide(base: i64, [a, b, c, d]: [i64; RANK]) -> Wide {
+    Affine {
+        base,
+        strides: [0, 0, 0, a, b, c, d],
+    }
+}
