@@ -113,6 +113,7 @@ pub struct Engines {
   conch run alias layout scalar --engine reference --engine interpret@3.2.0
   conch run 'alias/*:dtype=bf16' --format jsonl | jq 'select(.expected == false)'
   conch run --shard 2/8 --out reports/shard-2
+  conch run --engine reference --schedules 8       is everything that is called defined the same in other orders?
   conch run recording/ softmax_kernel              a recording, and of it one kernel's launches
 
 A run writes events.jsonl, report.html, report.md and junit.xml into the folder given by --out.")]
@@ -132,6 +133,16 @@ pub struct RunArgs {
     /// Run one part of N: `2/8` is every eighth case beginning with the second.
     #[arg(long, value_name = "I/N")]
     pub shard: Option<Shard>,
+
+    /// How much the reference watches for.
+    #[arg(long, value_enum, default_value_t = Checks::Full)]
+    pub checks: Checks,
+
+    /// Have the reference launch every case N more times with its programs in other orders: the reverse one, and then
+    /// permutations that are the same in every run. A case that is defined must give the same in all of them; one that does
+    /// not is a bug in Conch, and an internal error of the run.
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    pub schedules: u32,
 
     /// Where what came of it goes.
     #[command(flatten)]
@@ -178,6 +189,24 @@ pub enum CoverageFormat {
     Text,
     /// One JSON object, each dtype by itself, with reasons.
     Json,
+
+/// How much the reference watches for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Checks {
+    /// Everything.
+    Full,
+    /// Not for races between programs, conflicting lanes of one store, and false `tl.multiple_of`, `tl.max_contiguous` and
+    /// `tl.max_constancy`: a case with one of them is not called undefined, and its engines may differ for that.
+    Fast,
+}
+
+impl From<Checks> for conch_interp::Checks {
+    fn from(checks: Checks) -> Self {
+        match checks {
+            Checks::Full => Self::Full,
+            Checks::Fast => Self::Fast,
+        }
+    }
 }
 
 /// What is printed, and where reports go.

@@ -75,7 +75,7 @@ pub fn compare(args: &CompareArgs, stop: &'static AtomicBool) -> u8 {
     }
     let jobs = pipeline::jobs(args.jobs);
     let wanted = [args.left.clone(), args.right.clone()];
-    let setup = set_up(&wanted, args.offline, jobs, &selected, stop);
+    let setup = set_up(Reference::default(), &wanted, args.offline, jobs, &selected, stop);
     for warning in &setup.warnings {
         terminal.note(&warning.rendered);
     }

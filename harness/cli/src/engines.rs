@@ -55,8 +55,10 @@ impl Setup {
     }
 }
 
-/// Sets up the engines asked for, or the default ones of a corpus. At most `jobs` workers are used by each.
+/// Sets up the engines asked for, or the default ones of a corpus, with this reference. At most `jobs` workers are used by
+/// each.
 pub fn set_up(
+    reference: Reference,
     wanted: &[EngineId],
     offline: bool,
     jobs: usize,
@@ -86,7 +88,7 @@ pub fn set_up(
             .ok()
             .filter(|executor| !executor.gpus().is_empty())
     };
-    let reference = Arc::new(Reference::default());
+    let reference = Arc::new(reference);
     let wanted = with_reference(if by_default { &defaults } else { wanted });
     let mut panel = Panel::default();
     let (mut left_out, mut recorded, mut problems) = (Vec::new(), Vec::new(), Vec::new());

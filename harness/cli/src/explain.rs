@@ -49,7 +49,15 @@ pub fn explain(args: &ExplainArgs, stop: &AtomicBool) -> u8 {
             args.case.join(" ")
         ));
     }
-    let setup = set_up(&args.engines.engines, args.engines.offline, 1, &selected, stop);
+    let engines = &args.engines;
+    let setup = set_up(
+        Reference::default(),
+        &engines.engines,
+        engines.offline,
+        1,
+        &selected,
+        stop,
+    );
     for id in &setup.recorded {
         terminal.note(&format!("on record {id}: no GPU is asked"));
     }

@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use conch_case::Entry;
-use conch_engine::guarded;
+use conch_engine::{Reference, guarded};
 use conch_report::FORMAT;
 use conch_report::event::{Event, Internal, Problem, Start};
 use conch_tile::source::Sources;
 use conch_verdict::Panel;
 
-use crate::args::RunArgs;
+use crate::args::{Checks, RunArgs};
 use crate::corpus::Selected;
 use crate::engines::{Setup, set_up};
 use crate::judge;
@@ -23,6 +23,13 @@ use crate::terminal::Terminal;
 pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> u8 {
     let began = Instant::now();
     let terminal = Terminal::new();
+    if args.schedules > 0 && args.checks == Checks::Fast {
+        terminal.note(
+            "error: `--schedules` is of no use with `--checks fast`, which does not see what another order changes\n  \
+             = help: leave `--checks` out",
+        );
+        return 2;
+    }
     let jobs = pipeline::jobs(args.jobs);
     let selected = match Selected::open(args.selection.cases.as_deref(), &args.selection.filters) {
         Ok(selected) => selected,
@@ -43,7 +50,17 @@ pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> u8 {
     } = if total == 0 {
         Setup::nothing()
     } else {
-        set_up(&engines.engines, engines.offline, jobs, &selected, stop)
+        let reference = Reference::default()
+            .with_checks(args.checks.into())
+            .with_schedules(args.schedules);
+        set_up(
+            reference,
+            &engines.engines,
+            engines.offline,
+            jobs,
+            &selected,
+            stop,
+        )
     };
     let panel = Arc::new(panel);
     crate::interrupt::on_interrupt(&panel);
@@ -109,6 +126,8 @@ fn start(args: &RunArgs, engines: &[conch_engine::EngineId], cases: u64) -> Star
         recorded: Vec::new(),
         axes: Vec::new(),
         cases,
+        checks: (args.checks == Checks::Fast).then(|| "fast".to_owned()),
+        schedules: args.schedules,
         filters: args.selection.filters.clone(),
         shard: args.shard.map(|shard| shard.to_string()),
     }

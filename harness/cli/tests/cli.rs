@@ -223,6 +223,60 @@ fn undefined_behaviour_that_nobody_wrote_down_fails_and_a_stale_expectation_too(
     );
 }
 
+const RACE: &str = "\
+about: Every program writes the same element.
+kernel: k.py:meet
+storages:
+  x: { dtype: i32, shape: [4], fill: zeros }
+launches:
+  - grid: [4]
+    args: { x: x }
+";
+
+#[test]
+fn other_orders_of_programs_are_tried_where_the_checks_would_find_what_they_change() {
+    let place = Place::new(&[("cases/area/good.yaml", &GOOD.replace("grid: [1]", "grid: [1, 3]"))]);
+    // Three programs add one to the same elements: the reference calls it undefined, and has no other order to try.
+    let schedules = ["run", "--engine", "reference", "--schedules", "3"];
+    place
+        .run(&schedules)
+        .ends(1, &["UNDEFINED area/good:dtype=f32", "schedules 3: "], &[]);
+    place.write("cases/area/good.yaml", GOOD);
+    place.run(&schedules).ends(0, &["2 cases through reference"], &[]);
+    let stream = place.stream("reports/run/events.jsonl");
+    assert_eq!(stream[0]["schedules"], 3);
+    place
+        .run(&[
+            "run",
+            "--engine",
+            "reference",
+            "--schedules",
+            "3",
+            "--checks",
+            "fast",
+        ])
+        .ends(2, &[], &["`--schedules` is of no use with `--checks fast`"]);
+}
+
+#[test]
+fn fast_checks_do_not_see_races_and_say_so() {
+    let place = Place::new(&[("cases/area/race.yaml", RACE)]);
+    place.write(
+        "cases/area/k.py",
+        "import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef meet(x):\n    tl.store(x, tl.program_id(0))\n",
+    );
+    place.run(&ALONE).ends(1, &["UNDEFINED area/race"], &[]);
+    let done = place
+        .run(&["run", "--engine", "reference", "--checks", "fast"])
+        .ends(
+            0,
+            &["checks fast: races, conflicting lanes and false promises are not looked for"],
+            &[],
+        );
+    assert!(!done.out.contains("UNDEFINED"), "{}", done.out);
+    assert_eq!(place.stream("reports/run/events.jsonl")[0]["checks"], "fast");
+}
+
 #[test]
 fn all_problems_are_shown_and_good_cases_still_run() {
     let place = Place::new(&[

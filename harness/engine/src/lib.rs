@@ -58,6 +58,7 @@ mod jit;
 mod outcome;
 mod recorded;
 mod reference;
+mod schedules;
 mod words;
 
 pub use cuda::Cuda;

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use conch_case::{ArgValue, Case, Launch, Padding};
 use conch_frontend::{Part, Refusal, Refused, Request, Traced};
-use conch_interp::{Acceptance, AcceptanceMap, Accepted, Config, Program, TrapKind};
+use conch_interp::{Acceptance, AcceptanceMap, Accepted, Checks, Config, Program, TrapKind};
 use conch_memory::{Memory, StorageId};
 use conch_tile::diagnostic::Diagnostic;
 use conch_tile::ir::{Elem, Function, Rounding};
@@ -19,6 +19,7 @@ use conch_tile::source::{SourceFile, Sources, Span};
 use conch_tile::{DType, numeric};
 
 use crate::engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, Prepared, imported};
+use crate::schedules;
 use crate::{Complaint, EngineId, Finished, Outcome, Position, Tracked, Trap};
 
 /// How many traced kernels are kept. A run over cases that share nothing stays within this.
@@ -42,6 +43,7 @@ const INTERVAL_FUEL: u64 = 1 << 30;
 pub struct Reference {
     capabilities: Capabilities,
     config: Config,
+    schedules: u32,
     cache: Mutex<Cache>,
 }
 
@@ -153,8 +155,24 @@ impl Reference {
                 needs: Needs::default(),
             },
             config,
+            schedules: 0,
             cache: Mutex::default(),
         }
+    }
+
+    /// The same, watching so much.
+    #[must_use]
+    pub fn with_checks(mut self, checks: Checks) -> Self {
+        self.config.checks = checks;
+        self
+    }
+
+    /// The same, which launches every case so many times more with its programs in other orders. A case that is called
+    /// defined and comes out otherwise is a [`Failure`].
+    #[must_use]
+    pub fn with_schedules(mut self, schedules: u32) -> Self {
+        self.schedules = schedules;
+        self
     }
 
     /// The kernel of a launch, traced or taken from the cache.
@@ -298,7 +316,11 @@ impl Engine for Reference {
         }
         Ok(Preparation::Ready(Box::new(Ready {
             kernels,
-            config: self.config,
+            config: Config {
+                device_asserts: true,
+                ..self.config
+            },
+            schedules: self.schedules,
         })))
     }
 
@@ -310,25 +332,64 @@ impl Engine for Reference {
 struct Ready {
     kernels: Vec<Arc<Kernel>>,
     config: Config,
+    schedules: u32,
 }
 
 impl Prepared for Ready {
     fn launch(&self, case: &Case) -> Result<Outcome, Failure> {
-        let mut memory = case.memory();
         if case.is_import_only() {
-            return Ok(imported(memory));
+            return Ok(imported(case.memory()));
         }
+        let outcome = self.launches(case, &self.config)?;
+        self.reorder(case, &outcome)?;
+        Ok(outcome)
+    }
+}
+
+impl Ready {
+    /// Makes the launches again in other orders of programs, where none may change what came out.
+    fn reorder(&self, case: &Case, outcome: &Outcome) -> Result<(), Failure> {
+        let Outcome::Finished(first) = outcome else {
+            return Ok(());
+        };
+        let alone = case
+            .launches
+            .iter()
+            .all(|launch| launch.grid.iter().all(|&n| n <= 1));
+        if alone || first.tracked.is_some_and(|tracked| tracked.order_dependent) {
+            return Ok(());
+        }
+        for schedule in 1..=self.schedules {
+            let config = Config {
+                order: schedules::order(&case.id, schedule),
+                ..self.config
+            };
+            let reason = match self.launches(case, &config)? {
+                Outcome::Finished(other) => schedules::difference(&first.memory, &other.memory),
+                other => Some(other.complaint().map_or_else(
+                    || other.kind().to_string(),
+                    |complaint| format!("{} at {}: {}", other.kind(), place(complaint), complaint.message),
+                )),
+            };
+            if let Some(reason) = reason {
+                let name = schedules::name(schedule, self.schedules);
+                let doing = format!("give the same in every order of programs: {name}");
+                return Err(Failure::internal(doing, reason));
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the launches, from the case's first memory.
+    fn launches(&self, case: &Case, config: &Config) -> Result<Outcome, Failure> {
+        let mut memory = case.memory();
         let mut tracked = Tracked::default();
         let mut printed = Vec::new();
         for (nth, (launch, kernel)) in case.launches.iter().zip(&self.kernels).enumerate() {
             let args = arguments(launch, kernel, &memory)?;
-            let config = Config {
-                device_asserts: true,
-                ..self.config
-            };
             let outcome = kernel
                 .program
-                .launch(launch.grid, &args, &mut memory, &config)
+                .launch(launch.grid, &args, &mut memory, config)
                 .map_err(|error| Failure::internal(format!("run `{}`", launch.kernel.name), error))?;
             let sources = &kernel.traced.function.sources;
             match outcome {
@@ -372,6 +433,14 @@ impl Prepared for Ready {
             printed,
         })))
     }
+}
+
+/// Where a complaint is, in words.
+fn place(complaint: &Complaint) -> String {
+    complaint.position.as_ref().map_or_else(
+        || "no line".to_owned(),
+        |position| format!("{}:{}:{}", position.file, position.line, position.column),
+    )
 }
 
 /// A tensor descriptor that Triton's class for them refuses to make.

@@ -2,7 +2,10 @@
 
 use conch_memory::{Memory, StorageId, Tensor};
 
-/// How much is watched while a launch runs. Accesses stay inside storages either way.
+use crate::order::Order;
+
+/// How much is watched while a launch runs. Accesses stay inside storages either way. What is not watched has some
+/// result, which no other engine need have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Checks {
     /// Everything: also races between programs, conflicting lanes of one store, and false promises.
@@ -17,6 +20,8 @@ pub enum Checks {
 pub struct Config {
     /// How much is watched.
     pub checks: Checks,
+    /// In which order programs run.
+    pub order: Order,
     /// Whether `tl.device_assert` is active. Compiled kernels have it only with `debug=True` or `TRITON_DEBUG=1`.
     pub device_asserts: bool,
     /// The most work of a launch: one for each operation and each lane of it.
@@ -33,6 +38,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             checks: Checks::Full,
+            order: Order::Ascending,
             device_asserts: false,
             fuel: 1 << 33,
             program_fuel: u64::MAX,

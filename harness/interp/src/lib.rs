@@ -73,6 +73,7 @@ mod effect;
 mod elementwise;
 mod load;
 mod machine;
+mod order;
 mod origin;
 mod outcome;
 mod plan;
@@ -86,6 +87,7 @@ mod value;
 
 pub use acceptance::{Acceptance, AcceptanceMap, Accepted, Widening};
 pub use config::{Arg, Checks, Config};
+pub use order::Order;
 pub use outcome::{
     Exhausted, Finished, InternalError, Outcome, Resource, Stats, Trap, TrapKind, Unsupported,
 };

@@ -225,24 +225,28 @@ impl<'a> Machine<'a> {
         if self.racing {
             self.state.shadow.begin(self.memory.arena().0.len(), programs);
         }
-        let mut number = 0;
-        for z in 0..self.grid[2] {
-            for y in 0..self.grid[1] {
-                for x in 0..self.grid[0] {
-                    self.id = [x, y, z];
-                    if self.racing {
-                        self.state.shadow.enter(number);
-                    }
-                    number += 1;
-                    self.refuel();
-                    self.spend(1)?;
-                    match &survey {
-                        Some(survey) => self.due(survey)?,
-                        None => self.block(&program.body)?,
-                    }
-                    self.stats.programs = number;
-                }
+        let (columns, rows) = (u64::from(self.grid[0]), u64::from(self.grid[1]));
+        for nth in 0..programs {
+            let number = self.config.order.at(nth, programs);
+            self.id = if number < columns {
+                [number as u32, 0, 0]
+            } else {
+                [
+                    (number % columns) as u32,
+                    (number / columns % rows) as u32,
+                    (number / columns / rows) as u32,
+                ]
+            };
+            if self.racing {
+                self.state.shadow.enter(number);
             }
+            self.refuel();
+            self.spend(1)?;
+            match &survey {
+                Some(survey) => self.due(survey)?,
+                None => self.block(&program.body)?,
+            }
+            self.stats.programs = nth + 1;
         }
         Ok(())
     }

@@ -182,7 +182,7 @@ impl Program {
         &self.function
     }
 
-    /// Runs every program of a grid, in the order of their ids with the first axis fastest.
+    /// Runs every program of a grid, one after the other, in the order that the configuration says.
     ///
     /// # Errors
     /// When the arguments do not fit the parameters, or the interpreter itself is wrong. What the kernel does wrong is

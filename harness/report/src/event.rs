@@ -59,6 +59,12 @@ pub struct Start {
     pub axes: Vec<String>,
     /// Cases that will run.
     pub cases: u64,
+    /// `fast`, when the reference does not watch for races, conflicting lanes and false promises.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checks: Option<String>,
+    /// In how many other orders of its programs the reference launches each case.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub schedules: u32,
     /// The filters given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub filters: Vec<String>,

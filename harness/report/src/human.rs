@@ -89,6 +89,21 @@ impl Human {
                 start.recorded.join(", ")
             );
         }
+        if let Some(checks) = &start.checks {
+            let _ = writeln!(
+                text,
+                "{} {checks}: races, conflicting lanes and false promises are not looked for",
+                self.paint(Tone::Warn, "checks"),
+            );
+        }
+        if start.schedules > 0 {
+            let _ = writeln!(
+                text,
+                "{} {}: the reference launches each case so many times more, with its programs in other orders",
+                self.paint(Tone::Dim, "schedules"),
+                start.schedules
+            );
+        }
         for left_out in &start.left_out {
             let _ = writeln!(
                 text,

@@ -5,6 +5,7 @@ mod kernels;
 
 mod control;
 mod effects;
+mod grids;
 mod limits;
 mod memory;
 mod products;
