@@ -189,6 +189,7 @@ pub enum CoverageFormat {
     Text,
     /// One JSON object, each dtype by itself, with reasons.
     Json,
+}
 
 /// How much the reference watches for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -1,0 +1,177 @@
+//! Large launches beside the same loops written by hand in Rust, in the same run on the same memory: how many times as long
+//! the reference takes, with all of its checks and with the fast ones. Each time is the least of a few, which a busy machine
+//! moves little. The load is printed with them.
+
+#[path = "../tests/kernels/mod.rs"]
+mod kernels;
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use conch_interp::{Arg, Checks, Config, Outcome, Program};
+use conch_memory::{Memory, StorageId};
+use conch_tile::DType;
+use conch_tile::ir::Function;
+use kernels::World;
+
+fn main() {
+    // `cargo test --benches` runs this too: then it is enough that everything works once, on little.
+    let test = !std::env::args().any(|arg| arg == "--bench");
+    let (elements, size, times) = if test {
+        (1 << 12, 128, 1)
+    } else {
+        (1 << 24, 1024, 5)
+    };
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    println!("load {}", load.split(' ').next().unwrap_or("unknown"));
+    println!(
+        "{:<36} {:>12} {:>12} {:>12} {:>8} {:>12}",
+        "launch", "by hand", "full", "fast", "times", "full / fast"
+    );
+    for block in [1024, 4096] {
+        vector_add(elements, block, times);
+    }
+    for columns in [1024, 4096] {
+        softmax(elements, columns, times);
+    }
+    matmul(size, 128.min(size), times.min(2));
+}
+
+/// The least time of a few.
+fn least(times: usize, mut work: impl FnMut()) -> Duration {
+    (0..times)
+        .map(|_| {
+            let start = Instant::now();
+            work();
+            start.elapsed()
+        })
+        .min()
+        .unwrap_or_default()
+}
+
+/// One row: the loop by hand, which gives what storage `out` has to hold up to rounding, and the launch.
+fn row(
+    name: &str,
+    times: usize,
+    function: Function,
+    grid: [u32; 3],
+    (mut memory, args): (Memory, Vec<Arg>),
+    out: u32,
+    mut by_hand: impl FnMut() -> Vec<f32>,
+) {
+    let mut expected = Vec::new();
+    let hand = least(times, || expected = black_box(by_hand()));
+    let program = Program::prepare(function).expect("verified");
+    let [full, fast] = [Checks::Full, Checks::Fast].map(|checks| {
+        let config = Config {
+            checks,
+            ..Config::default()
+        };
+        least(times, || {
+            let outcome = program
+                .launch(grid, &args, &mut memory, &config)
+                .expect("no bug of ours");
+            assert!(matches!(outcome, Outcome::Finished(_)), "{outcome:?}");
+        })
+    });
+    let got = memory.bytes(StorageId(out)).as_chunks::<4>().0;
+    assert_eq!(got.len(), expected.len());
+    for (got, expected) in got.iter().map(|bytes| f32::from_le_bytes(*bytes)).zip(&expected) {
+        assert!(
+            (got - expected).abs() <= 1e-3 * expected.abs().max(1e-3),
+            "{name}: {got} and {expected}"
+        );
+    }
+    println!(
+        "{name:<36} {hand:>12.2?} {full:>12.2?} {fast:>12.2?} {:>8.2} {:>12.2}",
+        full.as_secs_f64() / hand.as_secs_f64(),
+        full.as_secs_f64() / fast.as_secs_f64()
+    );
+}
+
+fn values(count: usize, seed: usize) -> Vec<f32> {
+    (0..count)
+        .map(|i| ((i * 37 + seed) % 101) as f32 / 50.0 - 1.0)
+        .collect()
+}
+
+fn vector_add(n: usize, block: usize, times: usize) {
+    let (x, y) = (values(n, 1), values(n, 2));
+    let mut world = World::default();
+    world.floats("x", &x);
+    world.floats("y", &y);
+    world.tensor("out", DType::F32, n, None);
+    let (memory, mut args) = world.finish();
+    args.push(Arg::Number(n as u64));
+    row(
+        &format!("vector add of {n}, block {block}"),
+        times,
+        kernels::vector_add(block as i32),
+        [(n / block) as u32, 1, 1],
+        (memory, args),
+        2,
+        || x.iter().zip(&y).map(|(x, y)| x + y).collect(),
+    );
+}
+
+fn softmax(n: usize, columns: usize, times: usize) {
+    let x = values(n, 3);
+    let mut world = World::default();
+    world.tensor("out", DType::F32, n, None);
+    world.floats("x", &x);
+    let (memory, mut args) = world.finish();
+    args.extend([columns as u64, columns as u64].map(Arg::Number));
+    let by_hand = || {
+        let mut out = vec![0.0; n];
+        for (row, out) in x.chunks_exact(columns).zip(out.chunks_exact_mut(columns)) {
+            let most = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+            let mut sum = 0.0;
+            for (&x, out) in row.iter().zip(out.iter_mut()) {
+                *out = (x - most).exp();
+                sum += *out;
+            }
+            for out in out {
+                *out /= sum;
+            }
+        }
+        out
+    };
+    row(
+        &format!("softmax of {n}, rows of {columns}"),
+        times,
+        kernels::softmax(columns as i32),
+        [(n / columns) as u32, 1, 1],
+        (memory, args),
+        0,
+        by_hand,
+    );
+}
+
+fn matmul(size: usize, tile: usize, times: usize) {
+    let (a, b) = (values(size * size, 4), values(size * size, 5));
+    let mut world = World::default();
+    world.floats("a", &a);
+    world.floats("b", &b);
+    world.tensor("c", DType::F32, size * size, None);
+    let by_hand = || {
+        let mut c = vec![0.0f32; size * size];
+        for (a, c) in a.chunks_exact(size).zip(c.chunks_exact_mut(size)) {
+            for (&a, b) in a.iter().zip(b.chunks_exact(size)) {
+                for (c, &b) in c.iter_mut().zip(b) {
+                    *c += a * b;
+                }
+            }
+        }
+        c
+    };
+    let programs = (size / tile) as u32;
+    row(
+        &format!("matmul of {size}^3, tile {tile}"),
+        times,
+        kernels::matmul(size as i32, tile as i32, DType::F32),
+        [programs, programs, 1],
+        world.finish(),
+        2,
+        by_hand,
+    );
+}
