@@ -74,9 +74,9 @@ mod tests {
 
     fn check_with(checks: Checks, body: &str) -> Result<Outcome, Failure> {
         let folder = tempfile::tempdir().expect("a folder");
-        let lines: String = body.lines().map(|line| format!("    {line}\n")).collect();
+        let lines = body.replace('\n', "\n    ");
         let text = format!(
-            "import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef kernel(x, out):\n    pid = tl.program_id(0)\n{lines}"
+            "import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef kernel(x, out):\n    pid = tl.program_id(0)\n    {lines}\n"
         );
         std::fs::write(folder.path().join("kernel.py"), text).expect("a file");
         let case = "about: Programs in other orders.\nkernel: kernel.py:kernel\nstorages:\n  x: { dtype: i32, shape: [8], \

@@ -335,7 +335,7 @@ impl Knowledge<'_, '_> {
                 let a = operand(0)?;
                 match self.of(a)? {
                     Known::All(all) => return Some(Known::All(all)),
-                    Known::Rule(rule) => self.seen(rule, self.source(kind, a, out)?),
+                    Known::Rule(rule) => Self::seen(rule, self.source(kind, a, out)?),
                 }
             }
             // Within the range of both types, casts between integers and pointers change nothing.
@@ -369,7 +369,7 @@ impl Knowledge<'_, '_> {
     }
 
     /// A rule seen through other extents.
-    fn seen(&self, rule: Wide, from: [Option<usize>; RANK]) -> Wide {
+    fn seen(rule: Wide, from: [Option<usize>; RANK]) -> Wide {
         let [x, y, z, lanes @ ..] = rule.strides;
         let stride = |source: Option<usize>| source.and_then(|d| lanes.get(d)).copied().unwrap_or(0);
         let [a, b, c, d] = from.map(stride);

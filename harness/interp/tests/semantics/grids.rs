@@ -14,9 +14,9 @@ use crate::kernels::{World, ints};
 
 /// Runs a kernel of two `i32` pointers and an `i32` number on two storages of so many elements, `x` counting up from 0.
 fn run(body: &str, grid: [u32; 3], elements: usize, n: i32, order: Order, alias: bool) -> (Outcome, Memory) {
-    let lines: String = body.lines().map(|line| format!("    {line}\n")).collect();
+    let lines = body.replace('\n', "\n    ");
     let text = format!(
-        "import triton\nimport triton.language as tl\n\n@triton.jit\ndef kernel(x, out, n):\n    pid = tl.program_id(0)\n{lines}"
+        "import triton\nimport triton.language as tl\n\n@triton.jit\ndef kernel(x, out, n):\n    pid = tl.program_id(0)\n    {lines}\n"
     );
     let pointer = || conch_frontend::Arg::Pointer(Elem::Num(DType::I32));
     let traced = trace(&Request {
