@@ -119,7 +119,10 @@ def topk(x, k: tl.constexpr, dim: tl.constexpr, descending: tl.constexpr):
 
 @triton.jit
 def topk_of_several(x, k: tl.constexpr, dim: tl.constexpr, descending: tl.constexpr):
-    tl.static_assert(k > 1, "topk: a single element is left as a scalar, which cannot be reshaped")
+    tl.static_assert(
+        k > 1 or x.numel > x.shape[len(x.shape) - 1],
+        "topk: a single element is left as a scalar, which cannot be reshaped",
+    )
     tl.static_assert(k <= x.shape[len(x.shape) - 1], "topk: k must not exceed the size of the selected dimension")
     return sort_some(x, k, dim, descending)
 

@@ -203,16 +203,16 @@ pub(crate) fn binary(tr: &mut Tracer<'_>, op: PyBinary, lhs: Operand, rhs: Opera
                     elem_shown(tr.ty(lhs).elem)
                 )));
             }
-            Ok(emit(
-                tr,
-                if floored {
-                    BinaryOp::FloorRem
-                } else {
-                    BinaryOp::Rem
-                },
-                lhs,
-                rhs,
-            ))
+            if floored {
+                // As `lhs - floor(lhs / rhs) * rhs` was written: the remainder by an infinity is NaN, and what the
+                // quotient loses in rounding is lost.
+                let quotient = emit(tr, BinaryOp::Div, lhs, rhs);
+                let ty = tr.ty(quotient).clone();
+                let floor = tr.op(OpKind::Unary(UnaryOp::Floor), &[quotient], ty);
+                let whole = emit(tr, BinaryOp::Mul, floor, rhs);
+                return Ok(emit(tr, BinaryOp::Sub, lhs, whole));
+            }
+            Ok(emit(tr, BinaryOp::Rem, lhs, rhs))
         }
         PyBinary::Pow => Err(tr.reject("unsupported operand types for **: a tensor has no power operator")),
         PyBinary::LShift => bitwise(tr, BinaryOp::Shl, lhs, rhs),
