@@ -15,7 +15,9 @@ def dot_kernel(a, b, c, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, OUT: 
 
 
 @triton.jit
-def accumulate_kernel(a, b, c, HOW: tl.constexpr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, OUT: tl.constexpr):
+def accumulate_kernel(
+    a, b, c, HOW: tl.constexpr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, OUT: tl.constexpr
+):
     rows = tl.arange(0, M)[:, None]
     columns = tl.arange(0, N)[None, :]
     inner = tl.arange(0, K)
@@ -33,7 +35,9 @@ def accumulate_kernel(a, b, c, HOW: tl.constexpr, M: tl.constexpr, N: tl.constex
 
 
 @triton.jit
-def batch_kernel(a, b, c, B: tl.constexpr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, OUT: tl.constexpr):
+def batch_kernel(
+    a, b, c, B: tl.constexpr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, OUT: tl.constexpr
+):
     batch = tl.arange(0, B)[:, None, None]
     rows = tl.arange(0, M)[None, :, None]
     columns = tl.arange(0, N)[None, None, :]

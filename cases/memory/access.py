@@ -27,7 +27,9 @@ def masked_kernel(x, out, n, HOW: tl.constexpr, N: tl.constexpr):
 
 
 @triton.jit
-def load_hint_kernel(x, out, CACHE: tl.constexpr, EVICT: tl.constexpr, VOLATILE: tl.constexpr, N: tl.constexpr):
+def load_hint_kernel(
+    x, out, CACHE: tl.constexpr, EVICT: tl.constexpr, VOLATILE: tl.constexpr, N: tl.constexpr
+):
     i = tl.arange(0, N)
     tl.store(out + i, tl.load(x + i, cache_modifier=CACHE, eviction_policy=EVICT, volatile=VOLATILE))
 

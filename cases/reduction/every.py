@@ -5,7 +5,9 @@ import triton.language as tl
 
 
 @triton.jit
-def reduce_kernel(x, out, OP: tl.constexpr, AXIS: tl.constexpr, KEEP: tl.constexpr, M: tl.constexpr, N: tl.constexpr):
+def reduce_kernel(
+    x, out, OP: tl.constexpr, AXIS: tl.constexpr, KEEP: tl.constexpr, M: tl.constexpr, N: tl.constexpr
+):
     rows = tl.arange(0, M)[:, None]
     columns = tl.arange(0, N)[None, :]
     values = tl.load(x + rows * N + columns)
@@ -96,7 +98,9 @@ def both_kernel(x, out, count, AXIS: tl.constexpr, M: tl.constexpr, N: tl.conste
 
 
 @triton.jit
-def scan_kernel(x, out, OP: tl.constexpr, AXIS: tl.constexpr, REVERSE: tl.constexpr, M: tl.constexpr, N: tl.constexpr):
+def scan_kernel(
+    x, out, OP: tl.constexpr, AXIS: tl.constexpr, REVERSE: tl.constexpr, M: tl.constexpr, N: tl.constexpr
+):
     offsets = tl.arange(0, M)[:, None] * N + tl.arange(0, N)[None, :]
     values = tl.load(x + offsets)
     if OP == "cumsum":

@@ -33,7 +33,9 @@ def move_kernel(x, y, out, OP: tl.constexpr, M: tl.constexpr, N: tl.constexpr):
         tl.store(out + flat, a.ravel())
     elif OP == "expand_dims":
         block = tl.expand_dims(a, 1)
-        tl.store(out + rows[:, None, None] * N + columns[None, None, :] + tl.arange(0, 1)[None, :, None], block)
+        tl.store(
+            out + rows[:, None, None] * N + columns[None, None, :] + tl.arange(0, 1)[None, :, None], block
+        )
     elif OP == "expand_dims_method":
         block = a.expand_dims(0)
         tl.store(out + rows[None, :, None] * N + columns[None, None, :], block)
