@@ -1,0 +1,20 @@
+//! Prints the kernels of `conch_frontend::coverage` for the names on standard input, one a line, as JSON: for
+//! `tests/golden/coverage.py`, which asks Triton about them.
+
+use std::io::BufRead as _;
+
+use conch_frontend::coverage::{has_dtypes, kernel};
+use conch_tile::rules::{Rules, Version};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let version: Version = std::env::args().nth(1).ok_or("which version?")?.parse()?;
+    let rules = Rules::of(version);
+    for name in std::io::stdin().lock().lines() {
+        let name = name?;
+        if let Some(text) = kernel(&name, rules) {
+            let row = serde_json::json!({"name": name, "dtypes": has_dtypes(&name, rules), "text": text});
+            println!("{row}");
+        }
+    }
+    Ok(())
+}
