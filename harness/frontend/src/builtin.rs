@@ -16,6 +16,7 @@ mod movement;
 mod reduction;
 mod signature;
 mod standard;
+mod target;
 mod types;
 
 use std::collections::HashMap;
@@ -98,6 +99,7 @@ static TABLES: &[&[Row]] = &[
     reduction::ROWS,
     debug::ROWS,
     standard::ROWS,
+    target::ROWS,
     libdevice::ROWS,
     libdevice::UNSUPPORTED,
 ];
@@ -140,6 +142,7 @@ pub(crate) fn lookup(tr: &mut Tracer<'_>, module: &str, name: &str) -> Option<Va
         ("tl", "standard") => Some("tl.standard"),
         ("tl", "random") => Some("tl.random"),
         ("tl", "extra") => Some("tl.extra"),
+        ("tl", "target_info") if tr.rules.version >= Version::new(3, 5, 1) => Some("tl.target_info"),
         ("tl.extra", "cuda") => Some("tl.extra.cuda"),
         ("tl.extra" | "tl.extra.cuda", "libdevice") => Some("tl.extra.libdevice"),
         _ => None,

@@ -10,6 +10,7 @@ pub(crate) mod cast;
 pub(crate) mod descriptor;
 pub(crate) mod dot;
 pub(crate) mod dot_scaled;
+pub(crate) mod map;
 pub(crate) mod memory;
 pub(crate) mod promotion;
 pub(crate) mod reduce;

@@ -4,6 +4,7 @@
 //! run. The operations of the language are not here: `semantic` gives operators their types, `builtin` lowers calls.
 
 mod access;
+mod aggregate;
 mod call;
 mod control;
 mod evaluate;
@@ -30,6 +31,7 @@ use conch_tile::rules::Rules;
 use conch_tile::source::{SourceId, Span};
 use ruff_text_size::TextRange;
 
+pub(crate) use self::aggregate::Aggregate;
 pub(crate) use self::function::{JitOptions, Parameter, UserFunction, Wrapper};
 pub(crate) use self::host::Host;
 pub(crate) use self::launch::trace;
@@ -67,7 +69,7 @@ pub(crate) type Traced<T> = Result<T, Stop>;
 /// Something of Python's that compile-time code may call.
 #[derive(Debug)]
 pub(crate) struct PythonCallable {
-    /// A `@constexpr_function` or the class of a named tuple.
+    /// A `@constexpr_function`, the class of a named tuple or of aggregates.
     pub callable: Host,
 }
 

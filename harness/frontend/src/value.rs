@@ -6,7 +6,7 @@ use conch_tile::DType;
 use conch_tile::ir::{Elem, Shape, ValueId};
 
 use crate::builtin::Builtin;
-use crate::tracer::{PythonCallable, UserFunction};
+use crate::tracer::{Aggregate, PythonCallable, UserFunction};
 
 /// A value that is known while tracing: what Triton calls a `constexpr`, or a bare Python object.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,7 +68,10 @@ pub(crate) enum Value {
     Builtin(&'static Builtin),
     /// A method with the object it was taken from.
     Method(Rc<Value>, &'static Builtin),
-    /// Something of Python's that compile-time code may call: a `@constexpr_function`, the class of a named tuple.
+    /// A function of the user's with the object it was taken from.
+    Bound(Rc<Value>, Rc<Value>),
+    /// Something of Python's that compile-time code may call: a `@constexpr_function`, the class of a named tuple
+    /// or of aggregates.
     Python(Rc<PythonCallable>),
     /// A module or namespace, by its canonical dotted name: `tl`, `tl.math`, `triton`, `math`.
     Module(Rc<str>),
@@ -76,6 +79,8 @@ pub(crate) enum Value {
     BlockPointer(Rc<BlockPointer>),
     /// What `tl.make_tensor_descriptor` makes, or the host.
     Descriptor(Rc<Descriptor>),
+    /// An instance of a `@triton.aggregate` class.
+    Aggregate(Rc<Aggregate>),
     /// `range(...)`, `tl.range(...)`, `tl.static_range(...)`, to be iterated.
     Range(Rc<RangeValue>),
 }
@@ -117,6 +122,8 @@ pub(crate) struct Descriptor {
 pub(crate) struct RangeValue {
     /// Whether the loop is unrolled.
     pub is_static: bool,
+    /// Whether it is Python's, not Triton's: no value that a variable may hold.
+    pub is_python: bool,
     /// First value.
     pub start: Value,
     /// Limit, not reached.

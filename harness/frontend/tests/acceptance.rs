@@ -40,19 +40,80 @@ const DEVIATIONS: &[(&str, &str, &str)] = &[
         "unsupported",
         "formatting is not known here",
     ),
+    (
+        "aggregate with init constexpr tensor",
+        "unsupported",
+        "the compiler takes a tensor object for a constant",
+    ),
+    (
+        "constexpr of a tensor",
+        "unsupported",
+        "the compiler takes a tensor object for a constant",
+    ),
+    (
+        "aggregate type",
+        "unsupported",
+        "the type of an aggregate is not known as a value here",
+    ),
+    (
+        "string method",
+        "unsupported",
+        "methods of strings are not known here",
+    ),
+    (
+        "range outside of a loop",
+        "unsupported",
+        "a range that a variable holds is not known here",
+    ),
+    (
+        "descriptor scatter",
+        "accepted",
+        "the H100, for which it is compiled, has no instruction for it; later GPUs have",
+    ),
+    (
+        "cast to fp8e4b8",
+        "accepted",
+        "GPUs other than NVIDIA's have the dtype",
+    ),
+    (
+        "inline asm",
+        "unsupported",
+        "assembly is not part of the language's meaning",
+    ),
+    ("slice object", "unsupported", "an object of the compiler's"),
+    (
+        "builtin min of a tuple",
+        "accepted",
+        "the compiler takes a tuple that is a constexpr, which is not told apart here",
+    ),
+    (
+        "map elementwise packed two",
+        "accepted",
+        "the compiler's passes fail where a thread has fewer elements than a call takes",
+    ),
 ];
 
 /// Programs that are rejected here at another line than by the compiler, that line, and why.
 const LINES: &[(&str, usize, &str)] = &[
     (
         "while return",
-        96,
+        295,
         "the compiler points at the kernel, not at the loop with the `return`",
     ),
     (
         "two returns differ",
-        51,
+        53,
         "the compiler points at the function, not at the first `return` that differs",
+    ),
+    (
+        "return in while",
+        295,
+        "the compiler points at the kernel, not at the loop with the `return`",
+    ),
+    (
+        "noinline of a block",
+        295,
+        "the compiler counts the call's place in the text of the function that is called",
     ),
 ];
 
@@ -117,7 +178,7 @@ fn programs_are_accepted_as_by_the_compiler() {
         }
     }
     assert!(
-        seen > 400 && rejected > 200,
+        seen > 1000 && rejected > 550,
         "{seen} programs, {rejected} of them wrong"
     );
     assert_eq!(deviations, DEVIATIONS.len(), "a deviation that is none");

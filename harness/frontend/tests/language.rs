@@ -512,3 +512,47 @@ def k(p, n):
     .args([I32, Arg::Int(5)])
     .version(2)
 );
+
+check!(
+    an_aggregate_is_its_fields,
+    Program::new(
+        "
+@triton.aggregate
+class Point:
+    x: tl.tensor
+    y: tl.tensor
+    scale: tl.constexpr = 2
+
+    @triton.jit
+    def __add__(self, other):
+        return Point(self.x + other.x, self.y + other.y, self.scale)
+
+@triton.jit
+def k(p, n):
+    a = Point(n, n * 3)
+    for i in range(n):
+        a = a + Point(i, n)
+    tl.store(p, tl.aggregate_replace(a, x=a.y * a.scale).x)
+"
+    )
+    .args([I32, Arg::Int(5)])
+);
+
+check!(
+    a_mapped_function_with_a_branch_is_a_loop_over_elements,
+    Program::new(
+        "
+@triton.jit
+def f(a):
+    if a > 1:
+        return a * 2
+    return a - 1
+
+@triton.jit
+def k(p, n):
+    o = tl.arange(0, 4)
+    tl.store(p + o, tl.map_elementwise(f, o))
+"
+    )
+    .args([I32, Arg::Int(5)])
+);

@@ -48,6 +48,8 @@ fn work_is_bounded() {
     );
     deep("    t = (n,)\n    for a in tl.static_range(10000):\n        t = (t,)");
     deep("    t = (n,)\n    for a in tl.static_range(60):\n        t = t + t");
+    deep("    t = (n, n)\n    for a in tl.static_range(30):\n        t = (t, t)");
+    deep("    t = (n, n)\n    for a in tl.static_range(30):\n        t = [u for u in (t, t)]");
     deep("    t: tl.constexpr = 'ab' * 10 ** 30");
     deep("    for a in tl.static_range(1000):\n        if n > a:\n            return");
     let nested: String = (0..60)

@@ -207,6 +207,10 @@ rules! {
     KeywordOnlyParameters: since (3, 9, 0), "code_generator.visit_arguments; wheels 3.8.0 and 3.9.0";
     /// An extent of 0 is no power of two, so no block has one.
     BlocksHaveElements: since (3, 8, 0), "triton#10687; wheels 3.7.1 and 3.8.0";
+    /// There are aggregates of the user's own: `@triton.aggregate`, `tl.aggregate_replace`.
+    Aggregates: since (3, 8, 0), "triton/__init__.py; wheels 3.7.1 and 3.8.0";
+    /// Aggregates may define operators.
+    AggregateOperators: since (3, 9, 0), "code_generator._apply_binary_method; wheels 3.8.0 and 3.9.0";
     /// Block pointers (`make_block_ptr`, `advance`) are gone.
     NoBlockPointers: since (3, 9, 0), "core.make_block_ptr; wheels 3.8.0 and 3.9.0";
 }

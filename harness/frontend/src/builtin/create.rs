@@ -83,6 +83,16 @@ pub(super) const ROWS: &[Row] = &[
         Ok(at(args, 0).clone())
     })
     .since(3, 5, 1),
+    // It takes the names of any fields, so the tracer makes its calls; this is where the name is.
+    row(
+        "tl.aggregate_replace(instance)",
+        |_, args| Ok(at(args, 0).clone()),
+    )
+    .since(3, 8, 0),
+    row("tl.slice(start, stop, step)", |tr, _| {
+        Err(tr.unsupported("`tl.slice`, an object of the compiler's,"))
+    })
+    .since(3, 3, 1),
     row("triton.cdiv(x, y)", |tr, args| {
         let (x, y) = (
             int(tr, at(args, 0), "cdiv's x")?,
@@ -120,6 +130,10 @@ fn grid(tr: &mut Tracer<'_>, args: &[Value], count: bool) -> Traced<Value> {
 }
 
 fn full(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
+    if !matches!(at(args, 0), Value::Tuple { .. } | Value::List(_)) {
+        let given = crate::semantic::promotion::describe(at(args, 0));
+        return Err(tr.reject(format!("a shape is a tuple or a list, not {given}")));
+    }
     let shape = block_shape(tr, items(at(args, 0)))?;
     let dtype = dtype(tr, at(args, 2), "dtype")?;
     let scalar = match operand(tr, at(args, 1))? {

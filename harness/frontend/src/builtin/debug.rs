@@ -30,6 +30,9 @@ pub(super) const ROWS: &[Row] = &[
         if tr.ty(condition).elem != Elem::Num(DType::I1) {
             return Err(tr.reject("assume takes a boolean condition"));
         }
+        if tr.is_block(condition) {
+            return Err(tr.reject("assume takes a scalar condition, not a block"));
+        }
         tr.builder.effect(OpKind::Assume, &[condition]);
         Ok(Value::NONE)
     })
@@ -48,12 +51,12 @@ pub(super) fn asserts(tr: &Tracer<'_>) -> bool {
 }
 
 fn assert(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
-    let message = text(tr, at(args, 1), "the message of an assert")?
-        .unwrap_or("")
-        .to_owned();
-    let mask = optional_tensor(tr, at(args, 2))?;
-    let condition = to_tensor(tr, at(args, 0))?;
     if asserts(tr) {
+        let message = text(tr, at(args, 1), "the message of an assert")?
+            .unwrap_or("")
+            .to_owned();
+        let mask = optional_tensor(tr, at(args, 2))?;
+        let condition = to_tensor(tr, at(args, 0))?;
         assert_where(tr, condition, &message, mask)?;
     }
     Ok(Value::NONE)

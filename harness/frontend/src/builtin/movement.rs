@@ -80,6 +80,12 @@ pub(super) const ROWS: &[Row] = &[
     })
     .since(3, 4, 0)
     .method(),
+    // Since 3.4 the method is only what documents it: Python runs its empty body, and it gives `None`.
+    row("tensor.sort(self, dim=None, descending=0)", |_, _| {
+        Ok(Value::NONE)
+    })
+    .since(3, 4, 0)
+    .method(),
     row("tl.expand_dims(input, axis)", |tr, args| {
         let input = to_tensor(tr, at(args, 0))?;
         let axes = ints(tr, items(at(args, 1)), "axis")?;

@@ -7,6 +7,7 @@ use super::argument::{at, block_shape, dtype, flag, int, optional_tensor, tensor
 use super::{Row, row};
 use crate::semantic::dot::{self, Options};
 use crate::semantic::dot_scaled::{self, Side};
+use crate::semantic::map;
 use crate::semantic::promotion::shown;
 use crate::semantic::reduce;
 use crate::semantic::shape::{arange, axis, broadcast_to, expand_dims};
@@ -83,16 +84,24 @@ pub(super) const ROWS: &[Row] = &[
     ),
 ];
 
+/// Elements that a mapped function may take at once.
+const MAX_PACK: i128 = 64;
+
 fn mapped(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
     let inputs = tensors(tr, at(args, 1), "what is mapped")?;
-    match int(tr, at(args, 2), "pack")? {
-        1 => {}
+    let pack = match int(tr, at(args, 2), "pack")? {
+        pack @ 1..=MAX_PACK => pack as usize,
         ..1 => return Err(tr.reject("pack must be at least 1")),
-        _ => return Err(tr.unsupported("`tl.map_elementwise` of several elements a call")),
-    }
-    let results = reduce::map_elementwise(tr, at(args, 0), &inputs)?;
+        _ => {
+            return Err(tr.unsupported(format!(
+                "`tl.map_elementwise` of more than {MAX_PACK} elements a call"
+            )));
+        }
+    };
+    let results = map::map_elementwise(tr, at(args, 0), &inputs, pack)?;
+    // A function of several elements gives a tuple, and so does the call.
     Ok(match results.as_slice() {
-        &[result] => Value::Tensor(result),
+        &[result] if pack == 1 => Value::Tensor(result),
         _ => Value::tuple(results.into_iter().map(Value::Tensor)),
     })
 }

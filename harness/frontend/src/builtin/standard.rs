@@ -198,6 +198,12 @@ pub(super) const ROWS: &[Row] = &[
         .until(3, 4, 0)
         .method(),
     prelude!("tl.standard.sort(x, dim=None, descending=0)", "sorting", "sort").since(3, 4, 0),
+    prelude!(
+        "tl.standard.sort_impl(x, k=None, dim=None, descending=0)",
+        "sorting",
+        "sort_impl"
+    )
+    .since(3, 4, 0),
     row("tl.standard.topk(x, k, dim=None)", |tr, args| {
         let args = [
             at(args, 0).clone(),

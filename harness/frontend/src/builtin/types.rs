@@ -27,6 +27,7 @@ pub(super) fn type_of(ty: &Type) -> Value {
 pub(super) fn constant(module: &str, name: &str) -> Option<Value> {
     match module {
         "tl" => {}
+        "tl.random" if name == "N_ROUNDS_DEFAULT" => return Some(Value::int(10)),
         "tl.PropagateNan" => {
             let name = match name {
                 "NONE" => "PropagateNan.NONE",
@@ -100,6 +101,32 @@ questions! {
     "is_const": |ty| matches!(ty, TypeValue::Named("const"));
 }
 
+/// The ends of what an integer type holds.
+static ENDS: &[Builtin] = &[
+    Builtin {
+        signature: "dtype.get_int_max_value(self)",
+        lower: |tr, args| end(tr, args, true),
+    },
+    Builtin {
+        signature: "dtype.get_int_min_value(self)",
+        lower: |tr, args| end(tr, args, false),
+    },
+];
+
+fn end(tr: &mut Tracer<'_>, args: &[Value], most: bool) -> Traced<Value> {
+    let ty = asked(tr, at(args, 0))?;
+    let Some(dtype) = num(&ty).filter(|dtype| dtype.is_int()) else {
+        return Err(tr.reject("only integer types have a largest and a smallest value"));
+    };
+    let bits = dtype.bits();
+    Ok(Value::int(match (is_signed(dtype), most) {
+        (true, true) => (1i128 << (bits - 1)) - 1,
+        (true, false) => -(1i128 << (bits - 1)),
+        (false, true) => (1i128 << bits) - 1,
+        (false, false) => 0,
+    }))
+}
+
 /// The number that a scalar type is; a block type is none.
 const fn num(ty: &TypeValue) -> Option<DType> {
     match ty {
@@ -132,7 +159,11 @@ const ATTRIBUTES: [&str; 11] = [
 /// `type.name`: `primitive_bitwidth`, `element_ty`, `is_floating` (as `Value::Method`). Unknown names are rejected
 /// with the nearest spelling.
 pub(crate) fn type_attribute(tr: &mut Tracer<'_>, ty: &TypeValue, name: &str) -> Traced<Value> {
-    if let Some(question) = QUESTIONS.iter().find(|question| question.short_name() == name) {
+    if let Some(question) = QUESTIONS
+        .iter()
+        .chain(ENDS)
+        .find(|question| question.short_name() == name)
+    {
         return Ok(Value::Method(
             Rc::new(Value::Constant(Constant::Type(ty.clone()))),
             question,

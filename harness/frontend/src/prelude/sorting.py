@@ -158,3 +158,11 @@ def flip_last(x, dim: tl.constexpr):
 def flip_along(x, dim: tl.constexpr):
     tl.static_assert(dim is not None, "flip: dim must be given")
     return flip(x, dim)
+
+
+@triton.jit
+def sort_impl(x, k: tl.constexpr, dim: tl.constexpr, descending: tl.constexpr):
+    if k is None:
+        return sort(x, dim, descending)
+    else:
+        return topk(x, k, dim, descending)

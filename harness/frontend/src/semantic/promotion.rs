@@ -128,6 +128,8 @@ pub(crate) fn describe(value: &Value) -> String {
         Value::Builtin(builtin) | Value::Method(_, builtin) => format!("the function `{}`", builtin.name()),
         Value::Module(name) => format!("the module `{name}`"),
         Value::BlockPointer(_) => "a block pointer".to_owned(),
+        Value::Bound(_, function) => describe(function),
+        Value::Aggregate(_) => "an aggregate".to_owned(),
         Value::Descriptor(_) => "a tensor descriptor".to_owned(),
         Value::Range(_) => "a range".to_owned(),
         Value::Python(_) => "a Python object".to_owned(),

@@ -1,5 +1,5 @@
 //! Reductions, scans and mapped functions: their regions are traced calls of `@triton.jit` functions.
-//! Left out: the standard library's reductions, which are Triton code (`prelude`).
+//! Left out: the standard library's reductions, which are Triton code (`prelude`); mapped functions (`map`).
 
 use conch_tile::DType;
 use conch_tile::ir::{BinaryOp, Block, CmpPredicate, Combine, Elem, OpKind, Shape, Type, ValueId};
@@ -8,9 +8,9 @@ use smallvec::SmallVec;
 
 use super::cast::{bitcast, bool_like};
 use super::promotion::describe;
-use super::shape::{axis, broadcast_all, expand_dim, reshape, splat};
+use super::shape::{axis, expand_dim, reshape};
 use crate::builtin::argument::tensors;
-use crate::tracer::{Stop, Traced, Tracer};
+use crate::tracer::{Traced, Tracer};
 use crate::value::Value;
 
 /// Traces a call of `combine` on two of each element into a region.
@@ -208,70 +208,4 @@ fn inside(
         Some(mask) => tr.op(OpKind::Binary(BinaryOp::And), &[mask, inside], bools),
         None => inside,
     }))
-}
-
-/// `tl.map_elementwise` with one element a call: the function is traced on scalars, for what it takes and gives, and
-/// then on whole blocks, which is the same as long as no lane goes its own way.
-pub(crate) fn map_elementwise(
-    tr: &mut Tracer<'_>,
-    function: &Value,
-    inputs: &[ValueId],
-) -> Traced<Vec<ValueId>> {
-    if !matches!(function, Value::Function(_)) {
-        return Err(tr.reject(format!(
-            "{} is no @triton.jit function to map",
-            describe(function)
-        )));
-    }
-    if inputs.is_empty() {
-        return Err(tr.reject("map_elementwise must have at least 1 input tensor"));
-    }
-    let inputs = broadcast_all(tr, inputs)?;
-    let shape = inputs
-        .first()
-        .map(|&input| tr.ty(input).shape.clone())
-        .unwrap_or_default();
-    if shape.is_empty() {
-        return Err(tr.reject("map_elementwise maps blocks, not scalars"));
-    }
-    let elements = elements(tr, &inputs);
-    let scalars: Vec<ValueId> = elements
-        .iter()
-        .map(|element| tr.builder.value(element.clone()))
-        .collect();
-    tr.builder.open_block(&scalars);
-    let trial = mapped(tr, function, &scalars);
-    let types: Traced<Vec<Type>> =
-        trial.map(|values| values.iter().map(|&value| tr.ty(value).clone()).collect());
-    tr.builder.discard_block();
-    let types = types?;
-    if types.iter().any(|ty| !ty.is_scalar()) {
-        return Err(tr.reject("the mapped function must return scalars"));
-    }
-    let results = match mapped(tr, function, &inputs) {
-        Ok(results) => results,
-        Err(Stop::Rejected(_)) => {
-            return Err(tr.unsupported("`tl.map_elementwise` of a function whose lanes go different ways"));
-        }
-        Err(stop) => return Err(stop),
-    };
-    let mut blocks = Vec::with_capacity(results.len());
-    for (value, ty) in results.into_iter().zip(types) {
-        let value = if tr.is_block(value) {
-            value
-        } else {
-            splat(tr, value, &shape)
-        };
-        if *tr.ty(value) != Type::block(ty.elem, shape.clone()) {
-            return Err(tr.unsupported("`tl.map_elementwise` of a function that looks at shapes"));
-        }
-        blocks.push(value);
-    }
-    Ok(blocks)
-}
-
-fn mapped(tr: &mut Tracer<'_>, function: &Value, inputs: &[ValueId]) -> Traced<Vec<ValueId>> {
-    let arguments = inputs.iter().map(|&input| Value::Tensor(input)).collect();
-    let result = tr.call(function, arguments, Vec::new())?;
-    tensors(tr, &result, "the mapped function's result")
 }

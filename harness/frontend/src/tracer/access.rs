@@ -14,19 +14,31 @@ use crate::value::{Constant, Value};
 
 /// What `tl` has and the reference does not know: parts of its own machinery and of aggregates, and classes of
 /// descriptors.
-const UNKNOWN_OF_TL: [&str; 12] = [
+const UNKNOWN_OF_TL: [&str; 8] = [
     "T",
-    "aggregate_replace",
     "condition",
     "constexpr_type",
     "core",
-    "slice",
-    "sort_impl",
     "str_to_ty",
-    "target_info",
     "tensor_descriptor_base",
     "tensor_descriptor_type",
     "tuple_type",
+];
+
+/// Methods of Python's strings, which Triton lets kernels call.
+const STRING_METHODS: [&str; 12] = [
+    "count",
+    "endswith",
+    "find",
+    "format",
+    "join",
+    "lower",
+    "replace",
+    "split",
+    "startswith",
+    "strip",
+    "title",
+    "upper",
 ];
 
 impl Tracer<'_> {
@@ -97,7 +109,9 @@ impl Tracer<'_> {
             | Host::File(_)
             | Host::Jit(_)
             | Host::ConstexprFunction(_)
-            | Host::NamedTuple(_) => false,
+            | Host::NamedTuple(_)
+            | Host::Aggregate(_)
+            | Host::Traced(_) => false,
             Host::Symbol(module, _) => {
                 !(&**module == "tl" || module.starts_with("tl.") || &**module == "triton")
             }
@@ -218,8 +232,13 @@ impl Tracer<'_> {
                 }
                 Err(self.unsupported(format!("`{path}.{name}`")))
             }
+            Value::Aggregate(aggregate) => self.aggregate_attribute(aggregate, name),
+            Value::Python(class) => self.class_attribute(class, name),
             Value::BlockPointer(pointer) => builtin::block_pointer_attribute(self, pointer, name),
             Value::Descriptor(descriptor) => builtin::descriptor_attribute(self, descriptor, name),
+            Value::Constant(Constant::Str(_)) if STRING_METHODS.contains(&name) => {
+                Err(self.unsupported(format!("the method `{name}` of strings")))
+            }
             Value::Constant(_) if name == "value" => Ok(value.clone()),
             Value::Constant(Constant::Type(ty)) => {
                 let ty = ty.clone();

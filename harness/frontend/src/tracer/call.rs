@@ -41,6 +41,10 @@ impl Tracer<'_> {
                 self.call_builtin(builtin, true, positional, keyword)
             }
             Value::Function(function) => self.call_function(function, positional, keyword),
+            Value::Bound(receiver, callee) => {
+                positional.insert(0, (**receiver).clone());
+                self.call(callee, positional, keyword)
+            }
             Value::Python(python) => self.call_python(&python.callable, &positional, &keyword),
             Value::Constant(constant) => {
                 let name = crate::constant::type_name(constant);
@@ -73,6 +77,7 @@ impl Tracer<'_> {
         {
             return self.static_assert(node);
         }
+        let replaces = matches!(&callee, Value::Builtin(builtin) if builtin.name() == "tl.aggregate_replace");
         let mut positional = Vec::with_capacity(node.arguments.args.len());
         for argument in &node.arguments.args {
             if let Expr::Starred(starred) = argument {
@@ -99,6 +104,9 @@ impl Tracer<'_> {
                 return Err(self.reject(format!("keyword argument repeated: {}", name.as_str())));
             }
             keyword.push((name.as_str().into(), value));
+        }
+        if replaces {
+            return self.aggregate_replace(&positional, &keyword);
         }
         self.call(&callee, positional, keyword)
     }
@@ -348,12 +356,27 @@ impl Tracer<'_> {
         if let Host::NamedTuple(class) = callable {
             return self.construct(&class.name, &class.fields, &class.defaults, positional, keyword);
         }
+        if let Host::Aggregate(class) = callable {
+            return self.instantiate(class, positional, keyword);
+        }
         let tensors = positional.iter().chain(keyword.iter().map(|(_, value)| value));
         if tensors
             .clone()
-            .any(|value| !super::frame::leaves(value).is_empty())
+            .any(|value| !matches!(value, Value::Aggregate(_)) && !super::frame::leaves(value).is_empty())
         {
             return Err(self.reject("a constexpr function takes compile-time values only"));
+        }
+        if let Host::ConstexprFunction(function) = callable
+            && let Some(parameters) = function.parameters()
+        {
+            let most = parameters.posonlyargs.len() + parameters.args.len();
+            if positional.len() > most && parameters.vararg.is_none() {
+                return Err(self.reject(format!(
+                    "{}() takes {most} positional arguments but {} were given",
+                    function.name,
+                    positional.len()
+                )));
+            }
         }
         let arguments = HostArguments {
             positional: positional.iter().map(Host::from_value).collect(),
@@ -404,7 +427,7 @@ impl Tracer<'_> {
         if positional.len() > fields.len() || unknown.is_some() {
             return Err(self.reject(format!("`{class}` does not take these arguments")));
         }
-        Ok(Value::Tuple {
+        self.not_too_deep(Value::Tuple {
             items: items.into(),
             names: Rc::clone(fields),
         })

@@ -102,8 +102,27 @@ impl Tracer<'_> {
             }
             Stmt::If(node) => return self.host_if(scope, node),
             Stmt::For(node) => return self.host_for(scope, node),
+            Stmt::Raise(node) => {
+                let raised = match &node.exc {
+                    Some(exception) => self.raised(scope, exception)?,
+                    None => "an exception".to_owned(),
+                };
+                return self.raise(raised, span);
+            }
+            Stmt::Assert(node) => {
+                let holds = self.host_expression(scope, &node.test)?.truth();
+                if holds == Some(false) {
+                    return self.raise("AssertionError".to_owned(), span);
+                }
+            }
             Stmt::Try(node) => {
-                let flow = self.host_body(scope, &node.body)?;
+                let handled = !node.handlers.is_empty();
+                let flow = match self.host_body(scope, &node.body) {
+                    Err(super::Stop::Rejected(_)) if handled => {
+                        HostFlow::Return(Host::unknown(span, "what a handler of exceptions computes"))
+                    }
+                    flow => flow?,
+                };
                 if !matches!(flow, HostFlow::Next) {
                     return Ok(flow);
                 }
@@ -136,6 +155,35 @@ impl Tracer<'_> {
             _ => {}
         }
         Ok(HostFlow::Next)
+    }
+
+    /// What an exception says: `ValueError: too large`.
+    fn raised(&mut self, scope: ScopeId, exception: &Expr) -> Traced<String> {
+        let (class, message) = match exception {
+            Expr::Call(call) => (&*call.func, call.arguments.args.first()),
+            other => (other, None),
+        };
+        let class = match class {
+            Expr::Name(name) => name.id.as_str(),
+            _ => "an exception",
+        };
+        let message = match message {
+            Some(message) => self
+                .host_expression(scope, message)?
+                .constant()
+                .map(constant::text),
+            None => None,
+        };
+        Ok(message.map_or_else(|| class.to_owned(), |message| format!("{class}: {message}")))
+    }
+
+    /// Raises an exception: in a function that a kernel calls, that rejects the kernel.
+    fn raise(&self, raised: String, span: Span) -> Traced<HostFlow> {
+        if self.calls.is_empty() {
+            Ok(HostFlow::Return(Host::unknown(span, "what raises an exception")))
+        } else {
+            Err(self.reject(raised))
+        }
     }
 
     /// Runs plain Python statements.
@@ -433,7 +481,15 @@ impl Tracer<'_> {
             Expr::Subscript(node) => {
                 let container = self.host_expression(scope, &node.value)?;
                 let index = self.host_expression(scope, &node.slice)?;
-                subscript(&container, &index, span)
+                let known = |items: &[(Host, Host)]| items.iter().all(|(key, _)| key.constant().is_some());
+                match (subscript(&container, &index, span), &container, index.constant()) {
+                    (Host::Unknown(_), Host::Dict(items), Some(key))
+                        if known(items) && !self.calls.is_empty() =>
+                    {
+                        return Err(self.reject(format!("KeyError: {}", constant::repr(key))));
+                    }
+                    (found, ..) => found,
+                }
             }
             Expr::Call(node) => {
                 let callee = self.host_expression(scope, &node.func)?;

@@ -64,6 +64,24 @@ pub(super) const fn operator(op: ast::Operator) -> Option<PyBinary> {
     })
 }
 
+/// The methods of an operator: of its left operand, and of its right one.
+const fn methods(op: PyBinary) -> (&'static str, &'static str) {
+    match op {
+        PyBinary::Add => ("__add__", "__radd__"),
+        PyBinary::Sub => ("__sub__", "__rsub__"),
+        PyBinary::Mul => ("__mul__", "__rmul__"),
+        PyBinary::Div => ("__truediv__", "__rtruediv__"),
+        PyBinary::FloorDiv => ("__floordiv__", "__rfloordiv__"),
+        PyBinary::Mod => ("__mod__", "__rmod__"),
+        PyBinary::Pow => ("__pow__", "__rpow__"),
+        PyBinary::LShift => ("__lshift__", "__rlshift__"),
+        PyBinary::RShift => ("__rshift__", "__rrshift__"),
+        PyBinary::BitAnd => ("__and__", "__rand__"),
+        PyBinary::BitOr => ("__or__", "__ror__"),
+        PyBinary::BitXor => ("__xor__", "__rxor__"),
+    }
+}
+
 /// The predicate of a comparison; `None` for `is` and `in`.
 pub(super) const fn predicate(op: ast::CmpOp) -> Option<CmpPredicate> {
     Some(match op {
@@ -77,18 +95,19 @@ pub(super) const fn predicate(op: ast::CmpOp) -> Option<CmpPredicate> {
     })
 }
 
-/// Tuples inside of a value, counted no further than `limit`.
-fn tuple_depth(value: &Value, limit: usize) -> usize {
-    match value {
-        Value::Tuple { items, .. } | Value::List(items) if limit > 0 => {
-            1 + items
-                .iter()
-                .map(|item| tuple_depth(item, limit - 1))
-                .max()
-                .unwrap_or_default()
-        }
-        _ => 0,
+/// Whether a value has tuples and aggregates inside of each other no more than `depth` deep, and no more than `budget`
+/// values in all, those that are shared counted each time.
+fn fits(value: &Value, depth: usize, budget: &mut usize) -> bool {
+    if *budget == 0 {
+        return false;
     }
+    *budget -= 1;
+    let items = match value {
+        Value::Tuple { items, .. } | Value::List(items) => items,
+        Value::Aggregate(aggregate) => &aggregate.items,
+        _ => return true,
+    };
+    depth > 0 && items.iter().all(|item| fits(item, depth - 1, budget))
 }
 
 impl Tracer<'_> {
@@ -187,11 +206,20 @@ impl Tracer<'_> {
         for element in elements {
             items.push(self.eval(element)?);
         }
-        let tuple = Value::tuple(items);
-        if tuple_depth(&tuple, MAX_TUPLES + 1) > MAX_TUPLES {
-            return Err(self.exhausted("tuples nest too deep"));
+        self.not_too_deep(Value::tuple(items))
+    }
+
+    /// The value, if it does not nest too deep and does not hold too much.
+    pub(super) fn not_too_deep(&self, value: Value) -> Traced<Value> {
+        let mut budget = 2 * super::MAX_ITEMS;
+        if fits(&value, MAX_TUPLES, &mut budget) {
+            return Ok(value);
         }
-        Ok(tuple)
+        Err(self.exhausted(if budget == 0 {
+            "tuples get too large"
+        } else {
+            "tuples nest too deep"
+        }))
     }
 
     /// A failed computation of constants, as a stop.
@@ -204,6 +232,11 @@ impl Tracer<'_> {
 
     /// `lhs op rhs`.
     pub(super) fn binary(&mut self, op: PyBinary, lhs: &Value, rhs: &Value) -> Traced<Value> {
+        if matches!((lhs, rhs), (Value::Aggregate(_), _) | (_, Value::Aggregate(_)))
+            && let Some(result) = self.aggregate_operator(methods(op), lhs, rhs)
+        {
+            return result;
+        }
         match (lhs, rhs) {
             (Value::Constant(a), Value::Constant(b)) => constant::binary(op, a, b)
                 .map(Value::Constant)
@@ -213,7 +246,7 @@ impl Tracer<'_> {
                 Value::Tuple { items: b, .. } | Value::List(b),
             ) if op == PyBinary::Add => {
                 self.check_length(a.len().saturating_add(b.len()))?;
-                Ok(Value::tuple(a.iter().chain(b.iter()).cloned()))
+                self.not_too_deep(Value::tuple(a.iter().chain(b.iter()).cloned()))
             }
             (Value::Tuple { items, .. }, Value::Constant(times)) if op == PyBinary::Mul => {
                 let Some(times) = constant::as_int(times) else {
@@ -223,7 +256,7 @@ impl Tracer<'_> {
                     .len()
                     .saturating_mul(usize::try_from(times.max(0)).unwrap_or(usize::MAX));
                 self.check_length(length)?;
-                Ok(Value::tuple(items.iter().cloned().cycle().take(length)))
+                self.not_too_deep(Value::tuple(items.iter().cloned().cycle().take(length)))
             }
             (Value::Tensor(_), Value::Tensor(_) | Value::Constant(_))
             | (Value::Constant(_), Value::Tensor(_)) => {
@@ -347,6 +380,9 @@ impl Tracer<'_> {
                 Value::Tuple { items: a, .. } | Value::List(a),
                 Value::Tuple { items: b, .. } | Value::List(b),
             ) => self.compare_tuples(predicate, a, b),
+            (Value::Tensor(_), _) | (_, Value::Tensor(_)) => {
+                Err(self.unfit(constant::symbol(predicate), lhs, rhs))
+            }
             _ => match predicate {
                 CmpPredicate::Eq => Ok(Value::bool(self.same_type(lhs, rhs))),
                 CmpPredicate::Ne => Ok(Value::bool(!self.same_type(lhs, rhs))),
@@ -510,6 +546,6 @@ impl Tracer<'_> {
             }
             results.push(self.eval(&node.elt)?);
         }
-        Ok(Value::tuple(results))
+        self.not_too_deep(Value::tuple(results))
     }
 }

@@ -7,8 +7,8 @@ use conch_tile::ir::{Type, ValueId};
 use conch_tile::source::{SourceId, Span};
 use indexmap::IndexMap;
 
-use super::Tracer;
 use super::module::ScopeId;
+use super::{Aggregate, Tracer};
 use crate::constant;
 use crate::value::{BlockPointer, Descriptor, Value};
 
@@ -75,6 +75,7 @@ fn collect(value: &Value, found: &mut Vec<ValueId>) {
     match value {
         Value::Tensor(id) => found.push(*id),
         Value::Tuple { items, .. } | Value::List(items) => items.iter().for_each(|item| collect(item, found)),
+        Value::Aggregate(aggregate) => aggregate.items.iter().for_each(|item| collect(item, found)),
         Value::BlockPointer(pointer) => {
             let BlockPointer {
                 base,
@@ -103,6 +104,14 @@ pub(super) fn rebuild(value: &Value, tensors: &mut impl Iterator<Item = ValueId>
             names: Rc::clone(names),
         },
         Value::List(items) => Value::List(items.iter().map(|item| rebuild(item, tensors)).collect()),
+        Value::Aggregate(aggregate) => Value::Aggregate(Rc::new(Aggregate {
+            class: Rc::clone(&aggregate.class),
+            items: aggregate
+                .items
+                .iter()
+                .map(|item| rebuild(item, tensors))
+                .collect(),
+        })),
         Value::BlockPointer(pointer) => {
             let mut next = |id: &ValueId| tensors.next().unwrap_or(*id);
             Value::BlockPointer(Rc::new(BlockPointer {
@@ -140,6 +149,13 @@ impl Tracer<'_> {
             (Value::List(a), Value::List(b)) => {
                 a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| self.same_type(a, b))
             }
+            (Value::Aggregate(a), Value::Aggregate(b)) => {
+                Rc::ptr_eq(&a.class, &b.class)
+                    && a.items
+                        .iter()
+                        .zip(b.items.iter())
+                        .all(|(a, b)| self.same_type(a, b))
+            }
             (Value::BlockPointer(a), Value::BlockPointer(b)) => {
                 self.ty(a.base) == self.ty(b.base) && a.block_shape == b.block_shape
             }
@@ -167,6 +183,11 @@ impl Tracer<'_> {
             Value::Function(function) => format!("the function `{}`", function.name),
             Value::Builtin(builtin) | Value::Method(_, builtin) => {
                 format!("the function `{}`", builtin.name())
+            }
+            Value::Bound(_, function) => self.type_text(function),
+            Value::Aggregate(aggregate) => {
+                let items: Vec<String> = aggregate.items.iter().map(|item| self.type_text(item)).collect();
+                format!("{}<{}>", aggregate.class.name, items.join(", "))
             }
             Value::Slice(_) => "a slice".to_owned(),
             Value::Module(name) => format!("the module `{name}`"),

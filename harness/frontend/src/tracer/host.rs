@@ -5,6 +5,7 @@ use std::rc::Rc;
 use conch_tile::source::Span;
 use ruff_python_ast as ast;
 
+use super::aggregate::AggregateClass;
 use super::module::ScopeId;
 use super::{JitOptions, UserFunction, Wrapper};
 use crate::constant;
@@ -41,6 +42,12 @@ pub(crate) enum Host {
     Function(Rc<HostFunction>),
     /// The class of a named tuple.
     NamedTuple(Rc<NamedTupleClass>),
+    /// A class of aggregates.
+    Aggregate(Rc<AggregateClass>),
+    /// A class that kernels cannot use: an enum, or one of plain Python.
+    Class(Rc<str>),
+    /// A value of a kernel that has no counterpart in plain Python.
+    Traced(Value),
     /// What `triton.jit(…)`, `triton.autotune(…)` and the like return.
     Decorator(Rc<Decorator>),
     /// A `triton.Config`.
@@ -128,6 +135,8 @@ pub(crate) enum Native {
     Cdiv,
     /// `triton.next_power_of_2`.
     NextPowerOf2,
+    /// `triton.aggregate`.
+    Aggregate,
     /// `collections.namedtuple`.
     NamedTuple,
 }
@@ -144,6 +153,7 @@ impl Native {
             ("tl", "constexpr") => Self::Constexpr,
             ("triton", "cdiv") => Self::Cdiv,
             ("triton", "next_power_of_2") => Self::NextPowerOf2,
+            ("triton", "aggregate") | ("tl", "_aggregate") => Self::Aggregate,
             ("collections", "namedtuple") => Self::NamedTuple,
             _ => return None,
         })
@@ -216,6 +226,7 @@ impl Host {
             }
             Value::List(items) => Self::List(Rc::new(items.iter().map(Self::from_value).collect())),
             Value::Function(function) => Self::Jit(Rc::clone(function)),
+            Value::Aggregate(_) => Self::Traced(value.clone()),
             _ => Self::unknown(Span::default(), "a value of a kernel"),
         }
     }
@@ -241,7 +252,7 @@ impl Host {
             Self::Tuple(items) | Self::Named(_, items) => !items.is_empty(),
             Self::List(items) => !items.is_empty(),
             Self::Dict(items) => !items.is_empty(),
-            Self::Unknown(_) | Self::Symbol(..) => return None,
+            Self::Unknown(_) | Self::Symbol(..) | Self::Traced(_) => return None,
             _ => true,
         })
     }

@@ -3,6 +3,7 @@
 
 use std::rc::Rc;
 
+use conch_tile::rules::Rule;
 use conch_tile::source::Span;
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
@@ -208,6 +209,7 @@ impl Tracer<'_> {
                 Some(n) if n <= 1 << 64 => Host::int(i128::from(u64::from(n == 0)).max(next_power(n))),
                 _ => Host::unknown(span, "what this call returns"),
             },
+            Native::Aggregate => Host::unknown(span, "what `triton.aggregate` makes of this"),
             Native::NamedTuple => named_tuple(arguments, span),
         }
     }
@@ -237,7 +239,8 @@ impl Tracer<'_> {
                 names: Rc::clone(fields),
             },
             Host::Jit(function) => Value::Function(Rc::clone(function)),
-            Host::ConstexprFunction(_) | Host::NamedTuple(_) => {
+            Host::Traced(value) => value.clone(),
+            Host::ConstexprFunction(_) | Host::NamedTuple(_) | Host::Aggregate(_) => {
                 Value::Python(Rc::new(super::PythonCallable {
                     callable: value.clone(),
                 }))
@@ -249,13 +252,28 @@ impl Tracer<'_> {
         })
     }
 
-    /// A `class`: of a named tuple, or one that is not known.
+    /// A `class`: of a named tuple, of aggregates, one that kernels cannot use, or one that is not known.
     pub(super) fn class(&mut self, scope: ScopeId, def: &ast::StmtClassDef) -> Traced<Host> {
         let span = span_of(self.source_of(scope), def.name.range());
         let mut is_tuple = false;
+        let mut is_plain = true;
+        let mut is_aggregate = false;
+        for decorator in &def.decorator_list {
+            let applied = self.host_expression(scope, &decorator.expression)?;
+            is_aggregate |= matches!(&applied, Host::Symbol(module, name)
+                if Native::find(module, name) == Some(Native::Aggregate));
+        }
+        if is_aggregate && self.rules.holds(Rule::Aggregates) && def.decorator_list.len() == 1 {
+            return self.aggregate_class(scope, def);
+        }
         for base in def.arguments.iter().flat_map(|arguments| arguments.args.iter()) {
             let base = self.host_expression(scope, base)?;
             is_tuple |= matches!(&base, Host::Symbol(module, name) if &**module == "typing" && &**name == "NamedTuple");
+            is_plain &= matches!(&base, Host::Symbol(module, _) if &**module == "enum")
+                || matches!(&base, Host::Class(_));
+        }
+        if is_plain && def.decorator_list.is_empty() {
+            return Ok(Host::Class(def.name.as_str().into()));
         }
         if !is_tuple || !def.decorator_list.is_empty() {
             return Ok(Host::unknown(span, format!("the class `{}`", def.name.as_str())));

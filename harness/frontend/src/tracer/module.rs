@@ -20,6 +20,7 @@ use super::host::{Decorator, Host, HostFunction, Native};
 use super::{Stop, Traced, Tracer};
 use crate::builtin::PRELUDE;
 use crate::constant;
+use crate::value::Value;
 
 /// Brackets inside of brackets that a file may have; as `CPython`'s.
 const MAX_BRACKETS: usize = 200;
@@ -188,14 +189,14 @@ impl Tracer<'_> {
     }
 
     /// A function of the prelude, by the module (`standard`, `random`, …) and name it has there.
-    pub fn prelude(&mut self, module: &str, name: &str) -> Option<crate::value::Value> {
+    pub fn prelude(&mut self, module: &str, name: &str) -> Option<Value> {
         let key = format!("triton prelude/{module}");
         let scope = match self.modules.get(key.as_str()) {
             Some(&scope) => scope,
             None => self.load_prelude(module, &key)?,
         };
         match self.scopes.get(scope)?.names.get(name)? {
-            Host::Jit(function) => Some(crate::value::Value::Function(Rc::clone(function))),
+            Host::Jit(function) => Some(Value::Function(Rc::clone(function))),
             Host::Constexpr(value) => Some((**value).clone()),
             _ => None,
         }
@@ -412,6 +413,7 @@ impl Tracer<'_> {
                 Some(at) => items.get(at).cloned().unwrap_or(Host::NONE),
                 None => Host::unknown(span, format!("the attribute `{name}`")),
             },
+            Host::Traced(Value::Aggregate(instance)) => super::aggregate::host_field(instance, name, span),
             Host::Unknown(_) => value.clone(),
             _ => Host::unknown(span, format!("the attribute `{name}`")),
         }
@@ -560,6 +562,9 @@ pub(super) fn mend(name: &str, value: &Host) -> Option<String> {
             constant::repr(value)
         )),
         Host::Tuple(_) | Host::List(_) => Some(format!("make it `{name} = tl.constexpr(…)`")),
+        Host::Class(class) => Some(format!(
+            "take what the kernel needs out of the class `{class}`, as a `tl.constexpr` of its own"
+        )),
         Host::Function(_) => Some(format!("decorate `{name}` with `@triton.jit`")),
         _ => None,
     }

@@ -147,6 +147,7 @@ fn range(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
     };
     Ok(Value::Range(Rc::new(RangeValue {
         is_static: false,
+        is_python: true,
         start,
         stop,
         step,
@@ -176,6 +177,7 @@ fn two_sided(tr: &mut Tracer<'_>, args: &[Value], is_static: bool) -> Traced<Val
     }
     Ok(Value::Range(Rc::new(RangeValue {
         is_static,
+        is_python: false,
         start,
         stop,
         step,
@@ -282,7 +284,8 @@ fn isinstance(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
             },
             Value::Python(class) => match (&class.callable, value) {
                 (Host::NamedTuple(class), Value::Tuple { names, .. }) => *class.fields == **names,
-                (Host::NamedTuple(_), _) => false,
+                (Host::Aggregate(class), Value::Aggregate(value)) => Rc::ptr_eq(&value.class, class),
+                (Host::NamedTuple(_) | Host::Aggregate(_), _) => false,
                 _ => return Err(tr.unsupported("isinstance with this class")),
             },
             _ => return Err(tr.unsupported("isinstance with this class")),

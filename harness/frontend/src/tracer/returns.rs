@@ -84,7 +84,7 @@ impl Tracer<'_> {
     pub(super) fn common_of(&self, value: &Value) -> Common {
         match value {
             Value::Tensor(id) => Common::Tensor(self.ty(*id).clone()),
-            Value::BlockPointer(_) | Value::Descriptor(_) => {
+            Value::BlockPointer(_) | Value::Descriptor(_) | Value::Aggregate(_) => {
                 let types = leaves(value).iter().map(|id| self.ty(*id).clone()).collect();
                 Common::Made(value.clone(), types)
             }

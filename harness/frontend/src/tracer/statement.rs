@@ -222,7 +222,9 @@ impl Tracer<'_> {
     /// What a variable holds after it was assigned `value`.
     fn sanitize(&mut self, value: Value) -> Traced<(Value, Kind)> {
         Ok(match value {
-            Value::Tensor(_) | Value::BlockPointer(_) | Value::Descriptor(_) => (value, Kind::Plain),
+            Value::Tensor(_) | Value::BlockPointer(_) | Value::Descriptor(_) | Value::Aggregate(_) => {
+                (value, Kind::Plain)
+            }
             Value::Constant(Constant::None | Constant::Type(_)) => (value, Kind::Bare),
             Value::Constant(Constant::Bool(_) | Constant::Int(_) | Constant::Float(_)) => {
                 (Value::Tensor(semantic::to_tensor(self, &value)?), Kind::Plain)
@@ -244,6 +246,9 @@ impl Tracer<'_> {
                 )
             }
             Value::List(items) => return self.sanitize(Value::tuple(items.iter().cloned())),
+            Value::Range(range) if !range.is_python => {
+                return Err(self.unsupported("a range that a variable holds"));
+            }
             other => {
                 let text = self.type_text(&other);
                 let mut diagnostic =

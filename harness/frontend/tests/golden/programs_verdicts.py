@@ -50,8 +50,10 @@ def line_of(error, source):
     line = "?"
     while error is not None:
         text, node = getattr(error, "src", None), getattr(error, "node", None)
-        if text and node is not None and text in source:
-            line = source[: source.index(text)].count("\n") + node.lineno
+        # The text of a method is told without its class's indentation.
+        for text in (text, textwrap.indent(text, "    ")) if text and node is not None else ():
+            if text in source:
+                line = source[: source.index(text)].count("\n") + node.lineno
         error = error.__cause__
     return line
 

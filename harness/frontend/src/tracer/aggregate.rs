@@ -1,0 +1,502 @@
+//! Classes decorated with `@triton.aggregate`: what a `class` of fields and methods says, and their instances, which
+//! are values of kernels that cannot be changed.
+//!
+//! An `__init__` is plain Python that runs while the kernel is compiled; of it, assignments to the instance's fields
+//! are followed, on their own and under conditions that are known. Left out: properties, which Triton drops too.
+
+use std::rc::Rc;
+
+use conch_tile::rules::Rule;
+use conch_tile::source::Span;
+use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_text_size::Ranged;
+
+use super::host::{Host, HostBody, HostFunction};
+use super::module::{ScopeId, span_of};
+use super::{PythonCallable, Traced, Tracer};
+use crate::value::{Constant, Value};
+
+/// A class of aggregates.
+#[derive(Debug)]
+pub(crate) struct AggregateClass {
+    /// Its name.
+    pub name: Rc<str>,
+    /// Its fields, those of its parents first.
+    pub fields: Vec<(Rc<str>, Field)>,
+    /// Defaults of fields.
+    pub defaults: Vec<(Rc<str>, Host)>,
+    /// Its `__init__`, and whether it is a `@constexpr_function`.
+    pub init: Option<(Rc<HostFunction>, bool)>,
+    /// Its methods, those of its parents included.
+    pub members: Vec<(Rc<str>, Host)>,
+}
+
+/// What a field may hold.
+#[derive(Clone, Debug)]
+pub(crate) enum Field {
+    /// `tl.tensor`.
+    Tensor,
+    /// `tl.constexpr`.
+    Constexpr,
+    /// `tl.tuple`.
+    Tuple,
+    /// `tl.tensor_descriptor`.
+    Descriptor,
+    /// Another aggregate.
+    Aggregate(Rc<AggregateClass>),
+    /// Something that the reference cannot check.
+    Other,
+}
+
+/// An instance of an aggregate.
+#[derive(Clone, Debug)]
+pub(crate) struct Aggregate {
+    /// Its class.
+    pub class: Rc<AggregateClass>,
+    /// What its fields hold, in their order.
+    pub items: Rc<[Value]>,
+}
+
+impl AggregateClass {
+    /// A method.
+    pub fn member(&self, name: &str) -> Option<&Host> {
+        self.members
+            .iter()
+            .rev()
+            .find(|(member, _)| &**member == name)
+            .map(|(_, value)| value)
+    }
+}
+
+impl Aggregate {
+    /// What a field holds.
+    pub fn field(&self, name: &str) -> Option<&Value> {
+        let place = self.class.fields.iter().position(|(field, _)| &**field == name)?;
+        self.items.get(place)
+    }
+}
+
+impl Field {
+    fn of(annotation: &Host) -> Self {
+        match annotation {
+            Host::Symbol(module, name) if &**module == "tl" => match &**name {
+                "tensor" => Self::Tensor,
+                "constexpr" => Self::Constexpr,
+                "tuple" => Self::Tuple,
+                "tensor_descriptor" => Self::Descriptor,
+                _ => Self::Other,
+            },
+            Host::Aggregate(class) => Self::Aggregate(Rc::clone(class)),
+            _ => Self::Other,
+        }
+    }
+
+    /// Whether it may hold a value.
+    fn admits(&self, value: &Value) -> bool {
+        match self {
+            Self::Tensor => matches!(value, Value::Tensor(_)),
+            Self::Constexpr => !matches!(
+                value,
+                Value::Tensor(_) | Value::Tuple { .. } | Value::Aggregate(_) | Value::Descriptor(_)
+            ),
+            Self::Tuple => matches!(value, Value::Tuple { .. } | Value::List(_)),
+            Self::Descriptor => matches!(value, Value::Descriptor(_)),
+            Self::Aggregate(class) => matches!(value, Value::Aggregate(it) if Rc::ptr_eq(&it.class, class)),
+            Self::Other => true,
+        }
+    }
+
+    fn text(&self) -> &str {
+        match self {
+            Self::Tensor => "tensor",
+            Self::Constexpr => "constexpr",
+            Self::Tuple => "tuple",
+            Self::Descriptor => "tensor_descriptor",
+            Self::Aggregate(class) => &class.name,
+            Self::Other => "another type",
+        }
+    }
+}
+
+impl Tracer<'_> {
+    /// The class that a decorated `class` statement makes.
+    pub(super) fn aggregate_class(&mut self, scope: ScopeId, def: &ast::StmtClassDef) -> Traced<Host> {
+        let span = span_of(self.source_of(scope), def.name.range());
+        let name: Rc<str> = def.name.as_str().into();
+        let mut class = AggregateClass {
+            name: Rc::clone(&name),
+            fields: Vec::new(),
+            defaults: Vec::new(),
+            init: None,
+            members: Vec::new(),
+        };
+        let mut parents: Vec<Rc<AggregateClass>> = Vec::new();
+        for base in def.arguments.iter().flat_map(|arguments| arguments.args.iter()) {
+            let Host::Aggregate(parent) = self.host_expression(scope, base)? else {
+                let what = format!("the class `{name}`, which extends what is no aggregate");
+                return Ok(Host::unknown(span, what));
+            };
+            parents.push(parent);
+        }
+        for parent in &parents {
+            for (field, kind) in &parent.fields {
+                set(&mut class.fields, field, kind.clone());
+            }
+            for (field, value) in &parent.defaults {
+                set(&mut class.defaults, field, value.clone());
+            }
+            class.members.extend(parent.members.iter().cloned());
+        }
+        for statement in &def.body {
+            match statement {
+                Stmt::AnnAssign(node) => {
+                    let Expr::Name(target) = &*node.target else {
+                        continue;
+                    };
+                    let field: Rc<str> = target.id.as_str().into();
+                    let annotation = self.host_expression(scope, &node.annotation)?;
+                    set(&mut class.fields, &field, Field::of(&annotation));
+                    if let Some(value) = &node.value {
+                        let value = self.host_expression(scope, value)?;
+                        set(&mut class.defaults, &field, value);
+                    }
+                }
+                Stmt::FunctionDef(def) => {
+                    let mut def = def.clone();
+                    def.decorator_list
+                        .retain(|decorator| !matches!(&decorator.expression, Expr::Name(name) if &*name.id == "staticmethod"));
+                    let def = Rc::new(def);
+                    match (def.name.as_str(), self.define(scope, &def)?) {
+                        ("__init__", Host::Function(init)) => class.init = Some((init, false)),
+                        ("__init__", Host::ConstexprFunction(init)) => class.init = Some((init, true)),
+                        (member, value) => class.members.push((member.into(), value)),
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(Host::Aggregate(Rc::new(class)))
+    }
+
+    /// Makes an instance, as `Class(…)` does.
+    pub(super) fn instantiate(
+        &mut self,
+        class: &Rc<AggregateClass>,
+        positional: &[Value],
+        keyword: &[(Rc<str>, Value)],
+    ) -> Traced<Value> {
+        if let Some((init, is_constexpr)) = &class.init {
+            return self.initialise(class, init, *is_constexpr, positional, keyword);
+        }
+        let name = &class.name;
+        if positional.len() > class.fields.len() {
+            return Err(self.reject(format!(
+                "{name}.__init__() takes {} positional arguments but {} were given",
+                class.fields.len() + 1,
+                positional.len() + 1
+            )));
+        }
+        let mut items = Vec::with_capacity(class.fields.len());
+        for (place, (field, kind)) in class.fields.iter().enumerate() {
+            let named = keyword
+                .iter()
+                .find(|(key, _)| key == field)
+                .map(|(_, value)| value);
+            let value = match (positional.get(place), named) {
+                (Some(_), Some(_)) => {
+                    return Err(self.reject(format!(
+                        "{name}.__init__() got multiple values for argument '{field}'"
+                    )));
+                }
+                (Some(value), None) | (None, Some(value)) => value.clone(),
+                (None, None) => match class.defaults.iter().find(|(key, _)| key == field) {
+                    Some((_, default)) => self.default_value(field, &default.clone())?,
+                    None => {
+                        return Err(
+                            self.reject(format!("{name}.__init__() missing required argument: '{field}'"))
+                        );
+                    }
+                },
+            };
+            self.check_field(class, field, kind, &value)?;
+            items.push(value);
+        }
+        let unknown = |key: &str| !class.fields.iter().any(|(field, _)| &**field == key);
+        if let Some((key, _)) = keyword.iter().find(|(key, _)| unknown(key)) {
+            return Err(self.reject(format!(
+                "{name}.__init__() got an unexpected keyword argument '{key}'"
+            )));
+        }
+        self.not_too_deep(Value::Aggregate(Rc::new(Aggregate {
+            class: Rc::clone(class),
+            items: items.into(),
+        })))
+    }
+
+    fn check_field(&self, class: &AggregateClass, field: &str, kind: &Field, value: &Value) -> Traced<()> {
+        if kind.admits(value) {
+            return Ok(());
+        }
+        let text = self.type_text(value);
+        Err(self.reject(format!(
+            "expected {} for the field `{field}` of {}, got {text}",
+            kind.text(),
+            class.name
+        )))
+    }
+
+    /// Runs a class's own `__init__`.
+    fn initialise(
+        &mut self,
+        class: &Rc<AggregateClass>,
+        init: &Rc<HostFunction>,
+        is_constexpr: bool,
+        positional: &[Value],
+        keyword: &[(Rc<str>, Value)],
+    ) -> Traced<Value> {
+        let HostBody::Def(def) = &init.body else {
+            return Err(self.unsupported("this `__init__`"));
+        };
+        // A `@constexpr_function` gets bare Python objects, a plain one gets constexprs.
+        let given = |value: &Value| match value {
+            Value::Constant(_) if is_constexpr => Host::from_value(value),
+            Value::Constant(_) => Host::Constexpr(Box::new(value.clone())),
+            _ => Host::Traced(value.clone()),
+        };
+        let module = self
+            .scopes
+            .get(init.scope)
+            .map_or_else(|| "".into(), |scope| Rc::clone(&scope.module));
+        let scope = self.new_scope(Some(init.scope), self.source_of(init.scope), &module);
+        let parameters: Vec<&str> = def
+            .parameters
+            .iter_non_variadic_params()
+            .map(|parameter| parameter.name().as_str())
+            .collect();
+        let Some((this, names)) = parameters.split_first() else {
+            return Err(self.reject(format!("{}.__init__() takes no instance", class.name)));
+        };
+        let surplus = keyword.iter().find(|(key, _)| !names.contains(&&**key));
+        if positional.len() > names.len() || surplus.is_some() {
+            return Err(self.reject(format!("{}.__init__() does not take these arguments", class.name)));
+        }
+        for (place, name) in names.iter().enumerate() {
+            let named = keyword
+                .iter()
+                .find(|(key, _)| &**key == *name)
+                .map(|(_, value)| value);
+            let value = match positional.get(place).or(named) {
+                Some(value) => given(value),
+                None => match init.defaults.iter().find(|(key, _)| &**key == *name) {
+                    Some((_, default)) => default.clone(),
+                    None => {
+                        return Err(self.reject(format!(
+                            "{}.__init__() missing 1 required positional argument: '{name}'",
+                            class.name
+                        )));
+                    }
+                },
+            };
+            self.bind(scope, name, value);
+        }
+        let mut fields: Vec<(Rc<str>, Host)> = Vec::new();
+        let (def, this) = (Rc::clone(def), (*this).to_owned());
+        self.set_fields(scope, &def.body, &this, &mut fields)?;
+        let mut items = Vec::with_capacity(class.fields.len());
+        for (field, kind) in &class.fields {
+            let Some((_, value_of)) = fields.iter().find(|(name, _)| name == field) else {
+                return Err(self.reject(format!(
+                    "constructor for {} did not initialize attribute '{field}'",
+                    class.name
+                )));
+            };
+            let bare = matches!(value_of, Host::Constant(_) | Host::Tuple(_) | Host::List(_));
+            let value = match (self.kernel_value(value_of), value_of) {
+                (Some(value), _) => value,
+                (None, Host::Unknown(unknown)) => {
+                    let what = unknown.what.clone();
+                    return Err(self.unsupported(what));
+                }
+                (None, _) => return Err(self.unsupported(format!("what the field `{field}` holds"))),
+            };
+            if matches!((value_of, &value), (Host::Constexpr(_), Value::Tensor(_))) {
+                return Err(self.unsupported("`tl.constexpr` of a tensor"));
+            }
+            if bare || !kind.admits(&value) {
+                let text = self.type_text(&value);
+                return Err(self.reject(format!(
+                    "expected {} for the field `{field}` of {}, got {}{text}",
+                    kind.text(),
+                    class.name,
+                    if bare { "a bare Python object: " } else { "" }
+                )));
+            }
+            items.push(value);
+        }
+        if let Some((name, _)) = fields
+            .iter()
+            .find(|(name, _)| !class.fields.iter().any(|(field, _)| field == name))
+        {
+            return Err(self.reject(format!("{} has no attribute '{name}'", class.name)));
+        }
+        self.not_too_deep(Value::Aggregate(Rc::new(Aggregate {
+            class: Rc::clone(class),
+            items: items.into(),
+        })))
+    }
+
+    /// Runs statements of an `__init__` and collects what they assign to fields.
+    fn set_fields(
+        &mut self,
+        scope: ScopeId,
+        body: &[Stmt],
+        this: &str,
+        fields: &mut Vec<(Rc<str>, Host)>,
+    ) -> Traced<()> {
+        for statement in body {
+            match statement {
+                Stmt::Assign(node) => {
+                    let value = self.host_expression(scope, &node.value)?;
+                    for target in &node.targets {
+                        match target {
+                            Expr::Attribute(field) if matches!(&*field.value, Expr::Name(name) if &*name.id == this) =>
+                            {
+                                set(fields, &field.attr.as_str().into(), value.clone());
+                            }
+                            _ => self.host_assign(scope, target, &value),
+                        }
+                    }
+                }
+                Stmt::If(node) => {
+                    let tests = std::iter::once((Some(&*node.test), &node.body)).chain(
+                        node.elif_else_clauses
+                            .iter()
+                            .map(|clause| (clause.test.as_ref(), &clause.body)),
+                    );
+                    for (test, body) in tests {
+                        let holds = match test {
+                            Some(test) => self.host_expression(scope, test)?.truth(),
+                            None => Some(true),
+                        };
+                        match holds {
+                            Some(true) => {
+                                self.set_fields(scope, body, this, fields)?;
+                                break;
+                            }
+                            Some(false) => {}
+                            None => return Err(self.unsupported("this condition in an `__init__`")),
+                        }
+                    }
+                }
+                _ => {
+                    self.host_statement(scope, statement)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// `instance.name`.
+    pub(super) fn aggregate_attribute(&mut self, value: &Rc<Aggregate>, name: &str) -> Traced<Value> {
+        if let Some(field) = value.field(name) {
+            return Ok(field.clone());
+        }
+        if name == "type" {
+            return Err(self.unsupported("the type of an aggregate as a value"));
+        }
+        match value.class.member(name).cloned() {
+            Some(member) => match self.kernel_value(&member) {
+                Some(callee) => Ok(Value::Bound(
+                    Rc::new(Value::Aggregate(Rc::clone(value))),
+                    Rc::new(callee),
+                )),
+                None => Err(self.unsupported(format!("the method `{name}` of {}", value.class.name))),
+            },
+            None => Err(self.reject_with(
+                "unknown-attribute",
+                format!("'{}' object has no attribute '{name}'", value.class.name),
+            )),
+        }
+    }
+
+    /// `Class.name`.
+    pub(super) fn class_attribute(&mut self, class: &PythonCallable, name: &str) -> Traced<Value> {
+        let Host::Aggregate(class) = &class.callable else {
+            return Err(self.reject(format!("a Python object has no attribute `{name}`")));
+        };
+        let member = class.member(name).cloned();
+        match member.as_ref().and_then(|member| self.kernel_value(member)) {
+            Some(value) => Ok(value),
+            None => Err(self.reject_with(
+                "unknown-attribute",
+                format!("type object '{}' has no attribute '{name}'", class.name),
+            )),
+        }
+    }
+
+    /// An operator of an aggregate, if either operand has one.
+    pub(super) fn aggregate_operator(
+        &mut self,
+        methods: (&str, &str),
+        lhs: &Value,
+        rhs: &Value,
+    ) -> Option<Traced<Value>> {
+        if !self.rules.holds(Rule::AggregateOperators) {
+            return None;
+        }
+        for (owner, method, other) in [(lhs, methods.0, rhs), (rhs, methods.1, lhs)] {
+            if let Value::Aggregate(aggregate) = owner
+                && aggregate.class.member(method).is_some()
+            {
+                let bound = self.aggregate_attribute(aggregate, method);
+                return Some(bound.and_then(|bound| self.call(&bound, vec![other.clone()], Vec::new())));
+            }
+        }
+        None
+    }
+
+    /// `tl.aggregate_replace(instance, field=value, …)`.
+    pub(super) fn aggregate_replace(
+        &mut self,
+        positional: &[Value],
+        keyword: &[(Rc<str>, Value)],
+    ) -> Traced<Value> {
+        let [Value::Aggregate(instance)] = positional else {
+            return Err(self.reject("aggregate_replace() expects an aggregate instance"));
+        };
+        let class = Rc::clone(&instance.class);
+        for (name, _) in keyword {
+            if instance.field(name).is_none() {
+                return Err(self.reject(format!("{} has no field '{name}'", class.name)));
+            }
+        }
+        let mut arguments = Vec::with_capacity(class.fields.len());
+        for ((field, _), item) in class.fields.iter().zip(instance.items.iter()) {
+            let changed = keyword
+                .iter()
+                .find(|(key, _)| key == field)
+                .map(|(_, value)| value);
+            arguments.push((Rc::clone(field), changed.unwrap_or(item).clone()));
+        }
+        self.instantiate(&class, &[], &arguments)
+    }
+}
+
+/// What plain Python sees of an instance's field.
+pub(super) fn host_field(instance: &Aggregate, name: &str, span: Span) -> Host {
+    match instance.field(name) {
+        Some(value @ Value::Constant(Constant::Int(_) | Constant::Float(_) | Constant::Bool(_))) => {
+            Host::Constexpr(Box::new(value.clone()))
+        }
+        Some(value @ Value::Constant(_)) => Host::from_value(value),
+        Some(value) => Host::Traced(value.clone()),
+        None => Host::unknown(span, format!("the attribute `{name}`")),
+    }
+}
+
+fn set<T>(list: &mut Vec<(Rc<str>, T)>, name: &Rc<str>, value: T) {
+    match list.iter_mut().find(|(key, _)| key == name) {
+        Some(slot) => slot.1 = value,
+        None => list.push((Rc::clone(name), value)),
+    }
+}
