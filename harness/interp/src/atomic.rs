@@ -160,6 +160,8 @@ impl Machine<'_> {
         let layout = self.layout(expected);
         let size = layout.size;
         let (runs, _) = self.plan(pointer, None, step.loc, size)?;
+        self.footprint.accessed(&runs, size, Access::Load, step.loc);
+        self.footprint.order();
         let mut matched: Buf = self.state.pool.zeros(layout.lanes)?;
         let mut marks: Buf = self.state.pool.zeros(layout.lanes)?;
         for run in &runs {
@@ -231,6 +233,8 @@ impl Machine<'_> {
         let layout = self.layout(out);
         let size = layout.size;
         let (runs, spread) = self.plan(step.ins[0], mask, step.loc, size)?;
+        self.footprint.accessed(&runs, size, Access::Atomic, step.loc);
+        self.footprint.order();
         let used = self.program.used[out as usize];
         if (used || ordered) && !spread.apart(&runs, size) && meet(&runs, size) {
             self.stats.order_dependent = true;

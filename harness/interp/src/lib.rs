@@ -80,6 +80,7 @@ mod plan;
 mod program;
 mod reach;
 mod reduce;
+mod retrace;
 mod shape;
 mod store;
 mod survey;

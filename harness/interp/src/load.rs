@@ -6,6 +6,7 @@ use conch_tile::DType;
 use conch_tile::ir::Elem;
 
 use crate::checks::Access;
+use crate::checks::footprint;
 use crate::checks::init::{self, Known};
 use crate::machine::Machine;
 use crate::outcome::Stop;
@@ -20,7 +21,8 @@ impl Machine<'_> {
         let layout = self.layout(out);
         let size = layout.size;
         let mask_slot = if mask { step.ins.get(1).copied() } else { None };
-        if let Some(index) = self.straight(pointer, mask_slot)
+        if !self.footprint.kept()
+            && let Some(index) = self.straight(pointer, mask_slot)
             && self.load_straight(index, &layout, volatile, step)?
         {
             return Ok(());
@@ -46,6 +48,13 @@ impl Machine<'_> {
             watched: self.watched(pointer),
         };
         let poisoned = self.load_runs(&reach, &runs, &mut buf, volatile)?;
+        if let Some(crossed) = self.footprint.loaded(&runs, size, step.loc) {
+            return Err(footprint::trap(
+                self.site_of(pointer, step.loc),
+                self.memory,
+                crossed,
+            ));
+        }
         self.state.runs = runs;
         for lane in poisoned {
             if marks.is_none() {

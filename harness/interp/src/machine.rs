@@ -4,6 +4,7 @@
 //! to the pool after the value's last use, so that a launch allocates only while it is new. What does not depend on
 //! the program id is computed once a launch (the prologue).
 
+use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Mutex;
 
@@ -12,7 +13,8 @@ use conch_tile::ir::{LocId, OpKind};
 use conch_tile::numeric;
 use smallvec::SmallVec;
 
-use crate::checks::race::Shadow;
+use crate::checks::footprint::Footprint;
+use crate::checks::race::{Conflict, Shadow};
 use crate::checks::{Home, Site, conflict, poison, promise, wait};
 use crate::config::{Arg, Checks, Config};
 use crate::origin::Origin;
@@ -82,6 +84,10 @@ pub(crate) struct Machine<'a> {
     pub id: [u32; 3],
     /// Whether races are watched.
     pub racing: bool,
+    /// The other program of the race that was found, and what it did.
+    pub met: Cell<Option<(u32, Conflict)>>,
+    /// What the program that runs did to memory, where that is asked.
+    pub footprint: Footprint,
     /// Lanes of a scalar: more than 1 while a region runs over many elements at once.
     pub width: usize,
     /// What the program that runs may still use.
@@ -89,7 +95,7 @@ pub(crate) struct Machine<'a> {
     /// What it was given.
     given: u64,
     /// What is left of the launch's fuel beside that.
-    rest: u64,
+    pub rest: u64,
     pub prints: Vec<String>,
     pub printed: usize,
     pub stats: Stats,
@@ -133,6 +139,8 @@ pub(crate) fn launch(
         grid,
         id: [0; 3],
         racing: false,
+        met: Cell::new(None),
+        footprint: Footprint::default(),
         width: 1,
         fuel: 0,
         given: 0,
@@ -141,11 +149,14 @@ pub(crate) fn launch(
         printed: 0,
         stats: Stats::default(),
     };
-    let result = if programs == 0 {
+    let mut result = if programs == 0 {
         Ok(())
     } else {
         machine.programs(programs)
     };
+    if let (Err(Stop::Trap(trap)), Some((other, conflict))) = (&mut result, machine.met.take()) {
+        machine.name_the_other(trap, other, conflict);
+    }
     machine.stats.fuel = config.fuel - machine.rest - machine.fuel;
     let (prints, stats) = (std::mem::take(&mut machine.prints), machine.stats);
     for slot in 0..state.slots.len() {
@@ -225,18 +236,11 @@ impl<'a> Machine<'a> {
         if self.racing {
             self.state.shadow.begin(self.memory.arena().0.len(), programs);
         }
-        let (columns, rows) = (u64::from(self.grid[0]), u64::from(self.grid[1]));
+        self.footprint = Footprint::new(self.config.checks == Checks::Full && self.rereads());
         for nth in 0..programs {
             let number = self.config.order.at(nth, programs);
-            self.id = if number < columns {
-                [number as u32, 0, 0]
-            } else {
-                [
-                    (number % columns) as u32,
-                    (number / columns % rows) as u32,
-                    (number / columns / rows) as u32,
-                ]
-            };
+            self.id = self.program_id(number);
+            self.footprint.order();
             if self.racing {
                 self.state.shadow.enter(number);
             }
@@ -249,6 +253,20 @@ impl<'a> Machine<'a> {
             self.stats.programs = nth + 1;
         }
         Ok(())
+    }
+
+    /// The id of the program with a number, the first axis running fastest.
+    pub(crate) fn program_id(&self, number: u64) -> [u32; 3] {
+        let (columns, rows) = (u64::from(self.grid[0]), u64::from(self.grid[1]));
+        if number < columns {
+            return [number as u32, 0, 0];
+        }
+        let row = number.checked_div(columns).unwrap_or(0);
+        [
+            number.checked_rem(columns).unwrap_or(0) as u32,
+            row.checked_rem(rows).unwrap_or(0) as u32,
+            row.checked_div(rows).unwrap_or(0) as u32,
+        ]
     }
 
     /// Runs what a program has to do itself.
@@ -280,7 +298,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Gives the next program its fuel.
-    fn refuel(&mut self) {
+    pub(crate) fn refuel(&mut self) {
         self.rest += self.fuel;
         self.given = self.config.program_fuel.min(self.rest);
         self.fuel = self.given;
@@ -546,7 +564,7 @@ impl<'a> Machine<'a> {
                 self.set_rule(step.outs[0], Repr::Uniform(u64::from(count)));
             }
             OpKind::Poison => self.set(step.outs[0], Value::poison()),
-            OpKind::Barrier => {}
+            OpKind::Barrier => self.footprint.order(),
             OpKind::Range { start, .. } => self.range(*start, step.outs[0])?,
             OpKind::Ternary(op) => self.ternary(*op, step)?,
             OpKind::Compare(predicate) => self.compare(*predicate, step)?,

@@ -72,6 +72,8 @@ pub enum TrapKind {
     Race,
     /// Two lanes of one store wrote different values to the same bytes.
     ConflictingLanes,
+    /// A lane read what another lane of its program wrote, with no barrier between.
+    UnorderedRead,
     /// An integer divided by zero.
     DivisionByZero,
     /// `tl.assume` of something false.
@@ -92,13 +94,14 @@ pub enum TrapKind {
 
 impl TrapKind {
     /// Every kind.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::OutOfBounds,
         Self::Misaligned,
         Self::Uninitialised,
         Self::PoisonUse,
         Self::Race,
         Self::ConflictingLanes,
+        Self::UnorderedRead,
         Self::DivisionByZero,
         Self::FalseAssume,
         Self::FalsePromise,
@@ -118,6 +121,7 @@ impl TrapKind {
             Self::PoisonUse => "poison-use",
             Self::Race => "race",
             Self::ConflictingLanes => "conflicting-lanes",
+            Self::UnorderedRead => "unordered-read",
             Self::DivisionByZero => "division-by-zero",
             Self::FalseAssume => "false-assume",
             Self::FalsePromise => "false-promise",

@@ -10,6 +10,7 @@ use conch_tile::ir::{
 };
 use smallvec::SmallVec;
 
+use crate::checks::footprint;
 use crate::config::{Arg, Config};
 use crate::machine::{self, State};
 use crate::origin::{Origin, origins};
@@ -34,6 +35,8 @@ pub struct Program {
     pub(crate) kept: Vec<bool>,
     /// The operations of the body that access memory.
     pub(crate) accesses: Vec<Accessed>,
+    /// Whether a program may load after it stored.
+    pub(crate) rereads: bool,
     /// Whether anything uses each value.
     pub(crate) used: Vec<bool>,
     /// The parameter that each pointer was derived from.
@@ -164,6 +167,7 @@ impl Program {
         let origins = origins(&function);
         let mut found = Vec::new();
         accesses(&body, &layouts, &mut found);
+        let rereads = footprint::rereads(&body, &mut false);
         Ok(Self {
             function,
             layouts,
@@ -171,6 +175,7 @@ impl Program {
             body,
             kept,
             accesses: found,
+            rereads,
             used,
             origins,
             oversized,

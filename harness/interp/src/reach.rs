@@ -105,6 +105,7 @@ impl Machine<'_> {
     /// The trap for an access that raced.
     #[cold]
     pub(crate) fn raced(&self, site: Site<'_>, access: Access, lane: usize, conflict: Conflict) -> Stop {
+        self.met.set(conflict.other.map(|other| (other, conflict)));
         race::trap(site, self.memory, access, lane, conflict, self.grid)
     }
 }

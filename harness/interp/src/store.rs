@@ -19,7 +19,8 @@ impl Machine<'_> {
         let layout = self.layout(value);
         let size = layout.size;
         let mask_slot = if mask { step.ins.get(2).copied() } else { None };
-        if let Some(index) = self.straight(pointer, mask_slot)
+        if !self.footprint.kept()
+            && let Some(index) = self.straight(pointer, mask_slot)
             && self.store_straight(index, &layout, step)?
         {
             return Ok(());
@@ -50,6 +51,7 @@ impl Machine<'_> {
         if let Some(buf) = uniform {
             self.state.pool.give(buf);
         }
+        self.footprint.stored(&runs, size, step.loc);
         self.state.runs = runs;
         Ok(())
     }

@@ -37,6 +37,13 @@ def conflicting_lanes(x, empty, out, zero):
 
 
 @triton.jit
+def unordered_read(x, empty, out, zero):
+    lanes = tl.arange(0, 8)
+    tl.store(out + lanes, lanes)
+    tl.store(x + lanes, tl.load(out + 7 - lanes))
+
+
+@triton.jit
 def division_by_zero(x, empty, out, zero):
     tl.store(out + tl.arange(0, 8), tl.arange(0, 8) // zero)
 

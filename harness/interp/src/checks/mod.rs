@@ -2,13 +2,14 @@
 //! Left out: when a check is due, which is for the operations to know ([`crate::machine`]).
 //!
 //! What may be missed: a race that is ordered by luck (programs run one after the other, in the order of their ids, so
-//! whoever synchronises through an atomic counts as ordered after every program before it); accesses of one program's
-//! lanes to each other's writes with no barrier between; conflicting values of which one equals what was there.
+//! whoever synchronises through an atomic counts as ordered after every program before it); conflicting values of which
+//! one equals what was there.
 
 pub(crate) mod alignment;
 pub(crate) mod bounds;
 pub(crate) mod conflict;
 pub(crate) mod division;
+pub(crate) mod footprint;
 pub(crate) mod init;
 pub(crate) mod poison;
 pub(crate) mod promise;

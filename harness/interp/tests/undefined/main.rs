@@ -11,6 +11,7 @@ mod init;
 mod poison;
 mod promise;
 mod race;
+mod reread;
 mod wait;
 
 use conch_interp::{Arg, Outcome, Program, TrapKind};

@@ -50,6 +50,7 @@ fn two_programs_write_differently() {
       |
       = note: they are at byte 0 of storage `out`
       = note: programs of a launch run in any order, or at once
+      = note: program (0, 0, 0) writes them in the same operation
       = help: let each program own what it writes, or use atomics
     ");
 }
@@ -104,6 +105,8 @@ fn a_later_program_reads_what_an_earlier_wrote() {
     error[race]: load of bytes that program (0, 0, 0) writes
      --> kernel.py:3:5
       |
+    2 | tl.store(out_ptr, pid)
+      | ---------------------- program (0, 0, 0) writes them here
     3 | x = tl.load(out_ptr + pid - 1)
       |     ^^^^^^^^^^^^^^^^^^^^^^^^^^ in program (1, 0, 0)
       |
@@ -126,6 +129,8 @@ fn a_later_program_writes_what_an_earlier_read() {
     error[race]: store of bytes that program (0, 0, 0) reads
      --> kernel.py:2:1
       |
+    1 | pid = tl.program_id(0)
+      |       ---------------- program (0, 0, 0) reads them here
     2 | tl.store(out_ptr, pid)
       | ^^^^^^^^^^^^^^^^^^^^^^ in program (1, 0, 0)
       |
@@ -237,6 +242,9 @@ fn a_plain_store_races_with_an_atomic() {
       |
     2 | tl.store(out_ptr, pid)
       | ^^^^^^^^^^^^^^^^^^^^^^ in program (1, 0, 0)
+    3 | x = tl.load(out_ptr + pid - 1)
+    4 | tl.atomic_add(out_ptr, 1)
+      | ------------------------- program (0, 0, 0) updates them here
       |
       = note: they are at byte 0 of storage `out`
       = note: programs of a launch run in any order, or at once
