@@ -101,6 +101,7 @@ static TABLES: &[&[Row]] = &[
     standard::ROWS,
     target::ROWS,
     libdevice::ROWS,
+    libdevice::SYMBOLS,
     libdevice::UNSUPPORTED,
 ];
 

@@ -4,14 +4,16 @@
 use conch_tile::DType;
 use conch_tile::ir::{BinaryOp, CastKind, CmpPredicate, Elem, Rounding, TernaryOp, UnaryOp};
 use conch_tile::numeric::lanes::{self, Flaws, Operand};
+use conch_tile::numeric::library::Symbol;
 use conch_tile::numeric::{self, Computed};
+use smallvec::SmallVec;
 
 use crate::affine::{Affine, BoxMask, MaskRule, RANK, integer};
 use crate::checks::{division, poison};
 use crate::machine::Machine;
 use crate::outcome::Stop;
 use crate::program::{Slot, Step};
-use crate::value::{Buf, Layout, Poison, Repr, Value, materialise, read};
+use crate::value::{Buf, Layout, Poison, Repr, Value, materialise, read, write};
 
 /// The dtype that an element computes as; pointers are unsigned addresses.
 pub(crate) fn arithmetic(elem: Elem) -> DType {
@@ -370,6 +372,44 @@ impl Machine<'_> {
             operand(self.value(c)),
         );
         let flaws = lanes::ternary(op, dtype, x, y, z, &mut buf);
+        self.settle(step, buf, poison, &flaws)
+    }
+
+    pub(crate) fn library(&mut self, symbol: &Symbol, step: &Step) -> Result<(), Stop> {
+        let layout = self.layout(step.outs[0]);
+        let poison = self.merged(&step.ins)?;
+        let uniform: Option<SmallVec<[u64; 4]>> = step
+            .ins
+            .iter()
+            .map(|&slot| match self.value(slot).repr {
+                Repr::Uniform(bits) => Some(bits),
+                _ => None,
+            })
+            .collect();
+        if let Some(bits) = uniform {
+            return self.settle_uniform(step, symbol.value(&bits), poison);
+        }
+        for &slot in &step.ins {
+            self.write_out(slot)?;
+        }
+        let mut buf = self.state.pool.take(layout.lanes * layout.size)?;
+        let sources: SmallVec<[(&Value, Layout); 4]> = step
+            .ins
+            .iter()
+            .map(|&slot| (self.value(slot), self.layout(slot)))
+            .collect();
+        let mut flaws = Flaws::default();
+        let mut operands: SmallVec<[u64; 4]> = SmallVec::new();
+        for lane in 0..layout.lanes {
+            operands.clear();
+            operands.extend(sources.iter().map(|(value, layout)| value.bits(lane, layout)));
+            let bits = symbol.value(&operands).bits();
+            if bits.is_none() {
+                flaws.poison.push(lane as u32);
+            }
+            write(&mut buf, lane, layout.size, bits.unwrap_or(0));
+        }
+        drop(sources);
         self.settle(step, buf, poison, &flaws)
     }
 

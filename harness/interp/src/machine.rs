@@ -567,6 +567,7 @@ impl<'a> Machine<'a> {
             OpKind::Barrier => self.footprint.order(),
             OpKind::Range { start, .. } => self.range(*start, step.outs[0])?,
             OpKind::Ternary(op) => self.ternary(*op, step)?,
+            OpKind::Library(symbol) => self.library(symbol, step)?,
             OpKind::Compare(predicate) => self.compare(*predicate, step)?,
             OpKind::Select => self.select(step)?,
             OpKind::Cast { kind, rounding } => self.cast(*kind, *rounding, step)?,

@@ -5,9 +5,10 @@ Run by hand, in an environment with the Triton whose rules are wanted; no GPU is
     python functions.py functions_3.9.0.json
     python functions.py functions_3.6.0.json functions_3.9.0.json
     python functions.py descriptors_3.9.0.json
+    python functions.py libdevice_3.9.0.json
 
 With a second file, only what differs from it is written. The list is the text file of the same name, without the version:
-`functions.txt`, `descriptors.txt`. An expression is evaluated in a kernel whose names the list sets up in its first lines,
+`functions.txt`, `descriptors.txt`, `libdevice.txt`. An expression is evaluated in a kernel whose names the list sets up in its first lines,
 those that are indented.
 """
 

@@ -7,7 +7,7 @@ use conch_tile::numeric::{self, Accuracy, Computed, Range, decode};
 use super::lane::{Interval, Lane};
 use super::precision::{self, power_of_two};
 
-fn computed(computed: Computed) -> Lane {
+pub(super) fn computed(computed: Computed) -> Lane {
     match computed {
         Computed::Bits(bits) => Lane::Bits(bits),
         // The first execution would have stopped at a zero divisor; behind an unknown value it has no meaning.

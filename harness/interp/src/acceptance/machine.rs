@@ -9,6 +9,7 @@ use conch_tile::numeric;
 
 use super::float;
 use super::lane::{Lane, Lanes};
+use super::library::library;
 use super::sum::Sum;
 use super::{Acceptance, AcceptanceMap};
 use crate::config::{Arg, Config};
@@ -331,6 +332,7 @@ impl<'a> Machine<'a> {
                     float::ternary(*op, dtype, x[0], x[1], x[2])
                 });
             }
+            OpKind::Library(symbol) => self.each(step.outs[0], &step.ins, |x| library(symbol, x)),
             OpKind::Compare(predicate) => self.compare(*predicate, step),
             OpKind::Select => {
                 let dtype = self.layout(step.outs[0]).elem.num();

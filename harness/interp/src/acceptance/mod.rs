@@ -21,6 +21,7 @@
 mod cause;
 mod float;
 mod lane;
+mod library;
 mod machine;
 pub(crate) mod precision;
 mod region;

@@ -3,6 +3,7 @@
 //! [`UnaryOp`], [`BinaryOp`] or [`TernaryOp`].
 
 use super::{Block, Shape};
+use crate::numeric::library::Symbol;
 
 macro_rules! op_table {
     ($( #[$meta:meta] )* $name:ident { $( $(#[doc = $doc:literal])+ $variant:ident = $text:literal; )+ }) => {
@@ -266,6 +267,8 @@ pub enum OpKind {
     Binary(BinaryOp),
     /// Three operands of one type.
     Ternary(TernaryOp),
+    /// A function of CUDA's math library (`tl.extra.libdevice`); operands and result of the dtypes that the symbol has.
+    Library(&'static Symbol),
     /// Two operands of one type; `i1` lanes. Pointers compare as unsigned addresses.
     Compare(CmpPredicate),
     /// `condition, if_true, if_false`; the condition is `i1` with the same shape, or a scalar.

@@ -301,6 +301,7 @@ impl<W: fmt::Write> Writer<'_, W> {
             OpKind::Unary(op) => op.name(),
             OpKind::Binary(op) => op.name(),
             OpKind::Ternary(op) => op.name(),
+            OpKind::Library(symbol) => return write!(self.out, "libdevice {}", symbol.name),
             OpKind::Compare(predicate) => return write!(self.out, "cmp {}", predicate.name()),
             OpKind::Select => "select",
             OpKind::Cast { kind, .. } => kind.name(),

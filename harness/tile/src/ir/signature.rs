@@ -83,6 +83,16 @@ pub(super) fn check(kind: &OpKind, signature: Signature<'_>) -> Check {
             let of = signature.elementwise::<3>()?;
             defined(numeric::ternary_defined(*op, of), op.name(), of)
         }
+        OpKind::Library(symbol) => {
+            let [result] = signature.makes()?;
+            let wanted: Vec<Type> = symbol
+                .operands
+                .iter()
+                .map(|&dtype| result.with_elem(Elem::Num(dtype)))
+                .collect();
+            same_types("operand", signature.operands, &wanted)?;
+            is("the result", result, &result.with_elem(Elem::Num(symbol.result)))
+        }
         OpKind::Compare(_) => {
             let [left, right] = signature.takes()?;
             let [result] = signature.makes()?;

@@ -387,3 +387,28 @@ fn malformed_regions_are_refused() {
     malformed IR at add.py:1:1: regions are nested more than 200 deep, in `if %#5 : i1 { … } else { … }`
     ");
 }
+
+/// A function of the library has the symbol's dtypes, and is printed by its name.
+#[test]
+fn library_functions_are_checked_against_their_symbols() {
+    let symbol = crate::numeric::library::symbol("ldexp", &[DType::F64, DType::I32]).expect("a symbol");
+    let made = |exponent: DType| {
+        let mut b = builder();
+        let x = b.param("x", num(DType::F64));
+        let n = b.param("n", num(exponent));
+        let result = b.op(OpKind::Library(symbol), &[x, n], num(DType::F64));
+        let print = OpKind::Print {
+            prefix: String::new(),
+            hex: false,
+        };
+        b.effect(print, &[result]);
+        b.finish()
+    };
+    let text = made(DType::I32).to_string();
+    assert!(
+        text.contains("libdevice __nv_ldexp %x, %n : f64, i32 -> f64"),
+        "{text}"
+    );
+    let error = made(DType::I64).verify().expect_err("an exponent of 64 bits");
+    assert_eq!(error.message, "operand 1 is i64, not i32");
+}

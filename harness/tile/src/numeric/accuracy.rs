@@ -281,7 +281,7 @@ fn smallest_normal(dtype: DType) -> f64 {
     }
 }
 
-fn is_subnormal(dtype: DType, bits: u64) -> bool {
+pub(super) fn is_subnormal(dtype: DType, bits: u64) -> bool {
     let value = decode(dtype, bits);
     value != 0.0 && value.abs() < smallest_normal(dtype)
 }

@@ -27,6 +27,7 @@ mod element;
 mod float;
 mod integer;
 pub mod lanes;
+pub mod library;
 mod math;
 mod ops;
 mod soft;

@@ -1,0 +1,201 @@
+//! CUDA's math library, `libdevice`, as Triton links it: the functions that are no operation of the IR by themselves.
+//!
+//! A [`Symbol`] is a function of the library for operands of certain dtypes, with its value and what engines may give
+//! instead. What a function is follows from the PTX that Triton 3.9.0 makes of a kernel that calls it: most are one
+//! instruction (`add.rm`, `cvt.rni.s32.f64`); the others are held to the CUDA Math API. Triton links the library with
+//! `__CUDA_FTZ` set: functions of `f32` take subnormal operands for zeros and give zeros for subnormal results, where
+//! [`Symbol::flushes`] says so. The launch option `enable_reflect_ftz` undoes that, so both are admitted.
+//!
+//! Left out: the functions that are unary or binary operations of the IR too (`exp`, `atan2`), and `rcp64h`, for which
+//! no document says how close it is.
+
+mod bessel;
+mod bound;
+mod gamma;
+mod integer;
+mod pair;
+mod rounding;
+mod special;
+mod table;
+mod word;
+
+use std::fmt;
+
+use self::bound::Bound;
+use super::accuracy::is_subnormal;
+use super::{Computed, Range, decode};
+use crate::DType;
+
+/// The greatest order of a Bessel function that has a value here. No document says how close the library is beyond 128,
+/// and the work grows with the order.
+const GREATEST_ORDER: i32 = 65_536;
+
+/// A function of the library for operands of certain dtypes.
+#[derive(Clone, Copy)]
+pub struct Symbol {
+    /// What Triton calls it: `clz`. Several symbols share it, one for each list of dtypes.
+    pub function: &'static str,
+    /// What the library calls it: `__nv_clzll`.
+    pub name: &'static str,
+    /// The dtypes that it takes, exactly these.
+    pub operands: &'static [DType],
+    /// The dtype of its result.
+    pub result: DType,
+    value: fn(&[u64]) -> u64,
+    bound: Bound,
+    flushes: bool,
+}
+
+impl fmt::Debug for Symbol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// A name is of one symbol.
+impl PartialEq for Symbol {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Symbol {}
+
+/// Every symbol.
+pub fn symbols() -> impl Iterator<Item = &'static Symbol> {
+    table::TABLES.iter().copied().flatten()
+}
+
+/// The symbols of a function of Triton's.
+pub fn symbols_of(function: &str) -> impl Iterator<Item = &'static Symbol> {
+    symbols().filter(move |symbol| symbol.function == function)
+}
+
+/// The symbol of a function for operands of these dtypes.
+pub fn symbol(function: &str, operands: &[DType]) -> Option<&'static Symbol> {
+    symbols_of(function).find(|symbol| symbol.operands == operands)
+}
+
+impl Symbol {
+    /// The result for one lane, as Triton links the function. Poison for another number of operands than it takes, and
+    /// for orders of Bessel functions without end.
+    pub fn value(&self, operands: &[u64]) -> Computed {
+        if operands.len() != self.operands.len() || self.is_endless(operands) {
+            return Computed::Poison;
+        }
+        if !self.flushes {
+            return Computed::Bits((self.value)(operands));
+        }
+        let operands: smallvec::SmallVec<[u64; 4]> = operands
+            .iter()
+            .zip(self.operands)
+            .map(|(&bits, &dtype)| flush(dtype, bits))
+            .collect();
+        Computed::Bits(flush(self.result, (self.value)(&operands)))
+    }
+
+    fn is_endless(&self, operands: &[u64]) -> bool {
+        matches!(self.function, "jn" | "yn")
+            && operands
+                .first()
+                .is_some_and(|&order| order as i32 > GREATEST_ORDER)
+    }
+
+    /// What engines may give for one lane.
+    pub fn range(&self, operands: &[u64]) -> Range {
+        let Computed::Bits(bits) = self.value(operands) else {
+            return Range::ANYTHING;
+        };
+        let around = |operands: &[u64]| {
+            let numbers: smallvec::SmallVec<[f64; 4]> = operands
+                .iter()
+                .zip(self.operands)
+                .map(|(&bits, &dtype)| decode(dtype, bits))
+                .collect();
+            let exact = Range::of(decode(self.result, (self.value)(operands)));
+            self.bound.around(&numbers, exact, self.result)
+        };
+        let mut range = Range::of(decode(self.result, bits)).hull(around(operands));
+        if !self.flushes {
+            return range;
+        }
+        // An engine may flush any of the operands.
+        let subnormal = |nth: usize| {
+            let pair = operands.get(nth).zip(self.operands.get(nth));
+            pair.is_some_and(|(&bits, &dtype)| dtype == DType::F32 && is_subnormal(dtype, bits))
+        };
+        for choice in 1..1u32 << operands.len() {
+            let chosen = |nth: usize| choice >> nth & 1 == 1;
+            if (0..operands.len()).all(|nth| !chosen(nth) || subnormal(nth)) {
+                let mut some = operands.to_vec();
+                for (nth, bits) in some.iter_mut().enumerate().filter(|&(nth, _)| chosen(nth)) {
+                    *bits = flush(self.operands.get(nth).copied().unwrap_or(DType::F32), *bits);
+                }
+                range = range.hull(around(&some));
+            }
+        }
+        if self.result == DType::F32 {
+            range.widen(DType::F32, 0.0, true)
+        } else {
+            range
+        }
+    }
+
+    /// Whether every engine gives the same bits, but for what flushing does to subnormal numbers.
+    pub const fn is_exact(&self) -> bool {
+        matches!(self.bound, Bound::Exact)
+    }
+
+    /// Whether it takes subnormal numbers of `f32` for zeros.
+    pub const fn flushes(&self) -> bool {
+        self.flushes
+    }
+
+    /// Whether it rises or falls all along in each operand, wherever the others are, so that its extremes over ranges
+    /// of operands are at their ends.
+    pub fn is_monotone(&self) -> bool {
+        let (stem, direction) = self.function.rsplit_once('_').unwrap_or((self.function, ""));
+        let stem = if matches!(direction, "rd" | "rn" | "ru" | "rz") {
+            stem
+        } else {
+            self.function
+        };
+        let rises = [
+            "add",
+            "sub",
+            "mul",
+            "fma",
+            "sqrt",
+            "acosh",
+            "asinh",
+            "atanh",
+            "cbrt",
+            "erfc",
+            "erfcinv",
+            "erfcx",
+            "erfinv",
+            "exp10",
+            "normcdf",
+            "normcdfinv",
+            "cyl_bessel_i1",
+            "saturatef",
+            "fdim",
+            "llrint",
+            "llround",
+            "rsqrt",
+        ];
+        let is_part = stem.ends_with("hiint") || stem.ends_with("loint");
+        let converts =
+            self.operands.len() == 1 && stem.contains('2') && !stem.starts_with("fast_") && !is_part;
+        converts || rises.contains(&stem)
+    }
+}
+
+/// A subnormal number of `f32` as the zero of its sign.
+fn flush(dtype: DType, bits: u64) -> u64 {
+    if dtype == DType::F32 && is_subnormal(dtype, bits) {
+        bits & 0x8000_0000
+    } else {
+        bits
+    }
+}

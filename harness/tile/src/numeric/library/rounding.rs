@@ -1,0 +1,363 @@
+//! Arithmetic rounded in a given direction: exact, then rounded once, whatever the operands.
+
+use std::cmp::Ordering;
+
+/// Which way a result that is not exact is rounded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Direction {
+    /// `_rn`: to nearest, ties to even.
+    Nearest,
+    /// `_rz`: toward zero.
+    Zero,
+    /// `_rd`: toward negative infinity.
+    Down,
+    /// `_ru`: toward positive infinity.
+    Up,
+}
+
+impl Direction {
+    /// The integral number that a number is rounded to.
+    pub(super) fn integral(self, value: f64) -> f64 {
+        match self {
+            Self::Nearest => value.round_ties_even(),
+            Self::Zero => value.trunc(),
+            Self::Down => value.floor(),
+            Self::Up => value.ceil(),
+        }
+    }
+
+    /// Whether a magnitude is rounded to the greater of the two numbers that it lies between, by how what lies below the
+    /// last place compares with half a unit; `None` where nothing does.
+    fn is_away(self, negative: bool, odd: bool, below: Option<Ordering>) -> bool {
+        match self {
+            Self::Nearest => match below {
+                Some(Ordering::Greater) => true,
+                Some(Ordering::Equal) => odd,
+                _ => false,
+            },
+            Self::Zero => false,
+            Self::Down => negative && below.is_some(),
+            Self::Up => !negative && below.is_some(),
+        }
+    }
+}
+
+/// A float type that results are rounded to.
+pub(super) trait Format: Copy {
+    /// Bits of the significand, the leading one included.
+    const DIGITS: u32;
+    /// The exponent of the last place of subnormal numbers.
+    const LEAST: i32;
+    fn widen(self) -> f64;
+    /// A number of so many units, times a power of two; exact.
+    fn assemble(units: u64, exponent: i32, negative: bool) -> Self;
+    fn of(value: f64) -> Self;
+    const LARGEST: Self;
+}
+
+macro_rules! format {
+    ($ty:ident $raw:ident $least:literal) => {
+        impl Format for $ty {
+            const DIGITS: u32 = $ty::MANTISSA_DIGITS;
+            const LEAST: i32 = $least;
+            const LARGEST: Self = $ty::MAX;
+            fn widen(self) -> f64 {
+                f64::from(self)
+            }
+            fn assemble(units: u64, exponent: i32, negative: bool) -> Self {
+                let sign = $raw::from(negative) << ($raw::BITS - 1);
+                let hidden = 1u64 << ($ty::MANTISSA_DIGITS - 1);
+                // A subnormal number has the exponent bits of zero; a carry out of its units makes it normal by itself.
+                let bits = if units < hidden {
+                    units
+                } else {
+                    (((exponent - $least) as u64) << ($ty::MANTISSA_DIGITS - 1)) + units
+                };
+                $ty::from_bits(bits as $raw | sign)
+            }
+            fn of(value: f64) -> Self {
+                value as Self
+            }
+        }
+    };
+}
+
+format!(f32 u32 -149);
+format!(f64 u64 -1074);
+
+/// A number that is not zero, exact but for what lies below its last bit.
+#[derive(Clone, Copy, Debug)]
+struct Exact {
+    negative: bool,
+    units: u128,
+    exponent: i32,
+    /// Whether something was cut off.
+    more: bool,
+}
+
+impl Exact {
+    /// A finite number.
+    fn of(value: f64) -> Self {
+        let bits = value.to_bits();
+        let (field, fraction) = ((bits >> 52 & 0x7ff) as i32, bits & ((1 << 52) - 1));
+        let units = if field == 0 { fraction } else { fraction | 1 << 52 };
+        Self {
+            negative: value.is_sign_negative(),
+            units: units.into(),
+            exponent: field.max(1) - 1075,
+            more: false,
+        }
+    }
+
+    fn of_int(value: i128) -> Self {
+        Self {
+            negative: value < 0,
+            units: value.unsigned_abs(),
+            exponent: 0,
+            more: false,
+        }
+    }
+
+    /// The exponent of the leading bit.
+    fn top(self) -> i32 {
+        self.exponent + 127 - self.units.leading_zeros() as i32
+    }
+
+    /// The same with its leading bit at a given place.
+    fn aligned(self, place: u32) -> Self {
+        let lead = self.units.checked_ilog2().unwrap_or(0);
+        if lead <= place {
+            return Self {
+                units: self.units << (place - lead),
+                exponent: self.exponent - (place - lead) as i32,
+                ..self
+            };
+        }
+        self.shifted(lead - place)
+    }
+
+    /// The same with so many bits cut off.
+    fn shifted(self, bits: u32) -> Self {
+        let (units, lost) = if bits >= 128 {
+            (0, self.units != 0)
+        } else {
+            (self.units >> bits, self.units & ((1 << bits) - 1) != 0)
+        };
+        Self {
+            units,
+            exponent: self.exponent.saturating_add_unsigned(bits),
+            more: self.more || lost,
+            ..self
+        }
+    }
+
+    /// The sum of two exact numbers; `None` when it is zero.
+    fn plus(self, other: Self) -> Option<Self> {
+        if self.units == 0 || other.units == 0 {
+            return Some(if self.units == 0 { other } else { self }).filter(|sum| sum.units != 0);
+        }
+        let (large, small) = if self.top() >= other.top() {
+            (self, other)
+        } else {
+            (other, self)
+        };
+        // 106 bits at most: what reaches lower than bit 0 lies far below the leading bit of the sum.
+        let large = large.aligned(125);
+        let small = small.aligned(125);
+        let small = small.shifted(large.exponent.abs_diff(small.exponent));
+        let sum = if large.negative == small.negative {
+            Self {
+                units: large.units + small.units,
+                more: small.more,
+                ..large
+            }
+        } else if large.units >= small.units {
+            // What was cut off is subtracted too.
+            Self {
+                units: large.units - small.units - u128::from(small.more),
+                more: small.more,
+                ..large
+            }
+        } else {
+            Self {
+                units: small.units - large.units,
+                negative: small.negative,
+                ..large
+            }
+        };
+        Some(sum).filter(|sum| sum.units != 0 || sum.more)
+    }
+
+    fn times(self, other: Self) -> Self {
+        Self {
+            negative: self.negative != other.negative,
+            units: self.units * other.units,
+            exponent: self.exponent + other.exponent,
+            more: false,
+        }
+    }
+
+    fn over(self, other: Self) -> Self {
+        let (x, y) = (self.aligned(125), other.aligned(52));
+        Self {
+            negative: self.negative != other.negative,
+            units: x.units / y.units,
+            exponent: x.exponent - y.exponent,
+            more: x.units % y.units != 0,
+        }
+    }
+
+    fn root(self) -> Self {
+        let x = self.aligned(124);
+        let x = if x.exponent % 2 == 0 { x } else { self.aligned(123) };
+        let root = x.units.isqrt();
+        Self {
+            negative: false,
+            units: root,
+            exponent: x.exponent / 2,
+            more: root * root != x.units,
+        }
+    }
+
+    fn rounded<F: Format>(self, direction: Direction) -> F {
+        if self.units == 0 {
+            return F::assemble(0, F::LEAST, self.negative);
+        }
+        // The last place of the result.
+        let last = (self.top() + 1 - F::DIGITS as i32).max(F::LEAST);
+        let below = last - self.exponent;
+        if below <= 0 {
+            let units = self.units << below.unsigned_abs();
+            return finish(units as u64, last, self.negative, direction);
+        }
+        let kept = self.shifted(below as u32 - 1);
+        let below = match (kept.units & 1 == 1, kept.more) {
+            (false, false) => None,
+            (false, true) => Some(Ordering::Less),
+            (true, false) => Some(Ordering::Equal),
+            (true, true) => Some(Ordering::Greater),
+        };
+        let units = (kept.units >> 1) as u64;
+        let up = direction.is_away(self.negative, units & 1 == 1, below);
+        finish(units + u64::from(up), last, self.negative, direction)
+    }
+}
+
+fn finish<F: Format>(units: u64, last: i32, negative: bool, direction: Direction) -> F {
+    // Rounding up may have carried into one more bit.
+    let (units, last) = if units >> F::DIGITS == 1 {
+        (units >> 1, last + 1)
+    } else {
+        (units, last)
+    };
+    let top = last + F::DIGITS as i32 - 1;
+    let limit = 2 - F::LEAST - F::DIGITS as i32;
+    if units >> (F::DIGITS - 1) == 1 && top > limit {
+        let infinite = match direction {
+            Direction::Nearest => true,
+            Direction::Zero => false,
+            Direction::Down => negative,
+            Direction::Up => !negative,
+        };
+        let sign = if negative { -1.0 } else { 1.0 };
+        return F::of(
+            sign * if infinite {
+                f64::INFINITY
+            } else {
+                F::LARGEST.widen()
+            },
+        );
+    }
+    F::assemble(units, last, negative)
+}
+
+/// An exact result of zero: negative where both terms are, or where rounding goes down.
+fn zero<F: Format>(x: f64, y: f64, direction: Direction) -> F {
+    let negative = match (x.is_sign_negative(), y.is_sign_negative()) {
+        (true, true) => true,
+        (false, false) => false,
+        _ => direction == Direction::Down,
+    };
+    F::of(if negative { -0.0 } else { 0.0 })
+}
+
+pub(super) fn add<F: Format>(x: F, y: F, direction: Direction) -> F {
+    let (x, y) = (x.widen(), y.widen());
+    if !x.is_finite() || !y.is_finite() {
+        return F::of(x + y);
+    }
+    if x == 0.0 && y == 0.0 {
+        return zero(x, y, direction);
+    }
+    match Exact::of(x).plus(Exact::of(y)) {
+        Some(sum) => sum.rounded(direction),
+        None => zero(x, y, direction),
+    }
+}
+
+pub(super) fn sub<F: Format>(x: F, y: F, direction: Direction) -> F {
+    add(x, F::of(-y.widen()), direction)
+}
+
+pub(super) fn mul<F: Format>(x: F, y: F, direction: Direction) -> F {
+    let (x, y) = (x.widen(), y.widen());
+    if !x.is_finite() || !y.is_finite() || x == 0.0 || y == 0.0 {
+        return F::of(x * y);
+    }
+    Exact::of(x).times(Exact::of(y)).rounded(direction)
+}
+
+pub(super) fn div<F: Format>(x: F, y: F, direction: Direction) -> F {
+    let (x, y) = (x.widen(), y.widen());
+    if !x.is_finite() || !y.is_finite() || x == 0.0 || y == 0.0 {
+        return F::of(x / y);
+    }
+    Exact::of(x).over(Exact::of(y)).rounded(direction)
+}
+
+pub(super) fn fma<F: Format>(x: F, y: F, z: F, direction: Direction) -> F {
+    let (x, y, z) = (x.widen(), y.widen(), z.widen());
+    if !x.is_finite() || !y.is_finite() || !z.is_finite() {
+        // A finite product is no infinity, however large: it does not meet the addend.
+        let product = if x.is_finite() && y.is_finite() {
+            0.0
+        } else {
+            x * y
+        };
+        return F::of(product + z);
+    }
+    let product = Exact::of(x).times(Exact::of(y));
+    let sign = if product.negative { -0.0 } else { 0.0 };
+    if product.units == 0 && z == 0.0 {
+        return zero(sign, z, direction);
+    }
+    match product.plus(Exact::of(z)) {
+        Some(sum) => sum.rounded(direction),
+        None => zero(sign, z, direction),
+    }
+}
+
+pub(super) fn sqrt<F: Format>(x: F, direction: Direction) -> F {
+    let value = x.widen();
+    if value == 0.0 || value.is_nan() || value < 0.0 || value.is_infinite() {
+        return F::of(value.sqrt());
+    }
+    Exact::of(value).root().rounded(direction)
+}
+
+/// A number in another format.
+pub(super) fn narrowed<F: Format>(value: f64, direction: Direction) -> F {
+    if value == 0.0 || !value.is_finite() {
+        return F::of(value);
+    }
+    Exact::of(value).rounded(direction)
+}
+
+/// An integer as a float.
+pub(super) fn from_int<F: Format>(value: i128, direction: Direction) -> F {
+    Exact::of_int(value).rounded(direction)
+}
+
+pub(super) fn rcp<F: Format>(x: F, direction: Direction) -> F {
+    div(F::of(1.0), x, direction)
+}
