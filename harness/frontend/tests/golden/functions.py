@@ -8,8 +8,8 @@ Run by hand, in an environment with the Triton whose rules are wanted; no GPU is
     python functions.py libdevice_3.9.0.json
 
 With a second file, only what differs from it is written. The list is the text file of the same name, without the version:
-`functions.txt`, `descriptors.txt`, `libdevice.txt`. An expression is evaluated in a kernel whose names the list sets up in its first lines,
-those that are indented.
+`functions.txt`, `descriptors.txt`, `libdevice.txt`. An expression is evaluated in a kernel whose names the list sets up in
+its first lines, those that are indented.
 """
 
 import importlib.util

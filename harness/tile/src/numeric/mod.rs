@@ -10,6 +10,7 @@
 //! - Floats are computed as if exactly and rounded once to the dtype, to nearest, ties to even, subnormals kept.
 //!   Transcendental functions are within an ULP or better of that; how far an engine may be off is in [`Accuracy`], and
 //!   which results that admits in [`unary_range`] and its like.
+//! - Functions of CUDA's math library that are no operation of the IR are in [`library`].
 //! - The payload and sign of a NaN that arithmetic makes are unspecified, as in IEEE 754 and PTX.
 //! - An operation that has no meaning for a dtype (the sine of an `i32`) gives poison; the IR verifier refuses it
 //!   before, through [`unary_defined`] and its like.
