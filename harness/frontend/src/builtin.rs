@@ -102,7 +102,7 @@ static TABLES: &[&[Row]] = &[
     target::ROWS,
     libdevice::ROWS,
     libdevice::SYMBOLS,
-    libdevice::UNSUPPORTED,
+    libdevice::ABSENT,
 ];
 
 /// The modules whose functions `tl` offers under their short names.

@@ -127,10 +127,17 @@ pub(super) static SYMBOLS: &[Row] = &library![
         "norm4d" "rnorm4d";
 ];
 
-/// Functions of the library that the reference does not know.
-pub(super) static UNSUPPORTED: &[Row] = &[row("tl.extra.libdevice.rcp64h(arg0)", |tr, _| {
-    Err(tr.unsupported("`libdevice.rcp64h`"))
-})];
+/// What kernels cannot have: a function that the reference does not know, and one that only AMD's library has, whose name
+/// Triton offers all the same.
+pub(super) static ABSENT: &[Row] = &[
+    row("tl.extra.libdevice.rcp64h(arg0)", |tr, _| {
+        Err(tr.unsupported("`libdevice.rcp64h`"))
+    }),
+    row("tl.extra.libdevice.fast_tanhf(arg0)", |tr, _| {
+        Err(tr.reject("CUDA's libdevice has no `fast_tanhf`"))
+    })
+    .since(3, 5, 1),
+];
 
 /// The arguments as tensors of one dtype, which must be one of `dtypes`, in one shape.
 fn matched(
