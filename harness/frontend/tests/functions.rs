@@ -3,6 +3,8 @@
 
 #[path = "functions/descriptors.rs"]
 mod descriptors;
+#[path = "functions/libdevice.rs"]
+mod libdevice;
 
 use std::fmt::Write as _;
 

@@ -547,3 +547,54 @@ fn atomics_add_in_any_order() {
         assert!(low <= order && order <= high, "{low} {order} {high}");
     }
 }
+
+fn library(k: &mut Kernel, function: &str, operands: &[ValueId]) -> ValueId {
+    let dtypes = vec![DType::F32; operands.len()];
+    let symbol = conch_tile::numeric::library::symbol(function, &dtypes).expect("a symbol");
+    k.same(OpKind::Library(symbol), operands)
+}
+
+#[test]
+fn library_functions_are_as_close_as_documented() {
+    // Exact, whichever the direction.
+    assert_eq!(
+        of(0.1, 3.0, |k, x, y| library(k, "div_rd", &[x, y])),
+        Accepted::Exact
+    );
+    // 1 ULP, and half of one for the rounding, on both sides; shown as `f32`, whose ties are to even.
+    let (low, high) = within(of(2.0, 0.0, |k, x, _| library(k, "cbrt", &[x])));
+    assert!(low < high && ulps(low, high) <= 4, "{low} to {high}");
+    // Subnormal results may be flushed.
+    let (low, high) = within(of(2e-38, 1.5e-38, |k, x, y| library(k, "sub_rn", &[x, y])));
+    assert!(low == 0.0 && high > 0.0, "{low} to {high}");
+}
+
+#[test]
+fn library_functions_take_what_is_not_exact() {
+    let exp = |k: &mut Kernel, x| k.same(OpKind::Unary(UnaryOp::Exp), &[x]);
+    // A monotone function is as wide as its operand, and its own error.
+    let (low, high) = within(of(1.0, 2.0, |k, x, _| {
+        let x = exp(k, x);
+        library(k, "cbrt", &[x])
+    }));
+    assert!(ulps(low, high) < 16, "{low} to {high}");
+    let root = 1f32.exp().cbrt();
+    assert!(low < root && root < high, "{low} to {high}");
+    let (low, high) = within(of(1.0, 2.0, |k, x, y| {
+        let x = exp(k, x);
+        library(k, "fma_ru", &[x, y, y])
+    }));
+    assert!(low < high && ulps(low, high) < 16, "{low} to {high}");
+    // Another one may be anything.
+    let accepted = of(1.0, 2.0, |k, x, _| {
+        let x = exp(k, x);
+        library(k, "tgamma", &[x])
+    });
+    let anything = Accepted::Within {
+        dtype: DType::F32,
+        low: f64::NEG_INFINITY,
+        high: f64::INFINITY,
+        nan: true,
+    };
+    assert_eq!(accepted, anything);
+}

@@ -161,7 +161,7 @@ rules! {
     /// Python's `min` and `max` of compile-time values are compile-time values and take any number of them; before,
     /// they were `tl.minimum` and `tl.maximum`.
     CompileTimeExtrema: since (3, 6, 0), "code_generator.builtin_namespace; wheels 3.5.1 and 3.6.0";
-    /// `libdevice.isnan` and `isinf` give `i1`; before, `i32`.
+    /// `libdevice.isnan`, `isinf`, `finitef` and `isfinited` give `i1`; before, `i32`.
     LibdeviceTestsAreBool: since (3, 2, 0), "extra/cuda/libdevice.py; wheels 3.1.0 and 3.2.0";
     /// `x[:, :, :]` of a tensor with fewer dimensions is an error; before, surplus `:` had no effect.
     SurplusIndices: since (3, 9, 0), "tensor.__getitem__; wheels 3.8.0 and 3.9.0";

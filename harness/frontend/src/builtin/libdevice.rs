@@ -270,7 +270,14 @@ fn call(tr: &mut Tracer<'_>, name: &str, args: &[Value]) -> Traced<Value> {
         return Err(tr.reject(format!("libdevice.{name} takes arguments")));
     };
     let ty: Type = tr.ty(first).with_elem(Elem::Num(symbol.result));
-    Ok(Value::Tensor(tr.op(OpKind::Library(symbol), &values, ty)))
+    let value = tr.op(OpKind::Library(symbol), &values, ty);
+    let is_test = matches!(name, "finitef" | "isfinited");
+    let value = if is_test && tr.rules.holds(Rule::LibdeviceTestsAreBool) {
+        cast(tr, value, DType::I1)?
+    } else {
+        value
+    };
+    Ok(Value::Tensor(value))
 }
 
 /// `pow`, whose exponent may be a 32-bit integer.
