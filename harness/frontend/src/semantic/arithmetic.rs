@@ -173,6 +173,15 @@ fn emit(tr: &mut Tracer<'_>, op: BinaryOp, lhs: ValueId, rhs: ValueId) -> ValueI
     tr.op(OpKind::Binary(op), &[lhs, rhs], ty)
 }
 
+/// Refuses what is computed in `fp8e4b15`: to the compiler its values are bytes (`get_fp8e4b15_ty` gives `i8`), and no
+/// operation on floats takes them.
+fn computable(tr: &Tracer<'_>, value: ValueId, what: &str) -> Traced<()> {
+    if tr.dtype(value) == Some(DType::F8E4B15) {
+        return Err(tr.reject(format!("{what} of fp8e4b15: it can only be moved and converted")));
+    }
+    Ok(())
+}
+
 fn is_float(tr: &Tracer<'_>, value: ValueId) -> bool {
     tr.dtype(value).is_some_and(DType::is_float)
 }
@@ -184,6 +193,7 @@ pub(crate) fn binary(tr: &mut Tracer<'_>, op: PyBinary, lhs: Operand, rhs: Opera
         PyBinary::Sub => sub(tr, lhs, rhs),
         PyBinary::Mul => {
             let (lhs, rhs) = matched(tr, lhs, rhs, Check::default())?;
+            computable(tr, lhs, "*")?;
             Ok(emit(tr, BinaryOp::Mul, lhs, rhs))
         }
         PyBinary::Div => divide(tr, lhs, rhs),
@@ -238,7 +248,10 @@ fn add(tr: &mut Tracer<'_>, lhs: Operand, rhs: Operand) -> Traced<ValueId> {
         (true, true) => Err(tr.reject("cannot add pointers together")),
         (true, false) => offset(tr, lhs, rhs),
         (false, true) => offset(tr, rhs, lhs),
-        (false, false) => Ok(emit(tr, BinaryOp::Add, lhs, rhs)),
+        (false, false) => {
+            computable(tr, lhs, "+")?;
+            Ok(emit(tr, BinaryOp::Add, lhs, rhs))
+        }
     }
 }
 
@@ -285,6 +298,7 @@ fn sub(tr: &mut Tracer<'_>, lhs: Operand, rhs: Operand) -> Traced<ValueId> {
         let back = minus(tr, rhs)?;
         return offset(tr, lhs, back);
     }
+    computable(tr, lhs, "-")?;
     Ok(emit(tr, BinaryOp::Sub, lhs, rhs))
 }
 
@@ -349,6 +363,7 @@ pub(crate) fn compare(
     rhs: Operand,
 ) -> Traced<ValueId> {
     let (lhs, rhs) = function_operands(tr, lhs, rhs, Check::default())?;
+    computable(tr, lhs, "a comparison")?;
     let ty = bool_like(tr.ty(lhs));
     Ok(tr.op(OpKind::Compare(predicate), &[lhs, rhs], ty))
 }
@@ -387,6 +402,7 @@ fn minus(tr: &mut Tracer<'_>, value: ValueId) -> Traced<ValueId> {
             elem_shown(ty.elem)
         ))),
         Some(dtype) if dtype.is_float() && tr.rules.holds(Rule::NegationFlipsSign) => {
+            computable(tr, value, "-")?;
             Ok(tr.op(OpKind::Unary(UnaryOp::Neg), &[value], ty))
         }
         Some(_) => {
@@ -450,6 +466,7 @@ pub(crate) fn extremum(
 ) -> Traced<ValueId> {
     let (lhs, rhs) = (bfloat_promoted(tr, lhs)?, bfloat_promoted(tr, rhs)?);
     let (lhs, rhs) = function_operands(tr, lhs, rhs, Check::default())?;
+    computable(tr, lhs, if larger { "maximum" } else { "minimum" })?;
     let op = match (larger, wins(tr, lhs, propagate_nan)?) {
         (false, false) => BinaryOp::Min,
         (false, true) => BinaryOp::MinPropagateNan,
@@ -482,6 +499,7 @@ pub(crate) fn clamp(
     ];
     let values = matched_three(tr, operands, [[1, 2], [0, 1], [0, 2]])?;
     let [x, low, high] = values;
+    computable(tr, x, "clamp")?;
     if !is_float(tr, x) {
         if !tr.rules.holds(Rule::IntegerClamp) {
             let elem = elem_shown(tr.ty(x).elem);
@@ -503,6 +521,7 @@ pub(crate) fn clamp(
 pub(crate) fn fma(tr: &mut Tracer<'_>, operands: [Operand; 3]) -> Traced<ValueId> {
     let values = matched_three(tr, operands, [[0, 1], [2, 0], [2, 1]])?;
     let [x, _, _] = values;
+    computable(tr, x, "fma")?;
     if !is_float(tr, x) {
         let elem = elem_shown(tr.ty(x).elem);
         return Err(tr.reject(format!("fma of {elem}: only floats")));

@@ -1,0 +1,84 @@
+//! Which dtypes each public name takes, held against Triton 3.9.0's own compiler: `golden/coverage_3.9.0.txt`, which
+//! `golden/coverage.py` writes with the same kernels that `conch coverage` asks the reference with.
+
+use conch_frontend::coverage::{Support, has_dtypes, support};
+use conch_tile::DType;
+use conch_tile::rules::Rules;
+
+/// The dtypes that are asked about; those that no CUDA GPU has are not.
+const DTYPES: [DType; 16] = [
+    DType::I1,
+    DType::I8,
+    DType::I16,
+    DType::I32,
+    DType::I64,
+    DType::U8,
+    DType::U16,
+    DType::U32,
+    DType::U64,
+    DType::F16,
+    DType::BF16,
+    DType::F32,
+    DType::F64,
+    DType::F8E4NV,
+    DType::F8E5,
+    DType::F8E4B15,
+];
+
+/// Why atomics on the bits of floats are refused here.
+const FLOAT_BITS: &str = "the compiler makes an operation of it that nothing gives a meaning";
+
+/// Names that the reference says something else of, and why.
+const DEVIATIONS: &[(&str, &str)] = &[
+    (
+        "tl.inline_asm_elementwise",
+        "assembly is not part of the language's meaning",
+    ),
+    ("tl.atomic_and", FLOAT_BITS),
+    ("tl.atomic_or", FLOAT_BITS),
+    ("tl.atomic_xor", FLOAT_BITS),
+    ("tensor.atomic_and", FLOAT_BITS),
+    ("tensor.atomic_or", FLOAT_BITS),
+    ("tensor.atomic_xor", FLOAT_BITS),
+];
+
+#[test]
+fn names_take_the_dtypes_that_the_compiler_takes() {
+    let rules = Rules::default();
+    let (mut pairs, mut wrong, mut deviations) = (0, Vec::new(), Vec::new());
+    for line in include_str!("golden/coverage_3.9.0.txt").lines() {
+        let (name, taken) = line.split_once(':').expect("a name and dtypes");
+        let taken: Vec<&str> = taken.split_whitespace().collect();
+        let asked: &[DType] = if has_dtypes(name, rules) {
+            &DTYPES
+        } else {
+            &[DType::I32]
+        };
+        for dtype in asked {
+            pairs += 1;
+            let theirs = taken.contains(&dtype.to_string().as_str());
+            let ours = support(name, *dtype, rules);
+            if (ours == Support::Supported) == theirs && !matches!(ours, Support::Unsupported(_)) {
+                continue;
+            }
+            if let Some((known, _)) = DEVIATIONS.iter().find(|(known, _)| *known == name) {
+                deviations.push(*known);
+                continue;
+            }
+            let verdict = if theirs { "takes" } else { "refuses" };
+            wrong.push(format!("{name} of {dtype}: Triton {verdict} it, here {ours:?}"));
+        }
+    }
+    assert!(pairs > 2500, "{pairs} names with dtypes");
+    assert!(
+        wrong.is_empty(),
+        "{} of {pairs}\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+    let unused: Vec<_> = DEVIATIONS
+        .iter()
+        .filter(|(name, _)| !deviations.contains(name))
+        .collect();
+    assert!(unused.is_empty(), "deviations that are none: {unused:?}");
+}
