@@ -1,103 +1,20 @@
 //! No text panics, hangs or takes memory without bounds: files of arbitrary text, and good files with a part replaced.
 
-use std::io::{Cursor, Write as _};
-use std::sync::LazyLock;
-
-use conch_case::{Corpus, Input, Problems};
+use conch_gen::case_file::{self, ARCHIVE, KERNEL, SEEDS};
 use proptest::prelude::*;
-use zip::ZipWriter;
-use zip::write::SimpleFileOptions;
 
-const CASE: &str = "\
-about: Adds one.
-origin: by hand
-kernel: k.py:kernel
-matrix:
-  dtype: [f32, f16]
-  n: { one: 1, many: 16 }
-  host: { named: k.py:launch, near: launch }
-  include: [{ dtype: f64, n: one, host: near }]
-  exclude: [\"n == 1 and dtype == 'f16'\"]
-storages:
-  x: { dtype: \"{dtype}\", shape: [4, 6], fill: { random: { seed: 3, low: -1, high: 5 } } }
-  table: { dtype: i64, shape: [2], fill: { addresses: [left, x] } }
-  kept: { dtype: i64, shape: [2], fill: { bytes: data.zip/kept, addresses: { 1: x.data_ptr() } } }
-tensors:
-  left: x[:, :2].clone()
-launches:
-  - grid: [1, \"cdiv(n, 4)\"]
-    args: [left, { n: n, flag: \"'relu'\" }]
-    options: { num_warps: 4 }
-  - { grid: [1], host: \"{host}\", args: { x: left, n: n } }
-recorded:
-  engine: interpret@3.6.0+host
-  after: { kept: data.zip/kept }
-expect:
-  - { engine: [interpret, cuda@3.2.0], versions: \">=3.0,<3.3\", verdict: differ, when: n > 1, why: a bug }
-";
+/// A case file that uses much of the format.
+const CASE: &str = SEEDS[0];
 
-const KERNEL: &str = "@triton.jit\ndef kernel(x, n: tl.constexpr = 1, *, flag=None):\n    pass\n\n\n\
-                      def launch(kernel, grid, args):\n    kernel[list(grid)](**args)\n\n\n\
-                      def make():\n    return kernel\nmade = make()\n";
-
-static ARCHIVE: LazyLock<Vec<u8>> = LazyLock::new(|| {
-    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
-    for (name, bytes) in [("kept", [7; 16]), ("other", [0; 16])] {
-        zip.start_file(name, SimpleFileOptions::default())
-            .expect("a new entry");
-        zip.write_all(&bytes).expect("memory");
-    }
-    zip.finish().expect("memory").into_inner()
-});
-
-/// Loads and resolves everything, renders every problem, and looks at every good case.
+/// What came of a case file: its good cases and its problems. What the format must do with any text is
+/// [`case_file::read`]'s to say.
 fn swallow(case: &[u8], kernel: &[u8]) -> (usize, usize) {
-    swallow_with(case, kernel, &ARCHIVE)
+    swallow_with(case, kernel, ARCHIVE)
 }
 
 fn swallow_with(case: &[u8], kernel: &[u8], archive: &[u8]) -> (usize, usize) {
-    let file = |path: &str, content: &[u8]| Input {
-        path: path.to_owned(),
-        name: path.to_owned(),
-        content: Ok(content.to_vec()),
-    };
-    let beside = || [file("a/k.py", kernel), file("a/data.zip", archive)];
-    let corpus = Corpus::load(beside().into_iter().chain([file("a/c.yaml", case)]));
-    let mut problems = Problems::default();
-    let mut good = 0;
-    for entry in corpus.entries().take(64) {
-        match entry.resolve() {
-            Ok(case) => {
-                good += 1;
-                assert!(!case.canonical().hash.is_empty());
-                assert_eq!(case.memory().len(), case.storages.len());
-                let text = case.to_case_file().expect("elements are written whole");
-                let printed = file("a/printed.yaml", text.as_bytes());
-                let again = Corpus::load(beside().into_iter().chain([printed]));
-                let hash = again
-                    .entries()
-                    .next()
-                    .and_then(|entry| entry.resolve().ok())
-                    .map(|case| case.content_hash());
-                assert_eq!(hash, Some(case.content_hash()), "{text}");
-            }
-            Err(found) => {
-                assert!(!found.is_empty(), "a case fails without a reason");
-                problems.add(&entry.id, found);
-            }
-        }
-    }
-    let problems: Vec<_> = corpus
-        .problems()
-        .iter()
-        .cloned()
-        .chain(problems.finish())
-        .collect();
-    for problem in &problems {
-        let shown = problem.render(corpus.sources(), false);
-        assert!(shown.contains("-->"), "a problem without a place: {shown}");
-    }
-    (good, problems.len())
+    let read = case_file::read(case, kernel, archive).unwrap_or_else(|fault| panic!("{fault}"));
+    (read.good, read.problems.len())
 }
 
 #[test]
@@ -274,7 +191,7 @@ proptest! {
     fn a_data_archive_with_bytes_replaced(
         at in 0..ARCHIVE.len(), with in prop::collection::vec(any::<u8>(), 0..12), cut in 0..ARCHIVE.len() * 4
     ) {
-        let mut archive = ARCHIVE.clone();
+        let mut archive = ARCHIVE.to_vec();
         archive.splice(at..(at + with.len()).min(ARCHIVE.len()), with);
         archive.truncate(cut);
         swallow_with(CASE.as_bytes(), KERNEL.as_bytes(), &archive);

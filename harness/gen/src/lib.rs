@@ -1,0 +1,63 @@
+//! Generators of what Conch takes in, and the laws that hold of it: a plain library that knows no fuzzing engine.
+//!
+//! | module | makes | and holds it to |
+//! |---|---|---|
+//! | [`text`] | Python files with a kernel | [`text::check`]: refused with a place in the file, or traced to IR that verifies and runs the same twice |
+//! | [`program`] | typed IR | [`program::check`]: both executions agree, and checks change nothing but what is found |
+//! | [`view`] | tensors and chains of torch's operations on them | [`view::check`]: elements are where a model by enumeration has them |
+//! | [`case_file`] | case files | [`case_file::check`]: problems have a place, and a case that is printed reads back the same |
+//!
+//! Everything random comes out of an [`arbitrary::Unstructured`], so that the same bytes are the same input, whoever
+//! makes up the bytes: libFuzzer (`fuzz/`), proptest (`harness/*/tests`) or a plain generator of random numbers
+//! (`examples/soak.rs`). What a trial says is a [`Trial`].
+//!
+//! [`kernel`] is what IR is built with by hand, for tests.
+//!
+//! Left out: minimising what was found, and generating whole cases (they come with `conch fuzz`).
+//!
+//! Invariants: no fuzzing engine, no IO; the same bytes are the same trial.
+#![warn(missing_docs)]
+
+pub mod case_file;
+pub mod kernel;
+pub mod program;
+pub mod text;
+pub mod view;
+
+use std::fmt;
+
+/// How a trial ended in which every law held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Ended {
+    /// The input was refused, with a reason.
+    Refused,
+    /// It was accepted, and stopped while it ran: undefined, unsupported, or too much work.
+    Stopped,
+    /// It was accepted and ran to its end.
+    Finished,
+}
+
+impl Ended {
+    /// Every way.
+    pub const ALL: [Self; 3] = [Self::Refused, Self::Stopped, Self::Finished];
+}
+
+/// A law that did not hold: a bug of ours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault(pub String);
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Fault {}
+
+/// What a trial of one input says.
+pub type Trial = Result<Ended, Fault>;
+
+/// A fault, unless what a law says is so.
+fn ensure(holds: bool, law: impl FnOnce() -> String) -> Result<(), Fault> {
+    if holds { Ok(()) } else { Err(Fault(law())) }
+}

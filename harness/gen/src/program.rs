@@ -1,0 +1,81 @@
+//! Random kernels, as typed IR that verifies: each choice takes values that are there and adds another.
+//!
+//! Left out: what kernels are held to (module `law`, [`check`]).
+
+mod law;
+mod maker;
+
+use arbitrary::{Arbitrary, Unstructured};
+use conch_interp::Arg;
+use conch_memory::Memory;
+use conch_tile::DType;
+use conch_tile::ir::Function;
+
+pub use self::law::{check, check_within};
+use self::maker::{Choice, Maker};
+use crate::kernel::{Kernel, World};
+
+/// Elements of each of the three tensors that a program has: `f` of `f32`, `i` of `i32`, `h` of `f16`.
+pub const ELEMENTS: usize = 64;
+/// Their types.
+pub(crate) const DTYPES: [DType; 3] = [DType::F32, DType::I32, DType::F16];
+/// The most operations that are chosen.
+const MOST: usize = 64;
+
+/// A random program: what its operations are made of, and how many programs a launch has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    choices: Vec<Choice>,
+    /// Programs of a launch.
+    pub programs: u32,
+}
+
+impl<'a> Arbitrary<'a> for Program {
+    fn arbitrary(u: &mut Unstructured<'a>) -> arbitrary::Result<Self> {
+        let programs = if u.ratio(1, 5)? { 2 } else { 1 };
+        let mut choices = Vec::new();
+        while choices.len() < MOST && !u.is_empty() {
+            choices.push(Choice {
+                op: u.arbitrary()?,
+                a: u.arbitrary()?,
+                b: u.arbitrary()?,
+                c: u.arbitrary()?,
+            });
+        }
+        Ok(Self { choices, programs })
+    }
+}
+
+impl Program {
+    /// The program of some bytes: any bytes are one.
+    pub fn of(bytes: &[u8]) -> Self {
+        Unstructured::new(bytes).arbitrary().unwrap_or(Self {
+            choices: Vec::new(),
+            programs: 1,
+        })
+    }
+
+    /// Its kernel.
+    pub fn function(&self) -> Function {
+        let mut k = Kernel::new("kernel\n");
+        let pointers = [("f", DTYPES[0]), ("i", DTYPES[1]), ("h", DTYPES[2])].map(|(n, d)| k.pointer(n, d));
+        let range = k.arange(16);
+        let mut maker = Maker::new(k, pointers, range);
+        maker.steps(&mut self.choices.iter().copied(), MOST);
+        maker.finish()
+    }
+
+    /// What it runs on: small numbers of both signs, the same in every trial.
+    pub fn world() -> (Memory, Vec<Arg>) {
+        let mut world = World::default();
+        let floats: Vec<f32> = (0..ELEMENTS).map(|i| (i as f32 - 20.0) * 0.37).collect();
+        world.floats("f", &floats);
+        let ints: Vec<i32> = (0..ELEMENTS as i32).map(|i| i * 7 - 90).collect();
+        world.ints("i", &ints);
+        let halves: Vec<u8> = (0..ELEMENTS as u16)
+            .flat_map(|i| (0x3400 + i * 91).to_le_bytes())
+            .collect();
+        world.tensor("h", DType::F16, ELEMENTS, Some(&halves));
+        world.finish()
+    }
+}

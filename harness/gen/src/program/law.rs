@@ -1,0 +1,111 @@
+//! What holds of every kernel: it runs the same twice, checks change nothing but what is found, and the execution with
+//! intervals, which shares nothing with the fast one but the arithmetic of single lanes, accepts what the fast one
+//! computes.
+
+use conch_interp::{Acceptance, AcceptanceMap, Accepted, Checks, Config, Outcome};
+use conch_memory::{ByteState, Memory};
+use conch_tile::numeric;
+
+use super::{DTYPES, Program};
+use crate::{Ended, Fault, Trial, ensure};
+
+/// Holds the program of some bytes to the laws, within small limits.
+pub fn check(bytes: &[u8]) -> Trial {
+    let limits = Config {
+        fuel: 1 << 20,
+        memory_limit: 1 << 20,
+        print_limit: 1 << 12,
+        ..Config::default()
+    };
+    check_within(&Program::of(bytes), &limits)
+}
+
+/// Holds a program to the laws, within these limits.
+pub fn check_within(of: &Program, limits: &Config) -> Trial {
+    let function = of.function();
+    function
+        .verify()
+        .map_err(|error| Fault(format!("the IR does not verify: {error}\n{function}")))?;
+    let grid = [of.programs, 1, 1];
+    let program =
+        conch_interp::Program::prepare(function).map_err(|error| Fault(format!("failed to {error}")))?;
+    let (memory, args) = Program::world();
+    let fault = |message: String| Fault(format!("{message}\n{}", program.function()));
+    let run = |config: &Config| -> Result<(Outcome, Memory), Fault> {
+        let mut memory = memory.clone();
+        let outcome = program
+            .launch(grid, &args, &mut memory, config)
+            .map_err(|error| fault(format!("failed to {error}")))?;
+        Ok((outcome, memory))
+    };
+    let (outcome, after) = run(limits)?;
+    let again = run(limits)?;
+    ensure((&outcome, &after) == (&again.0, &again.1), || {
+        format!("a second run differs\n{}", program.function())
+    })?;
+    let Outcome::Finished(_) = outcome else {
+        return Ok(Ended::Stopped);
+    };
+    let (fast, after_fast) = run(&Config {
+        checks: Checks::Fast,
+        ..*limits
+    })?;
+    ensure(
+        matches!(fast, Outcome::Finished(_)) && after == after_fast,
+        || {
+            format!(
+                "fewer checks change what happens: {fast:?}\n{}",
+                program.function()
+            )
+        },
+    )?;
+    let (mut exact, mut map) = (memory.clone(), AcceptanceMap::default());
+    let acceptance = program
+        .accept(grid, &args, &mut exact, &mut map, limits)
+        .map_err(|error| fault(format!("failed to {error}")))?;
+    match acceptance {
+        Acceptance::Known => accepted(&after, &exact, &map).map_err(fault)?,
+        // Intervals may cost more than the limits give.
+        Acceptance::Inconclusive { .. } | Acceptance::Stopped(Outcome::Exhausted(_)) => {}
+        Acceptance::Stopped(outcome) => return Err(fault(format!("with intervals: {outcome:?}"))),
+    }
+    Ok(Ended::Finished)
+}
+
+/// Whether the bytes that a launch left are accepted.
+fn accepted(memory: &Memory, exact: &Memory, map: &AcceptanceMap) -> Result<(), String> {
+    for (id, dtype) in memory.ids().zip(DTYPES) {
+        let size = dtype.size();
+        for at in (0..memory.size(id)).step_by(size) {
+            let poison = |memory: &Memory| memory.states(id)[at..at + size].contains(&ByteState::Poison);
+            if poison(memory) || poison(exact) {
+                continue;
+            }
+            let bits = |bytes: &[u8]| bytes.iter().rev().fold(0u64, |sum, &b| sum << 8 | u64::from(b));
+            let got = bits(&memory.bytes(id)[at..at + size]);
+            let name = memory.name(id);
+            match map.at(id, at).1 {
+                Accepted::Unknown => {}
+                Accepted::Exact => {
+                    let expected = bits(&exact.bytes(id)[at..at + size]);
+                    let nans = numeric::is_nan(dtype, got) && numeric::is_nan(dtype, expected);
+                    if got != expected && !nans {
+                        return Err(format!("{name}+{at}: {got:#x}, exactly {expected:#x}"));
+                    }
+                }
+                Accepted::Within {
+                    dtype,
+                    low,
+                    high,
+                    nan,
+                } => {
+                    let value = numeric::decode(dtype, got);
+                    if !(low <= value && value <= high || nan && value.is_nan()) {
+                        return Err(format!("{name}+{at}: {value} is not in {low}..={high}"));
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}

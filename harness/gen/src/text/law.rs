@@ -1,0 +1,192 @@
+//! What the frontend must do with any file: refuse it with a message that has a place in the file, the same one every
+//! time, or make IR of it that verifies and, with that IR, do the same twice.
+
+use conch_frontend::{Arg, Part, Refusal, Refused, Request, Traced, trace};
+use conch_interp::{Config, Outcome, Program};
+use conch_memory::{Memory, NamedTensor, Storages, Tensor};
+use conch_tile::ir::{Elem, Rounding};
+use conch_tile::source::{Sources, Span};
+use conch_tile::{DType, numeric};
+
+use super::request;
+use crate::{Ended, Fault, Trial, ensure};
+
+/// Elements of each tensor that a kernel is given.
+const ELEMENTS: usize = 256;
+
+/// Holds the frontend to the laws on the text that some bytes are.
+pub fn check(bytes: &[u8]) -> Trial {
+    check_request(&request(&String::from_utf8_lossy(bytes)))
+}
+
+/// Holds the frontend to the laws on a request, and the interpreter on what comes out.
+pub fn check_request(request: &Request) -> Trial {
+    let traced = match trace(request) {
+        Ok(traced) => traced,
+        Err(refused) => {
+            refusal(&refused)?;
+            // Another time, when it costs next to nothing.
+            if request.file.text.len() % 8 == 0 {
+                let again = trace(request).err();
+                let same = again
+                    .is_some_and(|again| format!("{:?}", again.refusal) == format!("{:?}", refused.refusal));
+                ensure(same, || "a second trace is refused for another reason".to_owned())?;
+            }
+            return Ok(Ended::Refused);
+        }
+    };
+    let function = &traced.function;
+    function
+        .verify()
+        .map_err(|error| Fault(format!("the IR does not verify: {error}\n{function}")))?;
+    for loc in &function.locs {
+        within(&function.sources, loc.span)?;
+    }
+    ensure(!function.to_string().is_empty(), || {
+        "it prints as nothing".to_owned()
+    })?;
+    let again = trace(request).map_err(|_| Fault("a second trace is refused".to_owned()))?;
+    ensure(again.function == *function, || {
+        "a second trace makes other IR".to_owned()
+    })?;
+    launched(&traced)
+}
+
+fn refusal(refused: &Refused) -> Result<(), Fault> {
+    let (Refusal::Rejected(diagnostic) | Refusal::Unsupported(diagnostic)) = &refused.refusal;
+    let shown = diagnostic.render(&refused.sources, false);
+    ensure(diagnostic.code != "internal", || {
+        format!("a bug of ours: {shown}")
+    })?;
+    ensure(!diagnostic.message.is_empty(), || format!("no message: {shown}"))?;
+    ensure(diagnostic.span().is_some(), || format!("no place: {shown}"))?;
+    for label in &diagnostic.labels {
+        within(&refused.sources, label.span).map_err(|fault| Fault(format!("{fault}: {shown}")))?;
+    }
+    ensure(shown.contains("k.py:"), || format!("no line is shown: {shown}"))
+}
+
+/// Whether a place is in its file.
+fn within(sources: &Sources, span: Span) -> Result<(), Fault> {
+    let text = sources.get(span.source).map(|file| &file.text);
+    let (start, end) = (span.start as usize, span.end as usize);
+    let inside = text.is_some_and(|text| start <= end && text.get(start..end).is_some());
+    ensure(inside, || format!("{span:?} is no place in its file"))
+}
+
+/// Runs what was traced, twice.
+fn launched(traced: &Traced) -> Trial {
+    let function = &traced.function;
+    let program = Program::prepare(function.clone())
+        .map_err(|error| Fault(format!("failed to {error}\n{function}")))?;
+    let limits = Config {
+        fuel: 1 << 17,
+        memory_limit: 1 << 21,
+        print_limit: 1 << 12,
+        device_asserts: true,
+        ..Config::default()
+    };
+    let (memory, args) = world(traced);
+    let run = || -> Result<(Outcome, Memory), Fault> {
+        let mut memory = memory.clone();
+        let outcome = program
+            .launch([2, 1, 1], &args, &mut memory, &limits)
+            .map_err(|error| Fault(format!("failed to {error}\n{function}")))?;
+        Ok((outcome, memory))
+    };
+    let (outcome, after) = run()?;
+    ensure(run()? == (outcome.clone(), after), || {
+        format!("a second run differs\n{function}")
+    })?;
+    match outcome {
+        Outcome::Finished(_) => return Ok(Ended::Finished),
+        Outcome::Trapped(trap) => {
+            for label in &trap.diagnostic.labels {
+                within(&function.sources, label.span)?;
+            }
+            let shown = trap.diagnostic.render(&function.sources, false);
+            ensure(!shown.is_empty(), || "a trap shows nothing".to_owned())?;
+        }
+        Outcome::Unsupported(unsupported) => within(&function.sources, unsupported.span)?,
+        Outcome::Exhausted(_) => {}
+    }
+    Ok(Ended::Stopped)
+}
+
+/// A storage for every pointer, and the numbers that the launch passes.
+fn world(traced: &Traced) -> (Memory, Vec<conch_interp::Arg>) {
+    let Traced {
+        function, bindings, ..
+    } = traced;
+    let mut storages = Storages::new();
+    let mut tensors = Vec::new();
+    for param in &function.params {
+        if let Elem::Ptr { pointee, depth: 1 } = function.ty(param.value).elem
+            && let Ok(id) = storages.add(param.name.clone(), (ELEMENTS * pointee.size()) as u64)
+        {
+            let element = |n: usize| numeric::encode_int(DType::I64, (n % 16) as i128).to_le_bytes();
+            let bytes: Vec<u8> = (0..ELEMENTS)
+                .flat_map(|n| element(n)[..pointee.size()].to_vec())
+                .collect();
+            storages.write(id, 0, &bytes);
+            tensors.push(NamedTensor {
+                name: param.name.clone(),
+                tensor: Tensor::contiguous(id, pointee, &[ELEMENTS as i64]),
+            });
+        }
+    }
+    let memory = Memory::new(&storages, tensors.clone());
+    let mut tensors = tensors.iter();
+    let args =
+        function
+            .params
+            .iter()
+            .zip(bindings)
+            .map(|(param, binding)| match function.ty(param.value).elem {
+                Elem::Ptr { depth: 1, .. } => tensors.next().map_or(NULL, |named| {
+                    conch_interp::Arg::tensor(&memory, &named.tensor, named.name.clone())
+                }),
+                Elem::Ptr { .. } => NULL,
+                Elem::Num(dtype) => {
+                    let given = traced.arguments.iter().find(|(name, _)| *name == binding.name);
+                    let given = given.and_then(|(_, arg)| inside(arg, &binding.path));
+                    conch_interp::Arg::Number(number(given, binding.part, dtype))
+                }
+            });
+    let args = args.collect();
+    (memory, args)
+}
+
+/// A pointer to nothing.
+const NULL: conch_interp::Arg = conch_interp::Arg::Pointer {
+    address: 0,
+    storage: None,
+    name: None,
+};
+
+fn inside<'a>(arg: &'a Arg, path: &[usize]) -> Option<&'a Arg> {
+    path.iter().try_fold(arg, |arg, &at| match arg {
+        Arg::Tuple(items) => items.get(at),
+        _ => None,
+    })
+}
+
+/// The bits of a number that a launch passes; of a descriptor, 16 rows of 16 elements.
+fn number(given: Option<&Arg>, part: Part, dtype: DType) -> u64 {
+    let float = |number: f64| numeric::encode(dtype, number, Rounding::NearestEven);
+    let int = |number: i128| {
+        if dtype.is_float() {
+            float(number as f64)
+        } else {
+            numeric::encode_int(dtype, number)
+        }
+    };
+    match (given, part) {
+        (_, Part::Extent(_) | Part::Stride(0)) => int(16),
+        (_, Part::Stride(_)) => int(1),
+        (Some(Arg::Int(number)), _) => int(*number),
+        (Some(Arg::Bool(flag)), _) => int(i128::from(*flag)),
+        (Some(Arg::Float(number)), _) if dtype.is_float() => float(*number),
+        _ => int(5),
+    }
+}

@@ -1,0 +1,60 @@
+//! What fuzzing found, and what it starts from: every input in `fuzz/regressions` holds to the laws, through the function
+//! that its target calls. A folder is named after its target; a file's name says what it once showed.
+
+use std::fs;
+use std::path::Path;
+use std::thread;
+
+use conch_gen::{Trial, case_file, program, text, view};
+
+/// Bytes of all inputs together.
+const MOST: u64 = 1 << 20;
+
+fn check(target: &str, check: fn(&[u8]) -> Trial) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../fuzz/regressions")
+        .join(target);
+    let files = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut faults = Vec::new();
+    let mut size = 0;
+    for file in files {
+        let path = file.expect("a file").path();
+        let input = fs::read(&path).expect("its bytes");
+        size += input.len() as u64;
+        // A panic is told with the input that made it.
+        let trial = thread::scope(|scope| {
+            let trial = thread::Builder::new()
+                .spawn_scoped(scope, || check(&input))
+                .expect("a thread");
+            trial.join()
+        });
+        match trial {
+            Ok(Ok(_)) => {}
+            Ok(Err(fault)) => faults.push(format!("{}: {fault}", path.display())),
+            Err(_) => faults.push(format!("{}: a panic", path.display())),
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert!(size > 0, "{} is empty", folder.display());
+    assert!(size < MOST / 4, "{} has {size} bytes", folder.display());
+}
+
+#[test]
+fn frontend_text() {
+    check("frontend_text", text::check);
+}
+
+#[test]
+fn interp_program() {
+    check("interp_program", program::check);
+}
+
+#[test]
+fn memory_views() {
+    check("memory_views", view::check);
+}
+
+#[test]
+fn case_file() {
+    check("case_file", case_file::check);
+}
