@@ -412,6 +412,7 @@ impl Ready {
                 }
                 conch_interp::Outcome::Exhausted(exhausted) => {
                     let mut complaint = Complaint::new("limit", exhausted.to_string());
+                    complaint.position = exhausted.span.and_then(|span| position(sources, span));
                     complaint.launch = Some(nth);
                     return Ok(Outcome::Exhausted(Box::new(complaint)));
                 }
@@ -638,6 +639,9 @@ fn refusal(refused: &Refused, launch: usize) -> Outcome {
         }
         Refusal::Unsupported(diagnostic) => {
             Outcome::Unsupported(Box::new(complaint(diagnostic, &refused.sources, launch)))
+        }
+        Refusal::Exhausted(diagnostic) => {
+            Outcome::Exhausted(Box::new(complaint(diagnostic, &refused.sources, launch)))
         }
     }
 }

@@ -186,7 +186,9 @@ pub fn support(name: &str, dtype: DType, rules: Rules) -> Support {
         Err(refused) => match refused.refusal {
             Refusal::Rejected(diagnostic) if diagnostic.code == "unknown-attribute" => Support::Missing,
             Refusal::Rejected(diagnostic) => Support::Rejected(diagnostic.message),
-            Refusal::Unsupported(diagnostic) => Support::Unsupported(diagnostic.message),
+            Refusal::Unsupported(diagnostic) | Refusal::Exhausted(diagnostic) => {
+                Support::Unsupported(diagnostic.message)
+            }
         },
     }
 }

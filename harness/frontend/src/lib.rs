@@ -177,6 +177,8 @@ pub enum Refusal {
     Rejected(Box<Diagnostic>),
     /// The reference does not know the construct yet.
     Unsupported(Box<Diagnostic>),
+    /// Tracing it takes more than a limit of the reference's.
+    Exhausted(Box<Diagnostic>),
 }
 
 /// A refusal with the files that its diagnostic points into.

@@ -22,6 +22,7 @@ mod statement;
 mod uses;
 
 use std::collections::{HashMap, HashSet};
+use std::fmt;
 use std::rc::Rc;
 
 use conch_tile::DType;
@@ -59,8 +60,10 @@ const FILE_PREFIX: &str = "file ";
 pub(crate) enum Stop {
     /// Triton's compiler rejects the program.
     Rejected(Box<Diagnostic>),
-    /// The reference does not know the construct, or a limit was met.
+    /// The reference does not know the construct.
     Unsupported(Box<Diagnostic>),
+    /// A limit of ours was reached.
+    Exhausted(Box<Diagnostic>),
 }
 
 /// What tracing a piece of Python gives.
@@ -123,10 +126,10 @@ impl Tracer<'_> {
         Stop::Unsupported(Box::new(self.diagnostic("unsupported", message)))
     }
 
-    /// A limit of ours that the program met.
-    fn exhausted(&self, what: impl AsRef<str>) -> Stop {
-        let message = format!("the reference stops here: {}", what.as_ref());
-        Stop::Unsupported(Box::new(self.diagnostic("exhausted", message)))
+    /// A limit of ours that the program reached: how many of what.
+    fn exhausted(&self, limit: impl fmt::Display, what: &str) -> Stop {
+        let message = format!("the limit of {limit} {what} was reached");
+        Stop::Exhausted(Box::new(self.diagnostic("exhausted", message)))
     }
 
     /// A diagnostic at the current place with the calls that lead there. In Triton's own library the place is the
@@ -193,10 +196,10 @@ impl Tracer<'_> {
     /// Counts a step.
     fn burn(&mut self) -> Traced<()> {
         if self.fuel == 0 {
-            return Err(self.exhausted("the kernel takes too long to trace"));
+            return Err(self.exhausted(FUEL, "steps of tracing a kernel"));
         }
         if self.builder.work() > MAX_OPERATIONS {
-            return Err(self.exhausted("the kernel makes too many operations (is a loop unrolled too far?)"));
+            return Err(self.exhausted(MAX_OPERATIONS, "operations of a kernel, unrolled loops included"));
         }
         self.fuel -= 1;
         Ok(())
@@ -211,7 +214,7 @@ impl Tracer<'_> {
     /// Runs `work`, which makes an operation with regions.
     fn region<T>(&mut self, work: impl FnOnce(&mut Self) -> Traced<T>) -> Traced<T> {
         if self.regions >= MAX_REGIONS {
-            return Err(self.exhausted("branches and loops nest too deep"));
+            return Err(self.exhausted(MAX_REGIONS, "branches and loops inside of each other"));
         }
         self.regions += 1;
         let result = work(self);
@@ -222,7 +225,7 @@ impl Tracer<'_> {
     /// Runs `work` one level deeper, with stack enough.
     fn deeper<T>(&mut self, work: impl FnOnce(&mut Self) -> Traced<T>) -> Traced<T> {
         if self.depth >= MAX_DEPTH {
-            return Err(self.exhausted("the code nests too deep"));
+            return Err(self.exhausted(MAX_DEPTH, "expressions and statements inside of each other"));
         }
         self.depth += 1;
         let result = module::with_stack(|| work(self));

@@ -84,6 +84,7 @@ fn result(setup: &str, expression: &str, version: Version) -> String {
             .and_then(|(_, rest)| rest.split_once(" END"))
             .map_or_else(|| "rejected".to_owned(), |(ty, _)| ty.to_owned()),
         Refusal::Unsupported(diagnostic) => format!("unsupported: {}", diagnostic.message),
+        Refusal::Exhausted(diagnostic) => format!("exhausted: {}", diagnostic.message),
     }
 }
 
@@ -218,6 +219,7 @@ fn every_function_has_its_ir_and_every_refusal_its_words() {
                 let (kind, diagnostic) = match &refused.refusal {
                     Refusal::Rejected(diagnostic) => ("rejected", diagnostic),
                     Refusal::Unsupported(diagnostic) => ("unsupported", diagnostic),
+                    Refusal::Exhausted(diagnostic) => ("exhausted", diagnostic),
                 };
                 let _ = writeln!(shown, "{kind}: {}", diagnostic.message);
                 if let Some(help) = &diagnostic.help {
@@ -296,7 +298,9 @@ proptest::proptest! {
         let expression = format!("{callee}({})", arguments.join(", "));
         let version: Version = version.parse().expect("a version");
         if let Err(refused) = traced(&(setup() + "    x = tl.load(pf + o)\n"), &expression, "pass", version) {
-            let (Refusal::Rejected(diagnostic) | Refusal::Unsupported(diagnostic)) = refused.refusal;
+            let (Refusal::Rejected(diagnostic)
+            | Refusal::Unsupported(diagnostic)
+            | Refusal::Exhausted(diagnostic)) = refused.refusal;
             proptest::prop_assert_ne!(diagnostic.code, "internal", "{}: {}", expression, diagnostic.message);
         }
     }

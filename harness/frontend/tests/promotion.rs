@@ -59,7 +59,9 @@ fn result(expression: &str, dtypes: &[DType], version: Version) -> String {
         }
         Err(refused) => match refused.refusal {
             Refusal::Rejected(_) => "rejected".to_owned(),
-            Refusal::Unsupported(diagnostic) => diagnostic.render(&refused.sources, false),
+            Refusal::Unsupported(diagnostic) | Refusal::Exhausted(diagnostic) => {
+                diagnostic.render(&refused.sources, false)
+            }
         },
     }
 }

@@ -11,7 +11,7 @@ use crate::checks::Access;
 use crate::checks::init::{self, Known};
 use crate::elementwise::arithmetic;
 use crate::machine::Machine;
-use crate::outcome::{Exhausted, Resource, Stop};
+use crate::outcome::Stop;
 use crate::plan::Run;
 use crate::program::{Slot, Step};
 use crate::reach::Reach;
@@ -177,10 +177,7 @@ impl Machine<'_> {
                         (true, true) => {}
                         (true, false) => self.stats.order_dependent = true,
                         (false, true) => {
-                            return Err(Stop::Exhausted(Exhausted {
-                                what: Resource::Fuel,
-                                limit: self.fuel_limit(),
-                            }));
+                            return Err(Stop::fuel(self.fuel_limit()));
                         }
                         (false, false) => {
                             return Err(Stop::Unsupported {

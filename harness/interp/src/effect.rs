@@ -8,7 +8,7 @@ use conch_tile::numeric;
 use crate::checks::{poison, program_id, promise};
 use crate::config::Checks;
 use crate::machine::Machine;
-use crate::outcome::{Exhausted, Resource, Stop};
+use crate::outcome::{Resource, Stop};
 use crate::program::Step;
 use crate::shape::row_major;
 use crate::value::Repr;
@@ -185,10 +185,7 @@ impl Machine<'_> {
         self.printed = self.printed.saturating_add(line.len());
         if self.printed > self.config.print_limit {
             let limit = self.config.print_limit as u64;
-            return Err(Stop::Exhausted(Exhausted {
-                what: Resource::Prints,
-                limit,
-            }));
+            return Err(Stop::exhausted(Resource::Prints, limit));
         }
         self.prints.push(line);
         Ok(())

@@ -116,6 +116,7 @@ pub(crate) fn launch(
         return Ok(Outcome::Exhausted(Exhausted {
             what: Resource::Memory,
             limit,
+            span: None,
         }));
     }
     let programs = grid.iter().map(|&n| u64::from(n)).fold(1u64, u64::saturating_mul);
@@ -166,7 +167,11 @@ pub(crate) fn launch(
     Ok(match result {
         Ok(()) => Outcome::Finished(Finished { prints, stats }),
         Err(Stop::Trap(trap)) => Outcome::Trapped(trap),
-        Err(Stop::Exhausted(exhausted)) => Outcome::Exhausted(exhausted),
+        Err(Stop::Exhausted { what, limit, loc }) => Outcome::Exhausted(Exhausted {
+            what,
+            limit,
+            span: loc.map(|loc| program.function.span(loc)),
+        }),
         Err(Stop::Unsupported { construct, loc }) => Outcome::Unsupported(Unsupported {
             construct,
             span: program.function.span(loc),
@@ -418,8 +423,9 @@ impl<'a> Machine<'a> {
     /// Runs a block up to its yield.
     pub(crate) fn block(&mut self, code: &'a Code) -> Result<(), Stop> {
         for step in &code.steps {
-            self.spend(step.cost)?;
-            self.step(step)?;
+            self.spend(step.cost)
+                .and_then(|()| self.step(step))
+                .map_err(|stop| stop.at(step.loc))?;
             self.free(&step.frees);
         }
         Ok(())

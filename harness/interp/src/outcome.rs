@@ -152,6 +152,8 @@ pub struct Exhausted {
     pub what: Resource,
     /// The limit, in the resource's unit.
     pub limit: u64,
+    /// What was executed when it was reached; `None` where nothing had begun.
+    pub span: Option<Span>,
 }
 
 impl fmt::Display for Exhausted {
@@ -222,24 +224,49 @@ pub enum InternalError {
 #[derive(Debug)]
 pub(crate) enum Stop {
     Trap(Box<Trap>),
-    Exhausted(Exhausted),
-    Unsupported { construct: String, loc: LocId },
+    Exhausted {
+        what: Resource,
+        limit: u64,
+        loc: Option<LocId>,
+    },
+    Unsupported {
+        construct: String,
+        loc: LocId,
+    },
     Internal(InternalError),
 }
 
 impl Stop {
+    pub(crate) const fn exhausted(what: Resource, limit: u64) -> Self {
+        Self::Exhausted {
+            what,
+            limit,
+            loc: None,
+        }
+    }
+
     pub(crate) const fn memory(limit: usize) -> Self {
-        Self::Exhausted(Exhausted {
-            what: Resource::Memory,
-            limit: limit as u64,
-        })
+        Self::exhausted(Resource::Memory, limit as u64)
     }
 
     pub(crate) const fn fuel(limit: u64) -> Self {
-        Self::Exhausted(Exhausted {
-            what: Resource::Fuel,
-            limit,
-        })
+        Self::exhausted(Resource::Fuel, limit)
+    }
+
+    /// The same, with the place of what was executed where that is not known yet.
+    pub(crate) fn at(self, here: LocId) -> Self {
+        match self {
+            Self::Exhausted {
+                what,
+                limit,
+                loc: None,
+            } => Self::Exhausted {
+                what,
+                limit,
+                loc: Some(here),
+            },
+            other => other,
+        }
     }
 
     pub(crate) const fn malformed(what: &'static str) -> Self {

@@ -284,7 +284,7 @@ impl Tracer<'_> {
             return Err(self.reject_with("recursion", format!("`{}` calls itself", function.name)));
         }
         if self.calls.len() >= MAX_CALLS {
-            return Err(self.exhausted("calls nest too deep"));
+            return Err(self.exhausted(MAX_CALLS, "calls inside of each other"));
         }
         let (span, loc) = (self.span, self.builder.loc());
         let caller = self.caller.replace(loc);
@@ -435,11 +435,22 @@ impl Tracer<'_> {
 }
 
 impl Stop {
+    /// The same with a fact below the snippet.
+    pub(super) fn note(self, text: impl Into<String>) -> Self {
+        let noted = |diagnostic: Box<conch_tile::diagnostic::Diagnostic>| Box::new(diagnostic.note(text));
+        match self {
+            Self::Rejected(diagnostic) => Self::Rejected(noted(diagnostic)),
+            Self::Unsupported(diagnostic) => Self::Unsupported(noted(diagnostic)),
+            Self::Exhausted(diagnostic) => Self::Exhausted(noted(diagnostic)),
+        }
+    }
+
     /// The diagnostic.
     pub(super) fn into_refusal(self) -> crate::Refusal {
         match self {
             Self::Rejected(diagnostic) => crate::Refusal::Rejected(diagnostic),
             Self::Unsupported(diagnostic) => crate::Refusal::Unsupported(diagnostic),
+            Self::Exhausted(diagnostic) => crate::Refusal::Exhausted(diagnostic),
         }
     }
 }

@@ -215,11 +215,11 @@ impl Tracer<'_> {
         if fits(&value, MAX_TUPLES, &mut budget) {
             return Ok(value);
         }
-        Err(self.exhausted(if budget == 0 {
-            "tuples get too large"
+        Err(if budget == 0 {
+            self.exhausted(2 * super::MAX_ITEMS, "items of a tuple and of those in it")
         } else {
-            "tuples nest too deep"
-        }))
+            self.exhausted(MAX_TUPLES, "tuples inside of each other")
+        })
     }
 
     /// A failed computation of constants, as a stop.
@@ -269,7 +269,7 @@ impl Tracer<'_> {
 
     fn check_length(&mut self, length: usize) -> Traced<()> {
         if length > super::MAX_ITEMS {
-            return Err(self.exhausted("tuples get too long"));
+            return Err(self.exhausted(super::MAX_ITEMS, "items of a tuple"));
         }
         self.charge(length)
     }

@@ -73,7 +73,8 @@ impl Tracer<'_> {
             0
         };
         if count > MAX_UNROLL.unsigned_abs() {
-            return Err(self.exhausted(format!("a loop of {count} iterations cannot be unrolled")));
+            let stop = self.exhausted(MAX_UNROLL, "iterations of an unrolled loop");
+            return Err(stop.note(format!("the loop has {count} iterations")));
         }
         self.iterations(node, target, start, step, count)
     }

@@ -76,8 +76,29 @@ pub(crate) fn with_stack<T>(work: impl FnOnce() -> T) -> T {
     stacker::maybe_grow(1 << 20, 8 << 20, work)
 }
 
-/// Refuses text that nests so deep that walking its tree could exhaust the stack.
+/// Refuses text that nests so deep that walking its tree could exhaust the stack, with the line where it gets too deep.
 fn check_nesting(source: SourceId, text: &str) -> Result<(), Box<Diagnostic>> {
+    let Some((limit, what)) = too_deep(text) else {
+        return Ok(());
+    };
+    // The lexer does not say where it is, but the lines before the one that is looked for are not too deep.
+    let ends: Vec<usize> = text.match_indices('\n').map(|(at, _)| at + 1).collect();
+    let line = ends.partition_point(|&end| text.get(..end).is_none_or(|before| too_deep(before).is_none()));
+    let start = line
+        .checked_sub(1)
+        .and_then(|before| ends.get(before))
+        .copied()
+        .unwrap_or(0);
+    let end = ends.get(line).map_or(text.len(), |end| end - 1);
+    let message = format!("the limit of {limit} {what} was reached");
+    Err(Box::new(
+        Diagnostic::error("exhausted", Span::new(source, start as u32, end as u32), message)
+            .help("split expressions over several statements"),
+    ))
+}
+
+/// The limit that the nesting of a text is over, and of what it is.
+fn too_deep(text: &str) -> Option<(usize, &'static str)> {
     let mut lexer = lexer::lex(text, Mode::Module);
     let mut blocks = 0usize;
     // For each open bracket, the operators since its last comma: at most so deep does an expression nest.
@@ -87,7 +108,7 @@ fn check_nesting(source: SourceId, text: &str) -> Result<(), Box<Diagnostic>> {
         let kind = lexer.next_token();
         let innermost = operators.last().copied().unwrap_or(0);
         match kind {
-            TokenKind::EndOfFile => return Ok(()),
+            TokenKind::EndOfFile => return None,
             TokenKind::Lpar | TokenKind::Lsqb | TokenKind::Lbrace => {
                 if let Some(last) = operators.last_mut() {
                     *last += 1;
@@ -121,13 +142,14 @@ fn check_nesting(source: SourceId, text: &str) -> Result<(), Box<Diagnostic>> {
             }
             _ => {}
         }
-        if operators.len() > MAX_BRACKETS || blocks > MAX_BLOCKS || depth > MAX_OPERATORS {
-            let span = Span::new(source, 0, 0);
-            let message = "the reference does not read code that nests this deep";
-            return Err(Box::new(
-                Diagnostic::error("unsupported", span, message)
-                    .help("split expressions over several statements"),
-            ));
+        if operators.len() > MAX_BRACKETS {
+            return Some((MAX_BRACKETS, "brackets inside of each other"));
+        }
+        if blocks > MAX_BLOCKS {
+            return Some((MAX_BLOCKS, "blocks inside of each other"));
+        }
+        if depth > MAX_OPERATORS {
+            return Some((MAX_OPERATORS, "operators of one expression"));
         }
     }
 }
@@ -162,8 +184,8 @@ impl Tracer<'_> {
     pub(super) fn load(&mut self, module: &str, file: &Arc<SourceFile>) -> Traced<ScopeId> {
         let source = self.builder.sources().add(Arc::clone(file));
         let body = with_stack(|| parse(source, &file.text)).map_err(|diagnostic| {
-            if diagnostic.code == "unsupported" {
-                Stop::Unsupported(diagnostic)
+            if diagnostic.code == "exhausted" {
+                Stop::Exhausted(diagnostic)
             } else {
                 Stop::Rejected(diagnostic)
             }

@@ -71,6 +71,11 @@ impl Program {
         self
     }
 
+    /// What is traced.
+    pub fn request(&self) -> &Request {
+        &self.request
+    }
+
     pub fn version(mut self, minor: u16) -> Self {
         self.request.rules = Rules::of(Version::new(3, minor, 0));
         self
@@ -81,6 +86,7 @@ impl Program {
             let (kind, diagnostic) = match &refused.refusal {
                 Refusal::Rejected(diagnostic) => ("rejected", diagnostic),
                 Refusal::Unsupported(diagnostic) => ("unsupported", diagnostic),
+                Refusal::Exhausted(diagnostic) => ("exhausted", diagnostic),
             };
             format!("{kind}\n{}", diagnostic.render(&refused.sources, false))
         })

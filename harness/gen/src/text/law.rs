@@ -53,7 +53,8 @@ pub fn check_request(request: &Request) -> Trial {
 }
 
 fn refusal(refused: &Refused) -> Result<(), Fault> {
-    let (Refusal::Rejected(diagnostic) | Refusal::Unsupported(diagnostic)) = &refused.refusal;
+    let (Refusal::Rejected(diagnostic) | Refusal::Unsupported(diagnostic) | Refusal::Exhausted(diagnostic)) =
+        &refused.refusal;
     let shown = diagnostic.render(&refused.sources, false);
     ensure(diagnostic.code != "internal", || {
         format!("a bug of ours: {shown}")
@@ -108,7 +109,11 @@ fn launched(traced: &Traced) -> Trial {
             ensure(!shown.is_empty(), || "a trap shows nothing".to_owned())?;
         }
         Outcome::Unsupported(unsupported) => within(&function.sources, unsupported.span)?,
-        Outcome::Exhausted(_) => {}
+        Outcome::Exhausted(exhausted) => {
+            if let Some(span) = exhausted.span {
+                within(&function.sources, span)?;
+            }
+        }
     }
     Ok(Ended::Stopped)
 }

@@ -70,6 +70,7 @@ pub(super) fn accept(
     let memory_limit = Exhausted {
         what: Resource::Memory,
         limit: config.memory_limit as u64,
+        span: None,
     };
     if program.oversized {
         return stopped(memory_limit);
@@ -108,7 +109,10 @@ pub(super) fn accept(
             span: program.function.span(loc),
         },
         Err(Halt::Stop(Stop::Trap(trap))) => Acceptance::Stopped(Outcome::Trapped(trap)),
-        Err(Halt::Stop(Stop::Exhausted(exhausted))) => return stopped(exhausted),
+        Err(Halt::Stop(Stop::Exhausted { what, limit, loc })) => {
+            let span = loc.map(|loc| program.function.span(loc));
+            return stopped(Exhausted { what, limit, span });
+        }
         Err(Halt::Stop(Stop::Unsupported { construct, loc })) => {
             let span = program.function.span(loc);
             Acceptance::Stopped(Outcome::Unsupported(Unsupported { construct, span }))
@@ -158,8 +162,13 @@ impl<'a> Machine<'a> {
 
     pub(super) fn block(&mut self, code: &'a Code) -> Result<(), Halt> {
         for step in &code.steps {
-            self.spend(step.cost)?;
-            self.step(step)?;
+            let here = |halt| match halt {
+                Halt::Stop(stop) => Halt::Stop(stop.at(step.loc)),
+                other => other,
+            };
+            self.spend(step.cost)
+                .and_then(|()| self.step(step))
+                .map_err(here)?;
             if self.explains() {
                 self.attribute(step)?;
             }
@@ -167,7 +176,7 @@ impl<'a> Machine<'a> {
                 self.set(slot, Lanes::Uniform(Lane::Poison));
             }
             if self.live > self.config.memory_limit {
-                return Err(Stop::memory(self.config.memory_limit).into());
+                return Err(Stop::memory(self.config.memory_limit).at(step.loc).into());
             }
         }
         Ok(())
