@@ -66,9 +66,14 @@ pub(crate) enum Failure {
     Raises(String),
     /// Python has an answer that is not held here.
     Unsupported(String),
+    /// Python has an answer that takes more than so many of these.
+    Exhausted(usize, &'static str),
 }
 
 type Outcome<T> = Result<T, Failure>;
+
+/// Bytes of a string that is computed.
+const MAX_TEXT: usize = 1 << 16;
 
 fn raises<T>(text: impl Into<String>) -> Outcome<T> {
     Err(Failure::Raises(text.into()))
@@ -127,8 +132,8 @@ pub(crate) fn binary(op: PyBinary, lhs: &Constant, rhs: &Constant) -> Outcome<Co
         (BitAnd, Constant::Bool(a), Constant::Bool(b)) => return Ok(Constant::Bool(a & b)),
         (BitOr, Constant::Bool(a), Constant::Bool(b)) => return Ok(Constant::Bool(a | b)),
         (BitXor, Constant::Bool(a), Constant::Bool(b)) => return Ok(Constant::Bool(a ^ b)),
-        (Add, Constant::Str(a), Constant::Str(b)) if a.len().saturating_add(b.len()) > 1 << 16 => {
-            return Err(Failure::Unsupported("strings this long".to_owned()));
+        (Add, Constant::Str(a), Constant::Str(b)) if a.len().saturating_add(b.len()) > MAX_TEXT => {
+            return Err(Failure::Exhausted(MAX_TEXT, "bytes of a string"));
         }
         (Add, Constant::Str(a), Constant::Str(b)) => return Ok(Constant::Str(format!("{a}{b}").into())),
         (PyBinary::Mod, Constant::Str(_), _) => {
@@ -136,8 +141,8 @@ pub(crate) fn binary(op: PyBinary, lhs: &Constant, rhs: &Constant) -> Outcome<Co
         }
         (Mul, Constant::Str(text), times) | (Mul, times, Constant::Str(text)) if as_int(times).is_some() => {
             let times = as_int(times).unwrap_or(0).max(0) as usize;
-            if text.len().saturating_mul(times) > 1 << 16 {
-                return Err(Failure::Unsupported("strings this long".to_owned()));
+            if text.len().saturating_mul(times) > MAX_TEXT {
+                return Err(Failure::Exhausted(MAX_TEXT, "bytes of a string"));
             }
             return Ok(Constant::Str(text.repeat(times).into()));
         }
@@ -467,6 +472,7 @@ mod tests {
             Ok(value) => repr(&value),
             Err(Failure::Raises(text)) => format!("raises {text}"),
             Err(Failure::Unsupported(text)) => format!("unsupported {text}"),
+            Err(Failure::Exhausted(limit, what)) => format!("more than {limit} {what}"),
         };
         assert_eq!(shown, expected, "{lhs:?} {op:?} {rhs:?}");
     }

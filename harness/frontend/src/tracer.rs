@@ -40,6 +40,7 @@ pub(crate) use self::module::nearest;
 
 use self::frame::Frame;
 use self::module::{Scope, ScopeId};
+use crate::semantic::shape::{MAX_NUMEL, oversized};
 use crate::{Arg, Request};
 
 /// What evaluating may cost in steps before the trace is given up.
@@ -101,6 +102,8 @@ pub(crate) struct Tracer<'a> {
     /// How many loop bodies are being run only to learn what they carry.
     discovering: usize,
     uses: uses::Uses,
+    /// What is wrong with the first block that got too many elements for Triton to hold.
+    oversized: Option<Box<Diagnostic>>,
     fuel: u64,
 }
 
@@ -185,6 +188,10 @@ impl Tracer<'_> {
 
     /// Appends an operation with one result at the current place.
     pub fn op(&mut self, kind: OpKind, operands: &[ValueId], result: Type) -> ValueId {
+        if result.numel() as i128 > MAX_NUMEL && self.oversized.is_none() {
+            let stop = oversized(self, result.numel() as i128);
+            self.oversized = stop.into_diagnostic().into();
+        }
         self.builder.op(kind, operands, result)
     }
 
@@ -195,6 +202,7 @@ impl Tracer<'_> {
 
     /// Counts a step.
     fn burn(&mut self) -> Traced<()> {
+        self.check_sizes()?;
         if self.fuel == 0 {
             return Err(self.exhausted(FUEL, "steps of tracing a kernel"));
         }
@@ -203,6 +211,14 @@ impl Tracer<'_> {
         }
         self.fuel -= 1;
         Ok(())
+    }
+
+    /// Rejects the program if it made a block with too many elements. Triton does when it makes the type; no operation is
+    /// far behind.
+    fn check_sizes(&mut self) -> Traced<()> {
+        self.oversized
+            .take()
+            .map_or(Ok(()), |diagnostic| Err(Stop::Rejected(diagnostic)))
     }
 
     /// Counts the making of so many values.

@@ -5,7 +5,7 @@ use conch_tile::rules::Rule;
 use smallvec::smallvec;
 
 use super::promotion::describe;
-use crate::tracer::{Traced, Tracer};
+use crate::tracer::{Stop, Traced, Tracer};
 use crate::value::{Constant, Value};
 
 /// The most lanes that a block may have.
@@ -32,13 +32,18 @@ pub(crate) fn block_shape(tr: &Tracer<'_>, extents: &[i128]) -> Traced<Shape> {
         }
         numel = numel.saturating_mul(extent);
         if numel > MAX_NUMEL {
-            return Err(tr.reject(format!(
-                "a block of {numel} elements exceeds Triton's maximum of {MAX_NUMEL}"
-            )));
+            return Err(oversized(tr, numel));
         }
         shape.push(extent as usize);
     }
     Ok(shape)
+}
+
+/// The rejection of a block with too many elements.
+pub(crate) fn oversized(tr: &Tracer<'_>, numel: i128) -> Stop {
+    tr.reject(format!(
+        "a block of {numel} elements exceeds Triton's maximum of {MAX_NUMEL}"
+    ))
 }
 
 /// A scalar in every lane of a block; a scalar where the shape is empty.

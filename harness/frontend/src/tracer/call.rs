@@ -445,7 +445,16 @@ impl Stop {
         }
     }
 
-    /// The diagnostic.
+    /// The diagnostic alone.
+    pub(super) fn into_diagnostic(self) -> Box<conch_tile::diagnostic::Diagnostic> {
+        match self {
+            Self::Rejected(diagnostic) | Self::Unsupported(diagnostic) | Self::Exhausted(diagnostic) => {
+                diagnostic
+            }
+        }
+    }
+
+    /// The refusal that it is.
     pub(super) fn into_refusal(self) -> crate::Refusal {
         match self {
             Self::Rejected(diagnostic) => crate::Refusal::Rejected(diagnostic),

@@ -245,7 +245,10 @@ impl Tracer<'_> {
             match self.host_expression(scope, &node.test)?.truth() {
                 Some(true) => {}
                 Some(false) => return self.host_body(scope, &node.orelse),
-                None => break,
+                None => {
+                    self.forget(scope, &node.body, span, "what a `while` loop computes");
+                    return Ok(HostFlow::Next);
+                }
             }
             match self.host_body(scope, &node.body)? {
                 HostFlow::Break => return Ok(HostFlow::Next),
@@ -253,7 +256,8 @@ impl Tracer<'_> {
                 HostFlow::Next | HostFlow::Continue => {}
             }
         }
-        self.forget(scope, &node.body, span, "what a `while` loop computes");
+        let what = format!("what a loop of more than {MAX_RANGE} iterations computes");
+        self.forget(scope, &node.body, span, &what);
         Ok(HostFlow::Next)
     }
 
@@ -370,7 +374,10 @@ impl Tracer<'_> {
         );
         if makes && depth(&value, MAX_DEPTH + 1) > MAX_DEPTH {
             let span = span_of(self.source_of(scope), expression.range());
-            return Ok(Host::unknown(span, "a value that nests this deep"));
+            return Ok(Host::unknown(
+                span,
+                format!("a value that is more than {MAX_DEPTH} deep"),
+            ));
         }
         self.charge(length(&value))?;
         Ok(value)
@@ -579,7 +586,7 @@ impl Tracer<'_> {
             (_, Host::Unknown(_), _) => return lhs.clone(),
             (_, _, Host::Unknown(_)) => return rhs.clone(),
             (ast::Operator::Add, a, b) if length(a).saturating_add(length(b)) > MAX_RANGE => {
-                return Host::unknown(span, "a sequence this long");
+                return Host::unknown(span, format!("a sequence of more than {MAX_RANGE} items"));
             }
             (ast::Operator::Add, Host::Tuple(a), Host::Tuple(b)) => {
                 return Host::Tuple(a.iter().chain(b.iter()).cloned().collect());
@@ -706,6 +713,7 @@ pub(super) fn failed(failure: &Failure, span: Span) -> Host {
     match failure {
         Failure::Raises(text) => Host::unknown(span, format!("a value whose computation raises ({text})")),
         Failure::Unsupported(what) => Host::unknown(span, what.clone()),
+        Failure::Exhausted(limit, what) => Host::unknown(span, format!("more than {limit} {what}")),
     }
 }
 

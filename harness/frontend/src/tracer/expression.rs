@@ -227,6 +227,7 @@ impl Tracer<'_> {
         match failure {
             Failure::Raises(text) => self.reject(text),
             Failure::Unsupported(what) => self.unsupported(what),
+            Failure::Exhausted(limit, what) => self.exhausted(limit, what),
         }
     }
 

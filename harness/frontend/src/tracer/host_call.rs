@@ -77,7 +77,13 @@ impl Tracer<'_> {
         span: Span,
     ) -> Traced<(Host, Option<ScopeId>)> {
         if self.host_depth >= MAX_CALLS {
-            return Ok((Host::unknown(span, "what calls nested this deep return"), None));
+            return Ok((
+                Host::unknown(
+                    span,
+                    format!("what more than {MAX_CALLS} calls inside of each other return"),
+                ),
+                None,
+            ));
         }
         let source = self.source_of(function.scope);
         let module = self

@@ -56,7 +56,8 @@ type BoundParameters = Vec<(Rc<str>, Value, Kind)>;
 pub(crate) fn trace(request: &Request) -> Result<TracedKernel, Refused> {
     super::module::with_stack(|| {
         let mut tracer = Tracer::new(request);
-        match tracer.launch() {
+        let launched = tracer.launch();
+        match launched.and_then(|launched| tracer.check_sizes().map(|()| launched)) {
             Ok((bindings, arguments)) => {
                 let function = tracer.builder.finish();
                 match function.verify() {
@@ -113,6 +114,7 @@ impl<'a> Tracer<'a> {
             regions: 0,
             discovering: 0,
             uses: super::uses::Uses::new(),
+            oversized: None,
             fuel: FUEL,
         }
     }

@@ -203,7 +203,10 @@ impl Tracer<'_> {
                     self.bind(scope, def.name.as_str(), function);
                 }
                 TopLevel::Other(statement) => {
+                    // What is told of the statement as a whole, that it takes too long say, is told of this place.
+                    let before = std::mem::replace(&mut self.span, span_of(source, statement.range()));
                     self.host_statement(scope, statement)?;
+                    self.span = before;
                 }
             }
         }

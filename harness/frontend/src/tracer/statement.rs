@@ -68,6 +68,7 @@ impl Tracer<'_> {
                 }
             }
             Stmt::Pass(_) => {}
+            Stmt::With(node) if node.is_async => return Err(self.not_in_triton("`async with`")),
             Stmt::With(node) => {
                 for item in &node.items {
                     self.eval(&item.context_expr)?;

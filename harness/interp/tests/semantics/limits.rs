@@ -1,6 +1,7 @@
 use conch_interp::{Arg, Config, Exhausted, InternalError, Outcome, Program, Resource};
 use conch_tile::DType;
 use conch_tile::ir::{Function, OpKind, Type};
+use conch_tile::source::SourceId;
 
 use crate::kernels::{self, F32, I1, Kernel, World};
 
@@ -11,8 +12,15 @@ fn run(function: &Function, grid: [u32; 3], args: &[Arg], config: &Config) -> Re
         .launch(grid, args, &mut memory, config)
 }
 
-fn exhausted(what: Resource, limit: u64) -> Outcome {
-    Outcome::Exhausted(Exhausted { what, limit })
+/// Holds a launch to the limit that it must reach, and the part of the text that was executed then.
+fn exhausted(outcome: Result<Outcome, InternalError>, of: &Function, limit: &str, part: &str) {
+    let Ok(Outcome::Exhausted(exhausted)) = outcome else {
+        panic!("{outcome:?}");
+    };
+    assert_eq!(exhausted.to_string(), limit);
+    let text = &of.sources.get(SourceId(0)).expect("the kernel's text").text;
+    let span = exhausted.span.expect("a place");
+    assert_eq!(&text[span.start as usize..span.end as usize], part);
 }
 
 #[test]
@@ -28,10 +36,17 @@ fn an_endless_loop_uses_its_fuel_up() {
         fuel: 100_000,
         ..Config::default()
     };
-    assert_eq!(
-        run(&k.finish(), [1, 1, 1], &[], &config),
-        Ok(exhausted(Resource::Fuel, 100_000))
-    );
+    let function = k.finish();
+    let outcome = run(&function, [1, 1, 1], &[], &config);
+    let limit = "the limit of 100000 operations and lanes was reached";
+    exhausted(outcome, &function, limit, "while True: pass\n");
+    let config = Config {
+        program_fuel: 5_000,
+        ..Config::default()
+    };
+    let outcome = run(&function, [1, 1, 1], &[], &config);
+    let limit = "the limit of 5000 operations and lanes was reached";
+    exhausted(outcome, &function, limit, "while True: pass\n");
 }
 
 #[test]
@@ -41,9 +56,15 @@ fn a_huge_grid_uses_its_fuel_up() {
         fuel: 1_000_000,
         ..Config::default()
     };
+    // Between programs nothing is executed.
+    let reached = Exhausted {
+        what: Resource::Fuel,
+        limit: 1_000_000,
+        span: None,
+    };
     assert_eq!(
         run(&function, [u32::MAX; 3], &[], &config),
-        Ok(exhausted(Resource::Fuel, 1_000_000))
+        Ok(Outcome::Exhausted(reached))
     );
     assert!(matches!(
         run(&function, [0, 5, 5], &[], &config),
@@ -53,14 +74,15 @@ fn a_huge_grid_uses_its_fuel_up() {
 
 #[test]
 fn large_blocks_use_their_memory_up() {
-    let mut k = Kernel::new("kernel\n");
+    let mut k = Kernel::new("x += y\nprint(x)\n");
     let mut x = k.full(DType::F32, 0, &[1 << 20]);
     let range = k.arange(1 << 20);
+    k.at("x += y");
     for _ in 0..4 {
         let y = k.cast(range, DType::F32);
         x = k.add(x, y);
     }
-    k.b.effect(
+    k.at("print(x)").b.effect(
         OpKind::Print {
             prefix: "x".into(),
             hex: false,
@@ -72,18 +94,16 @@ fn large_blocks_use_their_memory_up() {
         memory_limit: 1 << 20,
         ..Config::default()
     };
-    assert_eq!(
-        run(&function, [1, 1, 1], &[], &config),
-        Ok(exhausted(Resource::Memory, 1 << 20))
-    );
+    let outcome = run(&function, [1, 1, 1], &[], &config);
+    let limit = "the limit of 1048576 bytes of values was reached";
+    exhausted(outcome, &function, limit, "x += y");
     let config = Config {
         print_limit: 1000,
         ..Config::default()
     };
-    assert_eq!(
-        run(&function, [1, 1, 1], &[], &config),
-        Ok(exhausted(Resource::Prints, 1000))
-    );
+    let outcome = run(&function, [1, 1, 1], &[], &config);
+    let limit = "the limit of 1000 bytes of printed text was reached";
+    exhausted(outcome, &function, limit, "print(x)");
 }
 
 #[test]

@@ -131,9 +131,11 @@ impl Type {
         Self { elem, ..self.clone() }
     }
 
-    /// Lanes in the block; 1 for a scalar.
+    /// Lanes in the block; 1 for a scalar, and `usize::MAX` where there are more than can be counted.
     pub fn numel(&self) -> usize {
-        self.shape.iter().product()
+        self.shape
+            .iter()
+            .fold(1, |lanes, &extent| lanes.saturating_mul(extent))
     }
 
     /// Whether this is a scalar.
