@@ -9,5 +9,7 @@ fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
     if seed % 4 == 0 {
         return fuzzer_mutate(data, size, max_size);
     }
-    conch_fuzz::change(data, size, max_size, seed, |text, u| conch_gen::text::mutate(text, None, u))
+    conch_fuzz::change(data, size, max_size, seed, |text, u| {
+        conch_gen::text::mutate(text, None, u)
+    })
 });

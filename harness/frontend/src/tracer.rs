@@ -190,7 +190,7 @@ impl Tracer<'_> {
     pub fn op(&mut self, kind: OpKind, operands: &[ValueId], result: Type) -> ValueId {
         if result.numel() as i128 > MAX_NUMEL && self.oversized.is_none() {
             let stop = oversized(self, result.numel() as i128);
-            self.oversized = stop.into_diagnostic().into();
+            self.oversized = Some(Box::new(stop.into_diagnostic()));
         }
         self.builder.op(kind, operands, result)
     }

@@ -28,7 +28,7 @@ fn said(name: &str, text: &str) -> String {
 }
 
 fn kernel(body: &str) -> String {
-    let lines: String = body.lines().map(|line| format!("    {line}\n")).collect();
+    let lines: String = body.lines().map(|line| ["    ", line, "\n"].concat()).collect();
     format!("import triton\nimport triton.language as tl\n\n@triton.jit\ndef k(p, n):\n{lines}")
 }
 

@@ -204,6 +204,9 @@ impl Kernel {
     }
 
     /// What is at a pointer, where a mask allows it.
+    ///
+    /// # Panics
+    /// If the pointer is none.
     pub fn load(&mut self, pointer: ValueId, mask: Option<ValueId>, other: Option<ValueId>) -> ValueId {
         let ty = self.b.ty(pointer).clone();
         let elem = ty.elem.pointee().expect("a pointer");
@@ -262,6 +265,9 @@ impl Kernel {
     }
 
     /// The kernel, verified.
+    ///
+    /// # Panics
+    /// If it does not verify.
     pub fn finish(self) -> Function {
         let function = self.b.finish();
         if let Err(error) = function.verify() {
@@ -280,6 +286,9 @@ pub struct World {
 
 impl World {
     /// A tensor that starts at its storage's start; `None` leaves it uninitialised.
+    ///
+    /// # Panics
+    /// If a storage so large cannot be.
     pub fn tensor(&mut self, name: &str, dtype: DType, count: usize, bytes: Option<&[u8]>) -> StorageId {
         let id = self
             .storages

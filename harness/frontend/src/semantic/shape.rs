@@ -454,7 +454,7 @@ pub(crate) fn subscript(tr: &mut Tracer<'_>, tensor: ValueId, index: &Value) -> 
             }
             other => {
                 let message = format!("unsupported tensor index: {}", describe(other));
-                return Err(crate::tracer::Stop::Rejected(Box::new(
+                return Err(Stop::Rejected(Box::new(
                     tr.diagnostic("rejected", message)
                         .help("a tensor is indexed with `None` and `:` alone"),
                 )));

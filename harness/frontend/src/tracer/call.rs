@@ -446,10 +446,10 @@ impl Stop {
     }
 
     /// The diagnostic alone.
-    pub(super) fn into_diagnostic(self) -> Box<conch_tile::diagnostic::Diagnostic> {
+    pub(super) fn into_diagnostic(self) -> conch_tile::diagnostic::Diagnostic {
         match self {
             Self::Rejected(diagnostic) | Self::Unsupported(diagnostic) | Self::Exhausted(diagnostic) => {
-                diagnostic
+                *diagnostic
             }
         }
     }

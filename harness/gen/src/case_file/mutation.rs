@@ -158,12 +158,10 @@ pub fn mutate(text: &str, u: &mut Unstructured<'_>) -> Result<String> {
         text.to_owned()
     };
     for _ in 0..u.int_in_range(1..=3)? {
-        text = if u.ratio(1, 3)? {
-            of_numbers(&text, u)?
-        } else if u.ratio(1, 3)? {
-            of_lines(&text, u)?
-        } else {
-            of_values(&text, u)?
+        text = match u.int_in_range(0..=8u8)? {
+            0..3 => of_numbers(&text, u)?,
+            3..5 => of_lines(&text, u)?,
+            _ => of_values(&text, u)?,
         };
     }
     Ok(text)

@@ -157,7 +157,6 @@ impl Maker {
                 let value = self.k.b.constant(bits, Type::block(Elem::Num(dtype), shape));
                 self.put(value)
             }
-            3..=9 => self.binary(choice),
             10 | 11 => {
                 let x = self.pick(a, |ty| ty.elem.num().is_some())?;
                 let op = UnaryOp::ALL[c as usize % UnaryOp::ALL.len()];

@@ -1,6 +1,7 @@
 //! Kernels by a grammar: phrases that use Triton's functions as they are meant to be used (`phrases.txt`, an expression
 //! a line), put into each other and into statements. Most of it has a meaning, and enough has none.
 
+use std::fmt::Write as _;
 use std::sync::LazyLock;
 
 use arbitrary::{Result, Unstructured};
@@ -266,7 +267,7 @@ pub fn generate(u: &mut Unstructured<'_>) -> Result<String> {
     text.push_str("@triton.jit\ndef kernel(p, q, n, N: tl.constexpr):\n");
     for (name, value) in NAMES {
         if mentions(name) || name == "i" {
-            text.push_str(&format!("    {name} = {value}\n"));
+            let _ = writeln!(text, "    {name} = {value}");
         }
     }
     text.push_str(&body);

@@ -130,13 +130,11 @@ fn argument(word: &str) -> Arg {
             nan: false,
             round_f32_to_tf32: false,
         })
-    } else if let Ok(int) = word.parse() {
-        Arg::Int(int)
-    } else if let Ok(dtype) = word.parse() {
-        Arg::DType(dtype)
     } else {
-        word.parse()
-            .map_or_else(|_| Arg::Str(word.to_owned()), Arg::Float)
+        let int = word.parse().ok().map(Arg::Int);
+        int.or_else(|| word.parse().ok().map(Arg::DType))
+            .or_else(|| word.parse().ok().map(Arg::Float))
+            .unwrap_or_else(|| Arg::Str(word.to_owned()))
     }
 }
 

@@ -26,7 +26,7 @@ pub fn check_request(request: &Request) -> Trial {
         Err(refused) => {
             refusal(&refused)?;
             // Another time, when it costs next to nothing.
-            if request.file.text.len() % 8 == 0 {
+            if request.file.text.len().is_multiple_of(8) {
                 let again = trace(request).err();
                 let same = again
                     .is_some_and(|again| format!("{:?}", again.refusal) == format!("{:?}", refused.refusal));

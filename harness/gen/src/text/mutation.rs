@@ -225,7 +225,7 @@ pub fn mutate(text: &str, other: Option<&str>, u: &mut Unstructured<'_>) -> Resu
         return grammar::generate(u);
     }
     let mut text = text.to_owned();
-    for _ in 0..1 + usize::from(u.ratio(1, 3)?) {
+    for _ in 0..=usize::from(u.ratio(1, 3)?) {
         text = if u.ratio(1, 3)? {
             of_lines(&text, other, u)?
         } else {

@@ -280,9 +280,8 @@ fn expanded(x: &[i64], sizes: &[i64]) -> Expected {
     for (at, &size) in sizes.iter().enumerate() {
         let own = at.checked_sub(new).and_then(|at| x.get(at)).copied();
         shape.push(match own {
-            None if size >= 0 => size,
+            None | Some(1) if size >= 0 => size,
             Some(own) if size == -1 || size == own => own,
-            Some(1) if size >= 0 => size,
             _ => return Expected::Fails,
         });
     }

@@ -164,7 +164,7 @@ impl<'a> Machine<'a> {
         for step in &code.steps {
             let here = |halt| match halt {
                 Halt::Stop(stop) => Halt::Stop(stop.at(step.loc)),
-                other => other,
+                undecided @ Halt::Inconclusive { .. } => undecided,
             };
             self.spend(step.cost)
                 .and_then(|()| self.step(step))

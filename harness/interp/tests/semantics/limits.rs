@@ -13,7 +13,7 @@ fn run(function: &Function, grid: [u32; 3], args: &[Arg], config: &Config) -> Re
 }
 
 /// Holds a launch to the limit that it must reach, and the part of the text that was executed then.
-fn exhausted(outcome: Result<Outcome, InternalError>, of: &Function, limit: &str, part: &str) {
+fn exhausted(outcome: &Result<Outcome, InternalError>, of: &Function, limit: &str, part: &str) {
     let Ok(Outcome::Exhausted(exhausted)) = outcome else {
         panic!("{outcome:?}");
     };
@@ -39,14 +39,14 @@ fn an_endless_loop_uses_its_fuel_up() {
     let function = k.finish();
     let outcome = run(&function, [1, 1, 1], &[], &config);
     let limit = "the limit of 100000 operations and lanes was reached";
-    exhausted(outcome, &function, limit, "while True: pass\n");
+    exhausted(&outcome, &function, limit, "while True: pass\n");
     let config = Config {
         program_fuel: 5_000,
         ..Config::default()
     };
     let outcome = run(&function, [1, 1, 1], &[], &config);
     let limit = "the limit of 5000 operations and lanes was reached";
-    exhausted(outcome, &function, limit, "while True: pass\n");
+    exhausted(&outcome, &function, limit, "while True: pass\n");
 }
 
 #[test]
@@ -96,14 +96,14 @@ fn large_blocks_use_their_memory_up() {
     };
     let outcome = run(&function, [1, 1, 1], &[], &config);
     let limit = "the limit of 1048576 bytes of values was reached";
-    exhausted(outcome, &function, limit, "x += y");
+    exhausted(&outcome, &function, limit, "x += y");
     let config = Config {
         print_limit: 1000,
         ..Config::default()
     };
     let outcome = run(&function, [1, 1, 1], &[], &config);
     let limit = "the limit of 1000 bytes of printed text was reached";
-    exhausted(outcome, &function, limit, "print(x)");
+    exhausted(&outcome, &function, limit, "print(x)");
 }
 
 #[test]

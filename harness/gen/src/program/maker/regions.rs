@@ -35,13 +35,11 @@ impl Maker {
     pub(super) fn branch(&mut self, choice: Choice, more: &mut dyn Iterator<Item = Choice>) -> Option<()> {
         let Choice { a, b, c, .. } = choice;
         let results = self.nested(|maker| {
-            let condition = match maker.pick(a, |ty| *ty == Type::num(DType::I1)) {
-                Some(condition) => condition,
-                None => {
-                    let (pid, one) = (maker.k.program_id(0), maker.k.int(i32::from(a % 2 == 0)));
-                    maker.k.compare(CmpPredicate::Lt, pid, one)
-                }
-            };
+            let condition = maker.pick(a, |ty| *ty == Type::num(DType::I1));
+            let condition = condition.unwrap_or_else(|| {
+                let (pid, one) = (maker.k.program_id(0), maker.k.int(i32::from(a % 2 == 0)));
+                maker.k.compare(CmpPredicate::Lt, pid, one)
+            });
             let x = maker.pick(b, |_| true)?;
             let mut side = |length| {
                 let known = maker.pool.len();
