@@ -43,6 +43,19 @@ fn a_change_leaves_some_kernels_valid() {
 }
 
 #[test]
+fn any_text_can_be_changed() {
+    for text in ["", "\n", " ", "é", "\n\n", "(", "x"] {
+        for seed in 0..200 {
+            let bytes = bytes(seed, 200);
+            let made = text::mutate(text, Some(text), &mut Unstructured::new(&bytes));
+            let made = made.and_then(|text| text::mutate(&text, None, &mut Unstructured::new(&bytes)));
+            assert!(made.is_ok());
+            assert!(case_file::mutate(text, &mut Unstructured::new(&bytes)).is_ok());
+        }
+    }
+}
+
+#[test]
 fn many_programs_finish() {
     let finished = count(Ended::Finished, |seed| {
         program::check(&bytes(seed, 200)).unwrap_or_else(|fault| panic!("{fault}"))

@@ -301,6 +301,10 @@ fn of_lines(text: &str, other: Option<&str>, u: &mut Unstructured<'_>) -> Result
 
 fn of_tokens(text: &str, u: &mut Unstructured<'_>) -> Result<String> {
     let mut tokens = tokens(text);
+    if tokens.is_empty() {
+        // Changes before this one left nothing.
+        return grammar::generate(u);
+    }
     let (here, there) = (at(u, tokens.len())?, at(u, tokens.len())?);
     let made;
     match u.int_in_range(0..=9u8)? {
