@@ -120,7 +120,7 @@ pub(crate) fn launch(
         }));
     }
     let programs = grid.iter().map(|&n| u64::from(n)).fold(1u64, u64::saturating_mul);
-    state.pool.limit = config.memory_limit;
+    state.pool.begin(config.memory_limit);
     state.slots.resize_with(program.layouts.len(), Value::default);
     state.straight.clear();
     state.apart.clear();

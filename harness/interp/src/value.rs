@@ -42,9 +42,13 @@ impl Buf {
 #[derive(Debug)]
 pub(crate) struct Pool {
     free: Vec<Vec<Box<[u64]>>>,
-    allocated: usize,
-    /// The most bytes that may be allocated at a time.
-    pub limit: usize,
+    /// Bytes of the buffers that are taken. What earlier launches left behind does not count, so that a launch meets its
+    /// limit wherever it runs.
+    live: usize,
+    /// Bytes of the free ones.
+    held: usize,
+    /// The most bytes that may be taken at a time.
+    limit: usize,
 }
 
 const CLASSES: usize = 48;
@@ -54,28 +58,39 @@ impl Default for Pool {
     fn default() -> Self {
         Self {
             free: (0..CLASSES).map(|_| Vec::new()).collect(),
-            allocated: 0,
+            live: 0,
+            held: 0,
             limit: usize::MAX,
         }
     }
 }
 
 impl Pool {
+    /// Starts a launch. A launch that stopped early did not give everything back; what it kept is gone.
+    pub(crate) fn begin(&mut self, limit: usize) {
+        self.live = 0;
+        self.limit = limit;
+    }
+
     /// A buffer of `len` bytes.
     pub(crate) fn take(&mut self, len: usize) -> Result<Buf, Stop> {
         let size = len
             .max(SMALLEST)
             .checked_next_power_of_two()
             .ok_or(Stop::memory(self.limit))?;
-        let class = size.trailing_zeros() as usize;
-        if let Some(data) = self.free.get_mut(class).and_then(Vec::pop) {
-            return Ok(Buf { data, len });
-        }
-        let allocated = self.allocated.saturating_add(size);
-        if allocated > self.limit {
+        let live = self.live.saturating_add(size);
+        if live > self.limit {
             return Err(Stop::memory(self.limit));
         }
-        self.allocated = allocated;
+        self.live = live;
+        let class = size.trailing_zeros() as usize;
+        if let Some(data) = self.free.get_mut(class).and_then(Vec::pop) {
+            self.held = self.held.saturating_sub(size);
+            return Ok(Buf { data, len });
+        }
+        if live.saturating_add(self.held) > self.limit {
+            self.shrink(0);
+        }
         Ok(Buf {
             data: vec![0; size / 8].into_boxed_slice(),
             len,
@@ -102,7 +117,10 @@ impl Pool {
         if buf.data.is_empty() {
             return;
         }
+        let size = buf.data.len() * 8;
+        self.live = self.live.saturating_sub(size);
         if let Some(free) = self.free.get_mut(class) {
+            self.held = self.held.saturating_add(size);
             free.push(buf.data);
         }
     }
@@ -119,12 +137,9 @@ impl Pool {
 
     /// Drops what has piled up, when a launch needed much more than usual.
     pub(crate) fn shrink(&mut self, keep: usize) {
-        if self.allocated > keep {
-            for free in &mut self.free {
-                for data in free.drain(..) {
-                    self.allocated = self.allocated.saturating_sub(data.len() * 8);
-                }
-            }
+        if self.held > keep {
+            self.free.iter_mut().for_each(Vec::clear);
+            self.held = 0;
         }
     }
 }

@@ -40,8 +40,19 @@ pub fn check_within(of: &Program, limits: &Config) -> Trial {
     };
     let (outcome, after) = run(limits)?;
     let again = run(limits)?;
-    ensure((&outcome, &after) == (&again.0, &again.1), || {
-        format!("a second run differs\n{}", program.function())
+    ensure(outcome == again.0, || {
+        format!(
+            "a second run ends otherwise: {outcome:?}, then {:?}\n{}",
+            again.0,
+            program.function()
+        )
+    })?;
+    ensure(after == again.1, || {
+        let changed = memory.ids().find(|&id| after.bytes(id) != again.1.bytes(id));
+        format!(
+            "a second run leaves other memory, in {changed:?}\n{}",
+            program.function()
+        )
     })?;
     let Outcome::Finished(_) = outcome else {
         return Ok(Ended::Stopped);

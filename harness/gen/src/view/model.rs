@@ -223,8 +223,8 @@ pub(super) fn expected(op: &Op, x: &Tensor) -> Expected {
             let start = (shape[at] - 1).max(0) / size * size;
             Some(part(shape, at, start, shape[at] - start))
         }))
-        // Nothing may be split into pieces of nothing.
-        .unless(*size == 0),
+        // Nothing may be split into pieces of nothing, and so many pieces are not made.
+        .unless(*size == 0 || shape.iter().any(|&extent| extent > MOST)),
         Op::Chunk(chunks, dim) => or_fails(dimension(*dim, rank).and_then(|at| {
             (*chunks > 0).then_some(())?;
             let size = (shape[at] / chunks + i64::from(shape[at] % chunks != 0)).max(1);

@@ -153,6 +153,15 @@ impl Interval {
         }
     }
 
+    /// The smallest magnitude in it.
+    pub(crate) fn least_magnitude(self) -> f64 {
+        if self.low <= 0.0 && 0.0 <= self.high || self.only_nan() {
+            0.0
+        } else {
+            self.low.abs().min(self.high.abs())
+        }
+    }
+
     /// Every value rounded to nearest in a dtype.
     pub(crate) fn rounded(self, dtype: DType, rounding: Rounding) -> Self {
         if self.only_nan() {

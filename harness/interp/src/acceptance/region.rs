@@ -8,7 +8,7 @@ use super::float;
 use super::lane::{Interval, Lane, Lanes};
 use super::machine::{Halt, Machine};
 use super::precision;
-use super::sum::{Input, Sum};
+use super::sum::{Input, Sum, largest};
 use crate::elementwise::arithmetic;
 use crate::outcome::Stop;
 use crate::program::{Code, Region, Slot, Step};
@@ -45,6 +45,9 @@ struct Known {
     sum: Sum,
     value: Option<Lane>,
     count: f64,
+    /// Of a product, the most that some of the elements may make, and the least.
+    most: f64,
+    least: f64,
 }
 
 impl Known {
@@ -55,6 +58,8 @@ impl Known {
             sum: Sum::default(),
             value: None,
             count: 0.0,
+            most: 1.0,
+            least: 1.0,
         }
     }
 
@@ -80,13 +85,34 @@ impl Known {
             Some(before) => float::binary(op, dtype, before, lane.plain()).plain(),
         };
         self.value = Some(value);
-        if !dtype.is_float() || self.combine != Combine::Mul || self.count == 1.0 || value == Lane::Poison {
+        if !dtype.is_float() || self.combine != Combine::Mul || value == Lane::Poison {
+            return value;
+        }
+        let element = lane.plain().interval(dtype);
+        self.most *= element.magnitude().max(1.0);
+        self.least *= element.least_magnitude().min(1.0);
+        if self.count == 1.0 {
             return value;
         }
         // Another order rounds elsewhere: each of n - 1 steps once.
         let interval = value.interval(dtype);
         let slack = interval.magnitude() * self.count * precision::power_of_two(1 - precision::bits(dtype));
-        let slack = if slack.is_nan() { f64::INFINITY } else { slack };
+        // A part of the product may be subnormal in another order. Then it is off by one of the smallest numbers, and what
+        // it is multiplied with makes that larger; and it may be infinite.
+        let smallest = numeric::decode(dtype, 1);
+        let subnormal = self.least < smallest * precision::power_of_two(precision::bits(dtype) - 1);
+        let slack = slack
+            + if subnormal {
+                self.count * smallest * self.most
+            } else {
+                0.0
+            };
+        let infinite = self.most > largest(dtype) && self.least < 1.0;
+        let slack = if slack.is_nan() || infinite {
+            f64::INFINITY
+        } else {
+            slack
+        };
         let wide = Interval {
             low: interval.low - slack,
             high: interval.high + slack,

@@ -208,7 +208,7 @@ impl Sum {
 }
 
 /// The largest finite number of a dtype.
-fn largest(dtype: DType) -> f64 {
+pub(super) fn largest(dtype: DType) -> f64 {
     match dtype {
         DType::F64 => f64::MAX,
         DType::F32 | DType::BF16 => f64::from(f32::MAX),

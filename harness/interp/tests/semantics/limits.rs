@@ -1,6 +1,6 @@
 use conch_interp::{Arg, Config, Exhausted, InternalError, Outcome, Program, Resource};
 use conch_tile::DType;
-use conch_tile::ir::{Function, OpKind, Type};
+use conch_tile::ir::{BinaryOp, Combine, Function, OpKind, Type, UnaryOp};
 use conch_tile::source::SourceId;
 
 use crate::kernels::{self, F32, I1, Kernel, World};
@@ -104,6 +104,37 @@ fn large_blocks_use_their_memory_up() {
     let outcome = run(&function, [1, 1, 1], &[], &config);
     let limit = "the limit of 1000 bytes of printed text was reached";
     exhausted(&outcome, &function, limit, "print(x)");
+}
+
+#[test]
+fn what_earlier_launches_took_does_not_count() {
+    let sum = |lanes: i32| {
+        let mut k = Kernel::new("kernel\n");
+        let range = k.arange(lanes);
+        let x = k.cast(range, DType::F32);
+        let y = k.unary(UnaryOp::Exp, x);
+        let z = k.add(x, y);
+        let prefix = String::new();
+        let none = k.full(DType::I1, 0, &[lanes as usize]);
+        let zero = k.full(DType::F32, 0, &[lanes as usize]);
+        let z = k.select(none, z, zero);
+        let z = k.reduce(z, 0, Combine::Add, BinaryOp::Add);
+        k.b.effect(OpKind::Print { prefix, hex: false }, &[z]);
+        k.finish()
+    };
+    let config = Config {
+        memory_limit: 6 * (4 << 16),
+        ..Config::default()
+    };
+    for _ in 0..3 {
+        for lanes in [1 << 13, 1 << 14, 1 << 15, 1 << 16] {
+            let outcome = run(&sum(lanes), [1, 1, 1], &[], &config);
+            assert!(
+                matches!(outcome, Ok(Outcome::Finished(_))),
+                "{lanes}: {outcome:?}"
+            );
+        }
+    }
 }
 
 #[test]
