@@ -107,12 +107,10 @@ impl Known {
             } else {
                 0.0
             };
-        let infinite = self.most > largest(dtype) && self.least < 1.0;
-        let slack = if slack.is_nan() || infinite {
-            f64::INFINITY
-        } else {
-            slack
-        };
+        if self.most > largest(dtype) && self.least < 1.0 {
+            return Interval::EVERYTHING.lane(dtype);
+        }
+        let slack = if slack.is_nan() { f64::INFINITY } else { slack };
         let wide = Interval {
             low: interval.low - slack,
             high: interval.high + slack,
