@@ -487,6 +487,29 @@ fn nothing_times_infinity_is_no_number() {
 }
 
 #[test]
+fn an_atomic_sum_may_flush_what_is_subnormal() {
+    let mut k = Kernel::new("kernel\n");
+    let x = k.pointer("x", DType::F32);
+    let value = k.full(DType::F32, 1, &[]);
+    let add = OpKind::AtomicRmw {
+        op: AtomicOp::Add,
+        mask: false,
+    };
+    k.b.op(add, &[x, value], Type::scalar(F32));
+    let mut world = World::default();
+    world.floats("x", &[f32::MIN_POSITIVE]);
+    let (mut memory, args) = world.finish();
+    let (end, map) = accept(&k.finish(), [1, 1, 1], &args, &mut memory);
+    assert_eq!(end, Acceptance::Known);
+    let (low, high) = within(map.at(StorageId(0), 0).1);
+    // With the least number of all, and without it.
+    assert!(
+        low <= f32::MIN_POSITIVE && high >= f32::MIN_POSITIVE.next_up(),
+        "{low:?} {high:?}"
+    );
+}
+
+#[test]
 fn what_is_written_between_atomic_adds_counts() {
     let mut k = Kernel::new("kernel\n");
     let x = k.pointer("x", DType::F32);

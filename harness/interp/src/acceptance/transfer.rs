@@ -5,12 +5,30 @@ use conch_tile::DType;
 use conch_tile::ir::{AtomicOp, BinaryOp, Elem, LocId};
 
 use super::float;
-use super::lane::{Lane, Lanes};
+use super::lane::{Interval, Lane, Lanes};
 use super::machine::{Halt, Machine, decisive};
+use super::precision::power_of_two;
 use super::sum::Sum;
 use crate::elementwise::arithmetic;
 use crate::program::{Slot, Step};
 use crate::value::{read, write};
+
+/// A lane of an atomic sum, whose operands and result a GPU may make zeros of where they are subnormal: `atom.add.f32`
+/// does so in global memory (PTX ISA, `atom`; seen on an H200 with Triton 3.9.0).
+fn flushed(lane: Lane, dtype: DType) -> Lane {
+    const SMALLEST: f64 = power_of_two(-126);
+    let interval = lane.interval(dtype);
+    let subnormal = interval.low < SMALLEST && interval.high > -SMALLEST && interval.magnitude() > 0.0;
+    if dtype != DType::F32 || lane == Lane::Poison || !subnormal {
+        return lane;
+    }
+    Interval {
+        low: interval.low.min(0.0),
+        high: interval.high.max(0.0),
+        nan: interval.nan,
+    }
+    .lane(dtype)
+}
 
 impl Machine<'_> {
     /// The lane's place, if it is active. A mask or address that is not known ends the execution.
@@ -135,11 +153,11 @@ impl Machine<'_> {
                 AtomicOp::Add if adds => {
                     let sum = self.sums.entry((place.storage, place.offset)).or_insert_with(|| {
                         let mut sum = Sum::default();
-                        sum.add(old, dtype);
+                        sum.add(flushed(old, dtype), dtype);
                         sum
                     });
-                    sum.add(value, dtype);
-                    sum.of(dtype)
+                    sum.add(flushed(value, dtype), dtype);
+                    flushed(sum.of(dtype), dtype)
                 }
                 AtomicOp::Add => float::binary(BinaryOp::Add, dtype, old, value),
                 AtomicOp::And => float::binary(BinaryOp::And, dtype, old, value),
