@@ -543,6 +543,26 @@ pub(crate) fn compare(predicate: CmpPredicate, dtype: DType, x: Lane, y: Lane) -
     }
 }
 
+/// Every value cast to an fp8 dtype. Such casts saturate and have ways of their own, but keep the order, so that the ends
+/// of the result are those of the interval, cast.
+fn to_fp8(from: DType, to: DType, rounding: Rounding, interval: Interval) -> Lane {
+    let cast = |value: f64| {
+        let bits = numeric::encode(from, value, Rounding::NearestEven);
+        let bits = numeric::cast(from, to, rounding, bits).bits();
+        bits.map_or(f64::NAN, |bits| numeric::decode(to, bits))
+    };
+    let ends = [interval.low, interval.high].map(|end| {
+        if interval.only_nan() {
+            Interval::NAN
+        } else {
+            Interval::point(cast(end))
+        }
+    });
+    let nan = interval.nan.then(|| Interval::point(cast(f64::NAN)));
+    let all = ends.into_iter().chain(nan);
+    all.reduce(Interval::hull).unwrap_or(Interval::NAN).lane(to)
+}
+
 pub(crate) fn cast(from: DType, to: DType, rounding: Rounding, x: Lane) -> Lane {
     let x = x.plain();
     if x == Lane::Poison {
@@ -562,6 +582,9 @@ pub(crate) fn cast(from: DType, to: DType, rounding: Rounding, x: Lane) -> Lane 
         };
     }
     let interval = x.interval(from);
+    if to.is_fp8() {
+        return to_fp8(from, to, rounding, interval);
+    }
     if to.is_float() {
         return interval.rounded(to, rounding).lane(to);
     }
