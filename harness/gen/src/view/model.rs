@@ -127,6 +127,10 @@ fn or_fails(expected: Option<Expected>) -> Expected {
 /// What the operation makes of a tensor of [`MOST`] elements or fewer.
 pub(super) fn expected(op: &Op, x: &Tensor) -> Expected {
     let (shape, rank) = (&x.shape[..], x.shape.len());
+    // Extents this large are only there where another one is 0.
+    if shape.iter().any(|&extent| extent > MOST) {
+        return Expected::Unknown;
+    }
     // Dimension 0 of a scalar is a matter of its own.
     let without_dimensions = matches!(
         op,
@@ -223,8 +227,8 @@ pub(super) fn expected(op: &Op, x: &Tensor) -> Expected {
             let start = (shape[at] - 1).max(0) / size * size;
             Some(part(shape, at, start, shape[at] - start))
         }))
-        // Nothing may be split into pieces of nothing, and so many pieces are not made.
-        .unless(*size == 0 || shape.iter().any(|&extent| extent > MOST)),
+        // Nothing may be split into pieces of nothing.
+        .unless(*size == 0),
         Op::Chunk(chunks, dim) => or_fails(dimension(*dim, rank).and_then(|at| {
             (*chunks > 0).then_some(())?;
             let size = (shape[at] / chunks + i64::from(shape[at] % chunks != 0)).max(1);

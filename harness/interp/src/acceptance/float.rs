@@ -549,7 +549,7 @@ fn to_fp8(from: DType, to: DType, rounding: Rounding, interval: Interval) -> Lan
     let cast = |value: f64| {
         let bits = numeric::encode(from, value, Rounding::NearestEven);
         let bits = numeric::cast(from, to, rounding, bits).bits();
-        bits.map_or(f64::NAN, |bits| numeric::decode(to, bits))
+        bits.map_or(f64::NAN, |bits| decode(to, bits))
     };
     let ends = [interval.low, interval.high].map(|end| {
         if interval.only_nan() {

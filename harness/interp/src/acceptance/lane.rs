@@ -186,10 +186,14 @@ impl Interval {
         if self.low == self.high && !self.nan && self.low != 0.0 {
             return Lane::Bits(encode(dtype, self.low, Rounding::NearestEven));
         }
+        // What is infinite is NaN where the dtype has no infinity.
+        let infinite = self.low.is_infinite() || self.high.is_infinite();
+        let nan = self.nan
+            || infinite && decode(dtype, encode(dtype, f64::INFINITY, Rounding::NearestEven)).is_nan();
         Lane::Within {
             low: self.low,
             high: self.high,
-            nan: self.nan,
+            nan,
             cause: Cause::default(),
         }
     }
