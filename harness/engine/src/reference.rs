@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use conch_case::{ArgValue, Case, Launch, Padding};
 use conch_frontend::{Part, Refusal, Refused, Request, Traced};
-use conch_interp::{Acceptance, AcceptanceMap, Accepted, Checks, Config, Program, TrapKind};
+use conch_interp::{Acceptance, AcceptanceMap, Accepted, Checks, Config, Program, TrapKind, Widening};
 use conch_memory::{Memory, StorageId};
 use conch_tile::diagnostic::Diagnostic;
 use conch_tile::ir::{Elem, Function, Rounding};
@@ -232,25 +232,27 @@ impl Reference {
             Conforming::Anything(why) => return Ok(Explanation::Anything(why)),
         };
         let accepted = map.at(storage, byte).1;
-        let Some(widening) = map.widened(storage, byte) else {
-            return Ok(Explanation::Accepted(accepted, None));
+        let widest = match map.widened(storage, byte) {
+            Some(widening) => self.widest(case, rules, &widening)?,
+            None => None,
         };
+        Ok(Explanation::Accepted(accepted, widest))
+    }
+
+    fn widest(&self, case: &Case, rules: Rules, widening: &Widening) -> Result<Option<Widest>, Failure> {
         let Some(launch) = case.launches.get(widening.launch) else {
-            return Ok(Explanation::Accepted(accepted, None));
+            return Ok(None);
         };
         let Ok(kernel) = self.kernel(launch, rules)? else {
-            return Ok(Explanation::Accepted(accepted, None));
+            return Ok(None);
         };
-        let widest = kernel
-            .program
-            .operation(widening.value)
-            .map(|(operation, span)| Widest {
-                operation,
-                launch: widening.launch,
-                growth: widening.growth,
-                position: position(&kernel.traced.function.sources, span),
-            });
-        Ok(Explanation::Accepted(accepted, widest))
+        let operation = kernel.program.operation(widening.value);
+        Ok(operation.map(|(operation, span)| Widest {
+            operation,
+            launch: widening.launch,
+            growth: widening.growth,
+            position: position(&kernel.traced.function.sources, span),
+        }))
     }
 
     fn intervals(&self, case: &Case, rules: Rules, mut map: AcceptanceMap) -> Result<Conforming, Failure> {

@@ -13,6 +13,7 @@ mod frame;
 mod function;
 mod host;
 mod host_call;
+mod host_operator;
 mod launch;
 mod loops;
 mod module;

@@ -321,7 +321,7 @@ impl Machine<'_> {
         }
         let lanes = self.layout(step.outs[0]).lanes;
         let integer = dtype.is_int();
-        if integer && matches!(op, BinaryOp::IntDiv | BinaryOp::Rem | BinaryOp::FloorRem) {
+        if integer && matches!(op, BinaryOp::IntDiv | BinaryOp::Rem) {
             let divisor = &self.value(b).poison;
             if let Some(lane) = (0..lanes).find(|&lane| divisor.at(lane)) {
                 return Err(poison::trap(

@@ -253,7 +253,7 @@ fn split(body: Code, kept: &mut [bool]) -> (Code, Code) {
     for step in body.steps {
         let fixed = match &step.op {
             // A division could trap, and is left where it is.
-            Op::Binary(op) => !matches!(op, BinaryOp::IntDiv | BinaryOp::Rem | BinaryOp::FloorRem),
+            Op::Binary(op) => !matches!(op, BinaryOp::IntDiv | BinaryOp::Rem),
             Op::Unary(_) => true,
             Op::Plain(kind) => matches!(
                 kind,

@@ -24,8 +24,12 @@ fn accept(
     (end, map)
 }
 
-/// What is accepted of `out[0]` after `out[0] = f(x, y)`.
-fn of(x: f32, y: f32, f: impl FnOnce(&mut Kernel, ValueId, ValueId) -> ValueId) -> Accepted {
+/// `out[0] = f(x, y)`, its arguments and its memory.
+fn kernel(
+    x: f32,
+    y: f32,
+    f: impl FnOnce(&mut Kernel, ValueId, ValueId) -> ValueId,
+) -> (Function, Memory, Vec<Arg>) {
     let mut k = Kernel::new("kernel\n");
     let out = k.pointer("out", DType::F32);
     let (a, b) = (k.number("x", DType::F32), k.number("y", DType::F32));
@@ -33,9 +37,15 @@ fn of(x: f32, y: f32, f: impl FnOnce(&mut Kernel, ValueId, ValueId) -> ValueId) 
     k.store(out, value, None);
     let mut world = World::default();
     world.floats("out", &[0.0]);
-    let (mut memory, mut args) = world.finish();
+    let (memory, mut args) = world.finish();
     args.extend([x, y].map(|v| Arg::Number(u64::from(v.to_bits()))));
-    let (end, map) = accept(&k.finish(), [1, 1, 1], &args, &mut memory);
+    (k.finish(), memory, args)
+}
+
+/// What is accepted of `out[0]` after `out[0] = f(x, y)`.
+fn of(x: f32, y: f32, f: impl FnOnce(&mut Kernel, ValueId, ValueId) -> ValueId) -> Accepted {
+    let (function, mut memory, args) = kernel(x, y, f);
+    let (end, map) = accept(&function, [1, 1, 1], &args, &mut memory);
     assert_eq!(end, Acceptance::Known);
     map.at(StorageId(0), 0).1
 }
@@ -403,16 +413,8 @@ fn a_softmax_is_near_the_real_one() {
 
 /// The operation that widened `out[0]` most, after `out[0] = f(x, y)`.
 fn widest(x: f32, y: f32, f: impl FnOnce(&mut Kernel, ValueId, ValueId) -> ValueId) -> Option<&'static str> {
-    let mut k = Kernel::new("kernel\n");
-    let out = k.pointer("out", DType::F32);
-    let (a, b) = (k.number("x", DType::F32), k.number("y", DType::F32));
-    let value = f(&mut k, a, b);
-    k.store(out, value, None);
-    let mut world = World::default();
-    world.floats("out", &[0.0]);
-    let (mut memory, mut args) = world.finish();
-    args.extend([x, y].map(|v| Arg::Number(u64::from(v.to_bits()))));
-    let program = Program::prepare(k.finish()).expect("verified");
+    let (function, mut memory, args) = kernel(x, y, f);
+    let program = Program::prepare(function).expect("verified");
     let mut map = AcceptanceMap::explaining();
     // In the second launch, whose values have other numbers.
     for _ in 0..2 {

@@ -6,39 +6,20 @@
 //!
 //! Left out: outcomes that are no memory (see [`crate::trial`]).
 
+use conch_interp::Accepted;
 use conch_memory::{ByteState, Dims, Memory, NamedTensor, StorageId, Tensor};
 use conch_tile::{DType, numeric};
 
 /// How many differing elements are kept for the report; all of them are counted.
 pub const KEPT: usize = 8;
 
-/// What a conforming implementation may leave in an element.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Bounds {
-    /// Exactly the reference's bits.
-    Exact,
-    /// Any value of the dtype between the two, inclusive; NaN only if `nan`.
-    Within {
-        /// What was stored there.
-        dtype: DType,
-        /// The least value.
-        low: f64,
-        /// The greatest value.
-        high: f64,
-        /// Whether a NaN is as good.
-        nan: bool,
-    },
-    /// It depends on a comparison that a conforming implementation may decide either way.
-    Unknown,
-}
-
 /// Says what a conforming implementation may leave behind. Asked only where bits differ, so that an implementation
 /// may do its work on the first question.
 pub trait Acceptance {
-    /// The first byte of the element that `byte` of `storage` belongs to, and the element's bounds.
-    fn bounds(&self, storage: StorageId, byte: usize) -> (usize, Bounds);
+    /// The first byte of the element that `byte` of `storage` belongs to, and what is accepted of the element.
+    fn accepted(&self, storage: StorageId, byte: usize) -> (usize, Accepted);
 
-    /// Why bounds are [`Bounds::Unknown`], where there is more to say than that.
+    /// Why it is [`Accepted::Unknown`], where there is more to say than that.
     fn why(&self) -> Option<String> {
         None
     }
@@ -49,8 +30,8 @@ pub trait Acceptance {
 pub struct BitForBit;
 
 impl Acceptance for BitForBit {
-    fn bounds(&self, _: StorageId, byte: usize) -> (usize, Bounds) {
-        (byte, Bounds::Exact)
+    fn accepted(&self, _: StorageId, byte: usize) -> (usize, Accepted) {
+        (byte, Accepted::Exact)
     }
 }
 
@@ -213,7 +194,7 @@ fn storage(result: &mut Comparison, sides: &Sides<'_>) {
             continue;
         }
         let seen = covers.first().map_or(UNCOVERED, |cover| cover[at]);
-        let (first, bounds) = sides.acceptance.bounds(id, at);
+        let (first, accepted) = sides.acceptance.accepted(id, at);
         let (start, size, dtype) = match sides.views.get(seen.view as usize) {
             Some(view) => (
                 at - seen.back as usize,
@@ -224,9 +205,9 @@ fn storage(result: &mut Comparison, sides: &Sides<'_>) {
             None => (at, (8 - at % 8).min(a.len() - at), None),
         };
         // An acceptance knows where and as what the element was stored, which is better than any view's word.
-        let (start, size, dtype) = match bounds {
-            Bounds::Within { dtype, .. } => (first, dtype.size(), Some(dtype)),
-            Bounds::Exact | Bounds::Unknown => (start, size, dtype),
+        let (start, size, dtype) = match accepted {
+            Accepted::Within { dtype, .. } => (first, dtype.size(), Some(dtype)),
+            Accepted::Exact | Accepted::Unknown => (start, size, dtype),
         };
         let end = (start + size).min(a.len());
         let bits = [word(&a[start..end]), word(&b[start..end])];
@@ -244,32 +225,20 @@ fn storage(result: &mut Comparison, sides: &Sides<'_>) {
                         })
                 })
             });
-        let mut range = None;
-        let verdict = match bounds {
-            _ if nan => Accepted::Same,
-            _ if unwritten => Accepted::No,
-            Bounds::Exact => Accepted::No,
-            Bounds::Unknown => Accepted::Unknown,
-            Bounds::Within {
-                dtype,
-                low,
-                high,
-                nan,
-            } => {
-                range = Some([low, high]);
-                let number = numeric::decode(dtype, bits[1]);
-                if (number.is_nan() && nan) || (low <= number && number <= high) {
-                    Accepted::Yes
-                } else {
-                    Accepted::No
-                }
-            }
+        let range = match accepted {
+            Accepted::Within { low, high, .. } if !unwritten => Some([low, high]),
+            _ => None,
         };
-        match verdict {
-            Accepted::Same => {}
-            Accepted::Yes => result.accepted += 1,
-            Accepted::Unknown => result.unknown += 1,
-            Accepted::No => {
+        let admitted = if unwritten {
+            Some(false)
+        } else {
+            accepted.admits(bits[1])
+        };
+        match admitted {
+            _ if nan => {}
+            Some(true) => result.accepted += 1,
+            None => result.unknown += 1,
+            Some(false) => {
                 result.differing += 1;
                 if result.first.len() < KEPT {
                     let pointer = is_pointer(sides, start, size);
@@ -294,13 +263,6 @@ fn storage(result: &mut Comparison, sides: &Sides<'_>) {
         }
         at = end.max(at + 1);
     }
-}
-
-enum Accepted {
-    Same,
-    Yes,
-    Unknown,
-    No,
 }
 
 /// For each distinct dtype that shows bytes of the storage, which view shows each byte first. Float dtypes come last:

@@ -81,7 +81,7 @@
 //! ```
 //!
 //! Left out: how an engine runs a case (`conch-engine`), showing anything (`conch-report`). There is no tolerance anywhere: a
-//! float is right when its bits are, or when the reference's own [`Bounds`] say that a conforming implementation may
+//! float is right when its bits are, or when the reference's own [`Accepted`](conch_interp::Accepted) say that a conforming implementation may
 //! give it.
 //!
 //! Invariants: knows no fuzzing engine and does no IO; a verdict is a function of outcomes, never of time or order.
@@ -93,7 +93,7 @@ mod panel;
 mod sweep;
 mod trial;
 
-pub use difference::{Acceptance, BitForBit, Bounds, Comparison, Element, KEPT, Zone, compare};
+pub use difference::{Acceptance, BitForBit, Comparison, Element, KEPT, Zone, compare};
 pub use expectation::{Assessment, Met, Testimony, assess};
 pub use panel::{Failed, Panel, Record, Stopped, Trial, try_case};
 pub use sweep::{

@@ -15,7 +15,7 @@ use conch_interp::Accepted;
 use conch_memory::StorageId;
 use conch_tile::rules::{Rule, Rules, Version};
 
-use crate::difference::{Acceptance, Bounds};
+use crate::difference::Acceptance;
 use crate::expectation::{Assessment, Testimony, assess, is_foreseen};
 use crate::trial::{Bench, Facts, Verdict, Witness, judge};
 
@@ -235,29 +235,11 @@ impl<'a> ByReference<'a> {
 }
 
 impl Acceptance for ByReference<'_> {
-    fn bounds(&self, storage: StorageId, byte: usize) -> (usize, Bounds) {
+    fn accepted(&self, storage: StorageId, byte: usize) -> (usize, Accepted) {
         match self.answer() {
-            None => (byte, Bounds::Exact),
-            Some(Conforming::Anything(_)) => (byte, Bounds::Unknown),
-            Some(Conforming::Known(map)) => {
-                let (start, accepted) = map.at(storage, byte);
-                let bounds = match accepted {
-                    Accepted::Exact => Bounds::Exact,
-                    Accepted::Within {
-                        dtype,
-                        low,
-                        high,
-                        nan,
-                    } => Bounds::Within {
-                        dtype,
-                        low,
-                        high,
-                        nan,
-                    },
-                    Accepted::Unknown => Bounds::Unknown,
-                };
-                (start, bounds)
-            }
+            None => (byte, Accepted::Exact),
+            Some(Conforming::Anything(_)) => (byte, Accepted::Unknown),
+            Some(Conforming::Known(map)) => map.at(storage, byte),
         }
     }
 

@@ -4,7 +4,7 @@
 //! variants outside of the largest camp are the odd ones out, which is a count of heads and no conviction; where the
 //! reference speaks, it is said which camp gives what it gives. What it knows is used in two more ways: bytes that it
 //! says are undefined are left out, and elements with other bits agree where both values are within what it says that
-//! a conforming implementation may give ([`Bounds`](crate::Bounds)). Where it is silent, every bit counts.
+//! a conforming implementation may give ([`Accepted`](conch_interp::Accepted)). Where it is silent, every bit counts.
 //!
 //! A variant whose own launches differ is in no camp; if those of the case as it is do, the sweep cannot tell anything. A
 //! program without a defined answer is not judged.

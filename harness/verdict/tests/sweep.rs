@@ -4,13 +4,12 @@ use std::fmt::Write as _;
 
 use conch_case::{Axis, EnginePattern, Expectation, OutcomeKind, Variant, VerdictKind};
 use conch_engine::{Complaint, EngineId, Finished, Outcome, Tracked, Trap};
+use conch_interp::Accepted;
 use conch_memory::{ByteState, Memory, NamedTensor, StorageId, Storages, Tensor};
 use conch_tile::DType;
 use conch_tile::rules::{Rules, Version};
 use conch_tile::source::Span;
-use conch_verdict::{
-    Acceptance, BitForBit, Bounds, Sample, Samples, SweepVerdict, assess_sweep, judge_sweep,
-};
+use conch_verdict::{Acceptance, BitForBit, Sample, Samples, SweepVerdict, assess_sweep, judge_sweep};
 
 /// One storage of two f32, seen as `x`.
 fn memory(value: f32) -> Memory {
@@ -66,14 +65,14 @@ fn outcome(word: &str, reference: bool) -> Outcome {
 struct Rounding;
 
 impl Acceptance for Rounding {
-    fn bounds(&self, _: StorageId, byte: usize) -> (usize, Bounds) {
-        let bounds = Bounds::Within {
+    fn accepted(&self, _: StorageId, byte: usize) -> (usize, Accepted) {
+        let accepted = Accepted::Within {
             dtype: DType::F32,
             low: 1.0,
             high: 1.5,
             nan: false,
         };
-        (byte / 4 * 4, bounds)
+        (byte / 4 * 4, accepted)
     }
 }
 
@@ -81,8 +80,8 @@ impl Acceptance for Rounding {
 struct Undecided;
 
 impl Acceptance for Undecided {
-    fn bounds(&self, _: StorageId, byte: usize) -> (usize, Bounds) {
-        (byte, Bounds::Unknown)
+    fn accepted(&self, _: StorageId, byte: usize) -> (usize, Accepted) {
+        (byte, Accepted::Unknown)
     }
 }
 

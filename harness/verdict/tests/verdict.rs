@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 
 use conch_case::{EnginePattern, Expectation, OutcomeKind, VerdictKind};
 use conch_engine::{Complaint, EngineId, Finished, Outcome, Tracked, Trap};
+use conch_interp::Accepted;
 use conch_memory::{ByteState, Memory, NamedTensor, ORIGIN, StorageId, Storages, Tensor};
 use conch_tile::DType;
 use conch_tile::rules::Version;
 use conch_tile::source::Span;
 use conch_verdict::{
-    Acceptance, Bench, BitForBit, Bounds, Facts, Standing, Testimony, Verdict, Witness, assess, compare,
-    judge,
+    Acceptance, Bench, BitForBit, Facts, Standing, Testimony, Verdict, Witness, assess, compare, judge,
 };
 
 /// One storage of four f32, seen as `x`.
@@ -587,14 +587,14 @@ fn addresses_are_shown_as_tensor_and_offset() {
 struct Tenth;
 
 impl Acceptance for Tenth {
-    fn bounds(&self, _: StorageId, byte: usize) -> (usize, Bounds) {
-        let bounds = Bounds::Within {
+    fn accepted(&self, _: StorageId, byte: usize) -> (usize, Accepted) {
+        let accepted = Accepted::Within {
             dtype: DType::F32,
             low: 0.9,
             high: 1.1,
             nan: false,
         };
-        (byte / 4 * 4, bounds)
+        (byte / 4 * 4, accepted)
     }
 }
 

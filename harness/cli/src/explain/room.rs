@@ -84,14 +84,16 @@ fn told(element: &Element, explanation: &Explanation) -> String {
         Accepted::Unknown => "      it depends on a comparison that a conforming implementation may decide either way\n".to_owned(),
         Accepted::Within { dtype, low, high, nan } => {
             let shown = |value: f64| numeric::format(dtype, numeric::encode(dtype, value, Rounding::NearestEven));
-            let value = numeric::decode(dtype, element.bits[1]);
-            let inside = (value.is_nan() && nan) || (low <= value && value <= high);
             format!(
                 "      conforming implementations give {} to {}{}: it is {}\n",
                 shown(low),
                 shown(high),
                 if nan { ", or a NaN" } else { "" },
-                if inside { "accepted" } else { "outside of that" }
+                if accepted.admits(element.bits[1]) == Some(true) {
+                    "accepted"
+                } else {
+                    "outside of that"
+                }
             )
         }
     };

@@ -8,8 +8,9 @@ use conch_tile::source::Span;
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
 
-use super::evaluate::{HostFlow, compare, failed};
+use super::evaluate::HostFlow;
 use super::host::{Config, Decorator, Host, HostBody, HostFunction, NamedTupleClass, Native};
+use super::host_operator::{compare, failed};
 use super::module::{ScopeId, span_of};
 use super::{JitOptions, Parameter, Traced, Tracer, Wrapper};
 use crate::constant::{self, PyBinary};

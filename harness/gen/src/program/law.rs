@@ -104,14 +104,9 @@ fn accepted(memory: &Memory, exact: &Memory, map: &AcceptanceMap) -> Result<(), 
                         return Err(format!("{name}+{at}: {got:#x}, exactly {expected:#x}"));
                     }
                 }
-                Accepted::Within {
-                    dtype,
-                    low,
-                    high,
-                    nan,
-                } => {
-                    let value = numeric::decode(dtype, got);
-                    if !(low <= value && value <= high || nan && value.is_nan()) {
+                within @ Accepted::Within { dtype, low, high, .. } => {
+                    if within.admits(got) != Some(true) {
+                        let value = numeric::decode(dtype, got);
                         return Err(format!("{name}+{at}: {value} is not in {low}..={high}"));
                     }
                 }

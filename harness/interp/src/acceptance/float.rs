@@ -393,7 +393,7 @@ fn binary_intervals(op: BinaryOp, dtype: DType, x: Lane, y: Lane, accuracy: Accu
             exact.rounded(dtype, near).hull(exact)
         }
         BinaryOp::Div | BinaryOp::DivRn => quotient(a, b, accuracy.units(dtype, 0.0), dtype),
-        BinaryOp::Rem | BinaryOp::FloorRem => {
+        BinaryOp::Rem => {
             // The remainder of a quotient with no fraction bits may be anything ([`numeric::binary_range`]).
             let limit = b.magnitude();
             let least = b.low.abs().min(b.high.abs());

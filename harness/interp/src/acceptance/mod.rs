@@ -31,8 +31,8 @@ mod transfer;
 use std::collections::BTreeMap;
 
 use conch_memory::{Memory, StorageId};
-use conch_tile::DType;
 use conch_tile::source::Span;
+use conch_tile::{DType, numeric};
 
 use crate::config::{Arg, Config};
 use crate::outcome::{InternalError, Outcome};
@@ -59,6 +59,25 @@ pub enum Accepted {
     },
     /// It depends on a comparison that a conforming implementation may decide either way.
     Unknown,
+}
+
+impl Accepted {
+    /// Whether bits other than the reference's are accepted; nothing where they may or may not be.
+    pub fn admits(self, bits: u64) -> Option<bool> {
+        match self {
+            Self::Exact => Some(false),
+            Self::Unknown => None,
+            Self::Within {
+                dtype,
+                low,
+                high,
+                nan,
+            } => {
+                let value = numeric::decode(dtype, bits);
+                Some(value.is_nan() && nan || low <= value && value <= high)
+            }
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -229,9 +229,16 @@ impl Tensor {
         if step <= 0 {
             return TorchError::runtime(format!("step is {step} but must be > 0"));
         }
+        let Some(count) = ((length - size) / step).checked_add(1) else {
+            // One more than `i64::MAX`, which torch wraps around.
+            return TorchError::runtime(format!(
+                "IntArrayRef contains an int that cannot be represented as a SymInt: {}",
+                i64::MIN
+            ));
+        };
         let (mut shape, mut strides) = (self.shape.clone(), self.strides.clone());
         if let (Some(windows), Some(apart)) = (shape.get_mut(dim), strides.get_mut(dim)) {
-            *windows = (length - size) / step + 1;
+            *windows = count;
             *apart = stride.saturating_mul(step);
         }
         shape.push(size);

@@ -106,8 +106,6 @@ op_table! {
         IntDiv = "int_div";
         /// Remainder with the dividend's sign: integers by signedness, floats as `fmod`.
         Rem = "rem";
-        /// Float remainder with the divisor's sign, the rule before 3.3.
-        FloorRem = "floor_rem";
         /// Bitwise and.
         And = "and";
         /// Bitwise or.

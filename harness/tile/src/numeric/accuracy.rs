@@ -148,7 +148,7 @@ impl Accuracy {
             // PTX ISA, `div`: `div.full.f32` is within 2 ULP for all operands. The other dtypes have `div.rn`, or are
             // widened by the frontend.
             BinaryOp::Div if single => ulps(2.0),
-            BinaryOp::Rem | BinaryOp::FloorRem => Self::Remainder,
+            BinaryOp::Rem => Self::Remainder,
             // Documented as 4 (8 before CUDA 12); 15 were seen, since Triton links `__nv_powf` without the fusing of
             // products and sums that it counts on.
             BinaryOp::Pow if single => flushed(32.0),
@@ -343,7 +343,7 @@ pub fn unary_range(op: UnaryOp, dtype: DType, x: u64) -> Range {
 pub fn binary_range(op: BinaryOp, dtype: DType, x: u64, y: u64) -> Range {
     let accuracy = Accuracy::of_binary(op, dtype);
     if accuracy == Accuracy::Remainder {
-        return remainder_range(op, dtype, x, y);
+        return remainder_range(dtype, x, y);
     }
     if op == BinaryOp::Pow && dtype == DType::F32 && is_subnormal(dtype, x) {
         // `__nv_powf` scales a subnormal base up with instructions that flush it: seen to give wrong powers.
@@ -406,8 +406,8 @@ fn around(
     range
 }
 
-fn remainder_range(op: BinaryOp, dtype: DType, x: u64, y: u64) -> Range {
-    let exact = match binary(op, dtype, x, y) {
+fn remainder_range(dtype: DType, x: u64, y: u64) -> Range {
+    let exact = match binary(BinaryOp::Rem, dtype, x, y) {
         Computed::Bits(bits) if !is_nan(dtype, bits) => decode(dtype, bits),
         _ => f64::NAN,
     };
@@ -430,20 +430,6 @@ fn remainder_range(op: BinaryOp, dtype: DType, x: u64, y: u64) -> Range {
     let range = Range::of(exact);
     let missing = y.abs() - exact.abs();
     let slack = x.abs() * precision * 2.0;
-    if op == BinaryOp::FloorRem {
-        // Computed with three roundings, each of them of the dividend's size at most; next to a multiple, either side.
-        let range = Range {
-            low: exact - slack,
-            high: exact + slack,
-            nan: false,
-        };
-        let near = missing <= slack || exact.abs() <= slack;
-        return if near {
-            range.hull(Range::of(0.0)).hull(Range::of(y))
-        } else {
-            range
-        };
-    }
     if missing <= slack {
         range.hull(Range::of(-missing.copysign(x)))
     } else {

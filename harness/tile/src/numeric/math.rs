@@ -41,8 +41,6 @@ pub(super) trait Native:
     fn atan2(self, x: Self) -> Self;
     /// C's `fmod`: exact, with the dividend's sign.
     fn fmod(self, divisor: Self) -> Self;
-    /// The remainder with the divisor's sign: `fmod`, and the divisor added where the signs differ.
-    fn floor_mod(self, divisor: Self) -> Self;
     /// `min.f32`: the number if one is a NaN; -0 is below +0.
     fn min_number(self, other: Self) -> Self;
     /// `max.f32`: the number if one is a NaN; -0 is below +0.
@@ -207,12 +205,6 @@ macro_rules! native {
             #[inline(always)]
             fn fmod(self, divisor: Self) -> Self {
                 self % divisor
-            }
-            #[inline(always)]
-            fn floor_mod(self, divisor: Self) -> Self {
-                let rest = self % divisor;
-                // Lowered to `x - floor(x / y) * y`, whose zeros are positive (`semantic.mod` of 3.2).
-                if rest != 0.0 && (rest < 0.0) != (divisor < 0.0) { rest + divisor } else { rest + 0.0 }
             }
             #[inline(always)]
             fn min_number(self, other: Self) -> Self {

@@ -158,7 +158,6 @@ fn binary_float<T: Float, V: Visit2>(op: BinaryOp, visitor: V) -> V::Out {
         BinaryOp::Mul => visitor.total(|x: T, y: T| T::narrow(x.widen() * y.widen())),
         BinaryOp::Div | BinaryOp::DivRn => visitor.total(|x: T, y: T| T::narrow(x.widen() / y.widen())),
         BinaryOp::Rem => wide!(fmod),
-        BinaryOp::FloorRem => wide!(floor_mod),
         BinaryOp::Min => wide!(min_number),
         BinaryOp::Max => wide!(max_number),
         BinaryOp::MinPropagateNan => wide!(minimum),

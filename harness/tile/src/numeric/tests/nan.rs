@@ -125,22 +125,17 @@ fn comparisons_with_a_nan_are_false_but_for_ne() {
 }
 
 #[test]
-fn remainders_have_the_sign_of_their_rule() {
-    for (x, y, fmod, floored) in [
-        (-7.5, 2.0, "-1.5", "0.5"),
-        (7.5, -2.0, "1.5", "-0.5"),
-        (7.5, 2.0, "1.5", "1.5"),
-        (-6.0, 2.0, "-0.0", "0.0"),
-        (1.0, f64::INFINITY, "1.0", "1.0"),
-        (1.0, 0.0, "nan", "nan"),
-        (f64::INFINITY, 2.0, "nan", "nan"),
+fn remainders_have_the_sign_of_the_dividend() {
+    for (x, y, fmod) in [
+        (-7.5, 2.0, "-1.5"),
+        (7.5, -2.0, "1.5"),
+        (7.5, 2.0, "1.5"),
+        (-6.0, 2.0, "-0.0"),
+        (1.0, f64::INFINITY, "1.0"),
+        (1.0, 0.0, "nan"),
+        (f64::INFINITY, 2.0, "nan"),
     ] {
         assert_eq!(check2(BinaryOp::Rem, DType::F32, x, y), fmod, "{x} % {y}");
-        assert_eq!(
-            check2(BinaryOp::FloorRem, DType::F32, x, y),
-            floored,
-            "{x} % {y} floored"
-        );
     }
 }
 
