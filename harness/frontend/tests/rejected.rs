@@ -174,3 +174,21 @@ check!(
     module_that_is_not_known,
     Program::new("import numpy as np\n@triton.jit\ndef k(p):\n    tl.store(p, np.sum(1))\n").args([I32])
 );
+check!(
+    combine_function_with_a_barrier,
+    Program::new(
+        "@triton.jit\ndef add(a, b):\n    tl.debug_barrier()\n    return a + b\n\
+         @triton.jit\ndef k(p):\n    tl.store(p, tl.reduce(tl.arange(0, 16), 0, add))\n"
+    )
+    .kernel("k")
+    .args([I32])
+);
+check!(
+    combine_function_with_a_load,
+    Program::new(
+        "@triton.jit\ndef add(a, b):\n    return a + b + tl.load((a * 0).to(tl.int64).to(tl.pointer_type(tl.int32)))\n\
+         @triton.jit\ndef k(p):\n    tl.store(p, tl.reduce(tl.arange(0, 16), 0, add))\n"
+    )
+    .kernel("k")
+    .args([I32])
+);

@@ -97,24 +97,18 @@ fn trial(tr: &mut Tracer<'_>, function: &Value, inputs: &[ValueId], pack: usize)
     if types.iter().any(|ty| !ty.is_scalar()) {
         return Err(tr.reject("the mapped function must return scalars"));
     }
-    if touches_memory(&body) {
+    if accesses_memory(&body) {
         return Err(tr.reject("a mapped function can compute only: it has no access to memory"));
     }
     let straight = body.ops.iter().all(|op| op.kind.regions().next().is_none());
     Ok(Trial { types, straight })
 }
 
-fn touches_memory(block: &Block) -> bool {
-    block.ops.iter().any(|op| {
-        matches!(
-            op.kind,
-            OpKind::Load { .. }
-                | OpKind::Store { .. }
-                | OpKind::AtomicRmw { .. }
-                | OpKind::AtomicCas
-                | OpKind::AtomicPoll { .. }
-        ) || op.kind.regions().any(touches_memory)
-    })
+fn accesses_memory(block: &Block) -> bool {
+    block
+        .ops
+        .iter()
+        .any(|op| op.kind.accesses_memory() || op.kind.regions().any(accesses_memory))
 }
 
 /// A loop over the elements: takes those of a call out of the inputs, and puts what it gives into the results.

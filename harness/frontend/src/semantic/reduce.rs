@@ -43,7 +43,21 @@ fn region(tr: &mut Tracer<'_>, elements: &[Type], combine: &Value) -> Traced<Blo
             "the combine function must return ({wanted}) but returns ({got})"
         )));
     }
-    Ok(tr.builder.close_block(&yields))
+    let region = tr.builder.close_block(&yields);
+    // The compiler takes them, but how often and in which order a combine function runs is up to it.
+    if let Some(what) = impure(&region) {
+        return Err(tr.unsupported(format!("a combine function with {what}")));
+    }
+    Ok(region)
+}
+
+/// What a region does beside computing, if it does.
+fn impure(region: &Block) -> Option<&'static str> {
+    region.ops.iter().find_map(|op| match &op.kind {
+        OpKind::Barrier => Some("a barrier"),
+        kind if kind.accesses_memory() => Some("an access to memory"),
+        kind => kind.regions().find_map(impure),
+    })
 }
 
 /// The well-known operation that a region is, if it is one.

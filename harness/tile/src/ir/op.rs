@@ -453,6 +453,18 @@ op_table! {
 }
 
 impl OpKind {
+    /// Whether it reads or writes memory itself; what its regions do does not count.
+    pub const fn accesses_memory(&self) -> bool {
+        matches!(
+            self,
+            Self::Load { .. }
+                | Self::Store { .. }
+                | Self::AtomicRmw { .. }
+                | Self::AtomicCas
+                | Self::AtomicPoll { .. }
+        )
+    }
+
     /// The regions, in order.
     pub fn regions(&self) -> impl Iterator<Item = &Block> {
         let (first, second) = match self {

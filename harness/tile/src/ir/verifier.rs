@@ -310,15 +310,7 @@ fn well_formed(ty: &Type) -> Check {
 
 fn pure(region: &Block, depth: usize) -> Check {
     for operation in &region.ops {
-        let touches = matches!(
-            operation.kind,
-            OpKind::Load { .. }
-                | OpKind::Store { .. }
-                | OpKind::AtomicRmw { .. }
-                | OpKind::AtomicCas
-                | OpKind::AtomicPoll { .. }
-                | OpKind::Barrier
-        );
+        let touches = operation.kind.accesses_memory() || operation.kind == OpKind::Barrier;
         ensure(!touches, || "a combine region touches memory".to_owned())?;
         if depth < DEEPEST {
             for inner in operation.kind.regions() {
