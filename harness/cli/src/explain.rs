@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use conch_case::{ArgValue, Case, Padding, Problems, Shard};
-use conch_engine::{Outcome, Reference, guarded};
+use conch_engine::{Reference, guarded};
 use conch_report::event::Event;
 use conch_report::{Human, Tone, describe, rules, table};
 use conch_tile::rules::Rules;
@@ -351,34 +351,32 @@ fn record_text(record: &Record, by_rules: bool, terminal: &Terminal) -> String {
         record.outcome.kind(),
         record.seconds
     );
-    match &record.outcome {
-        Outcome::Finished(finished) => {
-            for line in &finished.printed {
-                let _ = writeln!(text, "      printed: {line}");
-            }
-        }
-        other => {
-            if let Some(complaint) = other.complaint() {
-                let _ = writeln!(text, "      {}: {}", complaint.kind, complaint.message);
-                let place = complaint.position.as_ref();
-                match (&complaint.detail, place) {
-                    (Some(detail), _) => {
-                        for line in detail.trim_end().lines() {
-                            let _ = writeln!(text, "      {line}");
-                        }
-                    }
-                    (None, Some(place)) => {
-                        let _ = writeln!(
-                            text,
-                            "      at {}:{}: {}",
-                            place.file,
-                            place.line,
-                            place.text.trim()
-                        );
-                    }
-                    (None, None) => {}
+    for line in record
+        .outcome
+        .finished()
+        .into_iter()
+        .flat_map(|finished| &finished.printed)
+    {
+        let _ = writeln!(text, "      printed: {line}");
+    }
+    if let Some(complaint) = record.outcome.complaint() {
+        let _ = writeln!(text, "      {}: {}", complaint.kind, complaint.message);
+        match (&complaint.detail, &complaint.position) {
+            (Some(detail), _) => {
+                for line in detail.trim_end().lines() {
+                    let _ = writeln!(text, "      {line}");
                 }
             }
+            (None, Some(place)) => {
+                let _ = writeln!(
+                    text,
+                    "      at {}:{}: {}",
+                    place.file,
+                    place.line,
+                    place.text.trim()
+                );
+            }
+            (None, None) => {}
         }
     }
     text

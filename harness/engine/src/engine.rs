@@ -181,5 +181,6 @@ pub(crate) fn imported(memory: Memory) -> Outcome {
         tracked: None,
         unsteady: None,
         printed: Vec::new(),
+        remark: None,
     }))
 }

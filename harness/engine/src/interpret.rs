@@ -250,6 +250,7 @@ fn answered(case: &Case, mut memory: Memory, response: Response) -> Result<Outco
         tracked: None,
         unsteady: None,
         printed,
+        remark: None,
     })))
 }
 

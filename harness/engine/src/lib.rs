@@ -55,6 +55,7 @@ mod id;
 mod inductor;
 mod interpret;
 mod jit;
+mod lane_orders;
 mod outcome;
 mod recorded;
 mod reference;

@@ -16,7 +16,7 @@ pub struct Position {
     pub text: String,
 }
 
-/// Why an engine did not finish.
+/// Why an engine did not finish, or not wholly.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Complaint {
     /// A stable name of the kind: a diagnostic's code (`out-of-bounds`) or a Python exception's type
@@ -58,6 +58,8 @@ pub struct Finished {
     pub unsteady: Option<Box<Memory>>,
     /// What `device_print` printed, in order. Not compared.
     pub printed: Vec<String>,
+    /// What the reference says of a program with an answer: why some of its bytes have none.
+    pub remark: Option<Box<Complaint>>,
 }
 
 /// What an engine that tracks definedness knows about a finished run.
@@ -115,10 +117,10 @@ impl Outcome {
         }
     }
 
-    /// Why it did not finish.
+    /// Why it did not finish, or what is said of what it finished with.
     pub fn complaint(&self) -> Option<&Complaint> {
         match self {
-            Self::Finished(_) => None,
+            Self::Finished(finished) => finished.remark.as_deref(),
             Self::Rejected(complaint)
             | Self::Trapped(_, complaint)
             | Self::Unsupported(complaint)

@@ -130,6 +130,7 @@ impl Prepared for OnRecord {
             tracked: None,
             unsteady: None,
             printed: Vec::new(),
+            remark: None,
         })))
     }
 }

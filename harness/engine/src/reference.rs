@@ -12,13 +12,14 @@ use conch_case::{ArgValue, Case, Launch, Padding};
 use conch_frontend::{Part, Refusal, Refused, Request, Traced};
 use conch_interp::{Acceptance, AcceptanceMap, Accepted, Checks, Config, Program, TrapKind, Widening};
 use conch_memory::{Memory, StorageId};
-use conch_tile::diagnostic::Diagnostic;
-use conch_tile::ir::{Elem, Function, Rounding};
+use conch_tile::diagnostic::{Diagnostic, Severity};
+use conch_tile::ir::{Elem, Function, LaneOrder, Rounding};
 use conch_tile::rules::Rules;
 use conch_tile::source::{SourceFile, Sources, Span};
 use conch_tile::{DType, numeric};
 
 use crate::engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, Prepared, imported};
+use crate::lane_orders::{self, Dependent};
 use crate::schedules;
 use crate::{Complaint, EngineId, Finished, Outcome, Position, Tracked, Trap};
 
@@ -94,6 +95,8 @@ pub struct Kernel {
     /// The traced kernel.
     pub traced: Traced,
     program: Program,
+    /// Whether an operation does something with lanes that may come in any order.
+    lanes_open: bool,
 }
 
 /// What conforming implementations may leave behind.
@@ -195,9 +198,13 @@ impl Reference {
         }
         let kernel = match conch_frontend::trace(&request) {
             Ok(traced) => {
-                let program = Program::prepare(traced.function.clone())
-                    .map_err(|error| Failure::internal(format!("prepare `{}`", launch.kernel.name), error))?;
-                Ok(Arc::new(Kernel { traced, program }))
+                let program = prepare(traced.function.clone())?;
+                let lanes_open = !traced.function.open_lane_orders().is_empty();
+                Ok(Arc::new(Kernel {
+                    traced,
+                    program,
+                    lanes_open,
+                }))
             }
             Err(refused) => Err(Arc::new(refused)),
         };
@@ -255,45 +262,63 @@ impl Reference {
         }))
     }
 
-    fn intervals(&self, case: &Case, rules: Rules, mut map: AcceptanceMap) -> Result<Conforming, Failure> {
-        let mut memory = case.memory();
+    fn intervals(&self, case: &Case, rules: Rules, map: AcceptanceMap) -> Result<Conforming, Failure> {
+        let mut kernels = Vec::with_capacity(case.launches.len());
         for launch in &case.launches {
             let Ok(kernel) = self.kernel(launch, rules)? else {
                 return Ok(Conforming::Known(AcceptanceMap::default()));
             };
-            let args = arguments(launch, &kernel, &memory)?;
-            let accepted = kernel
-                .program
-                .accept(launch.grid, &args, &mut memory, &mut map, &self.config())
-                .map_err(|error| {
-                    Failure::internal(format!("run `{}` with intervals", launch.kernel.name), error)
-                })?;
-            match accepted {
-                Acceptance::Known => {}
-                Acceptance::Inconclusive { what, span } => {
-                    let place = kernel.traced.function.sources.position(span);
-                    return Ok(Conforming::Anything(format!(
-                        "{what} depends on a comparison that a conforming implementation may decide either way, at \
-                         {place}"
-                    )));
-                }
-                Acceptance::Stopped(outcome) => {
-                    return Ok(Conforming::Anything(format!(
-                        "running it with intervals did not finish: {outcome:?}"
-                    )));
-                }
+            kernels.push(kernel);
+        }
+        let config = Config {
+            device_asserts: true,
+            ..self.config
+        };
+        intervals(case, &kernels, map, &config)
+    }
+}
+
+fn prepare(function: Function) -> Result<Program, Failure> {
+    let name = function.name.clone();
+    Program::prepare(function).map_err(|error| Failure::internal(format!("prepare `{name}`"), error))
+}
+
+/// What conforming implementations may leave behind, from launches with intervals.
+fn intervals(
+    case: &Case,
+    kernels: &[Arc<Kernel>],
+    mut map: AcceptanceMap,
+    config: &Config,
+) -> Result<Conforming, Failure> {
+    let config = Config {
+        fuel: config.fuel.min(INTERVAL_FUEL),
+        ..*config
+    };
+    let mut memory = case.memory();
+    for (launch, kernel) in case.launches.iter().zip(kernels) {
+        let args = arguments(launch, kernel, &memory)?;
+        let accepted = kernel
+            .program
+            .accept(launch.grid, &args, &mut memory, &mut map, &config)
+            .map_err(|error| {
+                Failure::internal(format!("run `{}` with intervals", launch.kernel.name), error)
+            })?;
+        match accepted {
+            Acceptance::Known => {}
+            Acceptance::Inconclusive { what, span } => {
+                let place = kernel.traced.function.sources.position(span);
+                return Ok(Conforming::Anything(format!(
+                    "{what} depends on a comparison that a conforming implementation may decide either way, at {place}"
+                )));
+            }
+            Acceptance::Stopped(outcome) => {
+                return Ok(Conforming::Anything(format!(
+                    "running it with intervals did not finish: {outcome:?}"
+                )));
             }
         }
-        Ok(Conforming::Known(map))
     }
-
-    fn config(&self) -> Config {
-        Config {
-            device_asserts: true,
-            fuel: self.config.fuel.min(INTERVAL_FUEL),
-            ..self.config
-        }
-    }
+    Ok(Conforming::Known(map))
 }
 
 impl Engine for Reference {
@@ -342,9 +367,12 @@ impl Prepared for Ready {
         if case.is_import_only() {
             return Ok(imported(case.memory()));
         }
-        let outcome = self.launches(case, &self.config)?;
+        let outcome = self.launches(case, &self.config, None)?;
         self.reorder(case, &outcome)?;
-        Ok(outcome)
+        match outcome {
+            Outcome::Finished(finished) => self.in_lane_orders(case, finished),
+            outcome => Ok(outcome),
+        }
     }
 }
 
@@ -366,7 +394,7 @@ impl Ready {
                 order: schedules::order(&case.id, schedule),
                 ..self.config
             };
-            let reason = match self.launches(case, &config)? {
+            let reason = match self.launches(case, &config, None)? {
                 Outcome::Finished(other) => schedules::difference(&first.memory, &other.memory),
                 other => Some(other.complaint().map_or_else(
                     || other.kind().to_string(),
@@ -382,15 +410,77 @@ impl Ready {
         Ok(())
     }
 
-    /// Makes the launches, from the case's first memory.
-    fn launches(&self, case: &Case, config: &Config) -> Result<Outcome, Failure> {
+    /// Makes the launches again in other orders of lanes, where Triton leaves them open, and poison of what depends on it.
+    fn in_lane_orders(&self, case: &Case, mut finished: Box<Finished>) -> Result<Outcome, Failure> {
+        let Some(nth) = self.kernels.iter().position(|kernel| kernel.lanes_open) else {
+            return Ok(Outcome::Finished(finished));
+        };
+        let mut conforming = None;
+        let mut dependent = Dependent::default();
+        for (tried, order) in LaneOrder::FEW.into_iter().chain(LaneOrder::MORE).enumerate() {
+            if tried == LaneOrder::FEW.len() && dependent.count() == 0 {
+                break;
+            }
+            let other = match self.launches(case, &self.config, Some(order))? {
+                Outcome::Finished(other) => other.memory,
+                Outcome::Trapped(trap, mut complaint) => {
+                    complaint.message += ", where lanes come in another order, which Triton leaves open";
+                    return Ok(Outcome::Trapped(trap, complaint));
+                }
+                _ => continue,
+            };
+            if conforming.is_none() && schedules::difference(&finished.memory, &other).is_some() {
+                let map = AcceptanceMap::default();
+                conforming = Some(intervals(case, &self.kernels, map, &self.config)?);
+            }
+            let map = match &conforming {
+                Some(Conforming::Known(map)) => Some(map),
+                _ => None,
+            };
+            dependent.add(&finished.memory, &other, map);
+        }
+        if dependent.count() == 0 {
+            return Ok(Outcome::Finished(finished));
+        }
+        let function = &self.kernels[nth].traced.function;
+        let mut diagnostic = lane_orders::diagnostic(function, &dependent, &finished.memory);
+        let poisoned = dependent.poison(&mut finished.memory);
+        let tracked = finished.tracked.get_or_insert_default();
+        tracked.poisoned += poisoned;
+        // A program of which nothing has one value has no answer.
+        let nothing = tracked.poisoned >= tracked.stored;
+        if nothing {
+            diagnostic.severity = Severity::Error;
+        }
+        let said = Box::new(complaint(&diagnostic, &function.sources, nth));
+        if nothing {
+            return Ok(Outcome::Trapped(Trap::Undefined, said));
+        }
+        finished.remark = Some(said);
+        Ok(Outcome::Finished(finished))
+    }
+
+    /// Makes the launches, from the case's first memory; in another order of lanes, if one is given.
+    fn launches(
+        &self,
+        case: &Case,
+        config: &Config,
+        lane_order: Option<LaneOrder>,
+    ) -> Result<Outcome, Failure> {
         let mut memory = case.memory();
         let mut tracked = Tracked::default();
         let mut printed = Vec::new();
         for (nth, (launch, kernel)) in case.launches.iter().zip(&self.kernels).enumerate() {
             let args = arguments(launch, kernel, &memory)?;
-            let outcome = kernel
-                .program
+            let other = match lane_order {
+                Some(order) if kernel.lanes_open => {
+                    Some(prepare(kernel.traced.function.in_lane_order(order))?)
+                }
+                _ => None,
+            };
+            let outcome = other
+                .as_ref()
+                .unwrap_or(&kernel.program)
                 .launch(launch.grid, &args, &mut memory, config)
                 .map_err(|error| Failure::internal(format!("run `{}`", launch.kernel.name), error))?;
             let sources = &kernel.traced.function.sources;
@@ -434,6 +524,7 @@ impl Ready {
             tracked: Some(tracked),
             unsteady: None,
             printed,
+            remark: None,
         })))
     }
 }

@@ -198,6 +198,10 @@ fn finished_lines(case: &Case, finished: &Finished) -> String {
     for line in &finished.printed {
         let _ = write!(text, "\nprinted {line}");
     }
+    if let Some(remark) = &finished.remark {
+        let detail = remark.detail.as_ref().unwrap_or(&remark.message);
+        let _ = write!(text, "\n{}", detail.replace("../../cases/", "cases/"));
+    }
     text
 }
 

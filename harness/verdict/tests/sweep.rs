@@ -40,6 +40,7 @@ fn outcome(word: &str, reference: bool) -> Outcome {
             tracked,
             unsteady,
             printed: Vec::new(),
+            remark: None,
         }))
     };
     match word {

@@ -35,6 +35,7 @@ fn finish(memory: Memory, tracked: Option<Tracked>) -> Outcome {
         tracked,
         unsteady: None,
         printed: Vec::new(),
+        remark: None,
     }))
 }
 

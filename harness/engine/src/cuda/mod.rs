@@ -191,6 +191,7 @@ pub fn outcome(case: &Case, ran: &Ran) -> Result<Outcome, Failure> {
                 .map(|arena| laid_out(case, arena).map(Box::new))
                 .transpose()?,
             printed: Vec::new(),
+            remark: None,
         })),
         Ran::Faulted { name, message } if name == words::ASSERT_FAILED => {
             Outcome::Trapped(Trap::Assert, complaint(name, message))

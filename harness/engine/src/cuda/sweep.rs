@@ -283,6 +283,7 @@ pub fn as_is_outcome(
         tracked: finished.tracked,
         unsteady: other.map(|other| Box::new(other.memory)),
         printed: finished.printed,
+        remark: None,
     }));
     Ok((outcome, touched))
 }

@@ -217,6 +217,7 @@ pub(super) fn finished(
         tracked: None,
         unsteady: None,
         printed,
+        remark: None,
     })))
 }
 

@@ -7,6 +7,7 @@
 //! Left out: tuples, `constexpr`s and calls of `@triton.jit` functions, which the frontend resolves away.
 
 mod function;
+mod lane_order;
 mod op;
 mod printer;
 mod signature;
@@ -14,6 +15,7 @@ mod types;
 mod verifier;
 
 pub use function::{Block, Builder, Function, Loc, LocId, Operation, Param, ValueId, ValueInfo};
+pub use lane_order::LaneOrder;
 pub use op::{
     AtomicOp, BinaryOp, CastKind, CmpPredicate, Combine, Demand, InputPrecision, OpKind, Promise, Rounding,
     TernaryOp, UnaryOp,

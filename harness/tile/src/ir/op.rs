@@ -479,4 +479,19 @@ impl OpKind {
         };
         first.into_iter().chain(second)
     }
+
+    /// The regions, in order, to be changed.
+    pub fn regions_mut(&mut self) -> impl Iterator<Item = &mut Block> {
+        let (first, second) = match self {
+            Self::Reduce { region, .. } | Self::Scan { region, .. } => (Some(region), None),
+            Self::For { body } => (Some(body), None),
+            Self::If {
+                then_block,
+                else_block,
+            } => (Some(then_block), Some(else_block)),
+            Self::While { before, after } => (Some(before), Some(after)),
+            _ => (None, None),
+        };
+        first.into_iter().chain(second)
+    }
 }

@@ -181,6 +181,7 @@ impl Record {
                     tracked: None,
                     unsteady: other,
                     printed: Vec::new(),
+                    remark: None,
                 }))
             }
             Said::Rejected(words) => Outcome::Rejected(complaint(words)),

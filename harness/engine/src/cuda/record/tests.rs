@@ -43,6 +43,7 @@ fn finished(case: &Case, change: impl Fn(&mut [u8]), other: Option<u8>) -> Outco
         tracked: None,
         unsteady,
         printed: Vec::new(),
+        remark: None,
     }))
 }
 

@@ -1,0 +1,138 @@
+//! The reference's launches again, with the lanes of `cat`, `reshape` and `view` in the other orders that Triton leaves them
+//! ([`conch_tile::ir::LaneOrder`]). What comes out otherwise has no one value: those bytes are poison from then on, and the
+//! reference says where the order comes from. A result that only rounds otherwise is none of them: intervals allow for it.
+//!
+//! Left out: which of several such operations it was; the first one is named.
+
+use conch_interp::{AcceptanceMap, Accepted};
+use conch_memory::{ByteState, Memory, StorageId};
+use conch_tile::diagnostic::Diagnostic;
+use conch_tile::ir::Function;
+
+/// What is said of a kernel whose result depends on an order of lanes.
+pub(crate) fn diagnostic(function: &Function, dependent: &Dependent, memory: &Memory) -> Diagnostic {
+    let open = function.open_lane_orders();
+    let mut stack = open.first().into_iter().flat_map(|&loc| function.call_stack(loc));
+    let span = stack.next().unwrap_or_default();
+    let bytes = dependent.count();
+    let names: Vec<String> = dependent
+        .storages()
+        .map(|id| format!("`{}`", memory.name(id)))
+        .collect();
+    let others = match open.len() {
+        1 => String::new(),
+        more => format!(" (one of {more} such operations)"),
+    };
+    let message = format!(
+        "{bytes} {} of {} depend on an order of lanes that Triton leaves open",
+        if bytes == 1 { "byte" } else { "bytes" },
+        names.join(", ")
+    );
+    let diagnostic = Diagnostic::warning("lane-order", span, message)
+        .here(format!("its lanes may come in any order{others}"))
+        .note("they have no one value, and are not compared")
+        .help("use it where the order does not matter, or ask for the order: `can_reorder=False`, `reshape` for `view`");
+    stack.fold(diagnostic, |diagnostic, call| {
+        diagnostic.label(call, "called here")
+    })
+}
+
+/// Bytes that depend on an order of lanes.
+#[derive(Debug, Default)]
+pub(crate) struct Dependent(Vec<(StorageId, Vec<bool>)>);
+
+impl Dependent {
+    /// What two orders left otherwise, and no interval allows for. An element is dependent as a whole.
+    pub fn add(&mut self, first: &Memory, other: &Memory, map: Option<&AcceptanceMap>) {
+        for id in first.ids() {
+            let (a, b) = (first.bytes(id), other.bytes(id));
+            let (known, now) = (first.states(id), other.states(id));
+            let same = |at: usize| a.get(at) == b.get(at) && known.get(at) == now.get(at);
+            if a == b && known == now {
+                continue;
+            }
+            let mut bytes = vec![false; a.len()];
+            let mut at = 0;
+            while at < a.len() {
+                if same(at) {
+                    at += 1;
+                    continue;
+                }
+                let accepted = map.map(|map| map.at(id, at));
+                if let Some((start, within @ Accepted::Within { dtype, .. })) = accepted
+                    && let Some(word) = b.get(start..start + dtype.size())
+                    && now.get(at) != Some(&ByteState::Poison)
+                    && within.admits(little_endian(word)) == Some(true)
+                {
+                    at = start + dtype.size();
+                    continue;
+                }
+                bytes[at] = true;
+                at += 1;
+            }
+            widen(first, id, &mut bytes);
+            self.merge(id, bytes);
+        }
+    }
+
+    fn merge(&mut self, id: StorageId, bytes: Vec<bool>) {
+        match self.0.iter_mut().find(|(known, _)| *known == id) {
+            Some((_, known)) => {
+                for (known, byte) in known.iter_mut().zip(bytes) {
+                    *known |= byte;
+                }
+            }
+            None if bytes.contains(&true) => self.0.push((id, bytes)),
+            None => {}
+        }
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.0
+            .iter()
+            .flat_map(|(_, bytes)| bytes)
+            .filter(|&&byte| byte)
+            .count()
+    }
+
+    fn storages(&self) -> impl Iterator<Item = StorageId> {
+        self.0.iter().map(|&(id, _)| id)
+    }
+
+    /// Makes poison of them. Gives back how many had a value.
+    pub fn poison(&self, memory: &mut Memory) -> u64 {
+        let mut changed = 0;
+        for (id, bytes) in &self.0 {
+            let (_, states) = memory.parts_mut(*id);
+            for (state, _) in states.iter_mut().zip(bytes).filter(|(_, dependent)| **dependent) {
+                changed += u64::from(*state != ByteState::Poison);
+                *state = ByteState::Poison;
+            }
+        }
+        changed
+    }
+}
+
+/// The elements that have a byte in it, as the tensors of the storage show them.
+fn widen(memory: &Memory, id: StorageId, bytes: &mut [bool]) {
+    let apart = bytes.to_vec();
+    for named in memory.tensors().iter().filter(|named| named.tensor.storage == id) {
+        let size = named.tensor.element_size();
+        for start in named.tensor.element_starts() {
+            let touched = apart
+                .get(start..start + size)
+                .is_some_and(|element| element.contains(&true));
+            if touched && let Some(element) = bytes.get_mut(start..start + size) {
+                element.fill(true);
+            }
+        }
+    }
+}
+
+fn little_endian(bytes: &[u8]) -> u64 {
+    bytes
+        .iter()
+        .rev()
+        .fold(0, |word, &byte| word << 8 | u64::from(byte))
+}
