@@ -18,6 +18,7 @@ use crate::corpus::Selected;
 use crate::engines::set_up;
 use crate::judge;
 use crate::picture::picture;
+use crate::pipeline;
 use crate::terminal::Terminal;
 
 /// More cases than this are listed instead of explained.
@@ -51,7 +52,7 @@ pub fn explain(args: &ExplainArgs, stop: &AtomicBool) -> u8 {
     }
     let engines = &args.engines;
     let setup = set_up(
-        Reference::default(),
+        Reference::default().with_threads(pipeline::threads(1, 1)),
         &engines.engines,
         engines.offline,
         1,

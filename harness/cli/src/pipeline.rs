@@ -52,10 +52,17 @@ impl<T, I: Iterator<Item = T>> Queue<I> {
 
 /// How many jobs are meant: so many as asked for, or as there are cores.
 pub fn jobs(asked: Option<u16>) -> usize {
-    asked.map_or_else(
-        || thread::available_parallelism().map_or(1, std::num::NonZero::get),
-        usize::from,
-    )
+    asked.map_or_else(cores, usize::from)
+}
+
+/// How many threads a launch may have: cores that so many jobs leave alone, when there are no more items than this.
+pub fn threads(jobs: usize, items: u64) -> usize {
+    let busy = usize::try_from(items).unwrap_or(jobs).min(jobs).max(1);
+    (cores() / busy).max(1)
+}
+
+fn cores() -> usize {
+    thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
 /// Does `work` on every item with so many jobs, and hands each result to `emit`, in order, on this thread. `work`

@@ -52,7 +52,8 @@ pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> u8 {
     } else {
         let reference = Reference::default()
             .with_checks(args.checks.into())
-            .with_schedules(args.schedules);
+            .with_schedules(args.schedules)
+            .with_threads(pipeline::threads(jobs, total));
         set_up(
             reference,
             &engines.engines,

@@ -170,6 +170,13 @@ impl Reference {
         self
     }
 
+    /// The same, which may use so many threads for one launch.
+    #[must_use]
+    pub fn with_threads(mut self, threads: usize) -> Self {
+        self.config.threads = u32::try_from(threads).unwrap_or(u32::MAX);
+        self
+    }
+
     /// The same, which launches every case so many times more with its programs in other orders. A case that is called
     /// defined and comes out otherwise is a [`Failure`].
     #[must_use]

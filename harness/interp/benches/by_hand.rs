@@ -1,5 +1,5 @@
 //! Large launches beside the same loops written by hand in Rust, in the same run on the same memory: how many times as long
-//! the reference takes, with all of its checks and with the fast ones. Each time is the least of a few, which a busy machine
+//! the reference takes, with all of its checks, with the fast ones, and with all of them in as many threads as there are cores. Each time is the least of a few, which a busy machine
 //! moves little. The load is printed with them.
 
 #[path = "../tests/kernels/mod.rs"]
@@ -25,8 +25,8 @@ fn main() {
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     println!("load {}", load.split(' ').next().unwrap_or("unknown"));
     println!(
-        "{:<36} {:>12} {:>12} {:>12} {:>8} {:>12}",
-        "launch", "by hand", "full", "fast", "times", "full / fast"
+        "{:<36} {:>12} {:>12} {:>12} {:>12} {:>8} {:>12}",
+        "launch", "by hand", "full", "fast", "in threads", "times", "full / fast"
     );
     for block in [1024, 4096] {
         vector_add(elements, block, times);
@@ -62,18 +62,21 @@ fn row(
     let mut expected = vec![0.0; memory.size(StorageId(out)) / 4];
     let hand = least(times, || by_hand(black_box(&mut expected)));
     let program = Program::prepare(function).expect("verified");
-    let [full, fast] = [Checks::Full, Checks::Fast].map(|checks| {
-        let config = Config {
-            checks,
-            ..Config::default()
-        };
-        least(times, || {
-            let outcome = program
-                .launch(grid, &args, &mut memory, &config)
-                .expect("no bug of ours");
-            assert!(matches!(outcome, Outcome::Finished(_)), "{outcome:?}");
-        })
-    });
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
+    let [full, fast, shared] =
+        [(Checks::Full, 1), (Checks::Fast, 1), (Checks::Full, cores)].map(|(checks, threads)| {
+            let config = Config {
+                checks,
+                threads,
+                ..Config::default()
+            };
+            least(times, || {
+                let outcome = program
+                    .launch(grid, &args, &mut memory, &config)
+                    .expect("no bug of ours");
+                assert!(matches!(outcome, Outcome::Finished(_)), "{outcome:?}");
+            })
+        });
     let got = memory.bytes(StorageId(out)).as_chunks::<4>().0;
     assert_eq!(got.len(), expected.len());
     for (got, expected) in got.iter().map(|bytes| f32::from_le_bytes(*bytes)).zip(&expected) {
@@ -83,7 +86,7 @@ fn row(
         );
     }
     println!(
-        "{name:<36} {hand:>12.2?} {full:>12.2?} {fast:>12.2?} {:>8.2} {:>12.2}",
+        "{name:<36} {hand:>12.2?} {full:>12.2?} {fast:>12.2?} {shared:>12.2?} {:>8.2} {:>12.2}",
         full.as_secs_f64() / hand.as_secs_f64(),
         full.as_secs_f64() / fast.as_secs_f64()
     );

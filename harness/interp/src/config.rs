@@ -32,6 +32,11 @@ pub struct Config {
     pub memory_limit: usize,
     /// The most bytes that `tl.device_print` may write.
     pub print_limit: usize,
+    /// In how many threads programs may run, where they cannot meet. It changes nothing but the time.
+    pub threads: u32,
+    /// The least work, in units of fuel, of a launch that is shared out among threads: threads take time to start, and
+    /// each has its own copy of the memory. With 0, every launch is that can be.
+    pub share_work: u64,
 }
 
 impl Default for Config {
@@ -44,6 +49,8 @@ impl Default for Config {
             program_fuel: u64::MAX,
             memory_limit: 1 << 30,
             print_limit: 16 << 20,
+            threads: 1,
+            share_work: 1 << 23,
         }
     }
 }

@@ -84,6 +84,7 @@ mod retrace;
 mod shape;
 mod store;
 mod survey;
+mod threads;
 mod value;
 
 pub use acceptance::{Acceptance, AcceptanceMap, Accepted, Widening};

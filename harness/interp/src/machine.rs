@@ -5,8 +5,10 @@
 //! the program id is computed once a launch (the prologue).
 
 use std::cell::Cell;
+use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use conch_memory::{Memory, ORIGIN};
 use conch_tile::ir::{LocId, OpKind};
@@ -60,6 +62,14 @@ impl State {
             .unwrap_or_default()
     }
 
+    /// Gives the buffers of all values back.
+    pub(crate) fn empty(&mut self) {
+        for slot in 0..self.slots.len() {
+            let old = std::mem::take(&mut self.slots[slot]);
+            self.pool.recycle(old);
+        }
+    }
+
     /// Leaves it for the next launch.
     pub(crate) fn give(mut self) {
         self.pool.shrink(KEEP);
@@ -78,6 +88,7 @@ pub(crate) struct Machine<'a> {
     pub config: &'a Config,
     pub memory: &'a mut Memory,
     pub state: &'a mut State,
+    pub args: &'a [Arg],
     /// For each parameter, the storage that it points into.
     pub homes: Vec<Option<Rc<Home>>>,
     pub grid: [u32; 3],
@@ -94,6 +105,8 @@ pub(crate) struct Machine<'a> {
     pub fuel: u64,
     /// What it was given.
     given: u64,
+    /// What was used before the first program.
+    pub prologue: u64,
     /// What is left of the launch's fuel beside that.
     pub rest: u64,
     pub prints: Vec<String>,
@@ -120,50 +133,18 @@ pub(crate) fn launch(
         }));
     }
     let programs = grid.iter().map(|&n| u64::from(n)).fold(1u64, u64::saturating_mul);
-    state.pool.begin(config.memory_limit);
-    state.slots.resize_with(program.layouts.len(), Value::default);
-    state.straight.clear();
-    state.apart.clear();
-    for (param, arg) in program.function.params.iter().zip(args) {
-        let bits = match arg {
-            Arg::Number(bits) => *bits & program.layouts[param.value.0 as usize].ones(),
-            Arg::Pointer { address, .. } => *address,
-        };
-        state.slots[param.value.0 as usize] = Value::uniform(bits);
-    }
-    let mut machine = Machine {
-        program,
-        config,
-        memory,
-        state,
-        homes,
-        grid,
-        id: [0; 3],
-        racing: false,
-        met: Cell::new(None),
-        footprint: Footprint::default(),
-        width: 1,
-        fuel: 0,
-        given: 0,
-        rest: config.fuel,
-        prints: Vec::new(),
-        printed: 0,
-        stats: Stats::default(),
-    };
+    let mut machine = Machine::new(program, state, grid, args, memory, config, homes);
     let mut result = if programs == 0 {
         Ok(())
     } else {
-        machine.programs(programs)
+        machine.programs(0..programs, programs, None)
     };
     if let (Err(Stop::Trap(trap)), Some((other, conflict))) = (&mut result, machine.met.take()) {
         machine.name_the_other(trap, other, conflict);
     }
     machine.stats.fuel = config.fuel - machine.rest - machine.fuel;
     let (prints, stats) = (std::mem::take(&mut machine.prints), machine.stats);
-    for slot in 0..state.slots.len() {
-        let old = std::mem::take(&mut state.slots[slot]);
-        state.pool.recycle(old);
-    }
+    state.empty();
     Ok(match result {
         Ok(()) => Outcome::Finished(Finished { prints, stats }),
         Err(Stop::Trap(trap)) => Outcome::Trapped(trap),
@@ -223,10 +204,62 @@ pub(crate) fn bind(
 }
 
 impl<'a> Machine<'a> {
-    fn programs(&mut self, programs: u64) -> Result<(), Stop> {
+    /// A machine that has run nothing, its parameters' values in their slots.
+    pub(crate) fn new(
+        program: &'a Program,
+        state: &'a mut State,
+        grid: [u32; 3],
+        args: &'a [Arg],
+        memory: &'a mut Memory,
+        config: &'a Config,
+        homes: Vec<Option<Rc<Home>>>,
+    ) -> Self {
+        state.pool.begin(config.memory_limit);
+        state.slots.resize_with(program.layouts.len(), Value::default);
+        state.straight.clear();
+        state.apart.clear();
+        for (param, arg) in program.function.params.iter().zip(args) {
+            let bits = match arg {
+                Arg::Number(bits) => *bits & program.layouts[param.value.0 as usize].ones(),
+                Arg::Pointer { address, .. } => *address,
+            };
+            state.slots[param.value.0 as usize] = Value::uniform(bits);
+        }
+        Self {
+            program,
+            config,
+            memory,
+            state,
+            args,
+            homes,
+            grid,
+            id: [0; 3],
+            racing: false,
+            met: Cell::new(None),
+            footprint: Footprint::default(),
+            width: 1,
+            fuel: 0,
+            given: 0,
+            prologue: 0,
+            rest: config.fuel,
+            prints: Vec::new(),
+            printed: 0,
+            stats: Stats::default(),
+        }
+    }
+
+    /// Runs those of a launch's programs whose place in the order is in `range`. `others` is given where other threads run
+    /// the rest: programs end early once one of the others has stopped.
+    pub(crate) fn programs(
+        &mut self,
+        range: Range<u64>,
+        programs: u64,
+        others: Option<&AtomicBool>,
+    ) -> Result<(), Stop> {
         let program = self.program;
         self.refuel();
         self.block(&program.prologue)?;
+        self.prologue = self.used();
         let mut survey = None;
         if programs >= SURVEYED {
             let mut found = Survey::of(program, &self.state.slots, self.memory, self.grid, |pointer| {
@@ -242,7 +275,11 @@ impl<'a> Machine<'a> {
             self.state.shadow.begin(self.memory.arena().0.len(), programs);
         }
         self.footprint = Footprint::new(self.config.checks == Checks::Full && self.rereads());
-        for nth in 0..programs {
+        let first = range.start;
+        for nth in range {
+            if others.is_some_and(|stopped| stopped.load(Ordering::Relaxed)) {
+                break;
+            }
             let number = self.config.order.at(nth, programs);
             self.id = self.program_id(number);
             self.footprint.order();
@@ -255,7 +292,11 @@ impl<'a> Machine<'a> {
                 Some(survey) => self.due(survey)?,
                 None => self.block(&program.body)?,
             }
-            self.stats.programs = nth + 1;
+            self.stats.programs += 1;
+            let probed = nth == first && others.is_none() && !meet;
+            if probed && self.pays(programs) && self.in_threads(nth + 1, programs) {
+                break;
+            }
         }
         Ok(())
     }
@@ -308,6 +349,22 @@ impl<'a> Machine<'a> {
         self.given = self.config.program_fuel.min(self.rest);
         self.fuel = self.given;
         self.rest -= self.given;
+    }
+
+    /// What the program that runs has used.
+    pub(crate) const fn used(&self) -> u64 {
+        self.given - self.fuel
+    }
+
+    /// What all programs that are still to come may use.
+    pub(crate) const fn fuel_left(&self) -> u64 {
+        self.rest + self.fuel
+    }
+
+    /// Takes away what programs used that ran elsewhere.
+    pub(crate) const fn spent(&mut self, used: u64) {
+        self.rest = self.fuel_left().saturating_sub(used);
+        self.fuel = 0;
     }
 
     /// The limit that a program meets which runs out of fuel.

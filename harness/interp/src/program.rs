@@ -37,6 +37,8 @@ pub struct Program {
     pub(crate) accesses: Vec<Accessed>,
     /// Whether a program may load after it stored.
     pub(crate) rereads: bool,
+    /// Whether programs print.
+    pub(crate) prints: bool,
     /// Whether anything uses each value.
     pub(crate) used: Vec<bool>,
     /// The parameter that each pointer was derived from.
@@ -168,6 +170,7 @@ impl Program {
         let mut found = Vec::new();
         accesses(&body, &layouts, &mut found);
         let rereads = footprint::rereads(&body, &mut false);
+        let prints = prints(&function.body);
         Ok(Self {
             function,
             layouts,
@@ -176,6 +179,7 @@ impl Program {
             kept,
             accesses: found,
             rereads,
+            prints,
             used,
             origins,
             oversized,
@@ -204,6 +208,13 @@ impl Program {
         state.give();
         outcome
     }
+}
+
+fn prints(block: &Block) -> bool {
+    block
+        .ops
+        .iter()
+        .any(|op| matches!(op.kind, OpKind::Print { .. }) || op.kind.regions().any(prints))
 }
 
 /// Lists the operations that access memory, those of nested blocks included.

@@ -11,6 +11,7 @@ mod memory;
 mod products;
 mod reductions;
 mod shapes;
+mod threads;
 
 use conch_interp::Arg;
 use conch_tile::DType;

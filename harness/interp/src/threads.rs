@@ -1,0 +1,177 @@
+//! Programs of one launch in several threads, where the survey knows that no two of them meet in memory.
+//!
+//! Each thread runs a run of programs on its own copy of the memory, and what the copies have that the original has not is put
+//! together in the end; so nothing is shared while programs run. It is only another way to the same end: where anything stops
+//! (a trap, a limit), all of it is thrown away, and the launch goes on in one thread from where it was. A copy costs time too,
+//! so that only launches are shared out that compute much for each byte that they may touch ([`Machine::pays`]).
+//!
+//! Left out: launches whose programs print, since their lines have an order.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use conch_memory::Memory;
+
+use crate::config::{Arg, Config};
+use crate::machine::{Machine, State, bind};
+use crate::outcome::Stats;
+use crate::program::Program;
+
+/// Work that takes as long as copying a byte and its state, and comparing them.
+const PER_BYTE: u64 = 8;
+
+/// Bytes of stack, as a job of the command line has: a kernel's blocks nest.
+const STACK: usize = 64 << 20;
+
+/// What one thread did.
+struct Part {
+    memory: Memory,
+    stats: Stats,
+    used: u64,
+}
+
+/// What all threads are told.
+#[derive(Clone, Copy)]
+struct Launch<'a> {
+    program: &'a Program,
+    grid: [u32; 3],
+    args: &'a [Arg],
+    memory: &'a Memory,
+    config: &'a Config,
+    programs: u64,
+    /// What may be used, and what of it the prologue takes, which every thread runs again.
+    fuel: u64,
+    prologue: u64,
+    stopped: &'a AtomicBool,
+}
+
+impl Machine<'_> {
+    fn thread_count(&self, programs: u64) -> u64 {
+        u64::from(self.config.threads).min(programs.saturating_sub(1))
+    }
+
+    /// Whether to run the other programs of a launch in threads, now that one has run.
+    pub(crate) fn pays(&self, programs: u64) -> bool {
+        let threads = self.thread_count(programs);
+        let work = self.used().saturating_mul(programs);
+        let copied = (self.memory.arena().0.len() as u64).saturating_mul(threads);
+        let least = self.config.share_work.max(copied.saturating_mul(PER_BYTE));
+        threads > 1 && !self.program.prints && (self.config.share_work == 0 || work > least)
+    }
+
+    /// Runs the programs from the `from`th on in threads. Whether it did; if not, nothing has happened.
+    pub(crate) fn in_threads(&mut self, from: u64, programs: u64) -> bool {
+        let threads = self.thread_count(programs);
+        let share = programs.saturating_sub(from).div_ceil(threads.max(1)).max(1);
+        let stopped = AtomicBool::new(false);
+        let left = self.fuel_left();
+        let launch = Launch {
+            program: self.program,
+            grid: self.grid,
+            args: self.args,
+            memory: self.memory,
+            config: self.config,
+            programs,
+            fuel: left,
+            prologue: self.prologue,
+            stopped: &stopped,
+        };
+        let parts: Option<Vec<Part>> = thread::scope(|scope| {
+            let started: Vec<_> = (0..threads)
+                .map(|nth| {
+                    let start = from + nth * share;
+                    let range = start.min(programs)..start.saturating_add(share).min(programs);
+                    let thread = thread::Builder::new().stack_size(STACK);
+                    let handle = thread.spawn_scoped(scope, move || launch.part(range));
+                    stopped.fetch_or(handle.is_err(), Ordering::Relaxed);
+                    handle
+                })
+                .collect();
+            // All of them are waited for.
+            let ended: Vec<_> = started
+                .into_iter()
+                .map(|handle| handle.ok()?.join().ok()?)
+                .collect();
+            ended.into_iter().collect()
+        });
+        let Some(parts) = parts else { return false };
+        let used = parts.iter().map(|part| part.used).fold(0, u64::saturating_add);
+        // One after the other they would have run out.
+        if used > left {
+            return false;
+        }
+        for part in &parts {
+            self.stats.programs += part.stats.programs;
+            self.stats.bytes_stored += part.stats.bytes_stored;
+            self.stats.bytes_poisoned += part.stats.bytes_poisoned;
+            self.stats.order_dependent |= part.stats.order_dependent;
+        }
+        self.spent(used);
+        let mut memories = parts.into_iter().map(|part| part.memory);
+        if let Some(mut whole) = memories.next() {
+            for other in memories {
+                put_together(&mut whole, &other, self.memory);
+            }
+            *self.memory = whole;
+        }
+        true
+    }
+}
+
+impl Launch<'_> {
+    fn part(self, range: Range<u64>) -> Option<Part> {
+        let mut memory = self.memory.clone();
+        let homes = bind(self.program, self.args, &memory).ok()?;
+        let mut state = State::take();
+        let mut machine = Machine::new(
+            self.program,
+            &mut state,
+            self.grid,
+            self.args,
+            &mut memory,
+            self.config,
+            homes,
+        );
+        let given = self.fuel.saturating_add(self.prologue);
+        machine.rest = given;
+        let ended = machine.programs(range, self.programs, Some(self.stopped));
+        let used = given
+            .saturating_sub(machine.fuel_left())
+            .saturating_sub(self.prologue);
+        let stats = machine.stats;
+        state.empty();
+        state.give();
+        if ended.is_err() {
+            self.stopped.store(true, Ordering::Relaxed);
+        }
+        (!self.stopped.load(Ordering::Relaxed)).then_some(Part { memory, stats, used })
+    }
+}
+
+/// Bytes that are compared at a time.
+const CHUNK: usize = 4096;
+
+/// Puts into `whole` what `other` has otherwise than `original`. No byte is in both.
+fn put_together(whole: &mut Memory, other: &Memory, original: &Memory) {
+    let (bytes, states) = whole.arena_mut();
+    let ((other_bytes, other_states), (old_bytes, old_states)) = (other.arena(), original.arena());
+    changed(bytes, other_bytes, old_bytes);
+    changed(states, other_states, old_states);
+}
+
+fn changed<T: Copy + PartialEq>(whole: &mut [T], other: &[T], original: &[T]) {
+    let chunks = whole
+        .chunks_mut(CHUNK)
+        .zip(other.chunks(CHUNK).zip(original.chunks(CHUNK)));
+    for (whole, (other, original)) in chunks {
+        if other == original {
+            continue;
+        }
+        for (to, (new, old)) in whole.iter_mut().zip(other.iter().zip(original)) {
+            if new != old {
+                *to = *new;
+            }
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! A launch in several threads ends as it does in one: same memory, same outcome, same work.
+
+use conch_interp::{Arg, Config, Order, Outcome, Program};
+use conch_memory::Memory;
+use conch_tile::DType;
+use conch_tile::ir::{BinaryOp, Function, OpKind};
+
+use crate::kernels::{self, Kernel, World};
+
+/// Shares every launch out that can be.
+const SHARED: Config = Config {
+    checks: conch_interp::Checks::Full,
+    order: Order::Ascending,
+    device_asserts: true,
+    fuel: 1 << 33,
+    program_fuel: u64::MAX,
+    memory_limit: 1 << 30,
+    print_limit: 16 << 20,
+    threads: 3,
+    share_work: 0,
+};
+
+/// Launches a kernel in one thread and in some, and gives back what both left.
+#[track_caller]
+fn same(
+    function: &Function,
+    grid: [u32; 3],
+    args: &[Arg],
+    memory: &Memory,
+    config: Config,
+) -> (Outcome, Memory) {
+    let program = Program::prepare(function.clone()).expect("verified");
+    let run = |config: &Config| {
+        let mut memory = memory.clone();
+        let outcome = program
+            .launch(grid, args, &mut memory, config)
+            .expect("no bug of ours");
+        (outcome, memory)
+    };
+    let alone = run(&Config { threads: 1, ..config });
+    let shared = run(&config);
+    assert_eq!(alone.0, shared.0);
+    assert!(alone.1 == shared.1, "other memory");
+    alone
+}
+
+/// The sum of two vectors, in programs of 64.
+fn sum(count: usize) -> (Function, Memory, Vec<Arg>) {
+    let mut world = World::default();
+    let values: Vec<f32> = (0..count as u16).map(f32::from).collect();
+    world.floats("x", &values);
+    world.floats("y", &values);
+    world.tensor("out", DType::F32, count, None);
+    let (memory, mut args) = world.finish();
+    args.push(Arg::Number(count as u64));
+    (kernels::vector_add(64), memory, args)
+}
+
+#[test]
+fn programs_that_cannot_meet() {
+    let (function, memory, args) = sum(1000);
+    for order in [Order::Ascending, Order::Descending, Order::Shuffled(7)] {
+        for threads in [2, 3, 100] {
+            let config = Config {
+                order,
+                threads,
+                ..SHARED
+            };
+            let (outcome, after) = same(&function, [16, 1, 1], &args, &memory, config);
+            assert!(matches!(outcome, Outcome::Finished(_)));
+            assert_eq!(kernels::floats(&after, 2)[999], 1998.0);
+        }
+    }
+}
+
+#[test]
+fn a_product_of_matrices() {
+    let values: Vec<f32> = (0..64u16 * 64).map(|n| f32::from(n % 97) / 8.0).collect();
+    let mut world = World::default();
+    world.floats("a", &values);
+    world.floats("b", &values);
+    world.tensor("c", DType::F32, 64 * 64, None);
+    let (memory, args) = world.finish();
+    let function = kernels::matmul(64, 16, DType::F32);
+    let (outcome, _) = same(&function, [4, 4, 1], &args, &memory, SHARED);
+    assert!(matches!(outcome, Outcome::Finished(_)));
+}
+
+#[test]
+fn a_limit_that_some_program_reaches() {
+    let (function, memory, args) = sum(1000);
+    let (outcome, _) = same(&function, [16, 1, 1], &args, &memory, SHARED);
+    let Outcome::Finished(finished) = outcome else {
+        panic!("{outcome:?}")
+    };
+    let used = finished.stats.fuel;
+    for fuel in [used, used - 1, used / 2, used / 16 + 1] {
+        let (outcome, _) = same(&function, [16, 1, 1], &args, &memory, Config { fuel, ..SHARED });
+        assert_eq!(
+            matches!(outcome, Outcome::Finished(_)),
+            fuel == used,
+            "{fuel} of {used}"
+        );
+    }
+}
+
+/// `out[pid] = pid`, and a program that divides by zero.
+#[test]
+fn a_program_that_traps() {
+    let text = "tl.store(out + pid, pid // (pid - bad))\n";
+    for bad in [0, 5, 15, 99] {
+        let mut k = Kernel::new(text);
+        let out = k.pointer("out", DType::I32);
+        let pid = k.program_id(0);
+        let number = k.int(bad);
+        let difference = k.binary(BinaryOp::Sub, pid, number);
+        let quotient = k.binary(BinaryOp::IntDiv, pid, difference);
+        let place = k.offset(out, pid);
+        k.store(place, quotient, None);
+        let mut world = World::default();
+        world.tensor("out", DType::I32, 16, None);
+        let (memory, args) = world.finish();
+        let (outcome, _) = same(&k.finish(), [16, 1, 1], &args, &memory, SHARED);
+        assert_eq!(
+            matches!(outcome, Outcome::Trapped(_)),
+            bad < 16,
+            "{bad}: {outcome:?}"
+        );
+    }
+}
+
+#[test]
+fn lines_that_programs_print_keep_their_order() {
+    let mut k = Kernel::new("tl.device_print('pid', pid)\n");
+    let out = k.pointer("out", DType::I32);
+    let pid = k.program_id(0);
+    let place = k.offset(out, pid);
+    k.store(place, pid, None);
+    let prefix = "pid".to_owned();
+    k.b.effect(OpKind::Print { prefix, hex: false }, &[pid]);
+    let mut world = World::default();
+    world.tensor("out", DType::I32, 16, None);
+    let (memory, args) = world.finish();
+    let (outcome, _) = same(&k.finish(), [16, 1, 1], &args, &memory, SHARED);
+    let Outcome::Finished(finished) = outcome else {
+        panic!("{outcome:?}")
+    };
+    assert_eq!(finished.prints.len(), 16);
+}
+
+/// Every program writes to the same place: a race, which threads would not see.
+#[test]
+fn programs_that_meet() {
+    let mut k = Kernel::new("tl.store(out, pid)\n");
+    let out = k.pointer("out", DType::I32);
+    let pid = k.program_id(0);
+    k.store(out, pid, None);
+    let mut world = World::default();
+    world.tensor("out", DType::I32, 1, None);
+    let (memory, args) = world.finish();
+    let (outcome, _) = same(&k.finish(), [16, 1, 1], &args, &memory, SHARED);
+    assert!(matches!(outcome, Outcome::Trapped(_)), "{outcome:?}");
+}
