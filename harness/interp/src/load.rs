@@ -89,7 +89,8 @@ impl Machine<'_> {
         else {
             return Ok(false);
         };
-        if layout.elem == Elem::Num(DType::I1) || init::known(states) != Known::All {
+        let defined = self.state.defined.get(step.ins[0] as usize) == Some(&true);
+        if layout.elem == Elem::Num(DType::I1) || !defined && init::known(states) != Known::All {
             return Ok(false);
         }
         let mut buf = self.state.pool.take(len)?;

@@ -50,6 +50,8 @@ pub(crate) struct State {
     pub straight: Vec<Option<usize>>,
     /// For each slot, whether it is a pointer to storages in which programs cannot meet.
     pub apart: Vec<bool>,
+    /// For each slot, whether it is a pointer to bytes that are defined whatever the launch does.
+    pub defined: Vec<bool>,
 }
 
 impl State {
@@ -218,6 +220,7 @@ impl<'a> Machine<'a> {
         state.slots.resize_with(program.layouts.len(), Value::default);
         state.straight.clear();
         state.apart.clear();
+        state.defined.clear();
         for (param, arg) in program.function.params.iter().zip(args) {
             let bits = match arg {
                 Arg::Number(bits) => *bits & program.layouts[param.value.0 as usize].ones(),
@@ -267,6 +270,7 @@ impl<'a> Machine<'a> {
             });
             self.state.straight.resize(program.layouts.len(), None);
             self.state.apart = std::mem::take(&mut found.apart);
+            self.state.defined = std::mem::take(&mut found.defined);
             survey = Some(found);
         }
         let meet = survey.as_ref().is_none_or(|survey| !survey.all_apart);

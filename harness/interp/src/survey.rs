@@ -15,7 +15,7 @@ use conch_tile::ir::{BinaryOp, Elem, OpKind};
 use smallvec::SmallVec;
 
 use crate::affine::{Affine, Extents, MaskRule, RANK, integer};
-use crate::checks::{Home, conflict};
+use crate::checks::{Home, conflict, init};
 use crate::program::{Accessed, Code, Op, Program, Slot, Step};
 use crate::shape::{permuted, same_extents};
 use crate::value::{Layout, Repr, Value};
@@ -92,6 +92,8 @@ pub(crate) struct Survey<'a> {
     pub apart: Vec<bool>,
     /// Whether all pointers are.
     pub all_apart: bool,
+    /// For each slot, whether it is a pointer to bytes that are defined, whatever the launch has done so far.
+    pub defined: Vec<bool>,
 }
 
 impl<'a> Survey<'a> {
@@ -160,8 +162,50 @@ impl<'a> Survey<'a> {
                 *to = apart;
             }
         }
+        let programs = grid.iter().map(|&n| u64::from(n)).fold(1, u64::saturating_mul);
+        survey.defined = defined(&accesses, program, memory, programs);
         survey
     }
+}
+
+/// For each slot, whether it is a pointer to a storage that the launch only reads and that is defined as a whole. Finding
+/// out reads the storage once, so that it is asked only of storages that the programs' blocks may add up to.
+fn defined(accesses: &[Meeting<'_>], program: &Program, memory: &Memory, programs: u64) -> Vec<bool> {
+    let mut defined = vec![false; program.layouts.len()];
+    let written = |storage| {
+        let changes = |one: &&Meeting<'_>| one.access.writes || one.access.atomic;
+        let mut changed = accesses.iter().filter(changes);
+        changed.any(|one| one.storage.is_none_or(|other| other == storage))
+    };
+    let mut asked: SmallVec<[(StorageId, bool); 4]> = SmallVec::new();
+    for one in accesses
+        .iter()
+        .filter(|one| !one.access.writes && !one.access.atomic)
+    {
+        let slot = one.access.pointer as usize;
+        let (Some(storage), Some(layout)) = (one.storage, program.layouts.get(slot)) else {
+            continue;
+        };
+        let reach = (layout.lanes as u64)
+            .saturating_mul(one.access.size as u64)
+            .saturating_mul(programs);
+        if (memory.size(storage) as u64) > reach {
+            continue;
+        }
+        let known = asked
+            .iter()
+            .find(|(id, _)| *id == storage)
+            .map(|&(_, known)| known);
+        let known = known.unwrap_or_else(|| {
+            let known = !written(storage) && init::known(memory.states(storage)) == init::Known::All;
+            asked.push((storage, known));
+            known
+        });
+        if let Some(to) = defined.get_mut(slot) {
+            *to = known;
+        }
+    }
+    defined
 }
 
 /// An access of the kernel, with what is known of where it goes.
