@@ -31,11 +31,6 @@ const DEVIATIONS: &[(&str, &str, &str)] = &[
         "the compiler takes the truth of a tensor object, not of its lanes",
     ),
     (
-        "atomic and of floats",
-        "rejected",
-        "the compiler makes an operation of it that has no meaning",
-    ),
-    (
         "constexpr mod string",
         "unsupported",
         "formatting is not known here",

@@ -25,22 +25,11 @@ const DTYPES: [DType; 16] = [
     DType::F8E4B15,
 ];
 
-/// Why atomics on the bits of floats are refused here.
-const FLOAT_BITS: &str = "the compiler makes an operation of it that nothing gives a meaning";
-
 /// Names that the reference says something else of, and why.
-const DEVIATIONS: &[(&str, &str)] = &[
-    (
-        "tl.inline_asm_elementwise",
-        "assembly is not part of the language's meaning",
-    ),
-    ("tl.atomic_and", FLOAT_BITS),
-    ("tl.atomic_or", FLOAT_BITS),
-    ("tl.atomic_xor", FLOAT_BITS),
-    ("tensor.atomic_and", FLOAT_BITS),
-    ("tensor.atomic_or", FLOAT_BITS),
-    ("tensor.atomic_xor", FLOAT_BITS),
-];
+const DEVIATIONS: &[(&str, &str)] = &[(
+    "tl.inline_asm_elementwise",
+    "assembly is not part of the language's meaning",
+)];
 
 #[test]
 fn names_take_the_dtypes_that_the_compiler_takes() {

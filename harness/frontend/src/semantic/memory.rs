@@ -243,8 +243,7 @@ pub(crate) fn atomic(
         DType::BF16 => op != AtomicOp::Add || !tr.rules.holds(Rule::AtomicAddTakesBfloat),
         _ => dtype.bits() <= 16,
     };
-    let bitwise = matches!(op, AtomicOp::And | AtomicOp::Or | AtomicOp::Xor);
-    if small || bitwise && dtype.is_float() {
+    if small {
         return Err(tr.reject(format!("{function} does not support {}", elem_shown(element))));
     }
     let (pointer, value, mask) = stored_operands(tr, pointer, value, mask)?;
@@ -253,7 +252,30 @@ pub(crate) fn atomic(
     if dtype.is_float() && matches!(op, AtomicOp::Min | AtomicOp::Max) {
         return float_extremum(tr, op, pointer, value, mask);
     }
+    if dtype.is_float() && matches!(op, AtomicOp::And | AtomicOp::Or | AtomicOp::Xor) {
+        return on_bits(tr, op, pointer, value, mask);
+    }
     Ok(exchange(tr, op, pointer, value, mask))
+}
+
+/// A bitwise atomic of floats: what `atom.and.b32` and its like make of their bits. The compiler takes it, and an H200 does so.
+fn on_bits(
+    tr: &mut Tracer<'_>,
+    op: AtomicOp,
+    pointer: ValueId,
+    value: ValueId,
+    mask: Option<ValueId>,
+) -> Traced<ValueId> {
+    let elem = tr.ty(value).elem;
+    let bits = if elem == Elem::Num(DType::F64) {
+        DType::I64
+    } else {
+        DType::I32
+    };
+    let value = bitcast(tr, value, Elem::Num(bits))?;
+    let pointer = cast_elem(tr, pointer, Elem::ptr_to(bits), None)?;
+    let before = exchange(tr, op, pointer, value, mask);
+    bitcast(tr, before, elem)
 }
 
 /// An atomic of operands that fit.
