@@ -34,7 +34,7 @@ const DEVIATIONS: &[(&str, &str)] = &[(
 #[test]
 fn names_take_the_dtypes_that_the_compiler_takes() {
     let rules = Rules::default();
-    let (mut pairs, mut wrong, mut deviations) = (0, Vec::new(), Vec::new());
+    let (mut pairs, mut unlowered, mut wrong, mut deviations) = (0, 0, Vec::new(), Vec::new());
     for line in include_str!("golden/coverage_3.9.0.txt").lines() {
         let (name, taken) = line.split_once(':').expect("a name and dtypes");
         let taken: Vec<&str> = taken.split_whitespace().collect();
@@ -50,6 +50,13 @@ fn names_take_the_dtypes_that_the_compiler_takes() {
             if (ours == Support::Supported) == theirs && !matches!(ours, Support::Unsupported(_)) {
                 continue;
             }
+            // The golden file asks the compiler's front. What that makes of 8-bit floats its passes have no lowering for,
+            // beside moves and conversions: cases/pairs has them, on record of an H200's compiler.
+            let lowered = |why: &str| why.contains("it can only be moved and converted");
+            if theirs && matches!(&ours, Support::Rejected(why) if lowered(why)) {
+                unlowered += 1;
+                continue;
+            }
             if let Some((known, _)) = DEVIATIONS.iter().find(|(known, _)| *known == name) {
                 deviations.push(*known);
                 continue;
@@ -59,6 +66,10 @@ fn names_take_the_dtypes_that_the_compiler_takes() {
         }
     }
     assert!(pairs > 2500, "{pairs} names with dtypes");
+    assert!(
+        unlowered < 150,
+        "{unlowered} names whose front the compiler's passes do not follow"
+    );
     assert!(
         wrong.is_empty(),
         "{} of {pairs}\n{}",

@@ -80,11 +80,12 @@ pub(super) const ROWS: &[Row] = &[
     })
     .since(3, 4, 0)
     .method(),
-    // Since 3.4 the method is only what documents it: Python runs its empty body, and it gives `None`.
+    // Since 3.4 the method is only what documents it: Python runs its empty body, and it gives `None`. In 3.4 the body does
+    // not take what the compiler passes.
     row("tensor.sort(self, dim=None, descending=0)", |_, _| {
         Ok(Value::NONE)
     })
-    .since(3, 4, 0)
+    .since(3, 5, 0)
     .method(),
     row("tl.expand_dims(input, axis)", |tr, args| {
         let input = to_tensor(tr, at(args, 0))?;

@@ -8,6 +8,7 @@ use conch_tile::DType;
 use conch_tile::ir::{BinaryOp, Block, CmpPredicate, Elem, OpKind, Shape, Type, ValueId};
 
 use super::promotion::describe;
+use super::reduce::takes_scalars;
 use super::shape::{arange, broadcast_all, gather, reshape, splat, unsplat};
 use crate::builtin::argument::tensors;
 use crate::tracer::{Traced, Tracer};
@@ -48,6 +49,8 @@ pub(crate) fn map_elementwise(
     if shape.is_empty() {
         return Err(tr.reject("map_elementwise maps blocks, not scalars"));
     }
+    let elements: Vec<Type> = inputs.iter().map(|&input| tr.ty(input).clone()).collect();
+    takes_scalars(tr, &elements, "a mapped function")?;
     let trial = trial(tr, function, &inputs, pack)?;
     let types: Vec<Type> = trial.types.iter().step_by(pack).cloned().collect();
     for offset in 1..pack {

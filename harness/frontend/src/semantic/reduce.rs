@@ -21,6 +21,7 @@ fn region(tr: &mut Tracer<'_>, elements: &[Type], combine: &Value) -> Traced<Blo
             describe(combine)
         )));
     }
+    takes_scalars(tr, elements, "a combine function")?;
     let args: Vec<ValueId> = elements
         .iter()
         .chain(elements)
@@ -49,6 +50,16 @@ fn region(tr: &mut Tracer<'_>, elements: &[Type], combine: &Value) -> Traced<Blo
         return Err(tr.unsupported(format!("a combine function with {what}")));
     }
     Ok(region)
+}
+
+/// Refuses a function of scalars of 8-bit floats, which the passes for NVIDIA's GPUs cannot convert (compile-only runs);
+/// those of `fp8e4b15` are bytes.
+pub(super) fn takes_scalars(tr: &Tracer<'_>, elements: &[Type], what: &str) -> Traced<()> {
+    let mut dtypes = elements.iter().filter_map(|element| element.elem.num());
+    match dtypes.find(|dtype| matches!(dtype, DType::F8E4NV | DType::F8E5)) {
+        Some(dtype) => Err(tr.reject(format!("{what} of {dtype}: it can only be moved and converted"))),
+        None => Ok(()),
+    }
 }
 
 /// What a region does beside computing, if it does.

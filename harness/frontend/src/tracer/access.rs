@@ -147,7 +147,8 @@ impl Tracer<'_> {
 
     /// What `name` of a module known by name is.
     pub(super) fn symbol(&mut self, module: &str, name: &str) -> Option<Value> {
-        python::module_attribute(module, name).or_else(|| builtin::lookup(self, module, name))
+        let own = python::module_attribute(module, name, self.rules);
+        own.or_else(|| builtin::lookup(self, module, name))
     }
 
     pub(super) fn attribute_node(&mut self, node: &ast::ExprAttribute) -> Traced<Value> {

@@ -2,6 +2,8 @@
 
 use std::rc::Rc;
 
+use conch_tile::rules::{Rules, Version};
+
 use super::{Host, Traced, Tracer};
 use crate::builtin::Builtin;
 use crate::constant::{self, Failure};
@@ -111,7 +113,7 @@ pub(super) fn builtin(name: &str) -> Option<Value> {
 }
 
 /// What the tracer itself answers for in modules known by name.
-pub(super) fn module_attribute(module: &str, name: &str) -> Option<Value> {
+pub(super) fn module_attribute(module: &str, name: &str, rules: Rules) -> Option<Value> {
     if module == "math" {
         return match math_constant(name) {
             Some(value) => Some(Value::Constant(Constant::Float(value))),
@@ -130,7 +132,7 @@ pub(super) fn module_attribute(module: &str, name: &str) -> Option<Value> {
         "static_assert" => &STATIC_ASSERT,
         "static_print" => &STATIC_PRINT,
         "constexpr" => &CONSTEXPR,
-        "tuple" => &TUPLE,
+        "tuple" if rules.version >= Version::new(3, 3, 0) => &TUPLE,
         _ => return None,
     }))
 }
