@@ -2,10 +2,9 @@
 //!
 //! *The guide* is the CUDA C++ Programming Guide, "Mathematical Functions": maximum errors in units of the last place
 //! ("Standard Functions"), and those of the fast functions ("Intrinsic Functions"). They are measured, not proven; where
-//! editions differ, the larger figure stands. Those of standard functions were held against what two projects wrote down of
-//! the guide (intel/llvm, "CUDA vs OpenCL math builtin precision", and cms-patatrack/xtd, README): none here is below either.
-//! *PTX* is the PTX ISA, for functions that are one instruction. What neither
-//! has a figure for admits everything.
+//! editions differ, the larger figure stands. Those of standard functions were held against what two projects wrote down
+//! of the guide (`sycl/doc/cuda` of intel/llvm, the README of cms-patatrack/xtd): none here is below either. *PTX* is the
+//! PTX ISA, for functions that are one instruction. What neither has a figure for admits everything.
 
 use std::f64::consts::PI;
 
