@@ -5,7 +5,7 @@
 //! Left out: which of several such operations it was; the first one is named.
 
 use conch_interp::{AcceptanceMap, Accepted};
-use conch_memory::{ByteState, Memory, StorageId};
+use conch_memory::{ByteState, Memory, StorageId, Tensor};
 use conch_tile::diagnostic::Diagnostic;
 use conch_tile::ir::Function;
 
@@ -43,14 +43,14 @@ pub(crate) struct Dependent(Vec<(StorageId, Vec<bool>)>);
 
 impl Dependent {
     /// What two orders left otherwise, and no interval allows for. An element is dependent as a whole.
-    pub fn add(&mut self, first: &Memory, other: &Memory, map: Option<&AcceptanceMap>) {
+    pub fn add(&mut self, first: &Memory, other: &Memory, map: &AcceptanceMap) {
         for id in first.ids() {
             let (a, b) = (first.bytes(id), other.bytes(id));
             let (known, now) = (first.states(id), other.states(id));
-            let same = |at: usize| a.get(at) == b.get(at) && known.get(at) == now.get(at);
-            if a == b && known == now {
-                continue;
-            }
+            let same = |at: usize| {
+                known.get(at) == now.get(at)
+                    && (a.get(at) == b.get(at) || known.get(at) != Some(&ByteState::Init))
+            };
             let mut bytes = vec![false; a.len()];
             let mut at = 0;
             while at < a.len() {
@@ -58,16 +58,23 @@ impl Dependent {
                     at += 1;
                     continue;
                 }
-                let accepted = map.map(|map| map.at(id, at));
-                if let Some((start, within @ Accepted::Within { dtype, .. })) = accepted
-                    && let Some(word) = b.get(start..start + dtype.size())
-                    && now.get(at) != Some(&ByteState::Poison)
-                    && within.admits(little_endian(word)) == Some(true)
-                {
-                    at = start + dtype.size();
-                    continue;
+                let (start, accepted) = map.at(id, at);
+                match accepted {
+                    Accepted::Within { dtype, .. } => {
+                        let end = start + dtype.size();
+                        if let Some(word) = b.get(start..end)
+                            && known.get(start..end) == now.get(start..end)
+                            && accepted.admits(little_endian(word)) == Some(true)
+                        {
+                            at = end;
+                            continue;
+                        }
+                        bytes[at] = true;
+                    }
+                    // It may come of a comparison that goes either way.
+                    Accepted::Unknown => {}
+                    Accepted::Exact => bytes[at] = true,
                 }
-                bytes[at] = true;
                 at += 1;
             }
             widen(first, id, &mut bytes);
@@ -114,20 +121,51 @@ impl Dependent {
     }
 }
 
-/// The elements that have a byte in it, as the tensors of the storage show them.
+/// Whether a launch left something other than it found, and defined.
+pub(crate) fn changed(before: &Memory, after: &Memory) -> bool {
+    after.ids().any(|id| {
+        let now = after.bytes(id).iter().zip(after.states(id));
+        let then = before.bytes(id).iter().zip(before.states(id));
+        now.zip(then)
+            .any(|(now, then)| *now.1 == ByteState::Init && now != then)
+    })
+}
+
+/// The elements that have a byte in it, as the tensor of the smallest ones shows them that has the byte.
 fn widen(memory: &Memory, id: StorageId, bytes: &mut [bool]) {
-    let apart = bytes.to_vec();
-    for named in memory.tensors().iter().filter(|named| named.tensor.storage == id) {
-        let size = named.tensor.element_size();
-        for start in named.tensor.element_starts() {
-            let touched = apart
-                .get(start..start + size)
-                .is_some_and(|element| element.contains(&true));
-            if touched && let Some(element) = bytes.get_mut(start..start + size) {
-                element.fill(true);
+    let mut left = bytes.to_vec();
+    let mut views: Vec<Tensor> = memory
+        .tensors()
+        .iter()
+        .filter(|named| named.tensor.storage == id)
+        .map(|named| once(&named.tensor))
+        .collect();
+    views.sort_by_key(Tensor::element_size);
+    for view in views {
+        let size = view.element_size();
+        for start in view.element_starts() {
+            let Some(element) = left.get_mut(start..start + size) else {
+                continue;
+            };
+            if element.contains(&true)
+                && let Some(whole) = bytes.get_mut(start..start + size)
+            {
+                element.fill(false);
+                whole.fill(true);
             }
         }
     }
+}
+
+/// The tensor without what it shows again and again.
+fn once(tensor: &Tensor) -> Tensor {
+    let mut once = tensor.clone();
+    for (extent, &stride) in once.shape.iter_mut().zip(&tensor.strides) {
+        if stride == 0 {
+            *extent = (*extent).min(1);
+        }
+    }
+    once
 }
 
 fn little_endian(bytes: &[u8]) -> u64 {

@@ -378,6 +378,7 @@ impl Prepared for Ready {
         self.reorder(case, &outcome)?;
         match outcome {
             Outcome::Finished(finished) => self.in_lane_orders(case, finished),
+            Outcome::Trapped(Trap::Assert, complaint) => self.assert_in_lane_orders(case, complaint),
             outcome => Ok(outcome),
         }
     }
@@ -417,12 +418,24 @@ impl Ready {
         Ok(())
     }
 
+    /// Whether an assert does not hold in any order of lanes; where it holds in one, the program has no answer.
+    fn assert_in_lane_orders(&self, case: &Case, complaint: Box<Complaint>) -> Result<Outcome, Failure> {
+        if self.kernels.iter().any(|kernel| kernel.lanes_open) {
+            for order in LaneOrder::FEW {
+                if let Outcome::Finished(_) = self.launches(case, &self.config, Some(order))? {
+                    return Ok(in_an_order(complaint));
+                }
+            }
+        }
+        Ok(Outcome::Trapped(Trap::Assert, complaint))
+    }
+
     /// Makes the launches again in other orders of lanes, where Triton leaves them open, and poison of what depends on it.
     fn in_lane_orders(&self, case: &Case, mut finished: Box<Finished>) -> Result<Outcome, Failure> {
         let Some(nth) = self.kernels.iter().position(|kernel| kernel.lanes_open) else {
             return Ok(Outcome::Finished(finished));
         };
-        let mut conforming = None;
+        let (mut conforming, mut ended) = (None, None);
         let mut dependent = Dependent::default();
         for (tried, order) in LaneOrder::FEW.into_iter().chain(LaneOrder::MORE).enumerate() {
             if tried == LaneOrder::FEW.len() && dependent.count() == 0 {
@@ -430,24 +443,31 @@ impl Ready {
             }
             let other = match self.launches(case, &self.config, Some(order))? {
                 Outcome::Finished(other) => other.memory,
-                Outcome::Trapped(trap, mut complaint) => {
-                    complaint.message += ", where lanes come in another order, which Triton leaves open";
-                    return Ok(Outcome::Trapped(trap, complaint));
+                // What stops in one order and not in another has no answer.
+                Outcome::Trapped(_, complaint) => return Ok(in_an_order(complaint)),
+                other => {
+                    ended.get_or_insert(other);
+                    continue;
                 }
-                _ => continue,
             };
-            if conforming.is_none() && schedules::difference(&finished.memory, &other).is_some() {
-                let map = AcceptanceMap::default();
-                conforming = Some(intervals(case, &self.kernels, map, &self.config)?);
+            if schedules::difference(&finished.memory, &other).is_none() {
+                continue;
             }
-            let map = match &conforming {
-                Some(Conforming::Known(map)) => Some(map),
-                _ => None,
+            let map = match &mut conforming {
+                Some(map) => map,
+                none => {
+                    let map = AcceptanceMap::default();
+                    match intervals(case, &self.kernels, map, &self.config)? {
+                        Conforming::Known(map) => none.insert(map),
+                        // Other values may come of rounding alone, which cannot be told here.
+                        Conforming::Anything(_) => return Ok(Outcome::Finished(finished)),
+                    }
+                }
             };
             dependent.add(&finished.memory, &other, map);
         }
         if dependent.count() == 0 {
-            return Ok(Outcome::Finished(finished));
+            return Ok(ended.unwrap_or(Outcome::Finished(finished)));
         }
         let function = &self.kernels[nth].traced.function;
         let mut diagnostic = lane_orders::diagnostic(function, &dependent, &finished.memory);
@@ -455,7 +475,8 @@ impl Ready {
         let tracked = finished.tracked.get_or_insert_default();
         tracked.poisoned += poisoned;
         // A program of which nothing has one value has no answer.
-        let nothing = tracked.poisoned >= tracked.stored;
+        let nothing =
+            tracked.poisoned >= tracked.stored && !lane_orders::changed(&case.memory(), &finished.memory);
         if nothing {
             diagnostic.severity = Severity::Error;
         }
@@ -534,6 +555,12 @@ impl Ready {
             remark: None,
         })))
     }
+}
+
+/// What stopped in an order of lanes, and would not in another.
+fn in_an_order(mut complaint: Box<Complaint>) -> Outcome {
+    complaint.message += ", in one of the orders of lanes that Triton leaves open";
+    Outcome::Trapped(Trap::Undefined, complaint)
 }
 
 /// Where a complaint is, in words.

@@ -191,7 +191,7 @@ impl Program {
         &self.function
     }
 
-    /// Runs every program of a grid, one after the other, in the order that the configuration says.
+    /// Runs every program of a grid, in the order that the configuration says: one after the other, or as if.
     ///
     /// # Errors
     /// When the arguments do not fit the parameters, or the interpreter itself is wrong. What the kernel does wrong is

@@ -47,8 +47,13 @@ struct Launch<'a> {
 }
 
 impl Machine<'_> {
+    /// As many as are allowed, have a program, and whose copies of the memory stay within the limit of values.
     fn thread_count(&self, programs: u64) -> u64 {
-        u64::from(self.config.threads).min(programs.saturating_sub(1))
+        let copy = self.memory.arena().0.len().saturating_mul(2).max(1);
+        let room = (self.config.memory_limit / copy) as u64;
+        u64::from(self.config.threads)
+            .min(programs.saturating_sub(1))
+            .min(room)
     }
 
     /// Whether to run the other programs of a launch in threads, now that one has run.
@@ -57,7 +62,9 @@ impl Machine<'_> {
         let work = self.used().saturating_mul(programs);
         let copied = (self.memory.arena().0.len() as u64).saturating_mul(threads);
         let least = self.config.share_work.max(copied.saturating_mul(PER_BYTE));
-        threads > 1 && !self.program.prints && (self.config.share_work == 0 || work > least)
+        // What would run out of fuel runs out of it in one thread.
+        let ends = work <= self.fuel_left();
+        threads > 1 && ends && !self.program.prints && (self.config.share_work == 0 || work > least)
     }
 
     /// Runs the programs from the `from`th on in threads. Whether it did; if not, nothing has happened.

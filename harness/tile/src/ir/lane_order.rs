@@ -2,12 +2,13 @@
 //! in any order. The interpreter executes them as they are written; [`Function::in_lane_order`] makes the same kernel with
 //! another order, so that what comes out otherwise can be told from what does not depend on it.
 //!
-//! All such operations of a kernel take one order, as in compiled code, where the order follows from the type: the
-//! language's own reductions of several operands count on it. Left out: orders of a reduction, which are no lanes.
+//! Operations of one kind between the same shapes take one order, as in compiled code, where the order follows from the
+//! layouts: the language's own reductions of several operands count on it. In most orders all take the same one;
+//! [`LaneOrder::Apart`] tells the others from each other. Left out: orders of a reduction, which are no lanes.
 
 use smallvec::smallvec;
 
-use super::{BinaryOp, Block, Elem, Function, LocId, OpKind, Operation, Type, ValueId, ValueInfo};
+use super::{BinaryOp, Block, Elem, Function, LocId, OpKind, Operation, Shape, Type, ValueId, ValueInfo};
 use crate::DType;
 
 /// An order that the lanes of an operation may come in, where Triton leaves it open.
@@ -17,6 +18,8 @@ pub enum LaneOrder {
     Reversed,
     /// Those from this lane on, and then the first ones.
     Rotated(u32),
+    /// As [`LaneOrder::Rotated`], each kind of operation between the same shapes by another number of lanes.
+    Apart,
     /// Runs of this many in turn with their neighbours; a power of two.
     Swapped(u32),
     /// Those of the first half in turn with those of the second, as threads hold them that own some of each.
@@ -25,7 +28,7 @@ pub enum LaneOrder {
 
 impl LaneOrder {
     /// Enough to see whether a result depends on the order.
-    pub const FEW: [Self; 3] = [Self::Reversed, Self::Interleaved, Self::Rotated(1)];
+    pub const FEW: [Self; 3] = [Self::Reversed, Self::Interleaved, Self::Apart];
 
     /// More, to see which lanes of it do: equal values of lanes hide it in any one order.
     pub const MORE: [Self; 12] = [
@@ -69,7 +72,7 @@ impl Function {
     pub fn in_lane_order(&self, order: LaneOrder) -> Self {
         let mut function = self.clone();
         let mut values = std::mem::take(&mut function.values);
-        rewrite(&mut function.body, &mut values, order);
+        rewrite(&mut function.body, &mut values, order, &mut Vec::new());
         function.values = values;
         function
     }
@@ -101,18 +104,45 @@ fn each(block: &Block, visit: &mut dyn FnMut(&Operation)) {
     }
 }
 
-fn rewrite(block: &mut Block, values: &mut Vec<ValueInfo>, order: LaneOrder) {
+/// A kind of operation, and the shapes that it is between.
+type Between = (bool, Shape, Shape);
+
+fn rewrite(block: &mut Block, values: &mut Vec<ValueInfo>, order: LaneOrder, seen: &mut Vec<Between>) {
     let mut ops = Vec::with_capacity(block.ops.len());
     for mut op in std::mem::take(&mut block.ops) {
         for region in op.kind.regions_mut() {
-            rewrite(region, values, order);
+            rewrite(region, values, order, seen);
         }
         match reordered(&op, values) {
-            Some(result) => permute(op, result, &mut ops, values, order),
+            Some(result) => {
+                let order = match order {
+                    LaneOrder::Apart => LaneOrder::Rotated(2 * number(&op, result, values, seen) + 1),
+                    order => order,
+                };
+                permute(op, result, &mut ops, values, order);
+            }
             None => ops.push(op),
         }
     }
     block.ops = ops;
+}
+
+/// Which of the kinds of operations between shapes it is.
+fn number(op: &Operation, result: ValueId, values: &[ValueInfo], seen: &mut Vec<Between>) -> u32 {
+    let shape = |value: ValueId| values.get(value.0 as usize).map(|value| value.ty.shape.clone());
+    let between = (
+        matches!(op.kind, OpKind::Cat { .. }),
+        op.operands
+            .first()
+            .and_then(|&operand| shape(operand))
+            .unwrap_or_default(),
+        shape(result).unwrap_or_default(),
+    );
+    let known = seen.iter().position(|one| *one == between);
+    known.unwrap_or_else(|| {
+        seen.push(between);
+        seen.len() - 1
+    }) as u32
 }
 
 /// The operation, and behind it a gather of its lanes in another order, whose result is the old one.
@@ -163,6 +193,7 @@ fn permute(
             let last = index(values, OpKind::Constant(last), &[]);
             index(values, OpKind::Binary(BinaryOp::Sub), &[last, lane])
         }
+        LaneOrder::Apart => lane,
         LaneOrder::Rotated(by) => {
             let by = index(values, OpKind::Constant(u64::from(by) & last), &[]);
             let last = index(values, OpKind::Constant(last), &[]);
@@ -194,7 +225,6 @@ fn permute(
 #[cfg(test)]
 mod tests {
     use super::super::Builder;
-    use super::super::Shape;
     use super::*;
     use crate::source::{Sources, Span};
 
