@@ -159,9 +159,12 @@ pub(super) fn expected(op: &Op, x: &Tensor) -> Expected {
         Op::Reshape(wanted) => same_order(shape, reshaped(shape, wanted)),
         Op::Flatten(a, b) => match (dimension(*a, rank), dimension(*b, rank)) {
             (Some(a), Some(b)) if a <= b => {
-                let merged = count(&shape[a..=b]).unwrap_or(0);
-                let flat = [&shape[..a], &[merged], &shape[b + 1..]].concat();
-                same_order(shape, Some(flat))
+                // More than can be enumerated, where another extent is 0.
+                let merged = shape[a..=b]
+                    .iter()
+                    .try_fold(1i64, |product, &extent| product.checked_mul(extent));
+                let flat = merged.map(|merged| [&shape[..a], &[merged], &shape[b + 1..]].concat());
+                same_order(shape, flat)
             }
             _ => Expected::Fails,
         },
