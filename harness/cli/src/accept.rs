@@ -5,14 +5,18 @@ use std::fmt::Write as _;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
+use std::sync::Arc;
 
 use conch_case::{Case, Entry, Shard};
 use conch_engine::cuda::bundle::{BundleError, Label, Opening, Reader};
 use conch_engine::cuda::outcome;
 use conch_engine::cuda::record::{Acceptance, Provenance, Record, Shelf};
-use conch_engine::{EngineId, guarded};
-use conch_tile::rules::Version;
+use conch_engine::{
+    Capabilities, Engine, EngineId, Failure, Needs, Outcome, Preparation, Reference, guarded,
+};
+use conch_tile::rules::{Rules, Version};
 use conch_toolchain::compiled::Target;
+use conch_verdict::{Panel, Standing, try_case};
 
 use crate::args::AcceptArgs;
 use crate::corpus::Selected;
@@ -154,8 +158,13 @@ impl Pile {
                 .as_ref()
                 .map_or(1, |provenance| provenance.repetitions);
             let found = guarded(|| outcome(&case, &result.ran));
+            let agreed = match &found {
+                Ok(Ok(outcome)) => agrees(&case, version, outcome),
+                _ => None,
+            };
             match found.map(|found| found.map(|outcome| Record::of(&case, &cubin, &outcome, times))) {
                 Ok(Ok(Some(record))) => {
+                    let record = marked(record, agreed);
                     let by = provenance(reader.opening(), version, true);
                     self.put(&result.label, version, record, by);
                 }
@@ -169,9 +178,11 @@ impl Pile {
             self.case(&note.label, entries);
         }
         for decided in reader.take_decided() {
-            if let Some((_, version)) = self.case(&decided.label, entries) {
+            if let Some((case, version)) = self.case(&decided.label, entries) {
                 let by = provenance(reader.opening(), version, false);
-                self.put(&decided.label, version, decided.record, by);
+                let outcome = decided.record.outcome(&case).ok();
+                let agreed = outcome.and_then(|outcome| agrees(&case, version, &outcome));
+                self.put(&decided.label, version, marked(decided.record, agreed), by);
             }
         }
         Ok(())
@@ -222,6 +233,54 @@ impl Pile {
         if refused.last().is_none_or(|last| last != case) {
             refused.push(case.to_owned());
         }
+    }
+}
+
+fn marked(record: Record, agreed: Option<bool>) -> Record {
+    match agreed {
+        Some(agreed) => record.agreeing(agreed),
+        None => record,
+    }
+}
+
+/// Whether the reference agrees with an outcome, which the record is to remember; nothing where Conch fails to say.
+fn agrees(case: &Case, version: Version, outcome: &Outcome) -> Option<bool> {
+    let given = Given {
+        id: EngineId::Cuda { version },
+        capabilities: Capabilities {
+            dtypes: Vec::new(),
+            features: Vec::new(),
+            needs: Needs::default(),
+        },
+        outcome: outcome.clone(),
+    };
+    let id = given.id.clone();
+    let panel = Panel::new(Some(Arc::new(Reference::default())), vec![Arc::new(given)]);
+    let trial = guarded(|| try_case(case, &panel)).ok()?.ok()?;
+    trial
+        .failed
+        .is_empty()
+        .then(|| trial.verdict.standing(&id) == Some(Standing::Agrees))
+}
+
+/// An engine that gives what it was given.
+struct Given {
+    id: EngineId,
+    capabilities: Capabilities,
+    outcome: Outcome,
+}
+
+impl Engine for Given {
+    fn id(&self) -> &EngineId {
+        &self.id
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    fn prepare(&self, _case: &Case, _rules: Rules) -> Result<Preparation, Failure> {
+        Ok(Preparation::Ended(self.outcome.clone()))
     }
 }
 

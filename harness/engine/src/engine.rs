@@ -121,6 +121,12 @@ pub trait Engine: Send + Sync {
         self.id().clone()
     }
 
+    /// Of an engine that answers with records, whether that of a case agreed with the reference when it was accepted, where
+    /// that is known.
+    fn agreed(&self, _case: &Case) -> Option<bool> {
+        None
+    }
+
     /// Parses or compiles what a case launches. `rules` are whose language it is; an engine with a version of its own
     /// speaks that one's and no other.
     fn prepare(&self, case: &Case, rules: Rules) -> Result<Preparation, Failure>;

@@ -78,6 +78,9 @@ pub enum Family {
     Compiler,
     /// torch's `TorchInductor`.
     Inductor,
+    /// The Python of Triton's that its interpreter and its compiler both stand on, its library functions included. No
+    /// engine is of it; an outcome may come out of it ([`crate::families`]).
+    Language,
 }
 
 impl EngineId {

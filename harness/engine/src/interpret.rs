@@ -439,6 +439,7 @@ launches:
                 function: "copy".into(),
             }),
             compiling: false,
+            origin: None,
             traceback: "Traceback".to_owned(),
         };
         let outcome = stopped(&case, &raised("AttributeError"), "");

@@ -48,6 +48,7 @@
 //! else; only here is a GPU seen.
 #![warn(missing_docs)]
 
+mod code;
 pub mod cuda;
 mod engine;
 mod guard;
@@ -62,6 +63,7 @@ mod reference;
 mod schedules;
 mod words;
 
+pub use code::{Families, families, is_triton_code, through};
 pub use cuda::Cuda;
 pub use engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, Prepared, Run};
 pub use guard::guarded;
@@ -70,5 +72,5 @@ pub use inductor::Inductor;
 pub use interpret::Interpret;
 pub use jit::Jit;
 pub use outcome::{Complaint, Finished, Outcome, Position, Tracked, Trap};
-pub use recorded::Recorded;
+pub use recorded::{Recorded, language};
 pub use reference::{Conforming, Explanation, Kernel, Reference, Widest};

@@ -30,6 +30,9 @@ pub struct Complaint {
     pub detail: Option<String>,
     /// Which of the case's launches it was, from 0, where known.
     pub launch: Option<usize>,
+    /// Of a Python exception, the file of Triton's that raised it, from the folder that holds the package
+    /// (`triton/language/semantic.py`); empty where it was nobody's of Triton, nothing where it is not known.
+    pub raised: Option<String>,
 }
 
 impl Complaint {
@@ -41,6 +44,7 @@ impl Complaint {
             position: None,
             detail: None,
             launch: None,
+            raised: None,
         }
     }
 }

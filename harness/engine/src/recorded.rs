@@ -11,6 +11,14 @@ use conch_toolchain::response::{Phase, PythonError, Raised};
 use crate::engine::{Capabilities, Engine, Failure, Needs, Preparation, Prepared};
 use crate::{Complaint, EngineId, Finished, Outcome, words};
 
+/// Whose language a case is in where no engine says: that of the Triton that made the recording, or else the newest.
+pub fn language(case: &Case) -> Rules {
+    case.recorded
+        .as_ref()
+        .and_then(|recorded| recorded.engine.parse::<EngineId>().ok()?.version())
+        .map_or_else(Rules::default, Rules::of)
+}
+
 /// The engine `recorded`.
 #[derive(Debug)]
 pub struct Recorded {
@@ -94,6 +102,7 @@ impl Prepared for OnRecord {
                     }],
                     location: None,
                     compiling: *compiling,
+                    origin: None,
                     traceback: String::new(),
                 };
                 return Ok(words::stopped(case, &raised, ""));

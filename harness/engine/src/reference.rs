@@ -780,6 +780,7 @@ fn complaint(diagnostic: &Diagnostic, sources: &Sources, launch: usize) -> Compl
         position: diagnostic.span().and_then(|span| position(sources, span)),
         detail: Some(diagnostic.render(sources, false)),
         launch: Some(launch),
+        raised: None,
     }
 }
 

@@ -147,6 +147,7 @@ pub(crate) fn stopped(case: &Case, raised: &Raised, stderr: &str) -> Outcome {
             Phase::Import => None,
             Phase::Arguments(launch) | Phase::Launch(launch) => Some(launch),
         },
+        raised: raised.origin.clone().filter(|_| !faulted),
     });
     if unsupported {
         Outcome::Unsupported(complaint)

@@ -48,6 +48,7 @@ pub fn outcome(outcome: &Outcome) -> event::Outcome {
         position,
         detail,
         launch,
+        raised: _,
     }) = outcome.complaint()
     else {
         return event::Outcome {
@@ -87,6 +88,7 @@ pub fn trial(case: &Case, trial: &Trial, panel: &Panel, sources: &Sources) -> ev
             witnesses.push(Witness {
                 id: &first.id,
                 origin: &first.origin,
+                families: first.families,
                 outcome: &first.outcome,
             });
             seconds.push(records.iter().map(|record| record.seconds).sum::<f64>());
@@ -115,6 +117,8 @@ pub fn trial(case: &Case, trial: &Trial, panel: &Panel, sources: &Sources) -> ev
             .map(|(witness, &seconds)| (witness.id.to_string(), (seconds * 1e7).round() / 1e7))
             .collect(),
         unconfirmed: verdict.unconfirmed,
+        suspected: verdict.suspected.clone(),
+        notes: verdict.notes.clone(),
         vacuous: verdict.vacuous,
         reason: verdict.reason.clone(),
         outcomes,

@@ -152,6 +152,12 @@ pub struct Verdict {
     /// Whether only the reference's word stands behind the blame.
     #[serde(default, skip_serializing_if = "is_false")]
     pub unconfirmed: bool,
+    /// Why the reference is blamed where no two independent engines agree against it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspected: Option<String>,
+    /// What else there is to say of the witnesses, a sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// Whether the trial compared nothing that the program computed.
     #[serde(default, skip_serializing_if = "is_false")]
     pub vacuous: bool,

@@ -133,6 +133,9 @@ impl Human {
                  there is no byte at all.\n",
             );
         }
+        for said in verdict.suspected.iter().chain(&verdict.notes) {
+            let _ = writeln!(text, "  {said}");
+        }
         if verdict.verdict == "undefined" {
             if let Some(outcome) = verdict.outcomes.get("reference") {
                 text.push_str(&self.outcome("reference", outcome));
@@ -292,6 +295,10 @@ impl Human {
                     self.blame(verdict)
                 )
             }
+            _ if verdict.suspected.is_some() => format!(
+                "{} {name}  this may be a bug in Conch, and convicts no other engine{place}\n",
+                self.paint(Tone::Bad, "REFERENCE IS SUSPECTED")
+            ),
             "differ" if verdict.blame.iter().any(|id| id == "reference") => format!(
                 "{} {name}  two independent engines agree against it: this is a bug in Conch{place}\n",
                 self.paint(Tone::Bad, "REFERENCE IS WRONG")

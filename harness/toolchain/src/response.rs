@@ -54,6 +54,11 @@ pub struct Raised {
     pub location: Option<Location>,
     /// Whether it came out of Triton's compiler.
     pub compiling: bool,
+    /// The file of Triton's in which it was raised, from the folder that holds the package
+    /// (`triton/language/semantic.py`); empty where the innermost frame that is Triton's or the user's is the user's.
+    /// Nothing where nobody looked.
+    #[serde(default)]
+    pub origin: Option<String>,
     /// Python's traceback as text, at most 16 KiB of its end.
     pub traceback: String,
 }

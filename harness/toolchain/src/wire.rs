@@ -313,6 +313,8 @@ struct RaisedHeader {
     chain: Vec<Link>,
     location: Option<(String, u32, String)>,
     compiling: bool,
+    #[serde(default)]
+    origin: Option<String>,
     traceback: String,
 }
 
@@ -410,6 +412,7 @@ fn raised_by(raised: RaisedHeader, module: &Module, launches: &[Launch]) -> Resu
             function,
         }),
         compiling: raised.compiling,
+        origin: raised.origin,
         traceback: raised.traceback,
     })
 }

@@ -11,7 +11,8 @@ use conch_case::{Expectation, VerdictKind};
 use conch_engine::{EngineId, Outcome, Trap};
 use conch_tile::rules::Version;
 
-use crate::trial::{Standing, Verdict, Witness};
+use crate::trial::{Standing, Verdict};
+use crate::witness::Witness;
 
 /// What became of one expectation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -115,6 +116,16 @@ pub(crate) fn is_foreseen(testimony: &Testimony<'_>, expectations: &[Expectation
     expectations
         .iter()
         .any(|one| testimony.is_meant(one, expectations) && happened(one, Standing::Differs, testimony))
+}
+
+/// Whether it is written down that an engine differs here, in whatever way.
+pub(crate) fn is_offender(testimony: &Testimony<'_>, expectations: &[Expectation]) -> bool {
+    expectations.iter().any(|one| {
+        matches!(
+            one.verdict,
+            Some(VerdictKind::Differ | VerdictKind::Nondeterministic)
+        ) && testimony.is_meant(one, expectations)
+    })
 }
 
 /// Whether an engine's standing and outcome are what an expectation describes.

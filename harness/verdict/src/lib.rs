@@ -89,9 +89,12 @@
 
 mod difference;
 mod expectation;
+mod interval;
 mod panel;
+mod suspicion;
 mod sweep;
 mod trial;
+mod witness;
 
 pub use difference::{Acceptance, BitForBit, Comparison, Element, KEPT, Zone, compare};
 pub use expectation::{Assessment, Met, Testimony, assess};
@@ -100,4 +103,5 @@ pub use sweep::{
     Camp, Sample, Samples, SweepAssessment, SweepTrial, SweepVerdict, Unequal, assess_sweep, judge_sweep,
     try_sweep,
 };
-pub use trial::{Bench, Difference, Facts, Kind, Standing, Verdict, Witness, judge};
+pub use trial::{Bench, Difference, Facts, Kind, Standing, Verdict, judge};
+pub use witness::{Known, Witness};

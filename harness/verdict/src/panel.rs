@@ -10,14 +10,19 @@ use std::fmt;
 use std::sync::Arc;
 
 use conch_case::Case;
-use conch_engine::{Complaint, Conforming, Engine, EngineId, Failure, Outcome, Reference, guarded};
+use conch_engine::{
+    Complaint, Conforming, Engine, EngineId, Failure, Families, Outcome, Reference, families, guarded,
+    language, through,
+};
 use conch_interp::Accepted;
 use conch_memory::StorageId;
 use conch_tile::rules::{Rule, Rules, Version};
 
 use crate::difference::Acceptance;
-use crate::expectation::{Assessment, Testimony, assess, is_foreseen};
-use crate::trial::{Bench, Facts, Verdict, Witness, judge};
+use crate::expectation::{Assessment, Testimony, assess, is_foreseen, is_offender};
+use crate::interval;
+use crate::trial::{Bench, Facts, Verdict, judge};
+use crate::witness::{Known, Witness};
 
 /// The engines of a run.
 #[derive(Default)]
@@ -68,8 +73,12 @@ pub struct Record {
     pub origin: EngineId,
     /// Whose language it was.
     pub rules: Rules,
+    /// The code that the outcome came out of.
+    pub families: Families,
     /// What it did.
     pub outcome: Outcome,
+    /// Of a record, whether it agreed with the reference when it was accepted, where that is known.
+    pub agreed: Option<bool>,
     /// How long it took.
     pub seconds: f64,
 }
@@ -115,6 +124,7 @@ pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
             .map_or_else(Rules::default, Rules::of);
         others.push(record(engine.as_ref(), case, rules, &mut failed)?);
     }
+    let shared = came_out_of(case, panel.reference.as_deref(), &mut others);
     let (references, benches) = seat(panel.reference.as_deref(), case, &others, &mut failed)?;
     let acceptances: Vec<ByReference<'_>> = benches
         .iter()
@@ -125,7 +135,7 @@ pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
                 .as_deref()
                 .zip(record)
                 .map(|(reference, record)| (reference, record.rules));
-            ByReference::new(asked, case)
+            ByReference::new(asked, case, record.map(|record| &record.outcome))
         })
         .collect();
     let seated: Vec<Bench<'_>> = benches
@@ -143,13 +153,11 @@ pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
                 .map(Record::witness)
                 .collect(),
             acceptance,
-            foreseen: seats
-                .others
-                .iter()
-                .filter_map(|&at| others.get(at))
-                .filter(|record| is_foreseen(&record.testimony(), &case.expectations))
-                .map(|record| record.id.clone())
-                .collect(),
+            known: known(
+                seats.others.iter().filter_map(|&at| others.get(at)),
+                case,
+                &shared,
+            ),
         })
         .collect();
     let verdict = judge(
@@ -183,11 +191,54 @@ pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
     })
 }
 
+/// Notes what each outcome came out of. What of Triton's own code the case goes through, in any of the versions.
+fn came_out_of(case: &Case, reference: Option<&Reference>, others: &mut [Record]) -> Vec<String> {
+    let mut by_rules: Vec<(Rules, Vec<String>)> = Vec::new();
+    for record in others.iter_mut().filter(|record| record.outcome.speaks()) {
+        let at = by_rules.iter().position(|(rules, _)| *rules == record.rules);
+        let at = at.unwrap_or_else(|| {
+            let found = guarded(|| through(case, reference, record.rules)).unwrap_or_default();
+            by_rules.push((record.rules, found));
+            by_rules.len() - 1
+        });
+        let through = by_rules
+            .get(at)
+            .map_or(&[][..], |(_, through)| through.as_slice());
+        record.families = families(&record.origin, &record.outcome, through);
+    }
+    let mut all: Vec<String> = by_rules.into_iter().flat_map(|(_, through)| through).collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+/// What is known of a bench's engines before the trial.
+fn known<'r>(records: impl Iterator<Item = &'r Record>, case: &Case, through: &[String]) -> Known {
+    let mut known = Known {
+        through: through.to_vec(),
+        ..Known::default()
+    };
+    for record in records {
+        let testimony = record.testimony();
+        if is_foreseen(&testimony, &case.expectations) {
+            known.foreseen.push(record.id.clone());
+        }
+        if is_offender(&testimony, &case.expectations) {
+            known.offenders.push(record.id.clone());
+        }
+        if record.agreed == Some(true) {
+            known.agreed.push(record.id.clone());
+        }
+    }
+    known
+}
+
 impl Record {
     fn witness(&self) -> Witness<'_> {
         Witness {
             id: &self.id,
             origin: &self.origin,
+            families: self.families,
             outcome: &self.outcome,
         }
     }
@@ -204,14 +255,21 @@ impl Record {
 pub(crate) struct ByReference<'a> {
     asked: Option<(&'a Reference, Rules)>,
     case: &'a Case,
+    /// What the reference itself did.
+    own: Option<&'a Outcome>,
     answer: OnceCell<Result<Conforming, String>>,
 }
 
 impl<'a> ByReference<'a> {
-    pub(crate) fn new(asked: Option<(&'a Reference, Rules)>, case: &'a Case) -> Self {
+    pub(crate) fn new(
+        asked: Option<(&'a Reference, Rules)>,
+        case: &'a Case,
+        own: Option<&'a Outcome>,
+    ) -> Self {
         Self {
             asked,
             case,
+            own,
             answer: OnceCell::new(),
         }
     }
@@ -221,16 +279,20 @@ impl<'a> ByReference<'a> {
         self.answer.get()?.as_ref().err().map(String::as_str)
     }
 
-    fn answer(&self) -> Option<&Conforming> {
+    fn answer(&self) -> Option<&Result<Conforming, String>> {
         let (reference, rules) = self.asked?;
-        let answer = self
-            .answer
-            .get_or_init(|| match guarded(|| reference.conforming(self.case, rules)) {
-                Ok(Ok(conforming)) => Ok(conforming),
-                Ok(Err(failure)) => Err(format!("failed to {failure}")),
-                Err(panic) => Err(panic),
-            });
-        answer.as_ref().ok()
+        Some(self.answer.get_or_init(|| {
+            let conforming = match guarded(|| reference.conforming(self.case, rules)) {
+                Ok(Ok(conforming)) => conforming,
+                Ok(Err(failure)) => return Err(format!("failed to {failure}")),
+                Err(panic) => return Err(panic),
+            };
+            let own = self.own.and_then(Outcome::finished);
+            match (own, &conforming) {
+                (Some(own), Conforming::Known(map)) => interval::holds(&own.memory, map).map(|()| conforming),
+                _ => Ok(conforming),
+            }
+        }))
     }
 }
 
@@ -238,14 +300,16 @@ impl Acceptance for ByReference<'_> {
     fn accepted(&self, storage: StorageId, byte: usize) -> (usize, Accepted) {
         match self.answer() {
             None => (byte, Accepted::Exact),
-            Some(Conforming::Anything(_)) => (byte, Accepted::Unknown),
-            Some(Conforming::Known(map)) => map.at(storage, byte),
+            // What Conch failed at convicts nobody.
+            Some(Err(_) | Ok(Conforming::Anything(_))) => (byte, Accepted::Unknown),
+            Some(Ok(Conforming::Known(map))) => map.at(storage, byte),
         }
     }
 
     fn why(&self) -> Option<String> {
         match self.answer() {
-            Some(Conforming::Anything(why)) => Some(why.clone()),
+            Some(Ok(Conforming::Anything(why))) => Some(why.clone()),
+            Some(Err(_)) => Some("Conch failed to say what a conforming implementation may give".to_owned()),
             _ => None,
         }
     }
@@ -279,8 +343,8 @@ fn seat(
     let mut known: Vec<(Rules, usize)> = Vec::new();
     let spoken = others.iter().map(|record| record.rules);
     for (at, rules) in spoken.enumerate().map(|(at, rules)| (Some(at), rules)).chain(
-        // With nobody beside it, the reference speaks the newest language.
-        others.is_empty().then(|| (None, Rules::default())),
+        // With nobody beside it, the reference speaks a recording's language, or the newest.
+        others.is_empty().then(|| (None, language(case))),
     ) {
         let bench = known
             .iter()
@@ -371,9 +435,11 @@ fn record(
             let seconds = run.total().as_secs_f64();
             return Ok(Record {
                 id,
+                families: Families::of(&origin),
                 origin,
                 rules,
                 outcome: run.outcome,
+                agreed: engine.agreed(case),
                 seconds,
             });
         }
@@ -388,9 +454,11 @@ fn record(
     let outcome = Outcome::Unavailable(Box::new(Complaint::new("internal-error", message)));
     Ok(Record {
         id,
+        families: Families::of(&origin),
         origin,
         rules,
         outcome,
+        agreed: None,
         seconds: 0.0,
     })
 }

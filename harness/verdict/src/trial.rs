@@ -2,8 +2,10 @@
 //!
 //! Engines whose outcomes agree form a camp. The camp of the reference and any second, independent engine convicts the
 //! rest; the reference alone against a camp of two independent others is convicted itself; otherwise the reference's
-//! word stands, unconfirmed. (An engine whose difference is foreseen convicts nobody.) Engines that share code are one
-//! witness (a record has the code of the engine it is of), and one that has the reference's code in it says nothing for or against the reference. Engines that cannot run
+//! word stands, unconfirmed. (An engine whose difference is foreseen convicts nobody.) Outcomes that came out of shared code are one
+//! witness ([`crate::Witness`]), and one that has the reference's code in it says nothing for or against the reference. Where a
+//! record has agreed with the reference and no longer does, or nobody confirms it but an engine that is known to differ, the
+//! reference itself is suspected ([`Verdict::suspected`]). Engines that cannot run
 //! the program, or ran out of something, say nothing and are in no camp. A program without a defined answer convicts nobody.
 //!
 //! The language changes between versions. A trial takes one bench per set of language rules: the reference's outcome
@@ -12,24 +14,14 @@
 //! Left out: what was expected (see [`crate::expectation`]).
 
 use conch_case::VerdictKind;
-use conch_engine::{EngineId, Finished, Outcome, Trap};
+use conch_engine::{EngineId, Families, Finished, Outcome, Trap};
 use conch_memory::Memory;
 
 use crate::difference::{Acceptance, BitForBit, Comparison, compare};
+use crate::witness::{Known, Witness, independent};
 
 /// Why nothing can be said of memory in which programs met.
 const MEETING: &str = "programs met in an atomic, and another order of them may give another result";
-
-/// One engine and what it did.
-#[derive(Clone, Copy, Debug)]
-pub struct Witness<'a> {
-    /// Who.
-    pub id: &'a EngineId,
-    /// Whose code did it: as a rule the engine's own.
-    pub origin: &'a EngineId,
-    /// What it did.
-    pub outcome: &'a Outcome,
-}
 
 /// Witnesses under one set of language rules.
 pub struct Bench<'a> {
@@ -39,9 +31,8 @@ pub struct Bench<'a> {
     pub others: Vec<Witness<'a>>,
     /// What the reference says a conforming implementation may give.
     pub acceptance: &'a dyn Acceptance,
-    /// Engines of which it is written down that they differ here in this way. Somebody has looked into it, so that
-    /// they do not convict the reference.
-    pub foreseen: Vec<EngineId>,
+    /// What is known of its engines beforehand.
+    pub known: Known,
 }
 
 /// How one engine stands after the trial.
@@ -118,6 +109,11 @@ pub struct Verdict {
     pub blame: Vec<EngineId>,
     /// Whether only the reference's word stands behind it.
     pub unconfirmed: bool,
+    /// Why the reference is blamed though no two independent engines agree against it: what confirmed it, or agreed with
+    /// it once, is reason enough to look at it first.
+    pub suspected: Option<String>,
+    /// What else there is to say of the witnesses, a sentence each.
+    pub notes: Vec<String>,
     /// How each engine stands, in the order given.
     pub standings: Vec<(EngineId, Standing)>,
     /// Who differs from whom, and how.
@@ -157,6 +153,8 @@ pub fn judge(benches: &[Bench<'_>], facts: Facts) -> Verdict {
         kind: VerdictKind::Agree,
         blame: Vec::new(),
         unconfirmed: false,
+        suspected: None,
+        notes: Vec::new(),
         standings: Vec::new(),
         differences: Vec::new(),
         reason: None,
@@ -166,14 +164,31 @@ pub fn judge(benches: &[Bench<'_>], facts: Facts) -> Verdict {
         accepted: 0,
     };
     let mut words = Vec::with_capacity(benches.len());
+    let mut by_word = Vec::new();
     for bench in benches {
         let mut trial = Trial {
             bench,
             facts,
             verdict: &mut verdict,
+            by_word: &mut by_word,
         };
         words.push(trial.run());
     }
+    // The word of a reference that is suspected convicts nobody, by whatever rules.
+    if verdict.suspected.is_some() {
+        verdict.blame.retain(|id| !by_word.contains(id));
+        for (id, standing) in &mut verdict.standings {
+            if by_word.contains(id) {
+                *standing = Standing::Silent;
+            }
+        }
+    }
+    let mut seen = Vec::new();
+    verdict.blame.retain(|id| {
+        let first = !seen.contains(id);
+        seen.push(id.clone());
+        first
+    });
     // A difference under any rules is a difference; what is undefined under any rules is not a fair trial.
     verdict.kind = [
         VerdictKind::Differ,
@@ -191,30 +206,16 @@ pub fn judge(benches: &[Bench<'_>], facts: Facts) -> Verdict {
     verdict
 }
 
-struct Trial<'a, 'b> {
-    bench: &'a Bench<'a>,
+pub(crate) struct Trial<'a, 'b> {
+    pub(crate) bench: &'a Bench<'a>,
     facts: Facts,
-    verdict: &'b mut Verdict,
+    pub(crate) verdict: &'b mut Verdict,
+    /// Engines that nothing but the reference's word convicts, and of which nobody foresaw it.
+    by_word: &'b mut Vec<EngineId>,
 }
 
-/// How many witnesses a camp has that share no code with each other. Those with the least code are counted first: they
-/// stand in the way of fewest others.
-fn independent<'w>(camp: impl IntoIterator<Item = &'w EngineId>) -> usize {
-    let mut camp: Vec<&EngineId> = camp.into_iter().collect();
-    camp.sort_by_key(|id| id.families().len());
-    let mut counted: Vec<&EngineId> = Vec::with_capacity(camp.len());
-    for id in camp {
-        if counted.iter().all(|other| id.is_independent_of(other)) {
-            counted.push(id);
-        }
-    }
-    counted.len()
-}
-
-/// Whether a witness can speak for or against the reference: it executes with other code.
-fn is_apart(witness: &Witness<'_>) -> bool {
-    witness.origin.is_independent_of(&EngineId::Reference)
-}
+/// Those who differ from the reference.
+pub(crate) type Rest<'w> = [(Witness<'w>, Kind, Option<Comparison>)];
 
 /// What comparing two outcomes gave.
 pub(crate) enum Pair {
@@ -310,13 +311,40 @@ impl Trial<'_, '_> {
             }
             return VerdictKind::Agree;
         }
-        let confirmed = camp.iter().any(is_apart);
+        // Whoever executes with the code of an engine that is known to differ is as doubtful as that engine.
+        let known = &self.bench.known.offenders;
+        let doubtful: Vec<Families> = camp
+            .iter()
+            .filter(|witness| known.contains(witness.id))
+            .map(|witness| witness.families)
+            .collect();
+        let offends = |witness: &&Witness<'_>| {
+            let families = witness.families;
+            doubtful.iter().any(|other| !families.is_independent_of(*other))
+        };
+        let (offenders, honest): (Vec<&Witness<'_>>, _) = camp
+            .iter()
+            .filter(|witness| witness.is_apart())
+            .partition(offends);
+        let confirmed = !honest.is_empty();
         let overruling = if confirmed {
             Vec::new()
         } else {
             self.overruling(&rest)
         };
+        if overruling.is_empty()
+            && let Some(why) = self.suspicion(&rest, &offenders, confirmed)
+        {
+            return self.suspect(reference, &camp, rest, why);
+        }
         self.verdict.unconfirmed |= !confirmed && overruling.is_empty();
+        if !confirmed && overruling.is_empty() {
+            self.note_one_witness(&rest);
+            let foreseen = &self.bench.known.foreseen;
+            let rest = rest.iter().map(|(witness, ..)| witness.id);
+            self.by_word
+                .extend(rest.filter(|id| !foreseen.contains(id)).cloned());
+        }
         // Whoever agreed with an overruled reference has its code: what it says is the reference's mistake, not its own.
         let right = |id: &EngineId| {
             if overruling.is_empty() {
@@ -360,26 +388,11 @@ impl Trial<'_, '_> {
         word
     }
 
-    /// Among those who differ from a lone reference, a camp of two that are independent of it and of each other.
-    fn overruling(&mut self, rest: &[(Witness<'_>, Kind, Option<Comparison>)]) -> Vec<EngineId> {
-        let others = rest
-            .iter()
-            .map(|(witness, ..)| *witness)
-            .filter(|witness| !self.bench.foreseen.contains(witness.id));
-        let camps = self.camps(others);
-        camps
-            .iter()
-            .find(|camp| {
-                let apart = camp.iter().filter(|witness| is_apart(witness));
-                independent(apart.map(|witness| witness.origin)) > 1
-            })
-            .map_or_else(Vec::new, |camp| {
-                camp.iter().map(|witness| witness.id.clone()).collect()
-            })
-    }
-
     /// Witnesses that agree with each other, together.
-    fn camps<'w>(&mut self, witnesses: impl Iterator<Item = Witness<'w>>) -> Vec<Vec<Witness<'w>>> {
+    pub(crate) fn camps<'w>(
+        &mut self,
+        witnesses: impl Iterator<Item = Witness<'w>>,
+    ) -> Vec<Vec<Witness<'w>>> {
         let mut camps: Vec<Vec<Witness<'w>>> = Vec::new();
         for witness in witnesses {
             let home = camps.iter().position(|camp| {
@@ -408,7 +421,7 @@ impl Trial<'_, '_> {
             ),
             None => "the reference was not asked".to_owned(),
         };
-        let witnesses = |camp: &[Witness<'_>]| independent(camp.iter().map(|witness| witness.origin));
+        let witnesses = |camp: &[Witness<'_>]| independent(camp);
         match camps.as_slice() {
             [] => {
                 self.verdict
@@ -508,7 +521,7 @@ impl Trial<'_, '_> {
     }
 
     /// Notes each engine's standing; one that already stands (the reference, on an earlier bench) keeps the worse.
-    fn stand(&mut self, standing: impl Fn(&EngineId) -> Standing) {
+    pub(crate) fn stand(&mut self, standing: impl Fn(&EngineId) -> Standing) {
         let severity = |standing: Standing| match standing {
             Standing::Silent => 0,
             Standing::Agrees => 1,

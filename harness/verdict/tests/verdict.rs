@@ -3,14 +3,14 @@
 use std::fmt::Write as _;
 
 use conch_case::{EnginePattern, Expectation, OutcomeKind, VerdictKind};
-use conch_engine::{Complaint, EngineId, Finished, Outcome, Tracked, Trap};
+use conch_engine::{Complaint, EngineId, Families, Family, Finished, Outcome, Tracked, Trap};
 use conch_interp::Accepted;
 use conch_memory::{ByteState, Memory, NamedTensor, ORIGIN, StorageId, Storages, Tensor};
 use conch_tile::DType;
 use conch_tile::rules::Version;
 use conch_tile::source::Span;
 use conch_verdict::{
-    Acceptance, Bench, BitForBit, Facts, Standing, Testimony, Verdict, Witness, assess, compare, judge,
+    Acceptance, Bench, BitForBit, Facts, Known, Standing, Testimony, Verdict, Witness, assess, compare, judge,
 };
 
 /// One storage of four f32, seen as `x`.
@@ -96,18 +96,39 @@ fn outcome(word: &str, reference: bool) -> Outcome {
     }
 }
 
-/// `reference=1 interpret@3.9.0=2`; with `!` behind it, it is foreseen to differ.
+/// A witness out of its engine's own code.
+fn witness<'a>(id: &'a EngineId, origin: &'a EngineId, outcome: &'a Outcome) -> Witness<'a> {
+    Witness {
+        id,
+        origin,
+        families: Families::of(origin),
+        outcome,
+    }
+}
+
+/// `reference=1 interpret@3.9.0=2`; with `!` behind it, it is foreseen to differ so, with `?` it is written down that it
+/// differs, with `~` it is a record that agreed, with `&` it came out of Triton's shared Python.
 fn trial(line: &str) -> (Vec<(EngineId, Outcome)>, Verdict) {
-    let mut foreseen = Vec::new();
+    let mut known = Known {
+        through: vec!["tl.flip".to_owned()],
+        ..Known::default()
+    };
+    let mut shared = Vec::new();
     let outcomes: Vec<(EngineId, Outcome)> = line
         .split_whitespace()
         .map(|part| {
             let (id, word) = part.split_once('=').expect(part);
             let id: EngineId = id.parse().expect(id);
-            let word = word.strip_suffix('!').map_or(word, |word| {
-                foreseen.push(id.clone());
-                word
-            });
+            let marks = word.trim_start_matches(|c| !"!?~&".contains(c));
+            for mark in marks.chars() {
+                match mark {
+                    '!' => known.foreseen.push(id.clone()),
+                    '?' => known.offenders.push(id.clone()),
+                    '~' => known.agreed.push(id.clone()),
+                    _ => shared.push(id.clone()),
+                }
+            }
+            let word = word.strip_suffix(marks).unwrap_or(word);
             let outcome = outcome(word, id == EngineId::Reference);
             (id, outcome)
         })
@@ -115,10 +136,12 @@ fn trial(line: &str) -> (Vec<(EngineId, Outcome)>, Verdict) {
     let verdict = {
         let all: Vec<Witness<'_>> = outcomes
             .iter()
-            .map(|(id, outcome)| Witness {
-                id,
-                origin: id,
-                outcome,
+            .map(|(id, outcome)| {
+                let mut witness = witness(id, id, outcome);
+                if shared.contains(id) {
+                    witness.families = witness.families.with(Family::Language);
+                }
+                witness
             })
             .collect();
         let (reference, others) = all
@@ -128,7 +151,7 @@ fn trial(line: &str) -> (Vec<(EngineId, Outcome)>, Verdict) {
             reference: reference.first().copied(),
             others,
             acceptance: &BitForBit,
-            foreseen,
+            known,
         };
         judge(&[bench], Facts { has_launches: true })
     };
@@ -165,6 +188,9 @@ fn in_a_line(verdict: &Verdict) -> String {
     }
     if let Some(reason) = &verdict.reason {
         let _ = write!(line, " ({reason})");
+    }
+    for said in verdict.suspected.iter().chain(&verdict.notes) {
+        let _ = write!(line, " [{said}]");
     }
     line
 }
@@ -245,6 +271,38 @@ fn camps_convict() {
     accept("camps", &lines);
 }
 
+#[test]
+fn shared_code_known_offenders_and_records_are_weighed() {
+    let table = [
+        // Two engines, one body of code.
+        "reference=1 interpret@3.2.0=2& cuda@3.2.0=2&",
+        "reference=1 interpret@3.2.0=2& cuda@3.2.0=2",
+        "reference=1 interpret@3.2.0=1& cuda@3.2.0=2&",
+        "reference=1 interpret@3.2.0=TypeError& cuda@3.2.0=rejected&",
+        "reference=1 interpret@3.2.0=2& cuda@3.2.0=2& inductor@2.11.0+cuda=2",
+        "interpret@3.2.0=2& cuda@3.2.0=2&",
+        // One that is known to differ confirms nobody.
+        "reference=1 interpret@3.2.0=1? cuda@3.2.0=2",
+        "reference=1 interpret@3.2.0=1? cuda@3.2.0=2!",
+        "reference=1 interpret@3.2.0=1? cuda@3.2.0=1",
+        "reference=1 interpret@3.2.0=1? inductor@2.11.0+interpret=1 cuda@3.2.0=2",
+        // A record that agreed cannot have changed.
+        "reference=1 interpret@3.2.0=1 cuda@3.2.0=2~",
+        "reference=1 cuda@3.2.0=2~",
+        "reference=1 interpret@3.2.0=2 cuda@3.2.0=2~",
+        "reference=1 interpret@3.2.0=3! cuda@3.2.0=2~",
+        "reference=1 interpret@3.2.0=3 cuda@3.2.0=2~",
+        "reference=1 cuda@3.2.0=2~!?",
+        "reference=1 interpret@3.2.0=1 cuda@3.2.0=1~",
+        "reference=rejected interpret@3.2.0=rejected cuda@3.2.0=2~",
+    ];
+    let mut lines = String::new();
+    for line in table {
+        let _ = writeln!(lines, "{line}\n    {}", in_a_line(&trial(line).1));
+    }
+    accept("weighed", &lines);
+}
+
 fn expectation(engine: &str, versions: &str, verdict: Option<VerdictKind>) -> Expectation {
     Expectation {
         axes: Vec::new(),
@@ -264,11 +322,7 @@ fn assessed(line: &str, expectations: &[Expectation]) -> String {
     let witnesses: Vec<Testimony<'_>> = outcomes
         .iter()
         .map(|(id, outcome)| Testimony {
-            witness: Witness {
-                id,
-                origin: id,
-                outcome,
-            },
+            witness: witness(id, id, outcome),
             rules: id.version().unwrap_or(Version::NEWEST),
         })
         .collect();
@@ -399,18 +453,10 @@ fn a_case_without_memory_is_not_vacuous_when_it_only_imports() {
     let id: EngineId = "interpret@3.9.0".parse().expect("an id");
     for has_launches in [false, true] {
         let bench = Bench {
-            reference: Some(Witness {
-                id: &EngineId::Reference,
-                origin: &EngineId::Reference,
-                outcome: &reference,
-            }),
-            others: vec![Witness {
-                id: &id,
-                origin: &id,
-                outcome: &other,
-            }],
+            reference: Some(witness(&EngineId::Reference, &EngineId::Reference, &reference)),
+            others: vec![witness(&id, &id, &other)],
             acceptance: &BitForBit,
-            foreseen: Vec::new(),
+            known: Known::default(),
         };
         let verdict = judge(&[bench], Facts { has_launches });
         assert_eq!(
@@ -431,18 +477,10 @@ fn benches_judge_by_their_own_reference() {
         let (old_says, new_says) = (outcome(old_says, false), outcome(new_says, false));
         let benches =
             [(&one, &old, &old_says), (&two, &new, &new_says)].map(|(reference, id, outcome)| Bench {
-                reference: Some(Witness {
-                    id: &EngineId::Reference,
-                    origin: &EngineId::Reference,
-                    outcome: reference,
-                }),
-                others: vec![Witness {
-                    id,
-                    origin: id,
-                    outcome,
-                }],
+                reference: Some(witness(&EngineId::Reference, &EngineId::Reference, reference)),
+                others: vec![witness(id, id, outcome)],
                 acceptance: &BitForBit,
-                foreseen: Vec::new(),
+                known: Known::default(),
             });
         assert_eq!(
             in_a_line(&judge(&benches, Facts { has_launches: true })),
@@ -640,23 +678,12 @@ fn a_record_is_the_witness_that_its_engine_is() {
     let check = |origin: &str, expected: &str| {
         let origin: EngineId = origin.parse().expect("an id");
         let (reference, other) = (outcome("1", true), outcome("2", false));
-        let witness = |id, origin| Witness {
-            id,
-            origin,
-            outcome: &other,
-        };
+        let said = |id, origin| witness(id, origin, &other);
         let bench = Bench {
-            reference: Some(Witness {
-                id: &EngineId::Reference,
-                origin: &EngineId::Reference,
-                outcome: &reference,
-            }),
-            others: vec![
-                witness(&interpret, &interpret),
-                witness(&EngineId::Recorded, &origin),
-            ],
+            reference: Some(witness(&EngineId::Reference, &EngineId::Reference, &reference)),
+            others: vec![said(&interpret, &interpret), said(&EngineId::Recorded, &origin)],
             acceptance: &BitForBit,
-            foreseen: Vec::new(),
+            known: Known::default(),
         };
         let verdict = judge(&[bench], Facts { has_launches: true });
         let blame: Vec<String> = verdict.blame.iter().map(ToString::to_string).collect();

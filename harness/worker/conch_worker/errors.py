@@ -90,6 +90,33 @@ def _compiling(error: BaseException) -> bool:
     return False
 
 
+def _origin(error: BaseException, is_users: Callable[[str], bool]) -> str:
+    """The file of Triton's that raised it, from the folder that holds the package: whose code it came out of.
+    Empty where the innermost frame that is Triton's or the user's is not Triton's. Frames of other packages,
+    NumPy's, say, are whose who called them."""
+    # What is raised `from None` still knows what it was raised for.
+    link: BaseException | None = error
+    seen: list[BaseException] = []
+    while link is not None and link not in seen:
+        seen.append(link)
+        link = link.__cause__ or link.__context__
+    for link in reversed(seen):
+        found = ""
+        step = link.__traceback__
+        while step is not None:
+            file = step.tb_frame.f_code.co_filename
+            parts = file.split(os.sep)
+            if is_users(file):
+                found = ""
+            elif "triton" in parts:
+                found = "/".join(parts[len(parts) - 1 - parts[::-1].index("triton") :])
+            step = step.tb_next
+        # A cause that was never raised has no frames.
+        if link.__traceback__ is not None:
+            return found
+    return ""
+
+
 def _outside(step: TracebackType | None) -> TracebackType | None:
     """A traceback without the worker's own frames, which come first."""
     own = os.path.dirname(__file__)
@@ -119,5 +146,6 @@ def describe(error: BaseException, is_users: Callable[[str], bool]) -> dict[str,
         "chain": [{"kind": _kind(link), "message": _message(link)} for link in chain],
         "location": location,
         "compiling": _compiling(error),
+        "origin": _origin(error, is_users),
         "traceback": text[-_TRACEBACK_LIMIT:],
     }

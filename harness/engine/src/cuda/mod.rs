@@ -119,6 +119,17 @@ impl Engine for Cuda {
         &self.capabilities
     }
 
+    fn agreed(&self, case: &Case) -> Option<bool> {
+        match &self.source {
+            Source::Live { .. } => None,
+            Source::Recorded {
+                version,
+                shelf,
+                target,
+            } => shelf.agreed(*version, *target, case),
+        }
+    }
+
     fn prepare(&self, case: &Case, _rules: Rules) -> Result<Preparation, Failure> {
         let (version, shelf, target) = match &self.source {
             Source::Live { compiler, executor } => {

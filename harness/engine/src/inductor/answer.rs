@@ -123,6 +123,7 @@ pub(super) fn raised(case: &Case, ways: &[Way], induction: &Induction, raised: &
             .map(|location| words::position(case, location)),
         detail: Some(raised.traceback.clone()),
         launch: None,
+        raised: raised.origin.clone(),
     });
     if ours && kind == "Unsupported" {
         Outcome::Unsupported(complaint)

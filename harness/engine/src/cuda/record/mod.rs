@@ -7,6 +7,9 @@
 //! A record holds for the kernel source and the layout whose hashes it carries. With others it is stale, and is not used.
 //! Of memory it keeps the runs of bytes that are not what they were before the first launch.
 //!
+//! A record remembers whether it agreed with the reference when it was accepted. In a file with a line `{"agreed":true}` those
+//! did that say nothing of it; the others say `"agreed":"no"`, or `"unknown"`.
+//!
 //! Left out: executing anything, and whether a record is right (`conch-verdict` judges it as any other outcome).
 
 mod change;
@@ -49,9 +52,21 @@ pub struct Record {
     pub cubin: String,
     /// Who ran it: the position of a [`Provenance`] in the file.
     by: usize,
+    /// Whether the reference agreed with it when it was accepted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    agreed: Option<Agreed>,
     /// What happened.
     #[serde(flatten)]
     said: Said,
+}
+
+/// Whether the reference agreed with a record when it was accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Agreed {
+    Yes,
+    No,
+    Unknown,
 }
 
 /// An outcome on record.
@@ -87,6 +102,9 @@ struct Words {
     line: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     launch: Option<usize>,
+    /// The file of Triton's that raised it; not compared, because records of before have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    raised: Option<String>,
 }
 
 impl Record {
@@ -102,6 +120,7 @@ impl Record {
                 .filter(|file| *file != case.module.file.name),
             line: complaint.position.as_ref().map(|position| position.line),
             launch: complaint.launch,
+            raised: complaint.raised.clone(),
         };
         let said = match outcome {
             Outcome::Finished(finished) => Said::Finished {
@@ -126,8 +145,16 @@ impl Record {
             layout: short(case.layout_hash()),
             cubin: cubin.chars().take(HASH).collect(),
             by: 0,
+            agreed: None,
             said,
         })
+    }
+
+    /// The same, which agreed with the reference or did not.
+    #[must_use]
+    pub fn agreeing(mut self, agreed: bool) -> Self {
+        self.agreed = Some(if agreed { Agreed::Yes } else { Agreed::No });
+        self
     }
 
     /// The outcome in a word.
@@ -160,6 +187,7 @@ impl Record {
                     },
                 }),
                 launch: words.launch,
+                raised: words.raised.clone(),
                 ..Complaint::new(words.kind.clone(), words.message.clone())
             })
         };
@@ -200,12 +228,14 @@ impl Record {
             let mut said = said.clone();
             match &mut said {
                 Said::Finished { times, .. } => *times = 0,
-                Said::Asserted(words) => (words.line, words.message) = (None, String::new()),
+                Said::Asserted(words) => {
+                    (words.line, words.message, words.raised) = (None, String::new(), None);
+                }
                 Said::Rejected(words)
                 | Said::Trapped(words)
                 | Said::Unsupported(words)
                 | Said::Exhausted(words)
-                | Said::Crashed(words) => words.line = None,
+                | Said::Crashed(words) => (words.line, words.raised) = (None, None),
             }
             said
         };

@@ -12,7 +12,7 @@ use conch_tile::rules::Version;
 use conch_toolchain::compiled::Target;
 use serde::{Deserialize, Serialize};
 
-use super::{Provenance, Record, short};
+use super::{Agreed, Provenance, Record, short};
 use crate::Outcome;
 
 /// How an outcome on record was put there, or why not.
@@ -72,6 +72,12 @@ struct By {
     by: Provenance,
 }
 
+/// What the records of a file say that say nothing of whether the reference agreed.
+#[derive(Serialize, Deserialize)]
+struct Unsaid {
+    agreed: bool,
+}
+
 impl Book {
     fn read(path: &Path) -> Result<Option<Self>, ShelfError> {
         let text = match fs::read_to_string(path) {
@@ -98,12 +104,18 @@ impl Book {
             ));
         }
         let mut book = Self::default();
+        let mut unsaid = Agreed::Unknown;
         for (at, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
             let wrong = |error: serde_json::Error| malformed(at + 1, error.to_string());
             if line.starts_with("{\"by\":{") {
                 book.by.push(serde_json::from_str::<By>(line).map_err(wrong)?.by);
+            } else if line.starts_with("{\"agreed\":") {
+                if serde_json::from_str::<Unsaid>(line).map_err(wrong)?.agreed {
+                    unsaid = Agreed::Yes;
+                }
             } else {
-                let record: Record = serde_json::from_str(line).map_err(wrong)?;
+                let mut record: Record = serde_json::from_str(line).map_err(wrong)?;
+                record.agreed.get_or_insert(unsaid);
                 if record.by >= book.by.len() {
                     return Err(malformed(at + 1, "nobody says who ran it".to_owned()));
                 }
@@ -119,8 +131,23 @@ impl Book {
             text.push_str(&serde_json::to_string(&By { by: by.clone() })?);
             text.push('\n');
         }
+        let unsaid = if self
+            .records
+            .iter()
+            .any(|record| record.agreed == Some(Agreed::Yes))
+        {
+            text.push_str(&serde_json::to_string(&Unsaid { agreed: true })?);
+            text.push('\n');
+            Agreed::Yes
+        } else {
+            Agreed::Unknown
+        };
         for record in &self.records {
-            text.push_str(&serde_json::to_string(record)?);
+            let record = Record {
+                agreed: Some(record.agreed.unwrap_or(Agreed::Unknown)).filter(|agreed| *agreed != unsaid),
+                ..record.clone()
+            };
+            text.push_str(&serde_json::to_string(&record)?);
             text.push('\n');
         }
         Ok(text)
@@ -239,6 +266,22 @@ impl Shelf {
         }
     }
 
+    /// Whether the outcome on record for a case agreed with the reference when it was accepted, where that is known.
+    pub fn agreed(&self, version: Version, target: Target, case: &Case) -> Option<bool> {
+        let book = self.book(&self.path(version, target, &case.id)).ok()?;
+        let record = book
+            .as_ref()
+            .as_ref()?
+            .records
+            .iter()
+            .find(|record| record.case == case.id)?;
+        match record.agreed? {
+            Agreed::Yes => Some(true),
+            Agreed::No => Some(false),
+            Agreed::Unknown => None,
+        }
+    }
+
     /// Puts records of one case file on the shelf. `cases` are the ids that the file has now, in order. Where another
     /// outcome is on record for the same kernel and layout, nothing accepted is touched and the whole file, as it would
     /// be, is written beside it as `.snap.new`, for `cargo insta review`; unless `replace`.
@@ -266,6 +309,18 @@ impl Shelf {
                 _ => Acceptance::New,
             };
             answers.push((record.case.clone(), answer));
+            if let Some(old) = old.filter(|_| answer == Acceptance::Same) {
+                // The mark is of the day on which it was accepted, unless there was none.
+                if record.agreed.is_some() && (replace || matches!(old.agreed, None | Some(Agreed::Unknown)))
+                {
+                    for book in [&mut sure, &mut wanted] {
+                        let marked = book.records.iter_mut().find(|known| known.case == record.case);
+                        if let Some(marked) = marked {
+                            marked.agreed = record.agreed;
+                        }
+                    }
+                }
+            }
             if answer == Acceptance::New {
                 sure.put(record.clone(), &by);
             }

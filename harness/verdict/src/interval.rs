@@ -1,0 +1,50 @@
+//! The reference held to its own intervals: what it left must be what it accepts of others.
+//!
+//! Left out: where intervals come from (`conch-interp`).
+
+use conch_interp::{AcceptanceMap, Accepted};
+use conch_memory::{ByteState, Memory};
+use conch_tile::numeric;
+
+/// Whether the reference's own bytes lie inside of what it accepts, in every element that it says something of.
+///
+/// # Errors
+/// They do not, which is a fault of ours: storage, element, value and interval in words.
+pub(crate) fn holds(own: &Memory, map: &AcceptanceMap) -> Result<(), String> {
+    let mut outside = map.iter().filter_map(|(storage, byte, size, accepted)| {
+        let Accepted::Within { dtype, low, high, .. } = accepted else {
+            return None;
+        };
+        let bytes = own.bytes(storage).get(byte..byte + size)?;
+        let states = own.states(storage).get(byte..byte + size)?;
+        if states.iter().any(|&state| state != ByteState::Init) {
+            return None;
+        }
+        let bits = bytes
+            .iter()
+            .rev()
+            .fold(0_u64, |bits, &byte| bits << 8 | u64::from(byte));
+        (accepted.admits(bits) == Some(false)).then(|| {
+            format!(
+                "storage `{}`, element {} ({dtype}, byte {byte}): the reference gives {} (0x{bits:0width$x}), outside of \
+                 {low:?} to {high:?}, which is what it accepts there",
+                own.name(storage),
+                byte / size.max(1),
+                numeric::format(dtype, bits),
+                width = size * 2,
+            )
+        })
+    });
+    let Some(first) = outside.next() else {
+        return Ok(());
+    };
+    let more = outside.count();
+    let more = if more > 0 {
+        format!(" (and {more} more)")
+    } else {
+        String::new()
+    };
+    Err(format!(
+        "the reference does not hold to its own intervals: {first}{more}"
+    ))
+}

@@ -1,0 +1,67 @@
+//! Witnesses: who said what, out of whose code, and how much their word is worth.
+//!
+//! Engines whose outcomes came out of one body of code are one witness. An engine of which it is written down that it
+//! differs is none for the reference: if it agrees with it now, one of the two has changed. A record that agreed with the
+//! reference when it was put there cannot have changed, so that the reference has, or the trial.
+//!
+//! Left out: camps and blame (see [`crate::trial`]).
+
+use conch_engine::{EngineId, Families, Outcome};
+
+/// One engine and what it did.
+#[derive(Clone, Copy, Debug)]
+pub struct Witness<'a> {
+    /// Who.
+    pub id: &'a EngineId,
+    /// Whose code did it: as a rule the engine's own.
+    pub origin: &'a EngineId,
+    /// The code that the outcome came out of.
+    pub families: Families,
+    /// What it did.
+    pub outcome: &'a Outcome,
+}
+
+impl Witness<'_> {
+    /// Whether it can speak for or against the reference: it came out of other code.
+    pub(crate) fn is_apart(&self) -> bool {
+        self.families
+            .is_independent_of(Families::of(&EngineId::Reference))
+    }
+}
+
+/// What is known of the engines of a bench before the trial.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// Engines of which it is written down that they differ here in this way. Somebody has looked into it, so that
+    /// they do not convict the reference.
+    pub foreseen: Vec<EngineId>,
+    /// Engines of which it is written down that they differ here, in whatever way: they do not confirm the reference.
+    pub offenders: Vec<EngineId>,
+    /// Engines whose outcome is a record that agreed with the reference when it was accepted.
+    pub agreed: Vec<EngineId>,
+    /// What of Triton's own code, which its interpreter and its compiler share, the case goes through.
+    pub through: Vec<String>,
+}
+
+/// How many witnesses a camp has that share no code with each other. Those with the least code are counted first: they
+/// stand in the way of fewest others.
+pub(crate) fn independent<'w>(camp: impl IntoIterator<Item = &'w Witness<'w>>) -> usize {
+    let mut camp: Vec<Families> = camp.into_iter().map(|witness| witness.families).collect();
+    camp.sort_by_key(|families| families.count());
+    let mut counted: Vec<Families> = Vec::with_capacity(camp.len());
+    for families in camp {
+        if counted.iter().all(|&other| families.is_independent_of(other)) {
+            counted.push(families);
+        }
+    }
+    counted.len()
+}
+
+/// Engines' names in a sentence.
+pub(crate) fn names<'w>(ids: impl IntoIterator<Item = &'w EngineId>) -> String {
+    let names: Vec<String> = ids.into_iter().map(ToString::to_string).collect();
+    match names.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => names.concat(),
+    }
+}
