@@ -11,13 +11,16 @@
 //! makes up the bytes: libFuzzer (`fuzz/`), proptest (`harness/*/tests`) or a plain generator of random numbers
 //! (`examples/soak.rs`). What a trial says is a [`Trial`].
 //!
+//! [`case`] makes whole cases, for engines to be held to each other (`examples/kernels.rs`).
+//!
 //! [`kernel`] is what IR is built with by hand, for tests.
 //!
-//! Left out: minimising what was found, and generating whole cases (they come with `conch fuzz`).
+//! Left out: minimising what was found (it comes with `conch fuzz`).
 //!
 //! Invariants: no fuzzing engine, no IO; the same bytes are the same trial.
 #![warn(missing_docs)]
 
+pub mod case;
 pub mod case_file;
 pub mod kernel;
 pub mod program;

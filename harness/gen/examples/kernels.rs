@@ -1,0 +1,61 @@
+//! Random cases as a corpus: `kernels OUT N SEED [every]` writes N case files and their kernels, 10 to a module, for
+//! `conch run --cases OUT`. With `every`, each kernel stores every value that it makes.
+
+use std::fs;
+use std::path::Path;
+
+use arbitrary::Unstructured;
+use conch_gen::case::{Detail, Generated, module};
+
+/// Kernels of a module.
+const TOGETHER: u64 = 10;
+/// Bytes that a case is made of, at most.
+const BYTES: usize = 4096;
+
+/// Bytes that are the same in every run: splitmix64.
+fn bytes(seed: u64) -> Vec<u8> {
+    let mut state = seed;
+    let mut next = || {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    };
+    (0..BYTES / 8).flat_map(|_| next().to_le_bytes()).collect()
+}
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let (Some(out), Some(Ok(count)), Some(Ok(seed))) = (
+        words.first(),
+        words.get(1).map(|word| word.parse::<u64>()),
+        words.get(2).map(|word| word.parse::<u64>()),
+    ) else {
+        eprintln!("kernels OUT N SEED [every]");
+        std::process::exit(2);
+    };
+    let detail = match words.get(3).map(String::as_str) {
+        Some("every") => Detail::Every,
+        _ => Detail::Chosen,
+    };
+    let write = |path: &Path, text: &str| {
+        fs::write(path, text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    };
+    for first in (seed..seed + count).step_by(TOGETHER as usize) {
+        let folder = Path::new(out).join(format!("g{first:08}"));
+        fs::create_dir_all(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+        let cases: Vec<(u64, Generated)> = (first..(first + TOGETHER).min(seed + count))
+            .map(|at| {
+                let bytes = bytes(at);
+                let case = Generated::new(&format!("k{at}"), detail, &mut Unstructured::new(&bytes));
+                (at, case.expect("any bytes are a case"))
+            })
+            .collect();
+        let texts: Vec<Generated> = cases.iter().map(|(_, case)| case.clone()).collect();
+        write(&folder.join("kernels.py"), &module(&texts));
+        for (at, case) in &cases {
+            write(&folder.join(format!("k{at}.yaml")), &case.case_file("kernels.py"));
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Random cases: a kernel as somebody would write it for Triton, storages, views, scalars, a grid and options.
+//!
+//! The text of the kernel is what every engine runs. It is made top down with types: whatever an expression is made of,
+//! its dtype and shape are known, so that nearly all that comes out is accepted. It is also defined, as far as that is
+//! cheap: divisors are at least 1, shifts are shorter than the type, indices are masked to their range, a float is cut to
+//! a range before it becomes an integer, and programs write to places of their own. What is undefined all the same is
+//! told by the reference.
+//!
+//! With [`Detail::Every`], the same bytes make the same kernel with every value stored as it is made: the first storage
+//! in which two engines differ then names the operation.
+//!
+//! | module | makes |
+//! |---|---|
+//! | `maker` | the kernel's state: what is in scope, lines, parameters |
+//! | `types` | what operations make of dtypes, and conversions that are defined |
+//! | `expr` | elementwise expressions |
+//! | `block` | reductions, scans, changes of shape, sorts, gathers, histograms, products |
+//! | `flow` | loops, branches, functions, tuples |
+//! | `data` | inputs with their views, outputs, atomics |
+//!
+//! Left out: descriptors, block pointers, autotuning and several launches.
+
+mod block;
+mod data;
+mod expr;
+mod flow;
+mod maker;
+mod types;
+
+use std::fmt::Write as _;
+
+use arbitrary::{Result, Unstructured};
+
+use self::maker::Maker;
+
+/// What of a kernel's values is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// Some of them, as the bytes say.
+    Chosen,
+    /// Those, and every other one that is not inside of a loop or branch.
+    Every,
+}
+
+/// The first lines of every module.
+const HEAD: &str = "import triton\nimport triton.language as tl\n";
+
+/// A random case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Generated {
+    name: String,
+    functions: String,
+    storages: Vec<(String, String)>,
+    tensors: Vec<(String, String)>,
+    arguments: Vec<(String, String)>,
+    options: Vec<(&'static str, String)>,
+    programs: usize,
+}
+
+impl Generated {
+    /// The case of some bytes: any bytes are one. Names of its module begin with `name`.
+    ///
+    /// # Errors
+    /// None that are known: what the bytes lack is made up.
+    pub fn new(name: &str, detail: Detail, u: &mut Unstructured<'_>) -> Result<Self> {
+        Maker::new(name, detail, u)?.finish()
+    }
+
+    /// Its functions, without what a module begins with.
+    pub fn functions(&self) -> &str {
+        &self.functions
+    }
+
+    /// A Python module of its own.
+    pub fn module(&self) -> String {
+        module(std::slice::from_ref(self))
+    }
+
+    /// The case file, with the kernel in this file beside it.
+    pub fn case_file(&self, kernels: &str) -> String {
+        let mut text = format!(
+            "about: Random kernel {name}.\nkernel: {kernels}:{name}\nstorages:\n",
+            name = self.name
+        );
+        let lines = |text: &mut String, pairs: &[(String, String)]| {
+            for (name, value) in pairs {
+                let _ = writeln!(text, "  {name}: {value}");
+            }
+        };
+        lines(&mut text, &self.storages);
+        if !self.tensors.is_empty() {
+            text.push_str("tensors:\n");
+            lines(&mut text, &self.tensors);
+        }
+        let pairs: Vec<String> = self.arguments.iter().map(|(k, v)| format!("{k}: {v}")).collect();
+        let _ = writeln!(
+            text,
+            "launches:\n  - grid: [{}]\n    args: {{ {} }}",
+            self.programs,
+            pairs.join(", ")
+        );
+        if !self.options.is_empty() {
+            let pairs: Vec<String> = self.options.iter().map(|(k, v)| format!("{k}: {v}")).collect();
+            let _ = writeln!(text, "    options: {{ {} }}", pairs.join(", "));
+        }
+        text
+    }
+}
+
+/// A Python module with the functions of several cases.
+pub fn module(cases: &[Generated]) -> String {
+    let mut text = HEAD.to_owned();
+    for case in cases {
+        text.push_str(&case.functions);
+    }
+    text
+}

@@ -1,0 +1,350 @@
+//! Elementwise expressions, of the dtype and shape that are asked for.
+
+use arbitrary::Result;
+use conch_tile::DType;
+
+use super::maker::{Maker, Text, Value};
+use super::types::{self, convert, literal, promote, tl};
+
+/// Whether a value spreads to a shape: as a scalar, or by its extents of 1.
+fn spreads(value: &Value, shape: &[usize]) -> bool {
+    value.shape.is_empty()
+        || value.shape.len() == shape.len() && value.shape.iter().zip(shape).all(|(a, b)| a == b || *a == 1)
+}
+
+/// What Triton makes f32 of where it is bf16, as bf16.
+fn narrow(dtype: DType, text: String) -> String {
+    if dtype == DType::BF16 {
+        format!("{text}.to(tl.bfloat16)")
+    } else {
+        text
+    }
+}
+
+impl Maker<'_, '_> {
+    /// An expression of exactly this shape.
+    pub(super) fn full(&mut self, dtype: DType, shape: &[usize], depth: usize) -> Result<Text> {
+        let (a, b) = (self.anchor(dtype, shape)?, self.expr(dtype, shape, depth)?);
+        self.joined(dtype, a, b)
+    }
+
+    /// Two expressions of a dtype in one of that dtype.
+    pub(super) fn joined(&mut self, dtype: DType, a: Text, b: Text) -> Result<Text> {
+        let (a, b) = if self.u.ratio(1, 2)? { (a, b) } else { (b, a) };
+        let rough = a.rough || b.rough;
+        let (a, b) = (a.text, b.text);
+        if dtype == DType::I1 {
+            let op = *self.u.choose(&["&", "|", "^"])?;
+            return Ok(Text {
+                text: format!("({a} {op} {b})"),
+                rough,
+            });
+        }
+        let ops: &[&str] = if dtype.is_float() {
+            &["+", "*", "-", "min", "max"]
+        } else {
+            &["+", "*", "-", "&", "|", "^", "min", "max"]
+        };
+        let op = *self.u.choose(ops)?;
+        Ok(Text {
+            text: match op {
+                "min" => narrow(dtype, format!("tl.minimum({a}, {b})")),
+                "max" => narrow(dtype, format!("tl.maximum({a}, {b})")),
+                _ => format!("({a} {op} {b})"),
+            },
+            rough: rough || dtype.is_float() && !matches!(op, "min" | "max"),
+        })
+    }
+
+    /// An expression that spreads to this shape.
+    pub(super) fn expr(&mut self, dtype: DType, shape: &[usize], depth: usize) -> Result<Text> {
+        if depth == 0 {
+            return self.leaf(dtype, shape);
+        }
+        if dtype == DType::I1 {
+            return self.truth(shape, depth);
+        }
+        match self.u.int_in_range(0..=11)? {
+            0 => self.leaf(dtype, shape),
+            1 => self.choice(dtype, shape, depth),
+            2 => self.mixed(dtype, shape, depth),
+            3 => self.with_scalar(dtype, shape, depth),
+            _ if dtype.is_float() => self.float(dtype, shape, depth),
+            _ => self.int(dtype, shape, depth),
+        }
+    }
+
+    fn leaf(&mut self, dtype: DType, shape: &[usize]) -> Result<Text> {
+        let value = match self.some(|value| value.dtype == dtype && spreads(value, shape))? {
+            Some(value) => Some(value),
+            None => self.some(|value| spreads(value, shape))?,
+        };
+        let lower = if shape.len() == 2 && self.u.ratio(1, 3)? {
+            self.some(|value| {
+                value.shape.len() == 1 && (value.shape[0] == shape[0] || value.shape[0] == shape[1])
+            })?
+        } else {
+            None
+        };
+        if let Some(value) = lower {
+            let index = if value.shape[0] == shape[1] {
+                "[None, :]"
+            } else {
+                "[:, None]"
+            };
+            return Ok(Text {
+                text: convert(&format!("{}{index}", value.name), value.dtype, dtype),
+                rough: value.rough,
+            });
+        }
+        match value {
+            Some(value) => Ok(Text {
+                text: convert(&value.name, value.dtype, dtype),
+                rough: value.rough,
+            }),
+            None => self.anchor(dtype, shape),
+        }
+    }
+
+    /// A condition. Numbers that engines may round differently are seldom compared.
+    fn truth(&mut self, shape: &[usize], depth: usize) -> Result<Text> {
+        match self.u.int_in_range(0..=5)? {
+            0 => {
+                let (a, b) = (
+                    self.expr(DType::I1, shape, depth - 1)?,
+                    self.expr(DType::I1, shape, depth - 1)?,
+                );
+                self.joined(DType::I1, a, b)
+            }
+            1 => {
+                let a = self.expr(DType::I1, shape, depth - 1)?;
+                Ok(Text {
+                    text: format!("(~{})", a.text),
+                    rough: a.rough,
+                })
+            }
+            _ => {
+                let mut dtype = types::any(self.u)?;
+                if dtype == DType::I1 {
+                    dtype = DType::I32;
+                }
+                let mut a = self.expr(dtype, shape, depth - 1)?;
+                if a.rough && !self.u.ratio(1, 16)? {
+                    let exact =
+                        self.some(|value| !value.rough && value.dtype != DType::I1 && spreads(value, shape))?;
+                    if let Some(value) = exact {
+                        dtype = value.dtype;
+                        a = Text::exact(value.name);
+                    } else if self.has_program {
+                        dtype = DType::I32;
+                        a = Text::exact(super::maker::offsets(shape));
+                    }
+                }
+                let op = *self.u.choose(&["<", "<=", ">", ">=", "==", "!="])?;
+                let other =
+                    match self.some(|value| !value.rough && value.dtype == dtype && spreads(value, shape))? {
+                        Some(value) if self.u.ratio(1, 2)? => value.name,
+                        _ => literal(dtype, self.u)?,
+                    };
+                Ok(Text {
+                    text: format!("({} {op} {other})", a.text),
+                    rough: a.rough,
+                })
+            }
+        }
+    }
+
+    fn choice(&mut self, dtype: DType, shape: &[usize], depth: usize) -> Result<Text> {
+        let c = self.truth(shape, 1)?;
+        let a = self.expr(dtype, shape, depth - 1)?;
+        if self.u.ratio(1, 4)? {
+            // A number beside a block has a type of its own here.
+            return Ok(Text {
+                text: format!(
+                    "tl.where({}, {}, {}).to({})",
+                    c.text,
+                    a.text,
+                    literal(dtype, self.u)?,
+                    tl(dtype)
+                ),
+                rough: a.rough || c.rough,
+            });
+        }
+        let b = self.expr(dtype, shape, depth - 1)?;
+        Ok(Text {
+            text: format!("tl.where({}, {}, {})", c.text, a.text, b.text),
+            rough: a.rough || b.rough || c.rough,
+        })
+    }
+
+    /// Two dtypes in one operation, as Triton promotes them.
+    fn mixed(&mut self, dtype: DType, shape: &[usize], depth: usize) -> Result<Text> {
+        let (mut x, mut y) = (types::any(self.u)?, types::any(self.u)?);
+        if x == DType::I1 {
+            x = DType::I32;
+        }
+        if y == DType::I1 {
+            y = dtype;
+        }
+        let (a, b) = (self.expr(x, shape, depth - 1)?, self.expr(y, shape, depth - 1)?);
+        let both = promote(x, y);
+        let ops: &[&str] = if both.is_float() {
+            &["+", "-", "*"]
+        } else {
+            &["+", "-", "*", "&", "|", "^"]
+        };
+        let op = *self.u.choose(ops)?;
+        Ok(Text {
+            text: convert(&format!("({} {op} {})", a.text, b.text), both, dtype),
+            rough: a.rough || b.rough || both.is_float(),
+        })
+    }
+
+    /// A number of the launch in an operation, whatever type it has come in.
+    fn with_scalar(&mut self, dtype: DType, shape: &[usize], depth: usize) -> Result<Text> {
+        let a = self.expr(dtype, shape, depth - 1)?;
+        let fitting: Vec<String> = self
+            .scalars
+            .iter()
+            .filter(|scalar| dtype.is_float() || !scalar.float)
+            .map(|scalar| scalar.name.clone())
+            .chain(self.constants.iter().cloned())
+            .collect();
+        let other = if fitting.is_empty() {
+            literal(dtype, self.u)?
+        } else {
+            self.u.choose(&fitting)?.clone()
+        };
+        let op = *self.u.choose(&["+", "-", "*"])?;
+        let (left, right) = if self.u.ratio(1, 3)? {
+            (&other, &a.text)
+        } else {
+            (&a.text, &other)
+        };
+        Ok(Text {
+            text: format!("({left} {op} {right}).to({})", tl(dtype)),
+            rough: a.rough || dtype.is_float(),
+        })
+    }
+
+    fn int(&mut self, dtype: DType, shape: &[usize], depth: usize) -> Result<Text> {
+        let a = self.expr(dtype, shape, depth - 1)?;
+        let kind = self.u.int_in_range(0..=17)?;
+        let literal_beside = self.u.ratio(1, 3)?;
+        let b = if matches!(kind, 12..=15) {
+            Text::exact("")
+        } else if literal_beside {
+            Text::exact(literal(dtype, self.u)?)
+        } else {
+            self.expr(dtype, shape, depth - 1)?
+        };
+        let rough = a.rough || b.rough;
+        let (a, b) = (a.text, b.text);
+        let most = dtype.bits() - 1;
+        let text = match kind {
+            0 | 1 => format!("({a} + {b})"),
+            2 => format!("({a} - {b})"),
+            3 | 4 => format!("({a} * {b})"),
+            5 => format!("({a} & {b})"),
+            6 => format!("({a} | {b})"),
+            7 => format!("({a} ^ {b})"),
+            8 if literal_beside => format!("({a} // {})", b.trim_start_matches('-')),
+            8 => format!("({a} // (({b} & 15) + 1))"),
+            9 if literal_beside => format!("({a} % {})", b.trim_start_matches('-')),
+            9 => format!("({a} % (({b} & 31) + 1))"),
+            10 if literal_beside => format!("({a} << 2)"),
+            10 => format!("({a} << ({b} & {most}))"),
+            11 if literal_beside => format!("({a} >> 1)"),
+            11 => format!("({a} >> ({b} & {most}))"),
+            12 => format!("(-{a})"),
+            13 => format!("(~{a})"),
+            14 if dtype.is_signed_int() => format!("tl.abs({a})"),
+            14 | 15 => format!("tl.cdiv({a}, 4)"),
+            16 => format!("tl.minimum({a}, {b})"),
+            _ => format!("tl.maximum({a}, {b})"),
+        };
+        Ok(Text { text, rough })
+    }
+
+    fn float(&mut self, dtype: DType, shape: &[usize], depth: usize) -> Result<Text> {
+        let a = self.expr(dtype, shape, depth - 1)?;
+        // Functions take f32 and f64 only.
+        let wide = if dtype == DType::F64 { dtype } else { DType::F32 };
+        let back = |text: String| convert(&text, wide, dtype);
+        let kind = self.u.int_in_range(0..=19)?;
+        let literal_beside = self.u.ratio(1, 3)?;
+        let b = if matches!(kind, 0..=9) {
+            if literal_beside {
+                Text::exact(literal(dtype, self.u)?)
+            } else {
+                self.expr(dtype, shape, depth - 1)?
+            }
+        } else {
+            Text::exact("")
+        };
+        let rough = a.rough || b.rough;
+        let (a, b) = (a.text, b.text);
+        let wide_a = convert(&a, dtype, wide);
+        let (text, exact) = match kind {
+            0 | 1 => (format!("({a} + {b})"), false),
+            2 => (format!("({a} - {b})"), false),
+            3 | 4 => (format!("({a} * {b})"), false),
+            5 => (
+                back(format!(
+                    "({wide_a} / {})",
+                    if literal_beside {
+                        b
+                    } else {
+                        convert(&b, dtype, wide)
+                    }
+                )),
+                false,
+            ),
+            6 => (narrow(dtype, format!("tl.minimum({a}, {b})")), true),
+            7 => (
+                narrow(
+                    dtype,
+                    format!("tl.maximum({a}, {b}, propagate_nan=tl.PropagateNan.ALL)"),
+                ),
+                true,
+            ),
+            8 => {
+                let c = self.expr(dtype, shape, depth - 1)?;
+                (
+                    if literal_beside {
+                        format!("({a} * {b} + {})", c.text)
+                    } else {
+                        format!("tl.fma({a}, {b}, {})", c.text)
+                    },
+                    false,
+                )
+            }
+            9 => (narrow(dtype, format!("tl.maximum({a}, {b})")), true),
+            10 => (format!("tl.abs({a})"), true),
+            11 => (format!("(-{a})"), true),
+            12 => (back(format!("tl.floor({wide_a})")), true),
+            13 => (back(format!("tl.ceil({wide_a})")), true),
+            14 => {
+                let function = *self
+                    .u
+                    .choose(&["exp", "log", "exp2", "log2", "sin", "cos", "erf", "sigmoid"])?;
+                (back(format!("tl.{function}({wide_a})")), false)
+            }
+            15 => (back(format!("tl.sqrt(tl.abs({wide_a}))")), false),
+            16 => (back(format!("tl.rsqrt({wide_a})")), false),
+            17 if wide == DType::F32 => {
+                let narrow = *self
+                    .u
+                    .choose(&["float8e5", "float8e4nv", "float16", "bfloat16"])?;
+                (back(format!("{wide_a}.to(tl.{narrow}).to(tl.float32)")), true)
+            }
+            17 => (back(format!("{wide_a}.to(tl.float32).to(tl.float64)")), true),
+            18 => (narrow(dtype, format!("tl.clamp({a}, -1.5, 2.0)")), true),
+            _ => (back(format!("({wide_a} % 2.0)")), false),
+        };
+        Ok(Text {
+            text,
+            rough: rough || !exact,
+        })
+    }
+}

@@ -1,0 +1,337 @@
+//! The state of a kernel that is being made.
+
+use std::fmt::Write as _;
+
+use arbitrary::{Result, Unstructured};
+use conch_tile::DType;
+
+use super::data::address;
+use super::types::{self, convert};
+use super::{Detail, Generated};
+
+/// A value that a name in scope has.
+#[derive(Clone, Debug)]
+pub(super) struct Value {
+    pub(super) name: String,
+    pub(super) dtype: DType,
+    pub(super) shape: Vec<usize>,
+    /// Whether engines may round it differently.
+    pub(super) rough: bool,
+}
+
+/// An expression, and whether engines may round it differently.
+#[derive(Clone, Debug)]
+pub(super) struct Text {
+    pub(super) text: String,
+    pub(super) rough: bool,
+}
+
+impl Text {
+    pub(super) fn exact(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            rough: false,
+        }
+    }
+}
+
+/// A scalar parameter whose value is known only to the launch.
+#[derive(Clone, Debug)]
+pub(super) struct Scalar {
+    pub(super) name: String,
+    pub(super) float: bool,
+}
+
+/// A kernel that is being made.
+pub(super) struct Maker<'u, 'b> {
+    pub(super) u: &'u mut Unstructured<'b>,
+    pub(super) name: String,
+    pub(super) detail: Detail,
+    /// Functions above the kernel.
+    pub(super) above: String,
+    pub(super) lines: String,
+    /// How deep in loops and branches the next line is.
+    pub(super) depth: usize,
+    pub(super) values: Vec<Value>,
+    pub(super) scalars: Vec<Scalar>,
+    /// Names of parameters that are constants of the kernel, of small integers.
+    pub(super) constants: Vec<String>,
+    pub(super) parameters: Vec<String>,
+    pub(super) storages: Vec<(String, String)>,
+    pub(super) tensors: Vec<(String, String)>,
+    pub(super) arguments: Vec<(String, String)>,
+    /// The shape that most values have.
+    pub(super) shape: Vec<usize>,
+    pub(super) programs: usize,
+    /// Whether `pid` is known: not in other functions than the kernel.
+    pub(super) has_program: bool,
+    names: usize,
+    outputs: usize,
+}
+
+/// The most elements of a block.
+pub(super) const MOST: usize = 4096;
+
+impl<'u, 'b> Maker<'u, 'b> {
+    pub(super) fn new(name: &str, detail: Detail, u: &'u mut Unstructured<'b>) -> Result<Self> {
+        let programs = if u.ratio(1, 3)? { 2 } else { 1 };
+        let extent = |u: &mut Unstructured<'b>, most: u32| Ok(1usize << u.int_in_range(0..=most)?);
+        let shape = match u.int_in_range(0..=9)? {
+            0..=3 => vec![2 * extent(u, 8)?],
+            4 | 5 => vec![2 * extent(u, 4)?, 2 * extent(u, 4)?],
+            6 => vec![extent(u, 5)?, extent(u, 5)?],
+            7 => vec![16 * extent(u, 1)?; 2],
+            8 => vec![32, 32],
+            _ => vec![extent(u, 3)?, 2 * extent(u, 2)?, 2 * extent(u, 3)?],
+        };
+        Ok(Self {
+            u,
+            name: name.to_owned(),
+            detail,
+            above: String::new(),
+            lines: String::new(),
+            depth: 1,
+            values: Vec::new(),
+            scalars: Vec::new(),
+            constants: Vec::new(),
+            parameters: Vec::new(),
+            storages: Vec::new(),
+            tensors: Vec::new(),
+            arguments: Vec::new(),
+            shape,
+            programs,
+            has_program: true,
+            names: 0,
+            outputs: 0,
+        })
+    }
+
+    /// One of some choices, each with its weight.
+    pub(super) fn weighted<T: Copy>(&mut self, choices: &[(u32, T)]) -> Result<T> {
+        let all: u32 = choices.iter().map(|(weight, _)| weight).sum();
+        let mut at = self.u.int_in_range(0..=all - 1)?;
+        for &(weight, choice) in choices {
+            if at < weight {
+                return Ok(choice);
+            }
+            at -= weight;
+        }
+        Ok(choices[0].1)
+    }
+
+    pub(super) fn fresh(&mut self, kind: &str) -> String {
+        self.names += 1;
+        format!("{kind}{}", self.names)
+    }
+
+    pub(super) fn line(&mut self, text: &str) {
+        let _ = writeln!(self.lines, "{:indent$}{text}", "", indent = 4 * self.depth);
+    }
+
+    /// A parameter with its argument as a case file writes it.
+    pub(super) fn parameter(&mut self, name: &str, annotation: &str, argument: impl Into<String>) {
+        self.parameters.push(format!("{name}{annotation}"));
+        self.arguments.push((name.to_owned(), argument.into()));
+    }
+
+    /// A new name for a value, which is stored at once if every value is.
+    pub(super) fn assign(&mut self, text: &Text, dtype: DType, shape: &[usize]) -> Value {
+        let name = self.fresh("v");
+        self.line(&format!("{name} = {}", text.text));
+        self.named(name, dtype, shape, text.rough)
+    }
+
+    /// A value that the lines above have given this name.
+    pub(super) fn named(&mut self, name: String, dtype: DType, shape: &[usize], rough: bool) -> Value {
+        let value = Value {
+            name,
+            dtype,
+            shape: shape.to_vec(),
+            rough,
+        };
+        self.values.push(value.clone());
+        if self.detail == Detail::Every && self.depth == 1 {
+            self.store(&value, "t");
+        }
+        value
+    }
+
+    /// Stores a value in a storage of its own, in order.
+    pub(super) fn store(&mut self, value: &Value, kind: &str) {
+        self.outputs += 1;
+        let out = format!("{kind}{}", self.outputs);
+        self.output(&out, value.dtype, &value.shape);
+        let address = address(&out, &value.shape);
+        self.line(&format!("tl.store({address}, {})", value.name));
+    }
+
+    /// Values that a test accepts.
+    pub(super) fn those(&self, test: impl Fn(&Value) -> bool) -> Vec<Value> {
+        self.values.iter().filter(|value| test(value)).cloned().collect()
+    }
+
+    /// Some value that a test accepts; a later one is likelier.
+    pub(super) fn some(&mut self, test: impl Fn(&Value) -> bool) -> Result<Option<Value>> {
+        let found = self.those(test);
+        if found.is_empty() {
+            return Ok(None);
+        }
+        let from = if self.u.ratio(1, 2)? {
+            found.len().saturating_sub(3)
+        } else {
+            0
+        };
+        Ok(Some(self.u.choose(&found[from..])?.clone()))
+    }
+
+    /// A value of exactly this shape, as one of this dtype: one in scope, or numbers in order.
+    pub(super) fn anchor(&mut self, dtype: DType, shape: &[usize]) -> Result<Text> {
+        let same = self.some(|value| value.shape == shape && value.dtype == dtype)?;
+        let found = match same {
+            Some(value) => Some(value),
+            None => self.some(|value| value.shape == shape)?,
+        };
+        Ok(match found {
+            Some(value) => Text {
+                text: convert(&value.name, value.dtype, dtype),
+                rough: value.rough,
+            },
+            None => Text::exact(convert(&offsets(shape), DType::I32, dtype)),
+        })
+    }
+
+    /// The case.
+    pub(super) fn finish(mut self) -> Result<Generated> {
+        self.line("pid = tl.program_id(0)");
+        self.launch_scalars()?;
+        let inputs = self.u.int_in_range(1..=3)?;
+        for _ in 0..inputs {
+            self.input()?;
+        }
+        let steps = self.u.int_in_range(1..=9)?;
+        for _ in 0..steps {
+            self.step()?;
+        }
+        self.stores()?;
+        let mut options = Vec::new();
+        if self.u.ratio(3, 4)? {
+            options.push(("num_warps", (*self.u.choose(&[4, 1, 2, 8])?).to_string()));
+        }
+        if self.u.ratio(1, 4)? {
+            options.push(("num_stages", (*self.u.choose(&[3, 1, 2, 4, 5])?).to_string()));
+        }
+        if self.u.ratio(1, 8)? {
+            options.push(("enable_fp_fusion", "false".to_owned()));
+        }
+        let functions = format!(
+            "{above}\n\n@triton.jit\ndef {name}({parameters}):\n{lines}",
+            above = self.above,
+            name = self.name,
+            parameters = self.parameters.join(", "),
+            lines = self.lines,
+        );
+        Ok(Generated {
+            name: self.name,
+            functions,
+            storages: self.storages,
+            tensors: self.tensors,
+            arguments: self.arguments,
+            options,
+            programs: self.programs,
+        })
+    }
+
+    /// One more value or effect.
+    fn step(&mut self) -> Result<()> {
+        type Step<'u, 'b> = fn(&mut Maker<'u, 'b>) -> Result<()>;
+        let steps: [(u32, Step<'u, 'b>); 20] = [
+            (10, Self::elementwise),
+            (5, Self::reduce),
+            (3, Self::scan),
+            (6, Self::reshaped),
+            (3, Self::sorted),
+            (2, Self::gathered),
+            (1, Self::histogram),
+            (4, Self::product),
+            (4, Self::loops),
+            (3, Self::branch),
+            (3, Self::function),
+            (1, Self::swap),
+            (2, Self::indirect),
+            (2, Self::atomic),
+            (1, Self::random),
+            (2, Self::combined),
+            (2, Self::scanned),
+            (1, Self::bits),
+            (2, Self::scalar),
+            (1, Self::input),
+        ];
+        let step = self.weighted(&steps)?;
+        step(self)
+    }
+
+    /// An elementwise expression as a value.
+    fn elementwise(&mut self) -> Result<()> {
+        let shape = match self.some(|_| true)? {
+            Some(value) if self.u.ratio(1, 3)? => value.shape,
+            _ => self.shape.clone(),
+        };
+        let dtype = types::any(self.u)?;
+        let depth = self.u.int_in_range(1..=3)?;
+        let text = self.full(dtype, &shape, depth)?;
+        self.assign(&text, dtype, &shape);
+        Ok(())
+    }
+
+    /// Stores the last value and some others.
+    fn stores(&mut self) -> Result<()> {
+        let mut chosen: Vec<Value> = self.values.last().cloned().into_iter().collect();
+        let more = self.u.int_in_range(0..=3)?;
+        for _ in 0..more {
+            chosen.extend(self.some(|_| true)?);
+        }
+        let mut seen = Vec::new();
+        for value in chosen {
+            if seen.contains(&value.name) {
+                continue;
+            }
+            seen.push(value.name.clone());
+            self.store_somehow(&value)?;
+        }
+        Ok(())
+    }
+}
+
+/// `0, 1, 2, …` in this shape, in `i32`.
+pub(super) fn offsets(shape: &[usize]) -> String {
+    match shape {
+        [] => "pid".to_owned(),
+        [n] => format!("tl.arange(0, {n})"),
+        _ => {
+            let terms: Vec<String> = (0..shape.len())
+                .map(|axis| {
+                    let stride: usize = shape[axis + 1..].iter().product();
+                    let index = index(shape, axis);
+                    if stride == 1 {
+                        index
+                    } else {
+                        format!("{index} * {stride}")
+                    }
+                })
+                .collect();
+            format!("({})", terms.join(" + "))
+        }
+    }
+}
+
+/// The index along an axis, where it broadcasts to the shape.
+pub(super) fn index(shape: &[usize], axis: usize) -> String {
+    let n = shape[axis];
+    if shape.len() == 1 {
+        return format!("tl.arange(0, {n})");
+    }
+    let parts: Vec<&str> = (0..shape.len())
+        .map(|d| if d == axis { ":" } else { "None" })
+        .collect();
+    format!("tl.arange(0, {n})[{}]", parts.join(", "))
+}
