@@ -5,7 +5,8 @@ use conch_tile::ir::{BinaryOp, CmpPredicate, Rounding, TernaryOp, UnaryOp};
 use conch_tile::numeric::{self, Accuracy, Computed, Range, decode};
 
 use super::lane::{Interval, Lane};
-use super::precision::{self, power_of_two};
+use super::precision::power_of_two;
+use super::{contract, image};
 
 pub(super) fn computed(computed: Computed) -> Lane {
     match computed {
@@ -29,6 +30,31 @@ fn around(value: f64, units: f64, dtype: DType) -> Interval {
     }
     let Range { low, high, nan } = Range::of(value).widen(dtype, units, false);
     Interval { low, high, nan }.rounded(dtype, Rounding::NearestEven)
+}
+
+/// The least normal number of `f32`, whose instructions are those that flush.
+const NORMAL: f64 = power_of_two(-126);
+
+fn is_subnormal(value: f64) -> bool {
+    value != 0.0 && value.abs() < NORMAL
+}
+
+/// Whether a subnormal number of an interval has this zero's sign.
+fn flushed_to(interval: Interval, zero: f64) -> bool {
+    if zero.is_sign_negative() {
+        interval.low < 0.0 && interval.high > -NORMAL
+    } else {
+        interval.high > 0.0 && interval.low < NORMAL
+    }
+}
+
+/// Whether an operand or the result of a rounded operation is subnormal.
+fn subnormal(op: BinaryOp, dtype: DType, x: u64, y: u64) -> bool {
+    let result = numeric::binary(op, dtype, x, y).bits();
+    [Some(x), Some(y), result]
+        .into_iter()
+        .flatten()
+        .any(|bits| is_subnormal(decode(dtype, bits)))
 }
 
 /// How a function runs.
@@ -83,6 +109,12 @@ const fn domain(op: UnaryOp) -> (f64, f64) {
 }
 
 pub(crate) fn unary(op: UnaryOp, dtype: DType, x: Lane) -> Lane {
+    if op == UnaryOp::Neg
+        && dtype.is_float()
+        && let Some(lane) = contract::negated(dtype, x)
+    {
+        return lane;
+    }
     let x = x.plain();
     if x == Lane::Poison {
         return x;
@@ -96,6 +128,13 @@ pub(crate) fn unary(op: UnaryOp, dtype: DType, x: Lane) -> Lane {
     let accuracy = Accuracy::of_unary(op, dtype);
     if let (Lane::Bits(bits), true) = (x, accuracy.is_exact()) {
         return computed(numeric::unary(op, dtype, bits));
+    }
+    if let (Lane::Bits(bits), true) = (x, accuracy.rounds_once()) {
+        let result = numeric::unary(op, dtype, bits);
+        let small = |bits: u64| is_subnormal(decode(dtype, bits));
+        if !small(bits) && !result.bits().is_some_and(small) {
+            return computed(result);
+        }
     }
     if interval.only_nan() {
         return match op {
@@ -121,12 +160,20 @@ pub(crate) fn unary(op: UnaryOp, dtype: DType, x: Lane) -> Lane {
     let (least, most) = domain(op);
     let outside = interval.low < least || interval.high > most;
     let (low, high) = (interval.low.max(least), interval.high.min(most));
-    if low > high {
-        return Interval::NAN.lane(dtype);
-    }
-    // What is rounded correctly is half a unit off.
-    let units = |magnitude: f64| accuracy.units(dtype, magnitude).unwrap_or(0.5);
+    // What is exact, or rounded correctly, is so at the ends, and rounding keeps the order of what is between.
+    let units = |magnitude: f64| accuracy.units(dtype, magnitude).unwrap_or(0.0);
     let at = |x: f64| around(real(op, x), units(x.abs()), dtype);
+    // Zero may be taken and given for what is too small to be a normal number. That comes first: the root of a negative
+    // subnormal number is that of the zero of its sign.
+    let zeros = if accuracy.flushes() {
+        [-0.0, 0.0].map(|zero: f64| flushed_to(interval, zero).then(|| at(zero)))
+    } else {
+        [None, None]
+    };
+    let of_zeros = zeros.into_iter().flatten().reduce(Interval::hull);
+    if low > high {
+        return of_zeros.unwrap_or(Interval::NAN).with_nan(true).lane(dtype);
+    }
     let result = match course(op) {
         Course::Rising | Course::Falling => at(low).hull(at(high)),
         Course::Even => {
@@ -160,22 +207,25 @@ pub(crate) fn unary(op: UnaryOp, dtype: DType, x: Lane) -> Lane {
             high: 1.0,
             nan: true,
         },
-        Course::Other => Interval::EVERYTHING,
+        Course::Other => image::tangent(
+            dtype,
+            Interval {
+                low,
+                high,
+                nan: false,
+            },
+        )
+        .unwrap_or(Interval::EVERYTHING),
     };
-    // Zero may be taken and given for what is too small to be a normal number.
-    let normal = power_of_two(-126);
-    let flushed = |low: f64, high: f64| low < normal && high > -normal && (low, high) != (0.0, 0.0);
     let mut result = result;
-    if accuracy.flushes() {
-        if flushed(low, high) {
-            result = result.hull(at(0.0));
-        }
-        if flushed(result.low, result.high) {
-            result = result.hull(Interval::point(0.0));
-        }
+    if let Some(of_zeros) = of_zeros {
+        result = result.hull(of_zeros);
     }
-    // The root of a zero has its sign.
-    if op == UnaryOp::Rsqrt && interval.holds(0.0) {
+    if accuracy.flushes() && (flushed_to(result, 0.0) || flushed_to(result, -0.0)) {
+        result = result.hull(Interval::point(0.0));
+    }
+    // The root of a zero has its sign, which an interval does not know.
+    if op == UnaryOp::Rsqrt && interval.holds(0.0) && x.bits().is_none() {
         result = Interval {
             nan: false,
             ..Interval::EVERYTHING
@@ -240,52 +290,6 @@ fn negated(a: Interval) -> Interval {
     }
 }
 
-/// Sum or difference of exact floats, of which products may be fused.
-fn fused(op: BinaryOp, dtype: DType, x: Lane, y: Lane, xb: u64, yb: u64) -> Lane {
-    let plain = numeric::binary(op, dtype, xb, yb);
-    let Computed::Bits(bits) = plain else {
-        return computed(plain);
-    };
-    let mut results = Interval::point(decode(dtype, bits));
-    let mut same = true;
-    let subtracts = op == BinaryOp::Sub;
-    let negative = |bits: u64| numeric::unary(UnaryOp::Neg, dtype, bits).bits().unwrap_or(bits);
-    let mut candidate = |a: u64, b: u64, c: u64| {
-        if let Computed::Bits(other) = numeric::ternary(TernaryOp::Fma, dtype, a, b, c) {
-            same &= other == bits;
-            results = results.hull(Interval::point(decode(dtype, other)));
-        }
-    };
-    if let Lane::Product { x: a, y: b, .. } = x {
-        candidate(a, b, if subtracts { negative(yb) } else { yb });
-    }
-    if let Lane::Product { x: a, y: b, .. } = y {
-        candidate(if subtracts { negative(a) } else { a }, b, xb);
-    }
-    if same {
-        Lane::Bits(bits)
-    } else {
-        results.lane(dtype)
-    }
-}
-
-/// An operand of a sum, which a product that is fused into it reaches without being rounded.
-fn unrounded(dtype: DType, lane: Lane, interval: Interval) -> Interval {
-    let Lane::Product { x, y, .. } = lane else {
-        return interval;
-    };
-    let exact = product(
-        Interval::point(decode(dtype, x)),
-        Interval::point(decode(dtype, y)),
-    );
-    // Products of all but `f64` are exact in `f64`.
-    interval.hull(if dtype == DType::F64 {
-        exact.outward()
-    } else {
-        exact
-    })
-}
-
 pub(crate) fn binary(op: BinaryOp, dtype: DType, x: Lane, y: Lane) -> Lane {
     if x == Lane::Poison || y == Lane::Poison {
         return poisoned(op, dtype, x, y);
@@ -295,16 +299,22 @@ pub(crate) fn binary(op: BinaryOp, dtype: DType, x: Lane, y: Lane) -> Lane {
     }
     let accuracy = Accuracy::of_binary(op, dtype);
     if let (Some(xb), Some(yb), false) = (x.bits(), y.bits(), accuracy.is_exact()) {
+        if accuracy.rounds_once() && !subnormal(op, dtype, xb, yb) {
+            return computed(numeric::binary(op, dtype, xb, yb));
+        }
         let Range { low, high, nan } = numeric::binary_range(op, dtype, xb, yb);
-        return Interval { low, high, nan }.lane(dtype);
+        let result = Interval { low, high, nan };
+        let result = if op == BinaryOp::Rem {
+            contract::remainder(dtype, x, result)
+        } else {
+            result
+        };
+        return result.lane(dtype);
     }
     if let (Some(xb), Some(yb)) = (x.bits(), y.bits()) {
         return match op {
-            BinaryOp::Add | BinaryOp::Sub => fused(op, dtype, x, y, xb, yb),
-            BinaryOp::Mul => match numeric::binary(op, dtype, xb, yb) {
-                Computed::Bits(bits) => Lane::Product { bits, x: xb, y: yb },
-                other => computed(other),
-            },
+            BinaryOp::Add | BinaryOp::Sub => contract::fused(op, dtype, x, y, xb, yb),
+            BinaryOp::Mul => contract::times(dtype, x, y, xb, yb),
             BinaryOp::Min | BinaryOp::Max | BinaryOp::MinPropagateNan | BinaryOp::MaxPropagateNan
                 if xb != yb && decode(dtype, xb) == 0.0 && decode(dtype, yb) == 0.0 =>
             {
@@ -384,7 +394,7 @@ fn binary_intervals(op: BinaryOp, dtype: DType, x: Lane, y: Lane, accuracy: Accu
             nan,
         },
         BinaryOp::Add | BinaryOp::Sub => {
-            let (a, b) = (unrounded(dtype, x, a), unrounded(dtype, y, b));
+            let (a, b) = (contract::unrounded(dtype, x), contract::unrounded(dtype, y));
             sum(a, if op == BinaryOp::Add { b } else { negated(b) }).rounded(dtype, near)
         }
         BinaryOp::Mul => {
@@ -392,29 +402,25 @@ fn binary_intervals(op: BinaryOp, dtype: DType, x: Lane, y: Lane, accuracy: Accu
             let exact = product(a, b);
             exact.rounded(dtype, near).hull(exact)
         }
-        BinaryOp::Div | BinaryOp::DivRn => quotient(a, b, accuracy.units(dtype, 0.0), dtype),
-        BinaryOp::Rem => {
-            // The remainder of a quotient with no fraction bits may be anything ([`numeric::binary_range`]).
-            let limit = b.magnitude();
-            let least = b.low.abs().min(b.high.abs());
-            let whole = a.magnitude() * power_of_two(1 - precision::bits(dtype)) >= least;
-            if whole || b.holds(0.0) {
-                Interval::EVERYTHING
+        BinaryOp::Div | BinaryOp::DivRn => {
+            let (a, b) = if accuracy.flushes() {
+                (a.flushed(), b.flushed())
             } else {
-                Interval {
-                    low: -limit,
-                    high: limit,
-                    nan,
-                }
+                (a, b)
+            };
+            let result = quotient(a, b, accuracy.units(dtype, 0.0), dtype);
+            if accuracy.flushes() {
+                result.flushed()
+            } else {
+                result
             }
         }
-        BinaryOp::Atan2 => Interval {
-            low: -std::f64::consts::PI,
-            high: std::f64::consts::PI,
-            nan,
+        BinaryOp::Rem => {
+            return image::remainder(dtype, a, b).map_or(Lane::Unknown, |image| image.lane(dtype));
         }
-        .outward()
-        .rounded(dtype, near),
+        BinaryOp::Atan2 | BinaryOp::Pow => {
+            return image::binary(op, dtype, x, y).map_or(Lane::Unknown, |image| image.lane(dtype));
+        }
         _ => Interval::EVERYTHING,
     };
     result
@@ -478,6 +484,12 @@ fn integers(op: BinaryOp, dtype: DType, x: Lane, y: Lane) -> Lane {
 pub(crate) fn ternary(op: TernaryOp, dtype: DType, x: Lane, y: Lane, z: Lane) -> Lane {
     if [x, y, z].contains(&Lane::Poison) {
         return Lane::Poison;
+    }
+    if op == TernaryOp::Fma
+        && dtype.is_float()
+        && let Some(lane) = contract::simplified(dtype, x, y, z)
+    {
+        return lane;
     }
     if let (Some(x), Some(y), Some(z)) = (x.bits(), y.bits(), z.bits()) {
         return computed(numeric::ternary(op, dtype, x, y, z));
@@ -564,15 +576,15 @@ fn to_fp8(from: DType, to: DType, rounding: Rounding, interval: Interval) -> Lan
 }
 
 pub(crate) fn cast(from: DType, to: DType, rounding: Rounding, x: Lane) -> Lane {
-    let x = x.plain();
-    if x == Lane::Poison {
+    if x == Lane::Poison || from == to {
         return x;
     }
-    if let Lane::Bits(bits) = x {
-        return computed(numeric::cast(from, to, rounding, bits));
-    }
-    if from == to {
-        return x;
+    if let Some(bits) = x.bits() {
+        let cast = numeric::cast(from, to, rounding, bits);
+        let product = cast
+            .bits()
+            .and_then(|bits| contract::narrowed(from, to, rounding, x, bits));
+        return product.unwrap_or_else(|| computed(cast));
     }
     if !from.is_float() {
         return if to.is_float() {
@@ -611,8 +623,8 @@ pub(crate) fn cast(from: DType, to: DType, rounding: Rounding, x: Lane) -> Lane 
 /// `x` where the condition is set, else `y`.
 pub(crate) fn select(condition: Lane, x: Lane, y: Lane, dtype: Option<DType>) -> Lane {
     match condition.bits() {
-        Some(bits) if bits & 1 == 1 => x.plain(),
-        Some(_) => y.plain(),
+        Some(bits) if bits & 1 == 1 => x,
+        Some(_) => y,
         None if condition == Lane::Poison => Lane::Poison,
         None => x.hull(y, dtype),
     }

@@ -5,6 +5,7 @@ use conch_tile::ir::Rounding;
 use conch_tile::numeric::{decode, encode};
 
 use super::cause::Cause;
+use super::contract::unrounded;
 use super::precision::power_of_two;
 
 /// What is known of a lane.
@@ -144,6 +145,20 @@ impl Interval {
         self.low <= value && value <= self.high
     }
 
+    /// With zero, where a subnormal number of `f32` in it may be taken for one.
+    pub(crate) fn flushed(self) -> Self {
+        let normal = power_of_two(-126);
+        if self.low < normal && self.high > -normal {
+            Self {
+                low: self.low.min(0.0),
+                high: self.high.max(0.0),
+                nan: self.nan,
+            }
+        } else {
+            self
+        }
+    }
+
     /// The largest magnitude in it.
     pub(crate) fn magnitude(self) -> f64 {
         if self.only_nan() {
@@ -227,12 +242,19 @@ impl Lane {
 
     /// What holds of both.
     pub(crate) fn hull(self, other: Self, dtype: Option<DType>) -> Self {
-        match (self.plain(), other.plain()) {
+        match (self, other) {
             (a, b) if a == b => a,
+            (a, b)
+                if a.bits().is_some()
+                    && a.plain() == b.plain()
+                    && dtype.is_none_or(|dtype| !dtype.is_float()) =>
+            {
+                a.plain()
+            }
             (Self::Poison, _) | (_, Self::Poison) => Self::Poison,
             (a, b) => match dtype.filter(|dtype| dtype.is_float()) {
                 Some(dtype) => {
-                    let hull = a.interval(dtype).hull(b.interval(dtype));
+                    let hull = unrounded(dtype, a).hull(unrounded(dtype, b));
                     let cause = match (a, b) {
                         (Self::Within { cause, .. }, _) | (_, Self::Within { cause, .. }) => cause,
                         _ => Cause::default(),

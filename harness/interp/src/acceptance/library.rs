@@ -1,12 +1,13 @@
 //! Functions of CUDA's math library on lanes that are not exact.
 
-use conch_tile::ir::Rounding;
+use conch_tile::DType;
+use conch_tile::numeric::Range;
 use conch_tile::numeric::library::Symbol;
-use conch_tile::numeric::{Range, encode};
 use smallvec::SmallVec;
 
 use super::float::computed;
 use super::lane::{Interval, Lane};
+use super::{contract, image};
 
 type Operands = SmallVec<[u64; 4]>;
 
@@ -15,6 +16,14 @@ pub(crate) fn library(symbol: &Symbol, lanes: &[Lane]) -> Lane {
     if lanes.contains(&Lane::Poison) {
         return Lane::Poison;
     }
+    // The library is compiled in: where it adds to an operand that is a product, that may be fused into the sum. In the PTX
+    // of Triton 3.9.0: `acosh` and `normcdfinv`, which begin with `x - 1` and `1 - x`.
+    let unrounded = |(&lane, &dtype): (&Lane, &DType)| match lane {
+        Lane::Product { .. } if !symbol.is_exact() => contract::unrounded(dtype, lane).lane(dtype),
+        _ => lane,
+    };
+    let lanes: SmallVec<[Lane; 4]> = lanes.iter().zip(symbol.operands).map(unrounded).collect();
+    let lanes = lanes.as_slice();
     let exact: Option<Operands> = lanes.iter().map(|lane| lane.bits()).collect();
     if let Some(bits) = exact {
         // Integers do not depend on what an engine flushes: the library is linked one way.
@@ -22,71 +31,14 @@ pub(crate) fn library(symbol: &Symbol, lanes: &[Lane]) -> Lane {
         return if settled {
             computed(symbol.value(&bits))
         } else {
-            lane(symbol, symbol.range(&bits))
+            let Range { low, high, nan } = symbol.range(&bits);
+            Interval { low, high, nan }.lane(symbol.result)
         };
     }
-    let corners = if symbol.is_monotone() {
-        corners(symbol, lanes)
-    } else {
-        None
-    };
-    let Some((corners, nan)) = corners else {
-        return unknown(symbol);
-    };
     if symbol.result.is_float() {
-        let ranges = corners.iter().map(|operands| symbol.range(operands));
-        return match ranges.reduce(Range::hull) {
-            // Where a corner has no number, there may be any around it.
-            Some(range) if !range.nan => lane(symbol, Range { nan, ..range }),
-            _ => unknown(symbol),
-        };
-    }
-    let mut values = corners.iter().map(|operands| symbol.value(operands));
-    match values.next() {
-        Some(first) if !nan && values.all(|value| value == first) => computed(first),
-        _ => Lane::Unknown,
-    }
-}
-
-fn lane(symbol: &Symbol, range: Range) -> Lane {
-    let Range { low, high, nan } = range;
-    Interval { low, high, nan }.lane(symbol.result)
-}
-
-fn unknown(symbol: &Symbol) -> Lane {
-    if symbol.result.is_float() {
-        Interval::EVERYTHING.lane(symbol.result)
+        let image = image::library(symbol, lanes);
+        image.map_or(Lane::Unknown, |image| image.lane(symbol.result))
     } else {
-        Lane::Unknown
+        image::library_integer(symbol, lanes).map_or(Lane::Unknown, Lane::Bits)
     }
-}
-
-/// The operands at each combination of the ends of their intervals, and whether one may be a NaN; `None` where an operand
-/// is not known, or no number.
-fn corners(symbol: &Symbol, lanes: &[Lane]) -> Option<(Vec<Operands>, bool)> {
-    let mut corners = vec![Operands::new()];
-    let mut nan = false;
-    for (lane, &dtype) in lanes.iter().zip(symbol.operands) {
-        let ends = match lane.bits() {
-            Some(bits) => [bits, bits],
-            None if dtype.is_float() => {
-                let interval = lane.interval(dtype);
-                nan |= interval.nan;
-                if interval.only_nan() {
-                    return None;
-                }
-                [interval.low, interval.high].map(|end| encode(dtype, end, Rounding::NearestEven))
-            }
-            None => return None,
-        };
-        let both = |operands: &Operands| {
-            ends.map(|end| {
-                let mut operands = operands.clone();
-                operands.push(end);
-                operands
-            })
-        };
-        corners = corners.iter().flat_map(both).collect();
-    }
-    Some((corners, nan))
 }

@@ -7,9 +7,11 @@ use conch_tile::DType;
 use conch_tile::ir::{BinaryOp, CastKind, CmpPredicate, Elem, LocId, OpKind, Rounding, Type};
 use conch_tile::numeric;
 
+use super::combine::Dots;
 use super::float;
 use super::lane::{Lane, Lanes};
 use super::library::library;
+use super::narrow::Narrow;
 use super::sum::Sum;
 use super::{Acceptance, AcceptanceMap};
 use crate::config::{Arg, Config};
@@ -55,6 +57,10 @@ pub(super) struct Machine<'a> {
     pub slots: Vec<Lanes>,
     /// Floats that atomics of this launch added up, by place: in no defined order.
     pub sums: BTreeMap<(StorageId, usize), Sum>,
+    /// Dots that a sum may be made the accumulator of.
+    pub dots: Dots,
+    /// What values are in a narrower dtype.
+    pub narrow: Narrow,
 }
 
 pub(super) fn accept(
@@ -96,6 +102,8 @@ pub(super) fn accept(
         live: 0,
         slots,
         sums: BTreeMap::new(),
+        dots: Dots::of(program),
+        narrow: Narrow::default(),
     };
     let result = if grid.contains(&0) {
         Ok(())
@@ -257,6 +265,12 @@ impl<'a> Machine<'a> {
     fn binary(&mut self, op: BinaryOp, step: &Step) {
         let dtype = self.dtype(step.outs[0]);
         self.each(step.outs[0], &step.ins, |x| float::binary(op, dtype, x[0], x[1]));
+        if matches!(op, BinaryOp::Add | BinaryOp::Sub) && dtype.is_float() {
+            self.narrowed_sum(op, step);
+        }
+        if op == BinaryOp::Add && dtype.is_float() {
+            self.merge(step);
+        }
     }
 
     fn for_loop(&mut self, code: &'a Code, step: &'a Step) -> Result<(), Halt> {
@@ -407,7 +421,7 @@ impl<'a> Machine<'a> {
         let (from, to) = (self.layout(step.ins[0]).elem, self.layout(step.outs[0]).elem);
         let bits = kind == CastKind::Bits || from.is_ptr() || to.is_ptr();
         self.each(step.outs[0], &step.ins, |x| match x[0].plain() {
-            lane if !bits => float::cast(arithmetic(from), arithmetic(to), rounding, lane),
+            _ if !bits => float::cast(arithmetic(from), arithmetic(to), rounding, x[0]),
             Lane::Within { .. } if from != to => Lane::Unknown,
             // Which NaN it is, is not specified.
             Lane::Bits(bits) if from != to && from.num().is_some_and(|from| numeric::is_nan(from, bits)) => {
@@ -415,6 +429,12 @@ impl<'a> Machine<'a> {
             }
             lane => lane,
         });
+        if !bits {
+            self.widened(step);
+            if rounding == Rounding::NearestEven {
+                self.narrowed_cast(step);
+            }
+        }
     }
 
     fn add_ptr(&mut self, step: &Step) {

@@ -7,11 +7,42 @@
 //! |---|---|
 //! | comparisons, selections, integers, shapes, memory | the reference's, from the intervals of the operands |
 //! | `+ - *`, `fma`, casts, `sqrt_rn`, `div_rn` | rounded once, to nearest even |
-//! | a product that is added to something | rounded once or twice: FP fusion is on by default |
+//! | a product that is added to something | rounded once or twice (`contract`) |
 //! | `/`, `sqrt`, `rsqrt` and transcendental functions | within the documented ULPs ([`conch_tile::numeric::Accuracy`]) |
-//! | sums, products, scans, dots, float atomics | any order, each step rounded: `n u` times the terms' magnitudes |
+//! | the same of an interval | what lies between its extremes (`image`) |
+//! | sums, products, scans, dots, float atomics | any order, each step rounded: `n u` times the terms' magnitudes (`sum`) |
 //! | other reductions that do not round | the same in several orders; unknown where they differ |
 //! | other regions over floats | any order: unknown, unless the region does not round |
+//!
+//! # What a compiler may do to floats
+//!
+//! This is the whole list; what is not on it is a wrong result. It was read off Triton's passes, LLVM's flags and the PTX
+//! and machine code that Triton 3.0.0 to 3.9.0 make for `sm_90`.
+//!
+//! - **Contract**: a product and a sum become one `fma`. Triton sets `FPOpFusion::Fast` (`enable_fp_fusion`, on by
+//!   default), so that LLVM contracts without flags on the operations; `ptxas` is given `--fmad` with it. How far a product
+//!   keeps its factors is told in `contract`.
+//! - **Combine**: `dot(a, b, 0) + d` becomes `dot(a, b, d)`, and `sum(x[:, :, None] * y[None, :, :], 1)` a dot, in Triton's
+//!   own passes (`Combine.td`, `Combine.cpp`), whatever `enable_fp_fusion` says (`combine`). That the second is a dot with
+//!   `tf32` operands up to 3.7 is not admitted: 3.8 mended it.
+//! - **Narrow**: a result that is rounded to a dtype which the operands were widened from is computed in that dtype
+//!   (LLVM, `visitFPTrunc`). The value is the same, but that a product may be fused there (`narrow`).
+//! - **Order** reductions, scans, dots and atomics as it likes (`sum`, `region`). Nothing else is reassociated: no
+//!   operation has `reassoc`.
+//! - **Flush** subnormal operands and results of `f32` to the zero of their sign, where an instruction has `.ftz`: the
+//!   approximate ones (`sqrt`, `rsqrt`, `exp2`, `floor`, `ceil`), functions of `libdevice`, which Triton links with
+//!   `nvvm-reflect-ftz`, and up to 3.5 `sqrt_rn` and `div_rn`, which were of it. Flushing comes first: the root of a
+//!   negative subnormal number is `-0`. `+ - *`, `fma`, `/`, casts, minima and comparisons do not flush.
+//! - **Approximate** `/` (`div.full`, and from 3.9 by the inverse of a constant), `exp`, and what the tables of
+//!   [`conch_tile::numeric`] name.
+//! - **Forget** which NaN it is, and which sign the zero has that an approximation gave. Nothing has `nnan`, `ninf`,
+//!   `nsz` or `arcp`.
+//!
+//! # What has no bound
+//!
+//! An interval that every number of the dtype lies in says nothing, and is no agreement: such an element is
+//! [`Accepted::Unknown`], as are a quotient by what may be zero, a function across its pole, and one that no document has a
+//! figure for.
 //!
 //! A comparison of intervals that overlap is unknown, and what depends on it with it: where it is an address, a mask or
 //! a condition, the whole launch is inconclusive.
@@ -19,10 +50,14 @@
 //! Left out: undefined behaviour (the first execution has found it) and the comparison itself (`conch-verdict`).
 
 mod cause;
+mod combine;
+mod contract;
 mod float;
+mod image;
 mod lane;
 mod library;
 mod machine;
+mod narrow;
 pub(crate) mod precision;
 mod region;
 mod sum;
@@ -31,6 +66,7 @@ mod transfer;
 use std::collections::BTreeMap;
 
 use conch_memory::{Memory, StorageId};
+use conch_tile::ir::Rounding;
 use conch_tile::source::Span;
 use conch_tile::{DType, numeric};
 
@@ -184,6 +220,10 @@ impl AcceptanceMap {
 impl Entry {
     fn accepted(&self) -> Accepted {
         match (self.lane, self.dtype) {
+            // What every number is accepted in is bounded by nothing.
+            (Lane::Within { low, high, .. }, Some(dtype)) if is_everything(dtype, low, high) => {
+                Accepted::Unknown
+            }
             (Lane::Within { low, high, nan, .. }, Some(dtype)) => Accepted::Within {
                 dtype,
                 low,
@@ -194,6 +234,17 @@ impl Entry {
             (Lane::Within { .. } | Lane::Unknown, _) => Accepted::Unknown,
         }
     }
+}
+
+/// Whether every number of a dtype is between two.
+fn is_everything(dtype: DType, low: f64, high: f64) -> bool {
+    let end = |end: f64| numeric::decode(dtype, numeric::encode(dtype, end, Rounding::NearestEven));
+    let (least, most) = (end(f64::NEG_INFINITY), end(f64::INFINITY));
+    if least.is_nan() {
+        let most = numeric::decode(dtype, numeric::encode(dtype, f64::MAX, Rounding::TowardZero));
+        return low <= -most && high >= most;
+    }
+    low <= least && high >= most
 }
 
 /// How an execution with intervals ended.

@@ -4,6 +4,7 @@ use conch_tile::DType;
 use conch_tile::ir::{BinaryOp, Combine, InputPrecision};
 use conch_tile::numeric;
 
+use super::combine::Open;
 use super::float;
 use super::lane::{Interval, Lane, Lanes};
 use super::machine::{Halt, Machine};
@@ -242,10 +243,7 @@ impl<'a> Machine<'a> {
 
     /// The operands' lanes at a place.
     fn element(&self, step: &Step, lane: usize) -> Vec<Lane> {
-        step.ins
-            .iter()
-            .map(|&slot| self.value(slot).at(lane).plain())
-            .collect()
+        step.ins.iter().map(|&slot| self.value(slot).at(lane)).collect()
     }
 
     /// Runs the region on two elements.
@@ -254,11 +252,7 @@ impl<'a> Machine<'a> {
             self.set(arg, Lanes::Uniform(lane));
         }
         self.block(code)?;
-        Ok(self
-            .yields(code)
-            .into_iter()
-            .map(|value| value.at(0).plain())
-            .collect())
+        Ok(self.yields(code).into_iter().map(|value| value.at(0)).collect())
     }
 
     /// Combines one row; `keep` sees what every prefix gives.
@@ -326,6 +320,8 @@ impl<'a> Machine<'a> {
         let lanes = self.layout(out).lanes;
         let rules = Rules::of(dtype, result, precision, max_imprecise, k);
         let mut results = Vec::with_capacity(lanes);
+        let merges = self.dots.is_mergeable(out) && result.is_float() && dtype.is_float();
+        let mut open = Vec::with_capacity(if merges { lanes } else { 0 });
         for lane in 0..lanes {
             let (row, j) = (lane / n, lane % n);
             let batch = row / m;
@@ -342,13 +338,20 @@ impl<'a> Machine<'a> {
                     let (x, y) = factor(i);
                     sum.add_product(x, y, dtype, rules.input);
                 }
-                sum.add(start, result);
                 sum.inherit(rules.imprecise, rules.imprecise_bits);
+                if merges {
+                    open.push(sum);
+                }
+                sum.add(start, result);
                 sum.result(result, rules.sum_bits)
             } else {
                 whole(dtype, result, (0..k).map(factor), start)
             };
             results.push(value);
+        }
+        if merges {
+            let bits = rules.sum_bits;
+            self.dots.keep(out, Open { sums: open, bits });
         }
         self.set(out, Lanes::Each(results));
         Ok(())

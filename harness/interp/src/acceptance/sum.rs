@@ -6,6 +6,7 @@ use conch_tile::DType;
 use conch_tile::ir::Rounding;
 use conch_tile::numeric::{decode, encode};
 
+use super::contract::unrounded;
 use super::lane::{Interval, Lane};
 use super::precision;
 
@@ -32,6 +33,9 @@ pub(crate) struct Sum {
     /// Sum of the terms' largest magnitudes.
     magnitude: f64,
     count: f64,
+    /// The most that a term is at least, while no term is negative: no order makes a sum less, as rounding keeps the order
+    /// of numbers.
+    floor: Option<f64>,
     /// The exponent of the smallest bit that any term has, while all terms are exact numbers.
     quantum: Option<i32>,
     /// The only term so far, when it is one.
@@ -49,6 +53,7 @@ impl Default for Sum {
             total: Interval::point(0.0),
             magnitude: 0.0,
             count: 0.0,
+            floor: Some(0.0),
             quantum: Some(i32::MAX),
             single: None,
             inherited: 0.0,
@@ -84,9 +89,14 @@ impl Sum {
             self.poison = true;
             return;
         }
-        let exact = lane.bits().and_then(|bits| lowest_bit(decode(dtype, bits)));
-        self.term(lane.interval(dtype), exact);
-        self.single = (self.count == 1.0).then_some(lane.plain());
+        let term = unrounded(dtype, lane);
+        let exact = if term.low == term.high {
+            lowest_bit(term.low)
+        } else {
+            None
+        };
+        self.term(term, exact.filter(|_| lane.bits().is_some()));
+        self.single = (self.count == 1.0).then_some(lane);
     }
 
     /// Adds the product of two lanes, whose operands are used as `input` says.
@@ -144,6 +154,10 @@ impl Sum {
         if term.only_nan() {
             self.total = Interval::NAN;
         }
+        self.floor = self
+            .floor
+            .filter(|_| term.low >= 0.0)
+            .map(|floor| floor.max(term.low));
         self.magnitude += term.magnitude();
         self.count += 1.0;
         self.quantum = self.quantum.zip(lowest).map(|(a, b)| a.min(b));
@@ -194,6 +208,11 @@ impl Sum {
             high: spread(self.total.high + error),
             nan: self.total.nan,
         };
+        if let Some(floor) = self.floor {
+            // Steps that cut off lose some of the largest term as well.
+            let kept = 1.0 - 2.0 * self.count * unit - self.inherited;
+            wide.low = wide.low.max(floor * kept.max(0.0));
+        }
         // Partial sums may overflow where the whole does not.
         if self.magnitude + error > largest && self.magnitude.is_finite() {
             wide = Interval::EVERYTHING;

@@ -113,7 +113,7 @@ impl Machine<'_> {
             let place = self.place((step.ins[0], mask_slot), lane, layout.size, step.loc)?;
             lanes.push(match place {
                 Some(place) => self.get(place, layout.size, layout.elem.num()),
-                None => other.map_or(Lane::Poison, |other| self.value(other).at(lane).plain()),
+                None => other.map_or(Lane::Poison, |other| self.value(other).at(lane)),
             });
         }
         self.set(out, Lanes::Each(lanes));

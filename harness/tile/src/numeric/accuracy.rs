@@ -69,11 +69,11 @@ impl Accuracy {
             | UnaryOp::Rint
             | UnaryOp::Trunc
             | UnaryOp::Round
-            | UnaryOp::SqrtRn
             | UnaryOp::IsNan
             | UnaryOp::IsInf => Self::Exact,
-            // cvt.rmi.ftz, cvt.rpi.ftz: the floor of a negative subnormal is -0.
-            UnaryOp::Floor | UnaryOp::Ceil => flushed(0.0),
+            // cvt.rmi.ftz, cvt.rpi.ftz: the floor of a negative subnormal is -0. `sqrt_rn` is `sqrt.rn.ftz.f32` up to
+            // Triton 3.5, of the library, and `sqrt.rn.f32` from 3.6 on.
+            UnaryOp::Floor | UnaryOp::Ceil | UnaryOp::SqrtRn => flushed(0.0),
             // `ex2.approx` of `x * log2(e)`, which is what the guide's `__expf` is: 2 + floor(abs(1.173 * x)), in "Intrinsic
             // Functions", single precision.
             UnaryOp::Exp => Self::Ulp {
@@ -148,6 +148,8 @@ impl Accuracy {
             // PTX ISA, `div`: `div.full.f32` is within 2 ULP for all operands. The other dtypes have `div.rn`, or are
             // widened by the frontend.
             BinaryOp::Div if single => ulps(2.0),
+            // `div_rn` is `div.rn.ftz.f32` up to Triton 3.5, of the library, and `div.rn.f32` from 3.6 on.
+            BinaryOp::DivRn if single => flushed(0.0),
             BinaryOp::Rem => Self::Remainder,
             // Documented as 4 (8 before CUDA 12); 15 were seen, since Triton links `__nv_powf` without the fusing of
             // products and sums that it counts on.
@@ -183,6 +185,11 @@ impl Accuracy {
         };
         let magnitude = if magnitude.is_finite() { magnitude } else { 0.0 };
         Some(ulps + per_unit * magnitude + own)
+    }
+
+    /// Whether a result is rounded once, correctly, where nothing is flushed.
+    pub fn rounds_once(self) -> bool {
+        matches!(self, Self::Ulp { ulps, per_unit, .. } if ulps == 0.0 && per_unit == 0.0)
     }
 
     /// Whether subnormal operands and results may be replaced by zeros.
@@ -346,8 +353,11 @@ pub fn binary_range(op: BinaryOp, dtype: DType, x: u64, y: u64) -> Range {
         return remainder_range(dtype, x, y);
     }
     if op == BinaryOp::Pow && dtype == DType::F32 && is_subnormal(dtype, x) {
-        // `__nv_powf` scales a subnormal base up with instructions that flush it: seen to give wrong powers.
-        return Range::ANYTHING;
+        // `__nv_powf` scales a subnormal base up with instructions that flush it. What was seen on the H200 is the power of
+        // some number from zero to the least normal one.
+        let sign = x & 0x8000_0000;
+        let near = |x: u64| around(accuracy, dtype, dtype, &[x, y], |x| binary(op, dtype, x[0], x[1]));
+        return near(sign).hull(near(x)).hull(near(sign | 0x0080_0000));
     }
     around(accuracy, dtype, dtype, &[x, y], |operands| match operands {
         &[x, y] => binary(op, dtype, x, y),
@@ -418,13 +428,38 @@ fn remainder_range(dtype: DType, x: u64, y: u64) -> Range {
         f32::EPSILON as f64
     };
     let quotient = (x / y).abs();
-    // Of an infinite dividend the lowering gives the dividend back, although there is no remainder; a subnormal
-    // operand may be flushed; and a quotient without fraction bits leaves nothing.
-    let tiny = |value: f64| value != 0.0 && value.abs() < smallest_normal(dtype);
-    if !x.is_finite() || tiny(x) || tiny(y) || tiny(exact) || quotient * precision >= 1.0 {
+    // Of an infinite dividend the lowering gives the dividend back, although there is no remainder.
+    if x.is_infinite() {
+        return Range {
+            nan: true,
+            ..Range::of(x)
+        };
+    }
+    if x.is_nan() || y.is_nan() || y == 0.0 {
+        return Range::of(exact);
+    }
+    if quotient > largest(dtype) {
         return Range::ANYTHING;
     }
-    if exact.is_nan() || y.is_infinite() {
+    // A quotient without fraction bits is off by its last places, and leaves so many divisors.
+    if quotient * precision >= 1.0 {
+        let off = y.abs() + 5.0 * precision * x.abs();
+        return Range {
+            low: -off,
+            high: off,
+            nan: false,
+        };
+    }
+    // A subnormal operand may be taken for zero, and so may a result.
+    let tiny = |value: f64| value != 0.0 && value.abs() < smallest_normal(dtype);
+    if tiny(x) || tiny(y) || tiny(exact) {
+        let range = Range::of(exact).hull(Range::of(0.0)).hull(Range::of(x));
+        return Range {
+            nan: range.nan || tiny(y),
+            ..range
+        };
+    }
+    if y.is_infinite() {
         return Range::of(exact);
     }
     let range = Range::of(exact);

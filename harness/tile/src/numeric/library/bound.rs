@@ -148,8 +148,8 @@ pub(super) fn powi_double(operands: &[f64], exact: Range) -> Range {
     units(exact, DType::F64, at(operands, 1).abs() + 1.0)
 }
 
-/// Whether an operand is subnormal, of a function of `f32` some of whose instructions flush and others do not: Triton
-/// links it so, and a number that is zero to one and not to the other leaves nothing to hold it to.
+/// Whether an operand is subnormal, of a function of `f32` some of whose instructions flush and others do not, as Triton
+/// links it: the number is zero to one and not to the other.
 fn is_torn(operands: &[f64]) -> bool {
     let x = at(operands, 0);
     x != 0.0 && x.abs() < f64::from(f32::MIN_POSITIVE)
@@ -157,16 +157,25 @@ fn is_torn(operands: &[f64]) -> bool {
 
 /// The guide: `cbrtf` and `rcbrtf`: 1 ULP. Of a subnormal number Triton's PTX gives a NaN.
 pub(super) fn cube_root_single(operands: &[f64], exact: Range) -> Range {
-    if is_torn(operands) {
-        Range::ANYTHING
-    } else {
-        units(exact, DType::F32, 1.0)
+    let near = units(exact, DType::F32, 1.0);
+    Range {
+        nan: near.nan || is_torn(operands),
+        ..near
     }
 }
 
 /// Exact. Of a subnormal number Triton's PTX gives twice the result.
 pub(super) fn scaled_single(operands: &[f64], exact: Range) -> Range {
-    if is_torn(operands) { Range::ANYTHING } else { exact }
+    if is_torn(operands) {
+        let twice = Range {
+            low: 2.0 * exact.low,
+            high: 2.0 * exact.high,
+            nan: exact.nan,
+        };
+        exact.hull(limited(twice))
+    } else {
+        exact
+    }
 }
 
 /// What follows zero is subnormal where nothing is flushed, else the least normal number; all between is admitted.

@@ -141,6 +141,16 @@ impl Symbol {
         }
     }
 
+    /// What engines may give where the exact value is somewhere in a range, as near to it as they are for these operands.
+    pub fn widened(&self, operands: &[f64], exact: Range) -> Range {
+        let range = self.bound.around(operands, exact, self.result);
+        if self.flushes && self.result == DType::F32 {
+            range.widen(DType::F32, 0.0, true)
+        } else {
+            range
+        }
+    }
+
     /// Whether every engine gives the same bits, but for what flushing does to subnormal numbers.
     pub const fn is_exact(&self) -> bool {
         matches!(self.bound, Bound::Exact)
@@ -151,43 +161,12 @@ impl Symbol {
         self.flushes
     }
 
-    /// Whether it rises or falls all along in each operand, wherever the others are, so that its extremes over ranges
-    /// of operands are at their ends.
-    pub fn is_monotone(&self) -> bool {
-        let (stem, direction) = self.function.rsplit_once('_').unwrap_or((self.function, ""));
-        let stem = if matches!(direction, "rd" | "rn" | "ru" | "rz") {
-            stem
-        } else {
-            self.function
-        };
-        let rises = [
-            "add",
-            "sub",
-            "mul",
-            "fma",
-            "sqrt",
-            "acosh",
-            "asinh",
-            "atanh",
-            "cbrt",
-            "erfc",
-            "erfcinv",
-            "erfcx",
-            "erfinv",
-            "exp10",
-            "normcdf",
-            "normcdfinv",
-            "cyl_bessel_i1",
-            "saturatef",
-            "fdim",
-            "llrint",
-            "llround",
-            "rsqrt",
-        ];
-        let is_part = stem.ends_with("hiint") || stem.ends_with("loint");
-        let converts =
-            self.operands.len() == 1 && stem.contains('2') && !stem.starts_with("fast_") && !is_part;
-        converts || rises.contains(&stem)
+    /// What Triton calls it, without the direction that it rounds in: `add` for `add_rd`.
+    pub fn stem(&self) -> &'static str {
+        match self.function.rsplit_once('_') {
+            Some((stem, "rd" | "rn" | "ru" | "rz")) if stem != "rsqrt" => stem,
+            _ => self.function,
+        }
     }
 }
 

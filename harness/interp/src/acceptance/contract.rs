@@ -1,0 +1,184 @@
+//! Products that reach a sum without being rounded: what a compiler may contract.
+//!
+//! Triton hands LLVM `FPOpFusion::Fast` where `enable_fp_fusion` is set, which it is by default. Then a product that is
+//! added to something or subtracted may be made one `fma` with it, whatever lies between, as long as the product's value
+//! stays what it is. The table says what was seen to be looked through, in the PTX of Triton 3.0.0 to 3.9.0 for `sm_90`.
+//!
+//! | between the product and the sum | what removes it |
+//! |---|---|
+//! | `p + -0.0`, `p - 0.0`, `p * 1.0`, `fma(a, b, -0.0)`, `fma(p, 1.0, c)` | LLVM, `InstSimplify` and `InstCombine` |
+//! | `p + 0.0`, where `p` cannot be `-0.0`: a square | LLVM, `InstSimplify` |
+//! | `-p`, `p * -1.0`, `0.0 - p` | LLVM, `DAGCombiner`, which takes the sign into a factor |
+//! | `where(c, p, constant)` before a sum with a constant; both sides products with a factor in common | `InstCombine` (`FoldOpIntoSelect`, `foldSelectOpOp`) |
+//! | a cast to a narrower dtype that the factors were widened from: `(a.to(f32) * b.to(f32)).to(f16)` | `InstCombine` (`visitFPTrunc`) |
+//! | `p % y`, which is made `fma(-trunc(p / y), y, p)`, and that a sum with the product `p` | `NVPTXISelLowering`, `frem` |
+//! | shapes, splits, joins, gathers, branches, loops, calls, `tl.sum` and combine functions | nothing is left of them in registers |
+//!
+//! A product has any number of uses and is fused into each of them (`enableAggressiveFMAFusion` of `NVPTX`). Not looked
+//! through, and so rounded here: memory, `abs`, `copysign`, `minimum`, `maximum`, `clamp`, casts to wider dtypes (`NVPTX`
+//! does not say `isFPExtFoldable`), and other factors (`p * 2.0`, `(a + 1.0) * b`), which LLVM reassociates or distributes
+//! only with flags that Triton does not set.
+
+use conch_tile::DType;
+use conch_tile::ir::{BinaryOp, Rounding, TernaryOp, UnaryOp};
+use conch_tile::numeric::{self, Computed, decode, encode};
+
+use super::float::{computed, product};
+use super::lane::{Interval, Lane};
+
+/// The product of a lane's factors before it is rounded; of another lane nothing.
+fn exact(dtype: DType, lane: Lane) -> Option<Interval> {
+    let Lane::Product { x, y, .. } = lane else {
+        return None;
+    };
+    let (x, y) = (decode(dtype, x), decode(dtype, y));
+    Some(if dtype == DType::F64 {
+        product(Interval::point(x), Interval::point(y))
+    } else {
+        // Products of all but `f64` are exact in `f64`.
+        Interval::point(x * y)
+    })
+}
+
+/// What a lane adds to a sum: its value, or the product that it is, not rounded.
+pub(super) fn unrounded(dtype: DType, lane: Lane) -> Interval {
+    let interval = lane.interval(dtype);
+    exact(dtype, lane).map_or(interval, |exact| interval.hull(exact))
+}
+
+fn negative(dtype: DType, bits: u64) -> u64 {
+    numeric::unary(UnaryOp::Neg, dtype, bits).bits().unwrap_or(bits)
+}
+
+/// A lane with the other sign, still a product if it was one; only of exact lanes.
+pub(super) fn negated(dtype: DType, lane: Lane) -> Option<Lane> {
+    match lane {
+        Lane::Product { bits, x, y } => Some(Lane::Product {
+            bits: negative(dtype, bits),
+            x: negative(dtype, x),
+            y,
+        }),
+        Lane::Bits(bits) => Some(Lane::Bits(negative(dtype, bits))),
+        _ => None,
+    }
+}
+
+/// The same product, whose rounded value has these bits now.
+fn kept(lane: Lane, bits: u64) -> Option<Lane> {
+    match lane {
+        Lane::Product { x, y, .. } => Some(Lane::Product { bits, x, y }),
+        _ => None,
+    }
+}
+
+/// Sum or difference of exact floats, of which products may be fused.
+pub(super) fn fused(op: BinaryOp, dtype: DType, x: Lane, y: Lane, xb: u64, yb: u64) -> Lane {
+    let Computed::Bits(bits) = numeric::binary(op, dtype, xb, yb) else {
+        return computed(numeric::binary(op, dtype, xb, yb));
+    };
+    let subtracts = op == BinaryOp::Sub;
+    // A product stays what it is beside a zero.
+    if y == Lane::Bits(yb)
+        && decode(dtype, yb) == 0.0
+        && let Some(lane) = kept(x, bits)
+    {
+        return lane;
+    }
+    if x == Lane::Bits(xb)
+        && decode(dtype, xb) == 0.0
+        && let Some(lane) = kept(
+            if subtracts {
+                negated(dtype, y).unwrap_or(y)
+            } else {
+                y
+            },
+            bits,
+        )
+    {
+        return lane;
+    }
+    let mut results = Interval::point(decode(dtype, bits));
+    let mut same = true;
+    let mut candidate = |a: u64, b: u64, c: u64| {
+        if let Computed::Bits(other) = numeric::ternary(TernaryOp::Fma, dtype, a, b, c) {
+            same &= other == bits;
+            results = results.hull(Interval::point(decode(dtype, other)));
+        }
+    };
+    if let Lane::Product { x: a, y: b, .. } = x {
+        candidate(a, b, if subtracts { negative(dtype, yb) } else { yb });
+    }
+    if let Lane::Product { x: a, y: b, .. } = y {
+        candidate(if subtracts { negative(dtype, a) } else { a }, b, xb);
+    }
+    if same {
+        Lane::Bits(bits)
+    } else {
+        results.lane(dtype)
+    }
+}
+
+/// A product of exact floats; of a product and one or minus one, that product.
+pub(super) fn times(dtype: DType, x: Lane, y: Lane, xb: u64, yb: u64) -> Lane {
+    let bits = match numeric::binary(BinaryOp::Mul, dtype, xb, yb) {
+        Computed::Bits(bits) => bits,
+        other => return computed(other),
+    };
+    let sides = [(x, decode(dtype, yb)), (y, decode(dtype, xb))];
+    let same = sides.into_iter().find_map(|(lane, by)| match by {
+        1.0 => kept(lane, bits),
+        -1.0 => negated(dtype, lane).and_then(|lane| kept(lane, bits)),
+        _ => None,
+    });
+    same.unwrap_or(Lane::Product { bits, x: xb, y: yb })
+}
+
+/// `fma` of exact floats, where it is no more than a product or a sum.
+pub(super) fn simplified(dtype: DType, x: Lane, y: Lane, z: Lane) -> Option<Lane> {
+    let (xb, yb, zb) = (x.bits()?, y.bits()?, z.bits()?);
+    if decode(dtype, zb) == 0.0 {
+        let bits = numeric::ternary(TernaryOp::Fma, dtype, xb, yb, zb).bits()?;
+        return Some(Lane::Product { bits, x: xb, y: yb });
+    }
+    let sides = [(x, yb), (y, xb)];
+    let (lane, _) = sides
+        .into_iter()
+        .find(|&(lane, by)| matches!(lane, Lane::Product { .. }) && decode(dtype, by) == 1.0)?;
+    Some(fused(BinaryOp::Add, dtype, lane, z, lane.bits()?, zb))
+}
+
+/// What a remainder may be, given what it is of the rounded dividend: it is the dividend less a whole number of divisors,
+/// which a product is fused into.
+pub(super) fn remainder(dtype: DType, x: Lane, rest: Interval) -> Interval {
+    let Some(exact) = exact(dtype, x).filter(|_| !rest.only_nan()) else {
+        return rest;
+    };
+    let rounded = x.interval(dtype);
+    let moved = Interval {
+        low: rest.low + (exact.low - rounded.low),
+        high: rest.high + (exact.high - rounded.high),
+        nan: rest.nan,
+    };
+    if moved.low.is_nan() || moved.high.is_nan() {
+        return rest;
+    }
+    rest.hull(moved.outward().rounded(dtype, Rounding::NearestEven))
+}
+
+/// A product cast to a dtype that holds its factors: it is the product in that dtype.
+pub(super) fn narrowed(from: DType, to: DType, rounding: Rounding, lane: Lane, bits: u64) -> Option<Lane> {
+    let Lane::Product { x, y, .. } = lane else {
+        return None;
+    };
+    let narrows = from.is_float() && to.is_float() && !to.is_fp8() && to.bits() < from.bits();
+    if !narrows || rounding != Rounding::NearestEven {
+        return None;
+    }
+    let factor = |bits: u64| {
+        let value = decode(from, bits);
+        let narrow = encode(to, value, rounding);
+        (decode(to, narrow) == value).then_some(narrow)
+    };
+    let (x, y) = (factor(x)?, factor(y)?);
+    Some(Lane::Product { bits, x, y })
+}

@@ -1,0 +1,777 @@
+//! What a function makes of intervals: the least and the greatest that engines may give for operands that lie in them.
+//!
+//! | function | extremes |
+//! |---|---|
+//! | rising or falling in each operand, wherever the others are | at the ends |
+//! | of the magnitude of its operands: `hypot`, `cyl_bessel_i0`, `logb` | at the ends of the magnitudes |
+//! | with a pole: `rcp`, `div_*`, `rcbrt`, `tan` | at the ends, where the pole is not between |
+//! | `sinpi`, `cospi`, `fast_sinf`, `j0`, `y0` and theirs | as far from the middle as the slope lets them go |
+//! | `tgamma`, `lgamma` | at the ends, and the one minimum between two poles |
+//! | `fmod`, `remainder`, `%` | where the whole quotient is one number, dividend less that; else the divisor's magnitude |
+//! | `pow` of a base that is not negative | at the ends; of another by the parity of a known exponent |
+//!
+//! `None` is no bound: across a pole, beyond what documents speak of, or for integers that are not known.
+
+use std::f64::consts::PI;
+
+use conch_tile::DType;
+use conch_tile::ir::{BinaryOp, Rounding};
+use conch_tile::numeric::library::Symbol;
+use conch_tile::numeric::{self, Range, decode, encode};
+use smallvec::{SmallVec, smallvec};
+
+use super::lane::{Interval, Lane};
+use super::precision::{self, power_of_two};
+
+/// Bits of every number that an extreme may be at.
+type Points = SmallVec<[u64; 4]>;
+
+/// The least normal number of `f32`.
+const NORMAL: f64 = power_of_two(-126);
+
+/// Where the gamma function has its minimum among positive numbers.
+const GAMMA_MINIMUM: f64 = 1.461_632_144_968_362_3;
+
+/// An operand: exact, or a float somewhere in an interval.
+#[derive(Clone, Copy)]
+struct Operand {
+    dtype: DType,
+    lane: Lane,
+}
+
+impl Operand {
+    fn interval(self) -> Interval {
+        self.lane.interval(self.dtype)
+    }
+
+    fn exact(self) -> Option<f64> {
+        let bits = self.lane.bits()?;
+        Some(if self.dtype.is_float() {
+            decode(self.dtype, bits)
+        } else {
+            numeric::decode_int(self.dtype, bits) as f64
+        })
+    }
+
+    /// The ends; of an operand that may be a NaN, that too. `None` for an integer that is not known.
+    fn ends(self) -> Option<Points> {
+        if let Some(bits) = self.lane.bits() {
+            return Some(smallvec![bits]);
+        }
+        if !self.dtype.is_float() {
+            return None;
+        }
+        Some(self.points(self.interval(), &[]))
+    }
+
+    /// The ends of an interval of this operand's, and those of other numbers that lie in it.
+    fn points(self, interval: Interval, others: &[f64]) -> Points {
+        let mut points = Points::new();
+        if !interval.only_nan() {
+            points.push(outward(self.dtype, interval.low, false));
+            points.push(outward(self.dtype, interval.high, true));
+            let inside = others.iter().filter(|&&other| interval.holds(other));
+            points.extend(inside.map(|&other| encode(self.dtype, other, Rounding::NearestEven)));
+        }
+        if interval.nan {
+            points.push(encode(self.dtype, f64::NAN, Rounding::NearestEven));
+        }
+        points
+    }
+}
+
+/// The number of a dtype at or beyond a value.
+fn outward(dtype: DType, value: f64, up: bool) -> u64 {
+    let bits = encode(dtype, value, Rounding::NearestEven);
+    let near = decode(dtype, bits);
+    let short = if up { near < value } else { near > value };
+    if !short || near == 0.0 && value == 0.0 {
+        return bits;
+    }
+    let negative = near.is_sign_negative();
+    let least = 1 | u64::from(!up) << (dtype.bits() - 1);
+    if near == 0.0 {
+        least
+    } else if negative == up {
+        bits - 1
+    } else {
+        bits + 1
+    }
+}
+
+/// What engines may give at every combination of points. `None` where some combination of numbers has no number, or no
+/// bound: there may be anything around it.
+fn combinations(
+    points: &[Points],
+    result: DType,
+    range: impl Fn(&[u64]) -> Range,
+    dtypes: &[DType],
+) -> Option<Interval> {
+    let mut all: Vec<Points> = vec![Points::new()];
+    for points in points {
+        let each = |so_far: &Points| {
+            let so_far = so_far.clone();
+            points.iter().map(move |&bits| {
+                let mut so_far = so_far.clone();
+                so_far.push(bits);
+                so_far
+            })
+        };
+        all = all.iter().flat_map(each).collect();
+    }
+    let mut hull: Option<Range> = None;
+    for operands in &all {
+        let range = range(operands);
+        let nan = operands
+            .iter()
+            .zip(dtypes)
+            .any(|(&bits, &dtype)| dtype.is_float() && numeric::is_nan(dtype, bits));
+        if range.nan && !nan {
+            return None;
+        }
+        hull = Some(hull.map_or(range, |hull| hull.hull(range)));
+    }
+    let Range { low, high, nan } = hull?;
+    // A bound that grows by steps may be one unit more between the ends.
+    let Range { low, high, .. } = Range { low, high, nan }.widen(result, 1.0, false);
+    Some(Interval { low, high, nan })
+}
+
+/// Where a function has numbers, of its operand of this number.
+fn domain(stem: &str, nth: usize) -> (f64, f64) {
+    match (stem, nth) {
+        ("sqrt" | "rsqrt_rn" | "fast_logf" | "fast_log2f" | "fast_log10f" | "fast_powf" | "y0" | "y1", 0)
+        | ("yn", 1) => (0.0, f64::INFINITY),
+        ("acosh", 0) => (1.0, f64::INFINITY),
+        ("atanh" | "erfinv", 0) => (-1.0, 1.0),
+        ("erfcinv", 0) => (0.0, 2.0),
+        ("normcdfinv", 0) => (0.0, 1.0),
+        _ => (f64::NEG_INFINITY, f64::INFINITY),
+    }
+}
+
+/// What a function of the library gives. The result is a float.
+pub(super) fn library(symbol: &Symbol, lanes: &[Lane]) -> Option<Interval> {
+    let stem = symbol.stem();
+    let mut outside = false;
+    let mut operands: SmallVec<[Operand; 4]> = SmallVec::new();
+    for (nth, (&lane, &dtype)) in lanes.iter().zip(symbol.operands).enumerate() {
+        let mut operand = Operand { dtype, lane };
+        if dtype.is_float() && lane.bits().is_none() {
+            let interval = operand.interval();
+            let (least, most) = domain(stem, nth);
+            outside |= interval.low < least || interval.high > most;
+            let mut inside = Interval {
+                low: interval.low.max(least),
+                high: interval.high.min(most),
+                nan: interval.nan,
+            };
+            // A negative subnormal number may be taken for a zero.
+            if inside.only_nan() && symbol.flushes() && interval.high > -NORMAL && least == 0.0 {
+                (inside.low, inside.high) = (0.0, 0.0);
+            }
+            if inside.only_nan() {
+                return Some(Interval::NAN);
+            }
+            operand.lane = Lane::Within {
+                low: inside.low,
+                high: inside.high,
+                nan: inside.nan,
+                cause: super::cause::Cause::default(),
+            };
+        }
+        operands.push(operand);
+    }
+    let image = of_library(symbol, stem, &operands)?;
+    Some(image.with_nan(outside))
+}
+
+fn of_library(symbol: &Symbol, stem: &str, operands: &[Operand]) -> Option<Interval> {
+    let at_points =
+        |points: &[Points]| combinations(points, symbol.result, |bits| symbol.range(bits), symbol.operands);
+    let at_ends = || {
+        let points: Option<Vec<Points>> = operands.iter().map(|operand| operand.ends()).collect();
+        at_points(&points?)
+    };
+    let whole = |nth: usize| operands.get(nth).and_then(|operand| operand.exact());
+    let first = operands.first().copied()?;
+    match stem {
+        "hypot" | "norm3d" | "norm4d" | "rhypot" | "rnorm3d" | "rnorm4d" | "cyl_bessel_i0" | "logb"
+        | "abs" => {
+            let points: Vec<Points> = operands
+                .iter()
+                .map(|operand| operand.points(magnitudes(operand.interval()), &[]))
+                .collect();
+            at_points(&points)
+        }
+        "rcp" | "rcbrt" => {
+            apart(first, symbol.flushes())?;
+            at_ends()
+        }
+        "div" | "fast_dividef" => {
+            apart(*operands.get(1)?, symbol.flushes())?;
+            at_ends()
+        }
+        "cbrt" => {
+            // Of a subnormal number Triton's PTX gives a NaN.
+            let torn = small(first.interval()) && symbol.result == DType::F32;
+            let points = if torn {
+                first.points(beyond(first.interval()), &[])
+            } else {
+                first.ends()?
+            };
+            at_points(&[points]).map(|image| image.with_nan(torn))
+        }
+        "ldexp" | "scalbn" => {
+            whole(1)?;
+            // Of a subnormal number Triton's PTX gives twice the result.
+            let torn = small(first.interval()) && symbol.result == DType::F32;
+            let points = if torn {
+                first.points(beyond(first.interval()), &[])
+            } else {
+                first.ends()?
+            };
+            at_points(&[points, operands.get(1)?.ends()?])
+        }
+        "fast_logf" | "fast_log2f" | "fast_log10f" => {
+            at_points(&[first.points(first.interval(), &[0.5, 1.0, 2.0])])
+        }
+        "fast_powf" => at_points(&[
+            first.points(first.interval(), &[0.5, 1.0, 2.0]),
+            operands.get(1)?.ends()?,
+        ]),
+        "sinpi" | "cospi" => wave(symbol, first, &[], PI, PI, 1.0),
+        "fast_sinf" | "fast_cosf" => wave(symbol, first, &[], 1.0, 1.0, 1.0),
+        "fast_tanf" => {
+            let interval = first.interval();
+            whole_of_tangent(interval)?;
+            let steps = [PI, 2.0 * PI, 100.0 * PI].map(f64::next_up);
+            let others: Vec<f64> = steps.iter().flat_map(|&x| [x, -x]).collect();
+            at_points(&[first.points(interval, &others)])
+        }
+        "j0" | "j1" => wave(symbol, first, &[], 0.6, f64::INFINITY, 1.0),
+        "jn" => {
+            let order = operands.first()?;
+            if order.exact()? < 0.0 {
+                return Some(Interval::NAN);
+            }
+            wave(
+                symbol,
+                *operands.get(1)?,
+                &[order.lane.bits()?],
+                1.0,
+                f64::INFINITY,
+                1.0,
+            )
+        }
+        "y0" | "y1" => neumann(symbol, first, &[], if stem == "y0" { 0.0 } else { 1.0 }),
+        "yn" => {
+            let order = operands.first()?;
+            if order.exact()? < 0.0 {
+                return Some(Interval::NAN);
+            }
+            neumann(
+                symbol,
+                *operands.get(1)?,
+                &[order.lane.bits()?],
+                order.exact()?.abs(),
+            )
+        }
+        "tgamma" | "lgamma" => {
+            let interval = first.interval();
+            let bottom = gamma_minimum(interval)?;
+            at_points(&[first.points(interval, &[bottom])])
+        }
+        "fmod" => modulo(
+            first.interval(),
+            operands.get(1)?.interval(),
+            symbol,
+            f64::trunc,
+            1.0,
+        ),
+        "remainder" => modulo(
+            first.interval(),
+            operands.get(1)?.interval(),
+            symbol,
+            f64::round_ties_even,
+            0.5,
+        ),
+        "pow" => {
+            let exponent = *operands.get(1)?;
+            powers(first, exponent, whole(1)?, |points| at_points(points))
+        }
+        _ if is_monotone(symbol, stem) => at_ends(),
+        _ => None,
+    }
+}
+
+/// What a function of the library whose result is an integer gives, where that is one number.
+pub(super) fn library_integer(symbol: &Symbol, lanes: &[Lane]) -> Option<u64> {
+    let mut points: Vec<Points> = Vec::with_capacity(lanes.len());
+    for (&lane, &dtype) in lanes.iter().zip(symbol.operands) {
+        let operand = Operand { dtype, lane };
+        if lane.bits().is_none() {
+            let interval = operand.interval();
+            let decides = match symbol.stem() {
+                // `ilogb` falls below zero and rises above it.
+                "signbit" | "ilogb" => interval.low > 0.0 || interval.high < 0.0,
+                "finitef" | "isfinited" => interval.magnitude().is_finite(),
+                stem => is_monotone(symbol, stem),
+            };
+            if !dtype.is_float() || interval.nan || !decides {
+                return None;
+            }
+        }
+        points.push(operand.ends()?);
+    }
+    let mut all: Vec<Points> = vec![Points::new()];
+    for points in &points {
+        let mut next = Vec::new();
+        for so_far in &all {
+            for &bits in points {
+                let mut so_far = so_far.clone();
+                so_far.push(bits);
+                next.push(so_far);
+            }
+        }
+        all = next;
+    }
+    let mut values = all.iter().map(|operands| symbol.value(operands).bits());
+    let first = values.next()??;
+    values.all(|value| value == Some(first)).then_some(first)
+}
+
+/// Whether a function rises or falls all along in each operand, wherever the others are.
+fn is_monotone(symbol: &Symbol, stem: &str) -> bool {
+    let rises = matches!(
+        stem,
+        "add"
+            | "sub"
+            | "mul"
+            | "fma"
+            | "sqrt"
+            | "rsqrt_rn"
+            | "acosh"
+            | "asinh"
+            | "atanh"
+            | "erfc"
+            | "erfcinv"
+            | "erfcx"
+            | "erfinv"
+            | "exp10"
+            | "normcdf"
+            | "normcdfinv"
+            | "cyl_bessel_i1"
+            | "saturatef"
+            | "fdim"
+            | "nextafter"
+            | "llrint"
+            | "llround"
+            | "fast_expf"
+            | "fast_exp10f"
+    );
+    let is_part = stem.ends_with("hiint") || stem.ends_with("loint");
+    let converts = symbol.operands.len() == 1 && stem.contains('2') && !stem.starts_with("fast_") && !is_part;
+    rises || converts
+}
+
+/// The magnitudes of the numbers in an interval.
+fn magnitudes(interval: Interval) -> Interval {
+    if interval.only_nan() {
+        return interval;
+    }
+    Interval {
+        low: interval.least_magnitude(),
+        high: interval.magnitude(),
+        nan: interval.nan,
+    }
+}
+
+/// Whether there may be a subnormal number of `f32` in it.
+fn small(interval: Interval) -> bool {
+    interval.low < NORMAL && interval.high > -NORMAL
+}
+
+/// An interval, and the numbers up to twice the least normal one.
+fn beyond(interval: Interval) -> Interval {
+    Interval {
+        low: interval.low.min(-2.0 * NORMAL),
+        high: interval.high.max(2.0 * NORMAL),
+        nan: interval.nan,
+    }
+}
+
+/// Nothing, unless a divisor is not zero, nor taken for it. An exact zero has a sign, and so a quotient.
+fn apart(divisor: Operand, flushes: bool) -> Option<()> {
+    let interval = divisor.interval();
+    let least = if flushes && divisor.dtype == DType::F32 {
+        NORMAL
+    } else {
+        0.0
+    };
+    let away = interval.low > 0.0 && interval.low >= least || interval.high < 0.0 && interval.high <= -least;
+    (divisor.lane.bits().is_some() || away || interval.only_nan()).then_some(())
+}
+
+/// What a function gives that is no steeper than this and no larger than that.
+fn wave(
+    symbol: &Symbol,
+    operand: Operand,
+    before: &[u64],
+    slope: f64,
+    steep: f64,
+    most: f64,
+) -> Option<Interval> {
+    let interval = operand.interval();
+    if interval.only_nan() {
+        return Some(interval);
+    }
+    let bounded = Interval {
+        low: -most,
+        high: most,
+        nan: interval.nan,
+    };
+    let infinite = interval.magnitude().is_infinite();
+    let half = (interval.high - interval.low) / 2.0;
+    let numbers = if infinite || half * slope.min(steep) >= most {
+        bounded.with_nan(infinite)
+    } else {
+        let middle = encode(operand.dtype, interval.low + half, Rounding::NearestEven);
+        let mut bits: Points = before.iter().copied().collect();
+        bits.push(middle);
+        let middle = decode(operand.dtype, middle);
+        let reach = slope * (interval.high - middle).max(middle - interval.low).next_up();
+        let value = decode(symbol.result, symbol.value(&bits).bits()?);
+        let around = Interval {
+            low: value - reach,
+            high: value + reach,
+            nan: interval.nan,
+        }
+        .outward();
+        Interval {
+            low: around.low.max(-most),
+            high: around.high.min(most),
+            nan: around.nan,
+        }
+    };
+    widened(symbol, operand, before, numbers)
+}
+
+/// A range of exact values with the errors that engines have at both ends of the operand.
+fn widened(symbol: &Symbol, operand: Operand, before: &[u64], exact: Interval) -> Option<Interval> {
+    let interval = operand.interval();
+    let mut hull: Option<Range> = None;
+    for end in [
+        interval.low,
+        interval.high,
+        interval.low.max(0.0).min(interval.high),
+    ] {
+        let end = if end.is_infinite() {
+            f64::MAX.copysign(end)
+        } else {
+            end
+        };
+        let mut operands: SmallVec<[f64; 4]> = before.iter().map(|&order| f64::from(order as i32)).collect();
+        operands.push(end);
+        let range = symbol.widened(
+            &operands,
+            Range {
+                low: exact.low,
+                high: exact.high,
+                nan: false,
+            },
+        );
+        if range.nan {
+            return None;
+        }
+        hull = Some(hull.map_or(range, |hull| hull.hull(range)));
+    }
+    let Range { low, high, .. } = hull?;
+    Some(Interval {
+        low,
+        high,
+        nan: exact.nan,
+    })
+}
+
+/// Bessel functions of the second kind: from minus infinity at zero, then waves. `J^2 + Y^2` falls (Nicholson), so that
+/// its root at the lower end bounds both from there on.
+fn neumann(symbol: &Symbol, operand: Operand, before: &[u64], order: f64) -> Option<Interval> {
+    let interval = operand.interval();
+    if interval.only_nan() {
+        return Some(interval);
+    }
+    let low = interval.low;
+    let modulus = |order: f64| {
+        let order = order.min(1e6) as i32;
+        libm::hypot(libm::jn(order, low), libm::yn(order, low))
+    };
+    // `Y_n' = (Y_(n-1) - Y_(n+1)) / 2`, and `Y_0' = -Y_1`. Beyond 0 no function of an order from 0 is above 0.53.
+    let slope = if order == 0.0 {
+        modulus(1.0)
+    } else {
+        f64::midpoint(modulus(order - 1.0), modulus(order + 1.0))
+    };
+    if low <= 0.0 || !slope.is_finite() || order > 1e3 {
+        let numbers = Interval {
+            low: f64::NEG_INFINITY,
+            high: 0.53,
+            nan: interval.nan,
+        };
+        return Some(numbers);
+    }
+    let most = modulus(order).max(f64::MIN_POSITIVE);
+    wave(
+        symbol,
+        operand,
+        before,
+        slope * 1.000_001,
+        f64::INFINITY,
+        most * 1.000_001,
+    )
+}
+
+/// Where `lgamma` is least in an interval that has no pole, or any number of it where that is at an end.
+fn gamma_minimum(interval: Interval) -> Option<f64> {
+    if interval.low > 0.0 {
+        return Some(GAMMA_MINIMUM);
+    }
+    if interval.low.floor() != interval.high.floor() || interval.low == interval.low.floor() {
+        return None;
+    }
+    // It is convex between poles.
+    let (mut low, mut high) = (interval.low, interval.high);
+    for _ in 0..100 {
+        let third = (high - low) / 3.0;
+        let (left, right) = (low + third, high - third);
+        if libm::lgamma(left) < libm::lgamma(right) {
+            high = right;
+        } else {
+            low = left;
+        }
+    }
+    Some(f64::midpoint(low, high))
+}
+
+/// Nothing, unless the tangent has no pole in an interval.
+fn whole_of_tangent(interval: Interval) -> Option<()> {
+    let narrow = interval.high - interval.low < PI / 2.0 && interval.magnitude() < 1e9;
+    let (low, high) = (libm::cos(interval.low), libm::cos(interval.high));
+    (narrow && low * high > 0.0).then_some(())
+}
+
+/// The tangent of an interval, as engines give it that are so many units off; no bound across a pole.
+pub(super) fn tangent(dtype: DType, x: Interval) -> Option<Interval> {
+    whole_of_tangent(x)?;
+    let operand = Operand {
+        dtype,
+        lane: x.lane(dtype),
+    };
+    let range = |bits: &[u64]| match bits {
+        &[bits] => numeric::unary_range(conch_tile::ir::UnaryOp::Tan, dtype, bits),
+        _ => Range::ANYTHING,
+    };
+    combinations(&[operand.ends()?], dtype, range, &[dtype])
+}
+
+/// The remainder of a division whose quotient is rounded to a whole number in some way, which leaves at most that part of
+/// the divisor.
+fn modulo(
+    x: Interval,
+    y: Interval,
+    symbol: &Symbol,
+    whole: impl Fn(f64) -> f64,
+    part: f64,
+) -> Option<Interval> {
+    let (x, y) = if symbol.flushes() {
+        (x.flushed(), y.flushed())
+    } else {
+        (x, y)
+    };
+    rest(x, y, part, 0.0, whole).map(|rest| {
+        let rest = rest.rounded(symbol.result, Rounding::NearestEven);
+        if symbol.flushes() { rest.flushed() } else { rest }
+    })
+}
+
+/// The rest of a division: `x` less a whole number of `y`, where the quotient may be off by this part of itself.
+fn rest(x: Interval, y: Interval, part: f64, off: f64, whole: impl Fn(f64) -> f64) -> Option<Interval> {
+    if x.only_nan() || y.only_nan() {
+        return Some(Interval::NAN);
+    }
+    let nan = x.nan || y.nan || y.holds(0.0) || x.magnitude().is_infinite();
+    if x.magnitude().is_infinite() && off != 0.0 {
+        return None;
+    }
+    let limit = y.magnitude() * part;
+    let mut low = -limit.min(if part == 1.0 { x.magnitude() } else { f64::INFINITY });
+    let mut high = -low;
+    // The remainder of a division cut off has the dividend's sign.
+    if part == 1.0 && off == 0.0 {
+        (low, high) = (
+            if x.low >= 0.0 { 0.0 } else { low },
+            if x.high <= 0.0 { 0.0 } else { high },
+        );
+    } else if off != 0.0 {
+        // A quotient that is rounded up to a whole number leaves a little less than nothing.
+        let less = x.magnitude() * off * 2.0;
+        (low, high) = (-limit - less, limit + less);
+        low = if x.low >= 0.0 { low.max(-less) } else { low };
+        high = if x.high <= 0.0 { high.min(less) } else { high };
+        if nan {
+            return None;
+        }
+    }
+    if !y.holds(0.0) && y.magnitude().is_finite() && x.magnitude().is_finite() {
+        let ends = [x.low / y.low, x.low / y.high, x.high / y.low, x.high / y.high];
+        let spread = |end: f64| [end * (1.0 - off), end * (1.0 + off)];
+        let quotients = ends
+            .into_iter()
+            .flat_map(spread)
+            .map(|end| [end.next_down(), end.next_up()]);
+        let wholes: Vec<f64> = quotients.flatten().map(whole).collect();
+        let least = wholes.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = wholes.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        if most - least <= 1.0 && least.abs().max(most.abs()) < power_of_two(50) {
+            let less = |by: f64| {
+                let ends = [by * y.low, by * y.high];
+                let (most, least) = if ends[0] < ends[1] {
+                    (y.high, y.low)
+                } else {
+                    (y.low, y.high)
+                };
+                (libm::fma(-by, most, x.low), libm::fma(-by, least, x.high))
+            };
+            let (first, second) = (less(least), less(most));
+            low = low.max(first.0.min(second.0).next_down());
+            high = high.min(first.1.max(second.1).next_up());
+        }
+    }
+    Some(Interval {
+        low: low.min(high),
+        high: high.max(low),
+        nan,
+    })
+}
+
+/// `%`, which is computed as the dividend less a whole number of divisors, the quotient being rounded.
+pub(super) fn remainder(dtype: DType, x: Interval, y: Interval) -> Option<Interval> {
+    let least = y.least_magnitude();
+    let normal = if dtype == DType::F64 {
+        f64::MIN_POSITIVE
+    } else {
+        NORMAL
+    };
+    if least < normal || !y.magnitude().is_finite() || !(x.magnitude() / least).is_finite() {
+        return None;
+    }
+    // A quotient without fraction bits is off by its last places, and leaves so many divisors.
+    let unit = power_of_two(1 - precision::bits(dtype));
+    if x.magnitude() * unit >= least {
+        let off = y.magnitude() + 5.0 * unit * x.magnitude();
+        return Some(Interval {
+            low: -off,
+            high: off,
+            nan: x.nan || y.nan,
+        });
+    }
+    let off = power_of_two(3 - precision::bits(dtype).max(24));
+    let rest = rest(x, y, 1.0, off, f64::trunc)?;
+    Some(rest.rounded(dtype, Rounding::NearestEven).flushed())
+}
+
+/// `pow` of an exponent that is exact, or of a base that is not negative.
+fn powers(
+    base: Operand,
+    exponent: Operand,
+    known: f64,
+    at_points: impl Fn(&[Points]) -> Option<Interval>,
+) -> Option<Interval> {
+    let x = base.interval();
+    let ends = exponent.ends()?;
+    // A pole, on a side that is not known.
+    if known < 0.0 && x.holds(0.0) {
+        return None;
+    }
+    let is_odd = known % 2.0 != 0.0;
+    if x.low >= 0.0 || (is_odd && known > 0.0) || x.high <= 0.0 {
+        return at_points(&[base.ends()?, ends]);
+    }
+    at_points(&[base.points(magnitudes(x), &[]), ends])
+}
+
+/// `pow` and `atan2` of operands of which one is not exact.
+pub(super) fn binary(op: BinaryOp, dtype: DType, x: Lane, y: Lane) -> Option<Interval> {
+    let [x, y] = [x, y].map(|lane| Operand {
+        dtype,
+        lane: lane.plain(),
+    });
+    let at_points = |points: &[Points]| {
+        let range = |bits: &[u64]| match bits {
+            &[x, y] => numeric::binary_range(op, dtype, x, y),
+            _ => Range::ANYTHING,
+        };
+        combinations(points, dtype, range, &[dtype, dtype])
+    };
+    let (a, b) = (x.interval(), y.interval());
+    match op {
+        BinaryOp::Atan2 => {
+            let above = a.low > 0.0 || a.high < 0.0;
+            let exact = x.lane.bits().is_some() && !b.holds(0.0);
+            if b.low > 0.0 || above || exact {
+                return at_points(&[x.ends()?, y.ends()?]);
+            }
+            let nan = a.nan || b.nan;
+            let half = Interval {
+                low: -PI,
+                high: PI,
+                nan,
+            }
+            .outward();
+            Some(half.rounded(dtype, Rounding::NearestEven))
+        }
+        BinaryOp::Pow => {
+            // The base that is subnormal has no power ([`numeric::binary_range`]).
+            if dtype == DType::F32 && x.lane.bits().is_none() && small(a) {
+                return None;
+            }
+            if let Some(known) = y.exact().filter(|known| known.fract() == 0.0) {
+                return powers(x, y, known, at_points);
+            }
+            if a.low > 0.0 || a.low >= 0.0 && b.low > 0.0 {
+                return at_points(&[x.ends()?, y.ends()?]);
+            }
+            if a.holds(0.0) && b.low <= 0.0 {
+                return None;
+            }
+            // A negative number has whole powers only.
+            let (least, most) = (b.low.ceil(), b.high.floor());
+            let powers = if least > most {
+                Interval::NAN
+            } else if least == most {
+                let whole = encode(dtype, least, Rounding::NearestEven);
+                let negative = Interval {
+                    high: a.high.min(0.0),
+                    ..a
+                };
+                at_points(&[x.points(negative, &[]), smallvec![whole]])?
+            } else {
+                let image = at_points(&[x.points(magnitudes(a), &[]), y.ends()?])?;
+                Interval {
+                    low: -image.high,
+                    ..image
+                }
+            };
+            if a.high < 0.0 {
+                return Some(powers.with_nan(true));
+            }
+            let positive = Interval {
+                low: a.low.max(0.0),
+                ..a
+            };
+            let image = at_points(&[x.points(positive, &[]), y.ends()?])?;
+            Some(image.hull(powers).with_nan(true))
+        }
+        _ => None,
+    }
+}
