@@ -438,16 +438,15 @@ fn remainder_range(dtype: DType, x: u64, y: u64) -> Range {
     if x.is_nan() || y.is_nan() || y == 0.0 {
         return Range::of(exact);
     }
-    if quotient > largest(dtype) {
-        return Range::ANYTHING;
-    }
-    // A quotient without fraction bits is off by its last places, and leaves so many divisors.
+    // A quotient without fraction bits is off by its last places, and leaves so many divisors; an infinite one leaves all
+    // of them.
     if quotient * precision >= 1.0 {
         let off = y.abs() + 5.0 * precision * x.abs();
-        return Range {
-            low: -off,
-            high: off,
-            nan: false,
+        let range = Range::of(off).hull(Range::of(-off));
+        return if quotient >= largest(dtype) {
+            range.hull(Range::of(-f64::INFINITY.copysign(x)))
+        } else {
+            range
         };
     }
     // A subnormal operand may be taken for zero, and so may a result.
