@@ -25,19 +25,10 @@ def flipped_dim(dim, rank):
     return dim + rank if dim < 0 else dim
 
 
-@triton.jit
-def _bits(x):
-    # The signed integer with the same bits, so that xor works on every dtype.
-    if x.dtype.primitive_bitwidth == 64:
-        return x.to(tl.int64, bitcast=True)
-    elif x.dtype.primitive_bitwidth == 32:
-        return x.to(tl.int32, bitcast=True)
-    elif x.dtype.primitive_bitwidth == 16:
-        return x.to(tl.int16, bitcast=True)
-    elif x.dtype.primitive_bitwidth == 8:
-        return x.to(tl.int8, bitcast=True)
-    else:
-        return x.to(tl.int1, bitcast=True)
+@triton.constexpr_function
+def last_for(dim, rank):
+    # The dimensions in order, this one and the last in each other's place.
+    return [rank - 1 if d == dim else dim if d == rank - 1 else d for d in range(rank)]
 
 
 @triton.jit
@@ -48,9 +39,10 @@ def _side(dimensions: tl.constexpr, inner: tl.constexpr):
 
 @triton.jit
 def _swapped(x, along: tl.constexpr):
-    # Each element's partner along a dimension of extent 2: the xor of both, without itself.
-    bits = _bits(x)
-    return (bits ^ tl.xor_sum(bits, along, True)).to(x.dtype, bitcast=True)
+    # Each element's partner along a dimension of extent 2.
+    order: tl.constexpr = last_for(along, len(x.shape))
+    first, second = tl.split(tl.permute(x, order))
+    return tl.permute(tl.join(second, first), order)
 
 
 @triton.jit
@@ -142,10 +134,10 @@ def flip(x, dim: tl.constexpr):
     tl.static_assert(along >= 0 and along < len(x.shape), "flip: dim must be None or in [-rank, rank)")
     steps: tl.constexpr = log2(x.shape[along])
     cube: tl.constexpr = (2,) * steps if steps > 0 else (1,)
-    y = tl.reshape(_bits(x), x.shape[:along] + cube + x.shape[along + 1:])
+    y = tl.reshape(x, x.shape[:along] + cube + x.shape[along + 1:])
     for i in tl.static_range(steps):
-        y = y ^ tl.xor_sum(y, along + i, True)
-    return tl.reshape(y, x.shape).to(x.dtype, bitcast=True)
+        y = _swapped(y, along + i)
+    return tl.reshape(y, x.shape)
 
 
 @triton.jit
