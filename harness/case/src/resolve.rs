@@ -4,6 +4,7 @@
 mod compile;
 mod recorded;
 
+use conch_tile::fault::{Fault, is_planted};
 use std::collections::HashSet;
 
 use conch_memory::{NamedTensor, Storage, StorageId, Storages, Tensor};
@@ -483,7 +484,11 @@ fn argument(value: Value, name: &str, span: Span) -> Result<ArgValue, Diagnostic
         Value::DType(dtype) => ArgValue::DType(dtype),
         Value::Tensor(tensor) => ArgValue::Tensor {
             name: name.to_owned(),
-            tensor,
+            tensor: if is_planted(Fault::OffsetForgotten) {
+                Tensor { offset: 0, ..tensor }
+            } else {
+                tensor
+            },
         },
         Value::Tuple(items) | Value::List(items) => ArgValue::Tuple(
             items

@@ -9,6 +9,8 @@ mod coverage;
 mod engines;
 mod exec;
 mod explain;
+#[cfg(feature = "planted-faults")]
+mod fault;
 mod import;
 mod inductor;
 mod interrupt;
@@ -34,6 +36,8 @@ use conch_engine::guarded;
 use crate::args::{Cli, Command};
 
 fn main() -> ExitCode {
+    #[cfg(feature = "planted-faults")]
+    fault::plant();
     let cli = Cli::parse();
     if let Command::CudaChild { gpu } = cli.command {
         return child::serve(gpu);

@@ -4,6 +4,7 @@
 //! addresses that a kernel left in memory are translated to the layout's. Where a launch has a host function, the function
 //! makes it. Left out: how a worker is kept alive and what it costs when it dies (`conch-toolchain`).
 
+use conch_tile::fault::{Fault, is_planted};
 use std::sync::Arc;
 
 use conch_case::Case;
@@ -215,6 +216,7 @@ pub(crate) fn place(memory: &mut Memory, storages: &[After]) -> Result<(), Failu
             ));
         }
         let first = start + front.len();
+        let (front_len, back_len) = (front.len(), back.len());
         let addresses: Vec<(usize, u64)> = after
             .relocations
             .iter()
@@ -225,9 +227,16 @@ pub(crate) fn place(memory: &mut Memory, storages: &[After]) -> Result<(), Failu
             .collect();
         let (arena, _) = memory.arena_mut();
         if let Some(to) = arena.get_mut(start..start + len) {
-            to.copy_from_slice(&after.bytes);
+            if is_planted(Fault::InterpreterLosesGuards) {
+                to[front_len..len - back_len].copy_from_slice(&after.bytes[front_len..len - back_len]);
+            } else {
+                to.copy_from_slice(&after.bytes);
+            }
         }
-        for (at, address) in addresses {
+        for (at, address) in addresses
+            .into_iter()
+            .filter(|_| !is_planted(Fault::InterpreterLosesAddresses))
+        {
             if let Some(to) = arena.get_mut(at..at + 8) {
                 to.copy_from_slice(&address.to_le_bytes());
             }

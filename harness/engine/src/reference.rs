@@ -4,6 +4,7 @@
 //! host function makes comes out as the plain launch. Left out: the meaning of a kernel (`conch-frontend`) and of its
 //! operations (`conch-interp`).
 
+use conch_tile::fault::{Fault, is_planted};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -499,6 +500,9 @@ impl Ready {
         let mut tracked = Tracked::default();
         let mut printed = Vec::new();
         for (nth, (launch, kernel)) in case.launches.iter().zip(&self.kernels).enumerate() {
+            if nth > 0 && is_planted(Fault::LaterLaunchesSkipped) {
+                break;
+            }
             let args = arguments(launch, kernel, &memory)?;
             let other = match lane_order {
                 Some(order) if kernel.lanes_open => {
@@ -618,6 +622,11 @@ fn key(request: &Request) -> String {
         options,
         rules,
     } = request;
+    let keyword = if is_planted(Fault::CacheForgetsConstants) {
+        &keyword[..0]
+    } else {
+        &keyword[..]
+    };
     let _ = write!(
         key,
         "{:p} {kernel} {positional:?} {keyword:?} {options:?} {}",
@@ -714,6 +723,7 @@ fn run_time(value: &ArgValue, part: Part, elem: Elem, memory: &Memory) -> Option
                 descriptor.name.clone(),
             )),
             Part::Extent(at) => number(&descriptor.shape, at),
+            Part::Stride(at) if is_planted(Fault::DescriptorsAreDense) => number(&descriptor.shape, at),
             Part::Stride(at) => number(&descriptor.strides, at),
         };
     }
@@ -747,7 +757,14 @@ fn number_of_int(dtype: DType, number: i128) -> conch_interp::Arg {
     conch_interp::Arg::Number(if dtype.is_float() {
         numeric::encode(dtype, number as f64, Rounding::NearestEven)
     } else {
-        numeric::encode_int(dtype, number)
+        numeric::encode_int(
+            dtype,
+            if is_planted(Fault::NumbersAre32Bits) {
+                i128::from(number as i32)
+            } else {
+                number
+            },
+        )
     })
 }
 

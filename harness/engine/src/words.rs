@@ -1,6 +1,7 @@
 //! Cases in the words of a toolchain's workers, and what those say in ours. Left out: memory, which each engine that
 //! has workers treats in its own way.
 
+use conch_tile::fault::{Fault, is_planted};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -37,7 +38,14 @@ pub(crate) fn launches(case: &Case) -> Vec<request::Launch> {
                     .grid
                     .iter()
                     .take(launch.grid_dims.into())
-                    .map(|&n| n.into())
+                    .enumerate()
+                    .map(|(axis, &n)| {
+                        if axis == 2 && is_planted(Fault::InterpreterLosesGrid) {
+                            1
+                        } else {
+                            n.into()
+                        }
+                    })
                     .collect(),
             ),
             args: launch.positional.iter().map(|arg| value(&arg.value)).collect(),
@@ -86,6 +94,7 @@ pub(crate) fn value(value: &ArgValue) -> Value {
     match value {
         ArgValue::None => Value::None,
         ArgValue::Bool(flag) => Value::Bool(*flag),
+        ArgValue::Int(number) if is_planted(Fault::InterpreterSwapsNumbers) => Value::Int(number.abs()),
         ArgValue::Int(number) => Value::Int(*number),
         ArgValue::Float(number) => Value::Float(*number),
         ArgValue::Str(text) => Value::Str(text.clone()),

@@ -2,6 +2,7 @@
 //!
 //! Integers are held in 128 bits. Python's have no bound, so whatever leaves 128 bits is refused, never wrapped.
 
+use conch_tile::fault::{Fault, is_planted};
 use std::cmp::Ordering;
 use std::fmt::Write as _;
 
@@ -187,16 +188,19 @@ fn integers(op: PyBinary, a: i128, b: i128) -> Outcome<Constant> {
         }
         PyBinary::FloorDiv | PyBinary::Mod if b == 0 => raises("integer division or modulo by zero"),
         PyBinary::FloorDiv => checked(a.checked_div(b).map(|q| {
-            if a % b != 0 && (a < 0) != (b < 0) {
+            if a % b != 0 && (a < 0) != (b < 0) && !is_planted(Fault::ConstantDivisionTruncates) {
                 q - 1
             } else {
                 q
             }
         })),
-        PyBinary::Mod => checked(
-            a.checked_rem(b)
-                .map(|r| if r != 0 && (r < 0) != (b < 0) { r + b } else { r }),
-        ),
+        PyBinary::Mod => checked(a.checked_rem(b).map(|r| {
+            if r != 0 && (r < 0) != (b < 0) && !is_planted(Fault::ConstantRemainderTruncates) {
+                r + b
+            } else {
+                r
+            }
+        })),
         PyBinary::Pow if b < 0 => floats(op, a as f64, b as f64),
         PyBinary::Pow => match (a, u32::try_from(b)) {
             (0 | 1, _) => Ok(Constant::Int(if b == 0 { 1 } else { a })),

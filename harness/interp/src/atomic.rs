@@ -4,6 +4,7 @@
 
 use conch_memory::ByteState;
 use conch_tile::DType;
+use conch_tile::fault::{Fault, is_planted};
 use conch_tile::ir::{AtomicOp, BinaryOp, LocId};
 use conch_tile::numeric::{self, Computed};
 
@@ -44,7 +45,11 @@ impl Machine<'_> {
     pub(crate) fn atomic_rmw(&mut self, op: AtomicOp, mask: bool, step: &Step) -> Result<(), Stop> {
         let value = step.ins[1];
         let layout = self.layout(value);
-        let dtype = arithmetic(layout.elem);
+        let dtype = match arithmetic(layout.elem) {
+            DType::U32 if is_planted(Fault::UnsignedAtomicsAreSigned) => DType::I32,
+            DType::U64 if is_planted(Fault::UnsignedAtomicsAreSigned) => DType::I64,
+            dtype => dtype,
+        };
         let mask = if mask { step.ins.get(2).copied() } else { None };
         let function = arithmetic_of(op);
         // An order of exchanges shows in memory, one of sums only in the rounding of floats.
@@ -78,7 +83,7 @@ impl Machine<'_> {
             let (expected, bits) = (expected.bits(lane, &compared), new.bits(lane, &layout));
             let poison = new.poison.at(lane);
             machine.update(step.ins[0], step.loc, (lane, address, layout.size), |old| {
-                (unknown || old == expected).then_some(Update {
+                (unknown || old == expected || is_planted(Fault::SwapAlwaysSwaps)).then_some(Update {
                     bits,
                     poison: poison || unknown,
                     replaces: true,
@@ -149,6 +154,9 @@ impl Machine<'_> {
                 self.stats.bytes_poisoned += if poison { size as u64 } else { 0 };
             }
             self.stats.bytes_stored += size as u64;
+            if is_planted(Fault::AtomicGivesNew) {
+                return Ok((known == Known::All).then_some(update.bits));
+            }
         }
         Ok((known == Known::All).then_some(old))
     }

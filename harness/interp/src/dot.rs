@@ -11,6 +11,7 @@
 //! [`crate::acceptance`]'s to say.
 
 use conch_tile::DType;
+use conch_tile::fault::{Fault, is_planted};
 use conch_tile::ir::{InputPrecision, Rounding};
 use conch_tile::numeric;
 use conch_tile::numeric::lanes::{self, Operand};
@@ -74,7 +75,11 @@ impl Machine<'_> {
         product(working, extent, &x, &y, &mut sum);
         self.state.pool.give(x);
         self.state.pool.give(y);
-        let start = self.converted(c, working)?;
+        let start = if is_planted(Fault::DotDropsAccumulator) {
+            self.state.pool.zeros(layout.lanes * working.size())?
+        } else {
+            self.converted(c, working)?
+        };
         let mut total = self.state.pool.take(layout.lanes * working.size())?;
         lanes::binary(
             conch_tile::ir::BinaryOp::Add,
@@ -149,6 +154,11 @@ impl Machine<'_> {
                 .filter(|&bin| bin < layout.lanes && !value.poison.at(lane))
             {
                 Some(bin) => {
+                    let bin = if bin + 1 == layout.lanes && is_planted(Fault::LastBinIsFirst) {
+                        0
+                    } else {
+                        bin
+                    };
                     let count = read(&counts, bin, layout.size);
                     write(&mut counts, bin, layout.size, count.wrapping_add(1));
                 }

@@ -2,6 +2,7 @@
 //! lanes from being stored, and poison.
 
 use conch_tile::DType;
+use conch_tile::fault::{Fault, is_planted};
 use conch_tile::ir::{BinaryOp, CastKind, CmpPredicate, Elem, Rounding, TernaryOp, UnaryOp};
 use conch_tile::numeric::lanes::{self, Flaws, Operand};
 use conch_tile::numeric::library::Symbol;
@@ -248,7 +249,11 @@ impl Machine<'_> {
     pub(crate) fn range(&mut self, start: i32, out: Slot) -> Result<(), Stop> {
         let layout = self.layout(out);
         let rule = Affine {
-            base: i64::from(start),
+            base: if is_planted(Fault::RangeStartsAtZero) {
+                0
+            } else {
+                i64::from(start)
+            },
             strides: [0, 0, 0, 1],
         };
         let repr = affine_repr(rule, &layout).ok_or(Stop::malformed("a range"))?;

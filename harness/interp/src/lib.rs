@@ -71,6 +71,8 @@ mod config;
 mod dot;
 mod effect;
 mod elementwise;
+#[cfg(feature = "planted-faults")]
+mod fault;
 mod load;
 mod machine;
 mod order;

@@ -3,6 +3,7 @@
 
 use conch_memory::{ByteState, Memory};
 use conch_tile::DType;
+use conch_tile::fault::{Fault, is_planted};
 use conch_tile::ir::Elem;
 
 use crate::checks::Access;
@@ -48,6 +49,8 @@ impl Machine<'_> {
             watched: self.watched(pointer),
         };
         let poisoned = self.load_runs(&reach, &runs, &mut buf, volatile)?;
+        #[cfg(feature = "planted-faults")]
+        self.load_apart(pointer, &runs, size, &mut buf);
         if let Some(crossed) = self.footprint.loaded(&runs, size, step.loc) {
             return Err(footprint::trap(
                 self.site_of(pointer, step.loc),
@@ -115,6 +118,9 @@ impl Machine<'_> {
     ) -> Result<Option<Buf>, Stop> {
         let Some(other) = other else {
             buf.fill(0);
+            if is_planted(Fault::MaskedLanesDefined) {
+                return Ok(None);
+            }
             let mut marks = self.state.pool.take(layout.lanes)?;
             marks.fill(1);
             for run in runs {
@@ -126,7 +132,11 @@ impl Machine<'_> {
         };
         let value = &self.state.slots[other as usize];
         match (value.lanes(), value.repr) {
-            (_, Repr::Uniform(bits)) => fill(buf, layout.size, bits),
+            (_, Repr::Uniform(bits)) => fill(
+                buf,
+                layout.size,
+                if is_planted(Fault::OtherIsZero) { 0 } else { bits },
+            ),
             (Some(lanes), _) => buf.copy_from_slice(lanes),
             (None, repr) => materialise(&repr, layout, buf),
         }

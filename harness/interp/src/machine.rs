@@ -4,6 +4,7 @@
 //! to the pool after the value's last use, so that a launch allocates only while it is new. What does not depend on
 //! the program id is computed once a launch (the prologue).
 
+use conch_tile::fault::{Fault, is_planted};
 use std::cell::Cell;
 use std::ops::Range;
 use std::rc::Rc;
@@ -217,6 +218,8 @@ impl<'a> Machine<'a> {
         homes: Vec<Option<Rc<Home>>>,
     ) -> Self {
         state.pool.begin(config.memory_limit);
+        #[cfg(feature = "planted-faults")]
+        crate::fault::begin(memory);
         state.slots.resize_with(program.layouts.len(), Value::default);
         state.straight.clear();
         state.apart.clear();
@@ -274,7 +277,8 @@ impl<'a> Machine<'a> {
             survey = Some(found);
         }
         let meet = survey.as_ref().is_none_or(|survey| !survey.all_apart);
-        self.racing = self.config.checks == Checks::Full && programs > 1 && meet;
+        self.racing =
+            self.config.checks == Checks::Full && programs > 1 && meet && !is_planted(Fault::RacesUnseen);
         if self.racing {
             self.state.shadow.begin(self.memory.arena().0.len(), programs);
         }
@@ -569,12 +573,20 @@ impl<'a> Machine<'a> {
             carried.push(self.copy(slot)?);
         }
         let mut at = lower;
+        let upper = if is_planted(Fault::LoopNeedsWholeStep) {
+            upper - (upper - lower).rem_euclid(stride)
+        } else {
+            upper
+        };
         while at < upper {
             self.spend(1)?;
             self.set_rule(code.args[0], Repr::Uniform(numeric::encode_int(dtype, at)));
             self.set_all(&code.args[1..], carried);
             self.block(code)?;
             carried = self.yields(code)?;
+            if carried.len() == 2 && is_planted(Fault::LoopSwapsCarried) {
+                carried.swap(0, 1);
+            }
             at += stride;
         }
         self.set_all(&step.outs, carried);
@@ -623,6 +635,11 @@ impl<'a> Machine<'a> {
         match kind {
             OpKind::Constant(bits) => self.set_rule(step.outs[0], Repr::Uniform(*bits)),
             OpKind::ProgramId(axis) => {
+                let axis = if *axis > 0 && is_planted(Fault::GridTransposed) {
+                    &(3 - *axis)
+                } else {
+                    axis
+                };
                 let id = self.id.get(*axis as usize).copied().unwrap_or(0);
                 self.set_rule(step.outs[0], Repr::Uniform(u64::from(id)));
             }

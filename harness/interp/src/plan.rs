@@ -1,6 +1,7 @@
 //! Which lanes of an access are active and where they point: runs of lanes whose addresses rise evenly. A block by rule
 //! is a few runs, addresses of their own are as many as they need. Left out: the access itself ([`crate::load`], [`crate::store`]).
 
+use conch_tile::fault::{Fault, is_planted};
 use conch_tile::ir::LocId;
 
 use crate::affine::{Affine, BoxMask, Extents, RANK, rows};
@@ -124,7 +125,8 @@ impl Machine<'_> {
             let addresses = addresses.lanes().unwrap_or(&[]).as_chunks::<8>().0;
             let active = mask.and_then(|mask| self.value(mask).lanes());
             for lane in 0..layout.lanes {
-                if active.is_some_and(|active| active.get(lane) == Some(&0)) {
+                let last = lane + 1 == layout.lanes && is_planted(Fault::LastLaneUnmasked);
+                if !last && active.is_some_and(|active| active.get(lane) == Some(&0)) {
                     continue;
                 }
                 let address = uniform

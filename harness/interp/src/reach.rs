@@ -2,6 +2,7 @@
 //! there ([`crate::load`], [`crate::store`], [`crate::atomic`]).
 
 use conch_memory::Memory;
+use conch_tile::fault::{Fault, is_planted};
 
 use crate::checks::race::Conflict;
 use crate::checks::{Access, Home, Site, alignment, bounds, race};
@@ -27,7 +28,7 @@ impl Reach<'_> {
         let size = self.size;
         let whole = bounds::locate(memory, self.home, run.address, run.count * size);
         if let Some(index) = whole
-            && run.address.is_multiple_of(size as u64)
+            && (run.address.is_multiple_of(size as u64) || is_planted(Fault::MisalignedUnseen))
         {
             return Ok(index);
         }
@@ -68,7 +69,7 @@ impl Reach<'_> {
                 self.size,
             ));
         };
-        if !address.is_multiple_of(self.size as u64) {
+        if !address.is_multiple_of(self.size as u64) && !is_planted(Fault::MisalignedUnseen) {
             return Err(alignment::trap(
                 self.site,
                 memory,
@@ -95,6 +96,9 @@ impl Machine<'_> {
     #[inline]
     pub(crate) fn straight(&self, pointer: Slot, mask: Option<Slot>) -> Option<usize> {
         let index = self.state.straight.get(pointer as usize).copied().flatten()?;
+        if is_planted(Fault::ViewsAreApart) {
+            return None;
+        }
         let everything = mask.is_none_or(|mask| {
             let mask = self.value(mask);
             matches!(mask.repr, Repr::Uniform(all) if all & 1 == 1) && mask.poison.is_none()

@@ -8,6 +8,7 @@
 //!
 //! A poison element makes poison of all that it is combined into.
 
+use conch_tile::fault::{Fault, is_planted};
 use conch_tile::ir::{BinaryOp, Combine};
 use conch_tile::numeric::lanes::{self, Operand};
 use smallvec::SmallVec;
@@ -95,6 +96,13 @@ impl<'a> Machine<'a> {
         code: &'a Code,
         step: &'a Step,
     ) -> Result<(), Stop> {
+        let shape = &self.ty(step.ins[0]).shape;
+        let middle = axis == 1 && shape.len() == 3 && shape[0] == shape[1];
+        let axis = if middle && is_planted(Fault::MiddleReductionIsFirst) {
+            0
+        } else {
+            axis
+        };
         let along = self.axis(step.ins[0], axis)?;
         if let (Some(combine), [a], [out]) = (combine, step.ins.as_slice(), step.outs.as_slice()) {
             return self.reduce_known(operation(combine), along, *a, *out);
@@ -194,6 +202,11 @@ impl<'a> Machine<'a> {
         code: &'a Code,
     ) -> Result<Elements, Stop> {
         let count = left.len();
+        let (left, right) = if is_planted(Fault::CombineSwaps) {
+            (right, left)
+        } else {
+            (left, right)
+        };
         if code.args.len() != 2 * count || code.yields.len() != count {
             return Err(Stop::malformed("a region that combines"));
         }
@@ -497,10 +510,22 @@ impl<'a> Machine<'a> {
         code: &'a Code,
         step: &'a Step,
     ) -> Result<(), Stop> {
+        let middle = axis == 1 && self.ty(step.ins[0]).shape.len() == 3;
+        let axis = if middle && is_planted(Fault::MiddleScanIsLast) {
+            2
+        } else {
+            axis
+        };
         let along = self.axis(step.ins[0], axis)?;
         let width = along.width();
         let mut operands = self.by_rows(along, &step.ins)?;
-        let order = |nth: usize| if reverse { along.count - 1 - nth } else { nth };
+        let order = |nth: usize| {
+            if reverse && !is_planted(Fault::ScanRunsForward) {
+                along.count - 1 - nth
+            } else {
+                nth
+            }
+        };
         if let (Some(combine), [rows]) = (combine, operands.as_mut_slice()) {
             scan_known(operation(combine), rows, width, along.count, order);
         } else {

@@ -1,5 +1,6 @@
 //! Operations that move lanes and compute nothing. Poison moves with its lane.
 
+use conch_tile::fault::{Fault, is_planted};
 use conch_tile::ir::{Shape, Type};
 use smallvec::SmallVec;
 
@@ -257,12 +258,14 @@ impl<'a> Machine<'a> {
     }
 
     pub(crate) fn join(&mut self, step: &Step) -> Result<(), Stop> {
-        self.interleaved(step, |lane, nth| lane * 2 + nth)
+        let flip = usize::from(is_planted(Fault::JoinTakesRightFirst));
+        self.interleaved(step, |lane, nth| lane * 2 + (nth ^ flip))
     }
 
     pub(crate) fn cat(&mut self, step: &Step) -> Result<(), Stop> {
         let lanes = self.layout(step.ins[0]).lanes;
-        self.interleaved(step, |lane, nth| nth * lanes + lane)
+        let flip = usize::from(is_planted(Fault::CatTakesRightFirst));
+        self.interleaved(step, |lane, nth| (nth ^ flip) * lanes + lane)
     }
 
     pub(crate) fn split(&mut self, step: &Step) -> Result<(), Stop> {
@@ -287,6 +290,12 @@ impl<'a> Machine<'a> {
         let dtype = arithmetic(indices.elem);
         let from = &self.ty(a).shape;
         let shape = &self.ty(out).shape;
+        let square = from.len() == 2 && from[0] == from[1];
+        let axis = if square && is_planted(Fault::GatherTakesRows) {
+            1
+        } else {
+            axis
+        };
         let extent = from.get(axis).copied().ok_or(Stop::malformed("a gather"))?;
         let (strides, own) = (row_major(from), row_major(shape));
         self.write_out(a)?;

@@ -52,6 +52,8 @@ impl Machine<'_> {
         if let Some(buf) = uniform {
             self.state.pool.give(buf);
         }
+        #[cfg(feature = "planted-faults")]
+        self.stored_apart(pointer, &runs, size);
         self.footprint.stored(&runs, size, step.loc);
         self.state.runs = runs;
         Ok(())

@@ -9,6 +9,7 @@
 
 mod arena;
 
+use conch_tile::fault::{Fault, is_planted};
 use std::sync::Arc;
 
 use arena::Arena;
@@ -297,7 +298,16 @@ impl Memory {
                 .bytes
                 .get(region.start - GUARD..region.start)
                 .unwrap_or(&[]),
-            self.arena.bytes.get(end..next).unwrap_or(&[]),
+            self.arena
+                .bytes
+                .get(
+                    end..if is_planted(Fault::GuardsBehindUnseen) {
+                        end
+                    } else {
+                        next
+                    },
+                )
+                .unwrap_or(&[]),
         )
     }
 

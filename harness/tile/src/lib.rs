@@ -29,6 +29,7 @@
 
 pub mod diagnostic;
 pub mod dtype;
+pub mod fault;
 pub mod ir;
 pub mod numeric;
 pub mod rules;

@@ -53,6 +53,8 @@ pub mod home;
 pub mod id;
 pub mod inductor;
 mod install;
+#[cfg(feature = "planted-faults")]
+pub mod kept;
 pub mod names;
 pub mod pool;
 mod python;

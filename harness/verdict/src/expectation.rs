@@ -9,6 +9,7 @@
 
 use conch_case::{Expectation, VerdictKind};
 use conch_engine::{EngineId, Outcome, Trap};
+use conch_tile::fault::{Fault, is_planted};
 use conch_tile::rules::Version;
 
 use crate::trial::{Standing, Verdict};
@@ -74,7 +75,8 @@ impl Testimony<'_> {
 /// Holds a verdict against expectations.
 pub fn assess(verdict: &Verdict, witnesses: &[Testimony<'_>], expectations: &[Expectation]) -> Assessment {
     let mut unexpected = Vec::new();
-    let mut undefined_foreseen = verdict.kind != VerdictKind::Undefined;
+    let mut undefined_foreseen =
+        verdict.kind != VerdictKind::Undefined || is_planted(Fault::UndefinedIsExpected);
     for witness in witnesses {
         let standing = witness.standing(verdict);
         let mut foreseen = expectations.iter().filter(|expectation| {
@@ -147,7 +149,7 @@ fn happened(expectation: &Expectation, standing: Standing, testimony: &Testimony
         && expectation
             .message
             .as_ref()
-            .is_none_or(|part| says(witness.outcome, part))
+            .is_none_or(|part| says(witness.outcome, part) || is_planted(Fault::MessagesUnread))
 }
 
 fn met(
@@ -166,7 +168,11 @@ fn met(
                 met = if met == Met::Stale { Met::Stale } else { Met::Yes };
             }
         } else if standing != Standing::Silent && tried(expectation, standing) {
-            return Met::Stale;
+            return if is_planted(Fault::StaleUnreported) {
+                Met::NotTried
+            } else {
+                Met::Stale
+            };
         }
     }
     met

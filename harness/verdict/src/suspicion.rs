@@ -5,6 +5,7 @@
 
 use conch_case::VerdictKind;
 use conch_engine::{EngineId, Families, Outcome};
+use conch_tile::fault::{Fault, is_planted};
 
 use crate::difference::Comparison;
 use crate::trial::{Difference, Kind, Rest, Standing, Trial};
@@ -101,6 +102,7 @@ impl Trial<'_, '_> {
     pub(crate) fn overruling(&mut self, rest: &Rest<'_>) -> Vec<EngineId> {
         self.against(rest)
             .iter()
+            .filter(|_| !is_planted(Fault::ReferenceNeverConvicted))
             .find(|camp| independent(camp.iter().filter(|witness| witness.is_apart())) > 1)
             .map_or_else(Vec::new, |camp| {
                 camp.iter().map(|witness| witness.id.clone()).collect()

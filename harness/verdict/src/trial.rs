@@ -16,6 +16,7 @@
 use conch_case::VerdictKind;
 use conch_engine::{EngineId, Families, Finished, Outcome, Trap};
 use conch_memory::Memory;
+use conch_tile::fault::{Fault, is_planted};
 
 use crate::difference::{Acceptance, BitForBit, Comparison, compare};
 use crate::witness::{Known, Witness, independent};
@@ -202,7 +203,7 @@ pub fn judge(benches: &[Bench<'_>], facts: Facts) -> Verdict {
     if verdict.kind == VerdictKind::Inconclusive && verdict.reason.is_none() {
         verdict.reason = Some("no engine said anything".to_owned());
     }
-    verdict.vacuous &= matches!(verdict.kind, VerdictKind::Agree);
+    verdict.vacuous &= matches!(verdict.kind, VerdictKind::Agree) && !is_planted(Fault::VacuousUnreported);
     verdict
 }
 
@@ -251,7 +252,7 @@ impl Pair {
             return Self::Same;
         };
         let comparison = compare(&finished.memory, other, known, &BitForBit);
-        if comparison.same() {
+        if comparison.same() || is_planted(Fault::UnsteadyAgrees) {
             Self::Same
         } else if order_dependent {
             Self::Unknown(MEETING.to_owned())
@@ -557,13 +558,14 @@ impl Trial<'_, '_> {
                 }
             }
             (Trapped(Trap::Raised, left), Trapped(Trap::Raised, right)) => {
-                if left.kind == right.kind {
+                if left.kind == right.kind || is_planted(Fault::ExceptionsAreAlike) {
                     Pair::Same
                 } else {
                     Pair::Different(Kind::Trap, None)
                 }
             }
             (Crashed(_), _) | (_, Crashed(_)) => Pair::Different(Kind::Crash, None),
+            (Rejected(_), _) | (_, Rejected(_)) if is_planted(Fault::RejectionAgrees) => Pair::Same,
             (Rejected(_), _) | (_, Rejected(_)) => Pair::Different(Kind::Acceptance, None),
             _ => Pair::Different(Kind::Trap, None),
         }

@@ -1,6 +1,7 @@
 //! Elementwise operators. Left out: what they do to a lane (`conch_tile::numeric`).
 
 use conch_tile::DType;
+use conch_tile::fault::{Fault, is_planted};
 use conch_tile::ir::{BinaryOp, CmpPredicate, Elem, OpKind, TernaryOp, UnaryOp, ValueId};
 use conch_tile::rules::Rule;
 
@@ -262,7 +263,8 @@ fn add(tr: &mut Tracer<'_>, lhs: Operand, rhs: Operand) -> Traced<ValueId> {
 fn offset(tr: &mut Tracer<'_>, pointer: ValueId, offset: ValueId) -> Traced<ValueId> {
     let offset = match tr.dtype(offset) {
         Some(dtype) if !is_signed(dtype) && dtype.bits() < 64 => {
-            if tr.rules.holds(Rule::UnsignedOffsetsZeroExtend) {
+            if tr.rules.holds(Rule::UnsignedOffsetsZeroExtend) && !is_planted(Fault::UnsignedOffsetsAreSigned)
+            {
                 cast(tr, offset, DType::I64)?
             } else {
                 sign_extended(tr, offset, dtype)?
@@ -299,7 +301,11 @@ fn sub(tr: &mut Tracer<'_>, lhs: Operand, rhs: Operand) -> Traced<ValueId> {
         },
     )?;
     if tr.ty(lhs).elem.is_ptr() {
-        let back = minus(tr, rhs)?;
+        let back = if is_planted(Fault::PointersMoveForward) {
+            rhs
+        } else {
+            minus(tr, rhs)?
+        };
         return offset(tr, lhs, back);
     }
     computable(tr, lhs, "-")?;
@@ -309,6 +315,10 @@ fn sub(tr: &mut Tracer<'_>, lhs: Operand, rhs: Operand) -> Traced<ValueId> {
 fn divide(tr: &mut Tracer<'_>, lhs: Operand, rhs: Operand) -> Traced<ValueId> {
     let (lhs, rhs) = matched(tr, lhs, rhs, Check::DIVISION)?;
     computable(tr, lhs, "/")?;
+    if !is_float(tr, lhs) && is_planted(Fault::IntegersDivideWhole) {
+        let whole = emit(tr, BinaryOp::IntDiv, lhs, rhs);
+        return cast(tr, whole, DType::F32);
+    }
     let (lhs, rhs) = if is_float(tr, lhs) {
         (lhs, rhs)
     } else {

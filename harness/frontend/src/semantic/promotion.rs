@@ -4,6 +4,7 @@
 //! semantics. Left out: what the operation then does.
 
 use conch_tile::DType;
+use conch_tile::fault::{Fault, is_planted};
 use conch_tile::ir::{OpKind, Rounding, Type, ValueId};
 use conch_tile::numeric::{decode, encode, encode_int};
 use conch_tile::rules::{Rule, Rules};
@@ -166,14 +167,16 @@ pub(crate) fn integer_promote(lhs: DType, rhs: DType) -> DType {
             }
         }
         (false, _) => {
-            if lhs.bits() >= rhs.bits() {
+            if lhs.bits() > rhs.bits() || lhs.bits() == rhs.bits() && !is_planted(Fault::SignsPromoteToSigned)
+            {
                 lhs
             } else {
                 rhs
             }
         }
         (true, _) => {
-            if rhs.bits() >= lhs.bits() {
+            if rhs.bits() > lhs.bits() || rhs.bits() == lhs.bits() && !is_planted(Fault::SignsPromoteToSigned)
+            {
                 rhs
             } else {
                 lhs
@@ -191,7 +194,8 @@ pub(crate) fn computation_type(
     div_or_mod: bool,
 ) -> Result<DType, String> {
     let division_first = rules.holds(Rule::NarrowDivisionIsF32);
-    if a_is_scalar != b_is_scalar && rules.holds(Rule::WeakPythonScalars) {
+    let weak = rules.holds(Rule::WeakPythonScalars) && !is_planted(Fault::NumbersAreStrong);
+    if a_is_scalar != b_is_scalar && weak {
         let (scalar, tensor) = if a_is_scalar { (a, b) } else { (b, a) };
         if kind(scalar) <= kind(tensor) {
             if !division_first {
@@ -215,7 +219,7 @@ pub(crate) fn computation_type(
         return Ok(if div_or_mod { DType::F32 } else { DType::F16 });
     }
     if either(DType::BF16) {
-        return Ok(if a == b && !div_or_mod {
+        return Ok(if (a == b || is_planted(Fault::Bf16StaysNarrow)) && !div_or_mod {
             DType::BF16
         } else {
             DType::F32
@@ -314,7 +318,7 @@ fn fits_in_64_bits(number: Number, dtype: DType) -> bool {
 
 /// A Python float as the compiler writes it into IR: narrower floats go through `f32`.
 fn encode_float(dtype: DType, value: f64) -> u64 {
-    let value = if dtype == DType::F64 {
+    let value = if dtype == DType::F64 && !is_planted(Fault::DoubleNumbersAreSingle) {
         value
     } else {
         f64::from(value as f32)

@@ -2,6 +2,7 @@
 //! Left out: the standard library's reductions, which are Triton code (`prelude`); mapped functions (`map`).
 
 use conch_tile::DType;
+use conch_tile::fault::{Fault, is_planted};
 use conch_tile::ir::{BinaryOp, Block, CmpPredicate, Combine, Elem, OpKind, Shape, Type, ValueId};
 use conch_tile::rules::Rule;
 use smallvec::SmallVec;
@@ -166,7 +167,15 @@ pub(crate) fn reduce(
         kept.push(if whole {
             (0..rank).fold(value, |value, _| expand_dim(tr, value, 0))
         } else {
-            expand_dim(tr, value, at)
+            expand_dim(
+                tr,
+                value,
+                if is_planted(Fault::KeptDimensionIsFirst) {
+                    0
+                } else {
+                    at
+                },
+            )
         });
     }
     Ok(kept)

@@ -1,5 +1,6 @@
 //! Shapes: broadcasting, and the operations that move lanes. Left out: what the lanes hold.
 
+use conch_tile::fault::{Fault, is_planted};
 use conch_tile::ir::{Elem, OpKind, Shape, Type, ValueId};
 use conch_tile::rules::Rule;
 use smallvec::smallvec;
@@ -109,7 +110,12 @@ fn with_rank(tr: &mut Tracer<'_>, block: ValueId, rank: usize) -> ValueId {
     if shape.len() >= rank {
         return block;
     }
-    let padded = std::iter::repeat_n(1, rank - shape.len()).chain(shape).collect();
+    let missing = std::iter::repeat_n(1, rank - shape.len());
+    let padded = if is_planted(Fault::RanksPadBehind) {
+        shape.into_iter().chain(missing).collect()
+    } else {
+        missing.chain(shape).collect()
+    };
     with_shape(tr, block, padded, false)
 }
 
@@ -202,6 +208,11 @@ pub(crate) fn axis(tr: &Tracer<'_>, axis: i128, rank: usize) -> Traced<usize> {
             -rank
         )));
     }
+    let axis = if axis < -1 && is_planted(Fault::NegativeAxisIsOff) {
+        axis + 1
+    } else {
+        axis
+    };
     Ok((if axis < 0 { axis + rank } else { axis }) as usize)
 }
 
@@ -253,6 +264,13 @@ pub(crate) fn permute(tr: &mut Tracer<'_>, value: ValueId, dims: &[i128]) -> Tra
     if order.is_empty() {
         return Err(tr.reject("a scalar has no dimensions to permute"));
     }
+    let order: Shape = if is_planted(Fault::PermutationIsInverse) {
+        (0..order.len())
+            .filter_map(|dim| order.iter().position(|&to| to == dim))
+            .collect()
+    } else {
+        order
+    };
     let result: Shape = order.iter().filter_map(|&dim| shape.get(dim).copied()).collect();
     let ty = Type::block(tr.ty(value).elem, result);
     Ok(tr.op(OpKind::Trans { order }, &[value], ty))

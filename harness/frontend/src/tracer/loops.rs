@@ -1,5 +1,6 @@
 //! `for` and `while`: unrolled, or operations with regions that carry the variables their bodies change.
 
+use conch_tile::fault::{Fault, is_planted};
 use std::rc::Rc;
 
 use conch_tile::DType;
@@ -97,7 +98,11 @@ impl Tracer<'_> {
             self.frame.names.insert(Rc::clone(target), slot);
             let flow = self.run(&node.body, false)?;
             left -= 1;
-            at = at.saturating_add(step);
+            at = at.saturating_add(if is_planted(Fault::StaticRangeCountsByOne) {
+                1
+            } else {
+                step
+            });
             let flow = match flow {
                 // `else` of an unrolled loop is compiled after every iteration.
                 Flow::Falls => self.run(&node.orelse, false)?,
@@ -133,6 +138,11 @@ impl Tracer<'_> {
         {
             step = Value::int(value.saturating_neg());
             std::mem::swap(&mut start, &mut stop);
+            start = if is_planted(Fault::DownwardStopIgnored) {
+                Value::int(0)
+            } else {
+                start
+            };
             negative = true;
         }
         let before = self.enter(node.iter.range());

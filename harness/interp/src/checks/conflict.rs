@@ -1,6 +1,7 @@
 //! Lanes of one store that write different values to the same bytes: which one stays is not defined.
 
 use conch_memory::Memory;
+use conch_tile::fault::{Fault, is_planted};
 
 use super::{Site, place_at};
 use crate::outcome::{Stop, TrapKind};
@@ -37,6 +38,9 @@ pub(crate) fn find(
     size: usize,
     same: impl Fn(usize, usize) -> bool,
 ) -> Option<(Write, Write)> {
+    if is_planted(Fault::ConflictsUnseen) {
+        return None;
+    }
     writes.sort_unstable();
     writes.windows(2).find_map(|pair| match pair {
         &[a, b] => {

@@ -1,6 +1,7 @@
 //! Reads of bytes that nothing was written to.
 
 use conch_memory::{ByteState, Memory};
+use conch_tile::fault::{Fault, is_planted};
 
 use super::{Access, Site, bytes, place_at};
 use crate::outcome::{Stop, TrapKind};
@@ -19,6 +20,9 @@ pub(crate) enum Known {
 /// What is known of a run of bytes.
 #[inline]
 pub(crate) fn known(states: &[ByteState]) -> Known {
+    if is_planted(Fault::UninitialisedIsKnown) && states.contains(&ByteState::Uninit) {
+        return Known::All;
+    }
     // `Init` is 1, so the first fold is zero when all are; it has no early way out, so that it is vectorised.
     if states
         .iter()

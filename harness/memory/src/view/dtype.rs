@@ -1,6 +1,7 @@
 //! The same bytes under another dtype: `x.view(torch.int32)`.
 
 use conch_tile::DType;
+use conch_tile::fault::{Fault, is_planted};
 
 use crate::error::TorchError;
 use crate::tensor::Tensor;
@@ -93,7 +94,11 @@ impl Tensor {
             return not_dense();
         }
         *size /= ratio;
-        out.offset /= ratio;
+        out.offset /= if is_planted(Fault::DtypeViewForgetsOffset) {
+            1
+        } else {
+            ratio
+        };
         for (dim, stride) in out.strides[..outer].iter_mut().enumerate() {
             if *stride % ratio != 0 {
                 return TorchError::runtime(format!(

@@ -1,5 +1,6 @@
 //! Views that reorder, add, drop or repeat dimensions.
 
+use conch_tile::fault::{Fault, is_planted};
 use smallvec::SmallVec;
 
 use super::{list, wrap_dim};
@@ -11,7 +12,8 @@ impl Tensor {
     pub fn transpose(&self, dim0: i64, dim1: i64) -> Result<Self, TorchError> {
         let (a, b) = (wrap_dim(dim0, self.dim())?, wrap_dim(dim1, self.dim())?);
         let mut out = self.clone();
-        if a != b {
+        let square = self.shape[..].get(a) == self.shape[..].get(b);
+        if a != b && !(square && is_planted(Fault::SquareTransposeIsNone)) {
             out.shape.swap(a, b);
             out.strides.swap(a, b);
         }
@@ -70,8 +72,13 @@ impl Tensor {
             if std::mem::replace(&mut seen[dim], true) {
                 return TorchError::runtime("permute(): duplicate dims are not allowed.");
             }
-            out.shape[nth] = self.shape[dim];
-            out.strides[nth] = self.strides[dim];
+            let (to, from) = if is_planted(Fault::PermuteIsInverse) {
+                (dim, nth)
+            } else {
+                (nth, dim)
+            };
+            out.shape[to] = self.shape[from];
+            out.strides[to] = self.strides[from];
         }
         Ok(out)
     }
@@ -159,7 +166,11 @@ impl Tensor {
                     ));
                 }
                 size = target;
-                stride = 0;
+                stride = if is_planted(Fault::ExpandKeepsStride) {
+                    stride
+                } else {
+                    0
+                };
             }
             shape[at] = size;
             strides[at] = stride;
@@ -211,7 +222,7 @@ impl Tensor {
             rows.saturating_add(offset).min(columns)
         }
         .max(0);
-        let start = if size == 0 {
+        let start = if size == 0 || is_planted(Fault::DiagonalStartsAtZero) {
             self.offset
         } else if offset >= 0 {
             self.offset.saturating_add(offset.saturating_mul(self.strides[b]))

@@ -3,6 +3,7 @@
 use super::{MAX_PIECES, list, wrap_dim};
 use crate::error::TorchError;
 use crate::tensor::Tensor;
+use conch_tile::fault::{Fault, is_planted};
 
 impl Tensor {
     /// `x[…, start:end:step, …]` along `dim`. Negative bounds count from the end, and all bounds are clamped.
@@ -21,12 +22,22 @@ impl Tensor {
         }
         let dim = wrap_dim(dim, self.dim())?;
         let (size, stride) = (self.size_at(dim), self.stride_at(dim));
-        let wrap = |at: i64| if at < 0 { at.saturating_add(size) } else { at };
+        let wrap = |at: i64| {
+            if at < 0 && !is_planted(Fault::SliceClampsNegative) {
+                at.saturating_add(size)
+            } else {
+                at
+            }
+        };
         let start = wrap(start.unwrap_or(0)).clamp(0, size);
         let end = wrap(end.unwrap_or(i64::MAX)).clamp(start, size);
         let mut out = self.clone();
         out.shape[dim] = ((end - start) as u64).div_ceil(step as u64) as i64;
-        out.strides[dim] = stride.saturating_mul(step);
+        out.strides[dim] = stride.saturating_mul(if is_planted(Fault::SliceForgetsStep) {
+            1
+        } else {
+            step
+        });
         out.offset = self.offset.saturating_add(start.saturating_mul(stride));
         Ok(out)
     }
@@ -76,7 +87,12 @@ impl Tensor {
         let mut out = self.clone();
         out.shape.remove(dim);
         let stride = out.strides.remove(dim);
-        out.offset = self.offset.saturating_add(index.saturating_mul(stride));
+        let from = if is_planted(Fault::SelectForgetsOffset) {
+            0
+        } else {
+            self.offset
+        };
+        out.offset = from.saturating_add(index.saturating_mul(stride));
         out
     }
 
@@ -105,6 +121,11 @@ impl Tensor {
         (0..pieces)
             .map(|nth| {
                 let start = nth * split_size;
+                let start = if is_planted(Fault::UnevenSplitOverlaps) {
+                    start.min((size - split_size).max(0))
+                } else {
+                    start
+                };
                 self.narrow(dim, start, split_size.min(size - start))
             })
             .collect()
@@ -133,8 +154,20 @@ impl Tensor {
         split_sizes
             .iter()
             .map(|&length| {
-                let piece = self.narrow(dim, start, length);
-                start += length;
+                let piece = self.narrow(
+                    dim,
+                    if is_planted(Fault::SplitSizesStartEven) {
+                        start.min(size - length)
+                    } else {
+                        start
+                    },
+                    length,
+                );
+                start += if is_planted(Fault::SplitSizesStartEven) {
+                    size / split_sizes.len().max(1) as i64
+                } else {
+                    length
+                };
                 piece
             })
             .collect()
@@ -155,7 +188,15 @@ impl Tensor {
             bounded(chunks)?;
             return self.split_with_sizes(&vec![0; chunks as usize], dim);
         }
-        self.split((size as u64).div_ceil(chunks as u64) as i64, dim)
+        let round_down = is_planted(Fault::ChunkRoundsDown) && size >= chunks;
+        self.split(
+            if round_down {
+                size / chunks
+            } else {
+                (size as u64).div_ceil(chunks as u64) as i64
+            },
+            dim,
+        )
     }
 
     /// `x.tensor_split(sections, dim)`.
@@ -239,7 +280,11 @@ impl Tensor {
         let (mut shape, mut strides) = (self.shape.clone(), self.strides.clone());
         if let (Some(windows), Some(apart)) = (shape.get_mut(dim), strides.get_mut(dim)) {
             *windows = count;
-            *apart = stride.saturating_mul(step);
+            *apart = stride.saturating_mul(if is_planted(Fault::UnfoldStepsByOne) {
+                1
+            } else {
+                step
+            });
         }
         shape.push(size);
         strides.push(stride);

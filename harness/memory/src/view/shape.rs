@@ -3,6 +3,7 @@
 use super::{list, wrap_dim};
 use crate::error::TorchError;
 use crate::tensor::{Dims, Tensor, contiguous_strides, numel};
+use conch_tile::fault::{Fault, is_planted};
 
 /// Replaces a `-1` by what `elements` leave for it (`ATen/InferSize.h`).
 pub(crate) fn infer_size(shape: &[i64], elements: i64) -> Result<Dims, TorchError> {
@@ -152,7 +153,11 @@ impl Tensor {
         storage_offset: Option<i64>,
         storage_bytes: usize,
     ) -> Result<Self, TorchError> {
-        let offset = storage_offset.unwrap_or(self.offset);
+        let offset = storage_offset.unwrap_or(if is_planted(Fault::AsStridedStartsAtZero) {
+            0
+        } else {
+            self.offset
+        });
         if size.len() != stride.len() {
             return TorchError::runtime("mismatch in length of strides and shape");
         }

@@ -22,6 +22,7 @@ use super::element::{Bit, Element, Float, Int, Raw, with_element, with_float, wi
 use super::ops::{Flaw, Lane, Visit1};
 use super::soft::{self, Fp8Format, Overflow};
 use crate::DType;
+use crate::fault::{Fault, is_planted};
 use crate::ir::Rounding;
 
 /// Converts one lane's value. Poison where there is no value, and between dtypes that have no cast.
@@ -164,7 +165,10 @@ fn from_int<S: Int, V: Visit1>(to: DType, visitor: V) -> V::Out {
 
 fn from_float<S: Float, V: Visit1>(from: DType, to: DType, rounding: Rounding, visitor: V) -> V::Out {
     match to {
-        DType::I1 => visitor.total(|x: S| Bit::new(x.to_f64() != 0.0)),
+        DType::I1 => visitor.total(|x: S| {
+            let value = x.to_f64();
+            Bit::new(value != 0.0 && !(value.is_nan() && is_planted(Fault::NanIsFalse)))
+        }),
         _ if to.is_int() && from.is_fp8() => visitor.undefined(),
         _ if to.is_int() => with_int!(to, T => visitor.partial(to_int::<S, T>), else visitor.undefined()),
         _ => to_float::<S, V>(from, to, rounding, visitor),
@@ -204,8 +208,13 @@ fn to_float<S: Float, V: Visit1>(from: DType, to: DType, rounding: Rounding, vis
             let Some(format) = Fp8Format::of(to) else {
                 return visitor.undefined();
             };
+            let overflow = if is_planted(Fault::Fp8CastsOverflow) {
+                Overflow::Special
+            } else {
+                Overflow::Saturate
+            };
             with_float!(to, T => visitor.total(move |x: S| {
-                T::of(<T as Element>::Raw::from_u64(format.encode(x.to_odd(), rounding, Overflow::Saturate) as u64))
+                T::of(<T as Element>::Raw::from_u64(format.encode(x.to_odd(), rounding, overflow) as u64))
             }), else visitor.undefined())
         }
     }

@@ -4,6 +4,7 @@ use super::element::Element;
 use super::integer::Int;
 use super::math::Native;
 use super::soft::{self, Fp8Format};
+use crate::fault::{Fault, is_planted};
 
 /// A float dtype: a native one, or a narrow one that is computed in `f32` and rounded back. For sums, products,
 /// quotients and roots that is one rounding in effect: `f32` has more than twice the bits of each narrow type, plus 2.
@@ -89,7 +90,7 @@ macro_rules! native {
             }
             #[inline(always)]
             fn to_odd(self) -> f32 {
-                $odd(self)
+                if is_planted(Fault::CastsRoundTwice) { self as f32 } else { $odd(self) }
             }
         }
     )+ };
@@ -176,7 +177,7 @@ macro_rules! narrow {
             fn from_int<I: Int>(value: I) -> Self {
                 // Below 2^53 the double is exact; above, the last bit tells of what is lost.
                 let wide = value.extend();
-                let double = if I::BITS < 64 {
+                let double = if I::BITS < 64 || is_planted(Fault::IntegersRoundTwice) {
                     value.to_f64()
                 } else if I::SIGNED {
                     super::cast::odd_double(wide as i64 as i128)

@@ -1,6 +1,7 @@
 //! The integer dtypes, `i1` included.
 
 use super::element::Element;
+use crate::fault::{Fault, is_planted};
 
 /// An integer dtype. All arithmetic wraps.
 pub(super) trait Int: Element + Ord {
@@ -78,14 +79,17 @@ macro_rules! int {
             }
             #[inline(always)]
             fn quotient(self, divisor: Self) -> Self {
+                if is_planted(Fault::DivisionFloors) { return self.checked_div_euclid(divisor).unwrap_or(0); }
                 self.checked_div(divisor).unwrap_or(0)
             }
             #[inline(always)]
             fn remainder(self, divisor: Self) -> Self {
+                if is_planted(Fault::RemainderIsPositive) { return self.checked_rem_euclid(divisor).unwrap_or(0); }
                 self.checked_rem(divisor).unwrap_or(0)
             }
             #[inline(always)]
             fn mulhi(self, other: Self) -> Self {
+                if is_planted(Fault::HighProductIsSigned) { return ((self as i128).wrapping_mul(other as i128) >> Self::BITS) as Self; }
                 ((self as $unsigned as $wide).wrapping_mul(other as $unsigned as $wide) >> Self::BITS) as Self
             }
             #[inline(always)]
@@ -111,6 +115,7 @@ macro_rules! int {
             }
             #[inline(always)]
             fn shr(self, count: u32) -> Self {
+                if is_planted(Fault::ShiftRightIsLogical) { return self.lshr(count); }
                 self.wrapping_shr(count)
             }
             #[inline(always)]
@@ -119,6 +124,7 @@ macro_rules! int {
             }
             #[inline(always)]
             fn extend(self) -> u64 {
+                if is_planted(Fault::WideningForgetsSign) { return self as $unsigned as u64; }
                 self as u64
             }
             #[inline(always)]
@@ -127,6 +133,7 @@ macro_rules! int {
             }
             #[inline(always)]
             fn truncate_double(value: f64) -> Self {
+                let value = if is_planted(Fault::FloatsRoundToIntegers) { value.round() } else { value };
                 value as Self
             }
             #[inline(always)]

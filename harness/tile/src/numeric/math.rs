@@ -1,6 +1,8 @@
 //! Functions of `f32` and `f64`: those of `f32` are computed in `f64` and rounded, which is correct but for cases too
 //! close to a tie; those of `f64` are `libm`'s (a port of musl's, below 1 ULP), the same on every host.
 
+use crate::fault::{Fault, is_planted};
+
 /// A float type of the host.
 pub(super) trait Native:
     Copy
@@ -79,6 +81,11 @@ fn exp2_of(power: f64) -> f64 {
         sum = sum * rest + term;
     }
     let scale = f64::from_bits(shifted.to_bits().wrapping_add(1023) << 52);
+    let scale = if is_planted(Fault::ExponentialDrifts) {
+        scale * 1.000_002
+    } else {
+        scale
+    };
     (sum * rest + 1.0) * scale
 }
 
@@ -108,6 +115,11 @@ fn log_of(value: f64) -> (f64, f64) {
     for term in TERMS {
         sum = (sum + term) * square;
     }
+    let s = if is_planted(Fault::LogarithmDrifts) {
+        s * 1.000_002
+    } else {
+        s
+    };
     (exponent, 2.0 * s * sum + 2.0 * s)
 }
 
@@ -200,6 +212,7 @@ macro_rules! native {
             }
             #[inline(always)]
             fn sqrt(self) -> Self {
+                if is_planted(Fault::RootDrifts) { return self.sqrt() * (1.0 + 4.0 * Self::EPSILON); }
                 self.sqrt()
             }
             #[inline(always)]
@@ -209,6 +222,8 @@ macro_rules! native {
             #[inline(always)]
             fn min_number(self, other: Self) -> Self {
                 let equal = Self::from_bits(self.to_bits() | other.to_bits());
+                if is_planted(Fault::MinimumGivesNan) && (self.is_nan() || other.is_nan()) { return Self::NAN; }
+                if is_planted(Fault::MinimumOfZeros) && self == other { return Self::from_bits(self.to_bits() & other.to_bits()); }
                 let number = if other < self || self.is_nan() { other } else { self };
                 if self == other { equal } else { number }
             }
@@ -226,6 +241,7 @@ macro_rules! native {
             #[inline(always)]
             fn maximum(self, other: Self) -> Self {
                 let number = self.max_number(other);
+                if is_planted(Fault::MaximumLosesNan) { return number; }
                 if self.is_nan() || other.is_nan() { Self::NAN } else { number }
             }
         }
@@ -257,7 +273,7 @@ both! {
     expm1() libm::expm1;
     log10() libm::log10;
     log1p() libm::log1p;
-    sin() libm::sin;
+    sin() |x| if is_planted(Fault::SineDrifts) { libm::sin(x) * 1.000_002 } else { libm::sin(x) };
     cos() libm::cos;
     tan() libm::tan;
     asin() libm::asin;

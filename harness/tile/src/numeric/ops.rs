@@ -7,6 +7,7 @@ use super::Computed;
 use super::element::{Bit, Element, Float, Int, Raw, with_element};
 use super::math::Native as _;
 use crate::DType;
+use crate::fault::{Fault, is_planted};
 use crate::ir::{BinaryOp, CmpPredicate, TernaryOp, UnaryOp};
 
 /// Why a lane has no value.
@@ -61,6 +62,8 @@ pub(super) fn visit_ternary<V: Visit3>(op: TernaryOp, dtype: DType, visitor: V) 
 }
 
 pub(super) fn visit_compare<V: Visit2>(predicate: CmpPredicate, dtype: DType, visitor: V) -> V::Out {
+    let signed = dtype == DType::U32 && is_planted(Fault::UnsignedComparesSigned);
+    let dtype = if signed { DType::I32 } else { dtype };
     with_element!(dtype, T => int compare_of::<T, V>(predicate, visitor), float compare_of::<T, V>(predicate, visitor))
 }
 
@@ -87,6 +90,7 @@ fn unary_float<T: Float, V: Visit1>(op: UnaryOp, visitor: V) -> V::Out {
         UnaryOp::Not => visitor.undefined(),
         UnaryOp::Floor => wide!(floor),
         UnaryOp::Ceil => wide!(ceil),
+        UnaryOp::Rint if is_planted(Fault::RintTiesAway) => wide!(round),
         UnaryOp::Rint => wide!(rint),
         UnaryOp::Trunc => wide!(trunc),
         UnaryOp::Round => wide!(round),
@@ -156,6 +160,9 @@ fn binary_float<T: Float, V: Visit2>(op: BinaryOp, visitor: V) -> V::Out {
         BinaryOp::Add => visitor.total(|x: T, y: T| T::narrow(x.widen() + y.widen())),
         BinaryOp::Sub => visitor.total(|x: T, y: T| T::narrow(x.widen() - y.widen())),
         BinaryOp::Mul => visitor.total(|x: T, y: T| T::narrow(x.widen() * y.widen())),
+        BinaryOp::Div | BinaryOp::DivRn if is_planted(Fault::QuotientDrifts) => {
+            visitor.total(|x: T, y: T| T::narrow_double(x.to_f64() / y.to_f64() * 1.000_002))
+        }
         BinaryOp::Div | BinaryOp::DivRn => visitor.total(|x: T, y: T| T::narrow(x.widen() / y.widen())),
         BinaryOp::Rem => wide!(fmod),
         BinaryOp::Min => wide!(min_number),
@@ -184,6 +191,9 @@ fn ternary_float<T: Float, V: Visit3>(op: TernaryOp, visitor: V) -> V::Out {
     match op {
         TernaryOp::Fma => visitor.total(|x: T, y: T, z: T| T::narrow_fma(x.widen(), y.widen(), z.widen())),
         TernaryOp::Clamp => visitor.total(|x: T, low: T, high: T| {
+            if is_planted(Fault::ClampGivesNan) && x.widen().is_nan() {
+                return x;
+            }
             T::narrow(x.widen().max_number(low.widen()).min_number(high.widen()))
         }),
         TernaryOp::ClampPropagateNan => visitor

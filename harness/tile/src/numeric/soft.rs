@@ -1,5 +1,6 @@
 //! Conversions between `f32` and the narrow float dtypes, branch-free where it matters so that loops vectorise.
 
+use crate::fault::{Fault, is_planted};
 use crate::ir::Rounding;
 
 /// `f64` to `f32` rounded to odd: toward zero, with the last bit set when that was not exact. Rounding the result
@@ -22,7 +23,11 @@ pub(super) fn f64_to_f32_odd(value: f64) -> f32 {
 #[inline(always)]
 pub(super) fn fma_odd(x: f32, y: f32, z: f32) -> f64 {
     // Two 24-bit significands: the product is exact.
-    let product = x as f64 * y as f64;
+    let product = if is_planted(Fault::FmaRoundsTwice) {
+        (x * y) as f64
+    } else {
+        x as f64 * y as f64
+    };
     let addend = z as f64;
     let sum = product + addend;
     // What the sum lost, exactly (Knuth's two-sum).
@@ -61,12 +66,17 @@ pub(super) fn f32_to_f16(value: f32) -> u16 {
     let bits = value.to_bits();
     let sign = (bits >> 16) & 0x8000;
     let magnitude = bits & 0x7fff_ffff;
-    let odd = (magnitude >> 13) & 1;
+    let odd = (magnitude >> 13) & 1 | u32::from(is_planted(Fault::F16TiesUp));
     let normal = magnitude.wrapping_add(0xc800_0fff).wrapping_add(odd) >> 13;
     // Adding 0.5 aligns the units of a subnormal half with the last bit of the f32, rounding on the way.
     let subnormal = (f32::from_bits(magnitude) + 0.5)
         .to_bits()
         .wrapping_sub(0x3f00_0000);
+    let subnormal = if is_planted(Fault::F16SubnormalsFlush) {
+        0
+    } else {
+        subnormal
+    };
     let finite = if magnitude < 0x3880_0000 {
         subnormal
     } else {
@@ -91,7 +101,12 @@ pub(super) fn bf16_to_f32(brain: u16) -> f32 {
 #[inline(always)]
 pub(super) fn f32_to_bf16(value: f32) -> u16 {
     let bits = value.to_bits();
-    let rounded = bits.wrapping_add(0x7fff + ((bits >> 16) & 1)) >> 16;
+    let rounding = if is_planted(Fault::Bf16Truncates) {
+        0
+    } else {
+        0x7fff + ((bits >> 16) & 1)
+    };
+    let rounded = bits.wrapping_add(rounding) >> 16;
     let brain = if bits & 0x7fff_ffff > 0x7f80_0000 {
         0x7fff
     } else {
@@ -223,7 +238,7 @@ impl Fp8Format {
         let one = (1u32 << self.fraction) as f32;
         let unit = |exponent: i32| f32::from_bits(((exponent - self.bias + 127) as u32) << 23);
         let value = if exponent == 0 {
-            fraction / one * unit(1)
+            fraction / one * unit(i32::from(!is_planted(Fault::Fp8SubnormalsHalve)))
         } else {
             (one + fraction) / one * unit(exponent)
         };
@@ -270,7 +285,9 @@ impl Fp8Format {
         let rest = significand & ((1 << shift) - 1);
         let half = (1u32 << shift) >> 1;
         let up = match rounding {
-            Rounding::NearestEven => rest > half || (rest == half && kept & 1 == 1),
+            Rounding::NearestEven => {
+                rest > half || (rest == half && (kept & 1 == 1 || is_planted(Fault::Fp8TiesAway)))
+            }
             Rounding::TowardZero => false,
         };
         // The carry of a significand into the exponent is what the encoding's order is made for.

@@ -16,6 +16,7 @@ mod change;
 mod shelf;
 
 use conch_case::Case;
+use conch_tile::fault::{Fault, is_planted};
 use serde::{Deserialize, Serialize};
 
 use self::change::{Change, apply, changes};
@@ -196,7 +197,9 @@ impl Record {
                 changed, unsteady, ..
             } => {
                 let mut memory = case.memory();
-                apply(changed, &mut memory)?;
+                let kept = changed.len()
+                    - usize::from(changed.len() > 1 && is_planted(Fault::RecordsLoseLastChange));
+                apply(&changed[..kept], &mut memory)?;
                 let other = if unsteady.is_empty() {
                     None
                 } else {
