@@ -11,6 +11,7 @@ use conch_tile::source::Span;
 use crate::compile::Compile;
 use crate::descriptor::Descriptor;
 use crate::expectation::Expectation;
+use crate::given::Given;
 use crate::kernel::{Kernel, Module};
 use crate::recorded::{Recorded, Source};
 
@@ -46,6 +47,8 @@ pub struct Case {
     pub inspectable: bool,
     /// What is on record of it.
     pub recorded: Option<Recorded>,
+    /// What the file says that storages hold after the last launch.
+    pub given: Vec<Given>,
     /// The written-down exceptions whose `when` holds at this point.
     pub expectations: Vec<Expectation>,
     /// Where the case file is, for messages: the whole `about`.

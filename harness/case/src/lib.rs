@@ -63,6 +63,7 @@
 //! | `compile` | how the launches are compiled under `torch.compile`, for the engine `inductor` |
 //! | `timeout` | seconds that an engine may take, in place of its own limit: for what is known to hang. The reference has fuel instead |
 //! | `recorded` | what came of the run that the case was recorded from |
+//! | `gives` | what storages hold at the end, as somebody worked it out who did not run Conch |
 //! | `expect` | written-down exceptions |
 //!
 //! An unknown key, name, dtype, parameter or engine is an error with the nearest valid spelling, never ignored.
@@ -231,6 +232,23 @@
 //! Bytes are written as in a `fill`: `data.zip/88bb01`, or `{ bytes: data.zip/88bb01, addresses: { 0: x.data_ptr() } }`. An
 //! element that holds an address before, and whose recorded bytes are the same before and after, holds that address after.
 //!
+//! # `gives`
+//!
+//! ```yaml
+//! storages:
+//!   x: { dtype: i32, shape: [6], fill: arange }
+//!   out: { dtype: i32, shape: [3], fill: uninit }
+//! tensors:
+//!   odd: x[1::2]
+//! gives: { out: [1, 3, 5] }
+//! ```
+//!
+//! What storages hold after the last launch: values as in a `fill`, of the whole storage and in the order of its memory. An
+//! element that is `null` is not looked at. The reference is held to it, and is wrong where it leaves something else, whoever
+//! agrees with it. Views are laid out by the same code for every engine: where that is what a case tries, only a value
+//! from elsewhere can show a mistake in it. So the values are worked out by hand or with torch, not by running Conch.
+//! Results that rounding may change belong to no `gives`. With another layout ([`Layout`]) it is not looked at.
+//!
 //! # `expect`
 //!
 //! Without expectations, every engine must agree with the reference. An exception names
@@ -322,6 +340,7 @@ pub mod expectation;
 pub mod expr;
 mod fill;
 pub mod filter;
+pub mod given;
 pub mod kernel;
 mod matrix;
 mod module;
@@ -346,6 +365,7 @@ pub use corpus::{CaseFile, Corpus, Entry, Input, Missing, Problems};
 pub use descriptor::{Descriptor, Padding};
 pub use expectation::{EnginePattern, Expectation, OutcomeKind, VerdictKind};
 pub use filter::{BadPattern, BadShard, Filter, Shard};
+pub use given::Given;
 pub use kernel::{Function, Kernel, Module, Parameter, ParameterKind};
 pub use matrix::is_name;
 pub use read::ReadError;

@@ -119,6 +119,16 @@ impl<'a> Printer<'a> {
         if let Some(recorded) = &self.case.recorded {
             self.recorded(recorded);
         }
+        if !self.case.given.is_empty() {
+            self.line(0, "gives:");
+        }
+        for given in &self.case.given {
+            let Some((name, dtype, _)) = self.storages.get(given.storage.0 as usize).cloned() else {
+                return None;
+            };
+            let fill = self.fill(&given.content, dtype)?;
+            self.line(2, &format!("{name}: {fill}"));
+        }
         if !self.case.expectations.is_empty() {
             self.line(0, "expect:");
         }

@@ -2,6 +2,7 @@
 //! Left out: finding files and kernels (`corpus`), and what is wrong with a file at every point (`schema`).
 
 mod compile;
+mod given;
 mod recorded;
 
 use conch_tile::fault::{Fault, is_planted};
@@ -102,6 +103,12 @@ pub(crate) fn resolve(
         }
         _ => None,
     };
+    // Another layout has its elements elsewhere.
+    let given = if state.problems.is_empty() && layout.is_none() {
+        state.given(&schema.gives, &schema.storages)
+    } else {
+        Vec::new()
+    };
     for (declared, (_, storage)) in state.declared.iter_mut().zip(state.storages.iter()) {
         if let Some((_, hash)) = &mut declared.recorded {
             *hash = without_addresses(storage);
@@ -158,6 +165,7 @@ pub(crate) fn resolve(
             timeout: schema.timeout,
             inspectable: schema.inspectable,
             recorded,
+            given,
             expectations,
             span: schema.span,
         }),

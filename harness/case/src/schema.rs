@@ -40,6 +40,8 @@ pub(crate) struct Schema {
     pub compile: Option<CompileSchema>,
     pub timeout: Option<Duration>,
     pub recorded: Option<RecordedSchema>,
+    /// What storages hold at the end.
+    pub gives: Vec<(Key, Fill)>,
     pub expect: Vec<ExpectSchema>,
 }
 
@@ -91,7 +93,7 @@ pub(crate) struct ExpectSchema {
     pub link: Option<String>,
 }
 
-const CASE_KEYS: [&str; 13] = [
+const CASE_KEYS: [&str; 14] = [
     "about",
     "origin",
     "kernel",
@@ -104,6 +106,7 @@ const CASE_KEYS: [&str; 13] = [
     "compile",
     "timeout",
     "recorded",
+    "gives",
     "expect",
 ];
 
@@ -217,6 +220,12 @@ impl Schema {
             .and_then(|node| reader.seconds(node, "timeout"));
         let inspectable = reader.flag(top.get("inspectable"), "inspectable", true);
         let recorded = top.get("recorded").and_then(|node| reader.recorded(node));
+        let wanted = "a mapping of storages to what they hold, such as `{ out: [1, 2, 3] }`";
+        let gives = reader
+            .pairs(top.get("gives"), "gives", wanted)
+            .iter()
+            .filter_map(|(key, node)| Some((key.clone(), Fill::parse(node, reader.problems)?)))
+            .collect();
         let expect = reader
             .list(top.get("expect"), "expect")
             .iter()
@@ -236,6 +245,7 @@ impl Schema {
             compile,
             timeout,
             recorded,
+            gives,
             expect,
         })
     }

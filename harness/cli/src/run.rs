@@ -78,7 +78,22 @@ pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> u8 {
         output.event(&Event::Problem(unmatched(&message)));
     }
     output.terminal.begin(total);
-    if !panel.order.is_empty() {
+    let mistrials = match panel.order.is_empty() {
+        true => Vec::new(),
+        false => guarded(conch_verdict::selfcheck).unwrap_or_else(|panic| vec![panic]),
+    };
+    // Verdicts of a judge who errs where the end is known are worth nothing.
+    let trusted = mistrials.is_empty();
+    for mistrial in mistrials {
+        output.event(&Event::Internal(Internal {
+            case: None,
+            engine: None,
+            message: format!(
+                "Conch is wrong about a trial whose end is known, so nothing is judged: {mistrial}"
+            ),
+        }));
+    }
+    if !panel.order.is_empty() && trusted {
         let sources = selected.corpus.sources();
         output.follow(selected.entries(shard), jobs, stop, sources, |entry| {
             work(entry, &panel, sources)

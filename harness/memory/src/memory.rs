@@ -9,10 +9,10 @@
 
 mod arena;
 
-use conch_tile::fault::{Fault, is_planted};
 use std::sync::Arc;
 
 use arena::Arena;
+use conch_tile::fault::{self, is_planted};
 
 use crate::storage::{ALIGNMENT, ByteState, Pointer, StorageId, Storages};
 use crate::tensor::{Dims, Tensor};
@@ -293,21 +293,17 @@ impl Memory {
             .regions
             .get(id.0 as usize + 1)
             .map_or(self.arena.bytes.len(), |next| next.start - GUARD);
+        let next = if is_planted(fault::Fault::GuardsBehindUnseen) {
+            end
+        } else {
+            next
+        };
         (
             self.arena
                 .bytes
                 .get(region.start - GUARD..region.start)
                 .unwrap_or(&[]),
-            self.arena
-                .bytes
-                .get(
-                    end..if is_planted(Fault::GuardsBehindUnseen) {
-                        end
-                    } else {
-                        next
-                    },
-                )
-                .unwrap_or(&[]),
+            self.arena.bytes.get(end..next).unwrap_or(&[]),
         )
     }
 

@@ -262,7 +262,8 @@ pub struct Difference {
     pub baseline: String,
     /// Who differs.
     pub engine: String,
-    /// `memory`, `guard`, `acceptance`, `trap`, `crash` or `nondeterminism`; in a sweep also `padding` and `time`.
+    /// `memory`, `guard`, `acceptance`, `trap`, `crash`, `nondeterminism` or `given` (the reference and the case file's
+    /// `gives`); in a sweep also `padding` and `time`.
     pub kind: String,
     /// How many elements differ.
     #[serde(default, skip_serializing_if = "is_zero_u64")]

@@ -409,9 +409,14 @@ impl Human {
             "trap" => "one stopped where the other did not, or for another reason".to_owned(),
             "padding" => "bytes between the elements of a tensor were written".to_owned(),
             "time" => "one did not come to its end in time".to_owned(),
+            "given" if first.is_empty() => "it has no answer where the case file gives one".to_owned(),
+            "given" => format!(
+                "{elements} {} of memory are not what the case file gives",
+                plural(*elements, "element")
+            ),
             _ => "its process died".to_owned(),
         };
-        let mut text = if kind == "nondeterminism" {
+        let mut text = if kind == "nondeterminism" || kind == "given" {
             format!("  {}: {what}\n", self.paint(Tone::Strong, engine))
         } else {
             format!(
@@ -421,6 +426,8 @@ impl Human {
         };
         text.push_str(&if kind == "nondeterminism" {
             table("once", "and once", first)
+        } else if kind == "given" {
+            table("given", engine, first)
         } else {
             table(baseline, engine, first)
         });

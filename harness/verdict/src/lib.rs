@@ -6,6 +6,7 @@
 //! - [`try_case`] runs a case through a [`Panel`] of engines, and judges it.
 //! - [`try_sweep`] judges the variants of a case that one engine was asked about.
 //! - [`assess`] holds the verdict against the case's expectations.
+//! - [`selfcheck`] judges trials whose end is known, before any that count.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -89,8 +90,10 @@
 
 mod difference;
 mod expectation;
+mod given;
 mod interval;
 mod panel;
+mod selfcheck;
 mod suspicion;
 mod sweep;
 mod trial;
@@ -99,6 +102,7 @@ mod witness;
 pub use difference::{Acceptance, BitForBit, Comparison, Element, KEPT, Zone, compare};
 pub use expectation::{Assessment, Met, Testimony, assess};
 pub use panel::{Failed, Panel, Record, Stopped, Trial, try_case};
+pub use selfcheck::selfcheck;
 pub use sweep::{
     Camp, Sample, Samples, SweepAssessment, SweepTrial, SweepVerdict, Unequal, assess_sweep, judge_sweep,
     try_sweep,

@@ -20,6 +20,7 @@ use conch_tile::rules::{Rule, Rules, Version};
 
 use crate::difference::Acceptance;
 use crate::expectation::{Assessment, Testimony, assess, is_foreseen, is_offender};
+use crate::given;
 use crate::interval;
 use crate::trial::{Bench, Facts, Verdict, judge};
 use crate::witness::{Known, Witness};
@@ -160,12 +161,17 @@ pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
             ),
         })
         .collect();
-    let verdict = judge(
+    let mut verdict = judge(
         &seated,
         Facts {
             has_launches: !case.is_import_only(),
         },
     );
+    let outcomes = references
+        .iter()
+        .chain(&others)
+        .map(|record| (&record.id, &record.outcome));
+    given::hold(case, &mut verdict, outcomes);
     for acceptance in &acceptances {
         if let Some(message) = acceptance.failure() {
             failed.push(Failed {

@@ -70,6 +70,8 @@ pub enum Kind {
     Padding,
     /// In a sweep: one did not come to its end in time.
     Time,
+    /// The reference left something else than what the case file gives.
+    Given,
 }
 
 impl Kind {
@@ -84,6 +86,7 @@ impl Kind {
             Self::Nondeterminism => "nondeterminism",
             Self::Padding => "padding",
             Self::Time => "time",
+            Self::Given => "given",
         }
     }
 }

@@ -169,6 +169,7 @@ pub(super) fn derived(emitted: &Emitted, modules: &Modules) -> Result<Case, Box<
         timeout: None,
         inspectable: true,
         recorded: None,
+        given: Vec::new(),
         expectations: Vec::new(),
         span,
     })

@@ -2,7 +2,7 @@
 //! parameter's argument, whatever its offset; a pointer loaded from memory or made from an integer may reach any.
 
 use conch_memory::{Fault, Memory, ORIGIN};
-use conch_tile::fault::{Fault, is_planted};
+use conch_tile::fault::{self, is_planted};
 
 use super::{Access, Home, Site, bytes};
 use crate::outcome::{Stop, TrapKind};
@@ -14,7 +14,11 @@ pub(crate) fn locate(memory: &Memory, home: Option<&Home>, address: u64, len: us
     match home {
         Some(home) => {
             let end = at.checked_add(len)?;
-            let late = if is_planted(Fault::EndsFourLate) { 4 } else { 0 };
+            let late = if is_planted(fault::Fault::EndsFourLate) {
+                4
+            } else {
+                0
+            };
             (home.start <= at && end <= home.end + late).then_some(at)
         }
         None => memory.access(address, len).is_ok().then_some(at),

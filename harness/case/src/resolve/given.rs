@@ -1,0 +1,61 @@
+//! `gives` at one point of the matrix. Left out: reading it (`schema`).
+
+use conch_memory::{ByteState, Storages};
+use conch_tile::diagnostic::Diagnostic;
+
+use super::Resolver;
+use crate::expr::Value;
+use crate::fill::Fill;
+use crate::given::Given;
+use crate::nearest::suggestion;
+use crate::schema::StorageSchema;
+use crate::yaml::Key;
+
+impl Resolver<'_> {
+    /// Works out what storages hold at the end; what is wrong with it goes to the problems.
+    pub(super) fn given(&mut self, gives: &[(Key, Fill)], storages: &[StorageSchema]) -> Vec<Given> {
+        let mut all = Vec::with_capacity(gives.len());
+        for (key, fill) in gives {
+            match self.given_of(key, fill, storages) {
+                Ok(given) => all.push(given),
+                Err(problem) => self.problems.push(problem),
+            }
+        }
+        all
+    }
+
+    fn given_of(&self, key: &Key, fill: &Fill, storages: &[StorageSchema]) -> Result<Given, Diagnostic> {
+        let named = storages.iter().map(|storage| storage.key.name.as_str());
+        let tensor = match self.names.get(&key.name) {
+            Some(Value::Tensor(tensor)) if named.clone().any(|name| name == key.name) => tensor,
+            _ => {
+                let message = format!("`{}` is no storage of the case", key.name);
+                let mut problem = Diagnostic::error("unknown-name", key.span, message);
+                problem.help = suggestion(&key.name, named);
+                return Err(problem);
+            }
+        };
+        // Storages of the same sizes, so that addresses are the case's.
+        let mut after = Storages::new();
+        for (_, storage) in self.storages.iter() {
+            let bytes = storage.bytes().len() as u64;
+            after.add(storage.name(), bytes).map_err(|error| {
+                Diagnostic::error("too-large", key.span, error.to_string()).help("make the shapes smaller")
+            })?;
+        }
+        fill.write(tensor, &self.names, &mut after, self.beside)?;
+        let content = after.get(tensor.storage).cloned().unwrap_or_default();
+        if !content.states().contains(&ByteState::Init) && !content.bytes().is_empty() {
+            return Err(Diagnostic::error(
+                "says-nothing",
+                key.span,
+                format!("no element of `{}` is given", key.name),
+            )
+            .help("give at least one value, or leave the storage out"));
+        }
+        Ok(Given {
+            storage: tensor.storage,
+            content,
+        })
+    }
+}

@@ -1,0 +1,88 @@
+//! Holding the reference to what the case file gives ([`Case::given`]).
+//!
+//! Engines that run a case share what makes it: tensors, layouts, arguments, the way to an engine. Where that is wrong, they
+//! may all agree. What a case file gives comes from elsewhere, so that a reference which leaves something else is wrong,
+//! whoever agrees with it.
+
+use conch_case::{Case, VerdictKind};
+use conch_engine::{EngineId, Finished, Outcome, Trap};
+use conch_memory::{ByteState, Memory};
+
+use crate::difference::{BitForBit, Comparison, compare};
+use crate::trial::{Difference, Kind, Standing, Verdict};
+
+/// Convicts the reference where it leaves something else than what is given. `outcomes` are all engines', the reference's
+/// under every set of rules among them.
+pub(crate) fn hold<'a>(
+    case: &Case,
+    verdict: &mut Verdict,
+    outcomes: impl Iterator<Item = (&'a EngineId, &'a Outcome)> + Clone,
+) {
+    if case.given.is_empty() {
+        return;
+    }
+    let mut references = outcomes.clone().filter(|(id, _)| **id == EngineId::Reference);
+    let Some(comparison) = references.find_map(|(_, outcome)| departure(case, outcome)) else {
+        return;
+    };
+    verdict.kind = VerdictKind::Differ;
+    verdict.blame = vec![EngineId::Reference];
+    verdict.unconfirmed = false;
+    verdict.vacuous = false;
+    verdict.reason = None;
+    verdict.suspected = None;
+    verdict.differences = vec![Difference {
+        baseline: EngineId::Reference,
+        engine: EngineId::Reference,
+        kind: Kind::Given,
+        comparison: Some(comparison),
+    }];
+    for (id, standing) in &mut verdict.standings {
+        let right = outcomes
+            .clone()
+            .any(|(other, outcome)| other == id && departure(case, outcome).is_none() && outcome.speaks());
+        *standing = match id {
+            EngineId::Reference => Standing::Differs,
+            _ if right => Standing::Agrees,
+            _ => Standing::Silent,
+        };
+    }
+}
+
+/// How an outcome departs from what is given, if it does. One that says nothing, or that a program was refused, does not.
+fn departure(case: &Case, outcome: &Outcome) -> Option<Comparison> {
+    match outcome {
+        Outcome::Finished(finished) => of_memory(case, finished),
+        Outcome::Trapped(Trap::Undefined, complaint) => Some(Comparison {
+            mismatched: Some(format!(
+                "the case file gives an answer, and there is none: {}",
+                complaint.message
+            )),
+            ..Comparison::default()
+        }),
+        _ => None,
+    }
+}
+
+fn of_memory(case: &Case, finished: &Finished) -> Option<Comparison> {
+    let mut given: Memory = finished.memory.clone();
+    let mut undefined = None;
+    for one in &case.given {
+        let (bytes, states) = given.parts_mut(one.storage);
+        let said = one.content.bytes().iter().zip(one.content.states());
+        for (at, ((byte, state), (&value, &known))) in bytes.iter_mut().zip(states).zip(said).enumerate() {
+            if known != ByteState::Init {
+                continue;
+            }
+            *byte = value;
+            if *state == ByteState::Poison {
+                undefined.get_or_insert_with(|| {
+                    format!("byte {at} of `{}` has no defined value", one.content.name())
+                });
+            }
+        }
+    }
+    let mut comparison = compare(&given, &finished.memory, None, &BitForBit);
+    comparison.mismatched = comparison.mismatched.or(undefined);
+    (!comparison.same()).then_some(comparison)
+}

@@ -1,0 +1,449 @@
+//! Trials whose verdict is known: what a run does first, so that a judge who cannot be trusted gives no verdicts.
+//!
+//! Each is a small case, the reference, and two engines that are told what to make of the reference's outcome: to leave a
+//! byte otherwise, to write in a guard zone, to reject. The whole way is walked: case file, panel, comparison, blame,
+//! expectations. Left out: whether engines are right, which is what the corpus is for.
+
+use std::sync::Arc;
+
+use conch_case::{Case, Corpus, Input, VerdictKind};
+use conch_engine::{
+    Capabilities, Complaint, Engine, EngineId, Failure, Outcome, Preparation, Prepared, Reference, Trap,
+};
+use conch_memory::{Memory, ORIGIN, StorageId};
+use conch_tile::rules::Rules;
+
+use crate::panel::{Panel, try_case};
+
+const KERNELS: &str = "\
+import triton
+import triton.language as tl
+
+@triton.jit
+def copy(x, out):
+    i = tl.arange(0, 4)
+    tl.store(out + i, tl.load(x + i))
+
+@triton.jit
+def powers(x, out):
+    i = tl.arange(0, 4)
+    tl.store(out + i, tl.exp(tl.load(x + i)))
+
+@triton.jit
+def half(x, out):
+    i = tl.arange(0, 4)
+    tl.store(out + i, tl.load(x + i), mask=i < 2)
+
+@triton.jit
+def half_known(x, out):
+    i = tl.arange(0, 4)
+    tl.store(out + i, tl.load(x + i, mask=i < 2))
+
+@triton.jit
+def unknown(x, out):
+    i = tl.arange(0, 4)
+    tl.store(out + i, tl.load(x + i, mask=i < 0))
+
+@triton.jit
+def outside(x, out):
+    tl.store(out + 4, 1.0)
+";
+
+const STORAGES: &str = "\
+about: A trial with a known end.
+kernel: kernels.py:KERNEL
+storages:
+  x: { dtype: f32, shape: [4], fill: [0.5, 1.5, nan, 3.5] }
+  out: { dtype: f32, shape: [4], fill: uninit }
+launches:
+  - { grid: [1], args: { x: x, out: out } }
+";
+
+/// What an engine makes of the reference's outcome.
+#[derive(Clone, Copy, Debug)]
+enum Told {
+    /// Nothing.
+    Same,
+    /// Other bits in one element of `out`.
+    Flip(usize, u32),
+    /// One value in an element of `out`.
+    Put(usize, f32),
+    /// A byte behind `out`.
+    Guard,
+    /// Its own launches differ.
+    Unsteady,
+    /// It rejects the program.
+    Rejects,
+    /// It raises, with these words.
+    Raises(&'static str),
+    /// It is not there.
+    Silent,
+}
+
+/// What is known of a trial's end.
+struct Known {
+    name: &'static str,
+    kernel: &'static str,
+    /// What the case file says besides.
+    says: &'static str,
+    interpret: Told,
+    cuda: Told,
+    kind: VerdictKind,
+    blame: &'static [&'static str],
+    unconfirmed: bool,
+    /// Whether all is as written down.
+    expected: bool,
+    /// Whether an expectation does not happen.
+    stale: bool,
+    vacuous: bool,
+}
+
+const INTERPRET: &str = "interpret@3.9.0";
+const CUDA: &str = "cuda@3.9.0";
+
+/// Everybody agrees, as nobody needs to write down; what else is known is said on top of this.
+const AGREE: Known = Known {
+    name: "three that agree",
+    kernel: "copy",
+    says: "",
+    interpret: Told::Same,
+    cuda: Told::Same,
+    kind: VerdictKind::Agree,
+    blame: &[],
+    unconfirmed: false,
+    expected: true,
+    stale: false,
+    vacuous: false,
+};
+
+/// The interpreter is wrong, and the other two say so.
+const WRONG: Known = Known {
+    kind: VerdictKind::Differ,
+    blame: &[INTERPRET],
+    expected: false,
+    ..AGREE
+};
+
+const TRIALS: &[Known] = &[
+    AGREE,
+    Known {
+        name: "one bit in the last element of the last storage",
+        interpret: Told::Flip(3, 1),
+        ..WRONG
+    },
+    Known {
+        name: "two others against the reference",
+        interpret: Told::Flip(1, 1),
+        cuda: Told::Flip(1, 1),
+        blame: &["reference"],
+        ..WRONG
+    },
+    Known {
+        name: "one against the reference, and nobody else",
+        interpret: Told::Flip(1, 1),
+        cuda: Told::Silent,
+        unconfirmed: true,
+        ..WRONG
+    },
+    Known {
+        name: "another NaN",
+        interpret: Told::Flip(2, 1),
+        ..AGREE
+    },
+    Known {
+        name: "a number where a NaN is",
+        interpret: Told::Put(2, 1.0),
+        ..WRONG
+    },
+    Known {
+        name: "a NaN where a number is",
+        interpret: Told::Put(1, f32::NAN),
+        ..WRONG
+    },
+    Known {
+        name: "a byte in a guard zone",
+        interpret: Told::Guard,
+        ..WRONG
+    },
+    Known {
+        name: "bytes that nobody wrote",
+        kernel: "half",
+        interpret: Told::Put(3, 1.0),
+        ..WRONG
+    },
+    Known {
+        name: "bytes whose value is not defined",
+        kernel: "half_known",
+        interpret: Told::Put(3, 1.0),
+        ..AGREE
+    },
+    Known {
+        name: "nothing but bytes whose value is not defined",
+        kernel: "unknown",
+        vacuous: true,
+        ..AGREE
+    },
+    Known {
+        name: "a value that rounding allows",
+        kernel: "powers",
+        interpret: Told::Flip(0, 1),
+        ..AGREE
+    },
+    Known {
+        name: "a value that no rounding allows",
+        kernel: "powers",
+        interpret: Told::Put(0, 1.75),
+        ..WRONG
+    },
+    Known {
+        name: "a rejection",
+        interpret: Told::Rejects,
+        ..WRONG
+    },
+    Known {
+        name: "launches that differ among themselves",
+        cuda: Told::Unsteady,
+        kind: VerdictKind::Nondeterministic,
+        blame: &[CUDA],
+        expected: false,
+        ..AGREE
+    },
+    Known {
+        name: "a difference that is written down",
+        says: "expect: [{ engine: interpret, verdict: differ, why: known }]",
+        interpret: Told::Flip(1, 1),
+        expected: true,
+        ..WRONG
+    },
+    Known {
+        name: "an expectation that does not happen",
+        says: "expect: [{ engine: interpret, verdict: differ, why: known }]",
+        expected: false,
+        stale: true,
+        ..AGREE
+    },
+    Known {
+        name: "words that are written down",
+        says: "expect: [{ engine: interpret, verdict: differ, message: dimension, why: known }]",
+        interpret: Told::Raises("wrong dimension"),
+        expected: true,
+        ..WRONG
+    },
+    Known {
+        name: "other words than are written down",
+        says: "expect: [{ engine: interpret, verdict: differ, message: dimension, why: known }]",
+        interpret: Told::Raises("wrong dtype"),
+        stale: true,
+        ..WRONG
+    },
+    Known {
+        name: "a program without an answer",
+        kernel: "outside",
+        kind: VerdictKind::Undefined,
+        expected: false,
+        ..AGREE
+    },
+    Known {
+        name: "a program without an answer, as it is written down",
+        kernel: "outside",
+        says: "expect: [{ engine: reference, verdict: undefined, message: out-of-bounds, why: known }]",
+        kind: VerdictKind::Undefined,
+        ..AGREE
+    },
+    Known {
+        name: "what the case file gives",
+        says: "gives: { out: [0.5, 1.5, nan, 3.5] }",
+        ..AGREE
+    },
+    Known {
+        name: "something else than the case file gives, from all alike",
+        says: "gives: { out: [0.5, 1.5, nan, 4.5] }",
+        blame: &["reference"],
+        ..WRONG
+    },
+];
+
+/// Judges every trial whose end is known, and says where the verdict is another one.
+pub fn selfcheck() -> Vec<String> {
+    TRIALS
+        .iter()
+        .filter_map(|known| {
+            let wrong = run(known).err()?;
+            Some(format!("the verdict on {}: {wrong}", known.name))
+        })
+        .collect()
+}
+
+fn run(known: &Known) -> Result<(), String> {
+    let file = format!("{}{}\n", STORAGES.replace("KERNEL", known.kernel), known.says);
+    let corpus = Corpus::load([
+        Input::text("trial.yaml", file),
+        Input::text("kernels.py", KERNELS),
+    ]);
+    let entry = corpus.entries().next().ok_or("its case file cannot be read")?;
+    let case = entry
+        .resolve()
+        .map_err(|_| "its case cannot be made".to_owned())?;
+    let reference = Arc::new(Reference::default());
+    let others = [(INTERPRET, known.interpret), (CUDA, known.cuda)]
+        .into_iter()
+        .map(|(id, told)| {
+            let id = id.parse().map_err(|_| format!("`{id}` is no engine"))?;
+            let reference = Arc::clone(&reference);
+            Ok(Arc::new(Teller { id, told, reference }) as Arc<dyn Engine>)
+        })
+        .collect::<Result<_, String>>()?;
+    let panel = Panel::new(Some(reference), others);
+    let trial = try_case(&case, &panel).map_err(|_| "it was stopped".to_owned())?;
+    if let Some(failed) = trial.failed.first() {
+        return Err(format!("{} failed: {}", failed.engine, failed.message));
+    }
+    let verdict = &trial.verdict;
+    let blame: Vec<String> = verdict.blame.iter().map(ToString::to_string).collect();
+    let found = (
+        verdict.kind,
+        blame.iter().map(String::as_str).collect::<Vec<_>>(),
+        verdict.unconfirmed,
+        trial.assessment.expected,
+        trial.assessment.has_stale(),
+        verdict.vacuous,
+    );
+    let right = (
+        known.kind,
+        known.blame.to_vec(),
+        known.unconfirmed,
+        known.expected,
+        known.stale,
+        known.vacuous,
+    );
+    if found == right {
+        Ok(())
+    } else {
+        Err(format!("{} instead of {}", told(&found), told(&right)))
+    }
+}
+
+type End<'a> = (VerdictKind, Vec<&'a str>, bool, bool, bool, bool);
+
+fn told((kind, blame, unconfirmed, expected, stale, vacuous): &End<'_>) -> String {
+    let mut text = kind.to_string();
+    if !blame.is_empty() {
+        text += &format!(" by {}", blame.join(" and "));
+    }
+    for (holds, word) in [
+        (*unconfirmed, "unconfirmed"),
+        (!expected, "not as expected"),
+        (*stale, "with an expectation that does not happen"),
+        (*vacuous, "vacuous"),
+    ] {
+        if holds {
+            text = format!("{text}, {word}");
+        }
+    }
+    text
+}
+
+/// An engine that says of the reference's outcome what it is told to.
+struct Teller {
+    id: EngineId,
+    told: Told,
+    reference: Arc<Reference>,
+}
+
+impl Engine for Teller {
+    fn id(&self) -> &EngineId {
+        &self.id
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        self.reference.capabilities()
+    }
+
+    fn prepare(&self, case: &Case, rules: Rules) -> Result<Preparation, Failure> {
+        let said = |words: &str| Box::new(Complaint::new("told", words));
+        Ok(match (self.told, self.reference.prepare(case, rules)?) {
+            (Told::Rejects, _) => Preparation::Ended(Outcome::Rejected(said("no"))),
+            (Told::Raises(words), _) => Preparation::Ended(Outcome::Trapped(Trap::Raised, said(words))),
+            (Told::Silent, _) => Preparation::Ended(Outcome::Unavailable(said("nobody"))),
+            (told, Preparation::Ready(ready)) => Preparation::Ready(Box::new(Telling { told, ready })),
+            (_, ended) => ended,
+        })
+    }
+}
+
+struct Telling {
+    told: Told,
+    ready: Box<dyn Prepared>,
+}
+
+impl Prepared for Telling {
+    fn launch(&self, case: &Case) -> Result<Outcome, Failure> {
+        let Outcome::Finished(mut finished) = self.ready.launch(case)? else {
+            // What has no answer has some outcome elsewhere.
+            return Ok(Outcome::Trapped(
+                Trap::Raised,
+                Box::new(Complaint::new("told", "outside")),
+            ));
+        };
+        finished.tracked = None;
+        let memory = &mut finished.memory;
+        match self.told {
+            Told::Flip(at, bits) => change(memory, at, |old| old ^ bits),
+            Told::Put(at, value) => change(memory, at, |_| value.to_bits()),
+            Told::Guard => {
+                if let Some(out) = out(memory) {
+                    let end = memory.address(out).wrapping_sub(ORIGIN) as usize + memory.size(out);
+                    if let Some(byte) = memory.arena_mut().0.get_mut(end) {
+                        *byte ^= 1;
+                    }
+                }
+            }
+            Told::Unsteady => {
+                let mut other = memory.clone();
+                change(&mut other, 0, |old| old ^ 1);
+                finished.unsteady = Some(Box::new(other));
+            }
+            Told::Same | Told::Rejects | Told::Raises(_) | Told::Silent => {}
+        }
+        Ok(Outcome::Finished(finished))
+    }
+}
+
+fn out(memory: &Memory) -> Option<StorageId> {
+    memory.ids().find(|&id| memory.name(id) == "out")
+}
+
+/// Changes one element of `out`.
+fn change(memory: &mut Memory, at: usize, new: impl Fn(u32) -> u32) {
+    let Some(out) = out(memory) else { return };
+    let (bytes, _) = memory.parts_mut(out);
+    if let Some(element) = bytes
+        .get_mut(at * 4..)
+        .and_then(|rest| rest.first_chunk_mut::<4>())
+    {
+        *element = new(u32::from_le_bytes(*element)).to_le_bytes();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_trial_ends_as_is_known() {
+        assert_eq!(selfcheck(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn another_end_is_told() {
+        let wrong = Known {
+            name: "a slip",
+            interpret: Told::Flip(0, 1),
+            ..AGREE
+        };
+        assert_eq!(
+            run(&wrong),
+            Err("differ by interpret@3.9.0, not as expected instead of agree".to_owned())
+        );
+    }
+}
