@@ -138,14 +138,24 @@ def gather_1d(x, index, out, N0: tl.constexpr, M0: tl.constexpr, AXIS: tl.conste
 
 
 @triton.jit
-def gather_2d(x, index, out, N0: tl.constexpr, N1: tl.constexpr, M0: tl.constexpr, M1: tl.constexpr, AXIS: tl.constexpr):
+def gather_2d(
+    x, index, out, N0: tl.constexpr, N1: tl.constexpr, M0: tl.constexpr, M1: tl.constexpr, AXIS: tl.constexpr
+):
     store_2d(out, tl.gather(block_2d(x, N0, N1), block_2d(index, M0, M1), AXIS), M0, M1)
 
 
 @triton.jit
 def gather_3d(
-    x, index, out, N0: tl.constexpr, N1: tl.constexpr, N2: tl.constexpr,
-    M0: tl.constexpr, M1: tl.constexpr, M2: tl.constexpr, AXIS: tl.constexpr,
+    x,
+    index,
+    out,
+    N0: tl.constexpr,
+    N1: tl.constexpr,
+    N2: tl.constexpr,
+    M0: tl.constexpr,
+    M1: tl.constexpr,
+    M2: tl.constexpr,
+    AXIS: tl.constexpr,
 ):
     store_3d(out, tl.gather(block_3d(x, N0, N1, N2), block_3d(index, M0, M1, M2), AXIS), M0, M1, M2)
 
@@ -184,13 +194,22 @@ def scan_1d(x, out, N0: tl.constexpr, AXIS: tl.constexpr, FN: tl.constexpr, REVE
 
 
 @triton.jit
-def scan_2d(x, out, N0: tl.constexpr, N1: tl.constexpr, AXIS: tl.constexpr, FN: tl.constexpr, REVERSE: tl.constexpr):
+def scan_2d(
+    x, out, N0: tl.constexpr, N1: tl.constexpr, AXIS: tl.constexpr, FN: tl.constexpr, REVERSE: tl.constexpr
+):
     store_2d(out, scanned(block_2d(x, N0, N1), AXIS, FN, REVERSE), N0, N1)
 
 
 @triton.jit
 def scan_3d(
-    x, out, N0: tl.constexpr, N1: tl.constexpr, N2: tl.constexpr, AXIS: tl.constexpr, FN: tl.constexpr, REVERSE: tl.constexpr
+    x,
+    out,
+    N0: tl.constexpr,
+    N1: tl.constexpr,
+    N2: tl.constexpr,
+    AXIS: tl.constexpr,
+    FN: tl.constexpr,
+    REVERSE: tl.constexpr,
 ):
     store_3d(out, scanned(block_3d(x, N0, N1, N2), AXIS, FN, REVERSE), N0, N1, N2)
 
@@ -207,22 +226,38 @@ def reduced(x, AXIS: tl.constexpr, FN: tl.constexpr):
 
 
 @triton.jit
-def reduce_2d(x, out, N0: tl.constexpr, N1: tl.constexpr, AXIS: tl.constexpr, FN: tl.constexpr, LEFT: tl.constexpr):
+def reduce_2d(
+    x, out, N0: tl.constexpr, N1: tl.constexpr, AXIS: tl.constexpr, FN: tl.constexpr, LEFT: tl.constexpr
+):
     tl.store(out + tl.arange(0, LEFT), reduced(block_2d(x, N0, N1), AXIS, FN))
 
 
 @triton.jit
 def reduce_3d(
-    x, out, N0: tl.constexpr, N1: tl.constexpr, N2: tl.constexpr, AXIS: tl.constexpr, FN: tl.constexpr,
-    L0: tl.constexpr, L1: tl.constexpr,
+    x,
+    out,
+    N0: tl.constexpr,
+    N1: tl.constexpr,
+    N2: tl.constexpr,
+    AXIS: tl.constexpr,
+    FN: tl.constexpr,
+    L0: tl.constexpr,
+    L1: tl.constexpr,
 ):
     store_2d(out, reduced(block_3d(x, N0, N1, N2), AXIS, FN), L0, L1)
 
 
 @triton.jit
 def reduce_kept_3d(
-    x, out, N0: tl.constexpr, N1: tl.constexpr, N2: tl.constexpr, AXIS: tl.constexpr,
-    L0: tl.constexpr, L1: tl.constexpr, L2: tl.constexpr,
+    x,
+    out,
+    N0: tl.constexpr,
+    N1: tl.constexpr,
+    N2: tl.constexpr,
+    AXIS: tl.constexpr,
+    L0: tl.constexpr,
+    L1: tl.constexpr,
+    L2: tl.constexpr,
 ):
     store_3d(out, tl.sum(block_3d(x, N0, N1, N2), AXIS, keep_dims=True), L0, L1, L2)
 
@@ -239,8 +274,17 @@ def sort_2d(x, out, N0: tl.constexpr, N1: tl.constexpr, DESCENDING: tl.constexpr
 
 @triton.jit
 def permute_3d(
-    x, out, N0: tl.constexpr, N1: tl.constexpr, N2: tl.constexpr,
-    A: tl.constexpr, B: tl.constexpr, C: tl.constexpr, M0: tl.constexpr, M1: tl.constexpr, M2: tl.constexpr,
+    x,
+    out,
+    N0: tl.constexpr,
+    N1: tl.constexpr,
+    N2: tl.constexpr,
+    A: tl.constexpr,
+    B: tl.constexpr,
+    C: tl.constexpr,
+    M0: tl.constexpr,
+    M1: tl.constexpr,
+    M2: tl.constexpr,
 ):
     store_3d(out, tl.permute(block_3d(x, N0, N1, N2), A, B, C), M0, M1, M2)
 

@@ -63,6 +63,8 @@ pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> u8 {
             stop,
         )
     };
+    let mut panel = panel;
+    let strays = guarded(|| conch_verdict::canaries(&mut panel)).unwrap_or_default();
     let panel = Arc::new(panel);
     crate::interrupt::on_interrupt(&panel);
     let mut output = Output::new(&args.reports, &selected.report_folder("run"), terminal);
@@ -82,6 +84,15 @@ pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> u8 {
         true => Vec::new(),
         false => guarded(conch_verdict::selfcheck).unwrap_or_else(|panic| vec![panic]),
     };
+    for (engine, why) in strays {
+        output.event(&Event::Internal(Internal {
+            case: None,
+            engine: Some(engine.to_string()),
+            message: format!(
+                "what it gives is known beforehand and comes out otherwise, so it is left out: {why}"
+            ),
+        }));
+    }
     // Verdicts of a judge who errs where the end is known are worth nothing.
     let trusted = mistrials.is_empty();
     for mistrial in mistrials {

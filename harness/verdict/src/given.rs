@@ -50,7 +50,7 @@ pub(crate) fn hold<'a>(
 }
 
 /// How an outcome departs from what is given, if it does. One that says nothing, or that a program was refused, does not.
-fn departure(case: &Case, outcome: &Outcome) -> Option<Comparison> {
+pub(crate) fn departure(case: &Case, outcome: &Outcome) -> Option<Comparison> {
     match outcome {
         Outcome::Finished(finished) => of_memory(case, finished),
         Outcome::Trapped(Trap::Undefined, complaint) => Some(Comparison {

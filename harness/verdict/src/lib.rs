@@ -6,7 +6,7 @@
 //! - [`try_case`] runs a case through a [`Panel`] of engines, and judges it.
 //! - [`try_sweep`] judges the variants of a case that one engine was asked about.
 //! - [`assess`] holds the verdict against the case's expectations.
-//! - [`selfcheck`] judges trials whose end is known, before any that count.
+//! - [`selfcheck`] judges trials whose end is known, before any that count; [`canaries`] are launches whose result is known.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -88,6 +88,7 @@
 //! Invariants: knows no fuzzing engine and does no IO; a verdict is a function of outcomes, never of time or order.
 #![warn(missing_docs)]
 
+mod canary;
 mod difference;
 mod expectation;
 mod given;
@@ -99,6 +100,7 @@ mod sweep;
 mod trial;
 mod witness;
 
+pub use canary::canaries;
 pub use difference::{Acceptance, BitForBit, Comparison, Element, KEPT, Zone, compare};
 pub use expectation::{Assessment, Met, Testimony, assess};
 pub use panel::{Failed, Panel, Record, Stopped, Trial, try_case};

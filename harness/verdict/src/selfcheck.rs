@@ -265,12 +265,14 @@ const TRIALS: &[Known] = &[
 
 /// Judges every trial whose end is known, and says where the verdict is another one.
 pub fn selfcheck() -> Vec<String> {
+    let record = conch_engine::cuda::record::selfcheck().err();
     TRIALS
         .iter()
         .filter_map(|known| {
             let wrong = run(known).err()?;
             Some(format!("the verdict on {}: {wrong}", known.name))
         })
+        .chain(record)
         .collect()
 }
 

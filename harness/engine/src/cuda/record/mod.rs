@@ -13,6 +13,7 @@
 //! Left out: executing anything, and whether a record is right (`conch-verdict` judges it as any other outcome).
 
 mod change;
+mod selfcheck;
 mod shelf;
 
 use conch_case::Case;
@@ -22,6 +23,7 @@ use serde::{Deserialize, Serialize};
 use self::change::{Change, apply, changes};
 use crate::{Complaint, Finished, Outcome, Position, Trap};
 
+pub use self::selfcheck::selfcheck;
 pub use self::shelf::{Acceptance, Missing, Shelf, ShelfError};
 
 /// Which GPU, driver and Triton a record is of, and when.
@@ -168,6 +170,19 @@ impl Record {
             Said::Exhausted(_) => "exhausted",
             Said::Crashed(_) => "crashed",
         }
+    }
+
+    /// What the case has another of than it had when it was recorded: its kernel source, or its layout.
+    pub fn stale(&self, case: &Case) -> Option<&'static str> {
+        let hashes = [
+            ("kernel source", &self.source, short(case.source_hash())),
+            ("layout", &self.layout, short(case.layout_hash())),
+        ];
+        let mut other = hashes.into_iter().filter(|(_, recorded, now)| *recorded != now);
+        other
+            .next()
+            .map(|(what, ..)| what)
+            .filter(|_| !is_planted(Fault::StaleRecordsTaken))
     }
 
     /// The outcome, laid out for a case.

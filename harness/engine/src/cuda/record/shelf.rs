@@ -1,7 +1,6 @@
 //! The folder of records: a file for each version of Triton, each target and each case file, in the form of an insta
 //! snapshot. Left out: what a record says ([`Record`]).
 
-use conch_tile::fault::{Fault, is_planted};
 use std::collections::HashMap;
 use std::fs;
 use std::io;
@@ -13,7 +12,7 @@ use conch_tile::rules::Version;
 use conch_toolchain::compiled::Target;
 use serde::{Deserialize, Serialize};
 
-use super::{Agreed, Provenance, Record, short};
+use super::{Agreed, Provenance, Record};
 use crate::Outcome;
 
 /// How an outcome on record was put there, or why not.
@@ -244,13 +243,8 @@ impl Shelf {
         }) else {
             return Ok(Err(Missing::Absent));
         };
-        for (what, recorded, now) in [
-            ("kernel source", &record.source, short(case.source_hash())),
-            ("layout", &record.layout, short(case.layout_hash())),
-        ] {
-            if *recorded != now && !is_planted(Fault::StaleRecordsTaken) {
-                return Ok(Err(Missing::Stale(format!("recorded of another {what}"))));
-            }
+        if let Some(what) = record.stale(case) {
+            return Ok(Err(Missing::Stale(format!("recorded of another {what}"))));
         }
         let by = book.by.get(record.by).cloned();
         match (record.outcome(case), by) {

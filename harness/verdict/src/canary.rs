@@ -1,0 +1,141 @@
+//! Launches whose result is known, made by an engine before any that count: so that a mistake of ours on the way to it (a
+//! grid, a number, an address) is not taken for one of its own.
+//!
+//! What is tried is what every version of Triton's interpreter does right. Left out: engines that answer with outcomes on
+//! record, which execute nothing.
+
+use conch_case::{Case, Corpus, Input};
+use conch_engine::{Engine, EngineId, Outcome};
+use conch_tile::rules::Rules;
+
+use crate::given::departure;
+use crate::panel::Panel;
+
+const KERNELS: &str = "\
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def places(out, factor, below):
+    row = tl.program_id(2) * tl.num_programs(1) + tl.program_id(1)
+    at = row * tl.num_programs(0) + tl.program_id(0)
+    tl.store(out + at, at * factor + below)
+
+
+@triton.jit
+def table(x, to, out):
+    first = tl.load(to).to(tl.pointer_type(tl.float32))
+    tl.store(out, tl.load(to))
+    tl.store(first + 1, 7.0)
+";
+
+const PLACES: &str = "\
+about: Programs of a grid of three axes, and numbers with a sign, one of them past 32 bits.
+kernel: kernels.py:places
+storages:
+  out: { dtype: i64, shape: [24], fill: uninit }
+launches:
+  - { grid: [4, 3, 2], args: { out: out, factor: 3, below: -8589934592 } }
+gives: { out: { arange: { start: -8589934592, step: 3 } } }
+";
+
+const TABLE: &str = "\
+about: An address out of a table is stored, and stored through.
+kernel: kernels.py:table
+storages:
+  x: { dtype: f32, shape: [4], fill: zeros }
+  to: { dtype: i64, shape: [1], fill: { addresses: ['x[1:]'] } }
+  out: { dtype: i64, shape: [1], fill: zeros }
+launches:
+  - { grid: [1], args: { x: x, to: to, out: out } }
+gives: { x: [0, 0, 7, 0], out: { addresses: ['x[1:]'] } }
+";
+
+/// Tries the engines of a panel that execute something beside the reference. Those that do not give what is known are taken
+/// out, each with what it did.
+pub fn canaries(panel: &mut Panel) -> Vec<(EngineId, String)> {
+    let mut wrong = Vec::new();
+    panel.others.retain(|engine| match trial(engine.as_ref()) {
+        None => true,
+        Some(why) => {
+            wrong.push((engine.id().clone(), why));
+            false
+        }
+    });
+    panel
+        .order
+        .retain(|id| wrong.iter().all(|(other, _)| other != id));
+    wrong
+}
+
+fn trial(engine: &dyn Engine) -> Option<String> {
+    let EngineId::Interpret { host, .. } = engine.id() else {
+        return None;
+    };
+    // The addresses of CUDA tensors lead nowhere in an interpreter.
+    let files = if *host { &[PLACES, TABLE][..] } else { &[PLACES] };
+    files.iter().find_map(|file| wrong(engine, file))
+}
+
+/// What an engine makes wrong of a case, in words. One that cannot run it says nothing.
+fn wrong(engine: &dyn Engine, file: &str) -> Option<String> {
+    let case = match case(file) {
+        Ok(case) => case,
+        Err(why) => return Some(why),
+    };
+    let rules = engine.id().version().map_or_else(Rules::default, Rules::of);
+    let outcome = match engine.run(&case, rules) {
+        Ok(run) => run.outcome,
+        // It fails for the cases that count as well, and is told there.
+        Err(_) => return None,
+    };
+    if !matches!(outcome, Outcome::Finished(_)) {
+        return None;
+    }
+    let comparison = departure(&case, &outcome)?;
+    let element = comparison.first.first();
+    Some(match element {
+        Some(element) => format!(
+            "`{}` holds {} at byte {} and not {} ({})",
+            element.storage, element.shown[1], element.byte, element.shown[0], case.about
+        ),
+        None => case.about,
+    })
+}
+
+fn case(file: &str) -> Result<Case, String> {
+    let corpus = Corpus::load([
+        Input::text("canary.yaml", file.to_owned()),
+        Input::text("kernels.py", KERNELS),
+    ]);
+    let entry = corpus.entries().next();
+    let entry = entry.ok_or("the case file of a canary cannot be read")?;
+    entry
+        .resolve()
+        .map_err(|_| "the case of a canary cannot be made".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use conch_engine::Reference;
+
+    use super::*;
+
+    #[test]
+    fn the_reference_gives_what_is_known() {
+        for file in [PLACES, TABLE] {
+            assert_eq!(wrong(&Reference::default(), file), None);
+        }
+    }
+
+    #[test]
+    fn something_else_is_told() {
+        let file = PLACES.replace("step: 3", "step: 4");
+        let said = wrong(&Reference::default(), &file).expect("it is something else");
+        assert!(
+            said.starts_with("`out` holds -8589934589 at byte 8 and not -8589934588"),
+            "{said}"
+        );
+    }
+}
