@@ -498,6 +498,39 @@ fn expectations() {
 }
 
 #[test]
+fn given_results() {
+    change("given_unknown", "expect:\n", "gives: { oud: [1] }\nexpect:\n");
+    change("given_nothing", "expect:\n", "gives: { out: uninit }\nexpect:\n");
+    change("given_too_few", "expect:\n", "gives: { out: [1, 2] }\nexpect:\n");
+    change("given_list", "expect:\n", "gives: [1, 2]\nexpect:\n");
+}
+
+#[test]
+fn what_is_given_is_of_the_storage_and_is_written_out() {
+    let text = GOOD.replacen("expect:\n", "gives: { out: \"[n] + [None] * 23\" }\nexpect:\n", 1);
+    let corpus = corpus(&[input("area/good.yaml", Ok(text.as_bytes()))]);
+    let case = corpus
+        .entries()
+        .nth(1)
+        .expect("four cases")
+        .resolve()
+        .expect("a case");
+    let [given] = &case.given[..] else {
+        panic!("one storage is given: {:?}", case.given);
+    };
+    assert_eq!(given.content.name(), "out");
+    assert_eq!(given.content.bytes()[..4], 100f32.to_le_bytes());
+    let known = given
+        .content
+        .states()
+        .iter()
+        .filter(|&&state| state == conch_memory::ByteState::Init);
+    assert_eq!(known.count(), 4);
+    let written = case.to_case_file().expect("a case file");
+    assert!(written.contains("gives:\n  out: "), "{written}");
+}
+
+#[test]
 fn all_problems_come_together_and_good_files_still_run() {
     let wrong = GOOD
         .replacen("fill: arange", "fill: arrange", 1)
