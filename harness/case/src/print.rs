@@ -123,9 +123,7 @@ impl<'a> Printer<'a> {
             self.line(0, "gives:");
         }
         for given in &self.case.given {
-            let Some((name, dtype, _)) = self.storages.get(given.storage.0 as usize).cloned() else {
-                return None;
-            };
+            let (name, dtype, _) = self.storages.get(given.storage.0 as usize).cloned()?;
             let fill = self.fill(&given.content, dtype)?;
             self.line(2, &format!("{name}: {fill}"));
         }
