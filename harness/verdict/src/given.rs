@@ -16,7 +16,7 @@ use crate::trial::{Difference, Kind, Standing, Verdict};
 pub(crate) fn hold<'a>(
     case: &Case,
     verdict: &mut Verdict,
-    outcomes: impl Iterator<Item = (&'a EngineId, &'a Outcome)> + Clone,
+    outcomes: &(impl Iterator<Item = (&'a EngineId, &'a Outcome)> + Clone),
 ) {
     if case.given.is_empty() {
         return;

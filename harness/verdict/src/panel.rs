@@ -171,7 +171,7 @@ pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
         .iter()
         .chain(&others)
         .map(|record| (&record.id, &record.outcome));
-    given::hold(case, &mut verdict, outcomes);
+    given::hold(case, &mut verdict, &outcomes);
     for acceptance in &acceptances {
         if let Some(message) = acceptance.failure() {
             failed.push(Failed {

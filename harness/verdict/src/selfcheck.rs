@@ -81,6 +81,10 @@ enum Told {
 }
 
 /// What is known of a trial's end.
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is one thing that a verdict says"
+)]
 struct Known {
     name: &'static str,
     kernel: &'static str,
@@ -330,7 +334,7 @@ type End<'a> = (VerdictKind, Vec<&'a str>, bool, bool, bool, bool);
 fn told((kind, blame, unconfirmed, expected, stale, vacuous): &End<'_>) -> String {
     let mut text = kind.to_string();
     if !blame.is_empty() {
-        text += &format!(" by {}", blame.join(" and "));
+        text = format!("{text} by {}", blame.join(" and "));
     }
     for (holds, word) in [
         (*unconfirmed, "unconfirmed"),
