@@ -80,9 +80,10 @@ pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> u8 {
         output.event(&Event::Problem(unmatched(&message)));
     }
     output.terminal.begin(total);
-    let mistrials = match panel.order.is_empty() {
-        true => Vec::new(),
-        false => guarded(conch_verdict::selfcheck).unwrap_or_else(|panic| vec![panic]),
+    let mistrials = if panel.order.is_empty() {
+        Vec::new()
+    } else {
+        guarded(conch_verdict::selfcheck).unwrap_or_else(|panic| vec![panic])
     };
     for (engine, why) in strays {
         output.event(&Event::Internal(Internal {
