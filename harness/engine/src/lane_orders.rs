@@ -14,19 +14,13 @@ pub(crate) fn diagnostic(function: &Function, dependent: &Dependent, memory: &Me
     let open = function.open_lane_orders();
     let mut stack = open.first().into_iter().flat_map(|&loc| function.call_stack(loc));
     let span = stack.next().unwrap_or_default();
-    let bytes = dependent.count();
-    let names: Vec<String> = dependent
-        .storages()
-        .map(|id| format!("`{}`", memory.name(id)))
-        .collect();
     let others = match open.len() {
         1 => String::new(),
         more => format!(" (one of {more} such operations)"),
     };
     let message = format!(
-        "{bytes} {} of {} depend on an order of lanes that Triton leaves open",
-        if bytes == 1 { "byte" } else { "bytes" },
-        names.join(", ")
+        "{} on an order of lanes that Triton leaves open",
+        dependent.told(memory)
     );
     let diagnostic = Diagnostic::warning("lane-order", span, message)
         .here(format!("its lanes may come in any order{others}"))
@@ -101,6 +95,20 @@ impl Dependent {
             .flat_map(|(_, bytes)| bytes)
             .filter(|&&byte| byte)
             .count()
+    }
+
+    /// `8 bytes of `out` depend`.
+    pub fn told(&self, memory: &Memory) -> String {
+        let bytes = self.count();
+        let names: Vec<String> = self
+            .storages()
+            .map(|id| format!("`{}`", memory.name(id)))
+            .collect();
+        format!(
+            "{bytes} {} of {} depend",
+            if bytes == 1 { "byte" } else { "bytes" },
+            names.join(", ")
+        )
     }
 
     fn storages(&self) -> impl Iterator<Item = StorageId> {

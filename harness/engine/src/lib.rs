@@ -49,6 +49,7 @@
 #![warn(missing_docs)]
 
 mod code;
+mod combine_orders;
 pub mod cuda;
 mod engine;
 mod guard;

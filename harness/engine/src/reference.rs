@@ -11,14 +11,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use conch_case::{ArgValue, Case, Launch, Padding};
 use conch_frontend::{Part, Refusal, Refused, Request, Traced};
-use conch_interp::{Acceptance, AcceptanceMap, Accepted, Checks, Config, Program, TrapKind, Widening};
+use conch_interp::{
+    Acceptance, AcceptanceMap, Accepted, Checks, Combining, Config, Program, TrapKind, Widening,
+};
 use conch_memory::{Memory, StorageId};
 use conch_tile::diagnostic::{Diagnostic, Severity};
-use conch_tile::ir::{Elem, Function, LaneOrder, Rounding};
+use conch_tile::ir::{Elem, Function, LaneOrder, LocId, Rounding};
 use conch_tile::rules::Rules;
 use conch_tile::source::{SourceFile, Sources, Span};
 use conch_tile::{DType, numeric};
 
+use crate::combine_orders;
 use crate::engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, Prepared, imported};
 use crate::lane_orders::{self, Dependent};
 use crate::schedules;
@@ -98,6 +101,8 @@ pub struct Kernel {
     program: Program,
     /// Whether an operation does something with lanes that may come in any order.
     lanes_open: bool,
+    /// Where elements are combined by a function that is not well known, in any order.
+    combines: Vec<LocId>,
 }
 
 /// What conforming implementations may leave behind.
@@ -208,10 +213,12 @@ impl Reference {
             Ok(traced) => {
                 let program = prepare(traced.function.clone())?;
                 let lanes_open = !traced.function.open_lane_orders().is_empty();
+                let combines = combine_orders::open(&traced.function);
                 Ok(Arc::new(Kernel {
                     traced,
                     program,
                     lanes_open,
+                    combines,
                 }))
             }
             Err(refused) => Err(Arc::new(refused)),
@@ -364,6 +371,16 @@ impl Engine for Reference {
     }
 }
 
+/// What came of trying other orders.
+enum Tried {
+    /// The same, as far as rounding allows.
+    Same,
+    /// Something else.
+    Dependent(Dependent),
+    /// An end of its own.
+    Ended(Outcome),
+}
+
 struct Ready {
     kernels: Vec<Arc<Kernel>>,
     config: Config,
@@ -378,7 +395,10 @@ impl Prepared for Ready {
         let outcome = self.launches(case, &self.config, None)?;
         self.reorder(case, &outcome)?;
         match outcome {
-            Outcome::Finished(finished) => self.in_lane_orders(case, finished),
+            Outcome::Finished(finished) => match self.in_lane_orders(case, finished)? {
+                Outcome::Finished(finished) => self.in_combine_orders(case, finished),
+                outcome => Ok(outcome),
+            },
             Outcome::Trapped(Trap::Assert, complaint) => self.assert_in_lane_orders(case, complaint),
             outcome => Ok(outcome),
         }
@@ -432,20 +452,80 @@ impl Ready {
     }
 
     /// Makes the launches again in other orders of lanes, where Triton leaves them open, and poison of what depends on it.
-    fn in_lane_orders(&self, case: &Case, mut finished: Box<Finished>) -> Result<Outcome, Failure> {
+    fn in_lane_orders(&self, case: &Case, finished: Box<Finished>) -> Result<Outcome, Failure> {
         let Some(nth) = self.kernels.iter().position(|kernel| kernel.lanes_open) else {
             return Ok(Outcome::Finished(finished));
         };
+        let others = [LaneOrder::FEW.as_slice(), LaneOrder::MORE.as_slice()];
+        let tried = self.others(case, &finished, &self.config, others, in_an_order, |order| {
+            self.launches(case, &self.config, Some(order))
+        })?;
+        let dependent = match tried {
+            Tried::Dependent(dependent) => dependent,
+            Tried::Same => return Ok(Outcome::Finished(finished)),
+            Tried::Ended(outcome) => return Ok(outcome),
+        };
+        let function = &self.kernels[nth].traced.function;
+        let diagnostic = lane_orders::diagnostic(function, &dependent, &finished.memory);
+        Ok(self.without(case, finished, &dependent, diagnostic, nth))
+    }
+
+    /// Makes the launches again with elements combined in other orders, where a function combines them that is not well
+    /// known, and poison of what depends on it.
+    fn in_combine_orders(&self, case: &Case, finished: Box<Finished>) -> Result<Outcome, Failure> {
+        let Some(nth) = self.kernels.iter().position(|kernel| !kernel.combines.is_empty()) else {
+            return Ok(Outcome::Finished(finished));
+        };
+        let with = |combining| Config {
+            combining,
+            ..self.config
+        };
+        // Intervals that do not make room for other orders themselves.
+        let rounding = with(Combining::Halves);
+        let tried = self.others(
+            case,
+            &finished,
+            &rounding,
+            combine_orders::orders(&self.kernels[nth].traced.function),
+            combine_orders::in_an_order,
+            |combining| self.launches(case, &with(combining), None),
+        )?;
+        let dependent = match tried {
+            Tried::Dependent(dependent) => dependent,
+            Tried::Same => return Ok(Outcome::Finished(finished)),
+            Tried::Ended(outcome) => return Ok(outcome),
+        };
+        let kernel = &self.kernels[nth];
+        let diagnostic = combine_orders::diagnostic(
+            &kernel.traced.function,
+            &kernel.combines,
+            &dependent,
+            &finished.memory,
+        );
+        Ok(self.without(case, finished, &dependent, diagnostic, nth))
+    }
+
+    /// What other orders leave otherwise, that rounding does not explain. The second ones are tried where the first tell.
+    fn others<T: Copy>(
+        &self,
+        case: &Case,
+        finished: &Finished,
+        intervals_with: &Config,
+        orders: [&[T]; 2],
+        stopped: fn(Box<Complaint>) -> Outcome,
+        launch: impl Fn(T) -> Result<Outcome, Failure>,
+    ) -> Result<Tried, Failure> {
         let (mut conforming, mut ended) = (None, None);
         let mut dependent = Dependent::default();
-        for (tried, order) in LaneOrder::FEW.into_iter().chain(LaneOrder::MORE).enumerate() {
-            if tried == LaneOrder::FEW.len() && dependent.count() == 0 {
+        let [few, more] = orders;
+        for (tried, &order) in few.iter().chain(more).enumerate() {
+            if tried == few.len() && dependent.count() == 0 {
                 break;
             }
-            let other = match self.launches(case, &self.config, Some(order))? {
+            let other = match launch(order)? {
                 Outcome::Finished(other) => other.memory,
                 // What stops in one order and not in another has no answer.
-                Outcome::Trapped(_, complaint) => return Ok(in_an_order(complaint)),
+                Outcome::Trapped(_, complaint) => return Ok(Tried::Ended(stopped(complaint))),
                 other => {
                     ended.get_or_insert(other);
                     continue;
@@ -458,20 +538,31 @@ impl Ready {
                 Some(map) => map,
                 none => {
                     let map = AcceptanceMap::default();
-                    match intervals(case, &self.kernels, map, &self.config)? {
+                    match intervals(case, &self.kernels, map, intervals_with)? {
                         Conforming::Known(map) => none.insert(map),
                         // Other values may come of rounding alone, which cannot be told here.
-                        Conforming::Anything(_) => return Ok(Outcome::Finished(finished)),
+                        Conforming::Anything(_) => return Ok(Tried::Same),
                     }
                 }
             };
             dependent.add(&finished.memory, &other, map);
         }
-        if dependent.count() == 0 {
-            return Ok(ended.unwrap_or(Outcome::Finished(finished)));
-        }
-        let function = &self.kernels[nth].traced.function;
-        let mut diagnostic = lane_orders::diagnostic(function, &dependent, &finished.memory);
+        Ok(if dependent.count() > 0 {
+            Tried::Dependent(dependent)
+        } else {
+            ended.map_or(Tried::Same, Tried::Ended)
+        })
+    }
+
+    /// The outcome with poison in what depends on an order, and a remark; undefined where nothing else is left.
+    fn without(
+        &self,
+        case: &Case,
+        mut finished: Box<Finished>,
+        dependent: &Dependent,
+        mut diagnostic: Diagnostic,
+        nth: usize,
+    ) -> Outcome {
         let poisoned = dependent.poison(&mut finished.memory);
         let tracked = finished.tracked.get_or_insert_default();
         tracked.poisoned += poisoned;
@@ -481,12 +572,13 @@ impl Ready {
         if nothing {
             diagnostic.severity = Severity::Error;
         }
-        let said = Box::new(complaint(&diagnostic, &function.sources, nth));
+        let sources = &self.kernels[nth].traced.function.sources;
+        let said = Box::new(complaint(&diagnostic, sources, nth));
         if nothing {
-            return Ok(Outcome::Trapped(Trap::Undefined, said));
+            return Outcome::Trapped(Trap::Undefined, said);
         }
-        finished.remark = Some(said);
-        Ok(Outcome::Finished(finished))
+        finished.remark.get_or_insert(said);
+        Outcome::Finished(finished)
     }
 
     /// Makes the launches, from the case's first memory; in another order of lanes, if one is given.

@@ -15,6 +15,24 @@ pub enum Checks {
     Fast,
 }
 
+/// In which order elements are combined by a function that is not well known. The language leaves it open: a reduction may
+/// combine any elements first, in either position; a scan keeps the elements' order, and leaves the brackets open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Combining {
+    /// The interpreter's own.
+    #[default]
+    Own,
+    /// The first half with the second, again and again, as threads do that exchange what they have. Scans as threads do
+    /// them: with what is 1, 2, 4, … before.
+    Halves,
+    /// The same from the other thread's side: the second half with the first.
+    Turned,
+    /// Neighbours, again and again.
+    Neighbours,
+    /// From the last to the first.
+    Backwards,
+}
+
 /// Options and limits of a launch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Config {
@@ -22,6 +40,8 @@ pub struct Config {
     pub checks: Checks,
     /// In which order programs run.
     pub order: Order,
+    /// In which order elements are combined.
+    pub combining: Combining,
     /// Whether `tl.device_assert` is active. Compiled kernels have it only with `debug=True` or `TRITON_DEBUG=1`.
     pub device_asserts: bool,
     /// The most work of a launch: one for each operation and each lane of it.
@@ -44,6 +64,7 @@ impl Default for Config {
         Self {
             checks: Checks::Full,
             order: Order::Ascending,
+            combining: Combining::Own,
             device_asserts: false,
             fuel: 1 << 33,
             program_fuel: u64::MAX,

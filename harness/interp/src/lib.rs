@@ -90,7 +90,7 @@ mod threads;
 mod value;
 
 pub use acceptance::{Acceptance, AcceptanceMap, Accepted, Widening};
-pub use config::{Arg, Checks, Config};
+pub use config::{Arg, Checks, Combining, Config};
 pub use order::Order;
 pub use outcome::{
     Exhausted, Finished, InternalError, Outcome, Resource, Stats, Trap, TrapKind, Unsupported,

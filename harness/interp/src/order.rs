@@ -9,6 +9,8 @@ pub enum Order {
     Ascending,
     /// By number, the last first.
     Descending,
+    /// By number, from this one on, and those before it at the end.
+    Turned(u64),
     /// A permutation that this number names. The same one for the same number of programs, on every machine.
     Shuffled(u64),
 }
@@ -22,6 +24,7 @@ impl Order {
         match self {
             Self::Ascending => nth,
             Self::Descending => programs.saturating_sub(1).saturating_sub(nth),
+            Self::Turned(by) => (nth + by % programs.max(1)) % programs.max(1),
             Self::Shuffled(seed) => {
                 // A Feistel network permutes the numbers below a power of four; what falls outside goes round again.
                 let bits = 64 - programs.saturating_sub(1).leading_zeros();
@@ -66,6 +69,8 @@ mod tests {
             for order in [
                 Order::Ascending,
                 Order::Descending,
+                Order::Turned(1),
+                Order::Turned(100),
                 Order::Shuffled(1),
                 Order::Shuffled(u64::MAX),
             ] {

@@ -6,6 +6,9 @@
 //!   it is associated; else it goes from the first element to the last.
 //! - A scan goes from the first element to the last (from the last to the first when reversed).
 //!
+//! A function that is not associative and commutative on what it combines gives something else in another order;
+//! [`Combining`] has others to try.
+//!
 //! A poison element makes poison of all that it is combined into.
 
 use conch_tile::fault::{Fault, is_planted};
@@ -13,6 +16,7 @@ use conch_tile::ir::{BinaryOp, Combine};
 use conch_tile::numeric::lanes::{self, Operand};
 use smallvec::SmallVec;
 
+use crate::config::Combining;
 use crate::elementwise::arithmetic;
 use crate::machine::Machine;
 use crate::outcome::Stop;
@@ -108,8 +112,21 @@ impl<'a> Machine<'a> {
             return self.reduce_known(operation(combine), along, *a, *out);
         }
         let operands = self.by_rows(along, &step.ins)?;
-        let results = if region.exact && region.wide {
-            self.reduce_tree(along, operands, code)?
+        let tree = match self.config.combining {
+            Combining::Own => (region.exact && region.wide).then_some(Combining::Neighbours),
+            Combining::Backwards => None,
+            other => Some(other),
+        };
+        let results = if let Some(pairs) = tree {
+            self.reduce_tree(along, operands, region, pairs, code)?
+        } else if self.config.combining == Combining::Backwards {
+            let mut carried = self.elements(along, &operands, along.count - 1, 1)?;
+            for row in (0..along.count - 1).rev() {
+                let next = self.elements(along, &operands, row, 1)?;
+                carried = self.combine(along.width(), region, carried, next, code)?;
+            }
+            self.release(operands);
+            carried
         } else {
             let mut carried = self.elements(along, &operands, 0, 1)?;
             for row in 1..along.count {
@@ -289,11 +306,13 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Combines neighbours until one row is left.
+    /// Combines pairs of rows until one is left.
     fn reduce_tree(
         &mut self,
         along: Axis,
         operands: SmallVec<[Rows; 2]>,
+        region: Region,
+        which: Combining,
         code: &'a Code,
     ) -> Result<Elements, Stop> {
         let width = along.width();
@@ -303,18 +322,24 @@ impl<'a> Machine<'a> {
         self.release(operands);
         while count > 1 {
             let pairs = count / 2;
+            // The distance between the rows of a side, and where each side begins; a row that is left over waits.
+            let (apart, sides, waits) = match which {
+                Combining::Halves => (1, [0, count - pairs], pairs),
+                Combining::Turned => (1, [count - pairs, 0], pairs),
+                Combining::Own | Combining::Neighbours | Combining::Backwards => (2, [0, 1], count - 1),
+            };
             let take = |first: usize| Movement {
                 shape: smallvec::smallvec![pairs, width],
-                strides: smallvec::smallvec![2 * width, 1],
+                strides: smallvec::smallvec![apart * width, 1],
                 offset: first * width,
             };
-            let left = self.picked(&rows, &layouts, &take(0), pairs * width)?;
-            let right = self.picked(&rows, &layouts, &take(1), pairs * width)?;
+            let left = self.picked(&rows, &layouts, &take(sides[0]), pairs * width)?;
+            let right = self.picked(&rows, &layouts, &take(sides[1]), pairs * width)?;
             let odd = if count % 2 == 1 {
                 let last = Movement {
                     shape: smallvec::smallvec![width],
                     strides: smallvec::smallvec![1],
-                    offset: (count - 1) * width,
+                    offset: waits * width,
                 };
                 Some(self.picked(&rows, &layouts, &last, width)?)
             } else {
@@ -323,10 +348,6 @@ impl<'a> Machine<'a> {
             for value in rows {
                 self.state.pool.recycle(value);
             }
-            let region = Region {
-                wide: true,
-                exact: true,
-            };
             rows = self.combine(pairs * width, region, left, right, code)?;
             count = pairs;
             for (value, layout) in rows.iter_mut().zip(&layouts) {
@@ -528,6 +549,8 @@ impl<'a> Machine<'a> {
         };
         if let (Some(combine), [rows]) = (combine, operands.as_mut_slice()) {
             scan_known(operation(combine), rows, width, along.count, order);
+        } else if self.config.combining != Combining::Own {
+            self.scan_tree(along, &mut operands, region, reverse, code)?;
         } else {
             let mut carried = self.elements(along, &operands, order(0), 1)?;
             for nth in 1..along.count {
@@ -564,13 +587,46 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
+    /// A scan in steps: each row with the one that is 1, 2, 4, … before it, all of them at once.
+    fn scan_tree(
+        &mut self,
+        along: Axis,
+        operands: &mut SmallVec<[Rows; 2]>,
+        region: Region,
+        reverse: bool,
+        code: &'a Code,
+    ) -> Result<(), Stop> {
+        let width = along.width();
+        let mut distance = 1;
+        while distance < along.count {
+            let rows = along.count - distance;
+            // What comes first in the scan is on the left.
+            let (first, second) = if reverse { (distance, 0) } else { (0, distance) };
+            let left = self.elements(along, operands, first, rows)?;
+            let right = self.elements(along, operands, second, rows)?;
+            let combined = self.combine(rows * width, region, left, right, code)?;
+            for (value, operand) in combined.into_iter().zip(operands.iter_mut()) {
+                let value = self.fitted(value, rows * width, operand.layout)?;
+                self.put_lanes(operand, second * width, rows * width, &value)?;
+                self.state.pool.recycle(value);
+            }
+            distance *= 2;
+        }
+        Ok(())
+    }
+
     /// Writes a value over a row.
     fn put_row(&mut self, rows: &mut Rows, row: usize, width: usize, value: &Value) -> Result<(), Stop> {
+        self.put_lanes(rows, row * width, width, value)
+    }
+
+    /// Writes a value over so many lanes from one on.
+    fn put_lanes(&mut self, rows: &mut Rows, first: usize, count: usize, value: &Value) -> Result<(), Stop> {
         let size = rows.layout.size;
-        if let Some(to) = rows.data.get_mut(row * width * size..(row + 1) * width * size) {
+        if let Some(to) = rows.data.get_mut(first * size..(first + count) * size) {
             match value.lanes() {
                 Some(from) => to.copy_from_slice(from),
-                None => materialise(&value.repr, &rows.layout.widened(width), to),
+                None => materialise(&value.repr, &rows.layout.widened(count), to),
             }
         }
         if rows.marks.is_none() && !value.poison.is_none() {
@@ -579,7 +635,7 @@ impl<'a> Machine<'a> {
         if let Some(marks) = rows
             .marks
             .as_mut()
-            .and_then(|marks| marks.get_mut(row * width..(row + 1) * width))
+            .and_then(|marks| marks.get_mut(first..first + count))
         {
             for (lane, mark) in marks.iter_mut().enumerate() {
                 *mark = u8::from(value.poison.at(lane));

@@ -158,8 +158,8 @@ pub fn try_sweep(
 }
 
 struct Judge<'a> {
-    /// What the reference left, and whether another order of programs may leave something else.
-    known: Option<(&'a Memory, bool)>,
+    /// What the reference left.
+    known: Option<&'a Memory>,
     acceptance: &'a dyn Acceptance,
     compared: u64,
     undefined: u64,
@@ -190,10 +190,7 @@ pub fn judge_sweep(
     }
     let finished = reference.and_then(Outcome::finished);
     let mut judge = Judge {
-        known: finished.map(|finished| {
-            let order = finished.tracked.is_some_and(|tracked| tracked.order_dependent);
-            (&finished.memory, order)
-        }),
+        known: finished.map(|finished| &finished.memory),
         acceptance,
         compared: 0,
         undefined: 0,
@@ -344,8 +341,7 @@ impl Judge<'_> {
         let Some(finished) = sample.outcome.finished() else {
             return Pair::Same;
         };
-        let order_dependent = self.known.is_some_and(|(_, order)| order);
-        Pair::of_launches(finished, self.known.map(|(memory, _)| memory), order_dependent)
+        Pair::of_launches(finished, self.known, self.acceptance)
     }
 
     fn pair(&mut self, left: &Sample, right: &Sample) -> Pair {
@@ -378,7 +374,7 @@ impl Judge<'_> {
     }
 
     fn memories(&mut self, left: &Memory, right: &Memory) -> Pair {
-        let tracked = self.known.map(|(memory, _)| memory);
+        let tracked = self.known;
         let mut comparison = compare(left, right, tracked, self.acceptance);
         self.compared += comparison.compared;
         self.undefined += comparison.undefined;
@@ -394,8 +390,7 @@ impl Judge<'_> {
                 }
             }
         }
-        let order_dependent = self.known.is_some_and(|(_, order)| order);
-        Pair::of(comparison, order_dependent, self.acceptance)
+        Pair::of(comparison, self.acceptance)
     }
 
     /// Whether the reference gives what a camp gives; nothing where it does not say.

@@ -18,11 +18,8 @@ use conch_engine::{EngineId, Families, Finished, Outcome, Trap};
 use conch_memory::Memory;
 use conch_tile::fault::{Fault, is_planted};
 
-use crate::difference::{Acceptance, BitForBit, Comparison, compare};
+use crate::difference::{Acceptance, Comparison, compare};
 use crate::witness::{Known, Witness, independent};
-
-/// Why nothing can be said of memory in which programs met.
-const MEETING: &str = "programs met in an atomic, and another order of them may give another result";
 
 /// Witnesses under one set of language rules.
 pub struct Bench<'a> {
@@ -230,39 +227,52 @@ pub(crate) enum Pair {
 }
 
 impl Pair {
-    /// What comparing the memories of two outcomes says. `order_dependent` is whether another order of programs may leave
-    /// something else.
-    pub(crate) fn of(comparison: Comparison, order_dependent: bool, acceptance: &dyn Acceptance) -> Self {
+    /// What comparing the memories of two outcomes says.
+    pub(crate) fn of(comparison: Comparison, acceptance: &dyn Acceptance) -> Self {
         if !comparison.same() {
-            return match comparison.only_guards() {
-                true => Self::Different(Kind::Guard, Some(comparison)),
-                false if order_dependent => Self::Unknown(MEETING.to_owned()),
-                false => Self::Different(Kind::Memory, Some(comparison)),
+            let kind = if comparison.only_guards() {
+                Kind::Guard
+            } else {
+                Kind::Memory
             };
+            return Self::Different(kind, Some(comparison));
         }
         if comparison.unknown > 0 {
-            return Self::Unknown(acceptance.why().unwrap_or_else(|| {
-                "the result depends on a comparison that a conforming implementation may decide either way".to_owned()
-            }));
+            return Self::Unknown(undecided(acceptance));
         }
         Self::Same
     }
 
-    /// What an engine's own launches say: those of `finished` that left something else, held to the first of them.
-    /// `known` is what the reference left.
-    pub(crate) fn of_launches(finished: &Finished, known: Option<&Memory>, order_dependent: bool) -> Self {
+    /// What an engine's own launches say: those of `finished` that left something else, held to the first of them. They may
+    /// leave whatever conforming implementations may. `known` is what the reference left.
+    pub(crate) fn of_launches(
+        finished: &Finished,
+        known: Option<&Memory>,
+        acceptance: &dyn Acceptance,
+    ) -> Self {
         let Some(other) = &finished.unsteady else {
             return Self::Same;
         };
-        let comparison = compare(&finished.memory, other, known, &BitForBit);
-        if comparison.same() || is_planted(Fault::UnsteadyAgrees) {
+        let comparison = compare(&finished.memory, other, known, acceptance);
+        if is_planted(Fault::UnsteadyAgrees) {
             Self::Same
-        } else if order_dependent {
-            Self::Unknown(MEETING.to_owned())
-        } else {
+        } else if !comparison.same() {
             Self::Different(Kind::Nondeterminism, Some(comparison))
+        } else if comparison.unknown > 0 {
+            Self::Unknown(undecided(acceptance))
+        } else {
+            Self::Same
         }
     }
+}
+
+/// Why nothing can be said of elements that differ.
+fn undecided(acceptance: &dyn Acceptance) -> String {
+    acceptance.why().unwrap_or_else(|| {
+        "what differs depends on a comparison or an order of programs that a conforming implementation may decide either way, \
+         or on what nothing bounds"
+            .to_owned()
+    })
 }
 
 impl Trial<'_, '_> {
@@ -580,11 +590,12 @@ impl Trial<'_, '_> {
             .reference
             .and_then(|witness| witness.outcome.finished());
         let known = reference.and_then(|finished| Some((finished.tracked?, &finished.memory)));
-        let order_dependent = known.is_some_and(|(tracked, _)| tracked.order_dependent);
+        let mut doubt = None;
         for side in [left, right] {
-            match Pair::of_launches(side, known.map(|(_, memory)| memory), order_dependent) {
+            match Pair::of_launches(side, known.map(|(_, memory)| memory), self.bench.acceptance) {
                 Pair::Same => {}
-                unsteady => return unsteady,
+                Pair::Unknown(why) => doubt = Some(why),
+                unsteady @ Pair::Different(..) => return unsteady,
             }
         }
         let comparison = compare(
@@ -600,6 +611,9 @@ impl Trial<'_, '_> {
         let poisoned =
             known.is_some_and(|(tracked, _)| tracked.stored > 0 && tracked.stored == tracked.poisoned);
         self.verdict.vacuous |= nothing || poisoned;
-        Pair::of(comparison, order_dependent, self.bench.acceptance)
+        match (Pair::of(comparison, self.bench.acceptance), doubt) {
+            (Pair::Same, Some(why)) => Pair::Unknown(why),
+            (pair, _) => pair,
+        }
     }
 }

@@ -71,6 +71,7 @@ impl Acceptance for Rounding {
             dtype: DType::F32,
             low: 1.0,
             high: 1.5,
+            infinities: [false; 2],
             nan: false,
         };
         (byte / 4 * 4, accepted)

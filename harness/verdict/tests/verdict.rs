@@ -631,6 +631,7 @@ impl Acceptance for Tenth {
             dtype: DType::F32,
             low: 0.9,
             high: 1.1,
+            infinities: [false; 2],
             nan: false,
         };
         (byte / 4 * 4, accepted)

@@ -82,13 +82,15 @@ fn told(element: &Element, explanation: &Explanation) -> String {
                 .to_owned()
         }
         Accepted::Unknown => "      it depends on a comparison that a conforming implementation may decide either way\n".to_owned(),
-        Accepted::Within { dtype, low, high, nan } => {
+        Accepted::Within { dtype, low, high, infinities, nan } => {
             let shown = |value: f64| numeric::format(dtype, numeric::encode(dtype, value, Rounding::NearestEven));
+            let [below, above] = infinities.map(|infinite| infinite.then_some(f64::INFINITY));
+            let values = (low <= high).then(|| format!("{} to {}", shown(low), shown(high)));
+            let apart = [below.map(|value| shown(-value)), above.map(shown), nan.then(|| "a NaN".to_owned())];
+            let all: Vec<String> = values.into_iter().chain(apart.into_iter().flatten()).collect();
             format!(
-                "      conforming implementations give {} to {}{}: it is {}\n",
-                shown(low),
-                shown(high),
-                if nan { ", or a NaN" } else { "" },
+                "      conforming implementations give {}: it is {}\n",
+                all.join(", or "),
                 if accepted.admits(element.bits[1]) == Some(true) {
                     "accepted"
                 } else {

@@ -57,7 +57,7 @@ impl AcceptanceMap {
     /// it, or where no book was kept.
     pub fn widened(&self, storage: StorageId, byte: usize) -> Option<Widening> {
         let (_, entry) = self.overlapping(storage, byte, 1).next()?;
-        let (Accepted::Within { .. }, Lane::Within { cause, .. }) = (entry.accepted(), entry.lane) else {
+        let (Accepted::Within { .. }, Some(cause)) = (entry.accepted(), entry.lane.cause()) else {
             return None;
         };
         let number = cause.step.checked_sub(1)?;
@@ -142,14 +142,17 @@ const fn adds(op: &Op) -> bool {
 fn magnitude(lane: Lane) -> Option<f64> {
     match lane {
         Lane::Within { low, high, .. } => Some(low.abs().max(high.abs())),
+        Lane::Apart { .. } => Some(f64::INFINITY),
         _ => None,
     }
 }
 
 /// The width of a lane by its magnitude.
 fn spread(lane: Lane) -> f32 {
-    let Lane::Within { low, high, nan, .. } = lane else {
-        return 0.0;
+    let (low, high, nan) = match lane {
+        Lane::Within { low, high, nan, .. } => (low, high, nan),
+        Lane::Apart { .. } => return f32::INFINITY,
+        _ => return 0.0,
     };
     let magnitude = low.abs().max(high.abs());
     if nan || !magnitude.is_finite() {
@@ -169,16 +172,7 @@ impl Machine<'_> {
 
     /// A lane that a step just made of others, with what widened it most.
     pub(super) fn caused(&self, lane: Lane, step: &Step, from: impl Iterator<Item = Lane>) -> Lane {
-        let Lane::Within {
-            low,
-            high,
-            nan,
-            cause,
-        } = lane
-        else {
-            return lane;
-        };
-        let (Some(book), 0) = (&self.map.book, cause.step) else {
+        let (Some(book), Some(Cause { step: 0, .. })) = (&self.map.book, lane.cause()) else {
             return lane;
         };
         let (mut most, mut widest) = (Cause::default(), 0.0f32);
@@ -189,7 +183,7 @@ impl Machine<'_> {
                 _ => 1.0,
             };
             widest = widest.max(spread(operand) * part);
-            if let Lane::Within { mut cause, .. } = operand {
+            if let Some(mut cause) = operand.cause() {
                 cause.growth *= part;
                 if cause.growth > most.growth {
                     most = cause;
@@ -210,12 +204,7 @@ impl Machine<'_> {
             },
             _ => most,
         };
-        Lane::Within {
-            low,
-            high,
-            nan,
-            cause,
-        }
+        lane.because(cause)
     }
 
     /// Says of the lanes that a step made what widened them most.
@@ -243,7 +232,7 @@ impl Machine<'_> {
 
     /// One lane of a step's result, with what widened it most.
     fn told(&self, lane: Lane, nth: usize, step: &Step) -> Result<Lane, Halt> {
-        if !matches!(lane, Lane::Within { .. }) {
+        if lane.cause().is_none() {
             return Ok(lane);
         }
         let at = |slot: Slot, lane: usize| self.value(slot).at(lane);

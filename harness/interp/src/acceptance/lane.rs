@@ -22,6 +22,18 @@ pub(crate) enum Lane {
         nan: bool,
         cause: Cause,
     },
+    /// A float between two values, or a value apart from those: an infinity, a NaN. None between the two where `low` is
+    /// above `high`.
+    Apart {
+        low: f64,
+        high: f64,
+        below: bool,
+        above: bool,
+        nan: bool,
+        cause: Cause,
+    },
+    /// Any value. With the programs in the order that is followed, these bits.
+    Guess(u64),
     /// Any value.
     Unknown,
     /// No value at all.
@@ -219,7 +231,23 @@ impl Lane {
     pub(crate) const fn bits(self) -> Option<u64> {
         match self {
             Self::Bits(bits) | Self::Product { bits, .. } => Some(bits),
-            Self::Within { .. } | Self::Unknown | Self::Poison => None,
+            Self::Within { .. } | Self::Apart { .. } | Self::Guess(_) | Self::Unknown | Self::Poison => None,
+        }
+    }
+
+    /// The bits in the order of programs that is followed, as far as they are known.
+    pub(crate) const fn followed(self) -> Option<u64> {
+        match self {
+            Self::Guess(bits) => Some(bits),
+            other => other.bits(),
+        }
+    }
+
+    /// This lane, or a guess where it is unknown and the bits of another are known in the order that is followed.
+    pub(super) const fn or_guess(self, other: Self) -> Self {
+        match (self, other.followed()) {
+            (Self::Unknown, Some(bits)) => Self::Guess(bits),
+            _ => self,
         }
     }
 
@@ -231,12 +259,40 @@ impl Lane {
         }
     }
 
+    /// What widened it most, of a lane that has a range.
+    pub(super) const fn cause(self) -> Option<Cause> {
+        match self {
+            Self::Within { cause, .. } | Self::Apart { cause, .. } => Some(cause),
+            _ => None,
+        }
+    }
+
+    /// The same lane, with what widened it most.
+    pub(super) const fn because(mut self, because: Cause) -> Self {
+        if let Self::Within { cause, .. } | Self::Apart { cause, .. } = &mut self {
+            *cause = because;
+        }
+        self
+    }
+
     /// The values of a float lane.
     pub(crate) fn interval(self, dtype: DType) -> Interval {
         match self {
             Self::Bits(bits) | Self::Product { bits, .. } => Interval::point(decode(dtype, bits)),
             Self::Within { low, high, nan, .. } => Interval { low, high, nan },
-            Self::Unknown | Self::Poison => Interval::EVERYTHING,
+            Self::Apart {
+                low,
+                high,
+                below,
+                above,
+                nan,
+                ..
+            } => Interval {
+                low: if below { f64::NEG_INFINITY } else { low },
+                high: if above { f64::INFINITY } else { high },
+                nan,
+            },
+            Self::Guess(_) | Self::Unknown | Self::Poison => Interval::EVERYTHING,
         }
     }
 
@@ -255,10 +311,7 @@ impl Lane {
             (a, b) => match dtype.filter(|dtype| dtype.is_float()) {
                 Some(dtype) => {
                     let hull = unrounded(dtype, a).hull(unrounded(dtype, b));
-                    let cause = match (a, b) {
-                        (Self::Within { cause, .. }, _) | (_, Self::Within { cause, .. }) => cause,
-                        _ => Cause::default(),
-                    };
+                    let cause = a.cause().or(b.cause()).unwrap_or_default();
                     Self::Within {
                         low: hull.low,
                         high: hull.high,

@@ -1,21 +1,26 @@
 //! Running a launch with intervals: control flow and the operations that only move or pick lanes.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use conch_memory::{Memory, StorageId};
 use conch_tile::DType;
 use conch_tile::ir::{BinaryOp, CastKind, CmpPredicate, Elem, LocId, OpKind, Rounding, Type};
 use conch_tile::numeric;
 
+use super::atomics::{self, Touched};
 use super::combine::Dots;
+use super::doubt::{self, Undo, Written};
 use super::float;
 use super::lane::{Lane, Lanes};
 use super::library::library;
 use super::narrow::Narrow;
 use super::sum::Sum;
 use super::{Acceptance, AcceptanceMap};
+use crate::checks::Home;
 use crate::config::{Arg, Config};
 use crate::elementwise::arithmetic;
+use crate::order::Order;
 use crate::outcome::{Exhausted, InternalError, Outcome, Resource, Stop, Unsupported};
 use crate::program::{Code, Op, Program, Slot, Step};
 use crate::shape::{Movement, row_major};
@@ -30,6 +35,27 @@ pub(super) enum Halt {
         what: &'static str,
         loc: LocId,
     },
+    /// The programs cannot run in this order: one waits for a later one.
+    Waits,
+}
+
+/// What a function makes of lanes of which some may be guesses: what it makes of unknown ones, or its result as a guess.
+pub(super) fn guessed(lanes: &[Lane], f: &impl Fn(&[Lane]) -> Lane) -> Lane {
+    if !lanes.iter().any(|lane| matches!(lane, Lane::Guess(_))) {
+        return f(lanes);
+    }
+    let with = |other: fn(u64) -> Lane| -> smallvec::SmallVec<[Lane; 3]> {
+        let lane = |&lane: &Lane| match lane {
+            Lane::Guess(bits) => other(bits),
+            lane => lane,
+        };
+        lanes.iter().map(lane).collect()
+    };
+    let known = f(&with(|_| Lane::Unknown));
+    match (known, f(&with(Lane::Bits)).bits()) {
+        (Lane::Unknown, Some(bits)) => Lane::Guess(bits),
+        _ => known,
+    }
 }
 
 impl From<Stop> for Halt {
@@ -38,11 +64,8 @@ impl From<Stop> for Halt {
     }
 }
 
-/// The bits of a lane that decides something.
-pub(super) fn decisive(lane: Lane, loc: LocId, what: &'static str) -> Result<u64, Halt> {
-    // Poison would have stopped the first execution: here it can only come from what is unknown.
-    lane.bits().ok_or(Halt::Inconclusive { what, loc })
-}
+/// How often a loop goes round that an order of programs may keep from ending.
+const PATIENCE: u32 = 1000;
 
 pub(super) struct Machine<'a> {
     pub program: &'a Program,
@@ -61,6 +84,26 @@ pub(super) struct Machine<'a> {
     pub dots: Dots,
     /// What values are in a narrower dtype.
     pub narrow: Narrow,
+    /// For each parameter, the storage that it points into.
+    pub homes: Vec<Option<Rc<Home>>>,
+    /// How many constructs that may be taken back are being run.
+    pub trying: usize,
+    /// What they wrote over.
+    pub undo: Vec<Undo>,
+    /// What atomics of this launch touched.
+    pub touched: Touched,
+    /// Whether what an atomic returned, which another order of programs may change, decided where execution goes.
+    pub followed: bool,
+    /// The elements that were written, where other orders may be tried.
+    pub written: Option<Written>,
+}
+
+/// How one execution of a launch went.
+struct Ran {
+    result: Result<(), Halt>,
+    touched: Touched,
+    followed: bool,
+    written: Written,
 }
 
 pub(super) fn accept(
@@ -71,47 +114,61 @@ pub(super) fn accept(
     map: &mut AcceptanceMap,
     config: &Config,
 ) -> Result<Acceptance, InternalError> {
-    crate::machine::bind(program, args, memory)?;
     let stopped = |exhausted| Ok(Acceptance::Stopped(Outcome::Exhausted(exhausted)));
     let memory_limit = Exhausted {
         what: Resource::Memory,
         limit: config.memory_limit as u64,
         span: None,
     };
+    crate::machine::bind(program, args, memory)?;
     if program.oversized {
         return stopped(memory_limit);
     }
     map.begin(program.layouts.len());
-    let mut slots = vec![Lanes::Uniform(Lane::Poison); program.layouts.len()];
-    for (param, arg) in program.function.params.iter().zip(args) {
-        let slot = param.value.0 as usize;
-        let bits = match arg {
-            Arg::Number(bits) => *bits & program.layouts[slot].ones(),
-            Arg::Pointer { address, .. } => *address,
-        };
-        slots[slot] = Lanes::Uniform(Lane::Bits(bits));
-    }
-    let mut machine = Machine {
+    let programs = grid.iter().map(|&n| u64::from(n)).fold(1u64, u64::saturating_mul);
+    let ordered = atomics::matter(program);
+    let launch = Launch {
+        ordered,
         program,
-        config,
-        memory,
-        map,
         grid,
-        id: [0; 3],
-        fuel: config.fuel,
-        live: 0,
-        slots,
-        sums: BTreeMap::new(),
-        dots: Dots::of(program),
-        narrow: Narrow::default(),
+        args,
+        config,
     };
-    let result = if grid.contains(&0) {
-        Ok(())
-    } else {
-        machine.programs()
-    };
-    Ok(match result {
+    // What an atomic returns is a guess where it meets another, which only the end of the launch tells.
+    let first = ordered.then(|| (memory.clone(), map.clone()));
+    let mut ran = launch.run(memory, map, Order::Ascending, Touched::default())?;
+    if let Some((first_memory, first_map)) = first {
+        if ran.result.is_ok() && ran.touched.surprised() {
+            (*memory, *map) = (first_memory.clone(), first_map.clone());
+            ran = launch.run(memory, map, Order::Ascending, ran.touched.known())?;
+        }
+        if ran.result.is_ok() && ran.followed {
+            for order in doubt::orders(programs) {
+                let (mut other, mut seen) = (first_memory.clone(), first_map.clone());
+                let again = launch.run(&mut other, &mut seen, order, ran.touched.known())?;
+                match again.result {
+                    Ok(()) => {
+                        ran.written.extend(again.written);
+                        doubt::agree(programs, &ran.written, (memory, map), (&other, &seen));
+                    }
+                    Err(Halt::Waits) => {}
+                    Err(_) => {
+                        ran = again;
+                        break;
+                    }
+                }
+            }
+        }
+    }
+    Ok(match ran.result {
         Ok(()) => Acceptance::Known,
+        Err(Halt::Waits) => {
+            return stopped(Exhausted {
+                what: Resource::Fuel,
+                limit: config.fuel,
+                span: None,
+            });
+        }
         Err(Halt::Inconclusive { what, loc }) => Acceptance::Inconclusive {
             what,
             span: program.function.span(loc),
@@ -129,20 +186,108 @@ pub(super) fn accept(
     })
 }
 
+/// What is launched.
+struct Launch<'a> {
+    /// Whether its programs may be run in other orders.
+    ordered: bool,
+    program: &'a Program,
+    grid: [u32; 3],
+    args: &'a [Arg],
+    config: &'a Config,
+}
+
+impl Launch<'_> {
+    /// Runs it once, with the programs in an order. `known` is which atomics meet, as far as that is known.
+    fn run(
+        &self,
+        memory: &mut Memory,
+        map: &mut AcceptanceMap,
+        order: Order,
+        known: Touched,
+    ) -> Result<Ran, InternalError> {
+        let Self {
+            program,
+            grid,
+            args,
+            config,
+            ..
+        } = *self;
+        let homes = crate::machine::bind(program, args, memory)?;
+        let mut slots = vec![Lanes::Uniform(Lane::Poison); program.layouts.len()];
+        for (param, arg) in program.function.params.iter().zip(args) {
+            let slot = param.value.0 as usize;
+            let bits = match arg {
+                Arg::Number(bits) => *bits & program.layouts[slot].ones(),
+                Arg::Pointer { address, .. } => *address,
+            };
+            slots[slot] = Lanes::Uniform(Lane::Bits(bits));
+        }
+        let mut machine = Machine {
+            program,
+            config,
+            memory,
+            map,
+            grid,
+            id: [0; 3],
+            fuel: config.fuel,
+            live: 0,
+            slots,
+            sums: BTreeMap::new(),
+            dots: Dots::of(program),
+            narrow: Narrow::default(),
+            homes,
+            trying: 0,
+            undo: Vec::new(),
+            touched: known,
+            followed: false,
+            written: self.ordered.then(Written::default),
+        };
+        let result = if grid.contains(&0) {
+            Ok(())
+        } else {
+            machine.programs(order)
+        };
+        Ok(Ran {
+            result,
+            touched: machine.touched,
+            followed: machine.followed,
+            written: machine.written.unwrap_or_default(),
+        })
+    }
+}
+
 impl<'a> Machine<'a> {
-    fn programs(&mut self) -> Result<(), Halt> {
+    fn programs(&mut self, order: Order) -> Result<(), Halt> {
         let program = self.program;
+        let programs = self
+            .grid
+            .iter()
+            .map(|&n| u64::from(n))
+            .fold(1u64, u64::saturating_mul);
         self.block(&program.prologue)?;
-        for z in 0..self.grid[2] {
-            for y in 0..self.grid[1] {
-                for x in 0..self.grid[0] {
-                    self.id = [x, y, z];
-                    self.spend(1)?;
-                    self.block(&program.body)?;
-                }
-            }
+        for nth in 0..programs {
+            let number = order.at(nth, programs);
+            let [columns, rows, _] = self.grid.map(|n| u64::from(n.max(1)));
+            self.id = [
+                (number % columns) as u32,
+                (number / columns % rows) as u32,
+                (number / columns / rows) as u32,
+            ];
+            self.touched.enter(number);
+            self.spend(1)?;
+            self.block(&program.body)?;
         }
         Ok(())
+    }
+
+    /// The bits of a lane that decides where execution goes; nothing where they are not known. Poison would have stopped the
+    /// first execution: here it can only come from what is unknown.
+    fn decisive(&mut self, lane: Lane) -> Option<u64> {
+        if let Lane::Guess(bits) = lane {
+            self.followed = true;
+            return Some(bits);
+        }
+        lane.bits()
     }
 
     pub(super) fn spend(&mut self, cost: u64) -> Result<(), Halt> {
@@ -172,7 +317,7 @@ impl<'a> Machine<'a> {
         for step in &code.steps {
             let here = |halt| match halt {
                 Halt::Stop(stop) => Halt::Stop(stop.at(step.loc)),
-                undecided @ Halt::Inconclusive { .. } => undecided,
+                other => other,
             };
             self.spend(step.cost)
                 .and_then(|()| self.step(step))
@@ -215,7 +360,7 @@ impl<'a> Machine<'a> {
         let at = |machine: &Self, lane: usize| {
             let lanes: smallvec::SmallVec<[Lane; 3]> =
                 ins.iter().map(|&slot| machine.value(slot).at(lane)).collect();
-            f(&lanes)
+            guessed(&lanes, &f)
         };
         let value = if uniform {
             Lanes::Uniform(at(self, 0))
@@ -235,7 +380,9 @@ impl<'a> Machine<'a> {
             Op::Plain(kind) => return self.plain(kind, step),
             Op::If(then_code, else_code) => {
                 let condition = self.value(step.ins[0]).at(0);
-                let condition = decisive(condition, step.loc, "the condition of `if`")?;
+                let Some(condition) = self.decisive(condition) else {
+                    return self.both(then_code, else_code, step);
+                };
                 let code = if condition & 1 == 1 { then_code } else { else_code };
                 self.block(code)?;
                 let values = self.yields(code);
@@ -276,9 +423,13 @@ impl<'a> Machine<'a> {
     fn for_loop(&mut self, code: &'a Code, step: &'a Step) -> Result<(), Halt> {
         let (bounds, initial) = step.ins.split_at(3);
         let dtype = self.dtype(code.args[0]);
+        let mut carried: Vec<Lanes> = initial.iter().map(|&slot| self.value(slot).clone()).collect();
         let mut numbers = [0; 3];
         for (number, &slot) in numbers.iter_mut().zip(bounds) {
-            let bits = decisive(self.value(slot).at(0), step.loc, "the range of a loop")?;
+            let bound = self.value(slot).at(0);
+            let Some(bits) = self.decisive(bound) else {
+                return self.any_times(None, code, carried, step);
+            };
             *number = numeric::decode_int(dtype, bits);
         }
         let [lower, upper, stride] = numbers;
@@ -288,7 +439,6 @@ impl<'a> Machine<'a> {
                 loc: step.loc,
             });
         }
-        let mut carried: Vec<Lanes> = initial.iter().map(|&slot| self.value(slot).clone()).collect();
         let mut at = lower;
         while at < upper {
             self.spend(1)?;
@@ -307,16 +457,26 @@ impl<'a> Machine<'a> {
 
     fn while_loop(&mut self, before: &'a Code, after: &'a Code, step: &'a Step) -> Result<(), Halt> {
         let mut carried: Vec<Lanes> = step.ins.iter().map(|&slot| self.value(slot).clone()).collect();
+        let mut waited = 0;
         loop {
             self.spend(1)?;
-            self.set_all(&before.args, carried);
+            self.set_all(&before.args, carried.clone());
             self.block(before)?;
             let mut passed = self.yields(before);
             if passed.is_empty() {
                 return Err(Stop::malformed("a loop without a condition").into());
             }
             let condition = passed.remove(0).at(0);
-            if decisive(condition, step.loc, "the condition of `while`")? & 1 == 0 {
+            if matches!(condition, Lane::Guess(_)) {
+                waited += 1;
+                if waited > PATIENCE {
+                    return Err(Halt::Waits);
+                }
+            }
+            let Some(condition) = self.decisive(condition) else {
+                return self.any_times(Some(before), after, carried, step);
+            };
+            if condition & 1 == 0 {
                 self.set_all(&step.outs, passed);
                 return Ok(());
             }
@@ -381,11 +541,11 @@ impl<'a> Machine<'a> {
                 mask,
                 other,
                 volatile: _,
-            } => self.load(*mask, *other, step)?,
-            OpKind::Store { mask } => self.store(*mask, step)?,
-            OpKind::AtomicRmw { op, mask } => self.atomic_rmw(*op, *mask, step)?,
-            OpKind::AtomicCas => self.atomic_cas(step)?,
-            OpKind::AtomicPoll { .. } => self.atomic_poll(step)?,
+            } => self.load(*mask, *other, step),
+            OpKind::Store { mask } => self.store(*mask, step),
+            OpKind::AtomicRmw { op, mask } => self.atomic_rmw(*op, *mask, step),
+            OpKind::AtomicCas => self.atomic_cas(step),
+            OpKind::AtomicPoll { .. } => self.atomic_poll(step),
             OpKind::Dot {
                 precision,
                 max_imprecise,
@@ -422,7 +582,7 @@ impl<'a> Machine<'a> {
         let bits = kind == CastKind::Bits || from.is_ptr() || to.is_ptr();
         self.each(step.outs[0], &step.ins, |x| match x[0].plain() {
             _ if !bits => float::cast(arithmetic(from), arithmetic(to), rounding, x[0]),
-            Lane::Within { .. } if from != to => Lane::Unknown,
+            Lane::Within { .. } | Lane::Apart { .. } if from != to => Lane::Unknown,
             // Which NaN it is, is not specified.
             Lane::Bits(bits) if from != to && from.num().is_some_and(|from| numeric::is_nan(from, bits)) => {
                 Lane::Unknown

@@ -44,14 +44,17 @@
 //! [`Accepted::Unknown`], as are a quotient by what may be zero, a function across its pole, and one that no document has a
 //! figure for.
 //!
-//! A comparison of intervals that overlap is unknown, and what depends on it with it: where it is an address, a mask or
-//! a condition, the whole launch is inconclusive.
+//! A comparison of intervals that overlap is unknown, and what depends on it with it, be it as an address, a mask or a
+//! condition ([`doubt`]). What an atomic returns that meets others is unknown as data; where it decides what is executed,
+//! other orders of the programs are tried ([`atomics`]).
 //!
 //! Left out: undefined behaviour (the first execution has found it) and the comparison itself (`conch-verdict`).
 
+mod atomics;
 mod cause;
 mod combine;
 mod contract;
+mod doubt;
 mod float;
 mod image;
 mod lane;
@@ -59,11 +62,12 @@ mod library;
 mod machine;
 mod narrow;
 pub(crate) mod precision;
+mod product;
 mod region;
 mod sum;
 mod transfer;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use conch_memory::{Memory, StorageId};
 use conch_tile::ir::Rounding;
@@ -82,14 +86,16 @@ use lane::Lane;
 pub enum Accepted {
     /// The reference's bits, or any NaN for a NaN.
     Exact,
-    /// A value of the dtype between the two, inclusive; signs of zeros do not count.
+    /// A value of the dtype between the two, inclusive, or one beside them; signs of zeros do not count.
     Within {
         /// What was stored.
         dtype: DType,
         /// The least value.
         low: f64,
-        /// The greatest value.
+        /// The greatest value. Where it is below the least, there is no value between.
         high: f64,
+        /// Whether minus infinity and infinity are as good.
+        infinities: [bool; 2],
         /// Whether a NaN is as good.
         nan: bool,
     },
@@ -107,10 +113,12 @@ impl Accepted {
                 dtype,
                 low,
                 high,
+                infinities: [below, above],
                 nan,
             } => {
                 let value = numeric::decode(dtype, bits);
-                Some(value.is_nan() && nan || low <= value && value <= high)
+                let beside = value == f64::NEG_INFINITY && below || value == f64::INFINITY && above;
+                Some(value.is_nan() && nan || low <= value && value <= high || beside)
             }
         }
     }
@@ -128,6 +136,8 @@ pub(crate) struct Entry {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AcceptanceMap {
     pub(crate) entries: BTreeMap<(StorageId, usize), Entry>,
+    /// Storages of which nothing is known.
+    doubtful: BTreeSet<StorageId>,
     /// What is needed to say which operation widened an element, where that is kept.
     book: Option<Book>,
 }
@@ -135,7 +145,7 @@ pub struct AcceptanceMap {
 impl AcceptanceMap {
     /// Whether all memory is exact.
     pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.entries.is_empty() && self.doubtful.is_empty()
     }
 
     /// The elements that are not exact: storage, first byte, bytes, and what is accepted.
@@ -147,6 +157,9 @@ impl AcceptanceMap {
 
     /// What is accepted in the element that holds a byte, and the element's first byte.
     pub fn at(&self, storage: StorageId, byte: usize) -> (usize, Accepted) {
+        if self.doubtful.contains(&storage) {
+            return (byte, Accepted::Unknown);
+        }
         self.overlapping(storage, byte, 1)
             .next()
             .map_or((byte, Accepted::Exact), |(start, entry)| {
@@ -211,7 +224,10 @@ impl AcceptanceMap {
                 }
             }
         }
-        if matches!(lane, Lane::Within { .. } | Lane::Unknown) {
+        if matches!(
+            lane,
+            Lane::Within { .. } | Lane::Apart { .. } | Lane::Guess(_) | Lane::Unknown
+        ) {
             self.entries.insert((storage, byte), Entry { dtype, size, lane });
         }
     }
@@ -228,10 +244,30 @@ impl Entry {
                 dtype,
                 low,
                 high,
+                infinities: [false; 2],
+                nan,
+            },
+            (
+                Lane::Apart {
+                    low,
+                    high,
+                    below,
+                    above,
+                    nan,
+                    ..
+                },
+                Some(dtype),
+            ) => Accepted::Within {
+                dtype,
+                low,
+                high,
+                infinities: [below, above],
                 nan,
             },
             (Lane::Bits(_) | Lane::Product { .. } | Lane::Poison, _) => Accepted::Exact,
-            (Lane::Within { .. } | Lane::Unknown, _) => Accepted::Unknown,
+            (Lane::Within { .. } | Lane::Apart { .. } | Lane::Guess(_) | Lane::Unknown, _) => {
+                Accepted::Unknown
+            }
         }
     }
 }
@@ -252,8 +288,8 @@ fn is_everything(dtype: DType, low: f64, high: f64) -> bool {
 pub enum Acceptance {
     /// The map holds what is accepted.
     Known,
-    /// A conforming implementation may do something else altogether, because `what` depends on a comparison that may
-    /// be decided either way.
+    /// A conforming implementation may do something else altogether, because `what` depends on what may be decided either
+    /// way, and cannot be followed.
     Inconclusive {
         /// What depends on it.
         what: &'static str,

@@ -6,10 +6,12 @@ use conch_tile::numeric;
 
 use super::combine::Open;
 use super::float;
-use super::lane::{Interval, Lane, Lanes};
+use super::lane::{Lane, Lanes};
 use super::machine::{Halt, Machine};
 use super::precision;
-use super::sum::{Input, Sum, largest};
+use super::product::Product;
+use super::sum::{Input, Sum};
+use crate::config::Combining;
 use crate::elementwise::arithmetic;
 use crate::outcome::Stop;
 use crate::program::{Code, Region, Slot, Step};
@@ -39,88 +41,51 @@ impl Axis {
     }
 }
 
-/// A combination by a well-known operation, one element after the other.
-struct Known {
-    combine: Combine,
-    dtype: DType,
-    sum: Sum,
-    value: Option<Lane>,
-    count: f64,
-    /// Of a product, the most that some of the elements may make, and the least.
-    most: f64,
-    least: f64,
+/// A combination by a well-known operation, of the elements so far.
+enum Known {
+    Sum(Sum),
+    Product(Product),
+    /// One that no order changes.
+    Other(BinaryOp, Option<Lane>),
 }
 
 impl Known {
-    fn new(combine: Combine, dtype: DType) -> Self {
-        Self {
-            combine,
-            dtype,
-            sum: Sum::default(),
-            value: None,
-            count: 0.0,
-            most: 1.0,
-            least: 1.0,
+    /// `in_order` is whether the elements keep their order, and only the brackets are open.
+    fn new(combine: Combine, dtype: DType, in_order: bool) -> Self {
+        match combine {
+            Combine::Add if dtype.is_float() => {
+                Self::Sum(if in_order { Sum::in_order() } else { Sum::default() })
+            }
+            Combine::Mul if dtype.is_float() => Self::Product(Product::default()),
+            Combine::Add => Self::Other(BinaryOp::Add, None),
+            Combine::Mul => Self::Other(BinaryOp::Mul, None),
+            Combine::Min => Self::Other(BinaryOp::Min, None),
+            Combine::Max => Self::Other(BinaryOp::Max, None),
+            Combine::And => Self::Other(BinaryOp::And, None),
+            Combine::Or => Self::Other(BinaryOp::Or, None),
+            Combine::Xor => Self::Other(BinaryOp::Xor, None),
         }
     }
 
     /// Takes an element; gives the combination of all so far.
-    fn take(&mut self, lane: Lane) -> Lane {
-        let dtype = self.dtype;
-        if dtype.is_float() && self.combine == Combine::Add {
-            self.sum.add(lane, dtype);
-            return self.sum.of(dtype);
-        }
-        let op = match self.combine {
-            Combine::Add => BinaryOp::Add,
-            Combine::Mul => BinaryOp::Mul,
-            Combine::Min => BinaryOp::Min,
-            Combine::Max => BinaryOp::Max,
-            Combine::And => BinaryOp::And,
-            Combine::Or => BinaryOp::Or,
-            Combine::Xor => BinaryOp::Xor,
-        };
-        self.count += 1.0;
-        let value = match self.value {
-            None => lane.plain(),
-            Some(before) => float::binary(op, dtype, before, lane.plain()).plain(),
-        };
-        self.value = Some(value);
-        if !dtype.is_float() || self.combine != Combine::Mul || value == Lane::Poison {
-            return value;
-        }
-        let element = lane.plain().interval(dtype);
-        self.most *= element.magnitude().max(1.0);
-        self.least *= element.least_magnitude().min(1.0);
-        if self.count == 1.0 {
-            return value;
-        }
-        // Another order rounds elsewhere: each of n - 1 steps once.
-        let interval = value.interval(dtype);
-        let slack = interval.magnitude() * self.count * precision::power_of_two(1 - precision::bits(dtype));
-        // A part of the product may be subnormal in another order. Then it is off by one of the smallest numbers, and what
-        // it is multiplied with makes that larger; and it may be infinite.
-        let smallest = numeric::decode(dtype, 1);
-        let subnormal = self.least < smallest * precision::power_of_two(precision::bits(dtype) - 1);
-        let slack = slack
-            + if subnormal {
-                self.count * smallest * self.most
-            } else {
-                0.0
-            };
-        if self.most > largest(dtype) && self.least < 1.0 {
-            return Interval::EVERYTHING.lane(dtype);
-        }
-        let slack = if slack.is_nan() { f64::INFINITY } else { slack };
-        let wide = Interval {
-            low: interval.low - slack,
-            high: interval.high + slack,
-            nan: interval.nan,
-        };
-        if wide.low.is_nan() || wide.high.is_nan() {
-            Interval::EVERYTHING.lane(dtype)
-        } else {
-            wide.lane(dtype)
+    fn take(&mut self, lane: Lane, dtype: DType) -> Lane {
+        match self {
+            Self::Sum(sum) => {
+                sum.add(lane, dtype);
+                sum.of(dtype)
+            }
+            Self::Product(product) => {
+                product.multiply(lane, dtype);
+                product.of(dtype)
+            }
+            Self::Other(op, value) => {
+                let combined = match *value {
+                    None => lane.plain(),
+                    Some(before) => float::binary(*op, dtype, before, lane.plain()).plain(),
+                };
+                *value = Some(combined);
+                combined
+            }
         }
     }
 }
@@ -149,8 +114,12 @@ impl<'a> Machine<'a> {
         let along = self.axis(step.ins[0], axis)?;
         let mut results = vec![Vec::with_capacity(along.rows()); step.ins.len()];
         for row in 0..along.rows() {
-            let mut lanes = self.fold(along, row, combine, region, code, step, |_, _| {}, |nth| nth)?;
-            if region.exact && !(combine.is_some() && step.ins.len() == 1) {
+            let mut lanes = match self.known(along, row, combine, step, None, |_, _| {}) {
+                Some(lanes) => lanes,
+                None => self.fold(along, row, region, code, step, |_, _| {}, |nth| nth)?,
+            };
+            let own = self.config.combining == Combining::Own;
+            if own && region.exact && !(combine.is_some() && step.ins.len() == 1) {
                 for other in self.reordered(along, row, region, code, step)? {
                     for ((lane, other), &slot) in lanes.iter_mut().zip(other).zip(&step.ins) {
                         *lane = lane.hull(other, self.layout(slot).elem.num());
@@ -179,14 +148,19 @@ impl<'a> Machine<'a> {
         let mut results = vec![vec![Lane::Unknown; lanes]; step.ins.len()];
         let order = |nth: usize| if reverse { along.count - 1 - nth } else { nth };
         for row in 0..along.rows() {
-            let keep = |nth: usize, so_far: &[Lane]| {
+            let mut keep = |nth: usize, so_far: &[Lane]| {
                 for (result, &lane) in results.iter_mut().zip(so_far) {
                     if let Some(to) = result.get_mut(along.lane(row, order(nth))) {
                         *to = lane;
                     }
                 }
             };
-            self.fold(along, row, combine, region, code, step, keep, order)?;
+            if self
+                .known(along, row, combine, step, Some(reverse), &mut keep)
+                .is_none()
+            {
+                self.fold(along, row, region, code, step, keep, order)?;
+            }
         }
         self.set_all(&step.outs, results.into_iter().map(Lanes::Each).collect());
         Ok(())
@@ -236,7 +210,7 @@ impl<'a> Machine<'a> {
         }
         if !nan {
             let backwards = |nth: usize| along.count - 1 - nth;
-            results.push(self.fold(along, row, None, region, code, step, |_, _| {}, backwards)?);
+            results.push(self.fold(along, row, region, code, step, |_, _| {}, backwards)?);
         }
         Ok(results)
     }
@@ -255,6 +229,35 @@ impl<'a> Machine<'a> {
         Ok(self.yields(code).into_iter().map(|value| value.at(0)).collect())
     }
 
+    /// Combines one row by a well-known operation, if it is one; `keep` sees what every prefix gives. A scan says whether it
+    /// is from the end, and keeps the elements' order.
+    fn known(
+        &self,
+        along: Axis,
+        row: usize,
+        combine: Option<Combine>,
+        step: &Step,
+        scan: Option<bool>,
+        mut keep: impl FnMut(usize, &[Lane]),
+    ) -> Option<Vec<Lane>> {
+        let (Some(combine), [slot]) = (combine, step.ins.as_slice()) else {
+            return None;
+        };
+        let dtype = arithmetic(self.layout(*slot).elem);
+        let mut known = Known::new(combine, dtype, scan.is_some());
+        let mut last = vec![Lane::Poison];
+        for nth in 0..along.count {
+            let at = if scan == Some(true) {
+                along.count - 1 - nth
+            } else {
+                nth
+            };
+            last = vec![known.take(self.value(*slot).at(along.lane(row, at)), dtype)];
+            keep(nth, &last);
+        }
+        Some(last)
+    }
+
     /// Combines one row; `keep` sees what every prefix gives.
     #[expect(
         clippy::too_many_arguments,
@@ -264,7 +267,6 @@ impl<'a> Machine<'a> {
         &mut self,
         along: Axis,
         row: usize,
-        combine: Option<Combine>,
         region: Region,
         code: &'a Code,
         step: &'a Step,
@@ -272,18 +274,6 @@ impl<'a> Machine<'a> {
         order: impl Fn(usize) -> usize,
     ) -> Result<Vec<Lane>, Halt> {
         let element = |machine: &Self, nth: usize| machine.element(step, along.lane(row, order(nth)));
-        if let (Some(combine), [slot]) = (combine, step.ins.as_slice()) {
-            let mut known = Known::new(combine, arithmetic(self.layout(*slot).elem));
-            let mut last = Vec::new();
-            for nth in 0..along.count {
-                last = element(self, nth)
-                    .into_iter()
-                    .map(|lane| known.take(lane))
-                    .collect();
-                keep(nth, &last);
-            }
-            return Ok(last);
-        }
         if code.args.len() != 2 * step.ins.len() || code.yields.len() != step.ins.len() {
             return Err(Stop::malformed("a region that combines").into());
         }

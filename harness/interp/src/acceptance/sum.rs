@@ -1,14 +1,20 @@
 //! Sums whose order is not defined. Whatever the order, a sum of `n` terms with each step rounded is within about
 //! `n u Σ|x|` of the exact one (Higham, *Accuracy and Stability of Numerical Algorithms*, 4.2), `u` being half an ULP
 //! of 1. Where all terms are multiples of one power of two and small enough, every order is exact.
+//!
+//! A partial sum may overflow where the whole does not, and is an infinity from then on; two opposite ones make a NaN. So
+//! what a sum may be is a range of finite numbers, and beside it each of the two infinities and NaN, or not. A partial sum
+//! overflows in some order if the terms of one sign, added up, do; in a scan, which keeps the terms' order and leaves only the
+//! brackets open, if some terms that follow each other do.
 
 use conch_tile::DType;
 use conch_tile::ir::Rounding;
 use conch_tile::numeric::{decode, encode};
 
+use super::cause::Cause;
 use super::contract::unrounded;
 use super::lane::{Interval, Lane};
-use super::precision;
+use super::precision::{self, power_of_two};
 
 /// How a product uses its operands.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,9 +35,13 @@ pub(crate) enum Input {
 /// Terms that were added so far.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sum {
-    total: Interval,
-    /// Sum of the terms' largest magnitudes.
-    magnitude: f64,
+    /// The finite parts of the terms, added up; and a second time as multiples of [`SCALE`], where an `f64` overflows.
+    total: [Interval; 2],
+    /// Sum of the terms' largest magnitudes, likewise.
+    magnitude: [f64; 2],
+    /// The largest and the least that some of the terms may add up to, as multiples of [`SCALE`].
+    reach: Reach,
+    infinite: Infinite,
     count: f64,
     /// The most that a term is at least, while no term is negative: no order makes a sum less, as rounding keeps the order
     /// of numbers.
@@ -47,11 +57,98 @@ pub(crate) struct Sum {
     poison: bool,
 }
 
+/// In which units sums are kept that may overflow in `f64`.
+const SCALE: f64 = power_of_two(64);
+const UNSCALE: f64 = power_of_two(-64);
+
+/// What partial sums may reach.
+#[derive(Clone, Copy, Debug)]
+enum Reach {
+    /// Any terms may be added up before the others.
+    Any { positive: f64, negative: f64 },
+    /// Only terms that follow each other are added up before others. For each sign, the most that the last ones add up to,
+    /// and the most that any do.
+    Neighbours { ending: [f64; 2], most: [f64; 2] },
+}
+
+impl Reach {
+    fn add(&mut self, low: f64, high: f64) {
+        match self {
+            Self::Any { positive, negative } => {
+                *positive += high.max(0.0);
+                *negative += (-low).max(0.0);
+            }
+            Self::Neighbours { ending, most } => {
+                for ((ending, most), term) in ending.iter_mut().zip(most).zip([high, -low]) {
+                    *ending = ending.max(0.0) + term;
+                    *most = most.max(*ending);
+                }
+            }
+        }
+    }
+
+    /// The terms that follow have no finite neighbour on this side.
+    fn part(&mut self) {
+        if let Self::Neighbours { ending, .. } = self {
+            *ending = [0.0; 2];
+        }
+    }
+
+    /// The most upward and the most downward, before errors.
+    const fn most(self) -> [f64; 2] {
+        match self {
+            Self::Any { positive, negative } => [positive, negative],
+            Self::Neighbours { most, .. } => most,
+        }
+    }
+}
+
+/// Terms that are no finite numbers.
+#[derive(Clone, Copy, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+pub(super) struct Infinite {
+    /// A term may be infinity.
+    pub above: bool,
+    /// A term may be minus infinity.
+    pub below: bool,
+    /// A term may be NaN.
+    pub nan: bool,
+    /// A term is infinity.
+    pub surely_above: bool,
+    /// A term is minus infinity.
+    pub surely_below: bool,
+    /// A term is NaN.
+    pub surely_nan: bool,
+}
+
+impl Infinite {
+    /// Takes a term in. Gives its finite values, if it has any.
+    pub(super) fn take(&mut self, term: Interval) -> Option<(f64, f64)> {
+        if term.only_nan() {
+            self.nan = true;
+            self.surely_nan = true;
+            return None;
+        }
+        self.nan |= term.nan;
+        self.above |= term.high == f64::INFINITY;
+        self.below |= term.low == f64::NEG_INFINITY;
+        self.surely_above |= term.low == f64::INFINITY && !term.nan;
+        self.surely_below |= term.high == f64::NEG_INFINITY && !term.nan;
+        (term.low < f64::INFINITY && term.high > f64::NEG_INFINITY)
+            .then_some((term.low.max(f64::MIN), term.high.min(f64::MAX)))
+    }
+}
+
 impl Default for Sum {
     fn default() -> Self {
         Self {
-            total: Interval::point(0.0),
-            magnitude: 0.0,
+            total: [Interval::point(0.0); 2],
+            magnitude: [0.0; 2],
+            reach: Reach::Any {
+                positive: 0.0,
+                negative: 0.0,
+            },
+            infinite: Infinite::default(),
             count: 0.0,
             floor: Some(0.0),
             quantum: Some(i32::MAX),
@@ -83,6 +180,17 @@ fn lowest_bit(value: f64) -> Option<i32> {
 }
 
 impl Sum {
+    /// A sum of which only terms that follow each other are added up before others.
+    pub(crate) fn in_order() -> Self {
+        Self {
+            reach: Reach::Neighbours {
+                ending: [0.0; 2],
+                most: [0.0; 2],
+            },
+            ..Self::default()
+        }
+    }
+
     /// Adds a term.
     pub(crate) fn add(&mut self, lane: Lane, dtype: DType) {
         if lane == Lane::Poison {
@@ -120,7 +228,7 @@ impl Sum {
             if value == 0.0 {
                 return Some(i32::MAX);
             }
-            (value.abs() < precision::power_of_two(lowest.saturating_add(bits).min(1023))).then_some(lowest)
+            (value.abs() < power_of_two(lowest.saturating_add(bits).min(1023))).then_some(lowest)
         };
         let exact = narrow(x).zip(narrow(y)).map(|(x, y)| x.saturating_add(y));
         let mut product = if a.only_nan() || b.only_nan() {
@@ -143,24 +251,23 @@ impl Sum {
     }
 
     fn term(&mut self, term: Interval, lowest: Option<i32>) {
-        let (low, high) = (self.total.low + term.low, self.total.high + term.high);
-        let nan = self.total.nan || term.nan || low.is_nan() || high.is_nan();
-        let ends = |x: f64, other: f64| if x.is_nan() { other } else { x };
-        self.total = Interval {
-            low: ends(low, f64::NEG_INFINITY),
-            high: ends(high, f64::INFINITY),
-            nan,
-        };
-        if term.only_nan() {
-            self.total = Interval::NAN;
-        }
         self.floor = self
             .floor
             .filter(|_| term.low >= 0.0)
-            .map(|floor| floor.max(term.low));
-        self.magnitude += term.magnitude();
+            .map(|floor| floor.max(term.low.min(f64::MAX)));
         self.count += 1.0;
         self.quantum = self.quantum.zip(lowest).map(|(a, b)| a.min(b));
+        let Some((low, high)) = self.infinite.take(term) else {
+            self.reach.part();
+            return;
+        };
+        for ((total, magnitude), scale) in self.total.iter_mut().zip(&mut self.magnitude).zip([1.0, UNSCALE])
+        {
+            total.low += low * scale;
+            total.high += high * scale;
+            *magnitude += (low.abs().max(high.abs())) * scale;
+        }
+        self.reach.add(low * UNSCALE, high * UNSCALE);
     }
 
     /// Says that the sum is off by this part of the terms' magnitudes, unless `bits` bits hold every partial sum.
@@ -177,47 +284,54 @@ impl Sum {
         if let Some(single) = self.single {
             return single;
         }
-        if self.total.only_nan() {
+        let infinite = self.infinite;
+        if infinite.surely_nan || infinite.surely_above && infinite.surely_below {
             return Interval::NAN.lane(dtype);
         }
-        if self.total.low == self.total.high && self.total.low.is_infinite() && !self.total.nan {
-            return self.total.lane(dtype);
-        }
-        if let Some(quantum) = self.quantum {
-            let fits = quantum == i32::MAX
-                || self.magnitude
-                    <= precision::power_of_two(
-                        quantum.saturating_add(bits.min(self.inherited_bits)).min(1023),
-                    );
-            let value = self.total.low;
-            // What every order computes exactly is then rounded once, to the result's dtype.
-            if fits && value == self.total.high && !self.total.nan {
-                let rounded = encode(dtype, value, Rounding::NearestEven);
-                return Interval::point(decode(dtype, rounded)).lane(dtype);
-            }
-        }
-        let unit = precision::power_of_two(-bits);
         // The second part is the rounding of this computation itself.
-        let error = self.magnitude
-            * (self.count * unit * 1.01 + self.inherited + self.count * precision::power_of_two(-52));
-        let error = if error.is_nan() { f64::INFINITY } else { error };
-        let largest = largest(dtype);
-        let spread = |value: f64| if value.is_nan() { f64::INFINITY } else { value };
-        let mut wide = Interval {
-            low: -spread(-(self.total.low - error)),
-            high: spread(self.total.high + error),
-            nan: self.total.nan,
+        let relative =
+            self.count * power_of_two(-bits) * 1.01 + self.inherited + self.count * power_of_two(-52);
+        // Where bits hold every partial sum, no order rounds.
+        let exact = self.quantum.is_some_and(|quantum| {
+            quantum == i32::MAX
+                || self.magnitude[0]
+                    <= power_of_two(quantum.saturating_add(bits.min(self.inherited_bits)).min(1023))
+        });
+        let [above, below] = self.reach.most().map(|most| {
+            let error = if exact { 0.0 } else { self.magnitude[1] * relative };
+            overflows((most + error) * SCALE, most + error, dtype)
+        });
+        let (above, below) = (above || infinite.above, below || infinite.below);
+        let finite = if infinite.surely_above || infinite.surely_below {
+            None
+        } else if self.magnitude[0].is_finite() {
+            let total = self.total[0];
+            // What every order computes exactly is then rounded once, to the result's dtype.
+            let error = if exact && total.low == total.high {
+                0.0
+            } else {
+                self.magnitude[0] * relative
+            };
+            Some((total.low - error, total.high + error))
+        } else {
+            let (total, error) = (self.total[1], self.magnitude[1] * relative);
+            Some(((total.low - error) * SCALE, (total.high + error) * SCALE))
         };
-        if let Some(floor) = self.floor {
-            // Steps that cut off lose some of the largest term as well.
-            let kept = 1.0 - 2.0 * self.count * unit - self.inherited;
-            wide.low = wide.low.max(floor * kept.max(0.0));
+        // Steps that cut off lose some of the largest term as well.
+        let kept = 1.0 - 2.0 * self.count * power_of_two(-bits) - self.inherited;
+        let floor = self
+            .floor
+            .map_or(f64::NEG_INFINITY, |floor| floor * kept.max(0.0));
+        let finite = finite.map(|(low, high)| (low.max(floor.min(high)), high));
+        Outcomes {
+            finite,
+            above: above && !infinite.surely_below,
+            below: below && !infinite.surely_above,
+            // Opposite infinities met.
+            nan: infinite.nan || above && below,
+            rounded: exact || bits != precision::bits(dtype),
         }
-        // Partial sums may overflow where the whole does not.
-        if self.magnitude + error > largest && self.magnitude.is_finite() {
-            wide = Interval::EVERYTHING;
-        }
-        wide.rounded(dtype, Rounding::NearestEven).lane(dtype)
+        .lane(dtype)
     }
 
     /// The sum of one dtype, each step rounded to it.
@@ -226,12 +340,101 @@ impl Sum {
     }
 }
 
+/// What a float may be: some finite numbers, and infinities and a NaN beside them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+pub(super) struct Outcomes {
+    /// The least and the greatest number, before they are rounded to the dtype.
+    pub finite: Option<(f64, f64)>,
+    pub above: bool,
+    pub below: bool,
+    pub nan: bool,
+    /// Whether the numbers are rounded once more to the dtype: its own roundings are in the range already.
+    pub rounded: bool,
+}
+
+impl Outcomes {
+    /// As a lane of a dtype.
+    pub(super) fn lane(self, dtype: DType) -> Lane {
+        let Self {
+            finite,
+            mut above,
+            mut below,
+            mut nan,
+            rounded: again,
+        } = self;
+        let largest = largest(dtype);
+        // The ends, rounded. What is rounded to an infinity is one.
+        let mut end = |value: f64| {
+            let rounded = decode(dtype, encode(dtype, value, Rounding::NearestEven));
+            if rounded.is_finite() {
+                return if again { rounded } else { value };
+            }
+            if value > 0.0 {
+                above = true;
+            } else {
+                below = true;
+            }
+            f64::INFINITY.copysign(value)
+        };
+        let finite = finite
+            .map(|(low, high)| (end(low), end(high)))
+            .filter(|&(low, high)| low < f64::INFINITY && high > f64::NEG_INFINITY)
+            .map(|(low, high)| (low.max(-largest), high.min(largest)));
+        if decode(dtype, encode(dtype, f64::INFINITY, Rounding::NearestEven)).is_nan() {
+            nan |= above || below;
+            (above, below) = (false, false);
+        }
+        let whole = |low: f64, high: f64| Interval { low, high, nan }.lane(dtype);
+        match (finite, below, above) {
+            (None, false, false) => Interval::NAN.lane(dtype),
+            (None, true, false) => whole(f64::NEG_INFINITY, f64::NEG_INFINITY),
+            (None, false, true) => whole(f64::INFINITY, f64::INFINITY),
+            (Some((low, high)), ..) if (!below || low == -largest) && (!above || high == largest) => {
+                match (below, above) {
+                    // Anything at all.
+                    (true, true) => Lane::Unknown,
+                    (true, false) => whole(f64::NEG_INFINITY, high),
+                    (false, true) => whole(low, f64::INFINITY),
+                    (false, false) => whole(low, high),
+                }
+            }
+            _ => {
+                let (low, high) = finite.unwrap_or((f64::INFINITY, f64::NEG_INFINITY));
+                Lane::Apart {
+                    low,
+                    high,
+                    below,
+                    above,
+                    nan,
+                    cause: Cause::default(),
+                }
+            }
+        }
+    }
+}
+
+/// Whether a number is rounded to infinity. `scaled` is the same as a multiple of [`SCALE`], for what is infinite in `f64`.
+pub(super) fn overflows(value: f64, scaled: f64, dtype: DType) -> bool {
+    let bits = precision::bits(dtype);
+    // Half a unit above the largest number.
+    let half = 0.5 / (power_of_two(bits) - 1.0);
+    if dtype == DType::F64 {
+        let largest = f64::MAX * UNSCALE;
+        return scaled >= largest + largest * half;
+    }
+    value >= largest(dtype) * (1.0 + half)
+}
+
 /// The largest finite number of a dtype.
 pub(super) fn largest(dtype: DType) -> f64 {
     match dtype {
         DType::F64 => f64::MAX,
-        DType::F32 | DType::BF16 => f64::from(f32::MAX),
+        DType::F32 => f64::from(f32::MAX),
+        DType::BF16 => (2.0 - power_of_two(-7)) * power_of_two(127),
         DType::F16 => 65504.0,
+        DType::F8E4NV => 448.0,
+        DType::F8E5 | DType::F8E5B16 => 57344.0,
         _ => 240.0,
     }
 }

@@ -2,64 +2,50 @@
 
 use conch_memory::{ByteState, Place};
 use conch_tile::DType;
-use conch_tile::ir::{AtomicOp, BinaryOp, Elem, LocId};
 
-use super::float;
-use super::lane::{Interval, Lane, Lanes};
-use super::machine::{Halt, Machine, decisive};
-use super::precision::power_of_two;
-use super::sum::Sum;
-use crate::elementwise::arithmetic;
+use super::doubt::either;
+use super::lane::{Lane, Lanes};
+use super::machine::Machine;
 use crate::program::{Slot, Step};
 use crate::value::{read, write};
 
-/// A lane of an atomic sum, whose operands and result a GPU may make zeros of where they are subnormal: `atom.add.f32`
-/// does so in global memory (PTX ISA, `atom`; seen on an H200 with Triton 3.9.0).
-fn flushed(lane: Lane, dtype: DType) -> Lane {
-    const SMALLEST: f64 = power_of_two(-126);
-    let interval = lane.interval(dtype);
-    let subnormal = interval.low < SMALLEST && interval.high > -SMALLEST && interval.magnitude() > 0.0;
-    if dtype != DType::F32 || lane == Lane::Poison || !subnormal {
-        return lane;
-    }
-    Interval {
-        low: interval.low.min(0.0),
-        high: interval.high.max(0.0),
-        nan: interval.nan,
-    }
-    .lane(dtype)
+/// Where an access of a lane goes.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Reach {
+    /// Nowhere: it is masked off.
+    Off,
+    At(Place),
+    /// There or nowhere; there in the order of programs that is followed, if that is so.
+    Maybe(Place, bool),
+    /// Its address is not known.
+    Anywhere,
 }
 
 impl Machine<'_> {
-    /// The lane's place, if it is active. A mask or address that is not known ends the execution.
-    fn place(
-        &self,
-        (pointer, mask): (Slot, Option<Slot>),
-        lane: usize,
-        size: usize,
-        loc: LocId,
-    ) -> Result<Option<Place>, Halt> {
-        if let Some(mask) = mask
-            && decisive(self.value(mask).at(lane), loc, "the mask of a memory access")? & 1 == 0
-        {
-            return Ok(None);
-        }
-        let address = decisive(
-            self.value(pointer).at(lane),
-            loc,
-            "the address of a memory access",
-        )?;
-        match self.memory.access(address, size) {
-            Ok(place) => Ok(Some(place)),
-            Err(_) => Err(Halt::Inconclusive {
-                what: "the address of a memory access",
-                loc,
-            }),
+    /// The lane's place, if it may be active.
+    pub(super) fn place(&self, (pointer, mask): (Slot, Option<Slot>), lane: usize, size: usize) -> Reach {
+        let active = mask.map_or(Lane::Bits(1), |mask| self.value(mask).at(lane).plain());
+        // Where a guess decides, the place is touched as in the order that is followed, and may be or not.
+        let (bits, sure) = match active {
+            Lane::Guess(bits) => (bits, false),
+            active => match active.bits() {
+                Some(bits) if bits & 1 == 0 => return Reach::Off,
+                Some(bits) => (bits, true),
+                None => (1, false),
+            },
+        };
+        match self.value(pointer).at(lane).plain() {
+            Lane::Bits(address) => match self.memory.access(address, size) {
+                Ok(place) if bits & 1 == 1 && sure => Reach::At(place),
+                Ok(place) => Reach::Maybe(place, bits & 1 == 1),
+                Err(_) => Reach::Anywhere,
+            },
+            _ => Reach::Anywhere,
         }
     }
 
     /// What is known of an element of memory.
-    fn get(&self, place: Place, size: usize, dtype: Option<DType>) -> Lane {
+    pub(super) fn get(&self, place: Place, size: usize, dtype: Option<DType>) -> Lane {
         let range = place.offset..place.offset + size;
         let states = self
             .memory
@@ -69,25 +55,38 @@ impl Machine<'_> {
         if states.iter().any(|&state| state != ByteState::Init) {
             return Lane::Poison;
         }
-        if let Some(lane) = self.map.get(place.storage, place.offset, size, dtype) {
-            return lane;
-        }
         let bytes = self.memory.bytes(place.storage).get(range).unwrap_or(&[]);
-        let bits = read(bytes, 0, size);
-        Lane::Bits(if dtype == Some(DType::I1) {
-            u64::from(bits != 0)
-        } else {
-            bits
-        })
+        let bits = match read(bytes, 0, size) {
+            bits if dtype == Some(DType::I1) => u64::from(bits != 0),
+            bits => bits,
+        };
+        if self.map.doubtful.contains(&place.storage) {
+            return Lane::Unknown;
+        }
+        match self.map.get(place.storage, place.offset, size, dtype) {
+            // Its bits are those of the order that is followed.
+            Some(Lane::Guess(_)) => Lane::Guess(bits),
+            Some(lane) => lane,
+            None => Lane::Bits(bits),
+        }
     }
 
     /// Leaves a lane in memory.
-    fn put(&mut self, place: Place, size: usize, dtype: Option<DType>, lane: Lane) {
+    pub(super) fn put(&mut self, place: Place, size: usize, dtype: Option<DType>, lane: Lane) {
+        self.note(place, size, dtype);
+        if let Some(written) = &mut self.written {
+            written.insert((place.storage, place.offset), (size, dtype));
+        }
         let range = place.offset..place.offset + size;
         let (bytes, states) = self.memory.parts_mut(place.storage);
         if let (Some(bytes), Some(states)) = (bytes.get_mut(range.clone()), states.get_mut(range)) {
-            if let Some(bits) = lane.bits() {
-                write(bytes, 0, size, bits);
+            match lane {
+                Lane::Guess(bits) => write(bytes, 0, size, bits),
+                lane => {
+                    if let Some(bits) = lane.bits() {
+                        write(bytes, 0, size, bits);
+                    }
+                }
             }
             states.fill(if lane == Lane::Poison {
                 ByteState::Poison
@@ -99,7 +98,7 @@ impl Machine<'_> {
             .set(place.storage, place.offset, size, dtype, lane.plain());
     }
 
-    pub(super) fn load(&mut self, mask: bool, other: bool, step: &Step) -> Result<(), Halt> {
+    pub(super) fn load(&mut self, mask: bool, other: bool, step: &Step) {
         let out = step.outs[0];
         let layout = self.layout(out);
         let mask_slot = if mask { step.ins.get(1).copied() } else { None };
@@ -109,137 +108,52 @@ impl Machine<'_> {
             None
         };
         let mut lanes = Vec::with_capacity(layout.lanes);
+        let dtype = layout.elem.num();
         for lane in 0..layout.lanes {
-            let place = self.place((step.ins[0], mask_slot), lane, layout.size, step.loc)?;
-            lanes.push(match place {
-                Some(place) => self.get(place, layout.size, layout.elem.num()),
-                None => other.map_or(Lane::Poison, |other| self.value(other).at(lane)),
+            let off = other.map_or(Lane::Poison, |other| self.value(other).at(lane));
+            lanes.push(match self.place((step.ins[0], mask_slot), lane, layout.size) {
+                Reach::At(place) => self.get(place, layout.size, dtype),
+                Reach::Off => off,
+                Reach::Maybe(place, loaded) => {
+                    let held = self.get(place, layout.size, dtype);
+                    either(held, off, dtype).or_guess(if loaded { held } else { off })
+                }
+                Reach::Anywhere => Lane::Unknown,
             });
         }
         self.set(out, Lanes::Each(lanes));
-        Ok(())
     }
 
-    pub(super) fn store(&mut self, mask: bool, step: &Step) -> Result<(), Halt> {
+    pub(super) fn store(&mut self, mask: bool, step: &Step) {
         let layout = self.layout(step.ins[1]);
         let mask = if mask { step.ins.get(2).copied() } else { None };
+        let dtype = layout.elem.num();
         for lane in 0..layout.lanes {
-            if let Some(place) = self.place((step.ins[0], mask), lane, layout.size, step.loc)? {
-                let value = self.value(step.ins[1]).at(lane);
-                self.forget_sums(place, layout.size);
-                self.put(place, layout.size, layout.elem.num(), value);
-            }
-        }
-        Ok(())
-    }
-
-    pub(super) fn atomic_rmw(&mut self, op: AtomicOp, mask: bool, step: &Step) -> Result<(), Halt> {
-        let layout = self.layout(step.ins[1]);
-        let dtype = arithmetic(layout.elem);
-        let mask = if mask { step.ins.get(2).copied() } else { None };
-        let mut lanes = Vec::with_capacity(layout.lanes);
-        for lane in 0..layout.lanes {
-            let Some(place) = self.place((step.ins[0], mask), lane, layout.size, step.loc)? else {
-                lanes.push(Lane::Poison);
-                continue;
-            };
             let value = self.value(step.ins[1]).at(lane).plain();
-            let old = self.get(place, layout.size, layout.elem.num());
-            let adds = op == AtomicOp::Add && dtype.is_float();
-            if !adds {
-                self.forget_sums(place, layout.size);
-            }
-            let new = match op {
-                AtomicOp::Add if adds => {
-                    let sum = self.sums.entry((place.storage, place.offset)).or_insert_with(|| {
-                        let mut sum = Sum::default();
-                        sum.add(flushed(old, dtype), dtype);
-                        sum
-                    });
-                    sum.add(flushed(value, dtype), dtype);
-                    flushed(sum.of(dtype), dtype)
+            match self.place((step.ins[0], mask), lane, layout.size) {
+                Reach::Off => {}
+                Reach::At(place) => {
+                    self.forget_sums(place, layout.size);
+                    self.put(place, layout.size, dtype, value);
                 }
-                AtomicOp::Add => float::binary(BinaryOp::Add, dtype, old, value),
-                AtomicOp::And => float::binary(BinaryOp::And, dtype, old, value),
-                AtomicOp::Or => float::binary(BinaryOp::Or, dtype, old, value),
-                AtomicOp::Xor => float::binary(BinaryOp::Xor, dtype, old, value),
-                AtomicOp::Max => float::binary(BinaryOp::Max, dtype, old, value),
-                AtomicOp::Min => float::binary(BinaryOp::Min, dtype, old, value),
-                AtomicOp::Xchg => value,
-            };
-            let new = self.caused(new, step, [old, value].into_iter());
-            self.put(place, layout.size, layout.elem.num(), new);
-            lanes.push(self.returned(old, layout.elem));
+                Reach::Maybe(place, stored) => {
+                    self.forget_sums(place, layout.size);
+                    let held = self.get(place, layout.size, dtype);
+                    let lane = either(held, value, dtype).or_guess(if stored { value } else { held });
+                    self.put(place, layout.size, dtype, lane);
+                }
+                Reach::Anywhere => self.doubt_behind(step.ins[0]),
+            }
         }
-        self.set(step.outs[0], Lanes::Each(lanes));
-        Ok(())
     }
 
     /// Drops the sums of atomic adds that lie where something else is written.
-    fn forget_sums(&mut self, place: Place, size: usize) {
+    pub(super) fn forget_sums(&mut self, place: Place, size: usize) {
         // Elements of one place are of one size.
         let from = (place.storage, (place.offset + 1).saturating_sub(size));
         let to = (place.storage, place.offset + size);
         while let Some((&at, _)) = self.sums.range(from..to).next() {
             self.sums.remove(&at);
         }
-    }
-
-    /// What an atomic returns: with other programs about, what was there before is not known.
-    fn returned(&self, old: Lane, elem: Elem) -> Lane {
-        let alone = self.grid.iter().all(|&programs| programs == 1);
-        match old {
-            Lane::Poison => old,
-            _ if alone => old,
-            _ if elem.num().is_some() => Lane::Unknown,
-            _ => old,
-        }
-    }
-
-    pub(super) fn atomic_cas(&mut self, step: &Step) -> Result<(), Halt> {
-        let layout = self.layout(step.ins[2]);
-        let dtype = layout.elem.num();
-        let mut lanes = Vec::with_capacity(layout.lanes);
-        for lane in 0..layout.lanes {
-            let Some(place) = self.place((step.ins[0], None), lane, layout.size, step.loc)? else {
-                continue;
-            };
-            let (expected, new) = (
-                self.value(step.ins[1]).at(lane),
-                self.value(step.ins[2]).at(lane).plain(),
-            );
-            let old = self.get(place, layout.size, dtype);
-            self.forget_sums(place, layout.size);
-            match (old.bits(), expected.bits()) {
-                (Some(old), Some(expected)) if old == expected => self.put(place, layout.size, dtype, new),
-                (Some(_), Some(_)) => {}
-                _ => self.put(place, layout.size, dtype, old.hull(new, dtype)),
-            }
-            lanes.push(self.returned(old, layout.elem));
-        }
-        self.set(step.outs[0], Lanes::Each(lanes));
-        Ok(())
-    }
-
-    pub(super) fn atomic_poll(&mut self, step: &Step) -> Result<(), Halt> {
-        let layout = self.layout(step.ins[1]);
-        let alone = self.grid.iter().all(|&programs| programs <= 1);
-        let mut lanes = Vec::with_capacity(layout.lanes);
-        for lane in 0..layout.lanes {
-            let Some(place) = self.place((step.ins[0], None), lane, layout.size, step.loc)? else {
-                continue;
-            };
-            let old = self.get(place, layout.size, layout.elem.num());
-            let expected = self.value(step.ins[1]).at(lane);
-            lanes.push(match (old.bits(), expected.bits()) {
-                _ if old == Lane::Poison || expected == Lane::Poison => Lane::Poison,
-                (Some(old), Some(expected)) if old == expected || alone => {
-                    Lane::Bits(u64::from(old == expected))
-                }
-                _ => Lane::Unknown,
-            });
-        }
-        self.set(step.outs[0], Lanes::Each(lanes));
-        Ok(())
     }
 }

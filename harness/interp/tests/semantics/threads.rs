@@ -11,6 +11,7 @@ use crate::kernels::{self, Kernel, World};
 const SHARED: Config = Config {
     checks: conch_interp::Checks::Full,
     order: Order::Ascending,
+    combining: conch_interp::Combining::Own,
     device_asserts: true,
     fuel: 1 << 33,
     program_fuel: u64::MAX,

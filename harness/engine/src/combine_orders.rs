@@ -1,0 +1,119 @@
+//! The reference's launches again, with the elements of reductions and scans combined in the other orders that Triton leaves
+//! open ([`conch_interp::Combining`]). A compiled reduction combines what a thread holds, then what neighbouring threads hold,
+//! each from its own side, then what warps hold: the elements come in no order of theirs, and a lane that the result is
+//! broadcast to may have another answer than the next. A compiled scan keeps the order of the elements. So what a function
+//! gives that is not associative, or in a reduction not commutative, on the elements at hand (a NaN in what `tl.argmax` compares,
+//! a subtraction) has no one value: those bytes are poison from then on, and the reference says where it comes from.
+//!
+//! Where Triton's own tests hold a compiler to what the first thread has (`tl.argmax` skips a NaN in front), the first element
+//! stays on the left of all others: it does in every thread whose result is stored once.
+//!
+//! Well-known functions (sums, products, extrema) are not tried: intervals bound every order of them. Left out: which of
+//! several reductions it was; the first one is named.
+
+use conch_interp::Combining;
+use conch_memory::Memory;
+use conch_tile::diagnostic::Diagnostic;
+use conch_tile::ir::{Block, Function, LocId, OpKind};
+
+use crate::lane_orders::Dependent;
+use crate::{Complaint, Outcome, Trap};
+
+/// Where a kernel combines elements by a function that is not well known.
+pub(crate) fn open(function: &Function) -> Vec<LocId> {
+    fn each(block: &Block, open: &mut Vec<LocId>) {
+        for op in &block.ops {
+            if let OpKind::Reduce { combine, .. } | OpKind::Scan { combine, .. } = &op.kind
+                && (combine.is_none() || op.operands.len() != 1)
+            {
+                open.push(op.loc);
+            }
+            for inner in op.kind.regions() {
+                each(inner, open);
+            }
+        }
+    }
+    let mut all = Vec::new();
+    each(&function.body, &mut all);
+    all
+}
+
+/// The orders that are tried of a kernel: first those that tell most, then, where they tell something, the others. What a
+/// thread has that is not the first comes out of the second half's side too, and shows only where the result goes to more
+/// lanes than one: a store of the result itself is the first thread's.
+pub(crate) fn orders(function: &Function) -> [&'static [Combining]; 2] {
+    use Combining::{Backwards, Halves, Neighbours, Turned};
+    if spread(&function.body, &mut vec![false; function.values.len()]) {
+        [&[Halves, Turned], &[Neighbours, Backwards]]
+    } else {
+        [&[Halves, Neighbours], &[]]
+    }
+}
+
+/// Whether what a function combined goes to more lanes than it has. `from` says which values come of one.
+fn spread(block: &Block, from: &mut [bool]) -> bool {
+    block.ops.iter().any(|op| {
+        let comes = op
+            .operands
+            .iter()
+            .any(|id| from.get(id.0 as usize) == Some(&true));
+        let wider = matches!(op.kind, OpKind::Splat | OpKind::Broadcast);
+        let inner = op.kind.regions().next().is_some();
+        let combines =
+            matches!(&op.kind, OpKind::Reduce { combine, .. } if combine.is_none() || op.operands.len() != 1);
+        if comes && (wider || inner) {
+            return true;
+        }
+        if comes || combines {
+            for result in &op.results {
+                if let Some(from) = from.get_mut(result.0 as usize) {
+                    *from = true;
+                }
+            }
+        }
+        // What a branch or a loop holds may come out of it, wherever that is used.
+        !combines
+            && op.kind.regions().any(|region| {
+                let before = from.iter().filter(|&&from| from).count();
+                spread(region, from) || {
+                    let found = from.iter().filter(|&&from| from).count() > before;
+                    found && !op.results.is_empty()
+                }
+            })
+    })
+}
+
+/// What is said of a kernel whose result depends on the order in which elements are combined.
+pub(crate) fn diagnostic(
+    function: &Function,
+    open: &[LocId],
+    dependent: &Dependent,
+    memory: &Memory,
+) -> Diagnostic {
+    let mut stack = open.first().into_iter().flat_map(|&loc| function.call_stack(loc));
+    let span = stack.next().unwrap_or_default();
+    let others = match open.len() {
+        1 => String::new(),
+        more => format!(" (one of {more} such operations)"),
+    };
+    let diagnostic = Diagnostic::warning(
+        "combine-order",
+        span,
+        format!(
+            "{} on the order in which elements are combined, which Triton leaves open",
+            dependent.told(memory)
+        ),
+    )
+    .here(format!("its function is not associative and commutative on these elements{others}"))
+    .note("they have no one value, and are not compared")
+    .help("keep what has no order (a NaN, for one) from the elements, or use a function that does not depend on it");
+    stack.fold(diagnostic, |diagnostic, call| {
+        diagnostic.label(call, "called here")
+    })
+}
+
+/// What stopped with elements combined in another order, and would not in the reference's.
+pub(crate) fn in_an_order(mut complaint: Box<Complaint>) -> Outcome {
+    complaint.message += ", in one of the orders in which elements may be combined";
+    Outcome::Trapped(Trap::Undefined, complaint)
+}

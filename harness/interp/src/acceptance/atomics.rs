@@ -1,0 +1,305 @@
+//! Atomics on lanes that need not be exact.
+//!
+//! Floats that are added up are bounded in every order, as the elements of a reduction are. Integers are exact in memory, as
+//! long as one operation is done at a place, whose order does not matter. What is returned where programs or lanes meet is a
+//! guess, and so is what an exchange, or a second kind of operation, leaves there: see [`super::doubt`]. Which places are met
+//! at is known when the launch has run once; a launch in which that matters is run a second time.
+//!
+//! An order of whole programs is not every order: two programs may run side by side. So nothing that is computed from what
+//! an atomic returned is ever taken for exact; only where execution goes is, as far as the orders agree on what it leaves.
+//! With more than a few programs, where not every place in the order can be tried for each, one element on which they do not
+//! agree makes its whole storage unknown.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use conch_memory::{Place, StorageId};
+use conch_tile::DType;
+use conch_tile::ir::{AtomicOp, BinaryOp, OpKind};
+
+use super::float;
+use super::lane::{Interval, Lane, Lanes};
+use super::machine::Machine;
+use super::precision::power_of_two;
+use super::sum::Sum;
+use super::transfer::Reach;
+use crate::elementwise::arithmetic;
+use crate::program::{Code, Op, Program, Step};
+
+/// A lane of an atomic sum, whose operands and result a GPU may make zeros of where they are subnormal: `atom.add.f32`
+/// does so in global memory (PTX ISA, `atom`; seen on an H200 with Triton 3.9.0).
+fn flushed(lane: Lane, dtype: DType) -> Lane {
+    const SMALLEST: f64 = power_of_two(-126);
+    let interval = lane.interval(dtype);
+    let subnormal = interval.low < SMALLEST && interval.high > -SMALLEST && interval.magnitude() > 0.0;
+    if dtype != DType::F32 || lane == Lane::Poison || !subnormal {
+        return lane;
+    }
+    Interval {
+        low: interval.low.min(0.0),
+        high: interval.high.max(0.0),
+        nan: interval.nan,
+    }
+    .lane(dtype)
+}
+
+/// What is done to a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Deed {
+    Rmw(AtomicOp),
+    Swap,
+}
+
+/// Who did what to a place last.
+#[derive(Clone, Copy, Debug)]
+struct Touch {
+    program: u64,
+    access: u64,
+    deed: Deed,
+}
+
+/// What atomics of a launch touched.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Touched {
+    program: u64,
+    /// Counts the operations, so that the lanes of one are known.
+    access: u64,
+    places: BTreeMap<(StorageId, usize), Touch>,
+    /// Where programs or lanes meet, and which of those places see more than one kind of operation.
+    met: BTreeSet<(StorageId, usize)>,
+    mixed: BTreeSet<(StorageId, usize)>,
+    known: usize,
+}
+
+impl Touched {
+    /// A program begins.
+    pub(super) const fn enter(&mut self, program: u64) {
+        self.program = program;
+    }
+
+    /// Whether more places are met at than was known from the start.
+    pub(super) fn surprised(&self) -> bool {
+        self.met.len() + self.mixed.len() > self.known
+    }
+
+    /// The places, for another execution.
+    pub(super) fn known(&self) -> Self {
+        Self {
+            met: self.met.clone(),
+            mixed: self.mixed.clone(),
+            known: self.met.len() + self.mixed.len(),
+            ..Self::default()
+        }
+    }
+
+    /// Notes an access.
+    fn touch(&mut self, place: Place, deed: Deed) {
+        let at = (place.storage, place.offset);
+        let (program, access) = (self.program, self.access);
+        let touch = Touch {
+            program,
+            access,
+            deed,
+        };
+        let Some(before) = self.places.insert(at, touch) else {
+            return;
+        };
+        if before.program != program || before.access == access {
+            self.met.insert(at);
+        }
+        if before.deed != deed {
+            self.mixed.insert(at);
+        }
+    }
+
+    /// Whether what is read there depends on the order.
+    fn meets(&self, place: Place) -> bool {
+        self.met.contains(&(place.storage, place.offset))
+    }
+
+    /// Whether what is left there depends on the order.
+    fn mixes(&self, place: Place, deed: Deed) -> bool {
+        let commutes = !matches!(deed, Deed::Swap | Deed::Rmw(AtomicOp::Xchg));
+        self.meets(place) && (!commutes || self.mixed.contains(&(place.storage, place.offset)))
+    }
+}
+
+/// Whether a launch has atomics whose order may show in anything but the rounding of a sum.
+pub(super) fn matter(program: &Program) -> bool {
+    fn code(program: &Program, block: &Code) -> bool {
+        block.steps.iter().any(|step| match &step.op {
+            Op::Plain(OpKind::AtomicRmw { op, .. }) => {
+                *op == AtomicOp::Xchg || step.outs.iter().any(|&out| program.used[out as usize])
+            }
+            Op::Plain(OpKind::AtomicCas | OpKind::AtomicPoll { .. }) => true,
+            Op::For(inner) | Op::Reduce { code: inner, .. } | Op::Scan { code: inner, .. } => {
+                code(program, inner)
+            }
+            Op::If(one, other) | Op::While(one, other) => code(program, one) || code(program, other),
+            Op::Plain(_) | Op::Binary(_) | Op::Unary(_) => false,
+        })
+    }
+    code(program, &program.prologue) || code(program, &program.body)
+}
+
+impl Machine<'_> {
+    /// Leaves what an atomic makes of a place, or may make of it.
+    fn leave(
+        &mut self,
+        reach: Reach,
+        deed: Deed,
+        (old, new): (Lane, Lane),
+        size: usize,
+        dtype: Option<DType>,
+    ) {
+        let (place, new) = match reach {
+            Reach::At(place) => (place, new),
+            Reach::Maybe(place, done) => (
+                place,
+                super::doubt::either(old, new, dtype).or_guess(if done { new } else { old }),
+            ),
+            Reach::Off | Reach::Anywhere => return,
+        };
+        let new = if self.touched.mixes(place, deed) {
+            Lane::Unknown.or_guess(new)
+        } else {
+            new
+        };
+        self.put(place, size, dtype, new);
+    }
+
+    /// What an atomic returns: where others come there, it depends on who is first.
+    fn returned(&self, place: Place, old: Lane) -> Lane {
+        if old != Lane::Poison && self.touched.meets(place) {
+            return Lane::Unknown.or_guess(old);
+        }
+        old
+    }
+
+    pub(super) fn atomic_rmw(&mut self, op: AtomicOp, mask: bool, step: &Step) {
+        let layout = self.layout(step.ins[1]);
+        let (dtype, seen) = (arithmetic(layout.elem), layout.elem.num());
+        let mask = if mask { step.ins.get(2).copied() } else { None };
+        let mut lanes = Vec::with_capacity(layout.lanes);
+        self.touched.access += 1;
+        for lane in 0..layout.lanes {
+            let reach = self.place((step.ins[0], mask), lane, layout.size);
+            let (Reach::At(place) | Reach::Maybe(place, _)) = reach else {
+                if matches!(reach, Reach::Anywhere) {
+                    self.doubt_behind(step.ins[0]);
+                }
+                lanes.push(if matches!(reach, Reach::Off) {
+                    Lane::Poison
+                } else {
+                    Lane::Unknown
+                });
+                continue;
+            };
+            let deed = Deed::Rmw(op);
+            self.touched.touch(place, deed);
+            let value = self.value(step.ins[1]).at(lane).plain();
+            let old = self.get(place, layout.size, seen);
+            let adds = op == AtomicOp::Add && dtype.is_float();
+            // What may not happen at all is no term of a sum.
+            let sure = matches!(reach, Reach::At(_)) && self.trying == 0;
+            if !(adds && sure) {
+                self.forget_sums(place, layout.size);
+            }
+            let function = match op {
+                AtomicOp::Add if adds && !sure => {
+                    let new = Lane::Unknown;
+                    self.leave(reach, deed, (old, new), layout.size, seen);
+                    lanes.push(Lane::Unknown);
+                    continue;
+                }
+                AtomicOp::Add if adds => None,
+                AtomicOp::Add => Some(BinaryOp::Add),
+                AtomicOp::And => Some(BinaryOp::And),
+                AtomicOp::Or => Some(BinaryOp::Or),
+                AtomicOp::Xor => Some(BinaryOp::Xor),
+                AtomicOp::Max => Some(BinaryOp::Max),
+                AtomicOp::Min => Some(BinaryOp::Min),
+                AtomicOp::Xchg => None,
+            };
+            let new = match function {
+                Some(function) => super::machine::guessed(&[old, value], &|x: &[Lane]| {
+                    float::binary(function, dtype, x[0], x[1]).plain()
+                }),
+                None if adds => {
+                    let sum = self.sums.entry((place.storage, place.offset)).or_insert_with(|| {
+                        let mut sum = Sum::default();
+                        sum.add(flushed(old, dtype), dtype);
+                        sum
+                    });
+                    sum.add(flushed(value, dtype), dtype);
+                    flushed(sum.of(dtype), dtype)
+                }
+                None => value,
+            };
+            let new = self.caused(new, step, [old, value].into_iter());
+            self.leave(reach, deed, (old, new), layout.size, seen);
+            lanes.push(self.returned(place, old));
+        }
+        self.set(step.outs[0], Lanes::Each(lanes));
+    }
+
+    pub(super) fn atomic_cas(&mut self, step: &Step) {
+        let layout = self.layout(step.ins[2]);
+        let dtype = layout.elem.num();
+        let mut lanes = Vec::with_capacity(layout.lanes);
+        self.touched.access += 1;
+        for lane in 0..layout.lanes {
+            let reach = self.place((step.ins[0], None), lane, layout.size);
+            let Reach::At(place) = reach else {
+                self.doubt_behind(step.ins[0]);
+                lanes.push(Lane::Unknown);
+                continue;
+            };
+            self.touched.touch(place, Deed::Swap);
+            let (expected, new) = (
+                self.value(step.ins[1]).at(lane),
+                self.value(step.ins[2]).at(lane).plain(),
+            );
+            let old = self.get(place, layout.size, dtype);
+            self.forget_sums(place, layout.size);
+            let left = match (old.bits(), expected.bits()) {
+                (Some(old), Some(expected)) if old == expected => new,
+                (Some(_), Some(_)) => old,
+                _ => {
+                    let swaps = old
+                        .followed()
+                        .zip(expected.followed())
+                        .map(|(old, expected)| old == expected);
+                    let left = super::doubt::either(old, new, dtype);
+                    swaps.map_or(left, |swaps| left.or_guess(if swaps { new } else { old }))
+                }
+            };
+            self.leave(reach, Deed::Swap, (old, left), layout.size, dtype);
+            lanes.push(self.returned(place, old));
+        }
+        self.set(step.outs[0], Lanes::Each(lanes));
+    }
+
+    pub(super) fn atomic_poll(&mut self, step: &Step) {
+        let layout = self.layout(step.ins[1]);
+        let alone = self.grid.iter().all(|&programs| programs <= 1);
+        let mut lanes = Vec::with_capacity(layout.lanes);
+        self.touched.access += 1;
+        for lane in 0..layout.lanes {
+            let Reach::At(place) = self.place((step.ins[0], None), lane, layout.size) else {
+                lanes.push(Lane::Unknown);
+                continue;
+            };
+            let old = self.get(place, layout.size, layout.elem.num());
+            let expected = self.value(step.ins[1]).at(lane);
+            lanes.push(match (old.followed(), expected.followed()) {
+                _ if old == Lane::Poison || expected == Lane::Poison => Lane::Poison,
+                // It waits until that is so.
+                (Some(old), Some(expected)) if old == expected => Lane::Bits(1),
+                (Some(_), Some(_)) if alone => Lane::Bits(0),
+                (Some(_), Some(_)) => Lane::Guess(0),
+                _ => Lane::Unknown,
+            });
+        }
+        self.set(step.outs[0], Lanes::Each(lanes));
+    }
+}

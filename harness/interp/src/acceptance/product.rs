@@ -1,0 +1,223 @@
+//! Products whose order is not defined. Each of `n - 1` steps rounds once, so that a product is within `n` units in the last
+//! place of the exact one. A part of it may be subnormal, and then loses bits, or zero, or infinite where the whole is
+//! none of that; zero times infinity is NaN. Its sign is that of the exact product, whatever the order.
+
+use conch_tile::DType;
+use conch_tile::numeric::decode;
+
+use super::lane::{Interval, Lane};
+use super::precision::{self, power_of_two};
+use super::sum::{Infinite, Outcomes, overflows};
+
+/// A positive number, or zero, of any size.
+#[derive(Clone, Copy, Debug)]
+struct Large {
+    /// From 1 to 2, or 0.
+    mantissa: f64,
+    exponent: i64,
+}
+
+impl Large {
+    const ONE: Self = Self {
+        mantissa: 1.0,
+        exponent: 0,
+    };
+
+    fn times(self, factor: f64) -> Self {
+        // Subnormal numbers are brought into range first.
+        let (factor, shift) = if factor < power_of_two(-1022) {
+            (factor * power_of_two(100), 100)
+        } else {
+            (factor, 0)
+        };
+        let exponent = i64::from((factor.to_bits() >> 52 & 0x7ff) as i32 - 1023);
+        if factor == 0.0 || self.mantissa == 0.0 {
+            return Self {
+                mantissa: 0.0,
+                exponent: 0,
+            };
+        }
+        let unit = factor
+            * power_of_two(-(exponent as i32) / 2)
+            * power_of_two(-(exponent as i32) - -(exponent as i32) / 2);
+        let product = self.mantissa * unit;
+        let carry = product >= 2.0;
+        Self {
+            mantissa: if carry { product / 2.0 } else { product },
+            exponent: self.exponent + exponent - shift + i64::from(carry),
+        }
+    }
+
+    /// As a number: zero and infinity past the range.
+    fn value(self) -> f64 {
+        let exponent = self.exponent.clamp(-1200, 1200) as i32;
+        self.mantissa * power_of_two(exponent / 2) * power_of_two(exponent - exponent / 2)
+    }
+}
+
+/// Factors that were multiplied so far.
+#[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+pub(super) struct Product {
+    /// The least and greatest magnitude of the finite factors' exact product.
+    magnitude: [Large; 2],
+    /// The most that some of the factors may make, and the least.
+    most: Large,
+    least: Large,
+    /// The product of the factors' odd parts, while all of them are exact numbers.
+    odd: Option<f64>,
+    infinite: Infinite,
+    /// Whether a factor may be zero, and whether one is.
+    zero: bool,
+    surely_zero: bool,
+    /// Whether the product may be negative, and whether it may be positive.
+    negative: bool,
+    positive: bool,
+    count: f64,
+    single: Option<Lane>,
+    poison: bool,
+}
+
+impl Default for Product {
+    fn default() -> Self {
+        Self {
+            magnitude: [Large::ONE; 2],
+            most: Large::ONE,
+            least: Large::ONE,
+            odd: Some(1.0),
+            infinite: Infinite::default(),
+            zero: false,
+            surely_zero: false,
+            negative: false,
+            positive: true,
+            count: 0.0,
+            single: None,
+            poison: false,
+        }
+    }
+}
+
+/// A number over the power of two that divides it.
+fn odd_part(value: f64) -> f64 {
+    let bits = value.to_bits() & !(1 << 63);
+    let fraction = bits & ((1 << 52) - 1);
+    let significand = if bits >> 52 == 0 {
+        fraction
+    } else {
+        fraction | 1 << 52
+    };
+    (significand >> significand.trailing_zeros().min(63)) as f64
+}
+
+impl Product {
+    pub(super) fn multiply(&mut self, lane: Lane, dtype: DType) {
+        if lane == Lane::Poison {
+            self.poison = true;
+            return;
+        }
+        self.count += 1.0;
+        self.single = (self.count == 1.0).then_some(lane.plain());
+        let factor = lane.interval(dtype);
+        if !factor.only_nan() {
+            let (may_fall, may_rise) = (factor.low < 0.0, factor.high > 0.0);
+            (self.negative, self.positive) = (
+                self.negative && may_rise || self.positive && may_fall,
+                self.positive && may_rise || self.negative && may_fall,
+            );
+        }
+        let Some((low, high)) = self.infinite.take(factor) else {
+            self.odd = None;
+            return;
+        };
+        let least = factor.least_magnitude();
+        let most = low.abs().max(high.abs());
+        self.zero |= least == 0.0;
+        self.surely_zero |= most == 0.0;
+        self.odd = match (lane.bits(), self.odd) {
+            (Some(_), Some(odd)) if most > 0.0 => Some(odd * odd_part(most)),
+            (Some(_), odd) => odd,
+            _ => None,
+        };
+        if most == 0.0 {
+            return;
+        }
+        self.magnitude[0] = self.magnitude[0].times(least);
+        self.magnitude[1] = self.magnitude[1].times(most);
+        self.most = self.most.times(most.max(1.0));
+        // What is not zero is at least the smallest number.
+        self.least = self.least.times(least.max(decode(dtype, 1)).min(1.0));
+    }
+
+    /// What the product may be, whatever the order.
+    pub(super) fn of(&self, dtype: DType) -> Lane {
+        if self.poison {
+            return Lane::Poison;
+        }
+        if let Some(single) = self.single {
+            return single;
+        }
+        let infinite = self.infinite;
+        let surely_infinite = infinite.surely_above || infinite.surely_below;
+        if infinite.surely_nan || surely_infinite && self.surely_zero {
+            return Interval::NAN.lane(dtype);
+        }
+        let bits = precision::bits(dtype);
+        let smallest = decode(dtype, 1);
+        let slack = self.count * power_of_two(1 - bits);
+        let exact = self.odd.is_some_and(|odd| odd <= power_of_two(bits));
+        let error = if exact { 0.0 } else { slack };
+        let over = {
+            let most = self.most.times(1.0 + error);
+            let scaled = Large {
+                exponent: most.exponent - 64,
+                ..most
+            };
+            overflows(most.value(), scaled.value(), dtype)
+        };
+        let least = self.least.times((1.0 - error).max(0.0));
+        // Below these, a part loses bits, and may become zero.
+        let subnormal = least.value() < smallest * power_of_two(bits - 1);
+        let vanishes = least.times(2.0).value() <= smallest;
+        let may_be_infinite = over || infinite.above || infinite.below;
+        let may_be_zero = vanishes || self.zero;
+        let nan = infinite.nan || may_be_infinite && may_be_zero;
+        let magnitudes = if self.surely_zero {
+            Some((0.0, 0.0))
+        } else if surely_infinite {
+            None
+        } else {
+            let (low, high) = (self.magnitude[0], self.magnitude[1]);
+            // A part that loses bits is off by the smallest number, which what it is multiplied with makes larger; and by no
+            // more than half of itself each time, up or down.
+            let lost = if subnormal {
+                self.most.times(self.count * smallest).value()
+            } else {
+                0.0
+            };
+            let halvings = power_of_two(if subnormal {
+                self.count.min(1000.0) as i32
+            } else {
+                0
+            });
+            let most =
+                (high.times(1.0 + error).value() + lost).min(high.times(halvings * (1.0 + error)).value());
+            let fewest = (low.times((1.0 - error).max(0.0)).value() - lost)
+                .max(low.times((1.0 - error).max(0.0) / halvings).value());
+            Some((if may_be_zero { 0.0 } else { fewest.max(0.0) }, most))
+        };
+        let unsigned = |negative: bool| negative && !self.surely_zero && may_be_infinite;
+        let finite = magnitudes.map(|(low, high)| match (self.negative, self.positive) {
+            (true, true) => (-high, high),
+            (true, false) => (-high, -low),
+            _ => (low, high),
+        });
+        Outcomes {
+            finite,
+            above: unsigned(self.positive),
+            below: unsigned(self.negative),
+            nan,
+            rounded: exact,
+        }
+        .lane(dtype)
+    }
+}
