@@ -26,8 +26,7 @@ def flipped_dim(dim, rank):
 
 
 @triton.constexpr_function
-def last_for(dim, rank):
-    # The dimensions in order, this one and the last in each other's place.
+def swapped_with_last(dim, rank):
     return [rank - 1 if d == dim else dim if d == rank - 1 else d for d in range(rank)]
 
 
@@ -39,8 +38,9 @@ def _side(dimensions: tl.constexpr, inner: tl.constexpr):
 
 @triton.jit
 def _swapped(x, along: tl.constexpr):
-    # Each element's partner along a dimension of extent 2.
-    order: tl.constexpr = last_for(along, len(x.shape))
+    # Each element's partner along a dimension of extent 2. Triton swaps them by their bits, which pointers have none of.
+    tl.static_assert(x.dtype.primitive_bitwidth > 0)
+    order: tl.constexpr = swapped_with_last(along, len(x.shape))
     first, second = tl.split(tl.permute(x, order))
     return tl.permute(tl.join(second, first), order)
 
@@ -131,7 +131,7 @@ def bitonic_merge(x, dim: tl.constexpr, descending: tl.constexpr):
 @triton.jit
 def flip(x, dim: tl.constexpr):
     along: tl.constexpr = flipped_dim(dim, len(x.shape))
-    tl.static_assert(along >= 0 and along < len(x.shape), "flip: dim must be None or in [-rank, rank)")
+    tl.static_assert(along >= 0 and along < len(x.shape) and x.dtype.primitive_bitwidth > 0, "flip: dim must be None or in [-rank, rank)")
     steps: tl.constexpr = log2(x.shape[along])
     cube: tl.constexpr = (2,) * steps if steps > 0 else (1,)
     y = tl.reshape(x, x.shape[:along] + cube + x.shape[along + 1:])

@@ -6,7 +6,7 @@ use conch_tile::numeric::{self, Accuracy, Computed, Range, decode};
 
 use super::lane::{Interval, Lane};
 use super::precision::power_of_two;
-use super::{contract, image};
+use super::{contract, image, remainder};
 
 pub(super) fn computed(computed: Computed) -> Lane {
     match computed {
@@ -416,7 +416,7 @@ fn binary_intervals(op: BinaryOp, dtype: DType, x: Lane, y: Lane, accuracy: Accu
             }
         }
         BinaryOp::Rem => {
-            return image::remainder(dtype, a, b).map_or(Lane::Unknown, |image| image.lane(dtype));
+            return remainder::of_floats(dtype, a, b).map_or(Lane::Unknown, |image| image.lane(dtype));
         }
         BinaryOp::Atan2 | BinaryOp::Pow => {
             return image::binary(op, dtype, x, y).map_or(Lane::Unknown, |image| image.lane(dtype));

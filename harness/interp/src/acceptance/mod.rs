@@ -64,6 +64,7 @@ mod narrow;
 pub(crate) mod precision;
 mod product;
 mod region;
+mod remainder;
 mod sum;
 mod transfer;
 
