@@ -36,6 +36,12 @@ pub struct Complaint {
 }
 
 impl Complaint {
+    /// Whether a program of which this is remarked has its answer only as long as nobody gives another: the language does
+    /// not promise it, though every engine known keeps it.
+    pub fn doubts(&self) -> bool {
+        matches!(self.kind.as_str(), "divisor-mask" | "false-promise")
+    }
+
     /// A complaint with no place.
     pub fn new(kind: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
@@ -62,7 +68,8 @@ pub struct Finished {
     pub unsteady: Option<Box<Memory>>,
     /// What `device_print` printed, in order. Not compared.
     pub printed: Vec<String>,
-    /// What the reference says of a program with an answer: why some of its bytes have none.
+    /// What the reference says of a program with an answer: why some of its bytes have none, or what is wrong with it all
+    /// the same.
     pub remark: Option<Box<Complaint>>,
 }
 

@@ -591,6 +591,7 @@ impl Ready {
         let mut memory = case.memory();
         let mut tracked = Tracked::default();
         let mut printed = Vec::new();
+        let mut remark: Option<Box<Complaint>> = None;
         for (nth, (launch, kernel)) in case.launches.iter().zip(&self.kernels).enumerate() {
             if nth > 0 && is_planted(Fault::LaterLaunchesSkipped) {
                 break;
@@ -614,6 +615,12 @@ impl Ready {
                     tracked.poisoned += finished.stats.bytes_poisoned;
                     tracked.order_dependent |= finished.stats.order_dependent;
                     printed.extend(finished.prints);
+                    for diagnostic in &finished.remarks {
+                        let said = complaint(diagnostic, sources, nth);
+                        if remark.as_ref().is_none_or(|one| said.doubts() && !one.doubts()) {
+                            remark = Some(Box::new(said));
+                        }
+                    }
                 }
                 conch_interp::Outcome::Trapped(trap) => {
                     let kind = if trap.kind == TrapKind::AssertionFailed {
@@ -648,7 +655,7 @@ impl Ready {
             tracked: Some(tracked),
             unsteady: None,
             printed,
-            remark: None,
+            remark,
         })))
     }
 }

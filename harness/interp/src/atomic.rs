@@ -5,18 +5,19 @@
 use conch_memory::ByteState;
 use conch_tile::DType;
 use conch_tile::fault::{Fault, is_planted};
-use conch_tile::ir::{AtomicOp, BinaryOp, LocId};
+use conch_tile::ir::{AtomicOp, BinaryOp, LocId, MemoryOrder};
 use conch_tile::numeric::{self, Computed};
 
-use crate::checks::Access;
 use crate::checks::init::{self, Known};
+use crate::checks::order::Release;
+use crate::checks::{Access, footprint};
 use crate::elementwise::arithmetic;
 use crate::machine::Machine;
 use crate::outcome::Stop;
 use crate::plan::Run;
 use crate::program::{Slot, Step};
 use crate::reach::Reach;
-use crate::value::{Buf, Poison, Value, read, write};
+use crate::value::{Buf, POISON, Poison, Value, read, write};
 
 /// What an atomic puts in memory.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +43,13 @@ const fn arithmetic_of(op: AtomicOp) -> Option<BinaryOp> {
 }
 
 impl Machine<'_> {
-    pub(crate) fn atomic_rmw(&mut self, op: AtomicOp, mask: bool, step: &Step) -> Result<(), Stop> {
+    pub(crate) fn atomic_rmw(
+        &mut self,
+        op: AtomicOp,
+        mask: bool,
+        order: MemoryOrder,
+        step: &Step,
+    ) -> Result<(), Stop> {
         let value = step.ins[1];
         let layout = self.layout(value);
         let dtype = match arithmetic(layout.elem) {
@@ -54,7 +61,7 @@ impl Machine<'_> {
         let function = arithmetic_of(op);
         // An order of exchanges shows in memory, one of sums only in the rounding of floats.
         let ordered = function.is_none() || (op == AtomicOp::Add && dtype.is_float());
-        self.each(step, mask, ordered, |machine, lane, address| {
+        self.each(step, mask, (ordered, order), |machine, lane, address| {
             let operand = machine.value(value);
             let (bits, poison) = (operand.bits(lane, &layout), operand.poison.at(lane));
             machine.update(step.ins[0], step.loc, (lane, address, layout.size), |old| {
@@ -73,11 +80,15 @@ impl Machine<'_> {
         })
     }
 
-    pub(crate) fn atomic_cas(&mut self, step: &Step) -> Result<(), Stop> {
+    pub(crate) fn atomic_cas(&mut self, order: MemoryOrder, step: &Step) -> Result<(), Stop> {
         let (compare, value) = (step.ins[1], step.ins[2]);
         let layout = self.layout(value);
         let compared = self.layout(compare);
-        self.each(step, None, true, |machine, lane, address| {
+        let scalar = self.layout(step.ins[0]).lanes == 1;
+        if scalar {
+            self.barrier();
+        }
+        self.each(step, None, (true, order), |machine, lane, address| {
             let (expected, new) = (machine.value(compare), machine.value(value));
             let unknown = expected.poison.at(lane);
             let (expected, bits) = (expected.bits(lane, &compared), new.bits(lane, &layout));
@@ -89,7 +100,11 @@ impl Machine<'_> {
                     replaces: true,
                 })
             })
-        })
+        })?;
+        if scalar {
+            self.barrier();
+        }
+        Ok(())
     }
 
     /// One lane's element in memory before anything is done with it: where it is, which of its bytes are known, and its
@@ -138,7 +153,15 @@ impl Machine<'_> {
         {
             return Err(self.raced(self.site_of(pointer, loc), Access::Atomic, lane, conflict));
         }
-        if let Some(update) = change(old) {
+        let change = change(old);
+        if self.racing {
+            let synchronises = Release {
+                wrote: change.is_some(),
+                ..self.synchronises
+            };
+            self.state.shadow.synchronise(index, synchronises);
+        }
+        if let Some(update) = change {
             let (bytes, states) = self.memory.arena_mut();
             if let (Some(bytes), Some(states)) = (
                 bytes.get_mut(index..index + size),
@@ -169,7 +192,7 @@ impl Machine<'_> {
         let size = layout.size;
         let (runs, _) = self.plan(pointer, None, step.loc, size)?;
         self.footprint.accessed(&runs, size, Access::Load, step.loc);
-        self.footprint.order();
+        self.state.cells.order();
         let mut matched: Buf = self.state.pool.zeros(layout.lanes)?;
         let mut marks: Buf = self.state.pool.zeros(layout.lanes)?;
         for run in &runs {
@@ -223,6 +246,9 @@ impl Machine<'_> {
         {
             return Err(self.raced(self.site_of(pointer, loc), Access::Load, lane, conflict));
         }
+        if self.racing {
+            self.state.shadow.synchronise(index, Release::POLL);
+        }
         Ok((known == Known::All).then_some(value))
     }
 
@@ -231,16 +257,41 @@ impl Machine<'_> {
         &mut self,
         step: &Step,
         mask: Option<Slot>,
-        ordered: bool,
+        (ordered, order): (bool, MemoryOrder),
         mut one: impl FnMut(&mut Self, usize, u64) -> Result<Option<u64>, Stop>,
     ) -> Result<(), Stop> {
         let out = step.outs[0];
         let layout = self.layout(out);
         let size = layout.size;
         let (runs, spread) = self.plan(step.ins[0], mask, step.loc, size)?;
+        for &operand in step.ins.get(1..).unwrap_or(&[]) {
+            let lanes = runs.iter().flat_map(|run| run.lane..run.lane + run.count);
+            let marks = lanes.map(|lane| (self.value(operand).poison.mark(lane), lane));
+            if !self.value(operand).poison.is_none()
+                && let Some((mark, lane)) = marks.max().filter(|&(mark, _)| mark > POISON)
+            {
+                let site = self.site_of(step.ins[0], step.loc);
+                return Err(self.undefined(site, Some(lane), mark, "an operand of an atomic"));
+            }
+        }
         self.footprint.accessed(&runs, size, Access::Atomic, step.loc);
-        self.footprint.order();
+        let text = footprint::Function {
+            function: &self.program.function,
+            memory: self.memory,
+        };
+        let cells = &mut self.state.cells;
+        if let Some(crossed) = self.footprint.updated(cells, &text, &runs, size, step.access) {
+            return Err(self.unordered(step, crossed));
+        }
+        self.accesses(step.ins[0]);
         let used = self.program.used[out as usize];
+        let scalar = layout.lanes == 1;
+        self.synchronises = Release {
+            scalar,
+            order: Some(order),
+            wrote: false,
+            used,
+        };
         if (used || ordered) && !spread.apart(&runs, size) && meet(&runs, size) {
             self.stats.order_dependent = true;
         }
@@ -268,6 +319,10 @@ impl Machine<'_> {
         self.state.runs = runs;
         if self.racing && self.state.shadow.met && (used || ordered) {
             self.stats.order_dependent = true;
+        }
+        // Every thread waits for a scalar's result.
+        if scalar && used {
+            self.state.cells.order();
         }
         let poison = if poisoned == 0 {
             self.state.pool.give(marks);

@@ -20,7 +20,7 @@ use crate::elementwise::arithmetic;
 use crate::machine::Machine;
 use crate::outcome::Stop;
 use crate::program::{Slot, Step};
-use crate::value::{Buf, Poison, Value, read, write};
+use crate::value::{Buf, Mark, POISON, Poison, Value, read, write};
 
 /// The extents of a product.
 #[derive(Clone, Copy, Debug)]
@@ -114,20 +114,20 @@ impl Machine<'_> {
     /// A poison element makes poison of its row or column.
     fn dot_poison(&mut self, extent: Extent, a: Slot, b: Slot, c: Slot) -> Result<Poison, Stop> {
         let Extent { batch, m, n, k } = extent;
-        let rows: Vec<bool> = (0..batch * m)
-            .map(|row| (0..k).any(|i| self.value(a).poison.at(row * k + i)))
+        let rows: Vec<Mark> = (0..batch * m)
+            .map(|row| worst((0..k).map(|i| self.value(a).poison.mark(row * k + i))))
             .collect();
-        let columns: Vec<bool> = (0..batch * n)
+        let columns: Vec<Mark> = (0..batch * n)
             .map(|column| {
                 let (at, j) = (column / n.max(1), column % n.max(1));
-                (0..k).any(|i| self.value(b).poison.at((at * k + i) * n + j))
+                worst((0..k).map(|i| self.value(b).poison.mark((at * k + i) * n + j)))
             })
             .collect();
         self.poison_by(batch * m * n, |machine, lane| {
             let (row, j) = (lane / n.max(1), lane % n.max(1));
-            rows.get(row) == Some(&true)
-                || columns.get(row / m.max(1) * n + j) == Some(&true)
-                || machine.value(c).poison.at(lane)
+            let column = columns.get(row / m.max(1) * n + j);
+            let own = machine.value(c).poison.mark(lane);
+            worst([rows.get(row), column].into_iter().flatten().copied()).max(own)
         })
     }
 
@@ -138,11 +138,11 @@ impl Machine<'_> {
         let dtype = arithmetic(source.elem);
         let mask_layout = mask.map(|mask| self.layout(mask));
         let mut counts = self.state.pool.zeros(layout.lanes * layout.size)?;
-        let mut known = true;
+        let mut unknown = 0;
         for lane in 0..source.lanes {
             if let (Some(mask), Some(mask_layout)) = (mask, &mask_layout) {
                 let mask = self.value(mask);
-                known &= !mask.poison.at(lane);
+                unknown = mask.poison.mark(lane).max(unknown);
                 if mask.bits(lane, mask_layout) & 1 == 0 {
                     continue;
                 }
@@ -163,13 +163,17 @@ impl Machine<'_> {
                     write(&mut counts, bin, layout.size, count.wrapping_add(1));
                 }
                 // Where a value without a bin is counted is not defined.
-                None => known = false,
+                None => unknown = value.poison.mark(lane).max(unknown).max(POISON),
             }
         }
-        let poison = if known { Poison::None } else { Poison::All };
+        let poison = Poison::all(unknown);
         self.set_lanes(out, Value::dense(counts).with_poison(poison));
         Ok(())
     }
+}
+
+fn worst(marks: impl Iterator<Item = Mark>) -> Mark {
+    marks.max().unwrap_or(0)
 }
 
 /// `f32` without the bits that `tf32` has no room for.

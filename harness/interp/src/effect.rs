@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use conch_tile::ir::{Demand, Elem, Promise, Shape};
 use conch_tile::numeric;
 
-use crate::checks::{poison, program_id, promise};
+use crate::checks::{program_id, promise};
 use crate::config::Checks;
 use crate::machine::Machine;
 use crate::outcome::{Resource, Stop};
@@ -38,18 +38,15 @@ impl Machine<'_> {
                 let (value, mask_layout) = (self.value(mask), self.layout(mask));
                 let at = if mask_layout.scalar { 0 } else { lane };
                 if value.poison.at(at) {
-                    return Err(poison::trap(
-                        self.site(step.loc),
-                        place,
-                        "the mask of an assertion",
-                    ));
+                    let mark = value.poison.mark(at);
+                    return Err(self.undefined(self.site(step.loc), place, mark, "the mask of an assertion"));
                 }
                 if value.bits(at, &mask_layout) & 1 == 0 {
                     continue;
                 }
             }
             if value.poison.at(lane) {
-                return Err(poison::trap(self.site(step.loc), place, what));
+                return Err(self.undefined(self.site(step.loc), place, value.poison.mark(lane), what));
             }
             if value.bits(lane, &layout) & 1 == 0 {
                 return Err(fails(self, place));
@@ -86,14 +83,16 @@ impl Machine<'_> {
     pub(crate) fn hint(&mut self, kind: Promise, numbers: &Shape, step: &Step) -> Result<(), Stop> {
         let (a, out) = (step.ins[0], step.outs[0]);
         if self.config.checks == Checks::Full {
-            self.kept(kind, numbers, step)?;
+            self.kept(kind, numbers, step);
         }
         let value = self.copy(a)?;
         self.set(out, value);
         Ok(())
     }
 
-    fn kept(&self, kind: Promise, numbers: &Shape, step: &Step) -> Result<(), Stop> {
+    /// Takes note of a promise that does not hold. No compiler is known to make more of it than wider accesses, so that the
+    /// program goes on; what it gives convicts nobody.
+    fn kept(&mut self, kind: Promise, numbers: &Shape, step: &Step) {
         let a = step.ins[0];
         let (value, layout) = (self.value(a), self.layout(a));
         let unit = match layout.elem {
@@ -138,11 +137,11 @@ impl Machine<'_> {
                     }
                 };
                 if broken {
-                    return Err(promise::hint(self.site(step.loc), lane, kind, d, number, bits));
+                    let warning = promise::hint(self.site(step.loc), lane, kind, d, number, bits);
+                    return self.remark(step.loc, warning);
                 }
             }
         }
-        Ok(())
     }
 
     /// `pid (0, 0, 0) idx ( 3) prefix: value`, a line for each lane of each operand, as Triton's devices print.

@@ -10,11 +10,11 @@ use conch_tile::numeric::{self, Computed};
 use smallvec::SmallVec;
 
 use crate::affine::{Affine, BoxMask, MaskRule, RANK, integer};
-use crate::checks::{division, poison};
+use crate::checks::division::Flaw;
 use crate::machine::Machine;
 use crate::outcome::Stop;
-use crate::program::{Slot, Step};
-use crate::value::{Buf, Layout, Poison, Repr, Value, materialise, read, write};
+use crate::program::{Op, Slot, Step};
+use crate::value::{Buf, Layout, Mark, POISON, Poison, Repr, Value, materialise, read, write};
 
 /// The dtype that an element computes as; pointers are unsigned addresses.
 pub(crate) fn arithmetic(elem: Elem) -> DType {
@@ -157,42 +157,45 @@ impl Machine<'_> {
     #[cold]
     fn merged_lanes(&mut self, slots: &[Slot]) -> Result<Poison, Stop> {
         let mut merged: Option<Buf> = None;
+        let mut all: Mark = 0;
         for &slot in slots {
             match &self.state.slots[slot as usize].poison {
                 Poison::None => {}
-                Poison::All => {
-                    if let Some(buf) = merged {
-                        self.state.pool.give(buf);
-                    }
-                    return Ok(Poison::All);
-                }
+                Poison::All(mark) => all = all.max(*mark),
                 Poison::Lanes(lanes) => match &mut merged {
                     None => merged = Some(self.state.pool.copy(lanes)?),
                     Some(buf) => {
                         for (to, &from) in buf.iter_mut().zip(lanes.iter()) {
-                            *to |= from;
+                            *to = from.max(*to);
                         }
                     }
                 },
             }
         }
-        Ok(merged.map_or(Poison::None, Poison::Lanes))
+        Ok(match merged {
+            None => Poison::all(all),
+            Some(mut buf) if all != 0 => {
+                buf.iter_mut().for_each(|to| *to = all.max(*to));
+                Poison::Lanes(buf)
+            }
+            Some(buf) => Poison::Lanes(buf),
+        })
     }
 
-    /// Lane by lane whether it is poison.
+    /// The marks of lanes, one by one.
     pub(crate) fn poison_by(
         &mut self,
         lanes: usize,
-        poison: impl Fn(&Self, usize) -> bool,
+        mut poison: impl FnMut(&mut Self, usize) -> Mark,
     ) -> Result<Poison, Stop> {
         let mut buf = self.state.pool.take(lanes)?;
-        let mut any = false;
+        let mut any = 0;
         for (lane, to) in buf.iter_mut().enumerate() {
-            let is = poison(self, lane);
-            any |= is;
-            *to = u8::from(is);
+            let mark = poison(self, lane);
+            any |= mark;
+            *to = mark;
         }
-        if any {
+        if any != 0 {
             return Ok(Poison::Lanes(buf));
         }
         self.state.pool.give(buf);
@@ -201,49 +204,87 @@ impl Machine<'_> {
 
     /// Puts a computed block in its slot, with the poison of the operands and that of the operation.
     fn settle(&mut self, step: &Step, buf: Buf, poison: Poison, flaws: &Flaws) -> Result<(), Stop> {
-        if let Some(&lane) = flaws.division_by_zero.first() {
-            return Err(division::trap(self.site(step.loc), Some(lane as usize)));
-        }
-        let poison = self.with_flaws(poison, &flaws.poison, self.layout(step.outs[0]).lanes)?;
+        let poison = if flaws.is_empty() {
+            poison
+        } else {
+            self.flawed(step, poison, flaws)?
+        };
         self.set_lanes(step.outs[0], Value::dense(buf).with_poison(poison));
         Ok(())
     }
 
-    fn with_flaws(&mut self, poison: Poison, flaws: &[u32], lanes: usize) -> Result<Poison, Stop> {
-        if flaws.is_empty() {
+    /// The mark of a lane in which an operation is not defined.
+    #[cold]
+    fn flaw_mark(&mut self, step: &Step, lane: usize) -> Mark {
+        match step.op {
+            Op::Binary(BinaryOp::IntDiv | BinaryOp::Rem) => self.no_answer(step, Flaw::Overflow, lane),
+            _ => POISON,
+        }
+    }
+
+    /// The poison of lanes in which an operation is not defined, beside that of its operands. What a poison lane holds
+    /// says nothing but that a divisor, which is not poison, is zero.
+    #[cold]
+    fn flawed(&mut self, step: &Step, poison: Poison, flaws: &Flaws) -> Result<Poison, Stop> {
+        let mut marks: SmallVec<[(usize, Mark); 8]> = SmallVec::new();
+        for &lane in &flaws.poison {
+            if poison.mark(lane as usize) == 0 {
+                marks.push((lane as usize, self.flaw_mark(step, lane as usize)));
+            }
+        }
+        for &lane in &flaws.division_by_zero {
+            if poison.mark(lane as usize) <= POISON {
+                marks.push((lane as usize, self.no_answer(step, Flaw::Zero, lane as usize)));
+            }
+        }
+        if marks.is_empty() {
             return Ok(poison);
         }
+        let lanes = self.layout(step.outs[0]).lanes;
         let mut buf = match poison {
-            Poison::All => return Ok(Poison::All),
             Poison::Lanes(buf) => buf,
             Poison::None => self.state.pool.zeros(lanes)?,
+            Poison::All(all) => {
+                let mut buf = self.state.pool.take(lanes)?;
+                buf.fill(all);
+                buf
+            }
         };
-        for &lane in flaws {
-            if let Some(to) = buf.get_mut(lane as usize) {
-                *to = 1;
+        for (lane, mark) in marks {
+            if let Some(to) = buf.get_mut(lane) {
+                *to = mark.max(*to);
             }
         }
         Ok(Poison::Lanes(buf))
     }
 
     /// Puts what a single computation gave in every lane.
-    fn settle_uniform(&mut self, step: &Step, computed: Computed, poison: Poison) -> Result<(), Stop> {
-        let value = match computed {
+    fn settle_uniform(&mut self, step: &Step, computed: Computed, poison: Poison) {
+        let mark = match computed {
             Computed::Bits(bits) => {
                 self.set_ruled(step.outs[0], Repr::Uniform(bits), poison);
-                return Ok(());
+                return;
             }
-            Computed::Poison => {
-                self.state.pool.recycle(Value::uniform(0).with_poison(poison));
-                Value::poison()
+            Computed::Poison if !poison.is_none() => POISON,
+            Computed::Poison => self.flaw_mark(step, 0),
+            Computed::DivisionByZero if poison.worst() > POISON => POISON,
+            Computed::DivisionByZero => self.no_answer(step, Flaw::Zero, 0),
+        };
+        let lanes = self.layout(step.outs[0]).lanes;
+        let poison = match poison {
+            Poison::None => Poison::All(mark),
+            Poison::All(other) => Poison::All(other.max(mark)),
+            Poison::Lanes(mut marks) if lanes > 1 => {
+                marks.iter_mut().for_each(|other| *other = mark.max(*other));
+                Poison::Lanes(marks)
             }
-            Computed::DivisionByZero => {
-                let lane = (!self.layout(step.outs[0]).scalar).then_some(0);
-                return Err(division::trap(self.site(step.loc), lane));
+            Poison::Lanes(marks) => {
+                let worst = marks.first().copied().unwrap_or(0).max(mark);
+                self.state.pool.give(marks);
+                Poison::All(worst)
             }
         };
-        self.set(step.outs[0], value);
-        Ok(())
+        self.set(step.outs[0], Value::uniform(0).with_poison(poison));
     }
 
     pub(crate) fn range(&mut self, start: i32, out: Slot) -> Result<(), Stop> {
@@ -268,7 +309,8 @@ impl Machine<'_> {
         let poison = self.merged(&[a])?;
         let repr = self.value(a).repr;
         if let Repr::Uniform(bits) = repr {
-            return self.settle_uniform(step, numeric::unary(op, dtype, bits), poison);
+            self.settle_uniform(step, numeric::unary(op, dtype, bits), poison);
+            return Ok(());
         }
         let rule = match (op, repr) {
             (UnaryOp::Neg, Repr::Affine(rule)) => rule.scale(-1).and_then(|rule| affine_repr(rule, &layout)),
@@ -292,7 +334,8 @@ impl Machine<'_> {
         let poison = self.binary_poison(op, dtype, a, b, step)?;
         let (x, y) = (self.value(a), self.value(b));
         if let (Repr::Uniform(x), Repr::Uniform(y)) = (x.repr, y.repr) {
-            return self.settle_uniform(step, numeric::binary(op, dtype, x, y), poison);
+            self.settle_uniform(step, numeric::binary(op, dtype, x, y), poison);
+            return Ok(());
         }
         if let Some(repr) = binary_rule(op, x, y, &layout) {
             self.set_ruled(out, repr, poison);
@@ -312,7 +355,7 @@ impl Machine<'_> {
     }
 
     /// The poison lanes of a binary operation. An undefined value is some value: where the other operand alone decides
-    /// the result (`false & x`), the result is defined. An undefined divisor may be zero.
+    /// the result (`false & x`), the result is defined. An undefined divisor may be zero, so that there is no answer.
     fn binary_poison(
         &mut self,
         op: BinaryOp,
@@ -327,14 +370,18 @@ impl Machine<'_> {
         let lanes = self.layout(step.outs[0]).lanes;
         let integer = dtype.is_int();
         if integer && matches!(op, BinaryOp::IntDiv | BinaryOp::Rem) {
-            let divisor = &self.value(b).poison;
-            if let Some(lane) = (0..lanes).find(|&lane| divisor.at(lane)) {
-                return Err(poison::trap(
-                    self.site_of(b, step.loc),
-                    Some(lane),
-                    "the divisor of an integer division",
-                ));
-            }
+            let first = (0..lanes).find(|&lane| self.value(b).poison.at(lane));
+            let Some(first) = first else {
+                return self.merged(&[a, b]);
+            };
+            let mark = self.no_answer(step, Flaw::Undefined, first);
+            return self.poison_by(lanes, |machine, lane| {
+                let (x, y) = (
+                    machine.value(a).poison.mark(lane),
+                    machine.value(b).poison.mark(lane),
+                );
+                if y == POISON { mark.max(x) } else { x.max(y) }
+            });
         }
         let ones = if dtype == DType::I1 {
             1
@@ -349,11 +396,11 @@ impl Machine<'_> {
         let (la, lb) = (self.layout(a), self.layout(b));
         self.poison_by(lanes, |machine, lane| {
             let (x, y) = (machine.value(a), machine.value(b));
-            match (x.poison.at(lane), y.poison.at(lane)) {
-                (false, false) => false,
-                (true, true) => true,
-                (true, false) => y.bits(lane, &lb) != absorbing,
-                (false, true) => x.bits(lane, &la) != absorbing,
+            match (x.poison.mark(lane), y.poison.mark(lane)) {
+                (0, 0) => 0,
+                (mark, 0) if y.bits(lane, &lb) == absorbing => machine.dropped(mark, b),
+                (0, mark) if x.bits(lane, &la) == absorbing => machine.dropped(mark, a),
+                (x, y) => x.max(y),
             }
         })
     }
@@ -365,7 +412,8 @@ impl Machine<'_> {
         let poison = self.merged(&[a, b, c])?;
         let reprs = (self.value(a).repr, self.value(b).repr, self.value(c).repr);
         if let (Repr::Uniform(x), Repr::Uniform(y), Repr::Uniform(z)) = reprs {
-            return self.settle_uniform(step, numeric::ternary(op, dtype, x, y, z), poison);
+            self.settle_uniform(step, numeric::ternary(op, dtype, x, y, z), poison);
+            return Ok(());
         }
         for slot in [a, b, c] {
             self.write_out(slot)?;
@@ -392,7 +440,8 @@ impl Machine<'_> {
             })
             .collect();
         if let Some(bits) = uniform {
-            return self.settle_uniform(step, symbol.value(&bits), poison);
+            self.settle_uniform(step, symbol.value(&bits), poison);
+            return Ok(());
         }
         for &slot in &step.ins {
             self.write_out(slot)?;
@@ -454,7 +503,9 @@ impl Machine<'_> {
         let (c, a, b, out) = (step.ins[0], step.ins[1], step.ins[2], step.outs[0]);
         let layout = self.layout(out);
         let condition = self.value(c);
-        if let (Repr::Uniform(all), Poison::None) = (condition.repr, &condition.poison) {
+        if let (Repr::Uniform(all), Poison::None) = (condition.repr, &condition.poison)
+            && self.value(if all & 1 == 1 { b } else { a }).poison.worst() <= POISON
+        {
             let chosen = self.copy(if all & 1 == 1 { a } else { b })?;
             self.set(out, chosen);
             return Ok(());
@@ -466,11 +517,22 @@ impl Machine<'_> {
             let lc = self.layout(c);
             self.poison_by(layout.lanes, |machine, lane| {
                 let condition = machine.value(c);
-                condition.poison.at(lane)
-                    || machine
-                        .value(if condition.bits(lane, &lc) & 1 == 1 { a } else { b })
-                        .poison
-                        .at(lane)
+                let unknown = condition.poison.mark(lane);
+                let (chosen, other) = if condition.bits(lane, &lc) & 1 == 1 {
+                    (a, b)
+                } else {
+                    (b, a)
+                };
+                let chosen = machine.value(chosen).poison.mark(lane);
+                let other = machine.value(other).poison.mark(lane);
+                if unknown != 0 {
+                    // Either may be chosen.
+                    unknown.max(chosen).max(other)
+                } else if other > chosen {
+                    machine.dropped(other, c).max(chosen)
+                } else {
+                    chosen
+                }
             })?
         };
         for slot in [c, a, b] {
@@ -500,7 +562,8 @@ impl Machine<'_> {
                 return Ok(());
             }
             Repr::Uniform(bits) => {
-                return self.settle_uniform(step, numeric::cast(source, target, rounding, bits), poison);
+                self.settle_uniform(step, numeric::cast(source, target, rounding, bits), poison);
+                return Ok(());
             }
             Repr::Affine(rule) if target.is_int() && target.bits() > 1 => {
                 if let Some(repr) = affine_repr(rule, &to) {

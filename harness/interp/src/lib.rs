@@ -68,11 +68,13 @@ mod affine;
 mod atomic;
 mod checks;
 mod config;
+mod dataflow;
 mod dot;
 mod effect;
 mod elementwise;
 #[cfg(feature = "planted-faults")]
 mod fault;
+mod layouts;
 mod load;
 mod machine;
 mod order;

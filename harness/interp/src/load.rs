@@ -7,7 +7,6 @@ use conch_tile::fault::{Fault, is_planted};
 use conch_tile::ir::Elem;
 
 use crate::checks::Access;
-use crate::checks::footprint;
 use crate::checks::init::{self, Known};
 use crate::machine::Machine;
 use crate::outcome::Stop;
@@ -21,8 +20,9 @@ impl Machine<'_> {
         let (pointer, out) = (step.ins[0], step.outs[0]);
         let layout = self.layout(out);
         let size = layout.size;
+        self.accesses(pointer);
         let mask_slot = if mask { step.ins.get(1).copied() } else { None };
-        if !self.footprint.kept()
+        if !self.footprint.kept(step.access)
             && let Some(index) = self.straight(pointer, mask_slot)
             && self.load_straight(index, &layout, volatile, step)?
         {
@@ -51,12 +51,10 @@ impl Machine<'_> {
         let poisoned = self.load_runs(&reach, &runs, &mut buf, volatile)?;
         #[cfg(feature = "planted-faults")]
         self.load_apart(pointer, &runs, size, &mut buf);
-        if let Some(crossed) = self.footprint.loaded(&runs, size, step.loc) {
-            return Err(footprint::trap(
-                self.site_of(pointer, step.loc),
-                self.memory,
-                crossed,
-            ));
+        self.footprint.accessed(&runs, size, Access::Load, step.loc);
+        let cells = &mut self.state.cells;
+        if let Some(crossed) = self.footprint.loaded(cells, &runs, size, step.access) {
+            return Err(self.unordered(step, crossed));
         }
         self.state.runs = runs;
         for lane in poisoned {
@@ -142,9 +140,9 @@ impl Machine<'_> {
         }
         let marks = match &value.poison {
             Poison::None => return Ok(None),
-            Poison::All => {
+            Poison::All(mark) => {
                 let mut marks = self.state.pool.take(layout.lanes)?;
-                marks.fill(1);
+                marks.fill(*mark);
                 marks
             }
             Poison::Lanes(lanes) => self.state.pool.copy(lanes)?,

@@ -12,13 +12,16 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use conch_memory::{Memory, ORIGIN};
+use conch_tile::diagnostic::Diagnostic;
 use conch_tile::ir::{LocId, OpKind};
 use conch_tile::numeric;
 use smallvec::SmallVec;
 
-use crate::checks::footprint::Footprint;
+use crate::checks::division::Divisions;
+use crate::checks::footprint::{Cells, Crossed, Footprint};
+use crate::checks::order::Release;
 use crate::checks::race::{Conflict, Shadow};
-use crate::checks::{Home, Site, conflict, poison, promise, wait};
+use crate::checks::{Home, Site, conflict, footprint, promise, wait};
 use crate::config::{Arg, Checks, Config};
 use crate::origin::Origin;
 use crate::outcome::{Exhausted, Finished, InternalError, Outcome, Resource, Stats, Stop, Unsupported};
@@ -44,6 +47,8 @@ pub(crate) struct State {
     pub slots: Vec<Value>,
     pub pool: Pool,
     pub shadow: Shadow,
+    /// What the program that runs did to which byte since its last barrier.
+    pub cells: Cells,
     pub runs: Vec<Run>,
     pub writes: Vec<conflict::Write>,
     /// For each slot that is a pointer to elements which follow each other and may be accessed: where they begin in the
@@ -77,6 +82,7 @@ impl State {
     pub(crate) fn give(mut self) {
         self.pool.shrink(KEEP);
         self.shadow.shrink();
+        self.cells.shrink();
         if let Ok(mut states) = STATES.lock()
             && states.len() < IDLE
         {
@@ -102,6 +108,12 @@ pub(crate) struct Machine<'a> {
     pub met: Cell<Option<(u32, Conflict)>>,
     /// What the program that runs did to memory, where that is asked.
     pub footprint: Footprint,
+    /// What the atomic under way does for others.
+    pub synchronises: Release,
+    /// What is known of divisions without an answer.
+    pub divisions: Divisions,
+    /// What else is said of the launch, once for each place.
+    pub remarks: Vec<(LocId, Diagnostic)>,
     /// Lanes of a scalar: more than 1 while a region runs over many elements at once.
     pub width: usize,
     /// What the program that runs may still use.
@@ -147,9 +159,23 @@ pub(crate) fn launch(
     }
     machine.stats.fuel = config.fuel - machine.rest - machine.fuel;
     let (prints, stats) = (std::mem::take(&mut machine.prints), machine.stats);
+    let remarks = match &result {
+        Ok(()) => {
+            let others = std::mem::take(&mut machine.remarks).into_iter();
+            others
+                .map(|(_, said)| said)
+                .chain(machine.division_remarks())
+                .collect()
+        }
+        Err(_) => Vec::new(),
+    };
     state.empty();
     Ok(match result {
-        Ok(()) => Outcome::Finished(Finished { prints, stats }),
+        Ok(()) => Outcome::Finished(Finished {
+            prints,
+            stats,
+            remarks,
+        }),
         Err(Stop::Trap(trap)) => Outcome::Trapped(trap),
         Err(Stop::Exhausted { what, limit, loc }) => Outcome::Exhausted(Exhausted {
             what,
@@ -243,6 +269,9 @@ impl<'a> Machine<'a> {
             racing: false,
             met: Cell::new(None),
             footprint: Footprint::default(),
+            synchronises: Release::default(),
+            divisions: Divisions::default(),
+            remarks: Vec::new(),
             width: 1,
             fuel: 0,
             given: 0,
@@ -281,8 +310,17 @@ impl<'a> Machine<'a> {
             self.config.checks == Checks::Full && programs > 1 && meet && !is_planted(Fault::RacesUnseen);
         if self.racing {
             self.state.shadow.begin(self.memory.arena().0.len(), programs);
+            if program.accesses.iter().any(|access| access.atomic) {
+                self.state.shadow.follow();
+            }
         }
-        self.footprint = Footprint::new(self.config.checks == Checks::Full && self.rereads());
+        if self.config.checks == Checks::Full {
+            self.footprint = Footprint::new(self.watched_accesses());
+        }
+        if self.footprint.watching() {
+            let (bytes, grain) = (self.memory.arena().0.len(), self.footprint.grain());
+            self.state.cells.begin(bytes, grain);
+        }
         let first = range.start;
         for nth in range {
             if others.is_some_and(|stopped| stopped.load(Ordering::Relaxed)) {
@@ -290,7 +328,7 @@ impl<'a> Machine<'a> {
             }
             let number = self.config.order.at(nth, programs);
             self.id = self.program_id(number);
-            self.footprint.order();
+            self.state.cells.order();
             if self.racing {
                 self.state.shadow.enter(number);
             }
@@ -448,11 +486,7 @@ impl<'a> Machine<'a> {
             return self.set(slot, value);
         }
         let bits = value.bits(0, &layout);
-        let poison = if value.poison.at(0) {
-            Poison::All
-        } else {
-            Poison::None
-        };
+        let poison = Poison::all(value.poison.mark(0));
         self.state.pool.recycle(value);
         self.set(slot, Value::uniform(bits).with_poison(poison));
     }
@@ -469,7 +503,7 @@ impl<'a> Machine<'a> {
             },
             poison: match &value.poison {
                 Poison::None => Poison::None,
-                Poison::All => Poison::All,
+                Poison::All(mark) => Poison::All(*mark),
                 Poison::Lanes(buf) => Poison::Lanes(pool.copy(buf)?),
             },
         })
@@ -519,7 +553,7 @@ impl<'a> Machine<'a> {
     pub(crate) fn decisive(&self, slot: Slot, loc: LocId, what: &str) -> Result<u64, Stop> {
         let value = self.value(slot);
         if value.poison.at(0) {
-            return Err(poison::trap(self.site(loc), None, what));
+            return Err(self.undefined(self.site(loc), None, value.poison.mark(0), what));
         }
         Ok(value.bits(0, &self.layout(slot)))
     }
@@ -609,11 +643,8 @@ impl<'a> Machine<'a> {
                 .next()
                 .ok_or(Stop::malformed("a loop without a condition"))?;
             if condition.poison.at(0) {
-                return Err(poison::trap(
-                    self.site(step.loc),
-                    None,
-                    "the condition of `while`",
-                ));
+                let mark = condition.poison.mark(0);
+                return Err(self.undefined(self.site(step.loc), None, mark, "the condition of `while`"));
             }
             let Repr::Uniform(condition) = condition.repr else {
                 return Err(Stop::malformed("a loop with a block for a condition"));
@@ -648,7 +679,8 @@ impl<'a> Machine<'a> {
                 self.set_rule(step.outs[0], Repr::Uniform(u64::from(count)));
             }
             OpKind::Poison => self.set(step.outs[0], Value::poison()),
-            OpKind::Barrier => self.footprint.order(),
+            OpKind::Barrier => self.barrier(),
+            OpKind::Acquire => self.acquired(),
             OpKind::Range { start, .. } => self.range(*start, step.outs[0])?,
             OpKind::Ternary(op) => self.ternary(*op, step)?,
             OpKind::Library(symbol) => self.library(symbol, step)?,
@@ -670,8 +702,8 @@ impl<'a> Machine<'a> {
                 volatile,
             } => self.load(*mask, *other, *volatile, step)?,
             OpKind::Store { mask } => self.store(*mask, step)?,
-            OpKind::AtomicRmw { op, mask } => self.atomic_rmw(*op, *mask, step)?,
-            OpKind::AtomicCas => self.atomic_cas(step)?,
+            OpKind::AtomicRmw { op, mask, order } => self.atomic_rmw(*op, *mask, *order, step)?,
+            OpKind::AtomicCas { order } => self.atomic_cas(*order, step)?,
             OpKind::AtomicPoll { timeout } => self.atomic_poll(*timeout, step)?,
             OpKind::Dot { precision, .. } => self.dot(*precision, step)?,
             OpKind::Histogram { mask } => self.histogram(*mask, step)?,
@@ -696,6 +728,46 @@ impl<'a> Machine<'a> {
             | OpKind::Scan { .. } => return Err(Stop::malformed("an operation out of place")),
         }
         Ok(())
+    }
+
+    /// Says something of an operation, once a launch.
+    #[cold]
+    pub(crate) fn remark(&mut self, loc: LocId, said: Diagnostic) {
+        if !self.remarks.iter().any(|&(other, _)| other == loc) {
+            self.remarks.push((loc, said));
+        }
+    }
+
+    /// All threads of the program wait for each other.
+    pub(crate) fn barrier(&mut self) {
+        self.state.cells.order();
+        if self.racing {
+            self.state.shadow.barrier();
+        }
+    }
+
+    /// What volatile loads read is taken over.
+    fn acquired(&mut self) {
+        if self.racing {
+            self.state.shadow.acquire();
+        }
+    }
+
+    /// The trap for two accesses of the program with no order between them.
+    #[cold]
+    pub(crate) fn unordered(&self, step: &Step, crossed: Crossed) -> Stop {
+        let site = self.site_of(step.ins[0], step.loc);
+        footprint::trap(site, self.memory, self.text(), crossed)
+    }
+
+    /// The next accesses are those of a pointer's lanes.
+    #[inline]
+    pub(crate) fn accesses(&mut self, pointer: Slot) {
+        if self.racing {
+            self.state
+                .shadow
+                .by(self.program.layouts[pointer as usize].lanes == 1);
+        }
     }
 
     /// The storage that a pointer was made from.

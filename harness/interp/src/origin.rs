@@ -116,7 +116,7 @@ impl Origins<'_> {
                 self.join_all(&op.results, &op.operands);
                 self.join_all(&op.results, Self::yields(region));
             }
-            OpKind::Load { .. } | OpKind::AtomicRmw { .. } | OpKind::AtomicCas => {
+            OpKind::Load { .. } | OpKind::AtomicRmw { .. } | OpKind::AtomicCas { .. } => {
                 for &result in &op.results {
                     self.join(result, Origin::Any);
                 }

@@ -26,6 +26,8 @@ pub struct Finished {
     pub prints: Vec<String>,
     /// What was done.
     pub stats: Stats,
+    /// What is to be said of the program all the same: warnings.
+    pub remarks: Vec<Diagnostic>,
 }
 
 /// What a launch did.
@@ -74,6 +76,8 @@ pub enum TrapKind {
     ConflictingLanes,
     /// A lane read what another lane of its program wrote, with no barrier between.
     UnorderedRead,
+    /// A lane wrote what another lane of its program read or wrote, with no barrier between.
+    UnorderedWrite,
     /// An integer divided by zero.
     DivisionByZero,
     /// `tl.assume` of something false.
@@ -94,7 +98,7 @@ pub enum TrapKind {
 
 impl TrapKind {
     /// Every kind.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::OutOfBounds,
         Self::Misaligned,
         Self::Uninitialised,
@@ -102,6 +106,7 @@ impl TrapKind {
         Self::Race,
         Self::ConflictingLanes,
         Self::UnorderedRead,
+        Self::UnorderedWrite,
         Self::DivisionByZero,
         Self::FalseAssume,
         Self::FalsePromise,
@@ -122,6 +127,7 @@ impl TrapKind {
             Self::Race => "race",
             Self::ConflictingLanes => "conflicting-lanes",
             Self::UnorderedRead => "unordered-read",
+            Self::UnorderedWrite => "unordered-write",
             Self::DivisionByZero => "division-by-zero",
             Self::FalseAssume => "false-assume",
             Self::FalsePromise => "false-promise",

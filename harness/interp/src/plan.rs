@@ -5,7 +5,7 @@ use conch_tile::fault::{Fault, is_planted};
 use conch_tile::ir::LocId;
 
 use crate::affine::{Affine, BoxMask, Extents, RANK, rows};
-use crate::checks::{conflict, poison};
+use crate::checks::conflict;
 use crate::machine::Machine;
 use crate::outcome::Stop;
 use crate::program::Slot;
@@ -86,11 +86,9 @@ impl Machine<'_> {
                 if !value.poison.is_none()
                     && let Some(lane) = (0..layout.lanes).find(|&lane| value.poison.at(lane))
                 {
-                    return Err(poison::trap(
-                        self.site_of(pointer, loc),
-                        Some(lane),
-                        "the mask of a memory access",
-                    ));
+                    let mark = value.poison.mark(lane);
+                    let site = self.site_of(pointer, loc);
+                    return Err(self.undefined(site, Some(lane), mark, "the mask of a memory access"));
                 }
                 value.repr
             }
@@ -155,11 +153,9 @@ impl Machine<'_> {
                 .flat_map(|run| run.lane..run.lane + run.count)
                 .find(|&lane| addresses.poison.at(lane))
         {
-            return Err(poison::trap(
-                self.site_of(pointer, loc),
-                Some(lane),
-                "the pointer of a memory access",
-            ));
+            let mark = addresses.poison.mark(lane);
+            let site = self.site_of(pointer, loc);
+            return Err(self.undefined(site, Some(lane), mark, "the pointer of a memory access"));
         }
         Ok((runs, spread))
     }

@@ -1,7 +1,7 @@
 //! A kernel made ready to run: operations with their slots, where each value is used last, and which parameter each
 //! pointer comes from. Left out: running it ([`crate::machine`]).
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock};
 
 use conch_memory::Memory;
 use conch_tile::DType;
@@ -10,8 +10,10 @@ use conch_tile::ir::{
 };
 use smallvec::SmallVec;
 
-use crate::checks::footprint;
+use crate::checks::division::{self, Division};
 use crate::config::{Arg, Config};
+use crate::dataflow::Text;
+use crate::layouts::Classes;
 use crate::machine::{self, State};
 use crate::origin::{Origin, origins};
 use crate::outcome::{InternalError, Outcome};
@@ -35,8 +37,12 @@ pub struct Program {
     pub(crate) kept: Vec<bool>,
     /// The operations of the body that access memory.
     pub(crate) accesses: Vec<Accessed>,
-    /// Whether a program may load after it stored.
-    pub(crate) rereads: bool,
+    /// What its text says of its accesses, once that was asked.
+    pub(crate) text: OnceLock<Text>,
+    /// Whose threads hold the lanes of its accesses, by what is known of the arguments.
+    pub(crate) classes: Mutex<Classes>,
+    /// The integer divisions, by result.
+    pub(crate) divisions: Vec<Division>,
     /// Whether programs print.
     pub(crate) prints: bool,
     /// Whether anything uses each value.
@@ -55,6 +61,8 @@ pub(crate) struct Accessed {
     pub size: usize,
     pub writes: bool,
     pub atomic: bool,
+    /// Whether it is in a loop.
+    pub looped: bool,
 }
 
 /// A block.
@@ -73,7 +81,7 @@ impl Code {
         self.steps.iter().any(|step| match &step.op {
             Op::Plain(kind) => matches!(
                 kind,
-                OpKind::Load { .. } | OpKind::AtomicRmw { .. } | OpKind::AtomicCas
+                OpKind::Load { .. } | OpKind::AtomicRmw { .. } | OpKind::AtomicCas { .. }
             ),
             Op::For(code) => code.reads(),
             Op::If(one, other) | Op::While(one, other) => one.reads() || other.reads(),
@@ -101,6 +109,8 @@ pub(crate) struct Step {
     pub loc: LocId,
     /// Work, in units of fuel.
     pub cost: u64,
+    /// Of an access to memory, its place among them in the kernel's text.
+    pub access: u16,
 }
 
 /// How a region that combines two elements may be run.
@@ -157,6 +167,7 @@ impl Program {
             owners: vec![None; layouts.len()],
             used: vec![false; layouts.len()],
             stack: Vec::new(),
+            accesses: 0,
             blocks: 0,
         };
         let mut kept = vec![false; layouts.len()];
@@ -168,9 +179,9 @@ impl Program {
         let (prologue, body) = split(body, &mut kept);
         let origins = origins(&function);
         let mut found = Vec::new();
-        accesses(&body, &layouts, &mut found);
-        let rereads = footprint::rereads(&body, &mut false);
+        accesses(&body, &layouts, false, &mut found);
         let prints = prints(&function.body);
+        let divisions = division::divisions(&function);
         Ok(Self {
             function,
             layouts,
@@ -178,7 +189,9 @@ impl Program {
             body,
             kept,
             accesses: found,
-            rereads,
+            text: OnceLock::new(),
+            classes: Mutex::default(),
+            divisions,
             prints,
             used,
             origins,
@@ -218,14 +231,14 @@ fn prints(block: &Block) -> bool {
 }
 
 /// Lists the operations that access memory, those of nested blocks included.
-fn accesses(code: &Code, layouts: &[Layout], to: &mut Vec<Accessed>) {
+fn accesses(code: &Code, layouts: &[Layout], looped: bool, to: &mut Vec<Accessed>) {
     for step in &code.steps {
         match &step.op {
             Op::Plain(kind) => {
                 let (writes, atomic) = match kind {
                     OpKind::Load { .. } => (false, false),
                     OpKind::Store { .. } => (true, false),
-                    OpKind::AtomicRmw { .. } | OpKind::AtomicCas => (true, true),
+                    OpKind::AtomicRmw { .. } | OpKind::AtomicCas { .. } => (true, true),
                     OpKind::AtomicPoll { .. } => (false, true),
                     _ => continue,
                 };
@@ -235,14 +248,20 @@ fn accesses(code: &Code, layouts: &[Layout], to: &mut Vec<Accessed>) {
                     size: pointee(pointer).map_or(1, Elem::size),
                     writes,
                     atomic,
+                    looped,
                 }));
             }
             Op::Binary(_) | Op::Unary(_) => {}
-            Op::If(one, other) | Op::While(one, other) => {
-                accesses(one, layouts, to);
-                accesses(other, layouts, to);
+            Op::If(one, other) => {
+                accesses(one, layouts, looped, to);
+                accesses(other, layouts, looped, to);
             }
-            Op::For(code) | Op::Reduce { code, .. } | Op::Scan { code, .. } => accesses(code, layouts, to),
+            Op::While(one, other) => {
+                accesses(one, layouts, true, to);
+                accesses(other, layouts, true, to);
+            }
+            Op::For(code) => accesses(code, layouts, true, to),
+            Op::Reduce { code, .. } | Op::Scan { code, .. } => accesses(code, layouts, looped, to),
         }
     }
 }
@@ -307,6 +326,8 @@ struct Compiler<'a> {
     owners: Vec<Option<u32>>,
     /// Open blocks, outermost first, each with where its values were used last so far.
     stack: Vec<Open>,
+    /// Accesses to memory so far.
+    accesses: u16,
     blocks: u32,
 }
 
@@ -446,6 +467,10 @@ impl Compiler<'_> {
         }
         arity(&op.kind, ins.len(), outs.len())?;
         let cost = self.cost(&op.kind, &ins, &outs);
+        let access = self.accesses;
+        if op.kind.accesses_memory() {
+            self.accesses = access.saturating_add(1);
+        }
         Ok(Step {
             op: compiled,
             ins,
@@ -453,6 +478,7 @@ impl Compiler<'_> {
             frees: SmallVec::new(),
             loc: op.loc,
             cost,
+            access,
         })
     }
 
@@ -538,7 +564,9 @@ fn arity(kind: &OpKind, ins: usize, outs: usize) -> Result<(), InternalError> {
         | OpKind::NumPrograms(_)
         | OpKind::Range { .. }
         | OpKind::Poison => (0, 1),
-        OpKind::Unsupported(_) | OpKind::Yield | OpKind::Barrier | OpKind::Print { .. } => (0, 0),
+        OpKind::Unsupported(_) | OpKind::Yield | OpKind::Barrier | OpKind::Acquire | OpKind::Print { .. } => {
+            (0, 0)
+        }
         OpKind::Unary(_)
         | OpKind::Cast { .. }
         | OpKind::Splat
@@ -554,7 +582,7 @@ fn arity(kind: &OpKind, ins: usize, outs: usize) -> Result<(), InternalError> {
         | OpKind::Gather { .. }
         | OpKind::AddPtr
         | OpKind::AtomicPoll { .. } => (2, 1),
-        OpKind::Ternary(_) | OpKind::Select | OpKind::Dot { .. } | OpKind::AtomicCas => (3, 1),
+        OpKind::Ternary(_) | OpKind::Select | OpKind::Dot { .. } | OpKind::AtomicCas { .. } => (3, 1),
         OpKind::Library(symbol) => (symbol.operands.len(), 1),
         OpKind::Load { mask, other, .. } => (1 + usize::from(*mask) + usize::from(*other), 1),
         OpKind::Store { mask } => (2 + usize::from(*mask), 0),

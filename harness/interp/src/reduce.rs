@@ -155,9 +155,9 @@ impl<'a> Machine<'a> {
             self.state.pool.give(from);
             let marks = match &self.state.slots[slot as usize].poison {
                 Poison::None => None,
-                Poison::All => {
+                Poison::All(mark) => {
                     let mut marks = self.state.pool.take(layout.lanes)?;
-                    marks.fill(1);
+                    marks.fill(*mark);
                     Some(marks)
                 }
                 Poison::Lanes(from) => {
@@ -256,11 +256,7 @@ impl<'a> Machine<'a> {
         for lane in 0..lanes {
             for (nth, (&arg, value)) in code.args.iter().zip(left.iter().chain(&right)).enumerate() {
                 let bits = value.bits(lane, &layouts[nth % count]);
-                let poison = if value.poison.at(lane) {
-                    Poison::All
-                } else {
-                    Poison::None
-                };
+                let poison = Poison::all(value.poison.mark(lane));
                 self.set(arg, Value::uniform(bits).with_poison(poison));
             }
             self.block(code)?;
@@ -268,7 +264,7 @@ impl<'a> Machine<'a> {
             for (((data, marks), layout), value) in results.iter_mut().zip(&layouts).zip(yielded) {
                 crate::value::write(data, lane, layout.size, value.bits(0, layout));
                 if let Some(mark) = marks.get_mut(lane) {
-                    *mark = u8::from(value.poison.at(0));
+                    *mark = value.poison.mark(0);
                 }
             }
         }
@@ -279,7 +275,7 @@ impl<'a> Machine<'a> {
         Ok(results
             .into_iter()
             .map(|(data, marks)| {
-                let poison = if marks.contains(&1) {
+                let poison = if marks.iter().any(|&mark| mark != 0) {
                     Poison::Lanes(marks)
                 } else {
                     Poison::None
@@ -378,7 +374,7 @@ impl<'a> Machine<'a> {
         for (value, layout) in values.iter().zip(layouts) {
             let poison = match &value.poison {
                 Poison::None => Poison::None,
-                Poison::All => Poison::All,
+                Poison::All(mark) => Poison::All(*mark),
                 Poison::Lanes(from) => {
                     let mut marks = self.state.pool.take(lanes)?;
                     movement.copy(1, from, &mut marks);
@@ -420,11 +416,10 @@ impl<'a> Machine<'a> {
         } else {
             let mut marks = self.state.pool.take(head_lanes + tail_lanes)?;
             for (lane, mark) in marks.iter_mut().enumerate() {
-                let poison = match lane.checked_sub(head_lanes) {
-                    None => head.poison.at(lane),
-                    Some(lane) => tail.poison.at(lane),
+                *mark = match lane.checked_sub(head_lanes) {
+                    None => head.poison.mark(lane),
+                    Some(lane) => tail.poison.mark(lane),
                 };
-                *mark = u8::from(poison);
             }
             Poison::Lanes(marks)
         };
@@ -508,13 +503,13 @@ impl<'a> Machine<'a> {
     fn reduced_poison(&mut self, along: Axis, a: Slot) -> Result<Poison, Stop> {
         match &self.state.slots[a as usize].poison {
             Poison::None => Ok(Poison::None),
-            Poison::All => Ok(Poison::All),
+            Poison::All(mark) => Ok(Poison::All(*mark)),
             Poison::Lanes(marks) => {
                 let mut reduced = self.state.pool.zeros(along.width())?;
-                for (lane, _) in marks.iter().enumerate().filter(|(_, mark)| **mark != 0) {
+                for (lane, &mark) in marks.iter().enumerate().filter(|(_, mark)| **mark != 0) {
                     let at = lane / (along.count * along.inner) * along.inner + lane % along.inner;
                     if let Some(to) = reduced.get_mut(at) {
-                        *to = 1;
+                        *to = mark.max(*to);
                     }
                 }
                 Ok(Poison::Lanes(reduced))
@@ -638,7 +633,7 @@ impl<'a> Machine<'a> {
             .and_then(|marks| marks.get_mut(first..first + count))
         {
             for (lane, mark) in marks.iter_mut().enumerate() {
-                *mark = u8::from(value.poison.at(lane));
+                *mark = value.poison.mark(lane);
             }
         }
         Ok(())
@@ -675,11 +670,11 @@ fn scan_known(op: BinaryOp, rows: &mut Rows, width: usize, count: usize, order: 
     }
     if let Some(marks) = &mut rows.marks {
         for lane in 0..width {
-            let mut poison = false;
+            let mut poison = 0;
             for nth in 0..count {
                 if let Some(mark) = marks.get_mut(order(nth) * width + lane) {
-                    poison |= *mark != 0;
-                    *mark = u8::from(poison);
+                    poison = poison.max(*mark);
+                    *mark = poison;
                 }
             }
         }

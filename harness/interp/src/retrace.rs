@@ -1,37 +1,130 @@
-//! Questions about a program that are answered by what it did to memory ([`Footprint`]): whether it has to be watched for
-//! reads of its own writes, and where in it the other half of a race is.
+//! Questions about a program that are answered by what it did to memory ([`Footprint`]): which of its
+//! accesses have to be watched for meeting each other, and where in it the other half of a race is.
 
-use conch_memory::StorageId;
+use std::sync::Arc;
 
-use crate::checks::footprint::Footprint;
+use conch_tile::ir::LocId;
+
+use crate::checks::footprint::{Footprint, Watch};
 use crate::checks::race::Conflict;
 use crate::checks::{self, Access};
+use crate::dataflow::Text;
+use crate::layouts::{self, Special};
 use crate::machine::Machine;
 use crate::outcome::Trap;
+use crate::program::Program;
+
+/// Kinds of arguments that a program keeps its answers for.
+const KINDS: usize = 8;
 
 impl Machine<'_> {
-    /// Whether a program may read what it wrote itself: in its text, and in these storages.
-    pub(crate) fn rereads(&self) -> bool {
-        let storages = |writes: bool| {
-            let accesses = self.program.accesses.iter();
+    /// What of the programs is watched: the accesses that may meet another one of the same program at a byte, where one of
+    /// them changes it, and are not known to be of one thread for each lane.
+    pub(crate) fn watched_accesses(&self) -> Watch {
+        let mut watch = Watch::default();
+        let accesses = &self.program.accesses;
+        let storage = |nth: usize| {
+            let access = accesses.get(nth)?;
+            Some(self.home(access.pointer).map(|home| home.storage))
+        };
+        let meet = |a: usize, b: usize| match (storage(a).flatten(), storage(b).flatten()) {
+            (Some(a), Some(b)) => a == b,
+            _ => true,
+        };
+        let plain_store = |nth: usize| {
             accesses
-                .filter(move |access| !access.atomic && access.writes == writes)
-                .map(|access| self.home(access.pointer).map(|home| home.storage))
+                .get(nth)
+                .is_some_and(|access| access.writes && !access.atomic)
         };
-        let meet = |written: Option<StorageId>, read: Option<StorageId>| {
-            written.is_none() || read == written || read.is_none()
+        let changes = |nth: usize| accesses.get(nth).is_some_and(|access| access.writes);
+        let looped = |nth: usize| accesses.get(nth).is_some_and(|access| access.looped);
+        let pairs: Vec<(usize, usize)> = (0..accesses.len())
+            .filter(|&nth| changes(nth))
+            .flat_map(|nth| (0..accesses.len()).map(move |other| (nth, other)))
+            .filter(|&(a, b)| (plain_store(a) || !changes(b)) && (a != b || looped(a)) && meet(a, b))
+            .collect();
+        if pairs.is_empty() {
+            return watch;
+        }
+        let text = self.text();
+        let classes = self.classes();
+        for (a, b) in pairs {
+            if text.same_addresses(a, b) && classes.get(a) == classes.get(b) {
+                continue;
+            }
+            if watch.accesses.is_empty() {
+                watch.accesses = vec![false; accesses.len()];
+            }
+            for nth in [a, b] {
+                if let Some(to) = watch.accesses.get_mut(nth) {
+                    *to = true;
+                }
+            }
+        }
+        if !watch.accesses.is_empty() {
+            watch.classes = classes.to_vec();
+            watch.scalars = text.places.iter().map(|place| place.scalar).collect();
+            let watched = accesses
+                .iter()
+                .zip(&watch.accesses)
+                .filter(|(_, watched)| **watched);
+            watch.grain = watched.map(|(access, _)| access.size).min().unwrap_or(1);
+        }
+        watch
+    }
+
+    /// What the kernel's text says of its accesses.
+    pub(crate) fn text(&self) -> &Text {
+        let Program { text, function, .. } = self.program;
+        text.get_or_init(|| Text::of(function))
+    }
+
+    /// Whose threads hold the lanes of each access.
+    fn classes(&self) -> Arc<[u32]> {
+        let special: Vec<Special> = self.args.iter().map(Special::of).collect();
+        let fresh = || -> Arc<[u32]> { layouts::classes(&self.program.function, &special).into() };
+        let Ok(mut known) = self.program.classes.lock() else {
+            return fresh();
         };
-        self.program.rereads && storages(true).any(|written| storages(false).any(|read| meet(written, read)))
+        if let Some((_, classes)) = known.iter().find(|(other, _)| *other == special) {
+            return Arc::clone(classes);
+        }
+        let classes = fresh();
+        if known.len() < KINDS {
+            known.push((special, Arc::clone(&classes)));
+        }
+        classes
     }
 
     /// Says where the other program of a race did what it did. It is run again by itself, on memory as it is now, which
     /// nobody looks at any more; where that does not lead it to the byte again, there is nothing to say.
     #[cold]
     pub(crate) fn name_the_other(&mut self, trap: &mut Trap, other: u32, conflict: Conflict) {
+        if let Some(loc) = self.found(other, conflict) {
+            return self.label(trap, other, conflict.did, loc);
+        }
+        // A store of what is there counts as a load.
+        let stored = Conflict {
+            did: Access::Store,
+            ..conflict
+        };
+        if conflict.did == Access::Load
+            && let Some(loc) = self.found(other, stored)
+        {
+            let message = &mut trap.diagnostic.message;
+            if let Some(told) = message.strip_suffix(" reads") {
+                *message = format!("{told} writes another value to");
+            }
+            self.label(trap, other, Access::Store, loc);
+        }
+    }
+
+    /// The operation that the other program did it by.
+    fn found(&mut self, other: u32, conflict: Conflict) -> Option<LocId> {
         let program = self.program;
         self.footprint = Footprint::seeking(conflict.index, conflict.did);
         self.id = self.program_id(u64::from(other));
-        let (used, id) = (self.rest, checks::program_id(self.id));
+        let used = self.rest;
         (self.racing, self.width) = (false, 1);
         self.state.straight.clear();
         self.refuel();
@@ -40,9 +133,15 @@ impl Machine<'_> {
             .block(&program.prologue)
             .and_then(|()| self.block(&program.body));
         (self.fuel, self.rest) = (0, used);
-        let Some(loc) = self.footprint.found() else { return };
-        let span = program.function.span(loc);
-        let did = match conflict.did {
+        self.footprint.found()
+    }
+
+    fn label(&self, trap: &mut Trap, other: u32, did: Access, loc: LocId) {
+        let (span, id) = (
+            self.program.function.span(loc),
+            checks::program_id(self.program_id(u64::from(other))),
+        );
+        let did = match did {
             Access::Load => "reads",
             Access::Store => "writes",
             Access::Atomic => "updates",

@@ -5,7 +5,7 @@ use conch_tile::ir::{Shape, Type};
 use smallvec::SmallVec;
 
 use crate::affine::RANK;
-use crate::checks::{poison, promise};
+use crate::checks::promise;
 use crate::elementwise::{arithmetic, remapped};
 use crate::machine::Machine;
 use crate::outcome::Stop;
@@ -103,7 +103,7 @@ impl<'a> Machine<'a> {
         let value = &self.state.slots[slot as usize];
         let poison = match &value.poison {
             Poison::None => Poison::None,
-            Poison::All => Poison::All,
+            Poison::All(mark) => Poison::All(*mark),
             Poison::Lanes(from) => {
                 let mut to = pool.take(lanes)?;
                 movement.copy(1, from, &mut to);
@@ -122,7 +122,8 @@ impl<'a> Machine<'a> {
         let value = self.value(step.ins[0]);
         let bits = value.bits(0, &self.layout(step.ins[0]));
         if value.poison.at(0) {
-            self.set(step.outs[0], Value::poison());
+            let poison = Poison::all(value.poison.mark(0));
+            self.set(step.outs[0], Value::uniform(0).with_poison(poison));
         } else {
             self.set_rule(step.outs[0], Repr::Uniform(bits));
         }
@@ -245,9 +246,9 @@ impl<'a> Machine<'a> {
         } else {
             let mut marks = self.state.pool.zeros(layout.lanes)?;
             for (nth, slot) in [a, b].into_iter().enumerate() {
-                for lane in (0..lanes).filter(|&lane| self.value(slot).poison.at(lane)) {
+                for lane in 0..lanes {
                     if let Some(to) = marks.get_mut(place(lane, nth)) {
-                        *to = 1;
+                        *to = self.value(slot).poison.mark(lane);
                     }
                 }
             }
@@ -306,9 +307,11 @@ impl<'a> Machine<'a> {
         for lane in 0..layout.lanes {
             let index = self.value(i);
             if index.poison.at(lane) {
-                return Err(poison::trap(
-                    self.site(step.loc),
+                let site = self.site(step.loc);
+                return Err(self.undefined(
+                    site,
                     Some(lane),
+                    index.poison.mark(lane),
                     "the index of a gather",
                 ));
             }
@@ -330,7 +333,7 @@ impl<'a> Machine<'a> {
                     marks = Some(self.state.pool.zeros(layout.lanes)?);
                 }
                 if let Some(to) = marks.as_mut().and_then(|marks| marks.get_mut(lane)) {
-                    *to = 1;
+                    *to = value.poison.mark(place);
                 }
             }
             crate::value::write(&mut buf, lane, size, bits);

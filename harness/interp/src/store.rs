@@ -4,6 +4,7 @@
 use conch_memory::ByteState;
 use conch_tile::ir::LocId;
 
+use crate::checks::footprint::{self, Crossed, Values};
 use crate::checks::init::{self, Known};
 use crate::checks::{Access, conflict};
 use crate::config::Checks;
@@ -12,15 +13,16 @@ use crate::outcome::Stop;
 use crate::plan::Run;
 use crate::program::{Slot, Step};
 use crate::reach::Reach;
-use crate::value::{Layout, Poison, Repr, fill, read};
+use crate::value::{Layout, Mark, POISON, Poison, Repr, fill, read};
 
 impl Machine<'_> {
     pub(crate) fn store(&mut self, mask: bool, step: &Step) -> Result<(), Stop> {
         let (pointer, value) = (step.ins[0], step.ins[1]);
         let layout = self.layout(value);
         let size = layout.size;
+        self.accesses(pointer);
         let mask_slot = if mask { step.ins.get(2).copied() } else { None };
-        if !self.footprint.kept()
+        if !self.footprint.kept(step.access)
             && let Some(index) = self.straight(pointer, mask_slot)
             && self.store_straight(index, &layout, step)?
         {
@@ -29,6 +31,9 @@ impl Machine<'_> {
         let (runs, spread) = self.plan(pointer, mask_slot, step.loc, size)?;
         if self.config.checks == Checks::Full && !spread.apart(&runs, size) {
             self.conflicts(&runs, value, step.loc, size)?;
+        }
+        if self.value(value).poison.worst() > POISON {
+            self.divided(&runs, step, mask_slot)?;
         }
         self.write_out(value)?;
         let uniform = match self.value(value).repr {
@@ -40,6 +45,9 @@ impl Machine<'_> {
             }
             _ => None,
         };
+        if let Some(crossed) = self.meets(&runs, step, size) {
+            return Err(self.unordered(step, crossed));
+        }
         let home = self.home(pointer).cloned();
         let reach = Reach {
             site: self.site_of(pointer, step.loc),
@@ -54,9 +62,32 @@ impl Machine<'_> {
         }
         #[cfg(feature = "planted-faults")]
         self.stored_apart(pointer, &runs, size);
-        self.footprint.stored(&runs, size, step.loc);
+        self.footprint.accessed(&runs, size, Access::Store, step.loc);
         self.state.runs = runs;
         Ok(())
+    }
+
+    /// What of the program's own is in the way of a store.
+    fn meets(&mut self, runs: &[Run], step: &Step, size: usize) -> Option<Crossed> {
+        if !self.footprint.kept(step.access) {
+            return None;
+        }
+        let value = &self.state.slots[step.ins[1] as usize];
+        let values = Values {
+            lanes: value.lanes().filter(|_| !matches!(value.repr, Repr::Uniform(_))),
+            all: match value.repr {
+                Repr::Uniform(bits) => bits,
+                _ => 0,
+            },
+            marks: &|lane| value.poison.mark(lane),
+        };
+        let text = footprint::Function {
+            function: &self.program.function,
+            memory: self.memory,
+        };
+        let cells = &mut self.state.cells;
+        self.footprint
+            .stored(cells, &text, runs, size, step.access, values)
     }
 
     /// Stores elements that follow each other and may be accessed; false, and nothing done, where not all values are
@@ -184,7 +215,7 @@ impl Machine<'_> {
                 self.stats.bytes_stored += len as u64;
                 match &value.poison {
                     Poison::None => {}
-                    Poison::All => {
+                    Poison::All(_) => {
                         states.fill(ByteState::Poison);
                         self.stats.bytes_poisoned += len as u64;
                     }
@@ -197,6 +228,34 @@ impl Machine<'_> {
                         }
                     }
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks for lanes that store what came of a division without an answer.
+    #[cold]
+    fn divided(&mut self, runs: &[Run], step: &Step, mask: Option<Slot>) -> Result<(), Stop> {
+        let (pointer, value) = (step.ins[0], step.ins[1]);
+        let lanes = || runs.iter().flat_map(|run| run.lane..run.lane + run.count);
+        if let Some(lane) = lanes().find(|&lane| self.value(value).poison.mark(lane) > POISON) {
+            let mark = self.value(value).poison.mark(lane);
+            return Err(self.undefined(
+                self.site_of(pointer, step.loc),
+                Some(lane),
+                mark,
+                "what is stored",
+            ));
+        }
+        if let Some(mask) = mask {
+            let mut marks: Vec<Mark> = (0..self.layout(value).lanes)
+                .map(|lane| self.value(value).poison.mark(lane))
+                .filter(|&mark| mark > POISON)
+                .collect();
+            marks.sort_unstable();
+            marks.dedup();
+            for mark in marks {
+                self.kept_out(mark, mask);
             }
         }
         Ok(())

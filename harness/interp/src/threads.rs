@@ -12,7 +12,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use conch_memory::Memory;
+use conch_tile::diagnostic::Diagnostic;
+use conch_tile::ir::LocId;
 
+use crate::checks::division::Divisions;
 use crate::config::{Arg, Config};
 use crate::machine::{Machine, State, bind};
 use crate::outcome::Stats;
@@ -29,6 +32,8 @@ struct Part {
     memory: Memory,
     stats: Stats,
     used: u64,
+    divisions: Divisions,
+    remarks: Vec<(LocId, Diagnostic)>,
 }
 
 /// What all threads are told.
@@ -113,6 +118,10 @@ impl Machine<'_> {
             self.stats.bytes_stored += part.stats.bytes_stored;
             self.stats.bytes_poisoned += part.stats.bytes_poisoned;
             self.stats.order_dependent |= part.stats.order_dependent;
+            self.divisions.join(&part.divisions);
+            for (loc, said) in &part.remarks {
+                self.remark(*loc, said.clone());
+            }
         }
         self.spent(used);
         let mut memories = parts.into_iter().map(|part| part.memory);
@@ -146,13 +155,20 @@ impl Launch<'_> {
         let used = given
             .saturating_sub(machine.fuel_left())
             .saturating_sub(self.prologue);
-        let stats = machine.stats;
+        let (stats, divisions) = (machine.stats, std::mem::take(&mut machine.divisions));
+        let remarks = std::mem::take(&mut machine.remarks);
         state.empty();
         state.give();
         if ended.is_err() {
             self.stopped.store(true, Ordering::Relaxed);
         }
-        (!self.stopped.load(Ordering::Relaxed)).then_some(Part { memory, stats, used })
+        (!self.stopped.load(Ordering::Relaxed)).then_some(Part {
+            memory,
+            stats,
+            used,
+            divisions,
+            remarks,
+        })
     }
 }
 

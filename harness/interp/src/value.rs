@@ -157,15 +157,22 @@ pub(crate) enum Repr {
     Dense,
 }
 
+/// How a lane has no defined value: 0 where it has one, [`POISON`], or more where it came of a division that has no
+/// answer ([`crate::checks::division`]). Of two that meet, the greater one stays.
+pub(crate) type Mark = u8;
+
+/// The mark of a lane that has no defined value, and may be stored.
+pub(crate) const POISON: Mark = 1;
+
 /// Which lanes have no defined value. What a poison lane holds is arbitrary and decides nothing.
 #[derive(Debug, Default)]
 pub(crate) enum Poison {
     /// None.
     #[default]
     None,
-    /// All.
-    All,
-    /// Those whose byte is 1.
+    /// All, with one mark.
+    All(Mark),
+    /// Those whose byte, a mark, is not 0.
     Lanes(Buf),
 }
 
@@ -180,8 +187,32 @@ impl Poison {
     pub(crate) fn at(&self, lane: usize) -> bool {
         match self {
             Self::None => false,
-            Self::All => true,
+            Self::All(_) => true,
             Self::Lanes(buf) => buf.get(lane).is_some_and(|&p| p != 0),
+        }
+    }
+
+    /// The mark of a lane.
+    #[inline]
+    pub(crate) fn mark(&self, lane: usize) -> Mark {
+        match self {
+            Self::None => 0,
+            Self::All(mark) => *mark,
+            Self::Lanes(buf) => buf.get(lane).copied().unwrap_or(0),
+        }
+    }
+
+    /// All lanes, or none where the mark is 0.
+    pub(crate) const fn all(mark: Mark) -> Self {
+        if mark == 0 { Self::None } else { Self::All(mark) }
+    }
+
+    /// The greatest mark.
+    pub(crate) fn worst(&self) -> Mark {
+        match self {
+            Self::None => 0,
+            Self::All(mark) => *mark,
+            Self::Lanes(buf) => buf.iter().copied().max().unwrap_or(0),
         }
     }
 }
@@ -222,7 +253,7 @@ impl Value {
         Self {
             repr: Repr::Uniform(0),
             buf: None,
-            poison: Poison::All,
+            poison: Poison::All(POISON),
         }
     }
 

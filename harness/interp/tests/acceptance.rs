@@ -475,6 +475,7 @@ fn an_atomic_sum_may_flush_what_is_subnormal() {
     let add = OpKind::AtomicRmw {
         op: AtomicOp::Add,
         mask: false,
+        order: conch_tile::ir::MemoryOrder::AcquireRelease,
     };
     k.b.op(add, &[x, value], Type::scalar(F32));
     let mut world = World::default();
@@ -503,7 +504,11 @@ fn what_is_written_between_atomic_adds_counts() {
         AtomicOp::Add,
     ] {
         k.b.op(
-            OpKind::AtomicRmw { op, mask: false },
+            OpKind::AtomicRmw {
+                op,
+                mask: false,
+                order: conch_tile::ir::MemoryOrder::AcquireRelease,
+            },
             &[x, value],
             Type::scalar(F32),
         );
@@ -531,6 +536,7 @@ fn atomics_add_in_any_order() {
         OpKind::AtomicRmw {
             op: AtomicOp::Add,
             mask: false,
+            order: conch_tile::ir::MemoryOrder::AcquireRelease,
         },
         &[x, value],
         Type::scalar(F32),

@@ -203,7 +203,15 @@ fn a_loop_of_unknown_range_leaves_the_rest_alone() {
 /// `old = atomic_op(other, value)`.
 fn atomic(k: &mut Kernel, op: AtomicOp, pointer: ValueId, value: ValueId) -> ValueId {
     let ty = k.b.ty(value).clone();
-    k.b.op(OpKind::AtomicRmw { op, mask: false }, &[pointer, value], ty)
+    k.b.op(
+        OpKind::AtomicRmw {
+            op,
+            mask: false,
+            order: conch_tile::ir::MemoryOrder::AcquireRelease,
+        },
+        &[pointer, value],
+        ty,
+    )
 }
 
 #[test]

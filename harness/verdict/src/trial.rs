@@ -325,6 +325,12 @@ impl Trial<'_, '_> {
             }
             return VerdictKind::Agree;
         }
+        // What the reference itself doubts convicts nobody.
+        if let Some(doubt) = reference.outcome.complaint().filter(|remark| remark.doubts()) {
+            self.verdict.reason.get_or_insert_with(|| doubt.message.clone());
+            self.stand_all(Standing::Undefined);
+            return VerdictKind::Undefined;
+        }
         // Whoever executes with the code of an engine that is known to differ is as doubtful as that engine.
         let known = &self.bench.known.offenders;
         let doubtful: Vec<Families> = camp

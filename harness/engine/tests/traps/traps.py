@@ -44,6 +44,12 @@ def unordered_read(x, empty, out, zero):
 
 
 @triton.jit
+def unordered_write(x, empty, out, zero):
+    lanes = tl.arange(0, 8)
+    tl.store(x + 7 - lanes, tl.load(x + lanes))
+
+
+@triton.jit
 def division_by_zero(x, empty, out, zero):
     tl.store(out + tl.arange(0, 8), tl.arange(0, 8) // zero)
 

@@ -1,7 +1,7 @@
 //! Loads, stores and atomics.
 
 use conch_tile::DType;
-use conch_tile::ir::{AtomicOp, ValueId};
+use conch_tile::ir::{AtomicOp, MemoryOrder, OpKind, ValueId};
 use conch_tile::rules::Rule;
 
 use super::argument::{at, flag, int, items, optional_tensor, tensor, text, to_tensor};
@@ -104,8 +104,8 @@ pub(super) const ROWS: &[Row] = &[
         |tr, args| {
             let pointer = tensor(tr, at(args, 0), "pointer")?;
             let (compare, value) = (to_tensor(tr, at(args, 1))?, to_tensor(tr, at(args, 2))?);
-            order(tr, at(args, 3), at(args, 4))?;
-            atomic_cas(tr, pointer, compare, value).map(Value::Tensor)
+            let order = order(tr, at(args, 3), at(args, 4))?;
+            atomic_cas(tr, pointer, compare, value, order).map(Value::Tensor)
         },
     )
     .method(),
@@ -114,8 +114,12 @@ pub(super) const ROWS: &[Row] = &[
         |tr, args| {
             let pointer = pointer(tr, at(args, 0))?;
             let mask = optional_tensor(tr, at(args, 1))?;
-            one_sided(tr, at(args, 2), at(args, 3), "acquire", "atomic_load")?;
-            atomic_load(tr, pointer, mask).map(Value::Tensor)
+            let order = one_sided(tr, at(args, 2), at(args, 3), "acquire", "atomic_load")?;
+            let loaded = atomic_load(tr, pointer, mask)?;
+            if order.acquires() {
+                tr.builder.effect(OpKind::Acquire, &[]);
+            }
+            Ok(Value::Tensor(loaded))
         },
     )
     .since(3, 9, 0)
@@ -126,8 +130,8 @@ pub(super) const ROWS: &[Row] = &[
             let pointer = pointer(tr, at(args, 0))?;
             let value = to_tensor(tr, at(args, 1))?;
             let mask = optional_tensor(tr, at(args, 2))?;
-            one_sided(tr, at(args, 3), at(args, 4), "release", "atomic_store")?;
-            atomic_store(tr, pointer, value, mask)?;
+            let order = one_sided(tr, at(args, 3), at(args, 4), "release", "atomic_store")?;
+            atomic_store(tr, pointer, value, mask, order)?;
             Ok(Value::NONE)
         },
     )
@@ -190,8 +194,8 @@ fn no_mask(tr: &Tracer<'_>, values: &[&Value]) -> Traced<()> {
     Err(tr.reject("`mask` and `other` cannot be specified for block pointers"))
 }
 
-/// Memory order and scope: every program of the reference is one thread of events, so they only have to be right.
-fn order(tr: &Tracer<'_>, sem: &Value, scope: &Value) -> Traced<()> {
+/// What an atomic of this memory order and scope orders between programs.
+fn order(tr: &Tracer<'_>, sem: &Value, scope: &Value) -> Traced<MemoryOrder> {
     let sem = text(tr, sem, "sem")?.unwrap_or("");
     if !["", "acquire", "release", "acq_rel", "relaxed"].contains(&sem) {
         return Err(tr.reject(format!("memory semantic `{sem}` is not supported")));
@@ -200,15 +204,21 @@ fn order(tr: &Tracer<'_>, sem: &Value, scope: &Value) -> Traced<()> {
     if !["", "gpu", "cta", "sys"].contains(&scope) {
         return Err(tr.reject(format!("memory scope `{scope}` is not supported")));
     }
-    Ok(())
+    Ok(match sem {
+        _ if scope == "cta" => MemoryOrder::Relaxed,
+        "relaxed" => MemoryOrder::Relaxed,
+        "acquire" => MemoryOrder::Acquire,
+        "release" => MemoryOrder::Release,
+        _ => MemoryOrder::AcquireRelease,
+    })
 }
 
 /// The order of an atomic that only reads or only writes.
-fn one_sided(tr: &Tracer<'_>, sem: &Value, scope: &Value, side: &str, function: &str) -> Traced<()> {
-    order(tr, sem, scope)?;
+fn one_sided(tr: &Tracer<'_>, sem: &Value, scope: &Value, side: &str, function: &str) -> Traced<MemoryOrder> {
+    let order = order(tr, sem, scope)?;
     match text(tr, sem, "sem")?.unwrap_or("") {
-        "" | "relaxed" => Ok(()),
-        given if given == side => Ok(()),
+        "" | "relaxed" => Ok(order),
+        given if given == side => Ok(order),
         _ => Err(tr.reject(format!("{function} only supports {side} and relaxed semantics"))),
     }
 }
@@ -245,6 +255,6 @@ fn rmw(tr: &mut Tracer<'_>, op: AtomicOp, args: &[Value]) -> Traced<Value> {
         return Err(tr.reject("the mask of an atomic must be a tensor"));
     }
     let mask = optional_tensor(tr, at(args, 2))?;
-    order(tr, at(args, 3), at(args, 4))?;
-    atomic(tr, op, pointer, value, mask).map(Value::Tensor)
+    let order = order(tr, at(args, 3), at(args, 4))?;
+    atomic(tr, op, pointer, value, mask, order).map(Value::Tensor)
 }

@@ -7,7 +7,9 @@
 use std::rc::Rc;
 
 use conch_tile::DType;
-use conch_tile::ir::{AtomicOp, BinaryOp, CmpPredicate, Demand, Elem, OpKind, Shape, Type, ValueId};
+use conch_tile::ir::{
+    AtomicOp, BinaryOp, CmpPredicate, Demand, Elem, MemoryOrder, OpKind, Shape, Type, ValueId,
+};
 use conch_tile::rules::Rule;
 
 use super::cast::{bitcast, bool_like, cast, cast_elem, elem_shown};
@@ -360,7 +362,7 @@ pub(crate) fn atomic(
     }
     let value = valued(tr, value, &descriptor.block_shape, dtype, false)?;
     let (pointers, mask) = block(tr, descriptor, offsets)?;
-    memory::exchange(tr, op, pointers, value, Some(mask));
+    memory::exchange(tr, op, pointers, value, Some(mask), MemoryOrder::Relaxed);
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! Loads, stores and atomics. Left out: cache hints, which change no result, and how block pointers and tensor descriptors come by their pointers.
 
 use conch_tile::DType;
-use conch_tile::ir::{AtomicOp, BinaryOp, CmpPredicate, Elem, OpKind, Type, UnaryOp, ValueId};
+use conch_tile::ir::{AtomicOp, BinaryOp, CmpPredicate, Elem, MemoryOrder, OpKind, Type, UnaryOp, ValueId};
 use conch_tile::rules::Rule;
 
 use super::arithmetic::select;
@@ -195,13 +195,14 @@ pub(crate) fn atomic_store(
     pointer: ValueId,
     value: ValueId,
     mask: Option<ValueId>,
+    order: MemoryOrder,
 ) -> Traced<()> {
     pointee(tr, pointer, "atomic_store")?;
     let (pointer, value, mask) = stored_operands(tr, pointer, value, mask)?;
     boolean(tr, mask)?;
     let (pointer, dtype, _) = whole_element(tr, pointer, "atomic_store")?;
     let value = cast(tr, value, dtype)?;
-    exchange(tr, AtomicOp::Xchg, pointer, value, mask);
+    exchange(tr, AtomicOp::Xchg, pointer, value, mask, order);
     Ok(())
 }
 
@@ -232,6 +233,7 @@ pub(crate) fn atomic(
     pointer: ValueId,
     value: ValueId,
     mask: Option<ValueId>,
+    order: MemoryOrder,
 ) -> Traced<ValueId> {
     let function = format!("atomic_{}", op.name());
     let element = pointee(tr, pointer, &function)?;
@@ -250,12 +252,12 @@ pub(crate) fn atomic(
     let value = cast(tr, value, dtype)?;
     boolean(tr, mask)?;
     if dtype.is_float() && matches!(op, AtomicOp::Min | AtomicOp::Max) {
-        return float_extremum(tr, op, pointer, value, mask);
+        return float_extremum(tr, op, pointer, value, mask, order);
     }
     if dtype.is_float() && matches!(op, AtomicOp::And | AtomicOp::Or | AtomicOp::Xor) {
-        return on_bits(tr, op, pointer, value, mask);
+        return on_bits(tr, op, pointer, value, mask, order);
     }
-    Ok(exchange(tr, op, pointer, value, mask))
+    Ok(exchange(tr, op, pointer, value, mask, order))
 }
 
 /// A bitwise atomic of floats: what `atom.and.b32` and its like make of their bits. The compiler takes it, and an H200 does so.
@@ -265,6 +267,7 @@ fn on_bits(
     pointer: ValueId,
     value: ValueId,
     mask: Option<ValueId>,
+    order: MemoryOrder,
 ) -> Traced<ValueId> {
     let elem = tr.ty(value).elem;
     let bits = if elem == Elem::Num(DType::F64) {
@@ -274,7 +277,7 @@ fn on_bits(
     };
     let value = bitcast(tr, value, Elem::Num(bits))?;
     let pointer = cast_elem(tr, pointer, Elem::ptr_to(bits), None)?;
-    let before = exchange(tr, op, pointer, value, mask);
+    let before = exchange(tr, op, pointer, value, mask, order);
     bitcast(tr, before, elem)
 }
 
@@ -285,6 +288,7 @@ pub(crate) fn exchange(
     pointer: ValueId,
     value: ValueId,
     mask: Option<ValueId>,
+    order: MemoryOrder,
 ) -> ValueId {
     let ty = tr.ty(value).clone();
     let operands: Vec<ValueId> = [Some(pointer), Some(value), mask].into_iter().flatten().collect();
@@ -292,6 +296,7 @@ pub(crate) fn exchange(
         OpKind::AtomicRmw {
             op,
             mask: mask.is_some(),
+            order,
         },
         &operands,
         ty,
@@ -306,6 +311,7 @@ fn float_extremum(
     pointer: ValueId,
     value: ValueId,
     mask: Option<ValueId>,
+    order: MemoryOrder,
 ) -> Traced<ValueId> {
     let ty = tr.ty(value).clone();
     let bools = bool_like(&ty);
@@ -346,7 +352,7 @@ fn float_extremum(
             Some(mask) => tr.op(OpKind::Binary(BinaryOp::And), &[mask, lanes], bools.clone()),
             None => lanes,
         };
-        let before = exchange(tr, op, pointer, value, Some(lanes));
+        let before = exchange(tr, op, pointer, value, Some(lanes), order);
         *part = bitcast(tr, before, ty.elem)?;
     }
     let [from_positive, from_negative] = parts;
@@ -364,6 +370,7 @@ pub(crate) fn atomic_cas(
     pointer: ValueId,
     compare: ValueId,
     value: ValueId,
+    order: MemoryOrder,
 ) -> Traced<ValueId> {
     let element = pointee(tr, pointer, "atomic_cas")?;
     if !element
@@ -395,7 +402,7 @@ pub(crate) fn atomic_cas(
     let compare = bitcast(tr, compare, element)?;
     let value = bitcast(tr, value, element)?;
     let ty = tr.ty(value).clone();
-    let before = tr.op(OpKind::AtomicCas, &[pointer, compare, value], ty);
+    let before = tr.op(OpKind::AtomicCas { order }, &[pointer, compare, value], ty);
     bitcast(tr, before, given)
 }
 

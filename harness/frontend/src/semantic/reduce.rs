@@ -66,7 +66,7 @@ pub(super) fn takes_scalars(tr: &Tracer<'_>, elements: &[Type], what: &str) -> T
 /// What a region does beside computing, if it does.
 fn impure(region: &Block) -> Option<&'static str> {
     region.ops.iter().find_map(|op| match &op.kind {
-        OpKind::Barrier => Some("a barrier"),
+        OpKind::Barrier | OpKind::Acquire => Some("a barrier"),
         OpKind::Assert { .. } => Some("an assert"),
         kind if kind.accesses_memory() => Some("an access to memory"),
         kind => kind.regions().find_map(impure),

@@ -6,8 +6,8 @@ mod regions;
 mod shapes;
 
 use conch_tile::ir::{
-    AtomicOp, BinaryOp, CastKind, CmpPredicate, Elem, Function, OpKind, Promise, Rounding, TernaryOp, Type,
-    UnaryOp, ValueId,
+    AtomicOp, BinaryOp, CastKind, CmpPredicate, Elem, Function, MemoryOrder, OpKind, Promise, Rounding,
+    TernaryOp, Type, UnaryOp, ValueId,
 };
 use conch_tile::{DType, numeric};
 
@@ -323,7 +323,13 @@ impl Maker {
         let value = self.pick(a, |other| *other == of)?;
         if b % 5 == 4 {
             let compare = self.like(c, value);
-            let old = self.k.b.op(OpKind::AtomicCas, &[pointer, compare, value], of);
+            let old = self.k.b.op(
+                OpKind::AtomicCas {
+                    order: MemoryOrder::AcquireRelease,
+                },
+                &[pointer, compare, value],
+                of,
+            );
             return self.put(old);
         }
         let float = elem.num()?.is_float();
@@ -333,7 +339,15 @@ impl Maker {
         let mask = self.mask(c, &ty.shape).filter(|_| a % 2 == 0);
         let operands: Vec<ValueId> = [Some(pointer), Some(value), mask].into_iter().flatten().collect();
         let mask = mask.is_some();
-        let old = self.k.b.op(OpKind::AtomicRmw { op, mask }, &operands, of);
+        let old = self.k.b.op(
+            OpKind::AtomicRmw {
+                op,
+                mask,
+                order: MemoryOrder::AcquireRelease,
+            },
+            &operands,
+            of,
+        );
         self.put(old)
     }
 

@@ -130,7 +130,7 @@ pub(super) fn matter(program: &Program) -> bool {
             Op::Plain(OpKind::AtomicRmw { op, .. }) => {
                 *op == AtomicOp::Xchg || step.outs.iter().any(|&out| program.used[out as usize])
             }
-            Op::Plain(OpKind::AtomicCas | OpKind::AtomicPoll { .. }) => true,
+            Op::Plain(OpKind::AtomicCas { .. } | OpKind::AtomicPoll { .. }) => true,
             Op::For(inner) | Op::Reduce { code: inner, .. } | Op::Scan { code: inner, .. } => {
                 code(program, inner)
             }

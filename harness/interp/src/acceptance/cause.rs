@@ -109,7 +109,7 @@ const fn word(op: &Op) -> &'static str {
         Op::Plain(OpKind::AtomicRmw {
             op: AtomicOp::Add, ..
         }) => "atomic_add",
-        Op::Plain(OpKind::AtomicRmw { .. } | OpKind::AtomicCas) => "atomic",
+        Op::Plain(OpKind::AtomicRmw { .. } | OpKind::AtomicCas { .. }) => "atomic",
         Op::Plain(_) => "operation",
         Op::Reduce { .. } => "reduce",
         Op::Scan { .. } => "scan",

@@ -500,6 +500,7 @@ impl<'a> Machine<'a> {
             }
             OpKind::Poison => self.set(step.outs[0], Lanes::Uniform(Lane::Poison)),
             OpKind::Barrier
+            | OpKind::Acquire
             | OpKind::Print { .. }
             | OpKind::Assume
             | OpKind::Demand(_)
@@ -543,8 +544,8 @@ impl<'a> Machine<'a> {
                 volatile: _,
             } => self.load(*mask, *other, step),
             OpKind::Store { mask } => self.store(*mask, step),
-            OpKind::AtomicRmw { op, mask } => self.atomic_rmw(*op, *mask, step),
-            OpKind::AtomicCas => self.atomic_cas(step),
+            OpKind::AtomicRmw { op, mask, .. } => self.atomic_rmw(*op, *mask, step),
+            OpKind::AtomicCas { .. } => self.atomic_cas(step),
             OpKind::AtomicPoll { .. } => self.atomic_poll(step),
             OpKind::Dot {
                 precision,

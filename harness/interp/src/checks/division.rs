@@ -1,15 +1,379 @@
-//! Integer division and remainder by zero: undefined for the whole program, not only for the lane.
+//! Integer division and remainder with no answer: by zero, by what has no defined value, or of the lowest number by -1.
+//!
+//! LLVM calls all three undefined behaviour of the whole program; Triton divides in every lane, masked-off ones too, and
+//! libraries and its own compilers' users count on that being harmless. What compilers really do with it is to take it that
+//! a divisor is not zero. So a quotient that has no answer is poison with a mark that names its division:
+//!
+//! - the program is undefined where that poison is stored, or decides an address, a mask or a branch;
+//! - a `tl.where` (or `&`, `|`, `*`) that drops it by something made of the divisor keeps it: LLVM removes such a condition;
+//!   dropped by anything else, or not stored because of a mask, it is only a warning.
+//!
+//! A mask of a store that is made of the divisor does guard in every compiler that was looked at, and is not promised to:
+//! there the warning is one that lets no engine be convicted.
+
+use std::collections::HashMap;
+
+use conch_tile::diagnostic::Diagnostic;
+use conch_tile::ir::{BinaryOp, Block, Function, LocId, OpKind, Operation};
 
 use super::Site;
+use crate::machine::Machine;
 use crate::outcome::{Stop, TrapKind};
+use crate::program::{Slot, Step};
+use crate::value::{Mark, POISON};
 
-/// The trap for a zero divisor.
-#[cold]
-pub(crate) fn trap(site: Site<'_>, lane: Option<usize>) -> Stop {
-    let kind = TrapKind::DivisionByZero;
-    let diagnostic = site
-        .diagnostic(kind, lane, "an integer is divided by zero")
-        .note("this is undefined even where the quotient is not used, in masked-off lanes too")
-        .help("keep the divisor from being zero: `tl.where(divisor == 0, 1, divisor)`");
-    site.trap(kind, lane, diagnostic)
+/// The code of a warning about a division whose quotient only a mask made of its divisor keeps from memory.
+const DIVISOR_MASK: &str = "divisor-mask";
+
+/// Why a division has no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flaw {
+    Zero,
+    Undefined,
+    Overflow,
+}
+
+impl Flaw {
+    const ALL: [Self; 3] = [Self::Zero, Self::Undefined, Self::Overflow];
+
+    const fn message(self) -> &'static str {
+        match self {
+            Self::Zero => "an integer is divided by zero",
+            Self::Undefined => "an integer is divided by what has no defined value, and may be zero",
+            Self::Overflow => "the lowest integer is divided by -1",
+        }
+    }
+}
+
+/// An integer division of a kernel.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Division {
+    pub out: Slot,
+    divisor: Slot,
+    loc: LocId,
+}
+
+/// Divisions that have marks of their own; what follows shares the last one's.
+const NAMED: usize = (Mark::MAX as usize - POISON as usize - 1) / Flaw::ALL.len();
+
+/// The integer divisions of a kernel, by result.
+pub(crate) fn divisions(function: &Function) -> Vec<Division> {
+    fn block(function: &Function, block_: &Block, to: &mut Vec<Division>) {
+        for op in &block_.ops {
+            if let (OpKind::Binary(BinaryOp::IntDiv | BinaryOp::Rem), &[out], &[_, divisor]) =
+                (&op.kind, op.results.as_slice(), op.operands.as_slice())
+                && function
+                    .values
+                    .get(out.0 as usize)
+                    .and_then(|info| info.ty.elem.num())
+                    .is_some_and(conch_tile::DType::is_int)
+            {
+                to.push(Division {
+                    out: out.0,
+                    divisor: divisor.0,
+                    loc: op.loc,
+                });
+            }
+            for region in op.kind.regions() {
+                block(function, region, to);
+            }
+        }
+    }
+    let mut found = Vec::new();
+    block(function, &function.body, &mut found);
+    found.sort_by_key(|division| division.out);
+    found
+}
+
+/// What a launch knows of its divisions without an answer.
+#[derive(Debug, Default)]
+pub(crate) struct Divisions {
+    /// For a value and a division, whether the one is made of what the other's divisor is made of.
+    related: HashMap<(Slot, usize), bool>,
+    /// The first lane of each division and flaw that had no answer.
+    seen: Vec<(Mark, [u32; 3], Option<usize>)>,
+    /// Divisions whose result a mask made of their divisor kept from memory.
+    masked: Vec<usize>,
+}
+
+impl Divisions {
+    /// Adds what later programs found.
+    pub(crate) fn join(&mut self, later: &Self) {
+        for &found in &later.seen {
+            if !self.seen.iter().any(|&(mark, ..)| mark == found.0) {
+                self.seen.push(found);
+            }
+        }
+        for &number in &later.masked {
+            if !self.masked.contains(&number) {
+                self.masked.push(number);
+            }
+        }
+    }
+}
+
+/// The division and the flaw that a mark is of.
+fn named(mark: Mark) -> Option<(usize, Flaw)> {
+    let number = usize::from(mark.checked_sub(POISON + 1)?);
+    let flaw = *Flaw::ALL.get(number % Flaw::ALL.len())?;
+    Some((number / Flaw::ALL.len(), flaw))
+}
+
+impl Machine<'_> {
+    /// The mark of an answer that the division with this result does not have. The launch says so in the end.
+    #[cold]
+    pub(crate) fn no_answer(&mut self, step: &Step, flaw: Flaw, lane: usize) -> Mark {
+        let Some(&out) = step.outs.first() else {
+            return POISON;
+        };
+        let found = self
+            .program
+            .divisions
+            .binary_search_by_key(&out, |division| division.out);
+        let Ok(number) = found else { return POISON };
+        let number = number.min(NAMED - 1);
+        let flaws = Flaw::ALL.iter().position(|&other| other == flaw).unwrap_or(0);
+        let mark = POISON + 1 + (number * Flaw::ALL.len() + flaws) as Mark;
+        if !self.divisions.seen.iter().any(|&(seen, ..)| seen == mark) {
+            let lane = (!self.layout(out).scalar).then_some(lane);
+            self.divisions.seen.push((mark, self.id, lane));
+        }
+        mark
+    }
+
+    /// The mark that stays where one value is dropped and another decided so: its own if it is of a division and the
+    /// decision is made of the divisor, else none.
+    #[cold]
+    pub(crate) fn dropped(&mut self, mark: Mark, decision: Slot) -> Mark {
+        match named(mark) {
+            Some((number, _)) if self.is_related(decision, number) => mark,
+            _ => 0,
+        }
+    }
+
+    /// A mask kept a value from memory.
+    #[cold]
+    pub(crate) fn kept_out(&mut self, mark: Mark, mask: Slot) {
+        if let Some((number, _)) = named(mark)
+            && !self.divisions.masked.contains(&number)
+            && self.is_related(mask, number)
+        {
+            self.divisions.masked.push(number);
+        }
+    }
+
+    fn is_related(&mut self, value: Slot, number: usize) -> bool {
+        let Some(&division) = self.program.divisions.get(number) else {
+            return false;
+        };
+        let function = &self.program.function;
+        *self
+            .divisions
+            .related
+            .entry((value, number))
+            .or_insert_with(|| related(function, value, division))
+    }
+
+    /// The trap for a value without a defined value that decides something, or must not be stored.
+    #[cold]
+    pub(crate) fn undefined(&self, site: Site<'_>, lane: Option<usize>, mark: Mark, what: &str) -> Stop {
+        let division =
+            named(mark).and_then(|(number, flaw)| Some((self.program.divisions.get(number)?, flaw)));
+        match division {
+            Some((division, flaw)) => trap(site, lane, division, flaw, what),
+            None => super::poison::trap(site, lane, what),
+        }
+    }
+
+    /// The warnings of a launch that finished.
+    pub(crate) fn division_remarks(&self) -> impl Iterator<Item = Diagnostic> {
+        self.divisions.seen.iter().filter_map(|&(mark, id, lane)| {
+            let (number, flaw) = named(mark)?;
+            let division = self.program.divisions.get(number)?;
+            let site = Site {
+                program: id,
+                scalar: lane.is_none(),
+                ..self.site(division.loc)
+            };
+            let mut diagnostic = site
+                .warning(TrapKind::DivisionByZero, lane, flaw.message())
+                .note("nothing that is stored depends on the quotient, which has no defined value");
+            if self.divisions.masked.contains(&number) {
+                diagnostic.code = DIVISOR_MASK;
+                diagnostic = diagnostic.note(
+                    "what keeps it from memory is a mask made of the divisor; a compiler may take it that the divisor is \
+                     not zero, so that no engine is convicted here",
+                );
+            }
+            Some(diagnostic)
+        })
+    }
+}
+
+/// The trap for a quotient that has no answer and is used.
+fn trap(site: Site<'_>, lane: Option<usize>, division: &Division, flaw: Flaw, what: &str) -> Stop {
+    let kind = if flaw == Flaw::Undefined {
+        TrapKind::PoisonUse
+    } else {
+        TrapKind::DivisionByZero
+    };
+    let at = Site {
+        loc: division.loc,
+        ..site
+    };
+    let mut diagnostic: Diagnostic = at.diagnostic(kind, lane, flaw.message());
+    let (used, divided) = (site.function.span(site.loc), site.function.span(division.loc));
+    if used != divided {
+        diagnostic = diagnostic.label(used, "used here");
+    }
+    let diagnostic = diagnostic
+        .note(format!(
+            "{what} depends on the quotient, which has no defined value"
+        ))
+        .note("a condition on the divisor around the quotient does not help: compilers remove it")
+        .help("keep the divisor from being zero: `a // tl.where(divisor == 0, 1, divisor)`");
+    at.trap(kind, lane, diagnostic)
+}
+
+/// Whether a value is made of what a division's divisor is made of. What is read from memory is made of nothing: compilers
+/// do not look through it.
+fn related(function: &Function, value: Slot, division: Division) -> bool {
+    let sources = sources(function);
+    let mut of_divisor = vec![false; sources.len()];
+    // Indices and parameters that the divisor is computed from say nothing of it, unless they are the divisor.
+    let mut open = vec![(division.divisor, true)];
+    of_divisor[..].fill(false);
+    while let Some((at, itself)) = open.pop() {
+        let Some(source) = sources.get(at as usize) else {
+            continue;
+        };
+        let leaf = source.of.is_empty() && !source.memory;
+        if leaf && !itself || of_divisor.get(at as usize) != Some(&false) {
+            continue;
+        }
+        of_divisor[at as usize] = true;
+        open.extend(source.of.iter().map(|&from| (from, itself && source.same)));
+    }
+    if let Some(out) = of_divisor.get_mut(division.out as usize) {
+        *out = true;
+    }
+    let mut seen = vec![false; sources.len()];
+    let mut open = vec![value];
+    while let Some(at) = open.pop() {
+        match seen.get_mut(at as usize) {
+            Some(seen) if !*seen => *seen = true,
+            _ => continue,
+        }
+        if of_divisor.get(at as usize) == Some(&true) {
+            return true;
+        }
+        open.extend(sources.get(at as usize).into_iter().flat_map(|source| &source.of));
+    }
+    false
+}
+
+/// What a value is computed from.
+#[derive(Clone, Debug, Default)]
+struct Source {
+    of: Vec<Slot>,
+    /// Whether it is the same number in another shape or type.
+    same: bool,
+    /// Whether it was read from memory.
+    memory: bool,
+    constant: bool,
+}
+
+fn sources(function: &Function) -> Vec<Source> {
+    let mut sources = vec![Source::default(); function.values.len()];
+    sources_of(&function.body, &mut sources);
+    for at in 0..sources.len() {
+        // A constant is no common ground.
+        let constants: Vec<bool> = sources[at]
+            .of
+            .iter()
+            .map(|&from| sources.get(from as usize).is_some_and(|source| source.constant))
+            .collect();
+        let mut constants = constants.into_iter();
+        sources[at].of.retain(|_| !constants.next().unwrap_or(false));
+    }
+    sources
+}
+
+fn sources_of(block: &Block, to: &mut [Source]) {
+    let join = |to: &mut [Source], into: &[conch_tile::ir::ValueId], from: &[conch_tile::ir::ValueId]| {
+        for (into, from) in into.iter().zip(from) {
+            if let Some(source) = to.get_mut(into.0 as usize) {
+                source.of.push(from.0);
+            }
+        }
+    };
+    for op in &block.ops {
+        for region in op.kind.regions() {
+            sources_of(region, to);
+        }
+        match &op.kind {
+            OpKind::For { body } => {
+                let (bounds, initial) = op.operands.split_at(3.min(op.operands.len()));
+                let (index, carried) = body.args.split_at(1.min(body.args.len()));
+                for bound in bounds {
+                    join(to, index, &[*bound]);
+                }
+                for from in [initial, yields(body)] {
+                    join(to, carried, from);
+                    join(to, &op.results, from);
+                }
+            }
+            OpKind::If {
+                then_block,
+                else_block,
+            } => {
+                for block in [then_block, else_block] {
+                    join(to, &op.results, yields(block));
+                }
+                for &result in &op.results {
+                    join(to, &[result], &op.operands);
+                }
+            }
+            OpKind::While { before, after } => {
+                let passed = yields(before).get(1..).unwrap_or(&[]);
+                for from in [op.operands.as_slice(), yields(after)] {
+                    join(to, &before.args, from);
+                }
+                join(to, &after.args, passed);
+                join(to, &op.results, passed);
+            }
+            _ => plain(op, to),
+        }
+    }
+}
+
+fn plain(op: &Operation, to: &mut [Source]) {
+    let memory = op.kind.accesses_memory();
+    let same = matches!(
+        op.kind,
+        OpKind::Splat
+            | OpKind::Broadcast
+            | OpKind::Reshape { .. }
+            | OpKind::Trans { .. }
+            | OpKind::Cast { .. }
+            | OpKind::Hint { .. }
+    );
+    for result in &op.results {
+        if let Some(source) = to.get_mut(result.0 as usize) {
+            source.constant = matches!(op.kind, OpKind::Constant(_));
+            source.memory = memory;
+            source.same = same;
+            if !memory {
+                source.of.extend(op.operands.iter().map(|operand| operand.0));
+            }
+        }
+    }
+}
+
+fn yields(block: &Block) -> &[conch_tile::ir::ValueId] {
+    block
+        .ops
+        .last()
+        .filter(|op| matches!(op.kind, OpKind::Yield))
+        .map_or(&[], |op| &op.operands)
 }

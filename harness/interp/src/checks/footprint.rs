@@ -1,87 +1,103 @@
-//! What the running program did to which bytes, lane by lane, where somebody asks: whether it reads what another lane of
-//! it wrote with no barrier between, and which of its operations met another program in a race.
+//! What the running program did to which bytes, lane by lane: whether its own accesses meet in an order that nothing
+//! decides, and which of its operations met another program in a race.
 //!
-//! Lanes are held by threads that run at once. What a lane stored is there for the same lane of a later load, and for
-//! other lanes only behind `tl.debug_barrier()`. An atomic counts as a barrier. What is missed: lanes of the same number
-//! that are held by different threads, because the two operations' blocks have other shapes.
+//! A program is many threads, which do not wait for each other. A thread does what it does in the order of the text; what
+//! two threads do has an order only where `tl.debug_barrier()` stands between, or an atomic that is one
+//! ([`super::order`]). So the program is undefined where, with no such thing between:
+//!
+//! - a lane loads what another lane stored, or the other way round, or two lanes store different values;
+//! - the same lane does, where the compiler may give it to another thread the second time ([`crate::layouts`]).
+//!
+//! A store that leaves what was there before is in nobody's way. A store that needs what was loaded comes after that load:
+//! of its own lane where its value, mask or address is computed from it, of all lanes where it is computed from a reduction of
+//! them to a scalar.
+//!
+//! A scalar counts as one lane of one thread, though all threads load it: what is missed is a load of a scalar that the
+//! program stored before. Missed as well: lanes of a block that several threads hold, because it has fewer than there are.
+
+mod cells;
 
 use std::collections::HashMap;
 
-use conch_memory::{Memory, ORIGIN};
-use conch_tile::ir::{LocId, OpKind};
+use conch_memory::{ByteState, Memory, ORIGIN};
+use conch_tile::ir::LocId;
+
+pub(crate) use cells::Cells;
+use cells::Who;
 
 use super::{Access, Site, place_at};
+use crate::dataflow::{Need, Text, need};
 use crate::outcome::{Stop, TrapKind};
 use crate::plan::Run;
-use crate::program::{Code, Op};
+use crate::value::{Mark, read};
 
-/// Which lane wrote a byte, and where.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Written {
-    lane: usize,
-    loc: LocId,
-}
-
-/// A byte that a lane reads and another lane wrote.
+/// Two accesses of a program that meet with no order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Crossed {
     lane: usize,
     address: u64,
-    written: Written,
+    access: Access,
+    before: Who,
+    did: Access,
+}
+
+/// What is watched in a launch.
+#[derive(Debug, Default)]
+pub(crate) struct Watch {
+    /// For each access of the text, whether it is.
+    pub accesses: Vec<bool>,
+    /// For each, whose threads hold its lanes: equal numbers do in the same way.
+    pub classes: Vec<u32>,
+    pub scalars: Vec<bool>,
+    /// Bytes of the smallest element.
+    pub grain: usize,
 }
 
 /// The footprint of the running program; empty, and free, where nobody asks.
 #[derive(Debug, Default)]
 pub(crate) struct Footprint {
-    /// Whether reads of the program's own writes are watched.
-    rereads: bool,
-    written: HashMap<u64, Written>,
+    watch: Watch,
+    needs: HashMap<(u16, u16), Need>,
     /// An address, and how it is accessed, whose operation is looked for.
     sought: Option<(u64, Access)>,
     found: Option<LocId>,
 }
 
-/// Whether a block may read memory that it wrote before.
-pub(crate) fn rereads(code: &Code, stored: &mut bool) -> bool {
-    code.steps.iter().any(|step| match &step.op {
-        Op::Plain(OpKind::Store { .. }) => {
-            *stored = true;
-            false
-        }
-        Op::Plain(OpKind::Load { .. }) => *stored,
-        // What is stored in a trip is there in the next.
-        Op::For(body) => rereads(body, stored) || rereads(body, stored),
-        Op::While(before, after) => (0..2).any(|_| rereads(before, stored) || rereads(after, stored)),
-        Op::If(one, other) => {
-            let mut also = *stored;
-            let found = rereads(one, stored) || rereads(other, &mut also);
-            *stored |= also;
-            found
-        }
-        Op::Plain(_) | Op::Binary(_) | Op::Unary(_) | Op::Reduce { .. } | Op::Scan { .. } => false,
-    })
+/// New values of a store.
+#[derive(Clone, Copy)]
+pub(crate) struct Values<'a> {
+    /// The lanes, or nothing where all hold `all`.
+    pub lanes: Option<&'a [u8]>,
+    pub all: u64,
+    pub marks: &'a dyn Fn(usize) -> Mark,
 }
 
 impl Footprint {
-    /// One that watches reads of the program's own writes, or not.
-    pub(crate) fn new(rereads: bool) -> Self {
+    /// One that watches some accesses.
+    pub(crate) fn new(watch: Watch) -> Self {
         Self {
-            rereads,
+            watch,
             ..Self::default()
         }
     }
 
-    /// Whether anything is asked.
+    /// Whether anything is asked of an access.
     #[inline]
-    pub(crate) const fn kept(&self) -> bool {
-        self.rereads || self.sought.is_some()
+    pub(crate) fn kept(&self, access: u16) -> bool {
+        self.sought.is_some() || self.watches(access)
     }
 
-    /// All lanes see what was stored so far: a barrier, an atomic, a new program.
-    pub(crate) fn order(&mut self) {
-        if self.rereads {
-            self.written.clear();
-        }
+    #[inline]
+    fn watches(&self, access: u16) -> bool {
+        self.watch.accesses.get(access as usize) == Some(&true)
+    }
+
+    pub(crate) fn watching(&self) -> bool {
+        self.watch.accesses.contains(&true)
+    }
+
+    pub(crate) const fn grain(&self) -> usize {
+        self.watch.grain
     }
 
     /// One that looks for the operation which accesses a byte of the arena.
@@ -108,68 +124,224 @@ impl Footprint {
         }
     }
 
-    /// Elements were stored.
-    pub(crate) fn stored(&mut self, runs: &[Run], size: usize, loc: LocId) {
-        self.accessed(runs, size, Access::Store, loc);
-        if !self.rereads {
-            return;
+    /// Whether two accesses of a byte are by one thread.
+    fn together(&self, before: Who, now: Who, now_loads: bool, before_loads: bool) -> bool {
+        if before.lane != now.lane {
+            return false;
         }
-        for run in runs {
-            for nth in 0..run.count {
-                let lane = run.lane + nth;
-                for byte in 0..size as u64 {
-                    let address = run.address(nth).wrapping_add(byte);
-                    self.written.insert(address, Written { lane, loc });
-                }
-            }
+        let class = |who: Who| self.watch.classes.get(who.access as usize);
+        let scalar = |who: Who| self.watch.scalars.get(who.access as usize) == Some(&true);
+        if class(before) == class(now) {
+            return true;
         }
+        // The thread that stores scalars holds every block's first lane.
+        now.lane == 0 && (scalar(before) && !before_loads || scalar(now) && !now_loads)
     }
 
-    /// Elements are loaded: the first byte that another lane wrote.
-    pub(crate) fn loaded(&mut self, runs: &[Run], size: usize, loc: LocId) -> Option<Crossed> {
-        self.accessed(runs, size, Access::Load, loc);
-        if self.written.is_empty() {
+    /// Elements are loaded.
+    pub(crate) fn loaded(
+        &mut self,
+        cells: &mut Cells,
+        runs: &[Run],
+        size: usize,
+        access: u16,
+    ) -> Option<Crossed> {
+        if !self.watches(access) {
             return None;
         }
-        runs.iter().find_map(|run| {
-            (0..run.count).find_map(|nth| {
-                let lane = run.lane + nth;
-                (0..size as u64).find_map(|byte| {
-                    let address = run.address(nth).wrapping_add(byte);
-                    let written = *self.written.get(&address)?;
-                    (written.lane != lane).then_some(Crossed {
-                        lane,
+        for (who, address) in elements(runs, access) {
+            for at in cells.of(address, size) {
+                if let Some((before, atomic)) = cells.changer(at)
+                    && !self.together(before, who, true, false)
+                {
+                    return Some(Crossed {
+                        lane: who.lane as usize,
                         address,
-                        written,
-                    })
-                })
-            })
-        })
+                        access: Access::Load,
+                        before,
+                        did: if atomic { Access::Atomic } else { Access::Store },
+                    });
+                }
+                cells.read(at, who);
+            }
+        }
+        None
+    }
+
+    /// Elements are about to be stored.
+    pub(crate) fn stored(
+        &mut self,
+        cells: &mut Cells,
+        text: &Function<'_>,
+        runs: &[Run],
+        size: usize,
+        access: u16,
+        values: Values<'_>,
+    ) -> Option<Crossed> {
+        if !self.watches(access) {
+            return None;
+        }
+        for (who, address) in elements(runs, access) {
+            let lane = who.lane as usize;
+            let bits = values.lanes.map_or(values.all, |lanes| read(lanes, lane, size));
+            let silent = (values.marks)(lane) == 0 && text.holds(address, size, bits);
+            for at in cells.of(address, size) {
+                if !silent && let Some(crossed) = self.meets(cells, text, at, who, address, Access::Store) {
+                    return Some(crossed);
+                }
+                cells.write(at, who, silent, false);
+            }
+        }
+        None
+    }
+
+    /// Elements are about to be updated.
+    pub(crate) fn updated(
+        &mut self,
+        cells: &mut Cells,
+        text: &Function<'_>,
+        runs: &[Run],
+        size: usize,
+        access: u16,
+    ) -> Option<Crossed> {
+        if !self.watches(access) {
+            return None;
+        }
+        for (who, address) in elements(runs, access) {
+            for at in cells.of(address, size) {
+                if let Some(crossed) = self.meets(cells, text, at, who, address, Access::Atomic) {
+                    return Some(crossed);
+                }
+                cells.write(at, who, false, true);
+            }
+        }
+        None
+    }
+
+    /// What was done before to a place that is about to change.
+    fn meets(
+        &mut self,
+        cells: &Cells,
+        text: &Function<'_>,
+        at: usize,
+        who: Who,
+        address: u64,
+        access: Access,
+    ) -> Option<Crossed> {
+        let crossed = |before, did| Crossed {
+            lane: who.lane as usize,
+            address,
+            access,
+            before,
+            did,
+        };
+        if let Some((before, atomic)) = cells.writer(at)
+            && !(atomic && access == Access::Atomic)
+            && !self.together(before, who, false, false)
+        {
+            let did = if atomic { Access::Atomic } else { Access::Store };
+            return Some(crossed(before, did));
+        }
+        for (before, several) in cells.readers(at) {
+            let other = several || before.lane != who.lane;
+            if !other && self.together(before, who, false, true) {
+                continue;
+            }
+            let enough = if other { Need::All } else { Need::Lane };
+            let needed = *self
+                .needs
+                .entry((before.access, who.access))
+                .or_insert_with(|| need(text.function, before.access as usize, who.access as usize));
+            if needed < enough {
+                return Some(crossed(before, Access::Load));
+            }
+        }
+        None
     }
 }
 
-/// The trap for a lane that reads what another wrote.
+/// A kernel, and the memory that it has so far.
+pub(crate) struct Function<'a> {
+    pub function: &'a conch_tile::ir::Function,
+    pub memory: &'a Memory,
+}
+
+impl Function<'_> {
+    /// Whether an element holds these bits already.
+    fn holds(&self, address: u64, size: usize, bits: u64) -> bool {
+        let index = address.wrapping_sub(ORIGIN) as usize;
+        let (bytes, states) = self.memory.arena();
+        let end = index.saturating_add(size);
+        let mask = u64::MAX >> (64 - 8 * size.clamp(1, 8));
+        match (bytes.get(index..end), states.get(index..end)) {
+            (Some(bytes), Some(states)) => {
+                read(bytes, 0, size) == bits & mask && states.iter().all(|&state| state == ByteState::Init)
+            }
+            _ => false,
+        }
+    }
+}
+
+fn elements(runs: &[Run], access: u16) -> impl Iterator<Item = (Who, u64)> + '_ {
+    runs.iter().flat_map(move |run| {
+        (0..run.count).map(move |nth| {
+            let lane = (run.lane + nth) as u32;
+            (Who { access, lane }, run.address(nth))
+        })
+    })
+}
+
+/// The trap for two accesses with no order between them.
 #[cold]
-pub(crate) fn trap(site: Site<'_>, memory: &Memory, crossed: Crossed) -> Stop {
-    let kind = TrapKind::UnorderedRead;
+pub(crate) fn trap(site: Site<'_>, memory: &Memory, text: &Text, crossed: Crossed) -> Stop {
     let Crossed {
         lane,
         address,
-        written,
+        access,
+        before,
+        did,
     } = crossed;
+    let kind = if access == Access::Load {
+        TrapKind::UnorderedRead
+    } else {
+        TrapKind::UnorderedWrite
+    };
     let index = address.wrapping_sub(ORIGIN) as usize;
-    let diagnostic = site
-        .diagnostic(
-            kind,
-            Some(lane),
-            format!(
-                "load of bytes that lane {} of the same program wrote, with no barrier between",
-                written.lane
-            ),
+    let (wrote, here) = match did {
+        Access::Load => ("read", "read here"),
+        Access::Store => ("wrote", "written here"),
+        Access::Atomic => ("updated", "updated here"),
+    };
+    let place = text.places.get(before.access as usize);
+    let whose = match place {
+        Some(place) if place.scalar => "the same program".to_owned(),
+        _ if before.lane as usize == lane && !site.scalar => format!("lane {lane} of the same program"),
+        _ => format!("lane {} of the same program", before.lane),
+    };
+    let same = before.lane as usize == lane;
+    let message = format!(
+        "{} of bytes that {whose} {wrote}, with no barrier between",
+        access.name()
+    );
+    let mut diagnostic = site.diagnostic(kind, Some(lane), message);
+    if let Some(place) = place {
+        diagnostic = diagnostic.label(site.function.span(place.loc), here);
+    }
+    diagnostic = diagnostic.note(format!("they are at {}", place_at(memory, index)));
+    diagnostic = if same {
+        diagnostic.note(
+            "a lane is no thread: the compiler may spread the lanes of these two accesses over threads in different ways",
         )
-        .label(site.function.span(written.loc), "written here")
-        .note(format!("they are at {}", place_at(memory, index)))
-        .note("the lanes of a program run at once, on threads that do not wait for each other")
-        .help("put `tl.debug_barrier()` between the store and the load, or keep the value in a variable");
+    } else {
+        diagnostic.note("the lanes of a program run at once, on threads that do not wait for each other")
+    };
+    let between = match (did, access) {
+        (Access::Store | Access::Atomic, Access::Load) => {
+            "the store and the load, or keep the value in a variable"
+        }
+        (Access::Load, _) => "the load and the store",
+        _ => "the two",
+    };
+    let diagnostic = diagnostic.help(format!("put `tl.debug_barrier()` between {between}"));
     site.trap(kind, Some(lane), diagnostic)
 }

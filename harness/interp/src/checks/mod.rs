@@ -1,9 +1,7 @@
 //! What the reference watches for, a module for each concern: what it finds and how it says so.
 //! Left out: when a check is due, which is for the operations to know ([`crate::machine`]).
 //!
-//! What may be missed: a race that is ordered by luck (programs run one after the other, in the order of their ids, so
-//! whoever synchronises through an atomic counts as ordered after every program before it); conflicting values of which
-//! one equals what was there.
+//! What may be missed: conflicting values of which one equals what was there; what [`order`] and [`footprint`] say.
 
 pub(crate) mod alignment;
 pub(crate) mod bounds;
@@ -11,13 +9,14 @@ pub(crate) mod conflict;
 pub(crate) mod division;
 pub(crate) mod footprint;
 pub(crate) mod init;
+pub(crate) mod order;
 pub(crate) mod poison;
 pub(crate) mod promise;
 pub(crate) mod race;
 pub(crate) mod wait;
 
 use conch_memory::{Memory, ORIGIN, Place};
-use conch_tile::diagnostic::Diagnostic;
+use conch_tile::diagnostic::{Diagnostic, Severity};
 use conch_tile::ir::{Function, LocId};
 
 use crate::outcome::{Stop, Trap, TrapKind};
@@ -51,17 +50,30 @@ impl Site<'_> {
         lane: Option<usize>,
         message: impl Into<String>,
     ) -> Diagnostic {
-        let mut stack = self.function.call_stack(self.loc);
-        let span = stack.next().unwrap_or_default();
+        let stack = self.function.call_stack(self.loc);
+        let span = self.function.call_stack(self.loc).next().unwrap_or_default();
         let place = match lane.filter(|_| !self.scalar) {
             Some(lane) => format!("in program {}, lane {lane}", program_id(self.program)),
             None => format!("in program {}", program_id(self.program)),
         };
         let mut diagnostic = Diagnostic::error(kind.code(), span, message).here(place);
-        for call in stack {
+        for call in stack.skip(1) {
             diagnostic = diagnostic.label(call, "called here");
         }
         diagnostic
+    }
+
+    /// The same, of a program that has an answer.
+    pub(crate) fn warning(
+        self,
+        kind: TrapKind,
+        lane: Option<usize>,
+        message: impl Into<String>,
+    ) -> Diagnostic {
+        Diagnostic {
+            severity: Severity::Warning,
+            ..self.diagnostic(kind, lane, message)
+        }
     }
 }
 

@@ -3,6 +3,8 @@
 
 use conch_tile::ir::{Demand, Promise};
 
+use conch_tile::diagnostic::Diagnostic;
+
 use super::Site;
 use crate::outcome::{Stop, TrapKind};
 
@@ -42,7 +44,7 @@ pub(crate) fn demand(site: Site<'_>, demand: Demand) -> Stop {
     site.trap(kind, None, diagnostic)
 }
 
-/// The trap for a false promise about a value; `lane` breaks it.
+/// The warning about a false promise about a value; `lane` breaks it.
 #[cold]
 pub(crate) fn hint(
     site: Site<'_>,
@@ -51,24 +53,20 @@ pub(crate) fn hint(
     dimension: usize,
     number: usize,
     value: u64,
-) -> Stop {
+) -> Diagnostic {
     let kind = TrapKind::FalsePromise;
     let what = match promise {
         Promise::MultipleOf => format!("the first of every contiguous run is a multiple of {number}"),
         Promise::MaxContiguous => format!("runs of {number} rise by 1"),
         Promise::MaxConstancy => format!("runs of {number} are equal"),
     };
-    let diagnostic = site
-        .diagnostic(
-            kind,
-            Some(lane),
-            format!("`tl.{}` of a value that is not so", promise.name()),
-        )
+    let message = format!("`tl.{}` of a value that is not so", promise.name());
+    site.warning(kind, Some(lane), message)
         .note(format!(
             "it promises that along dimension {dimension} {what}; this lane holds {}",
             value as i64
-        ));
-    site.trap(kind, Some(lane), diagnostic)
+        ))
+        .note("the compiler may rely on it: an engine that gives something else is not convicted")
 }
 
 /// The trap for a false `tl.device_assert`.

@@ -2,9 +2,9 @@
 //!
 //! Programs run one after the other, in the order of their ids if no other is asked for. For every byte the shadow knows the program that wrote
 //! it last and the first that read it, which is enough: whoever comes later is later than both. Two programs race when
-//! one writes a byte that the other reads, or both write it and not the same value. Atomics race with plain accesses,
-//! never with each other. A program whose atomic meets one of another program is ordered after all programs before it:
-//! that is how locks and "the last one to arrive" counters order plain accesses.
+//! one changes a byte that the other reads, or both write it and not the same value. Atomics race with plain accesses,
+//! never with each other. Which programs come after which, by locks and by counters of those that arrived, is
+//! [`super::order`]'s.
 //!
 //! Where the survey of a launch says that programs cannot meet in a storage, nothing is looked at ([`crate::survey`]).
 //!

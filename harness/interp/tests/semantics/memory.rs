@@ -122,7 +122,11 @@ fn atomic(op: AtomicOp, before: i32, operand: i32) -> (i32, i32) {
     let (x, out) = (k.pointer("x", DType::I32), k.pointer("out", DType::I32));
     let value = k.int(operand);
     let old = k.b.op(
-        OpKind::AtomicRmw { op, mask: false },
+        OpKind::AtomicRmw {
+            op,
+            mask: false,
+            order: conch_tile::ir::MemoryOrder::AcquireRelease,
+        },
         &[x, value],
         Type::scalar(I32),
     );
@@ -166,6 +170,7 @@ fn lanes_of_an_atomic_add_up() {
         OpKind::AtomicRmw {
             op: AtomicOp::Add,
             mask: true,
+            order: conch_tile::ir::MemoryOrder::AcquireRelease,
         },
         &[p, one, mask],
         ty,
@@ -188,7 +193,13 @@ fn compare_and_swap_takes_turns() {
     let pid = k.program_id(0);
     let one = k.int(1);
     let next = k.add(pid, one);
-    k.b.op(OpKind::AtomicCas, &[x, pid, next], Type::scalar(I32));
+    k.b.op(
+        OpKind::AtomicCas {
+            order: conch_tile::ir::MemoryOrder::AcquireRelease,
+        },
+        &[x, pid, next],
+        Type::scalar(I32),
+    );
     let mut world = World::default();
     world.ints("x", &[0]);
     let (mut memory, args) = world.finish();

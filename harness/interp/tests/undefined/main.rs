@@ -8,10 +8,12 @@ mod bounds;
 mod conflict;
 mod division;
 mod init;
+mod order;
 mod poison;
 mod promise;
 mod race;
 mod reread;
+mod unordered;
 mod wait;
 
 use conch_interp::{Arg, Outcome, Program, TrapKind};

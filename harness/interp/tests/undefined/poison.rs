@@ -225,22 +225,6 @@ fn in_the_condition_of_while() {
 }
 
 #[test]
-fn in_a_divisor() {
-    let (mut k, [value, _, offsets, _]) = kernel();
-    k.at("offsets // x").binary(BinaryOp::IntDiv, offsets, value);
-    insta::assert_snapshot!(check(k), @r"
-    error[poison-use]: the divisor of an integer division has no defined value
-     --> kernel.py:5:29
-      |
-    5 | tl.store(out_ptr + offsets, offsets // x)
-      |                             ^^^^^^^^^^^^ in program (0, 0, 0), lane 5
-      |
-      = note: lanes of a masked load without `other`, shifts by the width or more, float to integer casts out of range and variables bound on other paths have none
-      = help: give masked-off lanes a value: `tl.load(ptr, mask=mask, other=0)`
-    ");
-}
-
-#[test]
 fn a_shift_by_the_width_and_a_cast_out_of_range_are_poison() {
     let mut k = Kernel::new("");
     let out = k.pointer("out", DType::I32);

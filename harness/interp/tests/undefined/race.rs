@@ -19,6 +19,13 @@ fn world(count: usize) -> (Memory, Vec<Arg>) {
     world.finish()
 }
 
+/// One in which no program writes what is there.
+fn marked(count: usize) -> (Memory, Vec<Arg>) {
+    let mut world = World::default();
+    world.ints("out", &vec![-1; count]);
+    world.finish()
+}
+
 fn kernel(body: impl FnOnce(&mut Kernel, ValueId, ValueId)) -> Function {
     let mut k = Kernel::new(TEXT);
     let out = k.pointer("out_ptr", DType::I32);
@@ -31,6 +38,7 @@ fn atomic_add(k: &mut Kernel, pointer: ValueId, value: ValueId) -> ValueId {
     let kind = OpKind::AtomicRmw {
         op: AtomicOp::Add,
         mask: false,
+        order: conch_tile::ir::MemoryOrder::AcquireRelease,
     };
     k.at("tl.atomic_add(out_ptr, 1)")
         .b
@@ -40,7 +48,7 @@ fn atomic_add(k: &mut Kernel, pointer: ValueId, value: ValueId) -> ValueId {
 #[test]
 fn two_programs_write_differently() {
     let function = kernel(|k, out, pid| k.at("tl.store(out_ptr, pid)").store(out, pid, None));
-    let (mut memory, args) = world(4);
+    let (mut memory, args) = marked(4);
     insta::assert_snapshot!(trap(TrapKind::Race, &function, [3, 2, 1], &args, &mut memory), @r"
     error[race]: store of bytes that program (0, 0, 0) writes another value to
      --> kernel.py:2:1
@@ -100,7 +108,7 @@ fn a_later_program_reads_what_an_earlier_wrote() {
         let inside = k.compare(conch_tile::ir::CmpPredicate::Gt, pid, zero);
         k.at("tl.load(out_ptr + pid - 1)").load(p, Some(inside), None);
     });
-    let (mut memory, args) = world(4);
+    let (mut memory, args) = marked(4);
     insta::assert_snapshot!(trap(TrapKind::Race, &function, [4, 1, 1], &args, &mut memory), @r"
     error[race]: load of bytes that program (0, 0, 0) writes
      --> kernel.py:3:5
@@ -114,6 +122,25 @@ fn a_later_program_reads_what_an_earlier_wrote() {
       = note: programs of a launch run in any order, or at once
       = help: let each program own what it writes, or use atomics
     ");
+}
+
+#[test]
+fn a_program_stores_what_is_there() {
+    // Whoever loads it, before or after, finds the same.
+    let body = |k: &mut Kernel, out: ValueId| {
+        let i = k.arange(8);
+        let p = k.offset(out, i);
+        let v = k.load(p, None, None);
+        k.store(p, v, None);
+    };
+    let function = kernel(|k, out, _| body(k, out));
+    let (mut memory, args) = marked(8);
+    kernels::finish(&function, [4, 1, 1], &args, &mut memory);
+    let function = kernel(|k, out, pid| {
+        body(k, out);
+        k.store(out, pid, None);
+    });
+    trap(TrapKind::Race, &function, [4, 1, 1], &args, &mut memory);
 }
 
 #[test]

@@ -3,14 +3,14 @@
 use conch_interp::{Arg, Checks, Config, Outcome, Program, TrapKind};
 use conch_memory::Memory;
 use conch_tile::DType;
-use conch_tile::ir::{AtomicOp, Function, OpKind, Type, ValueId};
+use conch_tile::ir::{AtomicOp, Function, MemoryOrder, OpKind, Type, ValueId};
 
 use crate::kernels::{I32, Kernel, World, launch};
 use crate::trap;
 
 fn world() -> (Memory, Vec<Arg>) {
     let mut world = World::default();
-    world.tensor("out", DType::I32, 8, None);
+    world.ints("out", &[9; 10]);
     world.finish()
 }
 
@@ -65,18 +65,41 @@ fn a_barrier_orders_them() {
     finishes(&kernel(1, |k, _| k.b.effect(OpKind::Barrier, &[])));
 }
 
+fn atomic(k: &mut Kernel, out: ValueId, used: bool) {
+    let zero = k.int(0);
+    let kind = OpKind::AtomicRmw {
+        op: AtomicOp::Add,
+        mask: false,
+        order: MemoryOrder::AcquireRelease,
+    };
+    // Beyond what the lanes access.
+    let eight = k.int(8);
+    let p = k.offset(out, eight);
+    let old = k.b.op(kind, &[p, zero], Type::scalar(I32));
+    if used {
+        let nine = k.int(9);
+        let p = k.offset(out, nine);
+        k.store(p, old, None);
+    }
+}
+
 #[test]
-fn an_atomic_orders_them() {
+fn an_atomic_whose_result_all_threads_wait_for_orders_them() {
+    finishes(&kernel(1, |k, out| atomic(k, out, true)));
+    let (mut memory, args) = world();
+    let function = kernel(1, |k, out| atomic(k, out, false));
+    trap(TrapKind::UnorderedRead, &function, [1, 1, 1], &args, &mut memory);
+}
+
+#[test]
+fn an_atomic_exchange_if_equal_orders_them() {
     finishes(&kernel(1, |k, out| {
-        let zero = k.int(0);
-        k.b.op(
-            OpKind::AtomicRmw {
-                op: AtomicOp::Add,
-                mask: false,
-            },
-            &[out, zero],
-            Type::scalar(I32),
-        );
+        let (zero, eight) = (k.int(0), k.int(8));
+        let p = k.offset(out, eight);
+        let kind = OpKind::AtomicCas {
+            order: MemoryOrder::Relaxed,
+        };
+        k.b.op(kind, &[p, zero, zero], Type::scalar(I32));
     }));
 }
 

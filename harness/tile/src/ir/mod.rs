@@ -17,8 +17,8 @@ mod verifier;
 pub use function::{Block, Builder, Function, Loc, LocId, Operation, Param, ValueId, ValueInfo};
 pub use lane_order::LaneOrder;
 pub use op::{
-    AtomicOp, BinaryOp, CastKind, CmpPredicate, Combine, Demand, InputPrecision, OpKind, Promise, Rounding,
-    TernaryOp, UnaryOp,
+    AtomicOp, BinaryOp, CastKind, CmpPredicate, Combine, Demand, InputPrecision, MemoryOrder, OpKind,
+    Promise, Rounding, TernaryOp, UnaryOp,
 };
 pub use types::{Elem, Shape, Type};
 pub use verifier::{MAX_NUMEL, VerifyError};

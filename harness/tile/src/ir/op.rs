@@ -328,9 +328,14 @@ pub enum OpKind {
         op: AtomicOp,
         /// Whether operand 2 is a mask.
         mask: bool,
+        /// What it orders.
+        order: MemoryOrder,
     },
     /// `pointer, compare, value`; the result is what was in memory before.
-    AtomicCas,
+    AtomicCas {
+        /// What it orders.
+        order: MemoryOrder,
+    },
     /// `pointer, expected`: waits until memory holds what is expected; `i1` lanes, false where time ran out first.
     AtomicPoll {
         /// Whether time can run out. How much there is of it is not told.
@@ -412,6 +417,8 @@ pub enum OpKind {
     Demand(Demand),
     /// `tl.debug_barrier()`: lanes see each other's earlier writes.
     Barrier,
+    /// What volatile loads just before it read is taken over: an atomic load acquires.
+    Acquire,
     /// One operand, returned as it is, with promises (`multiple_of`, `max_contiguous`, `max_constancy`), one number a
     /// dimension; a false promise is undefined.
     Hint {
@@ -424,6 +431,32 @@ pub enum OpKind {
     Poison,
     /// The result cannot be computed by the reference yet; running it is `unsupported` with this name.
     Unsupported(String),
+}
+
+op_table! {
+    /// What an atomic orders between programs. One whose scope is not the whole GPU orders nothing between them.
+    MemoryOrder {
+        /// Nothing.
+        Relaxed = "relaxed";
+        /// What comes after it comes after what was released there.
+        Acquire = "acquire";
+        /// What came before it is handed on to who acquires there.
+        Release = "release";
+        /// Both; Triton's default.
+        AcquireRelease = "acq_rel";
+    }
+}
+
+impl MemoryOrder {
+    /// Whether it takes over what others hand on.
+    pub const fn acquires(self) -> bool {
+        matches!(self, Self::Acquire | Self::AcquireRelease)
+    }
+
+    /// Whether it hands on what came before.
+    pub const fn releases(self) -> bool {
+        matches!(self, Self::Release | Self::AcquireRelease)
+    }
 }
 
 op_table! {
@@ -460,7 +493,7 @@ impl OpKind {
             Self::Load { .. }
                 | Self::Store { .. }
                 | Self::AtomicRmw { .. }
-                | Self::AtomicCas
+                | Self::AtomicCas { .. }
                 | Self::AtomicPoll { .. }
         )
     }

@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-use super::{Block, Function, LocId, OpKind, Operation, Rounding, ValueId};
+use super::{Block, Function, LocId, MemoryOrder, OpKind, Operation, Rounding, ValueId};
 use crate::source::{SourceId, Span};
 
 impl Function {
@@ -317,7 +317,7 @@ impl<W: fmt::Write> Writer<'_, W> {
             OpKind::Load { .. } => "load",
             OpKind::Store { .. } => "store",
             OpKind::AtomicRmw { op, .. } => return write!(self.out, "atomic_rmw {}", op.name()),
-            OpKind::AtomicCas => "atomic_cas",
+            OpKind::AtomicCas { .. } => "atomic_cas",
             OpKind::AtomicPoll { .. } => "atomic_poll",
             OpKind::Reduce { .. } => "reduce",
             OpKind::Scan { .. } => "scan",
@@ -332,6 +332,7 @@ impl<W: fmt::Write> Writer<'_, W> {
             OpKind::Assume => "assume",
             OpKind::Demand(demand) => return write!(self.out, "demand {}", demand.name()),
             OpKind::Barrier => "barrier",
+            OpKind::Acquire => "acquire",
             OpKind::Hint { promise, .. } => return write!(self.out, "hint {}", promise.name()),
             OpKind::Poison => "poison",
             OpKind::Unsupported(_) => "unsupported",
@@ -376,9 +377,12 @@ impl<W: fmt::Write> Writer<'_, W> {
                 Ok(())
             }
             OpKind::AtomicPoll { timeout: true } => out.write_str(" timeout"),
-            OpKind::Store { mask: true }
-            | OpKind::AtomicRmw { mask: true, .. }
-            | OpKind::Histogram { mask: true } => out.write_str(" masked"),
+            OpKind::AtomicRmw { mask, order, .. } => {
+                out.write_str(if *mask { " masked" } else { "" })?;
+                ordered(out, *order)
+            }
+            OpKind::AtomicCas { order } => ordered(out, *order),
+            OpKind::Store { mask: true } | OpKind::Histogram { mask: true } => out.write_str(" masked"),
             OpKind::Reduce { axis, combine, .. } => {
                 write!(out, " axis {axis}")?;
                 combine.map_or(Ok(()), |combine| write!(out, " {}", combine.name()))
@@ -463,5 +467,13 @@ impl<W: fmt::Write> Writer<'_, W> {
         }
         let (line, column) = file.line_column(span.start);
         write!(self.out, "{line}:{column}")
+    }
+}
+
+/// What an atomic orders, where that is not all.
+fn ordered(out: &mut impl fmt::Write, order: MemoryOrder) -> fmt::Result {
+    match order {
+        MemoryOrder::AcquireRelease => Ok(()),
+        weaker => write!(out, " {}", weaker.name()),
     }
 }

@@ -151,7 +151,7 @@ pub(super) fn check(kind: &OpKind, signature: Signature<'_>) -> Check {
         | OpKind::Load { .. }
         | OpKind::Store { .. }
         | OpKind::AtomicRmw { .. }
-        | OpKind::AtomicCas
+        | OpKind::AtomicCas { .. }
         | OpKind::AtomicPoll { .. } => memory(kind, signature),
         OpKind::Dot { .. } => dot(signature),
         OpKind::Histogram { mask } => histogram(*mask, signature),
@@ -173,7 +173,7 @@ pub(super) fn check(kind: &OpKind, signature: Signature<'_>) -> Check {
             let [condition] = signature.takes()?;
             is_mask("the condition", condition, condition)
         }
-        OpKind::Barrier => {
+        OpKind::Barrier | OpKind::Acquire => {
             let [] = signature.takes()?;
             signature.makes::<0>().map(drop)
         }
@@ -324,7 +324,7 @@ fn memory(kind: &OpKind, signature: Signature<'_>) -> Check {
             wanted.push(value);
             Some(mask)
         }
-        OpKind::AtomicCas => {
+        OpKind::AtomicCas { .. } => {
             wanted.extend([value.clone(), value.clone()]);
             Some(value)
         }

@@ -310,7 +310,8 @@ fn well_formed(ty: &Type) -> Check {
 
 fn pure(region: &Block, depth: usize) -> Check {
     for operation in &region.ops {
-        let touches = operation.kind.accesses_memory() || operation.kind == OpKind::Barrier;
+        let touches =
+            operation.kind.accesses_memory() || matches!(operation.kind, OpKind::Barrier | OpKind::Acquire);
         ensure(!touches, || "a combine region touches memory".to_owned())?;
         if depth < DEEPEST {
             for inner in operation.kind.regions() {

@@ -4,10 +4,14 @@
 //! that it touched where that is not all of them. Where one of each is not enough, because two programs share a granule,
 //! its bytes are kept apart, a cell each. Entries of launches before are older than `base`, so nothing has to be cleared
 //! between launches.
+//!
+//! An entry names a program by a number that it was given when it began. Where programs order each other through atomics
+//! ([`super::order`]) a program has several, one for each part of it that is handed on as a whole.
 
 use conch_memory::GUARD;
 
 use crate::checks::Access;
+use crate::checks::order::{Orders, Release};
 
 /// Bytes that share an entry: as many as a set has bits.
 const GRANULE: usize = 32;
@@ -49,8 +53,14 @@ pub(crate) struct Shadow {
     base: u32,
     next: u32,
     me: u32,
-    /// Whether the running program is ordered after those before it.
-    ordered: bool,
+    /// The first number of the running program. All that came before and is of this launch is of other programs.
+    first: u32,
+    /// For each number at which a program began, which one it is.
+    programs: Vec<(u32, u32)>,
+    /// What the running program comes after.
+    orders: Orders,
+    /// Bytes of atomics that volatile loads read.
+    volatile: Vec<usize>,
     /// Whether programs met in an atomic.
     pub met: bool,
     writers: Vec<u32>,
@@ -168,10 +178,18 @@ impl Shadow {
             self.next = 0;
         }
         self.base = self.next + 1;
-        self.next = self.base + programs;
+        self.next = self.base;
+        self.first = self.base;
         self.me = self.base;
-        self.ordered = false;
+        self.programs.clear();
+        self.programs.push((self.base, 0));
+        self.orders = Orders::default();
         self.met = false;
+    }
+
+    /// Programs of this launch order each other through atomics.
+    pub(crate) fn follow(&mut self) {
+        self.orders.follow();
     }
 
     /// Forgets everything, when there is much of it.
@@ -183,27 +201,94 @@ impl Shadow {
 
     /// The program of this number runs from now on.
     pub(crate) fn enter(&mut self, program: u64) {
-        self.me = self.base + program.min(u64::from(self.next - self.base)) as u32;
-        self.ordered = false;
+        self.first = self.fresh();
+        self.me = self.first;
+        self.programs
+            .push((self.first, program.min(u64::from(u32::MAX)) as u32));
+        self.orders.enter();
+        self.volatile.clear();
+    }
+
+    /// The next number, or the last again when there are no more.
+    const fn fresh(&mut self) -> u32 {
+        if self.next + 1 < NUMBER {
+            self.next += 1;
+        }
+        self.next
+    }
+
+    /// The next accesses are by one thread, which holds all scalars, or by many.
+    #[inline]
+    pub(crate) fn by(&mut self, scalar: bool) {
+        if self.orders.followed() {
+            self.me = if let Some(number) = self.orders.number(scalar) {
+                number
+            } else {
+                let number = self.fresh();
+                self.orders.numbered(scalar, number);
+                number
+            };
+        }
+    }
+
+    /// All threads of the program wait for each other.
+    pub(crate) fn barrier(&mut self) {
+        self.orders.barrier();
+    }
+
+    /// What volatile loads read so far is taken over.
+    pub(crate) fn acquire(&mut self) {
+        for index in std::mem::take(&mut self.volatile) {
+            self.orders.synchronise(index, Release::POLL);
+        }
+    }
+
+    /// An atomic ended: what it hands on at a byte, and takes over from there.
+    pub(crate) fn synchronise(&mut self, index: usize, release: Release) {
+        self.orders.synchronise(index, release);
+    }
+
+    /// Whether the running program comes after what an entry stands for.
+    fn knows(&self, entry: u32) -> bool {
+        self.orders.know(entry & NUMBER)
+    }
+
+    /// Whether an entry is the running program's own.
+    const fn own(&self, entry: u32) -> bool {
+        entry & NUMBER >= self.first
     }
 
     const fn live(&self, entry: u32) -> bool {
         entry & NUMBER >= self.base
     }
 
-    const fn number(&self, entry: u32) -> u32 {
-        (entry & NUMBER) - self.base
+    /// Which program an entry is of.
+    fn number(&self, entry: u32) -> u32 {
+        let number = entry & NUMBER;
+        let after = self.programs.partition_point(|&(first, _)| first <= number);
+        after
+            .checked_sub(1)
+            .and_then(|at| self.programs.get(at))
+            .map_or(0, |&(_, program)| program)
     }
 
     /// A load of `len` bytes. A volatile one may see other programs' writes.
     pub(crate) fn load(&mut self, index: usize, len: usize, volatile: bool) -> Result<(), Conflict> {
         if volatile {
-            return self.apart(index, len, |shadow, cell, _| {
-                if shadow.live(cell.writer) && cell.writer & NUMBER != shadow.me {
-                    shadow.ordered = true;
-                    shadow.met = true;
+            return self.apart(index, len, |shadow, cell, at| {
+                if !shadow.live(cell.writer) || shadow.own(cell.writer) || shadow.knows(cell.writer) {
+                    return Ok(());
                 }
-                Ok(())
+                shadow.met = true;
+                if cell.writer & ATOMIC != 0 {
+                    shadow.volatile.push(at);
+                    return Ok(());
+                }
+                Err(Conflict {
+                    index: at,
+                    other: Some(shadow.number(cell.writer)),
+                    did: Access::Store,
+                })
             });
         }
         let (first, last) = (index.div_ceil(GRANULE), (index + len) / GRANULE);
@@ -244,22 +329,25 @@ impl Shadow {
         old: &[u8],
         new: &[u8],
     ) -> Result<(), Conflict> {
-        by_granule(
-            index,
-            size,
-            stride,
-            new.len() / size,
-            |granule, bytes, first, elements| {
-                if self.store_piece(granule, bytes) {
-                    return Ok(());
-                }
-                (first..first + elements).try_for_each(|nth| {
-                    let at = index + nth * stride;
-                    let (old, new) = (old.get(at..at + size), new.get(nth * size..(nth + 1) * size));
-                    self.store(at, old.unwrap_or(&[]), new.unwrap_or(&[]))
-                })
-            },
-        )
+        let count = new.len() / size;
+        let kept = |(nth, new): (usize, &[u8])| {
+            old.get(index + nth * stride..index + nth * stride + size) == Some(new)
+        };
+        if new.chunks_exact(size).enumerate().all(kept)
+            && self.load_elements(index, size, stride, count, false).is_ok()
+        {
+            return Ok(());
+        }
+        by_granule(index, size, stride, count, |granule, bytes, first, elements| {
+            if self.store_piece(granule, bytes) {
+                return Ok(());
+            }
+            (first..first + elements).try_for_each(|nth| {
+                let at = index + nth * stride;
+                let (old, new) = (old.get(at..at + size), new.get(nth * size..(nth + 1) * size));
+                self.store(at, old.unwrap_or(&[]), new.unwrap_or(&[]))
+            })
+        })
     }
 
     /// A load of whole granules; false, and nothing done, where they must be looked at one by one.
@@ -324,7 +412,7 @@ impl Shadow {
     fn load_bytes(&mut self, index: usize, len: usize) -> Result<(), Conflict> {
         let me = self.me;
         self.apart(index, len, |shadow, cell, index| {
-            if shadow.live(cell.writer) && cell.writer & NUMBER != me && !shadow.ordered {
+            if shadow.live(cell.writer) && !shadow.own(cell.writer) && !shadow.knows(cell.writer) {
                 let did = if cell.writer & ATOMIC == 0 {
                     Access::Store
                 } else {
@@ -336,7 +424,7 @@ impl Shadow {
                     did,
                 });
             }
-            if !shadow.live(cell.reader) {
+            if !shadow.live(cell.reader) || shadow.own(cell.reader) || shadow.knows(cell.reader) {
                 cell.reader = me;
             }
             Ok(())
@@ -345,6 +433,10 @@ impl Shadow {
 
     /// A store of bytes; `old` is what is there before it.
     pub(crate) fn store(&mut self, index: usize, old: &[u8], new: &[u8]) -> Result<(), Conflict> {
+        // What changes nothing is in the way of those who change it, as a load is, and of nobody else.
+        if old == new && self.load(index, new.len(), false).is_ok() {
+            return Ok(());
+        }
         let end = index + new.len();
         let (first, last) = (index.div_ceil(GRANULE), end / GRANULE);
         if first >= last {
@@ -429,19 +521,19 @@ impl Shadow {
     ) -> Result<(), Conflict> {
         let me = self.me;
         self.apart(from, to - from, |shadow, cell, at| {
-            if shadow.live(cell.reader) && cell.reader != me && !shadow.ordered {
+            let differs = old.get(at - index) != new.get(at - index);
+            if shadow.live(cell.reader) && !shadow.own(cell.reader) && !shadow.knows(cell.reader) {
                 return Err(Conflict {
                     index: at,
                     other: Some(shadow.number(cell.reader)),
                     did: Access::Load,
                 });
             }
-            if !shadow.live(cell.writer) || shadow.ordered {
+            if !shadow.live(cell.writer) || shadow.knows(cell.writer) {
                 cell.writer = me;
                 return Ok(());
             }
-            let differs = old.get(at - index) != new.get(at - index);
-            if cell.writer & NUMBER != me {
+            if !shadow.own(cell.writer) {
                 let did = if cell.writer & ATOMIC == 0 {
                     Access::Store
                 } else {
@@ -461,6 +553,8 @@ impl Shadow {
                     other: None,
                     did: Access::Store,
                 });
+            } else {
+                cell.writer = me | cell.writer & SHARED;
             }
             Ok(())
         })
@@ -470,11 +564,10 @@ impl Shadow {
     pub(crate) fn atomic(&mut self, index: usize, len: usize) -> Result<(), Conflict> {
         let me = self.me;
         self.apart(index, len, |shadow, cell, at| {
-            if shadow.live(cell.writer) && cell.writer & NUMBER != me {
+            if shadow.live(cell.writer) && !shadow.own(cell.writer) {
                 if cell.writer & ATOMIC != 0 {
                     shadow.met = true;
-                    shadow.ordered = true;
-                } else if !shadow.ordered {
+                } else if !shadow.knows(cell.writer) {
                     return Err(Conflict {
                         index: at,
                         other: Some(shadow.number(cell.writer)),
@@ -482,7 +575,7 @@ impl Shadow {
                     });
                 }
             }
-            if shadow.live(cell.reader) && cell.reader != me && !shadow.ordered {
+            if shadow.live(cell.reader) && !shadow.own(cell.reader) && !shadow.knows(cell.reader) {
                 return Err(Conflict {
                     index: at,
                     other: Some(shadow.number(cell.reader)),
@@ -571,10 +664,11 @@ mod tests {
                 let other_wrote = self.writers[at].iter().any(|&w| w != me);
                 let other_read = self.readers[at].iter().any(|&r| r != me);
                 match store {
-                    None if other_is_last => return false,
-                    None => self.readers[at].push(me),
-                    Some(same) if other_read || (other_wrote && !same) => return false,
-                    Some(_) => self.writers[at].push(me),
+                    None | Some(true) if other_is_last => return false,
+                    // A store of what is there is as a load.
+                    None | Some(true) => self.readers[at].push(me),
+                    Some(false) if other_read || other_wrote => return false,
+                    Some(false) => self.writers[at].push(me),
                 }
             }
             true
@@ -607,13 +701,25 @@ mod tests {
                     let elements = 1 + len / 12;
                     let start = from / 4 * 4;
                     let strided = kind % 2 == 0 && start + elements * 12 <= BYTES;
+                    let store = (kind / 2 >= 2).then_some(value == 0);
+                    let places: Vec<(usize, usize)> = if strided {
+                        (0..elements).map(|nth| (start + nth * 12, 4)).collect()
+                    } else {
+                        vec![(from, len)]
+                    };
+                    // What is written over what another program wrote last, and is the same, is looked at byte by byte.
+                    let shared = places.iter().any(|&(from, len)| {
+                        (from..from + len).any(|at| model.writers[at].last().is_some_and(|&w| w != me as u32))
+                    });
+                    if store == Some(true) && shared {
+                        continue;
+                    }
                     let got = match (kind / 2 < 2, strided) {
                         (true, true) => shadow.load_elements(start, 4, 12, elements, false),
                         (true, false) => shadow.load(from, len, false),
                         (false, true) => shadow.store_elements(start, 4, 12, &arena, &vec![value; 4 * elements]),
                         (false, false) => shadow.store(from, old, &vec![value; len]),
                     };
-                    let store = (kind / 2 >= 2).then_some(value == 0);
                     let expected = if strided {
                         (0..elements).all(|nth| model.access(me as u32, start + nth * 12, 4, store))
                     } else {

@@ -1,0 +1,160 @@
+//! Who accessed which element since the last barrier. Cells of programs and barriers before are older than `epoch`, so that
+//! nothing has to be cleared.
+
+use std::collections::HashMap;
+use std::ops::RangeInclusive;
+
+use conch_memory::ORIGIN;
+use smallvec::SmallVec;
+
+/// An access of the text, and a lane of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Who {
+    pub access: u16,
+    pub lane: u32,
+}
+
+/// The store left what was there.
+const SILENT: u8 = 1;
+/// It was an atomic.
+const ATOMIC: u8 = 2;
+/// Several lanes of the access.
+const SEVERAL: u8 = 4;
+/// Other accesses read it too.
+const MORE: u8 = 8;
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Cell {
+    epoch: u32,
+    who: Who,
+    flags: u8,
+}
+
+/// Cells that are not kept from launch to launch.
+const LARGE: usize = 1 << 20;
+
+/// The cells of an arena.
+#[derive(Debug, Default)]
+pub(crate) struct Cells {
+    epoch: u32,
+    grain: usize,
+    writers: Vec<Cell>,
+    readers: Vec<Cell>,
+    /// Further reads of an element, by other accesses than the first.
+    more: HashMap<usize, SmallVec<[(Who, bool); 2]>>,
+}
+
+impl Cells {
+    /// Starts a launch on an arena of `bytes` with elements of at least `grain` bytes.
+    pub(crate) fn begin(&mut self, bytes: usize, grain: usize) {
+        let grain = grain.max(1);
+        let count = bytes / grain + 1;
+        if self.writers.len() < count {
+            self.writers = vec![Cell::default(); count];
+            self.readers = vec![Cell::default(); count];
+            self.epoch = 0;
+        }
+        self.grain = grain;
+        self.order();
+    }
+
+    /// Forgets everything, where there is much of it.
+    pub(crate) fn shrink(&mut self) {
+        if self.writers.len() > LARGE {
+            *self = Self::default();
+        }
+    }
+
+    /// What was done so far is done for all.
+    pub(crate) fn order(&mut self) {
+        if self.epoch == u32::MAX {
+            self.writers.fill(Cell::default());
+            self.readers.fill(Cell::default());
+            self.epoch = 0;
+        }
+        self.epoch += 1;
+        if !self.more.is_empty() {
+            self.more.clear();
+        }
+    }
+
+    /// The cells of an element.
+    #[inline]
+    pub(crate) fn of(&self, address: u64, size: usize) -> RangeInclusive<usize> {
+        let index = address.wrapping_sub(ORIGIN) as usize;
+        let grain = self.grain.max(1);
+        index / grain..=index.saturating_add(size - 1) / grain
+    }
+
+    fn live(&self, cell: Option<&Cell>) -> Option<Cell> {
+        cell.copied().filter(|cell| cell.epoch == self.epoch)
+    }
+
+    /// Who changed it last, and whether by an atomic.
+    #[inline]
+    pub(crate) fn changer(&self, at: usize) -> Option<(Who, bool)> {
+        let cell = self.live(self.writers.get(at))?;
+        (cell.flags & SILENT == 0).then_some((cell.who, cell.flags & ATOMIC != 0))
+    }
+
+    /// Who wrote it last, if only what was there, and whether by an atomic.
+    #[inline]
+    pub(crate) fn writer(&self, at: usize) -> Option<(Who, bool)> {
+        let cell = self.live(self.writers.get(at))?;
+        Some((cell.who, cell.flags & ATOMIC != 0))
+    }
+
+    /// Who read it: for each access a lane, and whether there were more of them.
+    pub(crate) fn readers(&self, at: usize) -> SmallVec<[(Who, bool); 2]> {
+        let mut readers = SmallVec::new();
+        if let Some(cell) = self.live(self.readers.get(at)) {
+            readers.push((cell.who, cell.flags & SEVERAL != 0));
+            if cell.flags & MORE != 0 {
+                readers.extend(self.more.get(&at).into_iter().flatten().copied());
+            }
+        }
+        readers
+    }
+
+    /// Somebody reads it.
+    #[inline]
+    pub(crate) fn read(&mut self, at: usize, who: Who) {
+        let epoch = self.epoch;
+        let Some(cell) = self.readers.get_mut(at) else {
+            return;
+        };
+        if cell.epoch != epoch {
+            *cell = Cell { epoch, who, flags: 0 };
+        } else if cell.who.access == who.access {
+            if cell.who.lane != who.lane {
+                cell.flags |= SEVERAL;
+            }
+        } else {
+            cell.flags |= MORE;
+            let more = self.more.entry(at).or_default();
+            match more.iter_mut().find(|(other, _)| other.access == who.access) {
+                Some((other, several)) => *several |= other.lane != who.lane,
+                None => more.push((who, false)),
+            }
+        }
+    }
+
+    /// Somebody writes it.
+    #[inline]
+    pub(crate) fn write(&mut self, at: usize, who: Who, silent: bool, atomic: bool) {
+        let epoch = self.epoch;
+        let Some(cell) = self.writers.get_mut(at) else {
+            return;
+        };
+        if silent && cell.epoch == epoch && cell.flags & SILENT == 0 {
+            return;
+        }
+        let silent = if silent { SILENT } else { 0 };
+        let atomic = if atomic { ATOMIC } else { 0 };
+        *cell = Cell {
+            epoch,
+            who,
+            flags: silent | atomic,
+        };
+    }
+}

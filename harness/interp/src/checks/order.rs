@@ -1,0 +1,225 @@
+//! Which programs of a launch come after which: what atomics order, by Triton's rules.
+//!
+//! A program is many threads. A scalar is loaded, stored and updated by one of them, always the same; the lanes of a block
+//! are spread over all. An atomic is executed by the thread that holds its lane, and orders that thread only:
+//!
+//! - An atomic that *releases* hands on what its own thread did before it, and what all threads did before the last
+//!   `tl.debug_barrier()`.
+//! - An atomic that *acquires* takes over what was handed on at that place in memory, by whichever atomics, for its own
+//!   thread; for all threads behind the next barrier, or at once where it is a scalar whose result the program uses: every
+//!   thread waits for that result.
+//! - `tl.atomic_cas` of a scalar is a barrier on both sides.
+//!
+//! PTX of Triton 3.0 to 3.9 was read for it: `bar.sync` stands on both sides of a scalar `atom.cas` and behind a scalar atomic
+//! whose result is used, in all of them; around other atomics that release or acquire in 3.9 only.
+//!
+//! What is missed: that a volatile load may see an older value than another one did.
+
+use std::collections::HashMap;
+
+use conch_tile::ir::MemoryOrder;
+use smallvec::SmallVec;
+
+/// What an atomic does for others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Release {
+    /// Whether it is a scalar's.
+    pub scalar: bool,
+    /// What it orders.
+    pub order: Option<MemoryOrder>,
+    /// Whether it wrote; a comparison that failed did not, and hands nothing on.
+    pub wrote: bool,
+    /// Whether the program uses its result.
+    pub used: bool,
+}
+
+impl Release {
+    fn acquires(self) -> bool {
+        self.order.is_some_and(MemoryOrder::acquires)
+    }
+
+    fn releases(self) -> bool {
+        self.wrote && self.order.is_some_and(MemoryOrder::releases)
+    }
+}
+
+impl Release {
+    /// A poll, and what volatile loads read where that is acquired.
+    pub(crate) const POLL: Self = Self {
+        scalar: true,
+        order: Some(MemoryOrder::Acquire),
+        wrote: false,
+        used: true,
+    };
+}
+
+/// What was handed on at places: everything in a place's log up to a number of events.
+type Known = SmallVec<[(usize, usize); 4]>;
+
+/// What was handed on at one place of memory, in the order in which it was.
+#[derive(Debug, Default)]
+struct Log {
+    /// How often something was.
+    events: usize,
+    /// Numbers of parts of programs, rising, and at which event.
+    parts: Vec<(u32, usize)>,
+    /// What came with it from elsewhere, and at which event.
+    others: Vec<((usize, usize), usize)>,
+}
+
+/// The order of the programs of a launch, up to the one that runs.
+#[derive(Debug, Default)]
+pub(crate) struct Orders {
+    followed: bool,
+    places: HashMap<usize, usize>,
+    logs: Vec<Log>,
+    /// What all threads of the program come after, what the thread of scalars does, and what all will behind a barrier.
+    known: Known,
+    scalar_known: Known,
+    pending: Known,
+    /// Parts of the program before its last barrier, and those of scalars before their last release.
+    settled: Vec<u32>,
+    scalar_settled: Vec<u32>,
+    /// The parts under way: of blocks and of scalars.
+    block: Option<u32>,
+    scalar: Option<u32>,
+    /// Whether the access under way is a scalar's.
+    now: bool,
+}
+
+fn learn(known: &mut Known, (place, length): (usize, usize)) {
+    match known.iter_mut().find(|(other, _)| *other == place) {
+        Some((_, known)) => *known = length.max(*known),
+        None => known.push((place, length)),
+    }
+}
+
+impl Orders {
+    pub(crate) const fn follow(&mut self) {
+        self.followed = true;
+    }
+
+    #[inline]
+    pub(crate) const fn followed(&self) -> bool {
+        self.followed
+    }
+
+    /// A program begins.
+    pub(crate) fn enter(&mut self) {
+        if !self.followed {
+            return;
+        }
+        for known in [&mut self.known, &mut self.scalar_known, &mut self.pending] {
+            known.clear();
+        }
+        self.settled.clear();
+        self.scalar_settled.clear();
+        (self.block, self.scalar) = (None, None);
+    }
+
+    /// The number of the part that an access belongs to, if it has one.
+    #[inline]
+    pub(crate) const fn number(&mut self, scalar: bool) -> Option<u32> {
+        self.now = scalar;
+        if scalar { self.scalar } else { self.block }
+    }
+
+    /// Gives that part its number.
+    pub(crate) const fn numbered(&mut self, scalar: bool, number: u32) {
+        let to = if scalar { &mut self.scalar } else { &mut self.block };
+        *to = Some(number);
+    }
+
+    /// All threads wait for each other.
+    pub(crate) fn barrier(&mut self) {
+        if !self.followed {
+            return;
+        }
+        self.settled.extend(self.block.take());
+        self.settled.extend(self.scalar.take());
+        self.settled.append(&mut self.scalar_settled);
+        for from in [&self.scalar_known, &self.pending] {
+            for &one in from {
+                learn(&mut self.known, one);
+            }
+        }
+        self.scalar_known.clone_from(&self.known);
+        self.pending.clear();
+    }
+
+    pub(crate) fn synchronise(&mut self, index: usize, atomic: Release) {
+        if !self.followed {
+            return;
+        }
+        let fresh = self.logs.len();
+        let place = *self.places.entry(index).or_insert(fresh);
+        if place == fresh {
+            self.logs.push(Log::default());
+        }
+        let events = self.logs.get(place).map_or(0, |log| log.events);
+        if atomic.acquires() && events > 0 {
+            let all = (place, events);
+            if atomic.scalar {
+                learn(&mut self.scalar_known, all);
+                if atomic.used {
+                    learn(&mut self.known, all);
+                }
+            } else {
+                learn(&mut self.pending, all);
+            }
+        }
+        if !atomic.releases() {
+            return;
+        }
+        if atomic.scalar {
+            self.scalar_settled.extend(self.scalar.take());
+        }
+        let known = if atomic.scalar {
+            &self.scalar_known
+        } else {
+            &self.known
+        };
+        let Some(log) = self.logs.get_mut(place) else {
+            return;
+        };
+        let last = log.parts.last().map(|&(part, _)| part);
+        let scalars = self.scalar_settled.iter().filter(|_| atomic.scalar);
+        let mut parts: SmallVec<[u32; 8]> = self.settled.iter().chain(scalars).copied().collect();
+        parts.retain(|part| last.is_none_or(|last| *part > last));
+        parts.sort_unstable();
+        for &one in known {
+            let news = one.0 != place && !log.others.iter().rev().take(4).any(|(other, _)| *other == one);
+            if news {
+                log.others.push((one, events));
+            }
+        }
+        log.parts.extend(parts.into_iter().map(|part| (part, events)));
+        log.events += 1;
+    }
+
+    /// Whether the access under way comes after a part of another program.
+    pub(crate) fn know(&self, part: u32) -> bool {
+        let known = if self.now { &self.scalar_known } else { &self.known };
+        if known.is_empty() {
+            return false;
+        }
+        let mut open = known.to_vec();
+        let mut seen: HashMap<usize, usize> = HashMap::new();
+        while let Some((place, events)) = open.pop() {
+            let before = seen.entry(place).or_insert(0);
+            if *before >= events {
+                continue;
+            }
+            *before = events;
+            let Some(log) = self.logs.get(place) else { continue };
+            if let Ok(at) = log.parts.binary_search_by_key(&part, |&(part, _)| part)
+                && log.parts.get(at).is_some_and(|&(_, event)| event < events)
+            {
+                return true;
+            }
+            let others = log.others.iter().filter(|&&(_, event)| event < events);
+            open.extend(others.map(|&(other, _)| other));
+        }
+        false
+    }
+}

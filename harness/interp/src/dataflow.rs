@@ -1,0 +1,300 @@
+//! What the text of a kernel says of its values: which are the same expression, which change from trip to trip of a loop,
+//! and which need what a load read. Asked only of kernels that access one storage in several ways
+//! ([`crate::checks::footprint`]).
+
+use std::collections::HashMap;
+
+use conch_tile::ir::{Block, Function, LocId, OpKind, Operation, ValueId};
+
+/// An access to memory, by its place in the kernel's text.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub loc: LocId,
+    pub pointer: ValueId,
+    /// The loops around it, a bit each; of more than 64 the last bit is shared.
+    pub loops: u64,
+    /// Whether it is of a scalar, or of a block of one.
+    pub scalar: bool,
+}
+
+/// What is known of a kernel's text.
+#[derive(Debug, Default)]
+pub(crate) struct Text {
+    /// Accesses, in the order of the text.
+    pub places: Vec<Place>,
+    /// The number of the expression that a value is.
+    expressions: Vec<u32>,
+    /// The loops in which a value may change.
+    varies: Vec<u64>,
+}
+
+impl Text {
+    pub(crate) fn of(function: &Function) -> Self {
+        let count = function.values.len();
+        let mut reader = Reader {
+            function,
+            text: Self {
+                places: Vec::new(),
+                expressions: (0..count as u32).collect(),
+                varies: vec![0; count],
+            },
+            known: HashMap::new(),
+            loops: 0,
+        };
+        reader.block(&function.body, 0);
+        reader.text
+    }
+
+    /// Whether two accesses go to the same place in each lane, whichever trips they are of.
+    pub(crate) fn same_addresses(&self, a: usize, b: usize) -> bool {
+        let (Some(a), Some(b)) = (self.places.get(a), self.places.get(b)) else {
+            return false;
+        };
+        let of = |place: &Place| self.expressions.get(place.pointer.0 as usize);
+        let varies = self.varies.get(a.pointer.0 as usize).copied().unwrap_or(u64::MAX);
+        of(a) == of(b) && varies & a.loops & b.loops == 0
+    }
+}
+
+struct Reader<'a> {
+    function: &'a Function,
+    text: Text,
+    known: HashMap<String, u32>,
+    loops: u32,
+}
+
+impl Reader<'_> {
+    fn block(&mut self, block: &Block, inside: u64) {
+        for op in &block.ops {
+            if op.kind.accesses_memory()
+                && let Some(&pointer) = op.operands.first()
+            {
+                let ty = self.function.values.get(pointer.0 as usize).map(|info| &info.ty);
+                self.text.places.push(Place {
+                    loc: op.loc,
+                    pointer,
+                    loops: inside,
+                    scalar: ty.is_none_or(|ty| ty.shape.iter().product::<usize>() <= 1),
+                });
+            }
+            let looping = matches!(op.kind, OpKind::For { .. } | OpKind::While { .. });
+            let within = if looping {
+                let bit = 1 << self.loops.min(63);
+                self.loops += 1;
+                inside | bit
+            } else {
+                inside
+            };
+            for region in op.kind.regions() {
+                for arg in &region.args {
+                    if let Some(to) = self.text.varies.get_mut(arg.0 as usize) {
+                        *to = within;
+                    }
+                }
+                self.block(region, within);
+            }
+            self.results(op, inside);
+        }
+    }
+
+    fn results(&mut self, op: &Operation, inside: u64) {
+        let pure = op.kind.regions().next().is_none()
+            && !op.kind.accesses_memory()
+            && !matches!(op.kind, OpKind::Poison | OpKind::Unsupported(_));
+        let varies = op
+            .operands
+            .iter()
+            .map(|operand| self.text.varies.get(operand.0 as usize).copied().unwrap_or(0))
+            .fold(0, |all, one| all | one);
+        for (nth, result) in op.results.iter().enumerate() {
+            if let Some(to) = self.text.varies.get_mut(result.0 as usize) {
+                *to = if pure { varies } else { inside };
+            }
+            if !pure {
+                continue;
+            }
+            let numbers: Vec<u32> = op
+                .operands
+                .iter()
+                .map(|operand| {
+                    let number = self.text.expressions.get(operand.0 as usize);
+                    number.copied().unwrap_or(u32::MAX)
+                })
+                .collect();
+            let ty = self.function.values.get(result.0 as usize).map(|info| &info.ty);
+            let key = format!("{:?} {numbers:?} {nth} {ty:?}", op.kind);
+            let number = *self.known.entry(key).or_insert(result.0);
+            if let Some(to) = self.text.expressions.get_mut(result.0 as usize) {
+                *to = number;
+            }
+        }
+    }
+}
+
+/// How a later access needs what a load read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Need {
+    /// It may come first.
+    #[default]
+    None,
+    /// Each lane needs what the load read in the same lane.
+    Lane,
+    /// Each lane needs what the load read in all of them.
+    All,
+}
+
+/// How the access `later` needs what the load `load` read; both by their place in the text.
+pub(crate) fn need(function: &Function, load: usize, later: usize) -> Need {
+    let mut flow = Flow {
+        function,
+        of: vec![Need::None; function.values.len()],
+        load,
+        later,
+        at: 0,
+        found: Need::None,
+    };
+    // What loops carry takes trips to arrive.
+    for _ in 0..4 {
+        let before = flow.of.clone();
+        flow.at = 0;
+        flow.block(&function.body, Need::None);
+        if flow.of == before {
+            break;
+        }
+    }
+    flow.found
+}
+
+struct Flow<'a> {
+    function: &'a Function,
+    of: Vec<Need>,
+    load: usize,
+    later: usize,
+    at: usize,
+    found: Need,
+}
+
+impl Flow<'_> {
+    fn get(&self, value: ValueId) -> Need {
+        self.of.get(value.0 as usize).copied().unwrap_or_default()
+    }
+
+    fn raise(&mut self, value: ValueId, need: Need) {
+        if let Some(to) = self.of.get_mut(value.0 as usize) {
+            *to = need.max(*to);
+        }
+    }
+
+    fn lanes(&self, value: ValueId) -> usize {
+        self.function
+            .values
+            .get(value.0 as usize)
+            .map_or(1, |info| info.ty.shape.iter().product())
+    }
+
+    fn block(&mut self, block: &Block, decided: Need) {
+        for op in &block.ops {
+            let strongest = op
+                .operands
+                .iter()
+                .map(|&operand| self.get(operand))
+                .max()
+                .unwrap_or_default();
+            if op.kind.accesses_memory() {
+                if self.at == self.later {
+                    self.found = self.found.max(strongest).max(decided);
+                }
+                // Every thread loads a scalar for itself.
+                if self.at == self.load
+                    && let Some(&result) = op.results.first()
+                    && self.lanes(result) > 1
+                {
+                    self.raise(result, Need::Lane);
+                }
+                self.at += 1;
+            }
+            self.regions(op, decided);
+            let kept = self.kept(op, strongest);
+            for &result in &op.results {
+                self.raise(result, kept);
+            }
+        }
+    }
+
+    fn regions(&mut self, op: &Operation, decided: Need) {
+        let yields = |block: &Block| -> Vec<ValueId> {
+            let last = block.ops.last().filter(|op| matches!(op.kind, OpKind::Yield));
+            last.map_or_else(Vec::new, |op| op.operands.to_vec())
+        };
+        let join = |flow: &mut Self, to: &[ValueId], from: &[ValueId]| {
+            for (&to, &from) in to.iter().zip(from) {
+                let need = flow.get(from);
+                flow.raise(to, need);
+            }
+        };
+        match &op.kind {
+            OpKind::For { body } => {
+                let (bounds, initial) = op.operands.split_at(3.min(op.operands.len()));
+                let carried: Vec<ValueId> = body.args.iter().skip(1).copied().collect();
+                let trips = bounds.iter().map(|&bound| self.get(bound)).max();
+                join(self, &carried, initial);
+                self.block(body, decided.max(trips.unwrap_or_default()));
+                join(self, &carried, &yields(body));
+                join(self, &op.results, initial);
+                join(self, &op.results, &yields(body));
+            }
+            OpKind::If {
+                then_block,
+                else_block,
+            } => {
+                let condition = op.operands.first().map(|&condition| self.get(condition));
+                for block in [then_block, else_block] {
+                    self.block(block, decided.max(condition.unwrap_or_default()));
+                    join(self, &op.results, &yields(block));
+                }
+            }
+            OpKind::While { before, after } => {
+                join(self, &before.args, &op.operands);
+                self.block(before, decided);
+                let passed = yields(before);
+                let condition = passed.first().map(|&condition| self.get(condition));
+                let passed = passed.get(1..).unwrap_or(&[]).to_vec();
+                join(self, &after.args, &passed);
+                join(self, &op.results, &passed);
+                self.block(after, decided.max(condition.unwrap_or_default()));
+                join(self, &before.args, &yields(after));
+            }
+            _ => {}
+        }
+    }
+
+    /// What is left of the need behind an operation.
+    fn kept(&self, op: &Operation, strongest: Need) -> Need {
+        if strongest != Need::Lane {
+            return match op.kind {
+                OpKind::For { .. } | OpKind::If { .. } | OpKind::While { .. } => Need::None,
+                _ => strongest,
+            };
+        }
+        let single = op.results.first().is_none_or(|&result| self.lanes(result) == 1);
+        match op.kind {
+            OpKind::Reduce { .. } if single => Need::All,
+            OpKind::Unary(_)
+            | OpKind::Binary(_)
+            | OpKind::Ternary(_)
+            | OpKind::Library(_)
+            | OpKind::Compare(_)
+            | OpKind::Select
+            | OpKind::Cast { .. }
+            | OpKind::AddPtr
+            | OpKind::Hint { .. }
+            | OpKind::Scan { .. }
+            | OpKind::Load { .. }
+            | OpKind::AtomicRmw { .. }
+            | OpKind::AtomicCas { .. }
+            // One more dimension changes no lane's number.
+            | OpKind::Reshape { reorder: false } => Need::Lane,
+            _ => Need::None,
+        }
+    }
+}
