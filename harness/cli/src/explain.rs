@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use conch_case::{ArgValue, Case, Padding, Problems, Shard};
 use conch_engine::{Reference, guarded};
 use conch_report::event::Event;
-use conch_report::{Human, Tone, describe, rules, table};
+use conch_report::{Human, Tone, describe, in_words, left_out, rules, table};
 use conch_tile::rules::Rules;
 use conch_verdict::{Panel, Record, Trial, try_case};
 
@@ -305,11 +305,13 @@ fn trial_text(case: &Case, trial: &Trial, panel: &Panel, selected: &Selected, te
     if let Some(reason) = &event.reason {
         let _ = writeln!(text, "    {reason}");
     }
-    let _ = writeln!(
-        text,
-        "    {} bytes compared, {} left out as undefined, {} elements with other bits accepted",
-        event.compared, event.undefined, event.accepted
-    );
+    let _ = writeln!(text, "    {}", in_words(event.bytes));
+    for line in left_out(&event.left_out) {
+        let _ = writeln!(text, "    {line}");
+    }
+    for said in event.suspected.iter().chain(&event.notes) {
+        let _ = writeln!(text, "    {said}");
+    }
     for line in rules(&event.rules) {
         let _ = writeln!(text, "    {line}");
     }

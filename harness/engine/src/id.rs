@@ -235,6 +235,7 @@ impl FromStr for EngineId {
             })?;
             return match extra {
                 None if id.torch().is_some() => Err(no_torch(text, kind, &id)),
+                None if id.triton() < OLDEST => Err(too_old(text, kind, id.triton())),
                 None if kind == "jit" => Ok(Self::Jit { version: id.triton() }),
                 None => Ok(Self::Cuda { version: id.triton() }),
                 Some(extra) => Err(bad(
@@ -277,6 +278,7 @@ impl FromStr for EngineId {
         if toolchain.torch().is_some() {
             return Err(no_torch(text, kind, &toolchain));
         }
+        known(text, kind, toolchain.triton())?;
         Ok(Self::Interpret {
             toolchain,
             host,
@@ -312,6 +314,27 @@ fn inductor(text: &str, rest: &str) -> Result<EngineId, BadEngineId> {
     };
     let torch = id.torch().unwrap_or(NEWEST_TORCH);
     Ok(EngineId::Inductor { torch, by })
+}
+
+/// The oldest Triton whose language is known.
+const OLDEST: Version = Version::new(3, 0, 0);
+
+/// Refuses a Triton whose language is not known: it would be judged by rules that are not its own.
+fn known(text: &str, kind: &str, version: Version) -> Result<(), BadEngineId> {
+    if version < OLDEST {
+        return Err(too_old(text, kind, version));
+    }
+    Ok(())
+}
+
+fn too_old(text: &str, kind: &str, version: Version) -> BadEngineId {
+    BadEngineId {
+        text: text.to_owned(),
+        reason: format!(
+            "Conch knows the language from Triton {OLDEST} on, and would judge {version} by rules that are not its own"
+        ),
+        suggestion: Some(format!("{kind}@{OLDEST}")),
+    }
 }
 
 /// A toolchain with torch where a Triton belongs.
@@ -399,6 +422,10 @@ mod tests {
         check("interpret@torch2.5.1", Err(Some("interpret@3.1.0")));
         check("cuda@torch2.11.0", Err(Some("cuda@3.6.0")));
         check("", Err(None));
+        check("interpret@2.3.1", Err(Some("interpret@3.0.0")));
+        check("interpret@2.3.1+host", Err(Some("interpret@3.0.0")));
+        check("cuda@2.3.0", Err(Some("cuda@3.0.0")));
+        check("jit@2.3.1", Err(Some("jit@3.0.0")));
         check("qwertyuiop", Err(None));
     }
 

@@ -62,6 +62,7 @@ mod outcome;
 mod recorded;
 mod reference;
 mod schedules;
+mod target;
 mod words;
 
 pub use code::{Families, families, is_triton_code, through};

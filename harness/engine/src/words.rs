@@ -14,7 +14,7 @@ use conch_toolchain::request::{self, Grid, Value};
 use conch_toolchain::response::{Location, Phase, Raised};
 
 use crate::engine::Failure;
-use crate::{Complaint, Outcome, Position, Trap};
+use crate::{Complaint, Outcome, Position, Trap, target};
 
 /// What CUDA calls a `device_assert` that did not hold.
 pub(crate) const ASSERT_FAILED: &str = "CUDA_ERROR_ASSERT";
@@ -158,6 +158,19 @@ pub(crate) fn stopped(case: &Case, raised: &Raised, stderr: &str) -> Outcome {
         },
         raised: raised.origin.clone().filter(|_| !faulted),
     });
+    let lacking = raised
+        .chain
+        .iter()
+        .map(|error| error.message.as_str())
+        .chain([stderr])
+        .find_map(target::lacking)
+        .filter(|_| rejected);
+    if let Some(what) = lacking {
+        return Outcome::Unsupported(Box::new(Complaint {
+            message: what.to_owned(),
+            ..*complaint
+        }));
+    }
     if unsupported {
         Outcome::Unsupported(complaint)
     } else if root.kind == ASSERT_FAILED {

@@ -4,7 +4,9 @@ use conch_case::{Case, Expectation, Variant};
 use conch_engine::{Complaint, EngineId, Outcome};
 use conch_tile::diagnostic::{Diagnostic, Severity};
 use conch_tile::source::{Sources, Span};
-use conch_verdict::{Comparison, Kind, Met, Panel, Record, Samples, SweepTrial, Trial, Witness, Zone};
+use conch_verdict::{
+    Bytes, Comparison, Kind, LeftOut, Met, Panel, Record, Samples, SweepTrial, Trial, Witness, Zone,
+};
 use indexmap::IndexMap;
 
 use crate::event;
@@ -138,12 +140,38 @@ pub fn trial(case: &Case, trial: &Trial, panel: &Panel, sources: &Sources) -> ev
                 about: rule.about().trim().to_owned(),
             })
             .collect(),
-        compared: verdict.compared,
-        undefined: verdict.undefined,
-        accepted: verdict.accepted,
+        bytes: bytes(verdict.bytes),
+        left_out: left_out(&trial.left_out),
         position: if quiet { None } else { position(sources, case.span) },
         sweep: None,
     }
+}
+
+fn bytes(bytes: Bytes) -> event::Bytes {
+    let Bytes {
+        compared,
+        accepted,
+        undecided,
+        undefined,
+    } = bytes;
+    event::Bytes {
+        compared,
+        accepted,
+        undecided,
+        undefined,
+    }
+}
+
+fn left_out(left_out: &[LeftOut]) -> Vec<event::Undefined> {
+    left_out
+        .iter()
+        .map(|one| event::Undefined {
+            storage: one.storage.clone(),
+            bytes: one.bytes,
+            of: one.of,
+            whole: one.whole.clone(),
+        })
+        .collect()
 }
 
 /// Two engines, or two variants, that differ.
@@ -255,9 +283,7 @@ pub fn sweep(
             .collect(),
         unexpected: assessment.unexpected.iter().map(ToString::to_string).collect(),
         expectations: tried(case, &assessment.expectations, sources),
-        compared: verdict.compared,
-        undefined: verdict.undefined,
-        accepted: verdict.accepted,
+        bytes: bytes(verdict.bytes),
         position: if quiet { None } else { position(sources, case.span) },
         sweep: Some(Box::new(facts)),
         ..event::Verdict::default()

@@ -11,11 +11,12 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 /// The version of the stream of a run, in its `start` event. Raised when a field is removed or changes its meaning, or
-/// when there are other events.
-pub const FORMAT: u32 = 1;
+/// when there are other events. Since 3, and since 4 of sweeps, `bytes` stands for `compared`, `undefined` and `accepted`,
+/// the last of which counted elements.
+pub const FORMAT: u32 = 3;
 
 /// The version of a stream with `sweep` events.
-pub const SWEEPS: u32 = 2;
+pub const SWEEPS: u32 = 4;
 
 /// The kind of error of an outcome on record that was not used.
 pub const STALE_RECORDING: &str = "stale-recording";
@@ -180,15 +181,12 @@ pub struct Verdict {
     /// by its own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<Rule>,
-    /// Bytes whose value was compared.
+    /// How many bytes were held against each other, by what can be said of them, over all pairs.
     #[serde(default)]
-    pub compared: u64,
-    /// Bytes left out because they have no defined value.
-    #[serde(default, skip_serializing_if = "is_zero_u64")]
-    pub undefined: u64,
-    /// Elements with other bits that a conforming implementation may give.
-    #[serde(default, skip_serializing_if = "is_zero_u64")]
-    pub accepted: u64,
+    pub bytes: Bytes,
+    /// What was not compared because it has no defined value, storage by storage.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<Undefined>,
     /// Where the case is written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<Position>,
@@ -307,6 +305,44 @@ pub struct Element {
     pub accepted: Option<[String; 2]>,
 }
 
+/// Bytes by what can be said of them. No byte of a pair counts twice; bytes that nobody wrote do not count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bytes {
+    /// Judged: of a defined value, and equal or different.
+    #[serde(default)]
+    pub compared: u64,
+    /// With other bits that a conforming implementation may give.
+    #[serde(default, skip_serializing_if = "is_zero_u64")]
+    pub accepted: u64,
+    /// With other bits, of which it cannot be told whether a conforming implementation may give them.
+    #[serde(default, skip_serializing_if = "is_zero_u64")]
+    pub undecided: u64,
+    /// Left out, because they have no defined value.
+    #[serde(default, skip_serializing_if = "is_zero_u64")]
+    pub undefined: u64,
+}
+
+impl Bytes {
+    /// Whether any was looked at, whatever came of it.
+    pub const fn any_looked_at(&self) -> bool {
+        self.compared + self.accepted + self.undecided > 0
+    }
+}
+
+/// The bytes of a storage that have no defined value.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Undefined {
+    /// The storage's name.
+    pub storage: String,
+    /// How many bytes.
+    pub bytes: u64,
+    /// Of how many that somebody wrote.
+    pub of: u64,
+    /// Tensors of which nothing has a defined value.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub whole: Vec<String>,
+}
+
 /// A written-down exception and what became of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Expectation {
@@ -379,9 +415,15 @@ pub struct Summary {
     /// Cases in which the reference is to blame: our own bug.
     #[serde(default)]
     pub reference_blamed: u64,
-    /// Bytes whose value was compared.
+    /// How many bytes were held against each other, by what can be said of them, over all pairs of all cases.
     #[serde(default)]
-    pub compared: u64,
+    pub bytes: Bytes,
+    /// Cases with bytes that were not compared because they have no defined value, though something else was.
+    #[serde(default, skip_serializing_if = "is_zero_u64")]
+    pub left_out: u64,
+    /// Of these, cases in which nothing of a whole tensor was compared.
+    #[serde(default, skip_serializing_if = "is_zero_u64")]
+    pub left_out_whole: u64,
     /// Errors in what was given.
     #[serde(default)]
     pub problems: u64,
@@ -450,6 +492,12 @@ impl Verdict {
             .any(|expectation| expectation.state == "stale")
     }
 
+    /// Whether bytes of it were left out while others were judged, so that the verdict is not of all that was written.
+    pub fn hides(&self) -> bool {
+        let judged = matches!(self.verdict.as_str(), "agree" | "inconclusive" | "differ");
+        judged && !self.left_out.is_empty() && self.bytes.any_looked_at()
+    }
+
     /// Whether the gate lets the case through.
     pub fn passes(&self) -> bool {
         self.expected && !self.vacuous
@@ -502,7 +550,13 @@ impl Summary {
         self.unexpected += u64::from(!verdict.unexpected.is_empty());
         self.stale += u64::from(verdict.has_stale());
         self.vacuous += u64::from(verdict.vacuous);
-        self.compared += verdict.compared;
+        self.bytes.compared += verdict.bytes.compared;
+        self.bytes.accepted += verdict.bytes.accepted;
+        self.bytes.undecided += verdict.bytes.undecided;
+        self.bytes.undefined += verdict.bytes.undefined;
+        self.left_out += u64::from(verdict.hides());
+        let whole = verdict.left_out.iter().any(|one| !one.whole.is_empty());
+        self.left_out_whole += u64::from(verdict.hides() && whole);
         self.unconfirmed += u64::from(verdict.unconfirmed);
         self.reference_blamed += u64::from(verdict.blame.iter().any(|id| id == "reference"));
         for engine in &verdict.engines {
@@ -532,7 +586,7 @@ impl Summary {
     /// is asked for that.
     pub fn compared_nothing(&self) -> bool {
         let others = self.engines.keys().any(|id| id != "reference");
-        others && self.cases > 0 && self.inconclusive == self.cases && self.compared == 0
+        others && self.cases > 0 && self.inconclusive == self.cases && !self.bytes.any_looked_at()
     }
 
     /// The exit code that these numbers mean: 130 interrupted, 2 bad input, 1 not as expected, 3 nothing was run.

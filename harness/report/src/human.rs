@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use crate::bytes::{in_words, left_out};
 use crate::event::{
     Difference, Element, Event, Expectation, Outcome, Position, Rule, Start, Summary, Sweep, Variants,
     Verdict,
@@ -202,7 +203,19 @@ impl Human {
                 self.paint(Tone::Dim, "unknown"),
                 verdict.reason.as_deref().unwrap_or_default()
             ),
-            "agree" if self.verbose => format!("{} {name}\n", self.paint(Tone::Good, "agree  ")),
+            "agree" if self.verbose => {
+                let bytes = verdict.bytes;
+                let counted = if bytes.any_looked_at() || bytes.undefined > 0 {
+                    format!("  {}", in_words(bytes))
+                } else {
+                    String::new()
+                };
+                let mut text = format!("{} {name}{counted}\n", self.paint(Tone::Good, "agree  "));
+                for line in left_out(&verdict.left_out) {
+                    let _ = writeln!(text, "    {line}");
+                }
+                text
+            }
             _ => String::new(),
         }
     }
@@ -461,6 +474,22 @@ impl Human {
         if let Some(variants) = &summary.variants {
             text.push_str(&counted(variants));
         }
+        if summary.bytes.any_looked_at() {
+            let _ = writeln!(text, "  {}", in_words(summary.bytes));
+        }
+        if summary.left_out > 0 {
+            let whole = match summary.left_out_whole {
+                0 => String::new(),
+                count => format!(", {count} of them all of a tensor"),
+            };
+            let _ = writeln!(
+                text,
+                "{} {} {} left bytes without a defined value, which nobody was held to{whole}; -v says which",
+                self.paint(Tone::Warn, "note:"),
+                summary.left_out,
+                plural(summary.left_out, "case"),
+            );
+        }
         let width = summary
             .engines
             .keys()
@@ -485,7 +514,7 @@ impl Human {
             };
             let _ = writeln!(text, "  {id:width$}  {}{blamed}{seconds}", did.join(", "));
         }
-        if summary.inconclusive > 0 && summary.agree + summary.differ == 0 {
+        if summary.inconclusive > 0 && summary.agree + summary.differ == 0 && !summary.bytes.any_looked_at() {
             let _ = writeln!(
                 text,
                 "{} nothing was compared: no second engine said anything",

@@ -6,6 +6,7 @@ use std::time::Duration;
 use indexmap::IndexMap;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
+use crate::bytes::left_out;
 use crate::event::{Event, Verdict};
 use crate::human::Human;
 
@@ -101,6 +102,9 @@ fn test_case(verdict: &Verdict) -> TestCase {
             .set_description(text);
     }
     let mut case = TestCase::new(verdict.case.clone(), status);
+    if verdict.hides() {
+        case.set_system_out(left_out(&verdict.left_out).join("\n"));
+    }
     case.set_classname(verdict.area().to_owned());
     case.set_time(Duration::from_secs_f64(
         verdict.seconds.values().sum::<f64>().max(0.0),

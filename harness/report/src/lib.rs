@@ -31,6 +31,7 @@
 //! Invariants: a printer sees events and nothing else; text from kernels and case files is escaped in HTML and XML.
 #![warn(missing_docs)]
 
+mod bytes;
 pub mod describe;
 pub mod digest;
 pub mod event;
@@ -41,6 +42,7 @@ mod markdown;
 mod stream;
 mod style;
 
+pub use bytes::{in_words, left_out};
 pub use digest::Digest;
 pub use event::{Event, FORMAT, SWEEPS, Summary};
 pub use html::{HtmlError, html};

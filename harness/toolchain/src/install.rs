@@ -17,8 +17,8 @@ use crate::home::{self, Contents};
 use crate::request::{Grid, Launch, Module, Storage, Tensor, Value};
 use crate::{Home, Limits, Pool, Request, Toolchain, ToolchainId, python};
 
-/// The oldest Triton with an interpreter that runs kernels at all.
-const OLDEST: Version = Version::new(2, 3, 0);
+/// The oldest Triton whose language is known: one before would be judged by rules that are not its own.
+const OLDEST: Version = Version::new(3, 0, 0);
 
 /// Something that happened while a toolchain is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,7 +77,9 @@ pub(crate) fn add(
         return Err(AddError::NoSuchVersion {
             package: "triton",
             version: id.triton().to_string(),
-            hint: format!("the oldest whose interpreter can be driven is {OLDEST}"),
+            hint: format!(
+                "Conch knows the language from {OLDEST} on, and would judge it by rules that are not its own; name {OLDEST} or later"
+            ),
         });
     }
     let folder = home.toolchains_folder();
@@ -531,7 +533,8 @@ mod tests {
         check(
             "2.1.0",
             "true",
-            "find triton 2.1.0 in the package index: the oldest whose interpreter can be driven is 2.3.0",
+            "find triton 2.1.0 in the package index: Conch knows the language from 3.0.0 on, and would judge it by rules that are \
+             not its own; name 3.0.0 or later",
         );
     }
 

@@ -224,6 +224,37 @@ fn addresses_that_a_kernel_writes_come_back_as_relocations() {
     }
 }
 
+/// Numbers that lie where the stand-ins of storages do, in either of two runs, and one power of two.
+#[test]
+fn a_number_that_looks_like_an_address_stays_what_it_is() {
+    let numbers: [i64; 4] = [0x2B5D_93C0_0000, 0x2E71_46A0_0004, 1 << 45, 0x2B5E_93C0_0000];
+    for toolchain in toolchains(ALL) {
+        let halves: Vec<u8> = numbers
+            .iter()
+            .flat_map(|number| (number - 7).to_le_bytes())
+            .collect();
+        let numbered = |bytes: Vec<u8>| Storage {
+            bytes: bytes.into(),
+            holds_addresses: true,
+            ..Storage::default()
+        };
+        let view = |storage| typed(DType::I64, storage, &[4], &[1], 0);
+        let args = vec![view(0), view(1), Value::Int(7), Value::Int(4)];
+        let storages = vec![numbered(vec![0; 32]), numbered(halves)];
+        let request = request("behaviour.py", storages, vec![launch("add", args)]);
+        let response = finished(&pool(&toolchain), &request);
+        let left: Vec<i64> = response.storages[0]
+            .bytes
+            .as_chunks::<8>()
+            .0
+            .iter()
+            .map(|word| i64::from_le_bytes(*word))
+            .collect();
+        assert_eq!(left, numbers, "{}", toolchain.id);
+        assert_eq!(response.storages[0].relocations, [], "{}", toolchain.id);
+    }
+}
+
 #[test]
 fn stray_writes_show_in_the_guard_zones() {
     for toolchain in toolchains(ALL) {

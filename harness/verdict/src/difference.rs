@@ -74,17 +74,33 @@ pub struct Element {
     pub accepted: Option<[f64; 2]>,
 }
 
+/// The bytes of two memories by what can be said of them. No byte counts twice; bytes that nobody wrote do not count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Bytes {
+    /// Judged: of a defined value, and equal or different.
+    pub compared: u64,
+    /// With other bits that a conforming implementation may give.
+    pub accepted: u64,
+    /// With other bits, of which it cannot be told whether a conforming implementation may give them.
+    pub undecided: u64,
+    /// Left out, because they have no defined value.
+    pub undefined: u64,
+}
+
+impl std::ops::AddAssign for Bytes {
+    fn add_assign(&mut self, other: Self) {
+        self.compared += other.compared;
+        self.accepted += other.accepted;
+        self.undecided += other.undecided;
+        self.undefined += other.undefined;
+    }
+}
+
 /// What comparing two memories gave.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Comparison {
-    /// Bytes whose value was compared.
-    pub compared: u64,
-    /// Bytes left out because their value is undefined.
-    pub undefined: u64,
-    /// Elements with other bits that a conforming implementation may give.
-    pub accepted: u64,
-    /// Elements that depend on a comparison that may go either way.
-    pub unknown: u64,
+    /// How many bytes it is of, by what can be said of them.
+    pub bytes: Bytes,
     /// Elements that differ.
     pub differing: u64,
     /// The first of those.
@@ -140,10 +156,10 @@ pub fn compare(
         if let Some(states) = states {
             let undefined = states.iter().filter(|&&state| state == ByteState::Poison).count() as u64;
             let unwritten = states.iter().filter(|&&state| state == ByteState::Uninit).count() as u64;
-            result.undefined += undefined;
-            result.compared += a.len() as u64 - undefined - unwritten;
+            result.bytes.undefined += undefined;
+            result.bytes.compared += a.len() as u64 - undefined - unwritten;
         } else {
-            result.compared += a.len() as u64;
+            result.bytes.compared += a.len() as u64;
         }
         if a != b {
             storage(
@@ -194,6 +210,8 @@ fn storage(result: &mut Comparison, sides: &Sides<'_>) {
     let Sides { id, a, b, states, .. } = *sides;
     let covers = covers(sides);
     let mut at = 0;
+    // The end of the last element, which one that is seen through another view may overlap.
+    let mut done = 0;
     while at < a.len() {
         let undefined = states.is_some_and(|states| states[at] == ByteState::Poison);
         if a[at] == b[at] || undefined && !is_planted(Fault::UndefinedCompared) {
@@ -244,10 +262,21 @@ fn storage(result: &mut Comparison, sides: &Sides<'_>) {
                 .admits(bits[1])
                 .map(|inside| inside || range.is_some() && is_planted(Fault::AnyBoundAdmits))
         };
+        // What was counted as compared is not, if it is not judged.
+        let whole = start.max(done)..end.max(at + 1).min(a.len());
+        done = end.max(at + 1);
+        let written = |byte: &usize| states.is_none_or(|states| states[*byte] == ByteState::Init);
+        let unjudged = whole.filter(written).count() as u64;
         match admitted {
             _ if nan => {}
-            Some(true) => result.accepted += 1,
-            None => result.unknown += 1,
+            Some(true) => {
+                result.bytes.compared -= unjudged;
+                result.bytes.accepted += unjudged;
+            }
+            None => {
+                result.bytes.compared -= unjudged;
+                result.bytes.undecided += unjudged;
+            }
             Some(false) => {
                 result.differing += 1;
                 if result.first.len() < KEPT {

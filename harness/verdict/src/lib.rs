@@ -93,6 +93,7 @@ mod difference;
 mod expectation;
 mod given;
 mod interval;
+mod left_out;
 mod panel;
 mod selfcheck;
 mod suspicion;
@@ -101,8 +102,9 @@ mod trial;
 mod witness;
 
 pub use canary::canaries;
-pub use difference::{Acceptance, BitForBit, Comparison, Element, KEPT, Zone, compare};
+pub use difference::{Acceptance, BitForBit, Bytes, Comparison, Element, KEPT, Zone, compare};
 pub use expectation::{Assessment, Met, Testimony, assess};
+pub use left_out::LeftOut;
 pub use panel::{Failed, Panel, Record, Stopped, Trial, try_case};
 pub use selfcheck::selfcheck;
 pub use sweep::{

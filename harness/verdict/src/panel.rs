@@ -22,6 +22,7 @@ use crate::difference::Acceptance;
 use crate::expectation::{Assessment, Testimony, assess, is_foreseen, is_offender};
 use crate::given;
 use crate::interval;
+use crate::left_out::{LeftOut, merged};
 use crate::trial::{Bench, Facts, Verdict, judge};
 use crate::witness::{Known, Witness};
 
@@ -106,6 +107,8 @@ pub struct Trial {
     pub assessment: Assessment,
     /// Language rules that make a difference to the case.
     pub rules: Vec<Rule>,
+    /// What was not compared because the reference says that it has no defined value.
+    pub left_out: Vec<LeftOut>,
     /// Engines that Conch failed to run.
     pub failed: Vec<Failed>,
 }
@@ -187,12 +190,15 @@ pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
     } else {
         Vec::new()
     };
+    let finished = references.iter().filter_map(|record| record.outcome.finished());
+    let left_out = merged(finished.map(|finished| &finished.memory));
     Ok(Trial {
         references,
         others,
         verdict,
         assessment,
         rules,
+        left_out,
         failed,
     })
 }

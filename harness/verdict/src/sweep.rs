@@ -19,7 +19,7 @@ use conch_engine::{Engine, EngineId, Failure, Outcome, Reference, Trap, guarded}
 use conch_memory::Memory;
 use conch_tile::rules::Rules;
 
-use crate::difference::{Acceptance, Comparison, compare};
+use crate::difference::{Acceptance, Bytes, Comparison, compare};
 use crate::expectation::{Met, says};
 use crate::panel::{ByReference, Failed, Stopped};
 use crate::trial::{Kind, Pair};
@@ -83,12 +83,8 @@ pub struct SweepVerdict {
     pub differences: Vec<Unequal>,
     /// Why it is undefined or inconclusive.
     pub reason: Option<String>,
-    /// Bytes whose value was compared, over all pairs.
-    pub compared: u64,
-    /// Bytes left out because their value is undefined, over all pairs.
-    pub undefined: u64,
-    /// Elements whose bits differ by rounding.
-    pub accepted: u64,
+    /// How many bytes were held against each other, by what can be said of them, over all pairs.
+    pub bytes: Bytes,
 }
 
 /// A sweep's verdict held against its case's expectations.
@@ -161,9 +157,7 @@ struct Judge<'a> {
     /// What the reference left.
     known: Option<&'a Memory>,
     acceptance: &'a dyn Acceptance,
-    compared: u64,
-    undefined: u64,
-    accepted: u64,
+    bytes: Bytes,
 }
 
 /// Judges the variants of a case. `reference` is what the reference did with the case as it is.
@@ -179,9 +173,7 @@ pub fn judge_sweep(
         axes: Vec::new(),
         differences: Vec::new(),
         reason: None,
-        compared: 0,
-        undefined: 0,
-        accepted: 0,
+        bytes: Bytes::default(),
     };
     if let Some(Outcome::Trapped(Trap::Undefined, complaint)) = reference {
         verdict.kind = VerdictKind::Undefined;
@@ -192,9 +184,7 @@ pub fn judge_sweep(
     let mut judge = Judge {
         known: finished.map(|finished| &finished.memory),
         acceptance,
-        compared: 0,
-        undefined: 0,
-        accepted: 0,
+        bytes: Bytes::default(),
     };
     let mut camps: Vec<Vec<&Sample>> = Vec::new();
     let (mut unsteady, mut unknown) = (Vec::new(), Vec::new());
@@ -249,8 +239,7 @@ pub fn judge_sweep(
             }
         }
     }
-    (verdict.compared, verdict.undefined, verdict.accepted) =
-        (judge.compared, judge.undefined, judge.accepted);
+    verdict.bytes = judge.bytes;
     verdict.camps = camps
         .iter()
         .map(|camp| Camp {
@@ -376,11 +365,9 @@ impl Judge<'_> {
     fn memories(&mut self, left: &Memory, right: &Memory) -> Pair {
         let tracked = self.known;
         let mut comparison = compare(left, right, tracked, self.acceptance);
-        self.compared += comparison.compared;
-        self.undefined += comparison.undefined;
-        self.accepted += comparison.accepted;
+        self.bytes += comparison.bytes;
         // It was asked whether the right value is within the bounds of an element. So must the left one be.
-        if comparison.same() && comparison.accepted > 0 {
+        if comparison.same() && comparison.bytes.accepted > 0 {
             let turned = compare(right, left, tracked, self.acceptance);
             if !turned.same() {
                 comparison = turned;
@@ -397,9 +384,7 @@ impl Judge<'_> {
     fn sides(&self, sample: Option<&Sample>, reference: Option<&Outcome>) -> Option<bool> {
         let (sample, reference) = (sample?, reference.filter(|reference| reference.speaks())?);
         let mut judge = Judge {
-            compared: 0,
-            undefined: 0,
-            accepted: 0,
+            bytes: Bytes::default(),
             ..*self
         };
         match judge.outcomes(reference, &sample.outcome) {

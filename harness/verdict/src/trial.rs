@@ -18,7 +18,7 @@ use conch_engine::{EngineId, Families, Finished, Outcome, Trap};
 use conch_memory::Memory;
 use conch_tile::fault::{Fault, is_planted};
 
-use crate::difference::{Acceptance, Comparison, compare};
+use crate::difference::{Acceptance, Bytes, Comparison, compare};
 use crate::witness::{Known, Witness, independent};
 
 /// Witnesses under one set of language rules.
@@ -123,12 +123,8 @@ pub struct Verdict {
     pub reason: Option<String>,
     /// Whether the trial compared nothing that the program computed.
     pub vacuous: bool,
-    /// Bytes whose value was compared, over all pairs.
-    pub compared: u64,
-    /// Bytes left out because their value is undefined, over all pairs.
-    pub undefined: u64,
-    /// Elements whose bits differ and whose value a conforming implementation may give.
-    pub accepted: u64,
+    /// How many bytes were held against each other, by what can be said of them, over all pairs.
+    pub bytes: Bytes,
 }
 
 impl Verdict {
@@ -160,9 +156,7 @@ pub fn judge(benches: &[Bench<'_>], facts: Facts) -> Verdict {
         differences: Vec::new(),
         reason: None,
         vacuous: false,
-        compared: 0,
-        undefined: 0,
-        accepted: 0,
+        bytes: Bytes::default(),
     };
     let mut words = Vec::with_capacity(benches.len());
     let mut by_word = Vec::new();
@@ -172,6 +166,7 @@ pub fn judge(benches: &[Bench<'_>], facts: Facts) -> Verdict {
             facts,
             verdict: &mut verdict,
             by_word: &mut by_word,
+            counting: true,
         };
         words.push(trial.run());
     }
@@ -213,6 +208,8 @@ pub(crate) struct Trial<'a, 'b> {
     pub(crate) verdict: &'b mut Verdict,
     /// Engines that nothing but the reference's word convicts, and of which nobody foresaw it.
     by_word: &'b mut Vec<EngineId>,
+    /// Whether bytes count: of a pair that is looked at again they do not.
+    pub(crate) counting: bool,
 }
 
 /// Those who differ from the reference.
@@ -237,7 +234,7 @@ impl Pair {
             };
             return Self::Different(kind, Some(comparison));
         }
-        if comparison.unknown > 0 {
+        if comparison.bytes.undecided > 0 {
             return Self::Unknown(undecided(acceptance));
         }
         Self::Same
@@ -347,6 +344,7 @@ impl Trial<'_, '_> {
             .filter(|witness| witness.is_apart())
             .partition(offends);
         let confirmed = !honest.is_empty();
+        self.counting = false;
         let overruling = if confirmed {
             Vec::new()
         } else {
@@ -610,10 +608,16 @@ impl Trial<'_, '_> {
             known.map(|(_, memory)| memory),
             self.bench.acceptance,
         );
-        self.verdict.compared += comparison.compared;
-        self.verdict.undefined += comparison.undefined;
-        self.verdict.accepted += comparison.accepted;
-        let nothing = self.facts.has_launches && comparison.compared == 0;
+        let Bytes {
+            compared,
+            accepted,
+            undecided,
+            ..
+        } = comparison.bytes;
+        if self.counting {
+            self.verdict.bytes += comparison.bytes;
+        }
+        let nothing = self.facts.has_launches && compared + accepted + undecided == 0;
         let poisoned =
             known.is_some_and(|(tracked, _)| tracked.stored > 0 && tracked.stored == tracked.poisoned);
         self.verdict.vacuous |= nothing || poisoned;

@@ -144,8 +144,8 @@ fn in_a_line(verdict: &SweepVerdict) -> String {
             difference.kind.name()
         );
     }
-    if verdict.accepted > 0 {
-        let _ = write!(text, " accepted {}", verdict.accepted);
+    if verdict.bytes.accepted > 0 {
+        let _ = write!(text, " accepted {}", verdict.bytes.accepted);
     }
     if let Some(reason) = &verdict.reason {
         let _ = write!(text, " ({reason})");

@@ -553,7 +553,7 @@ fn undefined_bytes_are_left_out_and_unwritten_ones_must_stay_so() {
     let other = bytes(&[1, 9, 3, 4, 5, 6, 7, 8], &[]);
     let comparison = compare(&reference, &other, Some(&reference), &BitForBit);
     assert!(comparison.same());
-    assert_eq!((comparison.compared, comparison.undefined), (6, 1));
+    assert_eq!((comparison.bytes.compared, comparison.bytes.undefined), (6, 1));
 
     let other = bytes(&[1, 9, 9, 4, 5, 6, 7, 8], &[]);
     let comparison = compare(&reference, &other, Some(&reference), &BitForBit);
@@ -643,12 +643,18 @@ fn a_value_inside_the_bounds_is_accepted_and_counted() {
     let check = |value: f32, accepted: u64, differing: u64| {
         let comparison = compare(&memory([1.0; 4]), &memory([value, 1.0, 1.0, 1.0]), None, &Tenth);
         assert_eq!(
-            (comparison.accepted, comparison.differing),
+            (comparison.bytes.accepted, comparison.differing),
             (accepted, differing),
             "{value}"
         );
+        // No byte counts twice, and none is lost.
+        assert_eq!(
+            comparison.bytes.compared + comparison.bytes.accepted,
+            16,
+            "{value}"
+        );
     };
-    check(1.05, 1, 0);
+    check(1.05, 4, 0);
     check(1.2, 0, 1);
     check(f32::NAN, 0, 1);
     check(1.0, 0, 0);

@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-# Below it lie the heap of a non-PIE program and above it everything that Linux maps without being asked for
-# an address, on every 64-bit architecture with at least 47 bits of user addresses.
-_DEVICE_BASE = 0x2000_0000_0000
+# Below them lie the heap of a non-PIE program and above them everything that Linux maps without being asked
+# for an address, on every 64-bit architecture with at least 47 bits of user addresses. No round numbers, which
+# arithmetic meets: 2**45 would be one. The second is for a run that shows which words are addresses.
+_DEVICE_BASES = (0x2B5D_93C0_0000, 0x2E71_46A0_0000)
 # Far enough apart that an address past the end of one storage is not taken for the next.
 _DEVICE_STEP = 1 << 32
 # torch's CPU allocator aligns to 64 bytes, its CUDA allocator to 512. What fits both keeps the kinds
@@ -167,11 +168,12 @@ class _Copy(NamedTuple):
 class Session:
     """The memory of one request: its storages and the host copies made of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, base: int = 0) -> None:
+        """With its storages at one base or, with 1, at another."""
         self.storages: list[UntypedStorage] = []
         self.arena = _Arena()
         self._copies: list[_Copy] = []
-        self._next = _DEVICE_BASE
+        self._next = _DEVICE_BASES[base]
 
     def close(self) -> None:
         """Lets go of the memory now, and not when Python next looks for cycles."""
@@ -220,8 +222,8 @@ class Session:
                     theirs[changed] = now[changed]
 
     def relocations(self, storage: UntypedStorage) -> list[tuple[int, int, int]]:
-        """The addresses in a storage, as (byte, index of the storage pointed into, byte within that). Their
-        bytes are set to zero."""
+        """The words in a storage that look like addresses, as (byte, index of the storage pointed into, byte
+        within that). A number may look like one: what is an address moves with the storages."""
         body = storage.body()
         words = body[: len(body) // 8 * 8].view(np.uint64)
         found: dict[int, tuple[int, int, int, int]] = {}
@@ -231,9 +233,13 @@ class Session:
             for index, target in enumerate(self.storages):
                 if target is origin:
                     self._find(words, index, copy, shift, found)
-        for word in found:
-            words[word] = 0
         return [(word * 8, index, addend) for word, (_, _, index, addend) in sorted(found.items())]
+
+    @staticmethod
+    def blank(storage: UntypedStorage, found: list[tuple[int, int, int]]) -> None:
+        """Sets the bytes of these addresses to zero."""
+        for at, _, _ in found:
+            storage.body()[at : at + 8] = 0
 
     @staticmethod
     def _find(

@@ -17,7 +17,7 @@ import time
 from contextlib import ExitStack
 from shutil import rmtree
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import triton
@@ -35,6 +35,10 @@ if TORCH:
     from . import real
 
     tensor_of = real.tensor_of  # type: ignore[assignment]
+
+if TYPE_CHECKING:
+    # Of each storage, the addresses in it: byte, storage pointed into, byte of that.
+    _Found = list[list[tuple[int, int, int]]]
 
 # Bytes of stdout that are sent back, and that a request may write at all.
 _STDOUT_KEPT = 64 * 1024
@@ -96,8 +100,11 @@ def _die_with_parent(pipe: int) -> None:
 class Worker:
     """What lives from one request to the next."""
 
-    def __init__(self, torch: inductor.Inductor | None) -> None:
+    def __init__(self, torch: inductor.Inductor | None, stdout: _Stdout) -> None:
         self.torch = torch
+        self.stdout = stdout
+        # What was printed before a run that is not to be told of.
+        self.printed: tuple[str, bool] | None = None
         self.modules = Modules()
         self.compiled_file: tuple[str, ...] = ()
         self.compiles = "TRITON_INTERPRET" not in os.environ
@@ -112,15 +119,37 @@ class Worker:
         elif header["target"] is not None:
             answer, out = self._compile(session, header)
         else:
-            originals = _storages(session, header, blobs)
-            fake = driver.FakeDriver() if header["driver"] else None
             if self.compiles:
                 self._forget_compiled(header["path"], header["text"])
-            ended = self._settled(session, self._run(session, header, fake, None))
-            memory, out = _memory(session, header, originals)
+            originals, ended = self._launched(session, header, blobs)
+            found = _addresses(session, header)
+            if ended is None and _are_new(found, header):
+                found = self._proven(found, header, blobs)
+            memory, out = _memory(session, found, originals)
             answer = {"raised": self._told(header, ended), "memory": memory}
         session.close()
         return {**answer, "seconds": time.perf_counter() - began}, out
+
+    def _launched(
+        self, session: Session, header: dict[str, Any], blobs: memoryview
+    ) -> tuple[list[memoryview], tuple[str, int, BaseException] | None]:
+        """Makes the launches; the bytes that the storages had before, and what ended it."""
+        originals = _storages(session, header, blobs)
+        fake = driver.FakeDriver() if header["driver"] else None
+        return originals, self._settled(session, self._run(session, header, fake, None))
+
+    def _proven(self, found: _Found, header: dict[str, Any], blobs: memoryview) -> _Found:
+        """Those that are addresses: with the storages elsewhere they come out elsewhere too, where a number
+        comes out as it was. What this second run prints is nobody's."""
+        self.printed = self.stdout.take()
+        session = real.Session(TORCH) if TORCH else Session(1)
+        _, ended = self._launched(session, header, blobs)
+        again = _addresses(session, header)
+        session.close()
+        self.stdout.take()
+        if ended is not None:
+            return found
+        return [[word for word in one if word in other] for one, other in zip(found, again)]
 
     def _compile(self, session: Session, header: dict[str, Any]) -> tuple[dict[str, Any], list[bytes]]:
         """Compiles what the launches need and records them."""
@@ -353,15 +382,32 @@ def _storages(session: Session, header: dict[str, Any], blobs: memoryview) -> li
     return originals
 
 
+def _addresses(session: Session, header: dict[str, Any]) -> _Found:
+    """The words that look like addresses, storage by storage."""
+    return [
+        session.relocations(storage) if holds else []
+        for storage, (_, _, _, _, holds) in zip(session.storages, header["storages"])
+    ]
+
+
+def _are_new(found: _Found, header: dict[str, Any]) -> bool:
+    """Whether some are not just the addresses that the storages held to begin with."""
+    return any(
+        word not in [tuple(given) for given in relocations]
+        for words, (_, _, _, relocations, _) in zip(found, header["storages"])
+        for word in words
+    )
+
+
 def _memory(
-    session: Session, header: dict[str, Any], originals: list[memoryview]
+    session: Session, addresses: _Found, originals: list[memoryview]
 ) -> tuple[list[Any], list[bytes]]:
     """What became of the storages: the size sent (none: as it was) and the addresses in each; and the
     bytes."""
     memory: list[Any] = []
     blobs: list[bytes] = []
-    for storage, original, (_, _, _, _, holds) in zip(session.storages, originals, header["storages"]):
-        found = session.relocations(storage) if holds else []
+    for storage, original, found in zip(session.storages, originals, addresses):
+        session.blank(storage, found)
         data = storage.bytes.tobytes()
         if data == original:
             memory.append([None, found])
@@ -405,7 +451,7 @@ def main() -> None:
         # A folder of this process's own.
         os.environ["TRITON_CACHE_DIR"] = os.path.join(os.environ["TRITON_CACHE_DIR"], str(os.getpid()))
     _die_with_parent(requests.fileno())
-    worker = Worker(torch)
+    worker = Worker(torch, stdout)
     hello = {
         "protocol": wire.PROTOCOL,
         "triton": triton.__version__,
@@ -422,7 +468,9 @@ def main() -> None:
         faulthandler.dump_traceback_later(header["time"], exit=True)
         answer, out = worker.answer(header, blobs)
         faulthandler.cancel_dump_traceback_later()
-        answer["stdout"], answer["stdout_cut"] = stdout.take()
+        rest = stdout.take()
+        answer["stdout"], answer["stdout_cut"] = worker.printed or rest
+        worker.printed = None
         # Without its GPU it is of no more use.
         answer["worn"] = worker.lost
         wire.write(answers, answer, out)

@@ -1,0 +1,72 @@
+//! What a trial leaves out of memory because it has no defined value, so that it never goes unsaid.
+//!
+//! Left out: which bytes those are (the reference's byte states say it).
+
+use conch_memory::{ByteState, Memory};
+
+/// The undefined bytes of one storage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// The storage's name.
+    pub storage: String,
+    /// How many bytes have no defined value.
+    pub bytes: u64,
+    /// Of how many that somebody wrote, before the launches or in them.
+    pub of: u64,
+    /// Tensors of which not one byte has a defined value: whole outputs that nothing was compared of.
+    pub whole: Vec<String>,
+}
+
+/// The undefined bytes of what the reference left, storage by storage; those without any are not told.
+pub(crate) fn left_out(memory: &Memory) -> Vec<LeftOut> {
+    memory
+        .ids()
+        .filter_map(|id| {
+            let states = memory.states(id);
+            let count = |wanted: ByteState| states.iter().filter(|&&state| state == wanted).count() as u64;
+            let bytes = count(ByteState::Poison);
+            if bytes == 0 {
+                return None;
+            }
+            let is_whole = |tensor: &conch_memory::Tensor| {
+                let size = tensor.element_size();
+                let mut seen = tensor
+                    .element_starts()
+                    .filter_map(|start| states.get(start..start + size))
+                    .flatten()
+                    .peekable();
+                seen.peek().is_some() && {
+                    let (mut poison, mut init) = (false, false);
+                    for state in seen {
+                        poison |= *state == ByteState::Poison;
+                        init |= *state == ByteState::Init;
+                    }
+                    poison && !init
+                }
+            };
+            let views = memory.tensors().iter();
+            let whole = views
+                .filter(|view| view.tensor.storage == id && is_whole(&view.tensor))
+                .map(|view| view.name.clone());
+            Some(LeftOut {
+                storage: memory.name(id).to_owned(),
+                bytes,
+                of: bytes + count(ByteState::Init),
+                whole: whole.collect(),
+            })
+        })
+        .collect()
+}
+
+/// The same of several references: of each storage the one that leaves out most.
+pub(crate) fn merged<'m>(memories: impl Iterator<Item = &'m Memory>) -> Vec<LeftOut> {
+    let mut all: Vec<LeftOut> = Vec::new();
+    for one in memories.flat_map(left_out) {
+        match all.iter_mut().find(|known| known.storage == one.storage) {
+            Some(known) if known.bytes < one.bytes => *known = one,
+            Some(_) => {}
+            None => all.push(one),
+        }
+    }
+    all
+}
