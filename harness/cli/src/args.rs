@@ -138,6 +138,10 @@ pub struct RunArgs {
     #[arg(long, value_enum, default_value_t = Checks::Full)]
     pub checks: Checks,
 
+    /// What lanes hold that a load masks off, where it has no `other`.
+    #[arg(long, value_enum, default_value_t = Masked::Undefined)]
+    pub masked: Masked,
+
     /// Have the reference launch every case N more times with its programs in other orders: the reverse one, and then
     /// permutations that are the same in every run. A case that is defined must give the same in all of them; one that does
     /// not is a bug in Conch, and an internal error of the run.
@@ -199,6 +203,15 @@ pub enum Checks {
     /// Not for races between programs, conflicting lanes of one store, and false `tl.multiple_of`, `tl.max_contiguous` and
     /// `tl.max_constancy`: a case with one of them is not called undefined, and its engines may differ for that.
     Fast,
+}
+
+/// What lanes hold that a load masks off, where it has no `other`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Masked {
+    /// Nothing that anybody may count on, as Triton's documentation says: what depends on them is left out.
+    Undefined,
+    /// Zero, as kernels compiled for NVIDIA read them: what depends on them is compared.
+    Zero,
 }
 
 impl From<Checks> for conch_interp::Checks {

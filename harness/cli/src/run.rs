@@ -11,7 +11,7 @@ use conch_report::event::{Event, Internal, Problem, Start};
 use conch_tile::source::Sources;
 use conch_verdict::Panel;
 
-use crate::args::{Checks, RunArgs};
+use crate::args::{Checks, Masked, RunArgs};
 use crate::corpus::Selected;
 use crate::engines::{Setup, set_up};
 use crate::judge;
@@ -52,6 +52,7 @@ pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> u8 {
     } else {
         let reference = Reference::default()
             .with_checks(args.checks.into())
+            .with_masked_zero(args.masked == Masked::Zero)
             .with_schedules(args.schedules)
             .with_threads(pipeline::threads(jobs, total));
         set_up(
@@ -155,6 +156,7 @@ fn start(args: &RunArgs, engines: &[conch_engine::EngineId], cases: u64) -> Star
         axes: Vec::new(),
         cases,
         checks: (args.checks == Checks::Fast).then(|| "fast".to_owned()),
+        masked: (args.masked == Masked::Zero).then(|| "zero".to_owned()),
         schedules: args.schedules,
         filters: args.selection.filters.clone(),
         shard: args.shard.map(|shard| shard.to_string()),

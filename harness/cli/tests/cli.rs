@@ -278,6 +278,33 @@ fn fast_checks_do_not_see_races_and_say_so() {
 }
 
 #[test]
+fn masked_lanes_may_be_read_as_zero_and_what_is_left_out_is_said() {
+    const TAIL: &str = "about: a\nkernel: k.py:tail\nstorages: { x: { dtype: f32, shape: [8], fill: arange }, out: { dtype: f32, \
+                        shape: [8], fill: uninit } }\nlaunches: [{ grid: 1, args: { x: x, out: out } }]\n";
+    let place = Place::new(&[("cases/area/tail.yaml", TAIL)]);
+    place.write(
+        "cases/area/k.py",
+        "import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef tail(x, out):\n    i = tl.arange(0, 8)\n    \
+         tl.store(out + i, tl.load(x + i, mask=i < 5))\n",
+    );
+    let line = "left out of `out`: 12 of 32 bytes, which have no defined value";
+    let explain = ["explain", "area/tail", "--engine", "reference", "--offline"];
+    place.run(&explain).ends(0, &[line], &[]);
+    place.run(&ALONE);
+    assert_eq!(
+        place.stream("reports/run/events.jsonl")[1]["left_out"][0]["bytes"],
+        12
+    );
+    let zero = ["run", "--engine", "reference", "--masked", "zero"];
+    place
+        .run(&zero)
+        .ends(0, &["masked zero: lanes that a load masks off"], &[]);
+    let stream = place.stream("reports/run/events.jsonl");
+    assert_eq!(stream[0]["masked"], "zero");
+    assert!(stream[1].get("left_out").is_none(), "{stream:?}");
+}
+
+#[test]
 fn all_problems_are_shown_and_good_cases_still_run() {
     let place = Place::new(&[
         ("cases/area/good.yaml", GOOD),

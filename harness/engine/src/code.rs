@@ -4,7 +4,8 @@
 //! also every library function that is itself written in Triton), `runtime/jit.py`, `runtime/autotuner.py`, `tools`. What
 //! comes out of that has one witness, however many engines say it.
 //!
-//! - An exception came out of it if it was raised there: the worker says in which of Triton's files.
+//! - An exception came out of it if it was raised there: the worker says in which of Triton's files. So did one that the
+//!   user's own Python raised outside of a kernel, because that calls nothing else.
 //! - A value came out of it if the kernel uses a library function that is Triton code in that version, or an autotuner or
 //!   heuristics make its launch.
 //!
@@ -55,17 +56,20 @@ impl Families {
 pub fn families(origin: &EngineId, outcome: &Outcome, through: &[String]) -> Families {
     let own = Families::of(origin);
     let tritons = own.has(Family::Interpreter) || own.has(Family::Compiler);
-    if tritons && is_shared(outcome, through) {
+    if tritons && is_shared(own, outcome, through) {
         own.with(Family::Language)
     } else {
         own
     }
 }
 
-fn is_shared(outcome: &Outcome, through: &[String]) -> bool {
+fn is_shared(own: Families, outcome: &Outcome, through: &[String]) -> bool {
     match outcome {
         Outcome::Finished(_) | Outcome::Trapped(Trap::Assert, _) => !through.is_empty(),
         Outcome::Rejected(complaint) | Outcome::Trapped(_, complaint) => match &complaint.raised {
+            // The user's Python, which calls Triton's: a parameter that is not there, say. Only an interpreter executes
+            // a kernel's lines so.
+            Some(file) if file.is_empty() => complaint.launch.is_none() || own.has(Family::Compiler),
             Some(file) => is_shared_file(file),
             // A record of before it was noted, or an exception of a process that nobody looked into.
             None => !is_compilers_own(complaint),

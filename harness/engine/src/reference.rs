@@ -176,6 +176,14 @@ impl Reference {
         self
     }
 
+    /// The same, which reads lanes that a load masks off without `other` as zero, as NVIDIA's kernels do, and not as
+    /// undefined.
+    #[must_use]
+    pub fn with_masked_zero(mut self, zero: bool) -> Self {
+        self.config.masked_zero = zero;
+        self
+    }
+
     /// The same, which may use so many threads for one launch.
     #[must_use]
     pub fn with_threads(mut self, threads: usize) -> Self {

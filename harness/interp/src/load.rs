@@ -116,7 +116,7 @@ impl Machine<'_> {
     ) -> Result<Option<Buf>, Stop> {
         let Some(other) = other else {
             buf.fill(0);
-            if is_planted(Fault::MaskedLanesDefined) {
+            if self.config.masked_zero || is_planted(Fault::MaskedLanesDefined) {
                 return Ok(None);
             }
             let mut marks = self.state.pool.take(layout.lanes)?;

@@ -63,6 +63,9 @@ pub struct Start {
     /// `fast`, when the reference does not watch for races, conflicting lanes and false promises.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checks: Option<String>,
+    /// `zero`, when lanes that a load masks off without `other` are zero to the reference.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub masked: Option<String>,
     /// In how many other orders of its programs the reference launches each case.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub schedules: u32,

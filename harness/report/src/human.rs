@@ -97,6 +97,13 @@ impl Human {
                 self.paint(Tone::Warn, "checks"),
             );
         }
+        if let Some(masked) = &start.masked {
+            let _ = writeln!(
+                text,
+                "{} {masked}: lanes that a load masks off without `other` hold that, which the language does not say",
+                self.paint(Tone::Warn, "masked"),
+            );
+        }
         if start.schedules > 0 {
             let _ = writeln!(
                 text,

@@ -255,7 +255,7 @@ impl Pair {
             Self::Same
         } else if !comparison.same() {
             Self::Different(Kind::Nondeterminism, Some(comparison))
-        } else if comparison.unknown > 0 {
+        } else if comparison.bytes.undecided > 0 {
             Self::Unknown(undecided(acceptance))
         } else {
             Self::Same

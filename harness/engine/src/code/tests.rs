@@ -56,8 +56,17 @@ fn an_outcome_came_out_of_what_raised_it_or_of_what_it_goes_through() {
             &["tl.flip"],
             false,
         );
-        check(engine, raised(""), &[], false);
+        check(engine, raised(""), &[], true);
     }
+    let in_a_launch = |file: &str| match raised(file) {
+        Outcome::Trapped(trap, mut complaint) => {
+            complaint.launch = Some(0);
+            Outcome::Trapped(trap, complaint)
+        }
+        other => other,
+    };
+    check("interpret@3.9.0", in_a_launch(""), &["tl.flip"], false);
+    check("jit@3.9.0", in_a_launch(""), &[], true);
     check("reference", raised("triton/language/core.py"), &[], false);
     check(
         "cuda@3.9.0",

@@ -107,10 +107,15 @@ impl Machine<'_> {
         } else {
             None
         };
+        let unsaid = if self.config.masked_zero {
+            Lane::Bits(0)
+        } else {
+            Lane::Poison
+        };
         let mut lanes = Vec::with_capacity(layout.lanes);
         let dtype = layout.elem.num();
         for lane in 0..layout.lanes {
-            let off = other.map_or(Lane::Poison, |other| self.value(other).at(lane));
+            let off = other.map_or(unsaid, |other| self.value(other).at(lane));
             lanes.push(match self.place((step.ins[0], mask_slot), lane, layout.size) {
                 Reach::At(place) => self.get(place, layout.size, dtype),
                 Reach::Off => off,

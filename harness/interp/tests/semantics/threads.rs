@@ -12,6 +12,7 @@ const SHARED: Config = Config {
     checks: conch_interp::Checks::Full,
     order: Order::Ascending,
     combining: conch_interp::Combining::Own,
+    masked_zero: false,
     device_asserts: true,
     fuel: 1 << 33,
     program_fuel: u64::MAX,

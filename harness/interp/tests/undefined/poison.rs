@@ -66,6 +66,42 @@ fn storing_poison_marks_the_bytes() {
 }
 
 #[test]
+fn masked_lanes_are_zero_where_that_is_asked_for() {
+    let (mut k, [value, out, offsets, _]) = kernel();
+    let p = k.offset(out, offsets);
+    k.store(p, value, None);
+    let function = k.finish();
+    let program = conch_interp::Program::prepare(function).expect("it prepares");
+    for (masked_zero, undefined) in [(false, 12), (true, 0)] {
+        let config = conch_interp::Config {
+            masked_zero,
+            ..conch_interp::Config::default()
+        };
+        let (mut memory, args) = world();
+        memory.parts_mut(StorageId(1)).0.fill(0xff);
+        program
+            .launch([1, 1, 1], &args, &mut memory, &config)
+            .expect("it runs");
+        let states = memory.states(StorageId(1));
+        let count = states.iter().filter(|&&state| state == ByteState::Poison).count();
+        assert_eq!(count, undefined, "masked_zero {masked_zero}");
+        assert_eq!(kernels::ints(&memory, 1)[..5], [1, 2, 3, 4, 5]);
+        if masked_zero {
+            assert_eq!(kernels::ints(&memory, 1)[5..], [0, 0, 0]);
+        }
+        // The run with intervals says the same of them.
+        let (mut memory, args) = world();
+        let mut map = conch_interp::AcceptanceMap::default();
+        program
+            .accept([1, 1, 1], &args, &mut memory, &mut map, &config)
+            .expect("it runs");
+        let states = memory.states(StorageId(1));
+        let count = states.iter().filter(|&&state| state == ByteState::Poison).count();
+        assert_eq!(count, undefined, "masked_zero {masked_zero}, with intervals");
+    }
+}
+
+#[test]
 fn poison_goes_through_memory() {
     let (mut k, [value, out, offsets, _]) = kernel();
     let p = k.offset(out, offsets);
