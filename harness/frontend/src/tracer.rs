@@ -7,16 +7,20 @@ mod access;
 mod aggregate;
 mod call;
 mod control;
+mod decorator;
+mod dependencies;
 mod evaluate;
 mod expression;
 mod frame;
 mod function;
+pub(crate) mod gap;
 mod host;
 mod host_call;
 mod host_operator;
 mod launch;
 mod loops;
 mod module;
+mod passes;
 mod python;
 mod returns;
 mod statement;
@@ -29,7 +33,7 @@ use std::rc::Rc;
 use conch_tile::DType;
 use conch_tile::diagnostic::Diagnostic;
 use conch_tile::ir::{Builder, LocId, OpKind, Type, ValueId};
-use conch_tile::rules::Rules;
+use conch_tile::rules::{Rule, Rules};
 use conch_tile::source::{SourceId, Span};
 use ruff_text_size::TextRange;
 
@@ -100,6 +104,8 @@ pub(crate) struct Tracer<'a> {
     host_depth: usize,
     depth: usize,
     regions: usize,
+    /// Arguments of the call at hand that are tensors inside of constexprs.
+    held_arguments: Vec<ValueId>,
     /// How many loop bodies are being run only to learn what they carry.
     discovering: usize,
     uses: uses::Uses,
@@ -112,6 +118,12 @@ impl Tracer<'_> {
     /// The piece of text that is being evaluated.
     pub fn span(&self) -> Span {
         self.span
+    }
+
+    /// Whether the text at hand is of a language with this rule. The prelude is written in the newest, whichever version's
+    /// library it stands for.
+    pub fn speaks(&self, rule: Rule) -> bool {
+        self.rules.holds(rule) || self.prelude_sources.contains(&self.span.source)
     }
 
     /// A rejection at the current place, in the words that a user reads: lower case, no full stop.

@@ -211,6 +211,44 @@ rules! {
     Aggregates: since (3, 8, 0), "triton/__init__.py; wheels 3.7.1 and 3.8.0";
     /// Aggregates may define operators.
     AggregateOperators: since (3, 9, 0), "code_generator._apply_binary_method; wheels 3.8.0 and 3.9.0";
+    /// `@triton.constexpr_function` makes functions that run while a kernel is compiled.
+    ConstexprFunctions: since (3, 5, 0), "triton/__init__.py; wheels 3.4.0 and 3.5.1";
+    /// List comprehensions over tuples are compiled.
+    Comprehensions: since (3, 5, 0), "code_generator.visit_ListComp; wheels 3.4.0 and 3.5.1";
+    /// A comprehension may unpack into several names, and have conditions.
+    ComprehensionsUnpack: since (3, 9, 0), "code_generator.visit_ListComp; wheels 3.8.0 and 3.9.0";
+    /// `name := value` is compiled.
+    NamedExpressions: since (3, 8, 0), "code_generator.visit_NamedExpr; wheels 3.7.1 and 3.8.0";
+    /// `and` and `or` take any number of operands, and what is known at compile time decides or drops out; before, they
+    /// took two, evaluated both and combined them as `i1`.
+    ShortCircuits: since (3, 4, 0), "code_generator.visit_BoolOp; wheels 3.3.1 and 3.4.0";
+    /// Kernels may ask `hasattr`.
+    HasAttribute: since (3, 4, 0), "code_generator.builtin_namespace; wheels 3.3.1 and 3.4.0";
+    /// A run-time value behind `x: tl.constexpr = …` stays a tensor; before, it was a constexpr that holds a tensor, which
+    /// has no operators beside other constexprs, no items and no place as a pointer.
+    AnnotatedTensorsAreTensors: since (3, 8, 0), "code_generator.visit_AnnAssign; wheels 3.7.1 and 3.8.0";
+    /// The attributes of what a constexpr holds are the constexpr's own.
+    HeldAttributes: since (3, 4, 0), "code_generator.visit_Attribute; wheels 3.3.1 and 3.4.0";
+    /// A call may unpack a tuple with `*`.
+    StarredArguments: since (3, 3, 0), "code_generator.visit_Call; wheels 3.2.0 and 3.3.1";
+    /// Variables may have annotations other than `constexpr`.
+    PlainAnnotations: since (3, 2, 0), "code_generator.visit_AnnAssign; wheels 3.1.0 and 3.2.0";
+    /// A global that is `None` may be used.
+    NoneGlobals: since (3, 3, 0), "code_generator.global_lookup; wheels 3.2.0 and 3.4.0";
+    /// The message of `static_assert` is evaluated only if it is needed.
+    AssertMessagesWait: since (3, 4, 0), "code_generator.execute_static_assert; wheels 3.3.1 and 3.4.0";
+    /// `if` takes a block of one element; before, the compiler aborted.
+    BranchesOnBlocksOfOne: since (3, 4, 0), "code_generator.visit_If; wheels 3.3.1 and 3.4.0";
+    /// A name that was only annotated `x: tl.constexpr` is a constexpr when it is assigned.
+    BareAnnotationsCount: since (3, 8, 0), "code_generator.visit_AnnAssign; wheels 3.7.1 and 3.8.0";
+    /// `(a, b), c = …` unpacks tuples inside of tuples.
+    NestedUnpacking: since (3, 8, 0), "runtime/jit.py DependenciesFinder; wheels 3.7.1 and 3.8.0";
+    /// A variable may hold a tuple; before, it was unpacked: the variable took its first value.
+    TupleVariables: since (3, 3, 0), "code_generator.visit_Assign; wheels 3.2.0 and 3.3.1";
+    /// Loads take the cache modifier `.cs`, and loads and stores the eviction policy `evict_normal`.
+    StreamingHints: since (3, 8, 0), "semantic._str_to_load_cache_modifier; wheels 3.7.1 and 3.8.0";
+    /// `*rest` of a function is bound to the arguments that are left.
+    VariableArguments: since (3, 8, 0), "code_generator.visit_arguments; wheels 3.7.1 and 3.8.0";
     /// Block pointers (`make_block_ptr`, `advance`) are gone.
     NoBlockPointers: since (3, 9, 0), "core.make_block_ptr; wheels 3.8.0 and 3.9.0";
 }

@@ -9,7 +9,7 @@ use crate::constant::{self, PyBinary};
 use crate::semantic::arithmetic::{self, select};
 use crate::semantic::cast::cast;
 use crate::semantic::promotion::{Operand, number_constant, operand};
-use crate::semantic::shape::{arange, splat, unsplat};
+use crate::semantic::shape::{arange, splat};
 use crate::tracer::{Traced, Tracer};
 use crate::value::{Constant, TypeValue, Value};
 
@@ -138,10 +138,9 @@ fn full(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
     let dtype = dtype(tr, at(args, 2), "dtype")?;
     let scalar = match operand(tr, at(args, 1))? {
         Operand::Tensor(value) => {
-            if tr.ty(value).numel() != 1 {
-                return Err(tr.reject("full takes a value with one element"));
+            if tr.is_block(value) {
+                return Err(tr.reject("full takes a scalar"));
             }
-            let value = unsplat(tr, value)?;
             cast(tr, value, dtype)?
         }
         Operand::Number(number) => {

@@ -161,7 +161,7 @@ pub(super) const ROWS: &[Row] = &[
     .method(),
 ];
 
-const LOAD_CACHE: [&str; 5] = ["", ".ca", ".cg", ".cs", ".cv"];
+const LOAD_CACHE: [&str; 5] = ["", ".ca", ".cg", ".cv", ".cs"];
 const STORE_CACHE: [&str; 5] = ["", ".wb", ".cg", ".cs", ".wt"];
 const EVICTION: [&str; 4] = ["", "evict_normal", "evict_first", "evict_last"];
 
@@ -172,7 +172,9 @@ fn hints(tr: &Tracer<'_>, cache: &Value, eviction: &Value, allowed: &[&str]) -> 
         ("eviction_policy", eviction, &EVICTION[..]),
     ] {
         let given = text(tr, value, what)?.unwrap_or("");
-        if !allowed.contains(&given) {
+        let late =
+            matches!(given, ".cs" | "evict_normal") && allowed == LOAD_CACHE || given == "evict_normal";
+        if !allowed.contains(&given) || late && !tr.rules.holds(Rule::StreamingHints) {
             return Err(tr.reject(format!("{what} `{given}` is not supported")));
         }
     }
@@ -250,7 +252,7 @@ fn rmw(tr: &mut Tracer<'_>, op: AtomicOp, args: &[Value]) -> Traced<Value> {
     let value = to_tensor(tr, at(args, 1))?;
     if matches!(at(args, 2), Value::Constant(_))
         && !at(args, 2).is_none()
-        && !tr.rules.holds(Rule::AtomicMaskMayBeConstexpr)
+        && (!tr.rules.holds(Rule::AtomicMaskMayBeConstexpr) || !tr.is_block(pointer))
     {
         return Err(tr.reject("the mask of an atomic must be a tensor"));
     }

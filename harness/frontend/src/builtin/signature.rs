@@ -50,6 +50,25 @@ impl Builtin {
         self.name().rsplit('.').next().unwrap_or(self.signature)
     }
 
+    /// Whether a call of it has an effect and no value.
+    pub fn is_void(&self) -> bool {
+        matches!(
+            self.name(),
+            "tl.store"
+                | "tl.device_print"
+                | "tl.debug_barrier"
+                | "tl.assume"
+                | "tl.store_tensor_descriptor"
+                | "tensor_descriptor.store"
+        )
+    }
+
+    /// Whether its first argument is a pointer.
+    pub fn takes_pointer(&self) -> bool {
+        let name = self.name();
+        matches!(name, "tl.load" | "tl.store") || name.starts_with("tl.atomic_")
+    }
+
     /// How many parameters have no default.
     pub fn needed(&self) -> usize {
         let signature = self.parsed();

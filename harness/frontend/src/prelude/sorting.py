@@ -112,7 +112,7 @@ def topk(x, k: tl.constexpr, dim: tl.constexpr, descending: tl.constexpr):
 @triton.jit
 def topk_of_several(x, k: tl.constexpr, dim: tl.constexpr, descending: tl.constexpr):
     tl.static_assert(
-        k > 1 or x.numel > x.shape[len(x.shape) - 1],
+        k > 1 or x.numel > x.shape[len(x.shape) - 1] or x.shape[len(x.shape) - 1] == 1,
         "topk: a single element is left as a scalar, which cannot be reshaped",
     )
     tl.static_assert(k <= x.shape[len(x.shape) - 1], "topk: k must not exceed the size of the selected dimension")
@@ -130,6 +130,8 @@ def bitonic_merge(x, dim: tl.constexpr, descending: tl.constexpr):
 
 @triton.jit
 def flip(x, dim: tl.constexpr):
+    # Without its only element's dimension, Triton's own code makes a scalar of the block, which has no shape.
+    tl.static_assert(x.numel > 1 or len(x.shape) > 1, "flip: a single element is left as a scalar, which cannot be reshaped")
     along: tl.constexpr = flipped_dim(dim, len(x.shape))
     tl.static_assert(along >= 0 and along < len(x.shape) and x.dtype.primitive_bitwidth > 0, "flip: dim must be None or in [-rank, rank)")
     steps: tl.constexpr = log2(x.shape[along])
@@ -142,12 +144,16 @@ def flip(x, dim: tl.constexpr):
 
 @triton.jit
 def flip_last(x, dim: tl.constexpr):
+    # Without its only element's dimension, Triton's own code makes a scalar of the block, which has no shape.
+    tl.static_assert(x.numel > 1, "flip: a single element is left as a scalar, which cannot be reshaped")
     tl.static_assert(dim is None or dim == len(x.shape) - 1, "Currently only support flipping the last dimension")
     return flip(x, None)
 
 
 @triton.jit
 def flip_along(x, dim: tl.constexpr):
+    # Without its only element's dimension, Triton's own code makes a scalar of the block, which has no shape.
+    tl.static_assert(x.numel > 1 or len(x.shape) > 1, "flip: a single element is left as a scalar, which cannot be reshaped")
     tl.static_assert(dim is not None, "flip: dim must be given")
     return flip(x, dim)
 

@@ -52,7 +52,9 @@ impl Tracer<'_> {
             let value = value.clone();
             return self.global_value(name, &value, annotated && is_annotated);
         }
-        if let Some(value) = python::builtin(name) {
+        if let Some(value) = python::builtin(name)
+            && (name != "hasattr" || self.speaks(Rule::HasAttribute))
+        {
             return Ok(value);
         }
         match name {
@@ -103,7 +105,8 @@ impl Tracer<'_> {
                     .label(unknown.span, "comes from here");
                 return Err(Stop::Unsupported(Box::new(diagnostic)));
             }
-            Host::Constant(Constant::None | Constant::Type(_))
+            Host::Constant(Constant::None) => !annotated && !self.speaks(Rule::NoneGlobals),
+            Host::Constant(Constant::Type(_))
             | Host::Constexpr(_)
             | Host::Module(_)
             | Host::File(_)
@@ -154,6 +157,18 @@ impl Tracer<'_> {
     pub(super) fn attribute_node(&mut self, node: &ast::ExprAttribute) -> Traced<Value> {
         let value = self.eval(&node.value)?;
         let name = node.attr.as_str();
+        if name == "value" && self.is_constexpr(&node.value, &value)? {
+            return Ok(value);
+        }
+        if name == "value"
+            && matches!(&*node.value, Expr::Attribute(_))
+            && matches!(value, Value::Constant(Constant::Type(_)))
+        {
+            return Err(self.reject("'dtype' object has no attribute `value`"));
+        }
+        if self.is_held(&node.value) && !self.speaks(Rule::HeldAttributes) {
+            return Err(self.reject(format!("'constexpr' object has no attribute `{name}`")));
+        }
         // Deviation from Triton's compiler (triton#2939): an int that the launcher made a constant because it is 1
         // keeps the attributes that it has with every other value.
         if let (Expr::Name(variable), Value::Constant(constant)) = (&*node.value, &value)
@@ -169,6 +184,24 @@ impl Tracer<'_> {
             return builtin::tensor_attribute(self, tensor, name);
         }
         self.attribute(&value, name)
+    }
+
+    /// Whether an expression that is no number gives a constexpr: a call of it, or a name that is annotated so.
+    fn is_constexpr(&mut self, expression: &Expr, value: &Value) -> Traced<bool> {
+        Ok(match expression {
+            Expr::Call(call) => matches!(self.eval(&call.func)?,
+                Value::Builtin(builtin) if builtin.name() == "tl.constexpr"),
+            Expr::Name(name) => match self.frame.names.get(name.id.as_str()) {
+                Some(slot) => slot.kind == Kind::Held,
+                None => {
+                    matches!(
+                        self.global(self.frame.scope, name.id.as_str()),
+                        Some((Host::Constexpr(_), _))
+                    ) && !matches!(value, Value::Module(_))
+                }
+            },
+            _ => false,
+        })
     }
 
     fn unknown_attribute(&self, path: &str, name: &str) -> Stop {
@@ -261,6 +294,9 @@ impl Tracer<'_> {
 
     pub(super) fn subscript(&mut self, container: &Value, index: &Value) -> Traced<Value> {
         match container {
+            Value::Constant(Constant::Str(_)) if matches!(index, Value::Slice(_)) => {
+                Err(self.reject("string indices must be integers, not 'slice'"))
+            }
             Value::Constant(Constant::Str(text)) => {
                 let letters: Vec<Value> = text
                     .chars()

@@ -2,12 +2,14 @@
 
 use std::rc::Rc;
 
+use conch_tile::ir::ValueId;
 use conch_tile::rules::Rule;
 use conch_tile::source::Span;
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged;
 
 use super::frame::{Frame, Kind};
+use super::gap::Gap;
 use super::host::Host;
 use super::host_call::HostArguments;
 use super::{Stop, Traced, Tracer, UserFunction, python};
@@ -78,9 +80,13 @@ impl Tracer<'_> {
             return self.static_assert(node);
         }
         let replaces = matches!(&callee, Value::Builtin(builtin) if builtin.name() == "tl.aggregate_replace");
+        let mut held = Vec::new();
         let mut positional = Vec::with_capacity(node.arguments.args.len());
         for argument in &node.arguments.args {
             if let Expr::Starred(starred) = argument {
+                if !self.speaks(Rule::StarredArguments) {
+                    return Err(self.not_in_triton("`*` in a call"));
+                }
                 match self.eval(&starred.value)? {
                     Value::Tuple { items, .. } | Value::List(items) => {
                         positional.extend(items.iter().cloned());
@@ -91,7 +97,7 @@ impl Tracer<'_> {
                     }
                 }
             } else {
-                positional.push(self.eval(argument)?);
+                positional.push(self.argument(argument, &mut held)?);
             }
         }
         let mut keyword: Vec<(Rc<str>, Value)> = Vec::with_capacity(node.arguments.keywords.len());
@@ -99,7 +105,7 @@ impl Tracer<'_> {
             let Some(name) = &argument.arg else {
                 return Err(self.not_in_triton("`**` in a call"));
             };
-            let value = self.eval(&argument.value)?;
+            let value = self.argument(&argument.value, &mut held)?;
             if keyword.iter().any(|(key, _)| **key == *name.as_str()) {
                 return Err(self.reject(format!("keyword argument repeated: {}", name.as_str())));
             }
@@ -108,7 +114,33 @@ impl Tracer<'_> {
         if replaces {
             return self.aggregate_replace(&positional, &keyword);
         }
-        self.call(&callee, positional, keyword)
+        let pointer = positional.first().or_else(|| {
+            keyword
+                .iter()
+                .find(|(name, _)| &**name == "pointer")
+                .map(|(_, value)| value)
+        });
+        if let (Value::Builtin(builtin), Some(Value::Tensor(pointer))) = (&callee, pointer)
+            && held.contains(pointer)
+            && builtin.takes_pointer()
+        {
+            return Err(self.reject("a constexpr that holds a pointer is no pointer"));
+        }
+        self.held_arguments = held;
+        let result = self.call(&callee, positional, keyword);
+        self.held_arguments.clear();
+        result
+    }
+
+    /// An argument of a call. Tensors inside of constexprs are noted.
+    fn argument(&mut self, argument: &Expr, held: &mut Vec<ValueId>) -> Traced<Value> {
+        let value = self.eval(argument)?;
+        if let Value::Tensor(tensor) = value
+            && self.is_held(argument)
+        {
+            held.push(tensor);
+        }
+        Ok(value)
     }
 
     /// `tl.static_assert(condition, message)`: the message is evaluated only if it is needed.
@@ -123,7 +155,14 @@ impl Tracer<'_> {
             None => Value::NONE,
         };
         match condition {
-            Value::Constant(Constant::Bool(true)) => Ok(Value::NONE),
+            Value::Constant(Constant::Bool(true)) => {
+                if let Some(message) = args.get(1)
+                    && !self.speaks(Rule::AssertMessagesWait)
+                {
+                    self.eval(message)?;
+                }
+                Ok(Value::NONE)
+            }
             Value::Constant(Constant::Bool(false)) => {
                 let message = match args.get(1).map(|message| self.eval(message)) {
                     None => String::new(),
@@ -255,8 +294,23 @@ impl Tracer<'_> {
         positional: Vec<Value>,
         keyword: Vec<(Rc<str>, Value)>,
     ) -> Traced<Value> {
+        let held = std::mem::take(&mut self.held_arguments);
         let bound = self.bind_call(function, positional, keyword)?;
+        for (name, value) in &bound {
+            let is_refused = match value {
+                Value::Method(..) | Value::Bound(..) => true,
+                Value::Builtin(_) => self.refuses(Gap::BuiltinArguments),
+                _ => false,
+            };
+            if is_refused && !self.in_library(function) {
+                let text = self.type_text(value);
+                return Err(self.reject(format!("{text} cannot be the argument `{name}` of a call")));
+            }
+        }
         self.check_specialised(function)?;
+        if function.def.parameters.vararg.is_some() && !self.speaks(Rule::VariableArguments) {
+            return Err(self.reject(format!("`*` parameters of `{}` are not bound", function.name)));
+        }
         if function.options.noinline {
             for (name, value) in &bound {
                 if let Value::Tensor(id) = value
@@ -301,9 +355,12 @@ impl Tracer<'_> {
         });
         for (name, value) in bound {
             if self.is_defined(function, &name) {
-                self.frame.set(&name, value, Kind::Plain);
+                let is_held = matches!(&value, Value::Tensor(tensor) if held.contains(tensor));
+                let kind = if is_held { Kind::Held } else { Kind::Plain };
+                self.frame.set(&name, value, kind);
             }
         }
+        self.check_annotations(function)?;
         let flow = self.run(&function.def.body, true)?;
         let value = self.result_of(flow)?;
         self.calls.pop();
@@ -335,10 +392,16 @@ impl Tracer<'_> {
                 self.frame.set(&name, value, kind);
             }
         }
+        self.check_annotations(function)?;
         let flow = self.run(&function.def.body, true)?;
         let value = self.result_of(flow)?;
         self.calls.pop();
         Ok(value)
+    }
+
+    /// Whether a function is of the prelude.
+    fn in_library(&self, function: &UserFunction) -> bool {
+        self.prelude_sources.contains(&self.source_of(function.scope))
     }
 
     /// Whether a parameter's name is known inside of its function.

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use conch_tile::DType;
 use conch_tile::ir::{Block, OpKind, Type, ValueId};
+use conch_tile::rules::Rule;
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
 
@@ -219,6 +220,7 @@ impl Tracer<'_> {
     ) -> Traced<(Flow, bool)> {
         let inner_tail = tail && after.is_empty();
         let condition = self.eval(test)?;
+        self.check_held(&[(test, &condition)])?;
         let Value::Tensor(tensor) = condition else {
             if self.static_condition(&condition, "`if` statements")? {
                 return Ok((self.run(body, inner_tail)?, false));
@@ -234,7 +236,8 @@ impl Tracer<'_> {
                 }
             };
         };
-        if self.is_block(tensor) && self.ty(tensor).numel() != 1 {
+        let of_one = self.speaks(Rule::BranchesOnBlocksOfOne) && self.ty(tensor).numel() == 1;
+        if self.is_block(tensor) && !of_one {
             return Err(self.ambiguous());
         }
         let condition = semantic::condition(self, tensor)?;

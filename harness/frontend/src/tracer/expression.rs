@@ -3,11 +3,13 @@
 use conch_tile::fault::{Fault, is_planted};
 use std::rc::Rc;
 
-use conch_tile::ir::{CmpPredicate, OpKind};
+use conch_tile::ir::{CmpPredicate, OpKind, ValueId};
 use conch_tile::rules::Rule;
 use ruff_python_ast::{self as ast, Expr, Number};
 use ruff_text_size::Ranged;
 
+use super::frame::Kind;
+use super::gap::Gap;
 use super::{Stop, Traced, Tracer};
 use crate::constant::{self, Failure, PyBinary};
 use crate::semantic::{self, PyUnary};
@@ -144,6 +146,7 @@ impl Tracer<'_> {
             Expr::BinOp(node) => {
                 let lhs = self.eval(&node.left)?;
                 let rhs = self.eval(&node.right)?;
+                self.check_held(&[(&node.left, &lhs), (&node.right, &rhs)])?;
                 let Some(op) = operator(node.op) else {
                     return Err(self.reject("the operator `@` is not implemented by Triton's compiler"));
                 };
@@ -151,8 +154,12 @@ impl Tracer<'_> {
             }
             Expr::UnaryOp(node) => {
                 let operand = self.eval(&node.operand)?;
+                if node.op != ast::UnaryOp::Not {
+                    self.check_held(&[(&node.operand, &operand)])?;
+                }
                 self.unary(node.op, &operand)
             }
+            Expr::BoolOp(node) if !self.speaks(Rule::ShortCircuits) => self.both(node),
             Expr::BoolOp(node) => {
                 let mut operands = node.values.iter();
                 self.boolean(node.op == ast::BoolOp::Or, &mut |tr| {
@@ -163,7 +170,11 @@ impl Tracer<'_> {
             Expr::If(node) => self.conditional(node),
             Expr::Tuple(node) => self.tuple_of(&node.elts),
             Expr::List(node) => self.tuple_of(&node.elts),
+            Expr::ListComp(_) if !self.speaks(Rule::Comprehensions) => {
+                Err(self.not_in_triton("a list comprehension"))
+            }
             Expr::ListComp(node) => self.list_comprehension(node),
+            Expr::Named(_) if !self.speaks(Rule::NamedExpressions) => Err(self.not_in_triton("`:=`")),
             Expr::Named(node) => {
                 let value = self.eval(&node.value)?;
                 self.assign(&node.target, value)?;
@@ -172,6 +183,14 @@ impl Tracer<'_> {
             Expr::Attribute(node) => self.attribute_node(node),
             Expr::Subscript(node) => {
                 let container = self.eval(&node.value)?;
+                let constexpr = matches!(&*node.value, Expr::Name(_))
+                    && matches!(
+                        container,
+                        Value::Tuple { .. } | Value::List(_) | Value::Constant(Constant::Str(_))
+                    );
+                if self.is_held(&node.value) || constexpr && !self.speaks(Rule::TupleVariables) {
+                    return Err(self.reject("'constexpr' object is not subscriptable"));
+                }
                 let index = self.eval(&node.slice)?;
                 self.subscript(&container, &index)
             }
@@ -296,6 +315,9 @@ impl Tracer<'_> {
                 .map(Value::Constant)
                 .map_err(|failure| self.failure(failure)),
             Value::Tensor(tensor) => semantic::unary(self, op, *tensor),
+            Value::Tuple { .. } | Value::List(_) if op == PyUnary::Not && self.refuses(Gap::NotOfTuples) => {
+                Err(self.reject("`not` is not implemented on tuples"))
+            }
             Value::Tuple { items, .. } | Value::List(items) if op == PyUnary::Not => {
                 Ok(Value::bool(items.is_empty()))
             }
@@ -341,6 +363,64 @@ impl Tracer<'_> {
         Ok(combined)
     }
 
+    /// `and` and `or` of versions that take two operands, evaluate both and combine them as `i1`.
+    fn both(&mut self, node: &ast::ExprBoolOp) -> Traced<Value> {
+        let [lhs, rhs] = node.values.as_slice() else {
+            return Err(
+                self.reject("chained boolean operators (A or B or C) are not supported; use parentheses")
+            );
+        };
+        let (lhs, rhs) = (self.eval(lhs)?, self.eval(rhs)?);
+        let is_or = node.op == ast::BoolOp::Or;
+        match (&lhs, &rhs) {
+            (Value::Constant(_), Value::Constant(_)) => Ok(if Self::known_truth(&lhs) == Some(is_or) {
+                lhs
+            } else {
+                rhs
+            }),
+            (Value::Tensor(_), Value::Tensor(_) | Value::Constant(_))
+            | (Value::Constant(_), Value::Tensor(_)) => semantic::logical(self, is_or, &lhs, &rhs),
+            _ => Err(self.unfit(if is_or { "or" } else { "and" }, &lhs, &rhs)),
+        }
+    }
+
+    /// Whether an expression is a name whose value is a tensor inside of a constexpr, as versions have it where a
+    /// run-time value is annotated as `constexpr`.
+    pub(super) fn is_held(&self, expression: &Expr) -> bool {
+        let Expr::Name(name) = expression else {
+            return false;
+        };
+        self.frame
+            .names
+            .get(name.id.as_str())
+            .is_some_and(|slot| slot.kind == Kind::Held && matches!(slot.value, Value::Tensor(_)))
+    }
+
+    /// Refuses operands that are tensors inside of constexprs, unless another operand is a tensor, which takes them out.
+    pub(super) fn check_held(&self, operands: &[(&Expr, &Value)]) -> Traced<()> {
+        let held = |expression: &Expr| self.is_held(expression);
+        let rescued = operands
+            .iter()
+            .any(|(expression, value)| matches!(value, Value::Tensor(_)) && !held(expression));
+        if rescued || !operands.iter().any(|(expression, _)| held(expression)) {
+            return Ok(());
+        }
+        Err(self.held())
+    }
+
+    fn held(&self) -> Stop {
+        let version = self.rules.version;
+        let mut diagnostic = self.diagnostic(
+            "rejected",
+            "a constexpr that holds a run-time value has no operators (\"Did you forget to add @triton.jit?\")",
+        );
+        diagnostic.notes.push(format!(
+            "in Triton {version}, a run-time value that is annotated as `tl.constexpr` is held by a constexpr"
+        ));
+        diagnostic.help = Some("leave the annotation out".to_owned());
+        Stop::Rejected(Box::new(diagnostic))
+    }
+
     fn compare_chain(&mut self, node: &ast::ExprCompare) -> Traced<Value> {
         if node.ops.len() > 1 && !self.rules.holds(Rule::ChainedComparisons) {
             return Err(self.reject("simultaneous multiple comparison is not supported"));
@@ -352,6 +432,9 @@ impl Tracer<'_> {
                 return Ok(None);
             };
             let rhs = tr.eval(comparator)?;
+            if !matches!(op, ast::CmpOp::Is | ast::CmpOp::IsNot) && node.ops.len() == 1 {
+                tr.check_held(&[(&node.left, &lhs), (comparator, &rhs)])?;
+            }
             let value = tr.compare(*op, &lhs, &rhs)?;
             let value = if pairs.len() > 0 && is_planted(Fault::ComparisonChainIsCut) {
                 Value::bool(true)
@@ -388,6 +471,15 @@ impl Tracer<'_> {
                 Value::Tuple { items: b, .. } | Value::List(b),
             ) => self.compare_tuples(predicate, a, b),
             (Value::Tensor(_), _) | (_, Value::Tensor(_)) => {
+                Err(self.unfit(constant::symbol(predicate), lhs, rhs))
+            }
+            (Value::Tuple { .. } | Value::List(_), _) | (_, Value::Tuple { .. } | Value::List(_))
+                if self.speaks(Rule::TupleVariables)
+                    && !matches!(
+                        (lhs, rhs),
+                        (Value::Constant(Constant::Type(_)) | Value::Function(_), _)
+                    ) =>
+            {
                 Err(self.unfit(constant::symbol(predicate), lhs, rhs))
             }
             _ => match predicate {
@@ -438,6 +530,7 @@ impl Tracer<'_> {
     /// `a if test else b`.
     fn conditional(&mut self, node: &ast::ExprIf) -> Traced<Value> {
         let test = self.eval(&node.test)?;
+        self.check_held(&[(&node.test, &test)])?;
         let Value::Tensor(tensor) = test else {
             let branch = if self.static_condition(&test, "conditional expressions")? {
                 &node.body
@@ -446,7 +539,7 @@ impl Tracer<'_> {
             };
             return self.eval(branch);
         };
-        if self.is_block(tensor) && self.ty(tensor).numel() != 1 {
+        if self.is_block(tensor) {
             return Err(self.ambiguous());
         }
         let condition = semantic::condition(self, tensor)?;
@@ -454,15 +547,33 @@ impl Tracer<'_> {
         let (names, bound) = (self.frame.names.clone(), self.frame.bound.clone());
         self.builder.open_block(&[]);
         let value = self.eval(&node.body)?;
-        let then_value = semantic::to_tensor(self, &value)?;
-        let then_block = self.builder.close_block(&[then_value]);
+        let then_value = self.arm(&node.body, &value)?;
+        let then_block = self.builder.close_block(then_value.as_slice());
         self.frame.names.clone_from(&names);
         self.builder.open_block(&[]);
         let value = self.eval(&node.orelse)?;
-        let else_value = semantic::to_tensor(self, &value)?;
-        let else_block = self.builder.close_block(&[else_value]);
+        let else_value = self.arm(&node.orelse, &value)?;
+        let else_block = self.builder.close_block(else_value.as_slice());
         self.frame.names = names;
         self.frame.bound = bound;
+        let (then_value, else_value) = match (then_value, else_value) {
+            (Some(then_value), Some(else_value)) => (then_value, else_value),
+            (None, None) => {
+                self.builder.effect(
+                    OpKind::If {
+                        then_block,
+                        else_block,
+                    },
+                    &[condition],
+                );
+                return Ok(Value::NONE);
+            }
+            _ => {
+                return Err(self.reject(
+                    "ternary expression with dynamic condition has inconsistent types: one arm has no value",
+                ));
+            }
+        };
         let ty = self.ty(then_value).clone();
         if ty != *self.ty(else_value) {
             let (a, b) = (
@@ -481,6 +592,27 @@ impl Tracer<'_> {
             &[condition],
             ty,
         )))
+    }
+
+    /// The value of an arm of a conditional expression; none where the arm is a call of what only has an effect, as
+    /// `tl.store` is.
+    fn arm(&mut self, arm: &Expr, value: &Value) -> Traced<Option<ValueId>> {
+        if value.is_none() && self.is_effect(arm) {
+            return Ok(None);
+        }
+        semantic::to_tensor(self, value).map(Some)
+    }
+
+    /// Whether an expression is a call of a builtin whose result is `void`, or a choice between such calls.
+    fn is_effect(&mut self, expression: &Expr) -> bool {
+        match expression {
+            Expr::Call(call) => matches!(
+                self.eval(&call.func),
+                Ok(Value::Builtin(builtin) | Value::Method(_, builtin)) if builtin.is_void()
+            ),
+            Expr::If(node) => self.is_effect(&node.body) && self.is_effect(&node.orelse),
+            _ => false,
+        }
     }
 
     pub(super) fn ambiguous(&self) -> Stop {
@@ -512,7 +644,9 @@ impl Tracer<'_> {
                             ast::InterpolatedStringElement::Literal(literal) => text.push_str(&literal.value),
                             ast::InterpolatedStringElement::Interpolation(inner) => {
                                 let value = self.eval(&inner.expression)?;
-                                let Value::Constant(value) = value else {
+                                let is_type = matches!(value, Value::Constant(Constant::Type(_)))
+                                    && !self.is_annotated(&inner.expression);
+                                let Some(Value::Constant(value)) = Some(value).filter(|_| !is_type) else {
                                     return Err(self.reject(
                                         "cannot evaluate an f-string containing values that are no constexprs",
                                     ));
@@ -532,6 +666,13 @@ impl Tracer<'_> {
         Ok(Value::str(&text))
     }
 
+    /// Whether an expression that gives a type gives it as a constexpr: a name or a call, no attribute.
+    fn is_annotated(&self, expression: &Expr) -> bool {
+        !matches!(expression, Expr::Name(_) | Expr::Attribute(_))
+            || matches!(expression, Expr::Name(name)
+            if self.frame.names.get(name.id.as_str()).is_some_and(|slot| slot.kind != Kind::Bare))
+    }
+
     fn list_comprehension(&mut self, node: &ast::ExprListComp) -> Traced<Value> {
         let [generator] = node.generators.as_slice() else {
             return Err(self.reject("nested comprehensions are not supported"));
@@ -540,6 +681,9 @@ impl Tracer<'_> {
         let (Value::Tuple { items, .. } | Value::List(items)) = iterated else {
             return Err(self.reject("only comprehensions over tuples are supported"));
         };
+        if !self.speaks(Rule::ComprehensionsUnpack) && !generator.target.is_name_expr() {
+            return Err(self.reject("the target of a comprehension has to be a name"));
+        }
         let mut results = Vec::with_capacity(items.len());
         'items: for item in items.iter() {
             self.bind_target(&generator.target, item.clone())?;

@@ -44,6 +44,8 @@ pub(crate) enum Wrapper {
     Autotune {
         /// Its configurations.
         configs: Host,
+        /// The parameters that tell its runs apart.
+        key: Host,
         /// `prune_configs_by`.
         prune: Host,
         /// Where it is.
@@ -155,6 +157,20 @@ impl Tracer<'_> {
                 return Err(self.reject(format!(
                     "`{name}` is a constexpr and listed in do_not_specialize or do_not_specialize_on_alignment"
                 )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses a parameter that is annotated with a name that a kernel cannot use.
+    pub(super) fn check_annotations(&mut self, function: &UserFunction) -> Traced<()> {
+        for parameter in &*function.def.parameters {
+            if let Some(Expr::Name(name)) = parameter.annotation() {
+                let before = self.enter(name.range());
+                if let Err(stop @ super::Stop::Rejected(_)) = self.lookup(name.id.as_str()) {
+                    return Err(stop);
+                }
+                self.leave(before);
             }
         }
         Ok(())

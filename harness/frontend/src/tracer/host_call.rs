@@ -9,10 +9,10 @@ use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
 
 use super::evaluate::HostFlow;
-use super::host::{Config, Decorator, Host, HostBody, HostFunction, NamedTupleClass, Native};
+use super::host::{Decorator, Host, HostBody, HostFunction, NamedTupleClass, Native};
 use super::host_operator::{compare, failed};
 use super::module::{ScopeId, span_of};
-use super::{JitOptions, Parameter, Traced, Tracer, Wrapper};
+use super::{Parameter, Traced, Tracer, Wrapper, decorator};
 use crate::constant::{self, PyBinary};
 use crate::value::{Constant, Value};
 
@@ -31,7 +31,7 @@ pub(crate) struct HostArguments {
 
 impl HostArguments {
     /// The argument of a parameter, by its place and name.
-    fn get(&self, place: usize, name: &str) -> Option<&Host> {
+    pub fn get(&self, place: usize, name: &str) -> Option<&Host> {
         self.positional.get(place).or_else(|| {
             self.keyword
                 .iter()
@@ -48,7 +48,7 @@ impl Tracer<'_> {
         match callee {
             Host::Unknown(_) => Ok(callee.clone()),
             Host::Symbol(module, name) => Ok(match Native::find(module, name) {
-                Some(native) => self.native(native, &arguments, span),
+                Some(native) => return self.native(native, &arguments, span),
                 None if &**module == "math" => math(name, &arguments, span),
                 None => Host::unknown(span, format!("what `{module}.{name}(…)` returns")),
             }),
@@ -166,10 +166,11 @@ impl Tracer<'_> {
         Ok(())
     }
 
-    fn native(&mut self, native: Native, arguments: &HostArguments, span: Span) -> Host {
-        match native {
+    fn native(&mut self, native: Native, arguments: &HostArguments, span: Span) -> Traced<Host> {
+        decorator::check(self, native, arguments, span)?;
+        Ok(match native {
             Native::Jit => {
-                let options = jit_options(arguments);
+                let options = decorator::jit_options(arguments);
                 match arguments.positional.first() {
                     Some(Host::Function(function)) => {
                         Host::Jit(Rc::new(super::UserFunction::new(function, options)))
@@ -183,6 +184,7 @@ impl Tracer<'_> {
             },
             Native::Autotune => Host::Decorator(Rc::new(Decorator::Wrap(Rc::new(Wrapper::Autotune {
                 configs: arguments.get(0, "configs").cloned().unwrap_or(Host::NONE),
+                key: arguments.get(1, "key").cloned().unwrap_or(Host::NONE),
                 prune: arguments
                     .get(2, "prune_configs_by")
                     .cloned()
@@ -195,7 +197,7 @@ impl Tracer<'_> {
                 )))),
                 _ => Host::unknown(span, "the values of these heuristics"),
             },
-            Native::Config => config(arguments, span),
+            Native::Config => decorator::config(self, arguments, span),
             Native::Constexpr => match arguments.get(0, "value").map(|value| self.kernel_value(value)) {
                 Some(Some(value)) => Host::Constexpr(Box::new(value)),
                 _ => Host::unknown(span, "the value of this constexpr"),
@@ -218,7 +220,7 @@ impl Tracer<'_> {
             },
             Native::Aggregate => Host::unknown(span, "what `triton.aggregate` makes of this"),
             Native::NamedTuple => named_tuple(arguments, span),
-        }
+        })
     }
 
     /// What a `constexpr` of this holds.
@@ -269,6 +271,9 @@ impl Tracer<'_> {
             let applied = self.host_expression(scope, &decorator.expression)?;
             is_aggregate |= matches!(&applied, Host::Symbol(module, name)
                 if Native::find(module, name) == Some(Native::Aggregate));
+        }
+        if is_aggregate && !self.rules.holds(Rule::Aggregates) {
+            return Err(decorator::absent(self, "aggregate", span));
         }
         if is_aggregate && self.rules.holds(Rule::Aggregates) && def.decorator_list.len() == 1 {
             return self.aggregate_class(scope, def);
@@ -328,61 +333,6 @@ fn next_power(n: i128) -> i128 {
         power *= 2;
     }
     if n <= 0 { 0 } else { power }
-}
-
-fn jit_options(arguments: &HostArguments) -> JitOptions {
-    let keyword = |name: &str| {
-        arguments
-            .keyword
-            .iter()
-            .find(|(key, _)| &**key == name)
-            .map(|(_, value)| value)
-    };
-    let list = |name: &str| {
-        keyword(name)
-            .and_then(Host::items)
-            .map(|items| items.iter().filter_map(Host::constant).cloned().collect())
-            .unwrap_or_default()
-    };
-    JitOptions {
-        noinline: keyword("noinline").and_then(Host::truth).unwrap_or(false),
-        debug: keyword("debug").and_then(Host::truth),
-        do_not_specialize: list("do_not_specialize"),
-        do_not_specialize_on_alignment: list("do_not_specialize_on_alignment"),
-    }
-}
-
-fn config(arguments: &HostArguments, span: Span) -> Host {
-    const OPTIONS: [&str; 8] = [
-        "kwargs",
-        "num_warps",
-        "num_stages",
-        "num_ctas",
-        "maxnreg",
-        "pre_hook",
-        "ir_override",
-        "num_buffers_warp_spec",
-    ];
-    let Some(Host::Dict(kwargs)) = arguments.get(0, "kwargs") else {
-        return Host::unknown(span, "the parameters of this configuration");
-    };
-    let mut named = Vec::with_capacity(kwargs.len());
-    for (key, value) in kwargs.iter() {
-        match key.as_str() {
-            Some(key) => named.push((Rc::clone(key), value.clone())),
-            None => return Host::unknown(span, "the parameters of this configuration"),
-        }
-    }
-    let mut options: Vec<(Rc<str>, Host)> = Vec::new();
-    for (place, name) in OPTIONS.iter().enumerate().skip(1) {
-        if let Some(value) = arguments.get(place, name) {
-            options.push(((*name).into(), value.clone()));
-        }
-    }
-    Host::Config(Rc::new(Config {
-        kwargs: named,
-        options,
-    }))
 }
 
 fn named_tuple(arguments: &HostArguments, span: Span) -> Host {

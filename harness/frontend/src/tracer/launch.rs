@@ -13,6 +13,7 @@ use ruff_text_size::Ranged;
 
 use super::frame::{Frame, Kind};
 use super::function::lists;
+use super::gap::Gap;
 use super::host::{Config, Host};
 use super::host_call::HostArguments;
 use super::module::{ScopeId, nearest, span_of};
@@ -61,6 +62,12 @@ pub(crate) fn trace(request: &Request) -> Result<TracedKernel, Refused> {
             Ok((bindings, arguments)) => {
                 let function = tracer.builder.finish();
                 match function.verify() {
+                    Ok(()) if let Some(diagnostic) = super::passes::refused(&function, request.rules) => {
+                        Err(Refused {
+                            refusal: Refusal::Rejected(Box::new(diagnostic)),
+                            sources: function.sources,
+                        })
+                    }
                     Ok(()) => Ok(TracedKernel {
                         function,
                         bindings,
@@ -112,6 +119,7 @@ impl<'a> Tracer<'a> {
             host_depth: 0,
             depth: 0,
             regions: 0,
+            held_arguments: Vec::new(),
             discovering: 0,
             uses: super::uses::Uses::new(),
             oversized: None,
@@ -138,6 +146,8 @@ impl<'a> Tracer<'a> {
         let loc = self.builder.add_loc(self.span, None);
         self.builder.set_loc(loc);
         let given = self.arguments(&function)?;
+        self.check_warps()?;
+        self.check_dependencies(&function)?;
         let (bound, bindings) = self.specialise(&function, &given)?;
         let result = self.run_kernel(&function, bound)?;
         if !super::frame::leaves(&result).is_empty() {
@@ -149,6 +159,17 @@ impl<'a> Tracer<'a> {
             .map(|(name, given)| (name.to_string(), given))
             .collect();
         Ok((bindings, arguments))
+    }
+
+    /// Refuses numbers of warps that no GPU has.
+    fn check_warps(&self) -> Traced<()> {
+        match self.option("num_warps") {
+            Some(Arg::Int(warps)) if *warps <= 0 || warps.count_ones() != 1 => Err(self.reject_with(
+                "bad-arguments",
+                format!("num_warps must be a power of 2, not {warps}"),
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// The kernel that the request names.
@@ -228,6 +249,12 @@ impl<'a> Tracer<'a> {
         let parameters = &function.def.parameters;
         if !parameters.posonlyargs.is_empty() {
             return Err(self.unsupported("positional-only parameters"));
+        }
+        if parameters.vararg.is_some() && !self.speaks(Rule::VariableArguments) {
+            return Err(self.reject_with(
+                "bad-arguments",
+                "Triton has no `*` parameters of kernels before 3.8",
+            ));
         }
         if parameters.kwarg.is_some() {
             return Err(self.unsupported("`**kwargs` of a kernel"));
@@ -346,7 +373,26 @@ impl<'a> Tracer<'a> {
         given: &mut HashMap<Rc<str>, Arg>,
     ) -> Traced<()> {
         match wrapper {
-            Wrapper::Autotune { configs, prune, span } => {
+            Wrapper::Autotune {
+                configs,
+                prune,
+                key,
+                span,
+            } => {
+                if self.refuses(Gap::StrayKeys) || self.refuses(Gap::MissingKeys) {
+                    let stray = key
+                        .items()
+                        .into_iter()
+                        .flatten()
+                        .find(|key| key.as_str().is_some_and(|key| !all.contains(key)));
+                    if let Some(stray) = stray.and_then(Host::as_str) {
+                        self.span = *span;
+                        return Err(self.reject_with(
+                            "bad-arguments",
+                            format!("the key `{stray}` is no parameter of `{}`", function.name),
+                        ));
+                    }
+                }
                 let Some(config) = self.config(configs, prune, names, given, *span)? else {
                     return Ok(());
                 };
@@ -386,6 +432,15 @@ impl<'a> Tracer<'a> {
                     };
                     let span = self.span;
                     let value = self.host_call(heuristic, arguments, span)?;
+                    if !all.contains(&name) && !OPTIONS.contains(&&*name) {
+                        return Err(self.reject_with(
+                            "bad-arguments",
+                            format!(
+                                "`{}` has no parameter `{name}`, which a heuristic is for",
+                                function.name
+                            ),
+                        ));
+                    }
                     let arg = self.arg_of(&name, &value)?;
                     given.insert(name, arg);
                 }

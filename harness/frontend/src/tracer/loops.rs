@@ -9,6 +9,7 @@ use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged;
 
 use super::frame::{Kind, Names, leaves, rebuild};
+use super::gap::Gap;
 use super::returns::Flow;
 use super::{Traced, Tracer};
 use crate::constant;
@@ -240,6 +241,9 @@ impl Tracer<'_> {
         };
         if self.is_block(test) {
             return Err(self.ambiguous());
+        }
+        if self.dtype(test) != Some(DType::I1) && self.refuses(Gap::WhileOfNumbers) {
+            return Err(self.reject("the test of a `while` loop has to be a bool"));
         }
         let condition = semantic::condition(self, test)?;
         let mut yields = vec![condition];

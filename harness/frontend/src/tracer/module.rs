@@ -10,6 +10,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use conch_tile::diagnostic::Diagnostic;
+use conch_tile::rules::Rule;
 use conch_tile::source::{SourceFile, SourceId, Span};
 use ruff_python_ast::token::TokenKind;
 use ruff_python_ast::{self as ast, Expr, Stmt};
@@ -287,7 +288,7 @@ impl Tracer<'_> {
         for decorator in def.decorator_list.iter().rev() {
             let span = span_of(source, decorator.range());
             let applied = self.host_expression(scope, &decorator.expression)?;
-            value = self.decorate(value, applied, span);
+            value = self.decorate(value, applied, span)?;
         }
         Ok(value)
     }
@@ -307,21 +308,30 @@ impl Tracer<'_> {
         Ok(defaults)
     }
 
-    #[expect(clippy::unused_self, reason = "a step of `define`")]
-    fn decorate(&self, value: Host, decorator: Host, span: Span) -> Host {
-        match (decorator, value) {
+    fn decorate(&mut self, value: Host, decorator: Host, span: Span) -> Traced<Host> {
+        Ok(match (decorator, value) {
             (_, unknown @ Host::Unknown(_)) => unknown,
-            (Host::Symbol(module, name), value) if &*module == "triton" => {
-                match (Native::find(&module, &name), value) {
-                    (Some(Native::Jit), Host::Function(function)) => Host::Jit(Rc::new(
-                        super::UserFunction::new(&function, super::JitOptions::default()),
-                    )),
-                    (Some(Native::ConstexprFunction), Host::Function(function)) => {
-                        Host::ConstexprFunction(function)
+            (Host::Symbol(module, name), value) => match (Native::find(&module, &name), value) {
+                (Some(Native::Jit), Host::Function(function)) => Host::Jit(Rc::new(
+                    super::UserFunction::new(&function, super::JitOptions::default()),
+                )),
+                (Some(Native::ConstexprFunction), Host::Function(function)) => {
+                    if !self.rules.holds(Rule::ConstexprFunctions)
+                        && !self.prelude_sources.contains(&span.source)
+                    {
+                        return Err(super::decorator::absent(self, &name, span));
                     }
-                    _ => Host::unknown(span, format!("what the decorator `{name}` makes of it")),
+                    Host::ConstexprFunction(function)
                 }
-            }
+                (None, _) if &*module == "tl" && self.symbol(&module, &name).is_none() => {
+                    self.span = span;
+                    return Err(self.reject_with(
+                        "unknown-attribute",
+                        format!("the module `triton.language` has no attribute `{name}`"),
+                    ));
+                }
+                _ => Host::unknown(span, format!("what the decorator `{name}` makes of it")),
+            },
             (Host::Decorator(decorator), value) => match (&*decorator, value) {
                 (Decorator::Jit(options), Host::Function(function)) => {
                     Host::Jit(Rc::new(super::UserFunction::new(&function, options.clone())))
@@ -332,7 +342,7 @@ impl Tracer<'_> {
                 _ => Host::unknown(span, "what the decorator makes of it"),
             },
             _ => Host::unknown(span, "what the decorator makes of it"),
-        }
+        })
     }
 
     /// `import a.b as c`, `import a.b`.
@@ -467,6 +477,8 @@ pub(super) fn is_module(path: &str) -> bool {
         "triton.language"
             | "triton.testing"
             | "triton.runtime"
+            | "triton.runtime.autotuner"
+            | "triton.runtime.jit"
             | "triton.compiler"
             | "triton.tools"
             | "tl.math"

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use conch_tile::rules::{Rules, Version};
+use conch_tile::rules::{Rule, Rules, Version};
 
 use super::{Host, Traced, Tracer};
 use crate::builtin::Builtin;
@@ -261,6 +261,9 @@ fn isinstance(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
         return Err(tr.reject("isinstance takes two arguments"));
     };
     let classes = match class {
+        Value::Tuple { .. } | Value::List(_) if tr.speaks(Rule::TupleVariables) => {
+            return Err(tr.reject("a tuple of classes is a tuple of Triton's, and no class"));
+        }
         Value::Tuple { items, .. } | Value::List(items) => items.to_vec(),
         other => vec![other.clone()],
     };

@@ -39,6 +39,7 @@ impl Tracer<'_> {
             Stmt::AugAssign(node) => {
                 let lhs = self.eval(&node.target)?;
                 let rhs = self.eval(&node.value)?;
+                self.check_held(&[(&node.target, &lhs), (&node.value, &rhs)])?;
                 let Some(op) = expression::operator(node.op) else {
                     return Err(self.reject("the operator `@` is not implemented by Triton's compiler"));
                 };
@@ -46,10 +47,16 @@ impl Tracer<'_> {
                 self.assign(&node.target, value)?;
             }
             Stmt::Return(node) => {
-                let value = node
-                    .value
-                    .as_deref()
-                    .map_or(Ok(Value::NONE), |value| self.eval(value))?;
+                let Some(value) = node.value.as_deref() else {
+                    return Ok(Flow::Returned(Value::NONE));
+                };
+                let value = self.eval(value)?;
+                if value.is_none() && node.value.as_deref().is_some_and(Expr::is_none_literal_expr) {
+                    // What a constant becomes there, `None` cannot.
+                    if !self.rules.holds(Rule::ReturnedConstexprsStay) {
+                        return Err(self.reject("cannot convert `None` to a tensor"));
+                    }
+                }
                 return Ok(Flow::Returned(self.returned(value)?));
             }
             Stmt::For(node) => return self.for_loop(node),
@@ -105,6 +112,10 @@ impl Tracer<'_> {
             Value::Constant(Constant::Bool(_) | Constant::Int(_) | Constant::Float(_)) => {
                 semantic::to_tensor(self, &value).map(Value::Tensor)
             }
+            Value::Constant(Constant::Str(_)) | Value::Function(_) | Value::Builtin(_) => {
+                let text = self.type_text(&value);
+                Err(self.reject(format!("cannot return {text}")))
+            }
             Value::Tuple { items, names } => {
                 let items = items
                     .iter()
@@ -120,15 +131,26 @@ impl Tracer<'_> {
         if let Expr::Name(_) = &*node.annotation {
             self.eval(&node.annotation)?;
         }
+        if let Expr::Attribute(_) = &*node.annotation
+            && let Err(stop @ super::Stop::Rejected(_)) = self.eval(&node.annotation)
+        {
+            return Err(stop);
+        }
         let is_constexpr = self.annotation(self.frame.scope, &node.annotation) == Parameter::Constexpr;
         let Some(value) = &node.value else {
-            if let (Expr::Name(name), true) = (&*node.target, is_constexpr) {
+            if let (Expr::Name(name), true) = (
+                &*node.target,
+                is_constexpr && self.speaks(Rule::BareAnnotationsCount),
+            ) {
                 self.frame.pending.insert(name.id.as_str().into());
             }
             return Ok(());
         };
         let value = self.eval(value)?;
         if !is_constexpr {
+            if !self.speaks(Rule::PlainAnnotations) {
+                return Err(self.reject("an annotation other than `tl.constexpr` is not supported"));
+            }
             return self.assign(&node.target, value);
         }
         let Expr::Name(name) = &*node.target else {
@@ -140,15 +162,27 @@ impl Tracer<'_> {
                 "`{name}` is already defined; a constexpr cannot be reassigned"
             )));
         }
-        // Triton keeps whatever it is given, a tensor too.
-        self.frame.names.insert(
-            name,
-            Slot {
-                value,
-                kind: Kind::Plain,
-            },
-        );
+        // What is no value of Triton's own becomes a constexpr in every version, and what is one stays one.
+        let held = match &value {
+            Value::Tensor(_) | Value::Tuple { .. } | Value::List(_) => {
+                !self.speaks(Rule::AnnotatedTensorsAreTensors)
+                    || node
+                        .value
+                        .as_deref()
+                        .is_some_and(|written| self.makes_constexpr(written))
+            }
+            Value::Function(_) | Value::Builtin(_) | Value::Python(_) => true,
+            _ => false,
+        };
+        let kind = if held { Kind::Held } else { Kind::Plain };
+        self.frame.names.insert(name, Slot { value, kind });
         Ok(())
+    }
+
+    /// Whether an expression is a call of `tl.constexpr`.
+    fn makes_constexpr(&mut self, expression: &Expr) -> bool {
+        matches!(expression, Expr::Call(call)
+            if matches!(self.eval(&call.func), Ok(Value::Builtin(builtin)) if builtin.name() == "tl.constexpr"))
     }
 
     /// `target = value`: Python numbers become tensors here.
@@ -156,6 +190,15 @@ impl Tracer<'_> {
         match target {
             Expr::Name(name) => {
                 let name: Rc<str> = name.id.as_str().into();
+                let value = match value {
+                    Value::Tuple { items, names } if !self.speaks(Rule::TupleVariables) => {
+                        match items.first() {
+                            Some(first) => first.clone(),
+                            None => Value::Tuple { items, names },
+                        }
+                    }
+                    value => value,
+                };
                 if self.frame.pending.remove(&name) {
                     self.frame.set(&name, value, Kind::Plain);
                     return Ok(());
@@ -169,6 +212,9 @@ impl Tracer<'_> {
             }
             Expr::List(_) => Err(self.not_in_triton("a list of assignment targets")),
             Expr::Tuple(ast::ExprTuple { elts, .. }) => {
+                if !self.speaks(Rule::NestedUnpacking) && elts.iter().any(Expr::is_tuple_expr) {
+                    return Err(self.reject("tuples inside of assignment targets are not supported"));
+                }
                 let items = self.unpack(elts, value)?;
                 for (target, item) in elts.iter().zip(items.iter()) {
                     self.assign(target, item.clone())?;

@@ -81,6 +81,11 @@ impl Program {
         self
     }
 
+    pub fn rules(mut self, rules: Rules) -> Self {
+        self.request.rules = rules;
+        self
+    }
+
     pub fn traced(&self) -> Result<Traced, String> {
         trace(&self.request).map_err(|refused| {
             let (kind, diagnostic) = match &refused.refusal {

@@ -1,0 +1,209 @@
+//! Triton's own decorators and what configures them, as module-level code calls them: their parameters, by version.
+
+use std::rc::Rc;
+
+use conch_tile::rules::{Rule, Version};
+use conch_tile::source::Span;
+
+use super::host::{Config, Host, Native};
+use super::host_call::HostArguments;
+use super::{JitOptions, Stop, Traced, Tracer};
+
+/// A parameter: its name, the first version that has it and the first that has not, and whether it has to be given.
+struct Parameter {
+    name: &'static str,
+    since: Version,
+    until: Version,
+    needed: bool,
+}
+
+const FIRST: Version = Version::new(0, 0, 0);
+const LAST: Version = Version::new(u16::MAX, 0, 0);
+
+const fn parameter(name: &'static str) -> Parameter {
+    Parameter {
+        name,
+        since: FIRST,
+        until: LAST,
+        needed: false,
+    }
+}
+
+impl Parameter {
+    const fn needed(mut self) -> Self {
+        self.needed = true;
+        self
+    }
+
+    const fn since(mut self, major: u16, minor: u16) -> Self {
+        self.since = Version::new(major, minor, 0);
+        self
+    }
+
+    const fn until(mut self, major: u16, minor: u16) -> Self {
+        self.until = Version::new(major, minor, 0);
+        self
+    }
+}
+
+/// Of `triton.autotune` (runtime/autotuner.py of each wheel).
+const AUTOTUNE: &[Parameter] = &[
+    parameter("configs").needed(),
+    parameter("key").needed(),
+    parameter("prune_configs_by"),
+    parameter("reset_to_zero"),
+    parameter("restore_value"),
+    parameter("pre_hook"),
+    parameter("post_hook"),
+    parameter("warmup"),
+    parameter("rep"),
+    parameter("use_cuda_graph"),
+    parameter("do_bench").since(3, 2),
+    parameter("cache_results").since(3, 4),
+];
+
+/// Of `triton.Config`.
+const CONFIG: &[Parameter] = &[
+    parameter("kwargs").needed(),
+    parameter("num_warps"),
+    parameter("num_stages"),
+    parameter("num_ctas"),
+    parameter("num_buffers_warp_spec").since(3, 2).until(3, 4),
+    parameter("num_consumer_groups").since(3, 2).until(3, 4),
+    parameter("reg_dec_producer").since(3, 2).until(3, 4),
+    parameter("reg_inc_consumer").since(3, 2).until(3, 4),
+    parameter("maxnreg"),
+    parameter("pre_hook"),
+    parameter("ir_override").since(3, 4),
+];
+
+/// Of `triton.jit`, behind the function; all of them by name.
+const JIT: &[Parameter] = &[
+    parameter("fn"),
+    parameter("version"),
+    parameter("repr"),
+    parameter("launch_metadata"),
+    parameter("do_not_specialize"),
+    parameter("do_not_specialize_on_alignment").since(3, 2),
+    parameter("debug"),
+    parameter("noinline"),
+];
+
+/// Of `triton.heuristics`.
+const HEURISTICS: &[Parameter] = &[parameter("values").needed()];
+
+/// Refuses arguments that a decorator does not take in this version.
+pub(super) fn check(
+    tr: &mut Tracer<'_>,
+    native: Native,
+    arguments: &HostArguments,
+    span: Span,
+) -> Traced<()> {
+    if tr.prelude_sources.contains(&span.source) {
+        return Ok(());
+    }
+    let (function, parameters, places) = match native {
+        Native::Autotune => ("autotune", AUTOTUNE, AUTOTUNE.len()),
+        Native::Config => ("Config", CONFIG, CONFIG.len()),
+        Native::Jit => ("jit", JIT, 1),
+        Native::Heuristics => ("heuristics", HEURISTICS, 1),
+        Native::ConstexprFunction if !tr.rules.holds(Rule::ConstexprFunctions) => {
+            return Err(absent(tr, "constexpr_function", span));
+        }
+        _ => return Ok(()),
+    };
+    let version = tr.rules.version;
+    let known: Vec<&Parameter> = of(parameters, version).collect();
+    let wrong = if arguments.positional.len() > places.min(known.len()) {
+        Some(format!(
+            "`triton.{function}` of Triton {version} takes at most {} positional arguments",
+            places.min(known.len())
+        ))
+    } else {
+        let stranger = arguments
+            .keyword
+            .iter()
+            .find(|(name, _)| known.iter().all(|parameter| parameter.name != &**name));
+        let missing = known
+            .iter()
+            .enumerate()
+            .find(|(place, parameter)| parameter.needed && arguments.get(*place, parameter.name).is_none());
+        match (stranger, missing) {
+            (Some((name, _)), _) => Some(format!(
+                "`triton.{function}` of Triton {version} has no parameter `{name}`"
+            )),
+            (None, Some((_, parameter))) => Some(format!(
+                "`triton.{function}` is missing the argument `{}`",
+                parameter.name
+            )),
+            (None, None) => None,
+        }
+    };
+    wrong.map_or(Ok(()), |message| {
+        tr.span = span;
+        Err(tr.reject_with("bad-arguments", message))
+    })
+}
+
+/// The rejection of a name that `triton` does not have in this version.
+pub(super) fn absent(tr: &mut Tracer<'_>, name: &str, span: Span) -> Stop {
+    tr.span = span;
+    let version = tr.rules.version;
+    tr.reject_with(
+        "unknown-attribute",
+        format!("the module `triton` of Triton {version} has no attribute `{name}`"),
+    )
+}
+
+fn of(parameters: &[Parameter], version: Version) -> impl Iterator<Item = &Parameter> {
+    parameters
+        .iter()
+        .filter(move |parameter| (parameter.since..parameter.until).contains(&version))
+}
+
+/// What `triton.jit` is told.
+pub(super) fn jit_options(arguments: &HostArguments) -> JitOptions {
+    let keyword = |name: &str| {
+        arguments
+            .keyword
+            .iter()
+            .find(|(key, _)| &**key == name)
+            .map(|(_, value)| value)
+    };
+    let list = |name: &str| {
+        keyword(name)
+            .and_then(Host::items)
+            .map(|items| items.iter().filter_map(Host::constant).cloned().collect())
+            .unwrap_or_default()
+    };
+    JitOptions {
+        noinline: keyword("noinline").and_then(Host::truth).unwrap_or(false),
+        debug: keyword("debug").and_then(Host::truth),
+        do_not_specialize: list("do_not_specialize"),
+        do_not_specialize_on_alignment: list("do_not_specialize_on_alignment"),
+    }
+}
+
+/// What `triton.Config(…)` is.
+pub(super) fn config(tr: &Tracer<'_>, arguments: &HostArguments, span: Span) -> Host {
+    let Some(Host::Dict(kwargs)) = arguments.get(0, "kwargs") else {
+        return Host::unknown(span, "the parameters of this configuration");
+    };
+    let mut named = Vec::with_capacity(kwargs.len());
+    for (key, value) in kwargs.iter() {
+        match key.as_str() {
+            Some(key) => named.push((Rc::clone(key), value.clone())),
+            None => return Host::unknown(span, "the parameters of this configuration"),
+        }
+    }
+    let mut options: Vec<(Rc<str>, Host)> = Vec::new();
+    for (place, parameter) in of(CONFIG, tr.rules.version).enumerate().skip(1) {
+        if let Some(value) = arguments.get(place, parameter.name) {
+            options.push((parameter.name.into(), value.clone()));
+        }
+    }
+    Host::Config(Rc::new(Config {
+        kwargs: named,
+        options,
+    }))
+}

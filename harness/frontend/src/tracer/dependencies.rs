@@ -1,0 +1,165 @@
+//! What a launch looks at before it compiles: the names of Triton's that a kernel mentions, in code that is not taken too.
+//!
+//! Triton hashes a kernel with everything that it depends on, and walks its text for that. Until 3.4, it looks every name of
+//! a module up on the way, so that one of a later version is an error wherever it stands.
+
+use std::collections::HashSet;
+use std::rc::Rc;
+
+use ruff_python_ast::visitor::{Visitor, walk_expr, walk_stmt};
+use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_text_size::{Ranged, TextRange};
+
+use super::gap::Gap;
+use super::host::Host;
+use super::module::{ScopeId, span_of, submodule};
+use super::{Traced, Tracer, UserFunction};
+
+/// What a text mentions: names of modules by their path, and single names, where they stand.
+#[derive(Default)]
+struct Mentions<'a> {
+    locals: HashSet<&'a str>,
+    called: Vec<(Vec<&'a str>, TextRange)>,
+    paths: Vec<(Vec<&'a str>, TextRange)>,
+}
+
+/// The names of `a.b.c`.
+fn path(expression: &Expr) -> Option<Vec<&str>> {
+    match expression {
+        Expr::Name(name) => Some(vec![name.id.as_str()]),
+        Expr::Attribute(node) => {
+            let mut names = path(&node.value)?;
+            names.push(node.attr.as_str());
+            Some(names)
+        }
+        _ => None,
+    }
+}
+
+impl<'a> Mentions<'a> {
+    fn assigned(&mut self, target: &'a Expr) {
+        match target {
+            Expr::Name(name) => {
+                self.locals.insert(name.id.as_str());
+            }
+            Expr::Tuple(tuple) => tuple.elts.iter().for_each(|target| self.assigned(target)),
+            _ => {}
+        }
+    }
+}
+
+impl<'a> Visitor<'a> for Mentions<'a> {
+    fn visit_stmt(&mut self, statement: &'a Stmt) {
+        match statement {
+            Stmt::Assign(node) => node.targets.iter().for_each(|target| self.assigned(target)),
+            Stmt::AnnAssign(node) => self.assigned(&node.target),
+            Stmt::For(node) => self.assigned(&node.target),
+            _ => {}
+        }
+        walk_stmt(self, statement);
+    }
+
+    fn visit_expr(&mut self, expression: &'a Expr) {
+        if let Expr::Call(call) = expression
+            && let Some(names) = path(&call.func)
+            && names.first().is_some_and(|name| !self.locals.contains(name))
+        {
+            self.called.push((names, call.func.range()));
+        }
+        match path(expression) {
+            Some(names) => {
+                if names.first().is_some_and(|name| !self.locals.contains(name)) {
+                    self.paths.push((names, expression.range()));
+                }
+            }
+            None => walk_expr(self, expression),
+        }
+    }
+}
+
+impl Tracer<'_> {
+    /// Refuses a kernel that mentions, itself or through what it calls, a name that Triton does not have.
+    pub(super) fn check_dependencies(&mut self, kernel: &Rc<UserFunction>) -> Traced<()> {
+        if !self.refuses(Gap::PythonModules) {
+            return Ok(());
+        }
+        let looks_up = self.refuses(Gap::NamesNotTaken);
+        let mut seen: Vec<Rc<ast::StmtFunctionDef>> = Vec::new();
+        let mut wanted = vec![(Rc::clone(&kernel.def), kernel.scope)];
+        while let Some((def, scope)) = wanted.pop() {
+            if seen.iter().any(|known| Rc::ptr_eq(known, &def)) {
+                continue;
+            }
+            let mut mentions = Mentions::default();
+            mentions.locals.extend(
+                def.parameters
+                    .args
+                    .iter()
+                    .map(|parameter| parameter.name().as_str()),
+            );
+            for statement in &def.body {
+                mentions.visit_stmt(statement);
+            }
+            for (names, range) in mentions.called {
+                let Some((Host::Module(module), _)) = names.first().and_then(|name| self.global(scope, name))
+                else {
+                    continue;
+                };
+                if &**module == "math" && names.len() > 1 {
+                    self.span = span_of(self.source_of(scope), range);
+                    let name = names.join(".");
+                    return Err(
+                        self.reject(format!("`{name}` is called and is not a Triton function itself"))
+                    );
+                }
+            }
+            for (names, range) in mentions.paths {
+                self.burn()?;
+                if !looks_up && names.len() > 1 {
+                    continue;
+                }
+                if let Some(callee) = self.mentioned(scope, &names, range)? {
+                    if looks_up && Rc::ptr_eq(&callee.def, &def) {
+                        self.span = span_of(self.source_of(scope), range);
+                        let message = format!("`{}` mentions itself", callee.name);
+                        return Err(self.reject_with("recursion", message));
+                    }
+                    wanted.push((Rc::clone(&callee.def), callee.scope));
+                }
+            }
+            seen.push(def);
+        }
+        Ok(())
+    }
+
+    /// The `@triton.jit` function that a dotted name is, if it is one.
+    fn mentioned(
+        &mut self,
+        scope: ScopeId,
+        names: &[&str],
+        range: TextRange,
+    ) -> Traced<Option<Rc<UserFunction>>> {
+        let Some((first, rest)) = names.split_first() else {
+            return Ok(None);
+        };
+        let mut module = match self.global(scope, first).map(|(value, _)| value) {
+            Some(Host::Jit(function)) => return Ok(Some(Rc::clone(function))),
+            Some(Host::Module(module)) if &**module == "tl" || module.starts_with("tl.") => Rc::clone(module),
+            _ => return Ok(None),
+        };
+        for name in rest {
+            if let Some(inner) = submodule(&module, name) {
+                module = inner;
+            } else if self.symbol(&module, name).is_some() {
+                return Ok(None);
+            } else {
+                self.span = span_of(self.source_of(scope), range);
+                return match self.attribute(&crate::value::Value::Module(module), name) {
+                    Err(stop @ super::Stop::Rejected(_)) => Err(stop),
+                    _ => Ok(None),
+                };
+            }
+        }
+        Ok(None)
+    }
+}
