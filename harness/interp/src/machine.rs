@@ -34,7 +34,7 @@ use crate::value::{Layout, Poison, Pool, Repr, Value};
 const KEEP: usize = 16 << 20;
 
 /// Launches of this many programs are surveyed; with fewer it does not pay.
-const SURVEYED: u64 = 4;
+pub(crate) const SURVEYED: u64 = 4;
 
 /// As many states wait for the next launch as there may be threads.
 const IDLE: usize = 64;
@@ -509,7 +509,7 @@ impl<'a> Machine<'a> {
         })
     }
 
-    fn free(&mut self, slots: &[Slot]) {
+    pub(crate) fn free(&mut self, slots: &[Slot]) {
         for &slot in slots {
             let value = &mut self.state.slots[slot as usize];
             if value.buf.is_some() || !value.poison.is_none() {
@@ -558,7 +558,7 @@ impl<'a> Machine<'a> {
         Ok(value.bits(0, &self.layout(slot)))
     }
 
-    fn step(&mut self, step: &'a Step) -> Result<(), Stop> {
+    pub(crate) fn step(&mut self, step: &'a Step) -> Result<(), Stop> {
         match &step.op {
             Op::Binary(op) => self.binary(*op, step),
             Op::Unary(op) => self.unary(*op, step),

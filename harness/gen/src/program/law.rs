@@ -84,6 +84,20 @@ pub fn check_within(of: &Program, limits: &Config) -> Trial {
     let acceptance = program
         .accept(grid, &args, &mut exact, &mut map, limits)
         .map_err(|error| fault(format!("failed to {error}")))?;
+    // Keeping book of what widens, lanes are looked at one by one; without, whole blocks are, where that can be.
+    let (mut single, mut singly) = (memory.clone(), AcceptanceMap::explaining());
+    let one_by_one = program
+        .accept(grid, &args, &mut single, &mut singly, limits)
+        .map_err(|error| fault(format!("failed to {error}")))?;
+    let exhausted = |end: &Acceptance| matches!(end, Acceptance::Stopped(Outcome::Exhausted(_)));
+    let same = acceptance == one_by_one && alike(&exact, &single, &map) && map.iter().eq(singly.iter());
+    ensure(same || exhausted(&acceptance) || exhausted(&one_by_one), || {
+        let other = map.iter().zip(singly.iter()).find(|(one, other)| one != other);
+        format!(
+            "blocks and single lanes accept other things: {acceptance:?} and {one_by_one:?}, {other:?}\n{}",
+            program.function()
+        )
+    })?;
     match acceptance {
         Acceptance::Known => accepted(&after, &exact, &map).map_err(fault)?,
         // Intervals may cost more than the limits give.
@@ -91,6 +105,18 @@ pub fn check_within(of: &Program, limits: &Config) -> Trial {
         Acceptance::Stopped(outcome) => return Err(fault(format!("with intervals: {outcome:?}"))),
     }
     Ok(Ended::Finished)
+}
+
+/// Whether two memories are the same where lanes have one value.
+fn alike(one: &Memory, other: &Memory, map: &AcceptanceMap) -> bool {
+    one.ids().all(|id| {
+        let bytes = one.bytes(id).iter().zip(other.bytes(id));
+        let states = one.states(id).iter().zip(other.states(id));
+        bytes.zip(states).enumerate().all(|(at, ((a, b), (known, now)))| {
+            let open = *known == ByteState::Poison || map.at(id, at).1 != Accepted::Exact;
+            known == now && (a == b || open)
+        })
+    })
 }
 
 /// Whether the bytes that a launch left are accepted.

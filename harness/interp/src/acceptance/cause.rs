@@ -45,18 +45,10 @@ pub struct Widening {
 }
 
 impl AcceptanceMap {
-    /// A map whose executions keep book of what widens, for [`AcceptanceMap::widened`]. Slower.
-    pub fn explaining() -> Self {
-        Self {
-            book: Some(Book::default()),
-            ..Self::default()
-        }
-    }
-
     /// The operation that widened the element with this byte most. None where the element is exact or nothing is known of
     /// it, or where no book was kept.
     pub fn widened(&self, storage: StorageId, byte: usize) -> Option<Widening> {
-        let (_, entry) = self.overlapping(storage, byte, 1).next()?;
+        let (_, entry) = self.around(storage, byte)?;
         let (Accepted::Within { .. }, Some(cause)) = (entry.accepted(), entry.lane.cause()) else {
             return None;
         };
@@ -219,6 +211,7 @@ impl Machine<'_> {
             let mut lanes = std::mem::replace(&mut self.slots[out as usize], Lanes::Uniform(Lane::Poison));
             let told = match &mut lanes {
                 Lanes::Uniform(lane) => self.told(*lane, 0, step).map(|told| *lane = told),
+                Lanes::Wide(_) | Lanes::Plain => Ok(()),
                 Lanes::Each(lanes) => lanes
                     .iter_mut()
                     .enumerate()

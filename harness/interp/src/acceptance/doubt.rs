@@ -64,13 +64,6 @@ impl AcceptanceMap {
     pub(super) fn doubt(&mut self, storage: StorageId) {
         self.doubtful.insert(storage);
     }
-
-    /// The elements that have one of these bytes.
-    fn around(&self, place: Place, size: usize) -> SmallVec<[(usize, Entry); 2]> {
-        self.overlapping(place.storage, place.offset, size)
-            .map(|(start, entry)| (start, *entry))
-            .collect()
-    }
 }
 
 impl<'a> Machine<'a> {
@@ -85,13 +78,20 @@ impl<'a> Machine<'a> {
             size,
             dtype,
             bytes: self
+                .plain
                 .memory
                 .bytes(place.storage)
                 .get(range.clone())
                 .unwrap_or(&[])
                 .into(),
-            states: self.memory.states(place.storage).get(range).unwrap_or(&[]).into(),
-            entries: self.map.around(place, size),
+            states: self
+                .plain
+                .memory
+                .states(place.storage)
+                .get(range)
+                .unwrap_or(&[])
+                .into(),
+            entries: self.map.overlapping(place.storage, place.offset, size),
         });
     }
 
@@ -111,29 +111,23 @@ impl<'a> Machine<'a> {
         while self.undo.len() > since {
             let Some(undo) = self.undo.pop() else { break };
             let Place { storage, offset } = undo.place;
-            let (bytes, states) = self.memory.parts_mut(storage);
+            let (bytes, states) = self.plain.memory.parts_mut(storage);
             let range = offset..offset + undo.size;
             if let (Some(bytes), Some(states)) = (bytes.get_mut(range.clone()), states.get_mut(range)) {
                 bytes.copy_from_slice(&undo.bytes);
                 states.copy_from_slice(&undo.states);
             }
-            for (start, _) in self.map.around(undo.place, undo.size) {
-                self.map.entries.remove(&(storage, start));
+            for (start, entry) in self.map.overlapping(storage, offset, undo.size) {
+                self.map.take(storage, start, entry);
             }
             for &(start, entry) in &undo.entries {
                 // What stuck out of it was split up.
-                for (part, _) in self.map.around(
-                    Place {
-                        storage,
-                        offset: start,
-                    },
-                    entry.size,
-                ) {
-                    self.map.entries.remove(&(storage, part));
+                for (part, other) in self.map.overlapping(storage, start, entry.size) {
+                    self.map.take(storage, part, other);
                 }
             }
             for (start, entry) in undo.entries {
-                self.map.entries.insert((storage, start), entry);
+                self.map.restore(storage, start, entry);
             }
         }
         held
@@ -194,10 +188,10 @@ impl<'a> Machine<'a> {
     fn branches(&mut self, one: &'a Code, other: &'a Code, step: &'a Step) -> Result<(), Halt> {
         let since = self.undo.len();
         self.block(one)?;
-        let mut values = self.yields(one);
+        let mut values = self.yields(one)?;
         let first = self.take_back(since);
         self.block(other)?;
-        let others = self.yields(other);
+        let others = self.yields(other)?;
         let second = self.take_back(since);
         self.leave_either(&first, &second, false);
         for ((value, other), &out) in values.iter_mut().zip(others).zip(&step.outs) {
@@ -257,7 +251,7 @@ impl<'a> Machine<'a> {
             if let Some(before) = before {
                 self.set_all(&before.args, carried.clone());
                 self.block(before)?;
-                let mut yielded = self.yields(before);
+                let mut yielded = self.yields(before)?;
                 if yielded.is_empty() {
                     return Err(crate::outcome::Stop::malformed("a loop without a condition").into());
                 }
@@ -272,7 +266,7 @@ impl<'a> Machine<'a> {
                 self.set_all(args, carried.clone());
             }
             self.block(body)?;
-            let next = self.yields(body);
+            let next = self.yields(body)?;
             let left = self.take_back(since);
             let mut changed = self.leave_either(&left, &[], round > 0);
             let slots = before.map_or(args, |before| before.args.as_slice());
@@ -309,7 +303,7 @@ impl<'a> Machine<'a> {
             self.map.doubt(storage);
             return;
         }
-        let all: Vec<StorageId> = self.memory.ids().collect();
+        let all: Vec<StorageId> = self.plain.memory.ids().collect();
         for storage in all {
             self.map.doubt(storage);
         }
@@ -343,12 +337,7 @@ pub(super) fn agree(
     }
     for storage in memory.ids() {
         let mut differing: Vec<(usize, usize, Option<DType>)> = Vec::new();
-        let keys = |map: &AcceptanceMap| {
-            map.entries
-                .range((storage, 0)..=(storage, usize::MAX))
-                .map(|(&(_, start), &entry)| (start, entry))
-                .collect::<Vec<_>>()
-        };
+        let keys = |map: &AcceptanceMap| map.of(storage).collect::<Vec<_>>();
         let (mine, theirs) = (keys(map), keys(seen));
         for (one, two) in [(&mine, &theirs), (&theirs, &mine)] {
             for &(start, entry) in one {

@@ -6,7 +6,7 @@ use conch_tile::numeric::{self, Accuracy, Computed, Range, decode};
 
 use super::lane::{Interval, Lane};
 use super::precision::power_of_two;
-use super::{contract, image, remainder};
+use super::{contract, image, remainder, wide};
 
 pub(super) fn computed(computed: Computed) -> Lane {
     match computed {
@@ -17,7 +17,16 @@ pub(super) fn computed(computed: Computed) -> Lane {
 }
 
 /// A function of the reference's at an exact number.
-fn real(op: UnaryOp, x: f64) -> f64 {
+fn real(op: UnaryOp, dtype: DType, x: f64) -> f64 {
+    // What is neither subnormal nor near the largest number has a form that is as good for all but `f64`, and faster.
+    let fast = if dtype == DType::F64 {
+        None
+    } else {
+        numeric::single(op, x).filter(|&value| wide::ordinary(value))
+    };
+    if let Some(value) = fast {
+        return value;
+    }
     numeric::unary(op, DType::F64, x.to_bits())
         .bits()
         .map_or(f64::NAN, f64::from_bits)
@@ -162,7 +171,7 @@ pub(crate) fn unary(op: UnaryOp, dtype: DType, x: Lane) -> Lane {
     let (low, high) = (interval.low.max(least), interval.high.min(most));
     // What is exact, or rounded correctly, is so at the ends, and rounding keeps the order of what is between.
     let units = |magnitude: f64| accuracy.units(dtype, magnitude).unwrap_or(0.0);
-    let at = |x: f64| around(real(op, x), units(x.abs()), dtype);
+    let at = |x: f64| around(real(op, dtype, x), units(x.abs()), dtype);
     // Zero may be taken and given for what is too small to be a normal number. That comes first: the root of a negative
     // subnormal number is that of the zero of its sign.
     let zeros = if accuracy.flushes() {
@@ -175,6 +184,7 @@ pub(crate) fn unary(op: UnaryOp, dtype: DType, x: Lane) -> Lane {
         return of_zeros.unwrap_or(Interval::NAN).with_nan(true).lane(dtype);
     }
     let result = match course(op) {
+        _ if low == high => at(low),
         Course::Rising | Course::Falling => at(low).hull(at(high)),
         Course::Even => {
             let ends = at(low).hull(at(high));
@@ -184,10 +194,9 @@ pub(crate) fn unary(op: UnaryOp, dtype: DType, x: Lane) -> Lane {
                 ends
             }
         }
-        Course::Wave | Course::Other if low == high => at(low),
         Course::Wave if low.is_finite() && high.is_finite() => {
             let half = (high - low) / 2.0;
-            let middle = real(op, low + half);
+            let middle = real(op, dtype, low + half);
             let wide = Interval {
                 low: middle - half,
                 high: middle + half,
@@ -242,8 +251,8 @@ pub(crate) fn unary(op: UnaryOp, dtype: DType, x: Lane) -> Lane {
     result.with_nan(interval.nan || outside).lane(dtype)
 }
 
-/// The products of the ends of two intervals.
-fn corners(a: Interval, b: Interval, f: impl Fn(f64, f64) -> f64) -> Interval {
+/// The products, or the like, of the ends of two intervals.
+pub(super) fn corners(a: Interval, b: Interval, f: impl Fn(f64, f64) -> f64) -> Interval {
     let all = [
         f(a.low, b.low),
         f(a.low, b.high),
@@ -260,7 +269,6 @@ fn corners(a: Interval, b: Interval, f: impl Fn(f64, f64) -> f64) -> Interval {
         high,
         nan: a.nan || b.nan,
     }
-    .outward()
 }
 
 pub(crate) fn sum(a: Interval, b: Interval) -> Interval {
@@ -279,7 +287,9 @@ pub(crate) fn sum(a: Interval, b: Interval) -> Interval {
 pub(crate) fn product(a: Interval, b: Interval) -> Interval {
     // Zero between the ends, times infinity, is no number either.
     let lost = |a: Interval, b: Interval| a.holds(0.0) && b.magnitude().is_infinite();
-    corners(a, b, |x, y| x * y).with_nan(lost(a, b) || lost(b, a))
+    corners(a, b, |x, y| x * y)
+        .outward()
+        .with_nan(lost(a, b) || lost(b, a))
 }
 
 fn negated(a: Interval) -> Interval {
@@ -444,7 +454,7 @@ fn quotient(a: Interval, b: Interval, units: Option<f64>, dtype: DType) -> Inter
         }
         return Interval::EVERYTHING;
     }
-    let exact = corners(a, b, |x, y| x / y);
+    let exact = corners(a, b, |x, y| x / y).outward();
     let Some(units) = units else {
         return exact.rounded(dtype, Rounding::NearestEven);
     };

@@ -1,5 +1,7 @@
 //! What is known of one lane of every conforming implementation, and blocks of them.
 
+use std::rc::Rc;
+
 use conch_tile::DType;
 use conch_tile::ir::Rounding;
 use conch_tile::numeric::{decode, encode};
@@ -7,6 +9,7 @@ use conch_tile::numeric::{decode, encode};
 use super::cause::Cause;
 use super::contract::unrounded;
 use super::precision::power_of_two;
+use super::wide::Wide;
 
 /// What is known of a lane.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -251,6 +254,11 @@ impl Lane {
         }
     }
 
+    /// Whether implementations may have different values there.
+    pub(crate) const fn is_open(self) -> bool {
+        !matches!(self, Self::Bits(_) | Self::Product { .. } | Self::Poison)
+    }
+
     /// The lane as others see it, who do not add it to something.
     pub(crate) const fn plain(self) -> Self {
         match self {
@@ -332,6 +340,10 @@ pub(crate) enum Lanes {
     Uniform(Lane),
     /// One for each.
     Each(Vec<Lane>),
+    /// Floats, an array for each part of a lane.
+    Wide(Rc<Wide>),
+    /// Exact, in the plain machine's slot of the same number.
+    Plain,
 }
 
 impl Lanes {
@@ -339,14 +351,17 @@ impl Lanes {
         match self {
             Self::Uniform(all) => *all,
             Self::Each(lanes) => lanes.get(lane).copied().unwrap_or(Lane::Unknown),
+            Self::Wide(wide) => wide.at(lane),
+            Self::Plain => Lane::Unknown,
         }
     }
 
     /// Bytes that the lanes take.
     pub(crate) fn bytes(&self) -> usize {
         match self {
-            Self::Uniform(_) => 0,
+            Self::Uniform(_) | Self::Plain => 0,
             Self::Each(lanes) => size_of_val(lanes.as_slice()),
+            Self::Wide(wide) => wide.bytes(),
         }
     }
 
@@ -355,6 +370,8 @@ impl Lanes {
         match self {
             Self::Uniform(all) => vec![*all; count],
             Self::Each(lanes) => lanes.clone(),
+            Self::Wide(wide) => (0..count).map(|lane| wide.at(lane)).collect(),
+            Self::Plain => vec![Lane::Unknown; count],
         }
     }
 }

@@ -11,6 +11,7 @@ use conch_tile::numeric;
 use super::atomics::{self, Touched};
 use super::combine::Dots;
 use super::doubt::{self, Undo, Written};
+use super::exact::Carried;
 use super::float;
 use super::lane::{Lane, Lanes};
 use super::library::library;
@@ -18,13 +19,14 @@ use super::narrow::Narrow;
 use super::sum::Sum;
 use super::{Acceptance, AcceptanceMap};
 use crate::checks::Home;
-use crate::config::{Arg, Config};
+use crate::config::{Arg, Checks, Config};
 use crate::elementwise::arithmetic;
+use crate::machine::{Machine as PlainMachine, State};
 use crate::order::Order;
 use crate::outcome::{Exhausted, InternalError, Outcome, Resource, Stop, Unsupported};
-use crate::program::{Code, Op, Program, Slot, Step};
+use crate::program::{Code, Op, Program, Slot, Step, Yielded};
 use crate::shape::{Movement, row_major};
-use crate::value::Layout;
+use crate::value::{Layout, Value};
 
 /// Why execution leaves a block early.
 #[derive(Debug)]
@@ -70,14 +72,16 @@ const PATIENCE: u32 = 1000;
 pub(super) struct Machine<'a> {
     pub program: &'a Program,
     pub config: &'a Config,
-    pub memory: &'a mut Memory,
+    /// Has the memory, and what is exact.
+    pub plain: PlainMachine<'a>,
     pub map: &'a mut AcceptanceMap,
     pub grid: [u32; 3],
-    id: [u32; 3],
     fuel: u64,
     /// Bytes of lanes that are written out.
-    live: usize,
+    pub live: usize,
     pub slots: Vec<Lanes>,
+    /// For each slot, whether the plain machine has its value.
+    pub exact: Vec<bool>,
     /// Floats that atomics of this launch added up, by place: in no defined order.
     pub sums: BTreeMap<(StorageId, usize), Sum>,
     /// Dots that a sum may be made the accumulator of.
@@ -213,25 +217,29 @@ impl Launch<'_> {
             ..
         } = *self;
         let homes = crate::machine::bind(program, args, memory)?;
-        let mut slots = vec![Lanes::Uniform(Lane::Poison); program.layouts.len()];
-        for (param, arg) in program.function.params.iter().zip(args) {
-            let slot = param.value.0 as usize;
-            let bits = match arg {
-                Arg::Number(bits) => *bits & program.layouts[slot].ones(),
-                Arg::Pointer { address, .. } => *address,
-            };
-            slots[slot] = Lanes::Uniform(Lane::Bits(bits));
-        }
+        let mut state = State::take();
+        let plain_config = Config {
+            checks: Checks::Fast,
+            ..*config
+        };
         let mut machine = Machine {
             program,
             config,
-            memory,
+            plain: PlainMachine::new(
+                program,
+                &mut state,
+                grid,
+                args,
+                memory,
+                &plain_config,
+                homes.clone(),
+            ),
             map,
             grid,
-            id: [0; 3],
             fuel: config.fuel,
             live: 0,
-            slots,
+            slots: vec![Lanes::Uniform(Lane::Poison); program.layouts.len()],
+            exact: vec![false; program.layouts.len()],
             sums: BTreeMap::new(),
             dots: Dots::of(program),
             narrow: Narrow::default(),
@@ -242,17 +250,23 @@ impl Launch<'_> {
             followed: false,
             written: self.ordered.then(Written::default),
         };
+        for param in &program.function.params {
+            machine.hold(param.value.0);
+        }
         let result = if grid.contains(&0) {
             Ok(())
         } else {
             machine.programs(order)
         };
-        Ok(Ran {
+        let ran = Ran {
             result,
             touched: machine.touched,
             followed: machine.followed,
             written: machine.written.unwrap_or_default(),
-        })
+        };
+        state.empty();
+        state.give();
+        Ok(ran)
     }
 }
 
@@ -265,17 +279,16 @@ impl<'a> Machine<'a> {
             .map(|&n| u64::from(n))
             .fold(1u64, u64::saturating_mul);
         self.block(&program.prologue)?;
+        let survey = self.survey(programs);
         for nth in 0..programs {
             let number = order.at(nth, programs);
-            let [columns, rows, _] = self.grid.map(|n| u64::from(n.max(1)));
-            self.id = [
-                (number % columns) as u32,
-                (number / columns % rows) as u32,
-                (number / columns / rows) as u32,
-            ];
+            self.plain.id = self.plain.program_id(number);
             self.touched.enter(number);
             self.spend(1)?;
-            self.block(&program.body)?;
+            match &survey {
+                Some(survey) => self.due(survey)?,
+                None => self.block(&program.body)?,
+            }
         }
         Ok(())
     }
@@ -307,7 +320,16 @@ impl<'a> Machine<'a> {
         &self.slots[slot as usize]
     }
 
+    /// Puts lanes in a slot, and takes what the plain machine has there away.
     pub(super) fn set(&mut self, slot: Slot, value: Lanes) {
+        if std::mem::take(&mut self.exact[slot as usize]) {
+            self.plain.free(&[slot]);
+        }
+        self.replace(slot, value);
+    }
+
+    /// Puts lanes in a slot, whatever the plain machine has there.
+    pub(super) fn replace(&mut self, slot: Slot, value: Lanes) {
         let to = &mut self.slots[slot as usize];
         self.live = (self.live + value.bytes()).saturating_sub(to.bytes());
         *to = value;
@@ -315,31 +337,33 @@ impl<'a> Machine<'a> {
 
     pub(super) fn block(&mut self, code: &'a Code) -> Result<(), Halt> {
         for step in &code.steps {
-            let here = |halt| match halt {
-                Halt::Stop(stop) => Halt::Stop(stop.at(step.loc)),
-                other => other,
-            };
-            self.spend(step.cost)
-                .and_then(|()| self.step(step))
-                .map_err(here)?;
-            if self.explains() {
-                self.attribute(step)?;
-            }
-            for &slot in &step.frees {
-                self.set(slot, Lanes::Uniform(Lane::Poison));
-            }
-            if self.live > self.config.memory_limit {
-                return Err(Stop::memory(self.config.memory_limit).at(step.loc).into());
-            }
+            self.one(step, step.cost, &step.frees)?;
         }
         Ok(())
     }
 
-    pub(super) fn yields(&mut self, code: &Code) -> Vec<Lanes> {
-        code.yields
-            .iter()
-            .map(|yielded| self.value(yielded.slot).clone())
-            .collect()
+    /// Runs an operation, and frees what nothing uses any more.
+    pub(super) fn one(&mut self, step: &'a Step, cost: u64, frees: &[Slot]) -> Result<(), Halt> {
+        let here = |halt| match halt {
+            Halt::Stop(stop) => Halt::Stop(stop.at(step.loc)),
+            other => other,
+        };
+        self.spend(cost).and_then(|()| self.step(step)).map_err(here)?;
+        if self.explains() {
+            self.attribute(step)?;
+        }
+        for &slot in frees {
+            self.set(slot, Lanes::Uniform(Lane::Poison));
+        }
+        if self.live > self.config.memory_limit {
+            return Err(Stop::memory(self.config.memory_limit).at(step.loc).into());
+        }
+        Ok(())
+    }
+
+    pub(super) fn yields(&mut self, code: &Code) -> Result<Vec<Lanes>, Halt> {
+        let lanes = |yielded: &Yielded| self.lifted(yielded.slot);
+        code.yields.iter().map(lanes).collect()
     }
 
     pub(super) fn set_all(&mut self, slots: &[Slot], values: Vec<Lanes>) {
@@ -348,7 +372,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    fn dtype(&self, slot: Slot) -> DType {
+    pub(super) fn dtype(&self, slot: Slot) -> DType {
         arithmetic(self.layout(slot).elem)
     }
 
@@ -371,22 +395,45 @@ impl<'a> Machine<'a> {
     }
 
     fn step(&mut self, step: &'a Step) -> Result<(), Halt> {
+        let singly = self.explains() || self.remembered(step);
+        if Self::idle(&step.op) || !singly && self.exactly(step) {
+            return Ok(());
+        }
+        if matches!(step.op, Op::If(..) | Op::For(_) | Op::While(..)) {
+            return self.lane_by_lane(step);
+        }
+        let wide = !singly && self.widely(step)?;
+        if !wide {
+            for &slot in &step.ins {
+                self.lift(slot)?;
+            }
+            self.lane_by_lane(step)?;
+        }
+        if !self.explains() {
+            for &slot in &step.outs {
+                self.lower(slot)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn lane_by_lane(&mut self, step: &'a Step) -> Result<(), Halt> {
         match &step.op {
             Op::Binary(op) => self.binary(*op, step),
             Op::Unary(op) => {
                 let (op, dtype) = (*op, self.dtype(step.ins[0]));
                 self.each(step.outs[0], &step.ins, |x| float::unary(op, dtype, x[0]));
             }
-            Op::Plain(kind) => return self.plain(kind, step),
+            Op::Plain(kind) => return self.operation(kind, step),
             Op::If(then_code, else_code) => {
-                let condition = self.value(step.ins[0]).at(0);
+                let condition = self.lane(step.ins[0], 0);
                 let Some(condition) = self.decisive(condition) else {
                     return self.both(then_code, else_code, step);
                 };
                 let code = if condition & 1 == 1 { then_code } else { else_code };
                 self.block(code)?;
-                let values = self.yields(code);
-                self.set_all(&step.outs, values);
+                let values = self.carried(code)?;
+                self.put_down(&step.outs, values);
             }
             Op::For(code) => return self.for_loop(code, step),
             Op::While(before, after) => return self.while_loop(before, after, step),
@@ -423,11 +470,12 @@ impl<'a> Machine<'a> {
     fn for_loop(&mut self, code: &'a Code, step: &'a Step) -> Result<(), Halt> {
         let (bounds, initial) = step.ins.split_at(3);
         let dtype = self.dtype(code.args[0]);
-        let mut carried: Vec<Lanes> = initial.iter().map(|&slot| self.value(slot).clone()).collect();
         let mut numbers = [0; 3];
         for (number, &slot) in numbers.iter_mut().zip(bounds) {
-            let bound = self.value(slot).at(0);
+            let bound = self.lane(slot, 0);
             let Some(bits) = self.decisive(bound) else {
+                let carried = initial.iter().map(|&slot| self.lifted(slot));
+                let carried = carried.collect::<Result<_, _>>()?;
                 return self.any_times(None, code, carried, step);
             };
             *number = numeric::decode_int(dtype, bits);
@@ -439,30 +487,38 @@ impl<'a> Machine<'a> {
                 loc: step.loc,
             });
         }
+        let mut carried = Vec::with_capacity(initial.len());
+        for &slot in initial {
+            carried.push(self.carry(slot, false)?);
+        }
         let mut at = lower;
         while at < upper {
             self.spend(1)?;
-            self.set(
-                code.args[0],
-                Lanes::Uniform(Lane::Bits(numeric::encode_int(dtype, at))),
-            );
-            self.set_all(&code.args[1..], carried);
+            let index = numeric::encode_int(dtype, at);
+            self.put_down(&code.args[..1], [Carried::Plain(Value::uniform(index))]);
+            self.put_down(&code.args[1..], carried);
             self.block(code)?;
-            carried = self.yields(code);
+            carried = self.carried(code)?;
             at += stride;
         }
-        self.set_all(&step.outs, carried);
+        self.put_down(&step.outs, carried);
         Ok(())
     }
 
     fn while_loop(&mut self, before: &'a Code, after: &'a Code, step: &'a Step) -> Result<(), Halt> {
-        let mut carried: Vec<Lanes> = step.ins.iter().map(|&slot| self.value(slot).clone()).collect();
+        let lanes = step.ins.iter().map(|&slot| self.lifted(slot));
+        let mut carried: Vec<Lanes> = lanes.collect::<Result<_, _>>()?;
         let mut waited = 0;
         loop {
             self.spend(1)?;
             self.set_all(&before.args, carried.clone());
+            if !self.explains() {
+                for &slot in &before.args {
+                    self.lower(slot)?;
+                }
+            }
             self.block(before)?;
-            let mut passed = self.yields(before);
+            let mut passed = self.yields(before)?;
             if passed.is_empty() {
                 return Err(Stop::malformed("a loop without a condition").into());
             }
@@ -482,16 +538,16 @@ impl<'a> Machine<'a> {
             }
             self.set_all(&after.args, passed);
             self.block(after)?;
-            carried = self.yields(after);
+            carried = self.yields(after)?;
         }
     }
 
-    fn plain(&mut self, kind: &'a OpKind, step: &'a Step) -> Result<(), Halt> {
+    fn operation(&mut self, kind: &'a OpKind, step: &'a Step) -> Result<(), Halt> {
         let exact = |bits: u64| Lanes::Uniform(Lane::Bits(bits));
         match kind {
             OpKind::Constant(bits) => self.set(step.outs[0], exact(*bits)),
             OpKind::ProgramId(axis) => {
-                let id = self.id.get(*axis as usize).copied().unwrap_or(0);
+                let id = self.plain.id.get(*axis as usize).copied().unwrap_or(0);
                 self.set(step.outs[0], exact(u64::from(id)));
             }
             OpKind::NumPrograms(axis) => {
@@ -613,7 +669,7 @@ impl<'a> Machine<'a> {
     }
 
     fn movement(&mut self, kind: &OpKind, step: &Step) {
-        let lanes = self.layout(step.ins[0]).lanes;
+        let count = self.layout(step.ins[0]).lanes;
         if let Lanes::Uniform(all) = *self.value(step.ins[0])
             && !matches!(kind, OpKind::Join | OpKind::Cat { .. })
         {
@@ -622,10 +678,10 @@ impl<'a> Machine<'a> {
             }
             return;
         }
-        let from = self.value(step.ins[0]).each(lanes);
         match kind {
             OpKind::Join | OpKind::Cat { .. } => {
-                let other = self.value(step.ins[1]).each(lanes);
+                let from = self.value(step.ins[0]).each(count);
+                let other = self.value(step.ins[1]).each(count);
                 let both = if matches!(kind, OpKind::Join) {
                     from.into_iter().zip(other).flat_map(|(x, y)| [x, y]).collect()
                 } else {
@@ -634,6 +690,7 @@ impl<'a> Machine<'a> {
                 self.set(step.outs[0], Lanes::Each(both));
             }
             OpKind::Split => {
+                let from = self.value(step.ins[0]).each(count);
                 for (nth, &out) in step.outs.iter().take(2).enumerate() {
                     let half = from.iter().skip(nth).step_by(2).copied().collect();
                     self.set(out, Lanes::Each(half));
@@ -661,9 +718,16 @@ impl<'a> Machine<'a> {
                         offset: 0,
                     }
                 };
-                let mut to = vec![Lane::Unknown; self.layout(step.outs[0]).lanes];
-                movement.copy_elements(&from, &mut to);
-                self.set(step.outs[0], Lanes::Each(to));
+                let lanes = self.layout(step.outs[0]).lanes;
+                let moved = if let Lanes::Wide(wide) = self.value(step.ins[0]) {
+                    Lanes::Wide(Rc::new(wide.moved(&movement, lanes)))
+                } else {
+                    let from = self.value(step.ins[0]).each(count);
+                    let mut to = vec![Lane::Unknown; lanes];
+                    movement.copy_elements(&from, &mut to);
+                    Lanes::Each(to)
+                };
+                self.set(step.outs[0], moved);
             }
         }
     }

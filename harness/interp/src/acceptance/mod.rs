@@ -51,15 +51,19 @@
 //! Left out: undefined behaviour (the first execution has found it) and the comparison itself (`conch-verdict`).
 
 mod atomics;
+mod blocks;
 mod cause;
 mod combine;
 mod contract;
+mod dots;
 mod doubt;
+mod exact;
 mod float;
 mod image;
 mod lane;
 mod library;
 mod machine;
+mod map;
 mod narrow;
 pub(crate) mod precision;
 mod product;
@@ -67,10 +71,9 @@ mod region;
 mod remainder;
 mod sum;
 mod transfer;
+mod wide;
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use conch_memory::{Memory, StorageId};
+use conch_memory::Memory;
 use conch_tile::ir::Rounding;
 use conch_tile::source::Span;
 use conch_tile::{DType, numeric};
@@ -78,9 +81,10 @@ use conch_tile::{DType, numeric};
 use crate::config::{Arg, Config};
 use crate::outcome::{InternalError, Outcome};
 use crate::program::Program;
-use cause::Book;
 pub use cause::Widening;
 use lane::Lane;
+pub use map::AcceptanceMap;
+use map::Entry;
 
 /// What a conforming implementation may leave in an element of memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -125,117 +129,8 @@ impl Accepted {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Entry {
-    pub dtype: Option<DType>,
-    pub size: usize,
-    pub lane: Lane,
-}
-
-/// The elements of memory that conforming implementations may leave differently. Carried from launch to launch of a
-/// case, because a later launch reads what an earlier one left.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct AcceptanceMap {
-    pub(crate) entries: BTreeMap<(StorageId, usize), Entry>,
-    /// Storages of which nothing is known.
-    doubtful: BTreeSet<StorageId>,
-    /// What is needed to say which operation widened an element, where that is kept.
-    book: Option<Book>,
-}
-
-impl AcceptanceMap {
-    /// Whether all memory is exact.
-    pub fn is_empty(&self) -> bool {
-        self.entries.is_empty() && self.doubtful.is_empty()
-    }
-
-    /// The elements that are not exact: storage, first byte, bytes, and what is accepted.
-    pub fn iter(&self) -> impl Iterator<Item = (StorageId, usize, usize, Accepted)> + '_ {
-        self.entries
-            .iter()
-            .map(|(&(storage, offset), entry)| (storage, offset, entry.size, entry.accepted()))
-    }
-
-    /// What is accepted in the element that holds a byte, and the element's first byte.
-    pub fn at(&self, storage: StorageId, byte: usize) -> (usize, Accepted) {
-        if self.doubtful.contains(&storage) {
-            return (byte, Accepted::Unknown);
-        }
-        self.overlapping(storage, byte, 1)
-            .next()
-            .map_or((byte, Accepted::Exact), |(start, entry)| {
-                (start, entry.accepted())
-            })
-    }
-
-    fn overlapping(
-        &self,
-        storage: StorageId,
-        byte: usize,
-        len: usize,
-    ) -> impl Iterator<Item = (usize, &Entry)> {
-        let first = (storage, byte.saturating_sub(7));
-        self.entries
-            .range(first..(storage, byte.saturating_add(len)))
-            .map(|(&(_, start), entry)| (start, entry))
-            .filter(move |(start, entry)| start + entry.size > byte)
-    }
-
-    /// What is known of an element in place of its bytes; `None` when its bytes are exact.
-    pub(crate) fn get(
-        &self,
-        storage: StorageId,
-        byte: usize,
-        size: usize,
-        dtype: Option<DType>,
-    ) -> Option<Lane> {
-        if self.entries.is_empty() {
-            return None;
-        }
-        let mut all = self.overlapping(storage, byte, size);
-        let (start, entry) = all.next()?;
-        let whole = start == byte && entry.size == size && entry.dtype == dtype && all.next().is_none();
-        Some(if whole { entry.lane } else { Lane::Unknown })
-    }
-
-    /// Replaces what is known of an element; exact bits are in memory and need no entry.
-    pub(crate) fn set(
-        &mut self,
-        storage: StorageId,
-        byte: usize,
-        size: usize,
-        dtype: Option<DType>,
-        lane: Lane,
-    ) {
-        if !self.entries.is_empty() {
-            let old: smallvec::SmallVec<[(usize, usize); 2]> = self
-                .overlapping(storage, byte, size)
-                .map(|(start, entry)| (start, entry.size))
-                .collect();
-            for (start, len) in old {
-                self.entries.remove(&(storage, start));
-                // What sticks out of a half overwritten element is no longer a number.
-                for byte in (start..start + len).filter(|&at| at < byte || at >= byte + size) {
-                    let entry = Entry {
-                        dtype: None,
-                        size: 1,
-                        lane: Lane::Unknown,
-                    };
-                    self.entries.insert((storage, byte), entry);
-                }
-            }
-        }
-        if matches!(
-            lane,
-            Lane::Within { .. } | Lane::Apart { .. } | Lane::Guess(_) | Lane::Unknown
-        ) {
-            self.entries.insert((storage, byte), Entry { dtype, size, lane });
-        }
-    }
-}
-
 impl Entry {
-    fn accepted(&self) -> Accepted {
+    pub(super) fn accepted(&self) -> Accepted {
         match (self.lane, self.dtype) {
             // What every number is accepted in is bounded by nothing.
             (Lane::Within { low, high, .. }, Some(dtype)) if is_everything(dtype, low, high) => {

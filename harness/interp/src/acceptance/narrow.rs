@@ -21,6 +21,12 @@ use crate::program::{Slot, Step};
 #[derive(Debug, Default)]
 pub(super) struct Narrow(BTreeMap<Slot, (DType, Lanes)>);
 
+impl Narrow {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
 /// The same number in a narrower dtype.
 fn exactly(from: DType, to: DType, lane: Lane) -> Option<Lane> {
     let value = decode(from, lane.bits()?);
@@ -44,6 +50,8 @@ impl Machine<'_> {
         let products = match self.value(source) {
             Lanes::Uniform(lane) => matches!(lane, Lane::Product { .. }),
             Lanes::Each(lanes) => lanes.iter().any(|lane| matches!(lane, Lane::Product { .. })),
+            Lanes::Wide(wide) => wide.factors.is_some(),
+            Lanes::Plain => false,
         };
         if wider && products {
             let lanes = self.value(source).clone();

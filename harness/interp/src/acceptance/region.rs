@@ -5,6 +5,7 @@ use conch_tile::ir::{BinaryOp, Combine, InputPrecision};
 use conch_tile::numeric;
 
 use super::combine::Open;
+use super::dots;
 use super::float;
 use super::lane::{Lane, Lanes};
 use super::machine::{Halt, Machine};
@@ -36,7 +37,7 @@ impl Axis {
         lane / (self.count * self.inner) * self.inner + lane % self.inner
     }
 
-    const fn rows(self) -> usize {
+    pub(super) const fn rows(self) -> usize {
         self.outer * self.inner
     }
 }
@@ -226,7 +227,7 @@ impl<'a> Machine<'a> {
             self.set(arg, Lanes::Uniform(lane));
         }
         self.block(code)?;
-        Ok(self.yields(code).into_iter().map(|value| value.at(0)).collect())
+        Ok(self.yields(code)?.into_iter().map(|value| value.at(0)).collect())
     }
 
     /// Combines one row by a well-known operation, if it is one; `keep` sees what every prefix gives. A scan says whether it
@@ -309,6 +310,7 @@ impl<'a> Machine<'a> {
         let (dtype, result) = (arithmetic(self.layout(a).elem), arithmetic(self.layout(out).elem));
         let lanes = self.layout(out).lanes;
         let rules = Rules::of(dtype, result, precision, max_imprecise, k);
+        let mut at_once = self.at_once(step, dtype, result, &rules)?;
         let mut results = Vec::with_capacity(lanes);
         let merges = self.dots.is_mergeable(out) && result.is_float() && dtype.is_float();
         let mut open = Vec::with_capacity(if merges { lanes } else { 0 });
@@ -323,11 +325,14 @@ impl<'a> Machine<'a> {
             };
             let start = self.value(c).at(lane).plain();
             let value = if result.is_float() && dtype.is_float() {
-                let mut sum = Sum::default();
-                for i in 0..k {
-                    let (x, y) = factor(i);
-                    sum.add_product(x, y, dtype, rules.input);
-                }
+                let mut sum = at_once.next().unwrap_or_else(|| {
+                    let mut sum = Sum::default();
+                    for i in 0..k {
+                        let (x, y) = factor(i);
+                        sum.add_product(x, y, dtype, rules.input);
+                    }
+                    sum
+                });
                 sum.inherit(rules.imprecise, rules.imprecise_bits);
                 if merges {
                     open.push(sum);
@@ -345,6 +350,30 @@ impl<'a> Machine<'a> {
         }
         self.set(out, Lanes::Each(results));
         Ok(())
+    }
+
+    /// The sums of the products of a dot, where they can be had all at once; none else.
+    fn at_once(
+        &self,
+        step: &Step,
+        dtype: DType,
+        result: DType,
+        rules: &Rules,
+    ) -> Result<std::vec::IntoIter<Sum>, Halt> {
+        let (a, b) = (step.ins[0], step.ins[1]);
+        let single = matches!(result, DType::F32) && dtype.is_float();
+        let sums = if single && !self.explains() {
+            let extent = self.plain.extent(a, b)?;
+            let lanes = |slot: Slot| -> Vec<Lane> {
+                let lanes = 0..self.layout(slot).lanes;
+                lanes.map(|lane| self.value(slot).at(lane).plain()).collect()
+            };
+            let bits = rules.sum_bits.min(rules.imprecise_bits);
+            dots::sums(extent, (&lanes(a), &lanes(b)), dtype, rules.input, bits)
+        } else {
+            None
+        };
+        Ok(sums.unwrap_or_default().into_iter())
     }
 
     pub(super) fn histogram(&mut self, mask: bool, step: &Step) {

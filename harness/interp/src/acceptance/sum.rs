@@ -161,7 +161,7 @@ impl Default for Sum {
 }
 
 /// The exponent of the smallest bit of a number; `None` of an infinity or NaN.
-fn lowest_bit(value: f64) -> Option<i32> {
+pub(super) fn lowest_bit(value: f64) -> Option<i32> {
     if value == 0.0 {
         return Some(i32::MAX);
     }
@@ -179,7 +179,76 @@ fn lowest_bit(value: f64) -> Option<i32> {
     Some(exponent.max(1) - 1075 + significand.trailing_zeros() as i32)
 }
 
+/// Bits of operands that are used as they are, and of `tf32`.
+const WHOLE: i32 = 26;
+const TF32: i32 = 11;
+
+/// Whether a number is a finite one of `f32`.
+pub(super) fn is_single(value: f64) -> bool {
+    value.is_finite() && f64::from(value as f32) == value
+}
+
+/// The exponent of the smallest bit of a number that has at most so many.
+fn narrow(value: f64, bits: i32) -> Option<i32> {
+    let lowest = lowest_bit(value)?;
+    if value == 0.0 {
+        return Some(i32::MAX);
+    }
+    (value.abs() < power_of_two(lowest.saturating_add(bits).min(1023))).then_some(lowest)
+}
+
+impl Input {
+    /// The exponent of the smallest bit of an operand, if it is used as it is.
+    pub(super) fn lowest(self, value: f64) -> Option<i32> {
+        match self {
+            Self::Whole => narrow(value, WHOLE),
+            Self::Tf32 => narrow(value, TF32),
+            Self::Split { bits, .. } => narrow(value, bits),
+        }
+    }
+}
+
+/// Whether terms of these magnitudes, all of them multiples of a power of two, are added up without rounding where each
+/// partial sum has so many bits.
+pub(super) fn fits(magnitude: f64, quantum: i32, bits: i32) -> bool {
+    quantum == i32::MAX || magnitude <= power_of_two(quantum.saturating_add(bits).min(1023))
+}
+
 impl Sum {
+    /// The sum of so many products of moderate size, whose magnitudes are added up.
+    pub(super) fn of_products(total: Interval, magnitude: f64, count: usize, quantum: Option<i32>) -> Self {
+        let scaled = |interval: Interval| Interval {
+            low: interval.low * UNSCALE,
+            high: interval.high * UNSCALE,
+            nan: interval.nan,
+        };
+        // No more than this is reached, and that is far from overflowing.
+        let reached = magnitude * UNSCALE;
+        Self {
+            total: [total, scaled(total)],
+            magnitude: [magnitude, reached],
+            reach: Reach::Any {
+                positive: reached,
+                negative: reached,
+            },
+            // Not known; what is wider holds as well.
+            floor: None,
+            count: count as f64,
+            quantum,
+            ..Self::default()
+        }
+    }
+
+    /// Says that there was more than one term.
+    pub(super) fn several(&mut self) {
+        self.single = None;
+    }
+
+    /// Adds a term of several; `exact` is whether it has one value.
+    pub(super) fn add_interval(&mut self, term: Interval, exact: bool) {
+        self.term(term, if exact { lowest_bit(term.low) } else { None });
+    }
+
     /// A sum of which only terms that follow each other are added up before others.
     pub(crate) fn in_order() -> Self {
         Self {
@@ -215,21 +284,14 @@ impl Sum {
         }
         let (mut a, mut b) = (x.interval(dtype), y.interval(dtype));
         let (bits, relative) = match input {
-            Input::Whole => (26, 0.0),
+            Input::Whole => (WHOLE, 0.0),
             Input::Tf32 => {
                 (a, b) = (a.to_tf32(), b.to_tf32());
-                (11, 0.0)
+                (TF32, 0.0)
             }
             Input::Split { bits, relative } => (bits, relative),
         };
-        let narrow = |lane: Lane| {
-            let value = decode(dtype, lane.bits()?);
-            let lowest = lowest_bit(value)?;
-            if value == 0.0 {
-                return Some(i32::MAX);
-            }
-            (value.abs() < power_of_two(lowest.saturating_add(bits).min(1023))).then_some(lowest)
-        };
+        let narrow = |lane: Lane| narrow(decode(dtype, lane.bits()?), bits);
         let exact = narrow(x).zip(narrow(y)).map(|(x, y)| x.saturating_add(y));
         let mut product = if a.only_nan() || b.only_nan() {
             Interval::NAN
@@ -241,6 +303,9 @@ impl Sum {
             } else {
                 Interval::point(value)
             }
+        } else if [a.low, a.high, b.low, b.high].into_iter().all(is_single) && dtype != DType::F64 {
+            // As are the ends.
+            super::float::corners(a, b, |x, y| x * y)
         } else {
             super::float::product(a, b)
         };
@@ -292,11 +357,9 @@ impl Sum {
         let relative =
             self.count * power_of_two(-bits) * 1.01 + self.inherited + self.count * power_of_two(-52);
         // Where bits hold every partial sum, no order rounds.
-        let exact = self.quantum.is_some_and(|quantum| {
-            quantum == i32::MAX
-                || self.magnitude[0]
-                    <= power_of_two(quantum.saturating_add(bits.min(self.inherited_bits)).min(1023))
-        });
+        let exact = self
+            .quantum
+            .is_some_and(|quantum| fits(self.magnitude[0], quantum, bits.min(self.inherited_bits)));
         let [above, below] = self.reach.most().map(|most| {
             let error = if exact { 0.0 } else { self.magnitude[1] * relative };
             overflows((most + error) * SCALE, most + error, dtype)

@@ -35,7 +35,7 @@ impl Machine<'_> {
             },
         };
         match self.value(pointer).at(lane).plain() {
-            Lane::Bits(address) => match self.memory.access(address, size) {
+            Lane::Bits(address) => match self.plain.memory.access(address, size) {
                 Ok(place) if bits & 1 == 1 && sure => Reach::At(place),
                 Ok(place) => Reach::Maybe(place, bits & 1 == 1),
                 Err(_) => Reach::Anywhere,
@@ -48,6 +48,7 @@ impl Machine<'_> {
     pub(super) fn get(&self, place: Place, size: usize, dtype: Option<DType>) -> Lane {
         let range = place.offset..place.offset + size;
         let states = self
+            .plain
             .memory
             .states(place.storage)
             .get(range.clone())
@@ -55,7 +56,7 @@ impl Machine<'_> {
         if states.iter().any(|&state| state != ByteState::Init) {
             return Lane::Poison;
         }
-        let bytes = self.memory.bytes(place.storage).get(range).unwrap_or(&[]);
+        let bytes = self.plain.memory.bytes(place.storage).get(range).unwrap_or(&[]);
         let bits = match read(bytes, 0, size) {
             bits if dtype == Some(DType::I1) => u64::from(bits != 0),
             bits => bits,
@@ -78,7 +79,7 @@ impl Machine<'_> {
             written.insert((place.storage, place.offset), (size, dtype));
         }
         let range = place.offset..place.offset + size;
-        let (bytes, states) = self.memory.parts_mut(place.storage);
+        let (bytes, states) = self.plain.memory.parts_mut(place.storage);
         if let (Some(bytes), Some(states)) = (bytes.get_mut(range.clone()), states.get_mut(range)) {
             match lane {
                 Lane::Guess(bits) => write(bytes, 0, size, bits),

@@ -294,7 +294,11 @@ pub(super) fn is_subnormal(dtype: DType, bits: u64) -> bool {
 }
 
 fn largest(dtype: DType) -> f64 {
-    decode(dtype, encode(dtype, f64::MAX, Rounding::TowardZero))
+    match dtype {
+        DType::F64 => f64::MAX,
+        DType::F32 => f32::MAX as f64,
+        _ => decode(dtype, encode(dtype, f64::MAX, Rounding::TowardZero)),
+    }
 }
 
 /// The value of the last place around `value`.
@@ -307,12 +311,14 @@ fn last_place(dtype: DType, value: f64) -> f64 {
         DType::F8E5 | DType::F8E5B16 => (2, -15),
         _ => (3, -14),
     };
-    let exponent = if value == 0.0 {
-        least
+    // Of zero and of numbers that are subnormal even in `f64`, this is below the least exponent of all dtypes.
+    let exponent = (value.to_bits() >> 52 & 0x7ff) as i32 - 1023;
+    let exponent = exponent.max(least) - fraction;
+    if exponent >= -1022 {
+        f64::from_bits(((exponent + 1023) as u64) << 52)
     } else {
-        libm::ilogb(value.abs()).max(least)
-    };
-    libm::ldexp(1.0, exponent - fraction)
+        libm::ldexp(1.0, exponent)
+    }
 }
 
 /// `value` and `units` of its last place, infinite past the largest number; from infinity, back into the numbers.

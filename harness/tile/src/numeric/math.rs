@@ -2,6 +2,7 @@
 //! close to a tie; those of `f64` are `libm`'s (a port of musl's, below 1 ULP), the same on every host.
 
 use crate::fault::{Fault, is_planted};
+use crate::ir::UnaryOp;
 
 /// A float type of the host.
 pub(super) trait Native:
@@ -133,6 +134,18 @@ fn log_special(value: f64, ordinary: f64) -> f64 {
     } else {
         result
     }
+}
+
+/// A function of `f32` at a number, before it is rounded: within 2^-40 of its value. None of a function that has no form
+/// of its own for `f32`.
+pub fn single(op: UnaryOp, x: f64) -> Option<f64> {
+    Some(match op {
+        UnaryOp::Exp => single::exp(x),
+        UnaryOp::Exp2 => single::exp2(x),
+        UnaryOp::Log => single::log(x),
+        UnaryOp::Log2 => single::log2(x),
+        _ => return None,
+    })
 }
 
 /// The functions of `f32` that kernels use most, in a form that vectorises.

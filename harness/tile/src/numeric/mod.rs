@@ -36,6 +36,7 @@ mod text;
 
 pub use accuracy::{Accuracy, Range, binary_range, ternary_range, unary_range};
 pub use cast::{cast, cast_defined, decode, decode_int, encode, encode_int, is_infinite, is_nan};
+pub use math::single;
 pub use ops::{
     binary, binary_defined, compare, ternary, ternary_defined, unary, unary_defined, unary_result,
 };

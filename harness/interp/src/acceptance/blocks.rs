@@ -1,0 +1,533 @@
+//! Operations on whole blocks of floats that need not be exact ([`Wide`]), and how values become such blocks.
+
+use std::ops::Range;
+use std::rc::Rc;
+
+use conch_memory::{ByteState, Place};
+use conch_tile::DType;
+use conch_tile::ir::{BinaryOp, CastKind, CmpPredicate, Combine, OpKind, Rounding, UnaryOp};
+use conch_tile::numeric::{self, Accuracy, decode, encode};
+
+use super::float;
+use super::lane::{Interval, Lane, Lanes};
+use super::machine::{Halt, Machine};
+use super::sum::Sum;
+use super::wide::{self, BITS, POISON, PRODUCT, Parts, WITHIN, Wide, parts, rounded, whole};
+use crate::elementwise::arithmetic;
+use crate::program::{Op, Slot, Step};
+use crate::shape::Movement;
+use crate::value::{Poison, Repr, Value, read, write};
+
+/// Blocks of fewer lanes are not worth it.
+const LEAST: usize = 4;
+
+/// An operand.
+enum Source {
+    /// The same in every lane.
+    One(Parts),
+    Many(Rc<Wide>),
+}
+
+impl Source {
+    #[inline]
+    fn at(&self, lane: usize) -> Option<Parts> {
+        match self {
+            Self::One(parts) => Some(*parts),
+            Self::Many(wide) => wide.parts(lane),
+        }
+    }
+}
+
+impl Machine<'_> {
+    /// Runs a step on whole blocks of floats. False, and nothing done, where that cannot be.
+    pub(super) fn widely(&mut self, step: &Step) -> Result<bool, Halt> {
+        match step.op {
+            Op::Plain(OpKind::Store { mask }) => return self.wide_store(mask, step),
+            Op::Reduce {
+                axis,
+                combine: Some(combine),
+                ..
+            } => return self.wide_reduce(axis, combine, step),
+            _ => {}
+        }
+        let Some(&out) = step.outs.first() else {
+            return Ok(false);
+        };
+        let layout = self.layout(out);
+        if layout.lanes < LEAST {
+            return Ok(false);
+        }
+        let dtype = arithmetic(layout.elem);
+        let result = match &step.op {
+            Op::Binary(op) if wide::takes(dtype) => self.wide_binary(*op, dtype, layout.lanes, step)?,
+            Op::Unary(op) if wide::takes(dtype) => self.wide_unary(*op, dtype, layout.lanes, step)?,
+            Op::Plain(OpKind::Cast {
+                kind: CastKind::Value,
+                rounding,
+            }) if wide::takes(dtype) => self.wide_cast(*rounding, dtype, layout.lanes, step)?,
+            Op::Plain(OpKind::Compare(predicate)) => return self.wide_compare(*predicate, step),
+            Op::Plain(OpKind::Select) if wide::takes(dtype) => self.wide_select(dtype, layout.lanes, step)?,
+            _ => None,
+        };
+        let Some(wide) = result else {
+            return Ok(false);
+        };
+        self.set(out, Lanes::Wide(Rc::new(wide)));
+        Ok(true)
+    }
+
+    fn wide_store(&mut self, mask: bool, step: &Step) -> Result<bool, Halt> {
+        let (pointer, value) = (step.ins[0], step.ins[1]);
+        let mask = if mask { step.ins.get(2).copied() } else { None };
+        let known = [Some(pointer), mask];
+        if !self.writes_freely() || known.into_iter().flatten().any(|slot| !self.exact[slot as usize]) {
+            return Ok(false);
+        }
+        let Some(Source::Many(wide)) = self.source(value)? else {
+            return Ok(false);
+        };
+        let size = wide.dtype.size();
+        let Ok((runs, _)) = self.plain.plan(pointer, mask, step.loc, size) else {
+            return Ok(false);
+        };
+        let mut stored = true;
+        for run in &runs {
+            let whole = run.contiguous(size);
+            for piece in 0..if whole { 1 } else { run.count } {
+                let lanes = if whole {
+                    run.lane..run.lane + run.count
+                } else {
+                    run.lane + piece..run.lane + piece + 1
+                };
+                let place = self.plain.memory.access(run.address(piece), lanes.len() * size);
+                match place {
+                    Ok(place) => self.keep(place, &wide, lanes),
+                    Err(_) => stored = false,
+                }
+            }
+        }
+        self.plain.state.runs = runs;
+        Ok(stored)
+    }
+
+    /// Combines rows by an operation that does not round.
+    fn wide_reduce(&mut self, axis: usize, combine: Combine, step: &Step) -> Result<bool, Halt> {
+        let &[slot] = step.ins.as_slice() else {
+            return Ok(false);
+        };
+        if !matches!(combine, Combine::Add | Combine::Max | Combine::Min) {
+            return Ok(false);
+        }
+        let Some(Source::Many(wide)) = self.source(slot)? else {
+            return Ok(false);
+        };
+        let (along, dtype) = (self.axis(slot, axis)?, wide.dtype);
+        let mut results = Vec::with_capacity(along.rows());
+        if combine == Combine::Add {
+            for row in 0..along.rows() {
+                let mut sum = Sum::default();
+                for nth in 0..along.count {
+                    let lane = along.lane(row, nth);
+                    match wide.parts(lane) {
+                        Some(Parts {
+                            low,
+                            high,
+                            tag: tag @ (BITS | WITHIN),
+                            ..
+                        }) if along.count > 1 => {
+                            let nan = false;
+                            sum.add_interval(Interval { low, high, nan }, tag == BITS);
+                        }
+                        _ => sum.add(wide.at(lane), dtype),
+                    }
+                }
+                if along.count > 1 {
+                    sum.several();
+                }
+                results.push(sum.of(dtype));
+            }
+            self.set(step.outs[0], Lanes::Each(results));
+            return Ok(true);
+        }
+        let (op, pick): (_, fn(f64, f64) -> f64) = if combine == Combine::Max {
+            (BinaryOp::Max, f64::max)
+        } else {
+            (BinaryOp::Min, f64::min)
+        };
+        for row in 0..along.rows() {
+            let mut all: Option<Parts> = None;
+            for nth in 0..along.count {
+                let Some(mut next) = wide.parts(along.lane(row, nth)) else {
+                    return Ok(false);
+                };
+                if next.tag == PRODUCT {
+                    next = Parts::bits(next.low);
+                }
+                let combined = match all {
+                    None => Some(next),
+                    Some(before) => wide::pick(before, next, pick).or_else(|| {
+                        let lane = float::binary(op, dtype, whole(dtype, before), whole(dtype, next));
+                        parts(dtype, lane.plain())
+                    }),
+                };
+                let Some(combined) = combined else {
+                    return Ok(false);
+                };
+                all = Some(combined);
+            }
+            results.extend(all.map(|all| whole(dtype, all)));
+        }
+        self.set(step.outs[0], Lanes::Each(results));
+        Ok(true)
+    }
+
+    /// Leaves lanes in memory that follow each other there.
+    fn keep(&mut self, place: Place, wide: &Wide, lanes: Range<usize>) {
+        let size = wide.dtype.size();
+        let range = place.offset..place.offset + lanes.len() * size;
+        let (bytes, states) = self.plain.memory.parts_mut(place.storage);
+        if let (Some(bytes), Some(states)) = (bytes.get_mut(range.clone()), states.get_mut(range)) {
+            states.fill(ByteState::Init);
+            for (nth, lane) in lanes.clone().enumerate() {
+                match wide.parts(lane) {
+                    Some(Parts {
+                        tag: BITS | PRODUCT,
+                        low,
+                        ..
+                    }) => write(bytes, nth, size, encode(wide.dtype, low, Rounding::NearestEven)),
+                    Some(Parts { tag: POISON, .. }) => {
+                        if let Some(states) = states.get_mut(nth * size..(nth + 1) * size) {
+                            states.fill(ByteState::Poison);
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        self.map.set_wide(place.storage, place.offset, wide, lanes);
+    }
+
+    /// A float value in parts, if it has such.
+    fn source(&mut self, slot: Slot) -> Result<Option<Source>, Halt> {
+        let layout = self.layout(slot);
+        let dtype = arithmetic(layout.elem);
+        if !wide::takes(dtype) {
+            return Ok(None);
+        }
+        let wide = match &self.slots[slot as usize] {
+            Lanes::Wide(wide) => return Ok(Some(Source::Many(Rc::clone(wide)))),
+            Lanes::Uniform(lane) => return Ok(parts(dtype, *lane).map(Source::One)),
+            Lanes::Each(lanes) => Wide::of(dtype, lanes),
+            Lanes::Plain => {
+                let value = self.plain.value(slot);
+                match (value.repr, &value.poison) {
+                    (_, Poison::All(_)) => {
+                        return Ok(Some(Source::One(Parts {
+                            tag: POISON,
+                            ..Parts::bits(0.0)
+                        })));
+                    }
+                    (Repr::Uniform(bits), Poison::None) => {
+                        return Ok(parts(dtype, Lane::Bits(bits)).map(Source::One));
+                    }
+                    _ => {}
+                }
+                self.plain.write_out(slot)?;
+                packed(dtype, layout.lanes, self.plain.value(slot)).map(Rc::new)
+            }
+        };
+        if let Some(wide) = &wide {
+            self.replace(slot, Lanes::Wide(Rc::clone(wide)));
+        }
+        Ok(wide.map(Source::Many))
+    }
+
+    fn mapped(
+        &mut self,
+        dtype: DType,
+        lanes: usize,
+        step: &Step,
+        fast: impl Fn(Parts) -> Option<Parts>,
+        slow: impl Fn(Lane) -> Lane,
+    ) -> Result<Option<Wide>, Halt> {
+        let from = arithmetic(self.layout(step.ins[0]).elem);
+        let Some(x) = self.source(step.ins[0])? else {
+            return Ok(None);
+        };
+        if matches!(x, Source::One(_)) {
+            return Ok(None);
+        }
+        let each = |lane: usize| {
+            let x = x.at(lane)?;
+            fast(x).or_else(|| parts(dtype, slow(whole(from, x))))
+        };
+        Ok(collected(dtype, lanes, each))
+    }
+
+    fn wide_unary(
+        &mut self,
+        op: UnaryOp,
+        dtype: DType,
+        lanes: usize,
+        step: &Step,
+    ) -> Result<Option<Wide>, Halt> {
+        let accuracy = Accuracy::of_unary(op, dtype);
+        let units = |magnitude: f64| accuracy.units(dtype, magnitude);
+        let slow = |x: Lane| float::unary(op, dtype, x);
+        let positive = |x: f64| if x > 0.0 { Some(x) } else { None };
+        match op {
+            UnaryOp::Exp | UnaryOp::Exp2 if dtype == DType::F32 => {
+                let fast = |x| wide::monotone(x, units, |x| numeric::single(op, x));
+                self.mapped(dtype, lanes, step, fast, slow)
+            }
+            UnaryOp::Log | UnaryOp::Log2 if dtype == DType::F32 => {
+                let logarithm = |x| numeric::single(op, positive(x)?);
+                let fast = |x| wide::monotone(x, units, logarithm);
+                self.mapped(dtype, lanes, step, fast, slow)
+            }
+            UnaryOp::Sqrt if dtype == DType::F32 => {
+                let fast = |x| wide::monotone(x, units, |x| positive(x).map(f64::sqrt));
+                self.mapped(dtype, lanes, step, fast, slow)
+            }
+            UnaryOp::Rsqrt if dtype == DType::F32 => {
+                let fast = |x| wide::monotone(x, units, |x| positive(x).map(|x| 1.0 / x.sqrt()));
+                self.mapped(dtype, lanes, step, fast, slow)
+            }
+            _ => self.mapped(dtype, lanes, step, |_| None, slow),
+        }
+    }
+
+    fn wide_binary(
+        &mut self,
+        op: BinaryOp,
+        dtype: DType,
+        lanes: usize,
+        step: &Step,
+    ) -> Result<Option<Wide>, Halt> {
+        let (Some(x), Some(y)) = (self.source(step.ins[0])?, self.source(step.ins[1])?) else {
+            return Ok(None);
+        };
+        if let (Source::One(_), Source::One(_)) = (&x, &y) {
+            return Ok(None);
+        }
+        let slow = |x: Parts, y: Parts| {
+            let lane = float::binary(op, dtype, whole(dtype, x), whole(dtype, y));
+            parts(dtype, lane)
+        };
+        let units = Accuracy::of_binary(op, dtype).units(dtype, 0.0);
+        Ok(match (op, dtype, units) {
+            (BinaryOp::Add, ..) => zipped(dtype, lanes, &x, &y, |x, y| wide::add(dtype, x, y), slow),
+            (BinaryOp::Sub, ..) => zipped(
+                dtype,
+                lanes,
+                &x,
+                &y,
+                |x, y| wide::add(dtype, x, wide::negative(y)),
+                slow,
+            ),
+            (BinaryOp::Mul, ..) => zipped(dtype, lanes, &x, &y, |x, y| wide::multiply(dtype, x, y), slow),
+            (BinaryOp::Div, DType::F32, Some(units)) => {
+                zipped(dtype, lanes, &x, &y, |x, y| wide::divide(x, y, units), slow)
+            }
+            (BinaryOp::Max | BinaryOp::MaxPropagateNan, ..) => {
+                zipped(dtype, lanes, &x, &y, |x, y| wide::pick(x, y, f64::max), slow)
+            }
+            (BinaryOp::Min | BinaryOp::MinPropagateNan, ..) => {
+                zipped(dtype, lanes, &x, &y, |x, y| wide::pick(x, y, f64::min), slow)
+            }
+            _ => zipped(dtype, lanes, &x, &y, |_, _| None, slow),
+        })
+    }
+
+    fn wide_cast(
+        &mut self,
+        rounding: Rounding,
+        dtype: DType,
+        lanes: usize,
+        step: &Step,
+    ) -> Result<Option<Wide>, Halt> {
+        let from = self.layout(step.ins[0]).elem;
+        let Some(from) = from.num().filter(|&from| wide::takes(from)) else {
+            return Ok(None);
+        };
+        let near = rounding == Rounding::NearestEven;
+        let fast = |x: Parts| match x.tag {
+            BITS | WITHIN if from == dtype => Some(x),
+            BITS if near => Some(Parts::bits(rounded(dtype, x.low))),
+            WITHIN if near => Parts::between(rounded(dtype, x.low), rounded(dtype, x.high)),
+            _ => None,
+        };
+        self.mapped(dtype, lanes, step, fast, |x| {
+            float::cast(from, dtype, rounding, x)
+        })
+    }
+
+    /// Compares where every comparison is decided.
+    fn wide_compare(&mut self, predicate: CmpPredicate, step: &Step) -> Result<bool, Halt> {
+        let out = step.outs[0];
+        let lanes = self.layout(out).lanes;
+        let dtype = arithmetic(self.layout(step.ins[0]).elem);
+        let (Some(x), Some(y)) = (self.source(step.ins[0])?, self.source(step.ins[1])?) else {
+            return Ok(false);
+        };
+        let mut buf = self.plain.state.pool.take(lanes)?;
+        for (lane, to) in buf.iter_mut().enumerate() {
+            let (Some(x), Some(y)) = (x.at(lane), y.at(lane)) else {
+                return Ok(false);
+            };
+            let decided = if x.tag | y.tag == WITHIN && (x.high < y.low || x.low > y.high) {
+                let above = x.low > y.high;
+                Lane::Bits(u64::from(match predicate {
+                    CmpPredicate::Lt | CmpPredicate::Le => !above,
+                    CmpPredicate::Gt | CmpPredicate::Ge => above,
+                    CmpPredicate::Eq => false,
+                    CmpPredicate::Ne => true,
+                }))
+            } else {
+                float::compare(predicate, dtype, whole(dtype, x), whole(dtype, y))
+            };
+            let Lane::Bits(bits) = decided else {
+                self.plain.state.pool.give(buf);
+                return Ok(false);
+            };
+            *to = bits as u8;
+        }
+        self.plain.set_lanes(out, Value::dense(buf));
+        self.hold(out);
+        Ok(true)
+    }
+
+    fn wide_select(&mut self, dtype: DType, lanes: usize, step: &Step) -> Result<Option<Wide>, Halt> {
+        let (condition, x, y) = (step.ins[0], step.ins[1], step.ins[2]);
+        if !self.exact[condition as usize] || !self.plain.value(condition).poison.is_none() {
+            return Ok(None);
+        }
+        let (Some(x), Some(y)) = (self.source(x)?, self.source(y)?) else {
+            return Ok(None);
+        };
+        self.plain.write_out(condition)?;
+        let value = self.plain.value(condition);
+        let each = |lane: usize| {
+            let bit = match (value.repr, value.lanes()) {
+                (Repr::Uniform(all), _) => all,
+                (_, bytes) => read(bytes?, lane, 1),
+            };
+            let chosen = if bit & 1 == 1 { x.at(lane)? } else { y.at(lane)? };
+            if chosen.tag != PRODUCT {
+                return Some(chosen);
+            }
+            let [x, y] = [&x, &y].map(|source| source.at(lane).map(|parts| whole(dtype, parts)));
+            parts(dtype, float::select(Lane::Bits(bit), x?, y?, Some(dtype)))
+        };
+        Ok(collected(dtype, lanes, each))
+    }
+}
+
+/// Exact lanes that are written out; `None` where one is a NaN.
+fn packed(dtype: DType, lanes: usize, value: &Value) -> Option<Wide> {
+    let mut low = Vec::with_capacity(lanes);
+    let mut tags = vec![BITS; lanes];
+    match (value.repr, value.lanes()) {
+        (Repr::Uniform(bits), _) => low.resize(lanes, decode(dtype, bits)),
+        (_, Some(bytes)) if dtype == DType::F32 => {
+            let elements = bytes.as_chunks::<4>().0.iter();
+            low.extend(elements.map(|bytes| f64::from(f32::from_le_bytes(*bytes))));
+        }
+        (_, Some(bytes)) => {
+            let size = dtype.size();
+            low.extend((0..lanes).map(|lane| decode(dtype, read(bytes, lane, size))));
+        }
+        (_, None) => return None,
+    }
+    if let Poison::Lanes(marks) = &value.poison {
+        for ((tag, low), _) in tags
+            .iter_mut()
+            .zip(&mut low)
+            .zip(marks.iter())
+            .filter(|(_, mark)| **mark != 0)
+        {
+            *tag = POISON;
+            *low = 0.0;
+        }
+    }
+    if low.iter().any(|value| value.is_nan()) {
+        return None;
+    }
+    Some(Wide {
+        dtype,
+        high: low.clone(),
+        low,
+        tags,
+        factors: None,
+    })
+}
+
+#[inline]
+fn collected(dtype: DType, lanes: usize, each: impl Fn(usize) -> Option<Parts>) -> Option<Wide> {
+    let mut wide = Wide {
+        dtype,
+        low: vec![0.0; lanes],
+        high: vec![0.0; lanes],
+        tags: vec![BITS; lanes],
+        factors: None,
+    };
+    let to = wide.low.iter_mut().zip(&mut wide.high).zip(&mut wide.tags);
+    for (lane, ((low, high), tag)) in to.enumerate() {
+        let parts = each(lane)?;
+        (*low, *high, *tag) = (parts.low, parts.high, parts.tag);
+        if parts.tag == PRODUCT {
+            let factors = wide
+                .factors
+                .get_or_insert_with(|| Box::new([vec![0.0; lanes], vec![0.0; lanes]]));
+            for (all, factor) in factors.iter_mut().zip(parts.factors) {
+                if let Some(to) = all.get_mut(lane) {
+                    *to = factor;
+                }
+            }
+        }
+    }
+    Some(wide)
+}
+
+#[inline]
+fn zipped(
+    dtype: DType,
+    lanes: usize,
+    x: &Source,
+    y: &Source,
+    fast: impl Fn(Parts, Parts) -> Option<Parts>,
+    slow: impl Fn(Parts, Parts) -> Option<Parts>,
+) -> Option<Wide> {
+    collected(dtype, lanes, |lane| {
+        let (x, y) = (x.at(lane)?, y.at(lane)?);
+        fast(x, y).or_else(|| slow(x, y))
+    })
+}
+
+impl Wide {
+    /// The lanes, moved.
+    pub(super) fn moved(&self, movement: &Movement, lanes: usize) -> Self {
+        let copy = |from: &[f64]| {
+            let mut to = vec![0.0; lanes];
+            movement.copy_elements(from, &mut to);
+            to
+        };
+        let mut tags = vec![BITS; lanes];
+        movement.copy_elements(&self.tags, &mut tags);
+        Self {
+            dtype: self.dtype,
+            low: copy(&self.low),
+            high: copy(&self.high),
+            tags,
+            factors: self
+                .factors
+                .as_ref()
+                .map(|factors| Box::new([copy(&factors[0]), copy(&factors[1])])),
+        }
+    }
+
+    /// Whether all lanes are exact bits or poison.
+    pub(super) fn is_exact(&self) -> bool {
+        self.tags.iter().all(|&tag| matches!(tag, BITS | POISON))
+    }
+}

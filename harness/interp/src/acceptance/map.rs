@@ -1,0 +1,377 @@
+//! The elements of memory that conforming implementations may leave differently: beside each storage that has any, a byte
+//! for each of its bytes that says what begins there, and the ends of intervals where the values would be.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use conch_memory::StorageId;
+use conch_tile::DType;
+use conch_tile::ir::Rounding;
+use conch_tile::numeric::{decode, encode};
+use smallvec::SmallVec;
+
+use super::Accepted;
+use super::cause::{Book, Cause};
+use super::lane::Lane;
+use super::wide::{WITHIN, Wide};
+use crate::value::{read, write};
+
+/// What is known of an element in place of its bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Entry {
+    pub dtype: Option<DType>,
+    pub size: usize,
+    pub lane: Lane,
+}
+
+/// The elements of memory that conforming implementations may leave differently. Carried from launch to launch of a
+/// case, because a later launch reads what an earlier one left.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AcceptanceMap {
+    /// By number of the storage.
+    shelves: Vec<Option<Box<Shelf>>>,
+    /// Storages of which nothing is known.
+    pub(super) doubtful: BTreeSet<StorageId>,
+    /// What is needed to say which operation widened an element, where that is kept.
+    pub(super) book: Option<Book>,
+}
+
+/// Elements, and where they begin.
+pub(super) type Overlapping = SmallVec<[(usize, Entry); 2]>;
+
+/// The byte is exact.
+const EXACT: u8 = 0;
+/// An element begins here that is in [`Shelf::others`].
+const OTHER: u8 = 0x7f;
+/// The byte belongs to an element that begins before it.
+const REST: u8 = 0xff;
+/// Beside the number of a dtype: a NaN is as good.
+const NAN: u8 = 0x40;
+
+/// What is not exact in one storage. As long as the last byte that ever was not exact.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Shelf {
+    /// For each byte [`EXACT`], [`OTHER`], [`REST`], or where an interval begins, the number of its dtype from 1.
+    marks: Vec<u8>,
+    low: Vec<u8>,
+    high: Vec<u8>,
+    /// What is no interval whose ends are of its dtype.
+    others: BTreeMap<usize, Entry>,
+    /// The elements that are not exact.
+    count: usize,
+}
+
+const fn code(dtype: DType) -> u8 {
+    dtype as u8 + 1
+}
+
+impl Shelf {
+    /// The element that begins at a byte.
+    fn entry(&self, start: usize) -> Option<Entry> {
+        let mark = *self.marks.get(start)?;
+        if matches!(mark, EXACT | REST) {
+            return None;
+        }
+        if mark == OTHER {
+            return self.others.get(&start).copied();
+        }
+        let dtype = *DType::ALL.get(usize::from(mark & !NAN).checked_sub(1)?)?;
+        let size = dtype.size();
+        let end = |ends: &[u8]| {
+            ends.get(start..start + size)
+                .map_or(0.0, |bytes| decode(dtype, read(bytes, 0, size)))
+        };
+        Some(Entry {
+            dtype: Some(dtype),
+            size,
+            lane: Lane::Within {
+                low: end(&self.low),
+                high: end(&self.high),
+                nan: mark & NAN != 0,
+                cause: Cause::default(),
+            },
+        })
+    }
+
+    /// The element that a byte belongs to, and where it begins.
+    fn around(&self, byte: usize) -> Option<(usize, Entry)> {
+        if *self.marks.get(byte)? == EXACT {
+            return None;
+        }
+        let start = (byte.saturating_sub(7)..=byte)
+            .rev()
+            .find(|&at| self.marks.get(at) != Some(&REST))?;
+        Some((start, self.entry(start)?))
+    }
+
+    fn insert(&mut self, start: usize, entry: Entry) {
+        let end = start + entry.size;
+        if self.marks.len() < end {
+            for bytes in [&mut self.marks, &mut self.low, &mut self.high] {
+                bytes.resize(end, 0);
+            }
+        }
+        let mut mark = OTHER;
+        if let (
+            Lane::Within {
+                low,
+                high,
+                nan,
+                cause,
+            },
+            Some(dtype),
+        ) = (entry.lane, entry.dtype)
+        {
+            let ends = [low, high].map(|end| encode(dtype, end, Rounding::NearestEven));
+            let same = [low, high]
+                .iter()
+                .zip(ends)
+                .all(|(&end, bits)| decode(dtype, bits) == end);
+            if same && cause == Cause::default() {
+                mark = code(dtype) | if nan { NAN } else { 0 };
+                for (bytes, bits) in [&mut self.low, &mut self.high].into_iter().zip(ends) {
+                    if let Some(to) = bytes.get_mut(start..end) {
+                        write(to, 0, entry.size, bits);
+                    }
+                }
+            }
+        }
+        if mark == OTHER {
+            self.others.insert(start, entry);
+        }
+        if let Some(marks) = self.marks.get_mut(start..end) {
+            marks.fill(REST);
+        }
+        if let Some(to) = self.marks.get_mut(start) {
+            *to = mark;
+        }
+        self.count += 1;
+    }
+
+    /// Takes lanes that are intervals in, one behind the other; the bytes are exact so far.
+    fn insert_wide(&mut self, start: usize, wide: &Wide, lanes: Range<usize>) {
+        let (dtype, size) = (wide.dtype, wide.dtype.size());
+        let end = start + lanes.len() * size;
+        if self.marks.len() < end {
+            for bytes in [&mut self.marks, &mut self.low, &mut self.high] {
+                bytes.resize(end, 0);
+            }
+        }
+        for (nth, lane) in lanes.enumerate() {
+            let Some(parts) = wide.parts(lane).filter(|parts| parts.tag == WITHIN) else {
+                let lane = wide.at(lane);
+                if lane.is_open() {
+                    let dtype = Some(dtype);
+                    self.insert(start + nth * size, Entry { dtype, size, lane });
+                }
+                continue;
+            };
+            let ends = [parts.low, parts.high].map(|end| encode(dtype, end, Rounding::NearestEven));
+            let at = start + nth * size;
+            if decode(dtype, ends[0]) != parts.low || decode(dtype, ends[1]) != parts.high {
+                let (dtype, lane) = (Some(dtype), wide.at(lane));
+                self.insert(at, Entry { dtype, size, lane });
+                continue;
+            }
+            for (bytes, bits) in [&mut self.low, &mut self.high].into_iter().zip(ends) {
+                if let Some(to) = bytes.get_mut(at..at + size) {
+                    write(to, 0, size, bits);
+                }
+            }
+            if let Some([first, rest @ ..]) = self.marks.get_mut(at..at + size) {
+                *first = code(dtype);
+                rest.fill(REST);
+            }
+            self.count += 1;
+        }
+    }
+
+    /// Forgets the element that begins at a byte.
+    fn remove(&mut self, start: usize, size: usize) {
+        if self.marks.get(start) == Some(&OTHER) {
+            self.others.remove(&start);
+        }
+        if let Some(marks) = self.marks.get_mut(start..start + size) {
+            marks.fill(EXACT);
+        }
+        self.count -= 1;
+    }
+
+    fn clean(&self, range: Range<usize>) -> bool {
+        let end = range.end.min(self.marks.len());
+        self.marks
+            .get(range.start.min(end)..end)
+            .is_none_or(|marks| marks.iter().all(|&mark| mark == EXACT))
+    }
+
+    /// Makes bytes exact.
+    fn clear(&mut self, range: Range<usize>) {
+        let mut byte = range.start;
+        while byte < range.end.min(self.marks.len()) {
+            let Some((start, entry)) = self.around(byte) else {
+                byte += 1;
+                continue;
+            };
+            self.remove(start, entry.size);
+            // What sticks out of a half overwritten element is no longer a number.
+            let end = start + entry.size;
+            for at in (start..end).filter(|at| !range.contains(at)) {
+                let rest = Entry {
+                    dtype: None,
+                    size: 1,
+                    lane: Lane::Unknown,
+                };
+                self.insert(at, rest);
+            }
+            byte = end.max(byte + 1);
+        }
+    }
+}
+
+impl AcceptanceMap {
+    /// A map whose executions keep book of what widens, for [`AcceptanceMap::widened`]. Slower.
+    pub fn explaining() -> Self {
+        Self {
+            book: Some(Book::default()),
+            ..Self::default()
+        }
+    }
+
+    fn shelf(&self, storage: StorageId) -> Option<&Shelf> {
+        let shelf = self.shelves.get(storage.0 as usize)?.as_deref()?;
+        (shelf.count > 0).then_some(shelf)
+    }
+
+    /// Whether all memory is exact.
+    pub fn is_empty(&self) -> bool {
+        self.doubtful.is_empty() && self.shelves.iter().flatten().all(|shelf| shelf.count == 0)
+    }
+
+    /// The elements that are not exact: storage, first byte, bytes, and what is accepted.
+    pub fn iter(&self) -> impl Iterator<Item = (StorageId, usize, usize, Accepted)> + '_ {
+        let shelves = self.shelves.iter().enumerate();
+        shelves.flat_map(|(storage, shelf)| {
+            let shelf = shelf.as_deref();
+            let starts = 0..shelf.map_or(0, |shelf| shelf.marks.len());
+            starts.filter_map(move |start| {
+                let entry = shelf?.entry(start)?;
+                Some((StorageId(storage as u32), start, entry.size, entry.accepted()))
+            })
+        })
+    }
+
+    /// What is accepted in the element that holds a byte, and the element's first byte.
+    pub fn at(&self, storage: StorageId, byte: usize) -> (usize, Accepted) {
+        if self.doubtful.contains(&storage) {
+            return (byte, Accepted::Unknown);
+        }
+        self.around(storage, byte)
+            .map_or((byte, Accepted::Exact), |(start, entry)| {
+                (start, entry.accepted())
+            })
+    }
+
+    /// What is known of the element that holds a byte, where it is not exact, and the element's first byte.
+    pub(super) fn around(&self, storage: StorageId, byte: usize) -> Option<(usize, Entry)> {
+        self.shelf(storage)?.around(byte)
+    }
+
+    /// The elements of a storage that are not exact, and where they begin.
+    pub(super) fn of(&self, storage: StorageId) -> impl Iterator<Item = (usize, Entry)> + '_ {
+        let shelf = self.shelf(storage);
+        let starts = 0..shelf.map_or(0, |shelf| shelf.marks.len());
+        starts.filter_map(move |start| Some((start, shelf?.entry(start)?)))
+    }
+
+    /// The elements that have one of these bytes, and where they begin.
+    pub(super) fn overlapping(&self, storage: StorageId, byte: usize, len: usize) -> Overlapping {
+        let mut found = Overlapping::new();
+        let mut at = byte;
+        while at < byte + len {
+            match self.around(storage, at) {
+                Some((start, entry)) => {
+                    found.push((start, entry));
+                    at = (start + entry.size).max(at + 1);
+                }
+                None => at += 1,
+            }
+        }
+        found
+    }
+
+    /// Puts an element in as it was; its bytes are exact so far.
+    pub(super) fn restore(&mut self, storage: StorageId, start: usize, entry: Entry) {
+        self.shelf_mut(storage).insert(start, entry);
+    }
+
+    /// Takes an element out.
+    pub(super) fn take(&mut self, storage: StorageId, start: usize, entry: Entry) {
+        self.shelf_mut(storage).remove(start, entry.size);
+    }
+
+    /// Whether a storage has elements that are not exact.
+    pub(super) fn touched(&self, storage: StorageId) -> bool {
+        self.shelf(storage).is_some() || self.doubtful.contains(&storage)
+    }
+
+    /// Whether bytes of a storage are exact.
+    pub(super) fn clean(&self, storage: StorageId, range: Range<usize>) -> bool {
+        self.shelf(storage).is_none_or(|shelf| shelf.clean(range))
+    }
+
+    /// What is known of an element in place of its bytes; `None` when its bytes are exact.
+    pub(crate) fn get(
+        &self,
+        storage: StorageId,
+        byte: usize,
+        size: usize,
+        dtype: Option<DType>,
+    ) -> Option<Lane> {
+        let shelf = self.shelf(storage)?;
+        if shelf.clean(byte..byte + size) {
+            return None;
+        }
+        let whole = shelf
+            .entry(byte)
+            .filter(|entry| entry.size == size && entry.dtype == dtype);
+        Some(whole.map_or(Lane::Unknown, |entry| entry.lane))
+    }
+
+    /// Makes bytes of a storage exact.
+    pub(super) fn clear(&mut self, storage: StorageId, range: Range<usize>) {
+        if let Some(Some(shelf)) = self.shelves.get_mut(storage.0 as usize)
+            && shelf.count > 0
+        {
+            shelf.clear(range);
+        }
+    }
+
+    /// Replaces what is known of an element; exact bits are in memory and need no entry.
+    pub(crate) fn set(
+        &mut self,
+        storage: StorageId,
+        byte: usize,
+        size: usize,
+        dtype: Option<DType>,
+        lane: Lane,
+    ) {
+        self.clear(storage, byte..byte + size);
+        if lane.is_open() {
+            self.shelf_mut(storage).insert(byte, Entry { dtype, size, lane });
+        }
+    }
+
+    /// Replaces what is known of elements that follow each other.
+    pub(super) fn set_wide(&mut self, storage: StorageId, byte: usize, wide: &Wide, lanes: Range<usize>) {
+        self.clear(storage, byte..byte + lanes.len() * wide.dtype.size());
+        self.shelf_mut(storage).insert_wide(byte, wide, lanes);
+    }
+
+    fn shelf_mut(&mut self, storage: StorageId) -> &mut Shelf {
+        let nth = storage.0 as usize;
+        if self.shelves.len() <= nth {
+            self.shelves.resize_with(nth + 1, || None);
+        }
+        self.shelves[nth].get_or_insert_default()
+    }
+}

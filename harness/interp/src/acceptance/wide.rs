@@ -1,0 +1,443 @@
+//! Blocks of floats that need not be exact, an array for each part of a lane: what operations on them do where nothing is
+//! out of the ordinary. Lanes that are out of the ordinary (infinities, NaNs, poison, subnormal quotients) go through the
+//! operations on single lanes, one by one.
+//!
+//! Invariant: a lane comes out as [`super::float`] makes it, to the bit.
+
+use std::rc::Rc;
+
+use conch_tile::DType;
+use conch_tile::ir::Rounding;
+use conch_tile::numeric::{decode, encode};
+
+use super::cause::Cause;
+use super::lane::Lane;
+
+/// Floats of one of the dtypes whose products are exact in `f64`.
+#[derive(Clone, Debug)]
+pub(crate) struct Wide {
+    pub dtype: DType,
+    pub low: Vec<f64>,
+    pub high: Vec<f64>,
+    pub tags: Vec<Tag>,
+    /// The factors of the lanes that are products.
+    pub factors: Option<Box<[Vec<f64>; 2]>>,
+}
+
+/// What kind of lane it is.
+pub(crate) type Tag = u8;
+
+/// [`Lane::Bits`], no NaN.
+pub(crate) const BITS: Tag = 0;
+/// [`Lane::Within`].
+pub(crate) const WITHIN: Tag = 1;
+/// Beside [`WITHIN`]: with NaN.
+const NAN: Tag = 2;
+/// [`Lane::Product`].
+pub(crate) const PRODUCT: Tag = 4;
+/// [`Lane::Poison`].
+pub(crate) const POISON: Tag = 8;
+const UNKNOWN: Tag = 16;
+
+/// A lane in parts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Parts {
+    pub low: f64,
+    pub high: f64,
+    pub tag: Tag,
+    pub factors: [f64; 2],
+}
+
+impl Parts {
+    pub(crate) const fn bits(value: f64) -> Self {
+        Self {
+            low: value,
+            high: value,
+            tag: BITS,
+            factors: [0.0; 2],
+        }
+    }
+
+    /// As [`super::lane::Interval::lane`] makes it; `None` where an end is no finite number.
+    pub(crate) fn between(low: f64, high: f64) -> Option<Self> {
+        let tag = if low == high && low != 0.0 { BITS } else { WITHIN };
+        (low.is_finite() && high.is_finite()).then_some(Self {
+            low,
+            high,
+            tag,
+            factors: [0.0; 2],
+        })
+    }
+
+    /// Whether there are finite numbers in it, and nothing else.
+    fn plain(self) -> bool {
+        self.tag & !(WITHIN | PRODUCT) == 0 && self.low.is_finite() && self.high.is_finite()
+    }
+
+    const fn is_product(self) -> bool {
+        self.tag == PRODUCT
+    }
+
+    const fn is_exact(self) -> bool {
+        self.tag != WITHIN
+    }
+
+    /// The ends of what it adds to a sum, a product not rounded.
+    fn unrounded(self) -> (f64, f64) {
+        if self.is_product() {
+            let exact = self.factors[0] * self.factors[1];
+            (self.low.min(exact), self.high.max(exact))
+        } else {
+            (self.low, self.high)
+        }
+    }
+}
+
+/// Whether blocks of a dtype are kept like this.
+pub(crate) const fn takes(dtype: DType) -> bool {
+    matches!(dtype, DType::F32 | DType::F16 | DType::BF16)
+}
+
+/// A number, rounded to nearest even.
+#[inline]
+pub(crate) fn rounded(dtype: DType, value: f64) -> f64 {
+    if matches!(dtype, DType::F32) {
+        f64::from(value as f32)
+    } else {
+        decode(dtype, encode(dtype, value, Rounding::NearestEven))
+    }
+}
+
+/// `x * y + z`, rounded to nearest even once.
+fn fused(dtype: DType, x: f64, y: f64, z: f64) -> f64 {
+    let product = x * y;
+    let sum = product + z;
+    // What the sum lost, exactly (Knuth's two-sum); the sum is rounded to odd, so that rounding it again rounds once.
+    let virtual_addend = sum - product;
+    let lost = (product - (sum - virtual_addend)) + (z - virtual_addend);
+    if lost == 0.0 || sum.to_bits() & 1 == 1 {
+        return rounded(dtype, sum);
+    }
+    let odd = if (lost > 0.0) == (sum > 0.0) {
+        sum.to_bits() | 1
+    } else {
+        sum.to_bits().wrapping_sub(1) | 1
+    };
+    rounded(dtype, f64::from_bits(odd))
+}
+
+impl Wide {
+    pub(crate) fn with_capacity(dtype: DType, lanes: usize) -> Self {
+        Self {
+            dtype,
+            low: Vec::with_capacity(lanes),
+            high: Vec::with_capacity(lanes),
+            tags: Vec::with_capacity(lanes),
+            factors: None,
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.tags.len()
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.len() * if self.factors.is_some() { 33 } else { 17 }
+    }
+
+    /// The lanes, if all of them have such parts.
+    pub(crate) fn of(dtype: DType, lanes: &[Lane]) -> Option<Rc<Self>> {
+        if !takes(dtype) {
+            return None;
+        }
+        let mut wide = Self::with_capacity(dtype, lanes.len());
+        for &lane in lanes {
+            wide.push(parts(dtype, lane)?);
+        }
+        Some(Rc::new(wide))
+    }
+
+    pub(crate) fn push(&mut self, parts: Parts) {
+        self.low.push(parts.low);
+        self.high.push(parts.high);
+        self.tags.push(parts.tag);
+        if parts.is_product() && self.factors.is_none() {
+            let unused = vec![0.0; self.len() - 1];
+            self.factors = Some(Box::new([unused.clone(), unused]));
+        }
+        if let Some(factors) = &mut self.factors {
+            factors[0].push(parts.factors[0]);
+            factors[1].push(parts.factors[1]);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn parts(&self, lane: usize) -> Option<Parts> {
+        let tag = *self.tags.get(lane)?;
+        let factors = match &self.factors {
+            Some(factors) if tag == PRODUCT => [*factors[0].get(lane)?, *factors[1].get(lane)?],
+            _ => [0.0; 2],
+        };
+        Some(Parts {
+            low: *self.low.get(lane)?,
+            high: *self.high.get(lane)?,
+            tag,
+            factors,
+        })
+    }
+
+    pub(crate) fn at(&self, lane: usize) -> Lane {
+        self.parts(lane)
+            .map_or(Lane::Unknown, |parts| whole(self.dtype, parts))
+    }
+}
+
+/// A lane of its parts.
+pub(crate) fn whole(dtype: DType, parts: Parts) -> Lane {
+    let bits = |value: f64| encode(dtype, value, Rounding::NearestEven);
+    match parts.tag {
+        BITS => Lane::Bits(bits(parts.low)),
+        PRODUCT => Lane::Product {
+            bits: bits(parts.low),
+            x: bits(parts.factors[0]),
+            y: bits(parts.factors[1]),
+        },
+        POISON => Lane::Poison,
+        UNKNOWN => Lane::Unknown,
+        tag => Lane::Within {
+            low: parts.low,
+            high: parts.high,
+            nan: tag & NAN != 0,
+            cause: Cause::default(),
+        },
+    }
+}
+
+/// The parts of a lane, if it has such.
+pub(crate) fn parts(dtype: DType, lane: Lane) -> Option<Parts> {
+    Some(match lane {
+        Lane::Bits(bits) => {
+            let value = decode(dtype, bits);
+            if value.is_nan() {
+                return None;
+            }
+            Parts::bits(value)
+        }
+        Lane::Product { bits, x, y } => {
+            let (value, factors) = (decode(dtype, bits), [decode(dtype, x), decode(dtype, y)]);
+            if value.is_nan() || factors.iter().any(|factor| factor.is_nan()) {
+                return None;
+            }
+            Parts {
+                tag: PRODUCT,
+                factors,
+                ..Parts::bits(value)
+            }
+        }
+        Lane::Within {
+            low,
+            high,
+            nan,
+            cause: _,
+        } => Parts {
+            low,
+            high,
+            tag: WITHIN | if nan { NAN } else { 0 },
+            factors: [0.0; 2],
+        },
+        Lane::Poison => Parts {
+            tag: POISON,
+            ..Parts::bits(0.0)
+        },
+        Lane::Unknown => Parts {
+            tag: UNKNOWN,
+            ..Parts::bits(0.0)
+        },
+        Lane::Apart { .. } | Lane::Guess(_) => return None,
+    })
+}
+
+/// `x + y` where nothing is out of the ordinary.
+#[inline]
+pub(crate) fn add(dtype: DType, x: Parts, y: Parts) -> Option<Parts> {
+    if x.tag | y.tag == BITS {
+        // Also of infinities, but for opposite ones.
+        let sum = rounded(dtype, x.low + y.low);
+        return (!sum.is_nan()).then_some(Parts::bits(sum));
+    }
+    if !x.plain() || !y.plain() {
+        return None;
+    }
+    if x.is_exact() && y.is_exact() {
+        return add_product(dtype, x, y);
+    }
+    let (x, y) = (x.unrounded(), y.unrounded());
+    Parts::between(
+        rounded(dtype, (x.0 + y.0).next_down()),
+        rounded(dtype, (x.1 + y.1).next_up()),
+    )
+}
+
+/// The sum of exact numbers of which one at least is a product.
+fn add_product(dtype: DType, x: Parts, y: Parts) -> Option<Parts> {
+    // Beside a zero a product may stay one.
+    if x.low == 0.0 || y.low == 0.0 {
+        return None;
+    }
+    let sum = rounded(dtype, x.low + y.low);
+    let (mut low, mut high, mut same) = (sum, sum, true);
+    for (product, other) in [(x, y), (y, x)] {
+        if product.is_product() {
+            let value = fused(dtype, product.factors[0], product.factors[1], other.low);
+            same &= value.to_bits() == sum.to_bits();
+            (low, high) = (low.min(value), high.max(value));
+        }
+    }
+    if !low.is_finite() || !high.is_finite() {
+        return None;
+    }
+    if same {
+        Some(Parts::bits(sum))
+    } else {
+        Parts::between(low, high)
+    }
+}
+
+/// With the other sign; nothing is decided by it.
+#[inline]
+pub(crate) fn negative(x: Parts) -> Parts {
+    Parts {
+        low: -x.high,
+        high: -x.low,
+        tag: x.tag,
+        factors: [-x.factors[0], x.factors[1]],
+    }
+}
+
+/// `x * y` where nothing is out of the ordinary.
+#[inline]
+pub(crate) fn multiply(dtype: DType, x: Parts, y: Parts) -> Option<Parts> {
+    if !x.plain() || !y.plain() {
+        return None;
+    }
+    if x.is_exact() && y.is_exact() {
+        let kept = |product: Parts, by: f64| product.is_product() && by.abs() == 1.0;
+        if kept(x, y.low) || kept(y, x.low) {
+            return None;
+        }
+        return Some(Parts {
+            tag: PRODUCT,
+            factors: [x.low, y.low],
+            ..Parts::bits(rounded(dtype, x.low * y.low))
+        });
+    }
+    let corners = [x.low * y.low, x.low * y.high, x.high * y.low, x.high * y.high];
+    let low = corners[0]
+        .min(corners[1])
+        .min(corners[2])
+        .min(corners[3])
+        .next_down();
+    let high = corners[0]
+        .max(corners[1])
+        .max(corners[2])
+        .max(corners[3])
+        .next_up();
+    Parts::between(low.min(rounded(dtype, low)), high.max(rounded(dtype, high)))
+}
+
+/// The least normal number of `f32`.
+const NORMAL: f64 = f32::MIN_POSITIVE as f64;
+/// Far enough below the largest number of `f32`.
+const LARGE: f64 = 1e38;
+
+/// Whether a number is normal in `f32`, and not near its largest.
+#[inline]
+pub(crate) fn ordinary(value: f64) -> bool {
+    (NORMAL..LARGE).contains(&value.abs())
+}
+
+/// A normal number and so many units of its last place as `f32`.
+fn moved(value: f64, units: f64) -> f64 {
+    let unit = f64::from_bits((value.to_bits() & (0x7ff << 52)) - (23 << 52));
+    value + units * unit
+}
+
+/// `x / y` of `f32` within units of the last place, where nothing is out of the ordinary.
+#[inline]
+pub(crate) fn divide(x: Parts, y: Parts, units: f64) -> Option<Parts> {
+    if !x.plain() || !y.plain() {
+        return None;
+    }
+    let ends = [x.low, x.high, y.low, y.high];
+    if !ends.into_iter().all(ordinary) || (y.low < 0.0) != (y.high < 0.0) || (x.low < 0.0) != (x.high < 0.0) {
+        return None;
+    }
+    if x.is_exact() && y.is_exact() {
+        let value = f64::from((x.low / y.low) as f32);
+        let (low, high) = (moved(value, -units), moved(value, units));
+        let well = [value, low, high].into_iter().all(ordinary);
+        return if well { Parts::between(low, high) } else { None };
+    }
+    let corners = [x.low / y.low, x.low / y.high, x.high / y.low, x.high / y.high];
+    let low = corners[0]
+        .min(corners[1])
+        .min(corners[2])
+        .min(corners[3])
+        .next_down();
+    let high = corners[0]
+        .max(corners[1])
+        .max(corners[2])
+        .max(corners[3])
+        .next_up();
+    if !ordinary(low) || !ordinary(high) {
+        return None;
+    }
+    let around = |value: f64| [-units, units].map(|units| f64::from(moved(value, units) as f32));
+    let (below, above) = (around(low), around(high));
+    let (low, high) = (below[0].min(above[0]), below[1].max(above[1]));
+    let well = ordinary(low) && ordinary(high);
+    if well { Parts::between(low, high) } else { None }
+}
+
+/// A function of `f32` that only rises or only falls, where nothing is out of the ordinary. It is within `units` of
+/// `function` for an operand of some magnitude.
+#[inline]
+pub(crate) fn monotone(
+    x: Parts,
+    units: impl Fn(f64) -> Option<f64>,
+    function: impl Fn(f64) -> Option<f64>,
+) -> Option<Parts> {
+    // A subnormal operand may be taken for zero.
+    let subnormal = x.low < NORMAL && x.high > -NORMAL && (x.low, x.high) != (0.0, 0.0);
+    if !x.plain() || subnormal {
+        return None;
+    }
+    let at = |x: f64| {
+        let value = function(x).filter(|&value| ordinary(value))?;
+        let units = units(x.abs())?;
+        Some([-units, units].map(|units| f64::from(moved(value, units) as f32)))
+    };
+    let [mut low, mut high] = at(x.low)?;
+    if x.low != x.high {
+        let [least, most] = at(x.high)?;
+        (low, high) = (low.min(least), high.max(most));
+    }
+    if ordinary(low) && ordinary(high) {
+        Parts::between(low, high)
+    } else {
+        None
+    }
+}
+
+/// The greater or the less of two, where nothing is out of the ordinary.
+#[inline]
+pub(crate) fn pick(x: Parts, y: Parts, pick: impl Fn(f64, f64) -> f64) -> Option<Parts> {
+    // Exact zeros of either sign are not told apart here.
+    if !x.plain() || !y.plain() || x.is_exact() && y.is_exact() && x.low == 0.0 && y.low == 0.0 {
+        return None;
+    }
+    if x.is_exact() && y.is_exact() {
+        return Some(Parts::bits(pick(x.low, y.low)));
+    }
+    Parts::between(pick(x.low, y.low), pick(x.high, y.high))
+}
