@@ -711,7 +711,7 @@ fn a_kernel_gets_its_first_case_file_and_no_file_is_lost() {
     import(
         &["cases/area/k.py:past_the_end", "-o", "cases/wild.yaml"],
         0,
-        "the reference runs it to its end",
+        "with no barrier between",
     );
     import(&["cases/area/k.py:ad_one"], 2, "did you mean `add_one`?");
     import(&["cases/area/k.py"], 2, "write `file.py:function`");

@@ -120,6 +120,8 @@ impl Maker {
             let value = self.k.cast(value, to);
             let index = self.k.arange(ty.numel() as i32);
             let place = self.k.offset(pointer, index);
+            // Other lanes may have been here: without a barrier the program has no answer.
+            self.barrier();
             self.k.store(place, value, None);
         }
         self.k.b.finish()
@@ -230,6 +232,9 @@ impl Maker {
                 let of = ty.with_elem(ty.elem.pointee()?);
                 let value = self.pick(a, |ty| *ty == of)?;
                 let mask = self.mask(b, &ty.shape);
+                if c % 4 != 0 {
+                    self.barrier();
+                }
                 self.k.store(pointer, value, mask.filter(|_| b % 2 == 0));
                 Some(())
             }
@@ -380,9 +385,13 @@ impl Maker {
                 Some(())
             }
             _ => {
-                self.k.b.effect(OpKind::Barrier, &[]);
+                self.barrier();
                 Some(())
             }
         }
+    }
+
+    fn barrier(&mut self) {
+        self.k.b.effect(OpKind::Barrier, &[]);
     }
 }
