@@ -5,7 +5,9 @@ import triton.language as tl
 
 
 @triton.jit
-def last_to_arrive(x, part, counter, out, SEM: tl.constexpr, ORDERED: tl.constexpr, G: tl.constexpr, N: tl.constexpr):
+def last_to_arrive(
+    x, part, counter, out, SEM: tl.constexpr, ORDERED: tl.constexpr, G: tl.constexpr, N: tl.constexpr
+):
     pid = tl.program_id(0)
     i = tl.arange(0, N)
     tl.store(part + pid * N + i, tl.load(x + pid * N + i) * 2)

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 # Below them lie the heap of a non-PIE program and above them everything that Linux maps without being asked
-# for an address, on every 64-bit architecture with at least 47 bits of user addresses. No round numbers, which
-# arithmetic meets: 2**45 would be one. The second is for a run that shows which words are addresses.
+# for an address, on every 64-bit architecture with at least 47 bits of user addresses. No round numbers,
+# which arithmetic meets: 2**45 would be one. The second is for a run that shows which words are addresses.
 _DEVICE_BASES = (0x2B5D_93C0_0000, 0x2E71_46A0_0000)
 # Far enough apart that an address past the end of one storage is not taken for the next.
 _DEVICE_STEP = 1 << 32
