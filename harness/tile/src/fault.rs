@@ -1,6 +1,6 @@
 //! Faults that are planted on purpose, to see that Conch notices its own mistakes. Each stands at its place behind
 //! [`is_planted`], which is a constant `false` unless this crate has the feature `planted-faults`: a normal build has
-//! nothing of them. With the feature, [`plant`] chooses the one fault that the process has.
+//! nothing of them. With the feature, `plant` chooses the one fault that the process has.
 //!
 //! `.ci/faults` runs the corpus once for each of them. Left out: what a run makes of a fault.
 
