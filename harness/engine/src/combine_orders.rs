@@ -38,15 +38,18 @@ pub(crate) fn open(function: &Function) -> Vec<LocId> {
     all
 }
 
-/// The orders that are tried of a kernel: first those that tell most, then, where they tell something, the others. What a
-/// thread has that is not the first comes out of the second half's side too, and shows only where the result goes to more
-/// lanes than one: a store of the result itself is the first thread's.
+/// The orders that are tried of a kernel: first those that tell most, then, where they tell something, the others.
+///
+/// A function that lets a NaN win on one side gives what follows the last NaN from the first element to the last, and what
+/// is before the first NaN the other way round, so that these two always tell; trees hide most NaN of long
+/// axes. What another thread than the first has comes out of the last element's side, and shows only where the result goes
+/// to more lanes than one: a store of the result itself is the first thread's.
 pub(crate) fn orders(function: &Function) -> [&'static [Combining]; 2] {
-    use Combining::{Backwards, Halves, Neighbours, Turned};
+    use Combining::{Backwards, Forwards, Halves, Neighbours, Turned};
     if spread(&function.body, &mut vec![false; function.values.len()]) {
-        [&[Halves, Turned], &[Neighbours, Backwards]]
+        [&[Forwards, Backwards], &[Halves, Turned, Neighbours]]
     } else {
-        [&[Halves, Neighbours], &[]]
+        [&[Forwards, Halves, Neighbours], &[]]
     }
 }
 

@@ -29,7 +29,9 @@ pub enum Combining {
     Turned,
     /// Neighbours, again and again.
     Neighbours,
-    /// From the last to the first.
+    /// From the first to the last. Scans as [`Combining::Halves`] has them.
+    Forwards,
+    /// From the last to the first. Scans likewise.
     Backwards,
 }
 

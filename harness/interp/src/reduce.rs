@@ -114,23 +114,17 @@ impl<'a> Machine<'a> {
         let operands = self.by_rows(along, &step.ins)?;
         let tree = match self.config.combining {
             Combining::Own => (region.exact && region.wide).then_some(Combining::Neighbours),
-            Combining::Backwards => None,
+            Combining::Forwards | Combining::Backwards => None,
             other => Some(other),
         };
         let results = if let Some(pairs) = tree {
             self.reduce_tree(along, operands, region, pairs, code)?
-        } else if self.config.combining == Combining::Backwards {
-            let mut carried = self.elements(along, &operands, along.count - 1, 1)?;
-            for row in (0..along.count - 1).rev() {
-                let next = self.elements(along, &operands, row, 1)?;
-                carried = self.combine(along.width(), region, carried, next, code)?;
-            }
-            self.release(operands);
-            carried
         } else {
-            let mut carried = self.elements(along, &operands, 0, 1)?;
-            for row in 1..along.count {
-                let next = self.elements(along, &operands, row, 1)?;
+            let backwards = self.config.combining == Combining::Backwards;
+            let row = |nth: usize| if backwards { along.count - 1 - nth } else { nth };
+            let mut carried = self.elements(along, &operands, row(0), 1)?;
+            for nth in 1..along.count {
+                let next = self.elements(along, &operands, row(nth), 1)?;
                 carried = self.combine(along.width(), region, carried, next, code)?;
             }
             self.release(operands);
@@ -322,7 +316,9 @@ impl<'a> Machine<'a> {
             let (apart, sides, waits) = match which {
                 Combining::Halves => (1, [0, count - pairs], pairs),
                 Combining::Turned => (1, [count - pairs, 0], pairs),
-                Combining::Own | Combining::Neighbours | Combining::Backwards => (2, [0, 1], count - 1),
+                Combining::Own | Combining::Neighbours | Combining::Forwards | Combining::Backwards => {
+                    (2, [0, 1], count - 1)
+                }
             };
             let take = |first: usize| Movement {
                 shape: smallvec::smallvec![pairs, width],

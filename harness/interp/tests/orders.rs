@@ -355,3 +355,24 @@ fn terms_that_overflow_and_cancel() {
         assert_eq!(refuses(row, DType::F64, value), refused, "{value}: {row:?}");
     }
 }
+
+/// A product of half of the smallest number is the smallest number, or zero where a part of it lost bits before.
+#[test]
+fn a_part_that_loses_bits_makes_a_product_vanish() {
+    let values = vec![
+        0.156_494_140_625,
+        -0.070_678_710_937_5,
+        -0.047_210_693_359_375,
+        0.5,
+        0.000_122_189_521_789_550_78,
+    ];
+    for scan in [true, false] {
+        let row = Row {
+            dtype: DType::F16,
+            product: true,
+            scan,
+            values: values.clone(),
+        };
+        check(&row).unwrap_or_else(|refused| panic!("{refused}"));
+    }
+}

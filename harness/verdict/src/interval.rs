@@ -6,6 +6,49 @@ use conch_interp::{AcceptanceMap, Accepted};
 use conch_memory::{ByteState, Memory};
 use conch_tile::numeric;
 
+/// What either of two sets of rules leaves open in an element: from the lower to the upper end of both.
+pub(crate) fn either(one: (usize, Accepted), other: (usize, Accepted)) -> (usize, Accepted) {
+    match (one.1, other.1) {
+        (
+            Accepted::Within {
+                dtype,
+                low,
+                high,
+                infinities,
+                nan,
+            },
+            Accepted::Within {
+                dtype: other_dtype,
+                low: other_low,
+                high: other_high,
+                infinities: other_infinities,
+                nan: other_nan,
+            },
+        ) if dtype == other_dtype => {
+            // A range whose ends are the wrong way round has nothing in it.
+            let (low, high) = if low > high {
+                (other_low, other_high)
+            } else if other_low > other_high {
+                (low, high)
+            } else {
+                (low.min(other_low), high.max(other_high))
+            };
+            let both = Accepted::Within {
+                dtype,
+                low,
+                high,
+                infinities: [0, 1].map(|end| infinities[end] || other_infinities[end]),
+                nan: nan || other_nan,
+            };
+            (one.0, both)
+        }
+        (Accepted::Exact, _) => other,
+        (_, Accepted::Exact) => one,
+        // Elements of two dtypes lie there, or one of them is not known.
+        _ => (one.0, Accepted::Unknown),
+    }
+}
+
 /// Whether the reference's own bytes lie inside of what it accepts, in every element that it says something of.
 ///
 /// # Errors

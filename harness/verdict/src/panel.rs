@@ -137,8 +137,8 @@ pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
             let asked = panel
                 .reference
                 .as_deref()
-                .zip(record)
-                .map(|(reference, record)| (reference, record.rules));
+                .filter(|_| record.is_some())
+                .map(|reference| (reference, seats.rules.clone()));
             ByReference::new(asked, case, record.map(|record| &record.outcome))
         })
         .collect();
@@ -263,73 +263,89 @@ impl Record {
     }
 }
 
-/// What conforming implementations may give, asked of the reference when bits differ for the first time.
+/// What conforming implementations may give, asked of the reference when bits differ for the first time. Under several
+/// sets of rules that give the same bits, it is what any of them leaves open.
 pub(crate) struct ByReference<'a> {
-    asked: Option<(&'a Reference, Rules)>,
+    reference: Option<&'a Reference>,
     case: &'a Case,
     /// What the reference itself did.
     own: Option<&'a Outcome>,
-    answer: OnceCell<Result<Conforming, String>>,
+    answers: Vec<(Rules, OnceCell<Result<Conforming, String>>)>,
 }
 
 impl<'a> ByReference<'a> {
     pub(crate) fn new(
-        asked: Option<(&'a Reference, Rules)>,
+        asked: Option<(&'a Reference, Vec<Rules>)>,
         case: &'a Case,
         own: Option<&'a Outcome>,
     ) -> Self {
+        let (reference, rules) = asked.unzip();
         Self {
-            asked,
+            reference,
             case,
             own,
-            answer: OnceCell::new(),
+            answers: rules
+                .into_iter()
+                .flatten()
+                .map(|rules| (rules, OnceCell::new()))
+                .collect(),
         }
     }
 
     /// What Conch failed at when it was asked, if it was and did.
     pub(crate) fn failure(&self) -> Option<&str> {
-        self.answer.get()?.as_ref().err().map(String::as_str)
+        let mut given = self.answers.iter().filter_map(|(_, answer)| answer.get());
+        given.find_map(|answer| answer.as_ref().err().map(String::as_str))
     }
 
-    fn answer(&self) -> Option<&Result<Conforming, String>> {
-        let (reference, rules) = self.asked?;
-        Some(self.answer.get_or_init(|| {
-            let conforming = match guarded(|| reference.conforming(self.case, rules)) {
-                Ok(Ok(conforming)) => conforming,
-                Ok(Err(failure)) => return Err(format!("failed to {failure}")),
-                Err(panic) => return Err(panic),
-            };
-            let own = self.own.and_then(Outcome::finished);
-            match (own, &conforming) {
-                (Some(own), Conforming::Known(map)) => interval::holds(&own.memory, map).map(|()| conforming),
-                _ => Ok(conforming),
-            }
-        }))
+    fn answers(&self) -> impl Iterator<Item = &Result<Conforming, String>> {
+        let asked = self
+            .reference
+            .map(|reference| self.answers.iter().map(move |asked| (reference, asked)));
+        asked.into_iter().flatten().map(|(reference, (rules, answer))| {
+            answer.get_or_init(|| {
+                let conforming = match guarded(|| reference.conforming(self.case, *rules)) {
+                    Ok(Ok(conforming)) => conforming,
+                    Ok(Err(failure)) => return Err(format!("failed to {failure}")),
+                    Err(panic) => return Err(panic),
+                };
+                let own = self.own.and_then(Outcome::finished);
+                match (own, &conforming) {
+                    (Some(own), Conforming::Known(map)) => {
+                        interval::holds(&own.memory, map).map(|()| conforming)
+                    }
+                    _ => Ok(conforming),
+                }
+            })
+        })
     }
 }
 
 impl Acceptance for ByReference<'_> {
     fn accepted(&self, storage: StorageId, byte: usize) -> (usize, Accepted) {
-        match self.answer() {
-            None => (byte, Accepted::Exact),
+        let under = self.answers().map(|answer| match answer {
             // What Conch failed at convicts nobody.
-            Some(Err(_) | Ok(Conforming::Anything(_))) => (byte, Accepted::Unknown),
-            Some(Ok(Conforming::Known(map))) => map.at(storage, byte),
-        }
+            Err(_) | Ok(Conforming::Anything(_)) => (byte, Accepted::Unknown),
+            Ok(Conforming::Known(map)) => map.at(storage, byte),
+        });
+        under.reduce(interval::either).unwrap_or((byte, Accepted::Exact))
     }
 
     fn why(&self) -> Option<String> {
-        match self.answer() {
-            Some(Ok(Conforming::Anything(why))) => Some(why.clone()),
-            Some(Err(_)) => Some("Conch failed to say what a conforming implementation may give".to_owned()),
-            _ => None,
-        }
+        self.answers().find_map(|answer| match answer {
+            Ok(Conforming::Anything(why)) => Some(why.clone()),
+            Err(_) => Some("Conch failed to say what a conforming implementation may give".to_owned()),
+            Ok(Conforming::Known(_)) => None,
+        })
     }
 }
 
 /// Who sits on one bench, by position.
 struct Seats {
     reference: Option<usize>,
+    /// The rules that are spoken there: the bits of the reference are the same under all of them, what it leaves open
+    /// may not be.
+    rules: Vec<Rules>,
     others: Vec<usize>,
 }
 
@@ -346,6 +362,7 @@ fn seat(
             Vec::new(),
             vec![Seats {
                 reference: None,
+                rules: Vec::new(),
                 others: (0..others.len()).collect(),
             }],
         ));
@@ -372,12 +389,16 @@ fn seat(
             let bench = same.unwrap_or_else(|| {
                 benches.push(Seats {
                     reference: Some(references.len()),
+                    rules: Vec::new(),
                     others: Vec::new(),
                 });
                 references.push(fresh);
                 references.len() - 1
             });
             known.push((rules, bench));
+            if let Some(seats) = benches.get_mut(bench) {
+                seats.rules.push(rules);
+            }
             bench
         };
         if let (Some(seats), Some(at)) = (benches.get_mut(bench), at) {

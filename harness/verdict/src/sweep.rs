@@ -139,7 +139,7 @@ pub fn try_sweep(
     };
     let asked = reference
         .filter(|_| outcome.is_some())
-        .map(|reference| (reference, rules));
+        .map(|reference| (reference, vec![rules]));
     let acceptance = ByReference::new(asked, case, None);
     let verdict = judge_sweep(samples, outcome.as_ref(), &acceptance);
     if let Some(message) = acceptance.failure() {

@@ -77,25 +77,26 @@ pub(super) fn fused(op: BinaryOp, dtype: DType, x: Lane, y: Lane, xb: u64, yb: u
         return computed(numeric::binary(op, dtype, xb, yb));
     };
     let subtracts = op == BinaryOp::Sub;
-    // A product stays what it is beside a zero.
-    if y == Lane::Bits(yb)
-        && decode(dtype, yb) == 0.0
-        && let Some(lane) = kept(x, bits)
-    {
-        return lane;
-    }
-    if x == Lane::Bits(xb)
-        && decode(dtype, xb) == 0.0
-        && let Some(lane) = kept(
+    // A product stays what it is beside a zero, unless it vanishes and leaves a zero of the other sign when it is fused.
+    let zero = |lane: Lane, bits: u64| lane == Lane::Bits(bits) && decode(dtype, bits) == 0.0;
+    let beside = if zero(y, yb) {
+        Some((x, if subtracts { negative(dtype, yb) } else { yb }))
+    } else if zero(x, xb) {
+        Some((
             if subtracts {
                 negated(dtype, y).unwrap_or(y)
             } else {
                 y
             },
-            bits,
-        )
+            xb,
+        ))
+    } else {
+        None
+    };
+    if let Some((Lane::Product { x: a, y: b, .. }, zero)) = beside
+        && numeric::ternary(TernaryOp::Fma, dtype, a, b, zero) == Computed::Bits(bits)
     {
-        return lane;
+        return Lane::Product { bits, x: a, y: b };
     }
     let mut results = Interval::point(decode(dtype, bits));
     let mut same = true;

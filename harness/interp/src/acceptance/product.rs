@@ -177,7 +177,16 @@ impl Product {
         let least = self.least.times((1.0 - error).max(0.0));
         // Below these, a part loses bits, and may become zero.
         let subnormal = least.value() < smallest * power_of_two(bits - 1);
-        let vanishes = least.times(2.0).value() <= smallest;
+        // One and a half times the smallest number may become the smallest: a third is the most that is lost without
+        // becoming zero. Then the last step makes zero of half of the smallest number.
+        let kept = |steps: f64| {
+            if subnormal {
+                (2.0f64 / 3.0).powf(steps)
+            } else {
+                1.0
+            }
+        };
+        let vanishes = least.times(2.0 * kept(self.count - 2.0)).value() <= smallest;
         let may_be_infinite = over || infinite.above || infinite.below;
         let may_be_zero = vanishes || self.zero;
         let nan = infinite.nan || may_be_infinite && may_be_zero;
@@ -187,22 +196,22 @@ impl Product {
             None
         } else {
             let (low, high) = (self.magnitude[0], self.magnitude[1]);
-            // A part that loses bits is off by the smallest number, which what it is multiplied with makes larger; and by no
-            // more than half of itself each time, up or down.
+            // A part that loses bits is off by the smallest number, which what it is multiplied with makes larger; and each time
+            // it becomes no more than twice what it was.
             let lost = if subnormal {
                 self.most.times(self.count * smallest).value()
             } else {
                 0.0
             };
-            let halvings = power_of_two(if subnormal {
+            let doublings = power_of_two(if subnormal {
                 self.count.min(1000.0) as i32
             } else {
                 0
             });
             let most =
-                (high.times(1.0 + error).value() + lost).min(high.times(halvings * (1.0 + error)).value());
+                (high.times(1.0 + error).value() + lost).min(high.times(doublings * (1.0 + error)).value());
             let fewest = (low.times((1.0 - error).max(0.0)).value() - lost)
-                .max(low.times((1.0 - error).max(0.0) / halvings).value());
+                .max(low.times((1.0 - error).max(0.0) * kept(self.count - 1.0)).value());
             Some((if may_be_zero { 0.0 } else { fewest.max(0.0) }, most))
         };
         let unsigned = |negative: bool| negative && !self.surely_zero && may_be_infinite;
