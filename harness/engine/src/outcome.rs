@@ -80,6 +80,8 @@ pub struct Tracked {
     pub stored: u64,
     /// Bytes of those whose value is undefined.
     pub poisoned: u64,
+    /// Whether nothing that was written has a defined value in the end.
+    pub vacuous: bool,
     /// Whether another order of programs may give another result.
     pub order_dependent: bool,
 }

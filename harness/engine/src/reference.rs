@@ -331,7 +331,7 @@ fn intervals(
             Acceptance::Inconclusive { what, span } => {
                 let place = kernel.traced.function.sources.position(span);
                 return Ok(Conforming::Anything(format!(
-                    "{what} depends on a comparison that a conforming implementation may decide either way, at {place}"
+                    "{what} depends on a value that a conforming implementation may have otherwise, at {place}"
                 )));
             }
             Acceptance::Stopped(outcome) => {
@@ -598,6 +598,7 @@ impl Ready {
     ) -> Result<Outcome, Failure> {
         let mut memory = case.memory();
         let mut tracked = Tracked::default();
+        let mut updated = 0;
         let mut printed = Vec::new();
         let mut remark: Option<Box<Complaint>> = None;
         for (nth, (launch, kernel)) in case.launches.iter().zip(&self.kernels).enumerate() {
@@ -621,6 +622,7 @@ impl Ready {
                 conch_interp::Outcome::Finished(finished) => {
                     tracked.stored += finished.stats.bytes_stored;
                     tracked.poisoned += finished.stats.bytes_poisoned;
+                    updated += finished.stats.bytes_updated;
                     tracked.order_dependent |= finished.stats.order_dependent;
                     printed.extend(finished.prints);
                     for diagnostic in &finished.remarks {
@@ -658,6 +660,10 @@ impl Ready {
                 }
             }
         }
+        // What an atomic put in is lost where a later one adds what has no value.
+        let defined = tracked.stored.saturating_sub(tracked.poisoned);
+        tracked.vacuous = tracked.poisoned > 0
+            && (defined == 0 || defined == updated && !lane_orders::changed(&case.memory(), &memory));
         Ok(Outcome::Finished(Box::new(Finished {
             memory,
             tracked: Some(tracked),

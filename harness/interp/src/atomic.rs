@@ -174,7 +174,11 @@ impl Machine<'_> {
                 } else {
                     ByteState::Init
                 });
-                self.stats.bytes_poisoned += if poison { size as u64 } else { 0 };
+                if poison {
+                    self.stats.bytes_poisoned += size as u64;
+                } else {
+                    self.stats.bytes_updated += size as u64;
+                }
             }
             self.stats.bytes_stored += size as u64;
             if is_planted(Fault::AtomicGivesNew) {

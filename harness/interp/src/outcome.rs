@@ -41,6 +41,8 @@ pub struct Stats {
     pub bytes_stored: u64,
     /// Bytes of those that were written with no defined value.
     pub bytes_poisoned: u64,
+    /// Bytes of those that an atomic wrote with a defined value; a later one may have taken it away.
+    pub bytes_updated: u64,
     /// Whether programs met in an atomic whose result was used, or that does not commute: another order of programs,
     /// which an engine may well have, may give another result.
     pub order_dependent: bool,

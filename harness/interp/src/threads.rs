@@ -117,6 +117,7 @@ impl Machine<'_> {
             self.stats.programs += part.stats.programs;
             self.stats.bytes_stored += part.stats.bytes_stored;
             self.stats.bytes_poisoned += part.stats.bytes_poisoned;
+            self.stats.bytes_updated += part.stats.bytes_updated;
             self.stats.order_dependent |= part.stats.order_dependent;
             self.divisions.join(&part.divisions);
             for (loc, said) in &part.remarks {

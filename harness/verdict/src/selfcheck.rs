@@ -45,6 +45,12 @@ def unknown(x, out):
     tl.store(out + i, tl.load(x + i, mask=i < 0))
 
 @triton.jit
+def added(x, out):
+    i = tl.arange(0, 4)
+    tl.atomic_add(x, 1.0)
+    tl.atomic_add(x, tl.sum(tl.load(out + i, mask=i < 0)))
+
+@triton.jit
 def outside(x, out):
     tl.store(out + 4, 1.0)
 ";
@@ -184,6 +190,12 @@ const TRIALS: &[Known] = &[
     Known {
         name: "nothing but bytes whose value is not defined",
         kernel: "unknown",
+        vacuous: true,
+        ..AGREE
+    },
+    Known {
+        name: "a sum whose value is not defined, added to what was",
+        kernel: "added",
         vacuous: true,
         ..AGREE
     },

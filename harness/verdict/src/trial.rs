@@ -618,8 +618,7 @@ impl Trial<'_, '_> {
             self.verdict.bytes += comparison.bytes;
         }
         let nothing = self.facts.has_launches && compared + accepted + undecided == 0;
-        let poisoned =
-            known.is_some_and(|(tracked, _)| tracked.stored > 0 && tracked.stored == tracked.poisoned);
+        let poisoned = known.is_some_and(|(tracked, _)| tracked.vacuous);
         self.verdict.vacuous |= nothing || poisoned;
         match (Pair::of(comparison, self.bench.acceptance), doubt) {
             (Pair::Same, Some(why)) => Pair::Unknown(why),

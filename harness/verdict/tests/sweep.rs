@@ -33,6 +33,7 @@ fn outcome(word: &str, reference: bool) -> Outcome {
         let tracked = reference.then_some(Tracked {
             stored: 8,
             poisoned: 0,
+            vacuous: false,
             order_dependent,
         });
         Outcome::Finished(Box::new(Finished {

@@ -42,6 +42,7 @@ fn finish(memory: Memory, tracked: Option<Tracked>) -> Outcome {
 const STORED: Tracked = Tracked {
     stored: 16,
     poisoned: 0,
+    vacuous: false,
     order_dependent: false,
 };
 
@@ -71,6 +72,7 @@ fn outcome(word: &str, reference: bool) -> Outcome {
                 Some(Tracked {
                     stored: 16,
                     poisoned: 16,
+                    vacuous: true,
                     order_dependent: false,
                 }),
             )

@@ -81,7 +81,7 @@ fn told(element: &Element, explanation: &Explanation) -> String {
             "      every conforming implementation gives the reference's value: no operation on the way to it leaves room\n"
                 .to_owned()
         }
-        Accepted::Unknown => "      it depends on a comparison that a conforming implementation may decide either way\n".to_owned(),
+        Accepted::Unknown => undecided(widest.is_some()).to_owned(),
         Accepted::Within { dtype, low, high, infinities, nan } => {
             let shown = |value: f64| numeric::format(dtype, numeric::encode(dtype, value, Rounding::NearestEven));
             let [below, above] = infinities.map(|infinite| infinite.then_some(f64::INFINITY));
@@ -103,6 +103,16 @@ fn told(element: &Element, explanation: &Explanation) -> String {
         text += &room(widest);
     }
     text
+}
+
+/// Why an element is undecided: its interval holds every number, or there is none.
+const fn undecided(interval: bool) -> &'static str {
+    if interval {
+        "      undecided: nothing bounds it\n"
+    } else {
+        "      undecided: it depends on what a conforming implementation may decide either way (a comparison, a cast to \
+         integers, an order of programs), or on an operation that has no bound\n"
+    }
 }
 
 fn room(widest: &Widest) -> String {

@@ -45,11 +45,13 @@ pub struct Widening {
 }
 
 impl AcceptanceMap {
-    /// The operation that widened the element with this byte most. None where the element is exact or nothing is known of
-    /// it, or where no book was kept.
+    /// The operation that widened the element with this byte most. None where the element is exact or no interval, or where
+    /// no book was kept. An interval that bounds nothing has one.
     pub fn widened(&self, storage: StorageId, byte: usize) -> Option<Widening> {
         let (_, entry) = self.around(storage, byte)?;
-        let (Accepted::Within { .. }, Some(cause)) = (entry.accepted(), entry.lane.cause()) else {
+        let (Accepted::Within { .. } | Accepted::Unknown, Some(cause)) =
+            (entry.accepted(), entry.lane.cause())
+        else {
             return None;
         };
         let number = cause.step.checked_sub(1)?;

@@ -104,7 +104,7 @@ pub enum Accepted {
         /// Whether a NaN is as good.
         nan: bool,
     },
-    /// It depends on a comparison that a conforming implementation may decide either way.
+    /// Nobody can say: it depends on what a conforming implementation may decide either way, or nothing bounds it.
     Unknown,
 }
 
