@@ -1,0 +1,11 @@
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(x, y, z, out):
+    i = tl.arange(0, 512)
+    a = tl.load(x + i)
+    b = tl.load(y + i)
+    c = tl.load(z + i)
+    tl.store(out + i, tl.fma(a, b, -0.0) + c)
