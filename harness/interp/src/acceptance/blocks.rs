@@ -8,11 +8,13 @@ use conch_tile::DType;
 use conch_tile::ir::{BinaryOp, CastKind, CmpPredicate, Combine, OpKind, Rounding, UnaryOp};
 use conch_tile::numeric::{self, Accuracy, decode, encode};
 
+use super::chunk::{self, Apart, Chunk, Factors, LANES, Out};
 use super::float;
 use super::lane::{Interval, Lane, Lanes};
 use super::machine::{Halt, Machine};
+use super::region::Axis;
 use super::sum::Sum;
-use super::wide::{self, BITS, POISON, PRODUCT, Parts, WITHIN, Wide, parts, rounded, whole};
+use super::wide::{self, BITS, POISON, PRODUCT, Parts, Tag, WITHIN, Wide, parts, rounded, whole};
 use crate::elementwise::arithmetic;
 use crate::program::{Op, Slot, Step};
 use crate::shape::Movement;
@@ -29,6 +31,22 @@ enum Source {
 }
 
 impl Source {
+    /// What stands for a chunk of it, where it is the same everywhere.
+    fn apart(&self) -> Option<Apart> {
+        match self {
+            Self::One(parts) => Some(Apart::same(parts.low, parts.high, parts.tag, parts.factors)),
+            Self::Many(_) => None,
+        }
+    }
+
+    #[inline]
+    fn chunk<'a>(&'a self, apart: Option<&'a Apart>, nth: usize) -> Option<Chunk<'a>> {
+        match self {
+            Self::One(_) => apart.map(Apart::chunk),
+            Self::Many(wide) => wide.chunk(nth),
+        }
+    }
+
     #[inline]
     fn at(&self, lane: usize) -> Option<Parts> {
         match self {
@@ -73,6 +91,11 @@ impl Machine<'_> {
             return Ok(false);
         };
         self.set(out, Lanes::Wide(Rc::new(wide)));
+        match step.op {
+            Op::Plain(OpKind::Cast { .. }) => self.widened(step),
+            Op::Binary(BinaryOp::Add | BinaryOp::Sub) => self.narrow.forget(out),
+            _ => {}
+        }
         Ok(true)
     }
 
@@ -126,7 +149,12 @@ impl Machine<'_> {
         if combine == Combine::Add {
             for row in 0..along.rows() {
                 let mut sum = Sum::default();
-                for nth in 0..along.count {
+                let mut done = 0;
+                while let Some(terms) = open_terms(&wide, along, row, done) {
+                    sum.add_intervals(&wide.low[terms.clone()], &wide.high[terms.clone()]);
+                    done += terms.len();
+                }
+                for nth in done..along.count {
                     let lane = along.lane(row, nth);
                     match wide.parts(lane) {
                         Some(Parts {
@@ -188,7 +216,9 @@ impl Machine<'_> {
         let (bytes, states) = self.plain.memory.parts_mut(place.storage);
         if let (Some(bytes), Some(states)) = (bytes.get_mut(range.clone()), states.get_mut(range)) {
             states.fill(ByteState::Init);
-            for (nth, lane) in lanes.clone().enumerate() {
+            let open = wide.tags.get(lanes.clone());
+            let open = open.is_some_and(|tags| tags.iter().all(|&tag| tag == WITHIN));
+            for (nth, lane) in lanes.clone().enumerate().filter(|_| !open) {
                 match wide.parts(lane) {
                     Some(Parts {
                         tag: BITS | PRODUCT,
@@ -247,6 +277,7 @@ impl Machine<'_> {
         dtype: DType,
         lanes: usize,
         step: &Step,
+        at_once: impl Fn(Chunk<'_>, &mut Out<'_>) -> bool,
         fast: impl Fn(Parts) -> Option<Parts>,
         slow: impl Fn(Lane) -> Lane,
     ) -> Result<Option<Wide>, Halt> {
@@ -261,7 +292,8 @@ impl Machine<'_> {
             let x = x.at(lane)?;
             fast(x).or_else(|| parts(dtype, slow(whole(from, x))))
         };
-        Ok(collected(dtype, lanes, each))
+        let at_once = |nth: usize, out: &mut Out<'_>| x.chunk(None, nth).is_some_and(|x| at_once(x, out));
+        Ok(collected(dtype, lanes, at_once, each))
     }
 
     fn wide_unary(
@@ -275,25 +307,46 @@ impl Machine<'_> {
         let units = |magnitude: f64| accuracy.units(dtype, magnitude);
         let slow = |x: Lane| float::unary(op, dtype, x);
         let positive = |x: f64| if x > 0.0 { Some(x) } else { None };
+        // As the function of a number is, and NaN where there is none.
+        let steps = |magnitude: f64| accuracy.units(dtype, magnitude).unwrap_or(f64::NAN);
+        macro_rules! monotone {
+            ($function:expr, $single:expr) => {
+                self.mapped(
+                    dtype,
+                    lanes,
+                    step,
+                    |x, out| chunk::monotone(x, steps, $function, out),
+                    |x| wide::monotone(x, units, $single),
+                    slow,
+                )
+            };
+        }
         match op {
-            UnaryOp::Exp | UnaryOp::Exp2 if dtype == DType::F32 => {
-                let fast = |x| wide::monotone(x, units, |x| numeric::single(op, x));
-                self.mapped(dtype, lanes, step, fast, slow)
+            UnaryOp::Exp if dtype == DType::F32 => {
+                monotone!(numeric::single::exp, |x| Some(numeric::single::exp(x)))
             }
-            UnaryOp::Log | UnaryOp::Log2 if dtype == DType::F32 => {
-                let logarithm = |x| numeric::single(op, positive(x)?);
-                let fast = |x| wide::monotone(x, units, logarithm);
-                self.mapped(dtype, lanes, step, fast, slow)
+            UnaryOp::Exp2 if dtype == DType::F32 => {
+                monotone!(numeric::single::exp2, |x| Some(numeric::single::exp2(x)))
             }
-            UnaryOp::Sqrt if dtype == DType::F32 => {
-                let fast = |x| wide::monotone(x, units, |x| positive(x).map(f64::sqrt));
-                self.mapped(dtype, lanes, step, fast, slow)
+            UnaryOp::Log if dtype == DType::F32 => {
+                monotone!(numeric::single::log, |x| positive(x).map(numeric::single::log))
             }
+            UnaryOp::Log2 if dtype == DType::F32 => {
+                monotone!(numeric::single::log2, |x| positive(x).map(numeric::single::log2))
+            }
+            UnaryOp::Sqrt if dtype == DType::F32 => monotone!(f64::sqrt, |x| positive(x).map(f64::sqrt)),
             UnaryOp::Rsqrt if dtype == DType::F32 => {
-                let fast = |x| wide::monotone(x, units, |x| positive(x).map(|x| 1.0 / x.sqrt()));
-                self.mapped(dtype, lanes, step, fast, slow)
+                monotone!(|x: f64| 1.0 / x.sqrt(), |x| positive(x).map(|x| 1.0 / x.sqrt()))
             }
-            _ => self.mapped(dtype, lanes, step, |_| None, slow),
+            UnaryOp::Neg => self.mapped(
+                dtype,
+                lanes,
+                step,
+                |_, _| false,
+                |x| matches!(x.tag, BITS | WITHIN | PRODUCT).then(|| wide::negative(x)),
+                slow,
+            ),
+            _ => self.mapped(dtype, lanes, step, |_, _| false, |_| None, slow),
         }
     }
 
@@ -315,27 +368,35 @@ impl Machine<'_> {
             parts(dtype, lane)
         };
         let units = Accuracy::of_binary(op, dtype).units(dtype, 0.0);
+        let both = Both { dtype, lanes, x, y };
         Ok(match (op, dtype, units) {
-            (BinaryOp::Add, ..) => zipped(dtype, lanes, &x, &y, |x, y| wide::add(dtype, x, y), slow),
-            (BinaryOp::Sub, ..) => zipped(
-                dtype,
-                lanes,
-                &x,
-                &y,
+            (BinaryOp::Add, ..) => both.zipped(
+                |x, y, out| chunk::add::<false>(dtype, x, y, out),
+                |x, y| wide::add(dtype, x, y),
+                slow,
+            ),
+            (BinaryOp::Sub, ..) => both.zipped(
+                |x, y, out| chunk::add::<true>(dtype, x, y, out),
                 |x, y| wide::add(dtype, x, wide::negative(y)),
                 slow,
             ),
-            (BinaryOp::Mul, ..) => zipped(dtype, lanes, &x, &y, |x, y| wide::multiply(dtype, x, y), slow),
-            (BinaryOp::Div, DType::F32, Some(units)) => {
-                zipped(dtype, lanes, &x, &y, |x, y| wide::divide(x, y, units), slow)
-            }
+            (BinaryOp::Mul, ..) => both.zipped(
+                |x, y, out| chunk::multiply(dtype, x, y, out),
+                |x, y| wide::multiply(dtype, x, y),
+                slow,
+            ),
+            (BinaryOp::Div, DType::F32, Some(units)) => both.zipped(
+                |x, y, out| chunk::divide(x, y, units, out),
+                |x, y| wide::divide(x, y, units),
+                slow,
+            ),
             (BinaryOp::Max | BinaryOp::MaxPropagateNan, ..) => {
-                zipped(dtype, lanes, &x, &y, |x, y| wide::pick(x, y, f64::max), slow)
+                both.zipped(chunk::pick::<false>, |x, y| wide::pick(x, y, f64::max), slow)
             }
             (BinaryOp::Min | BinaryOp::MinPropagateNan, ..) => {
-                zipped(dtype, lanes, &x, &y, |x, y| wide::pick(x, y, f64::min), slow)
+                both.zipped(chunk::pick::<true>, |x, y| wide::pick(x, y, f64::min), slow)
             }
-            _ => zipped(dtype, lanes, &x, &y, |_, _| None, slow),
+            _ => both.zipped(|_, _, _| false, |_, _| None, slow),
         })
     }
 
@@ -351,13 +412,17 @@ impl Machine<'_> {
             return Ok(None);
         };
         let near = rounding == Rounding::NearestEven;
+        let widens = from.bits() < dtype.bits();
         let fast = |x: Parts| match x.tag {
             BITS | WITHIN if from == dtype => Some(x),
             BITS if near => Some(Parts::bits(rounded(dtype, x.low))),
+            // A number of the wider dtype, rounded as it is.
+            PRODUCT if near && widens => Some(Parts::bits(rounded(dtype, x.low))),
             WITHIN if near => Parts::between(rounded(dtype, x.low), rounded(dtype, x.high)),
             _ => None,
         };
-        self.mapped(dtype, lanes, step, fast, |x| {
+        let at_once = |x: Chunk<'_>, out: &mut Out<'_>| near && chunk::cast(dtype, widens, x, out);
+        self.mapped(dtype, lanes, step, at_once, fast, |x| {
             float::cast(from, dtype, rounding, x)
         })
     }
@@ -371,7 +436,22 @@ impl Machine<'_> {
             return Ok(false);
         };
         let mut buf = self.plain.state.pool.take(lanes)?;
-        for (lane, to) in buf.iter_mut().enumerate() {
+        let (one, other) = (x.apart(), y.apart());
+        let mut done = 0;
+        for (nth, to) in buf.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
+            let pair = x.chunk(one.as_ref(), nth).zip(y.chunk(other.as_ref(), nth));
+            let Some(above) = pair.and_then(|(x, y)| chunk::above(x, y)) else {
+                break;
+            };
+            *to = above.map(|above| match predicate {
+                CmpPredicate::Lt | CmpPredicate::Le => 1 - above,
+                CmpPredicate::Gt | CmpPredicate::Ge => above,
+                CmpPredicate::Eq => 0,
+                CmpPredicate::Ne => 1,
+            });
+            done = (nth + 1) * LANES;
+        }
+        for (lane, to) in buf.iter_mut().enumerate().skip(done) {
             let (Some(x), Some(y)) = (x.at(lane), y.at(lane)) else {
                 return Ok(false);
             };
@@ -407,20 +487,49 @@ impl Machine<'_> {
         };
         self.plain.write_out(condition)?;
         let value = self.plain.value(condition);
-        let each = |lane: usize| {
-            let bit = match (value.repr, value.lanes()) {
-                (Repr::Uniform(all), _) => all,
-                (_, bytes) => read(bytes?, lane, 1),
-            };
-            let chosen = if bit & 1 == 1 { x.at(lane)? } else { y.at(lane)? };
-            if chosen.tag != PRODUCT {
-                return Some(chosen);
-            }
-            let [x, y] = [&x, &y].map(|source| source.at(lane).map(|parts| whole(dtype, parts)));
-            parts(dtype, float::select(Lane::Bits(bit), x?, y?, Some(dtype)))
+        let uniform = match value.repr {
+            Repr::Uniform(bits) => Some(bits as u8),
+            _ => None,
         };
-        Ok(collected(dtype, lanes, each))
+        let bytes = value.lanes().unwrap_or(&[]);
+        let bit = |lane: usize| uniform.or_else(|| bytes.get(lane).copied());
+        let each = |lane: usize| {
+            if bit(lane)? & 1 == 1 {
+                x.at(lane)
+            } else {
+                y.at(lane)
+            }
+        };
+        let (one, other) = (x.apart(), y.apart());
+        let at_once = |nth: usize, out: &mut Out<'_>| {
+            let (Some(x), Some(y)) = (x.chunk(one.as_ref(), nth), y.chunk(other.as_ref(), nth)) else {
+                return false;
+            };
+            let bits = match uniform {
+                Some(bits) => [bits; LANES],
+                None => match bytes.as_chunks().0.get(nth) {
+                    Some(bits) => *bits,
+                    None => return false,
+                },
+            };
+            chunk::select(&bits, x, y, out)
+        };
+        Ok(collected(dtype, lanes, at_once, each))
     }
+}
+
+/// The next lanes of a row that follow each other in a block, where they are finite intervals.
+fn open_terms(wide: &Wide, along: Axis, row: usize, done: usize) -> Option<Range<usize>> {
+    let first = along.lane(row, done);
+    let terms = first..first + LANES;
+    let fits = along.inner == 1 && along.count > LANES && done + LANES <= along.count;
+    let open = |tags: &[Tag]| tags.iter().all(|&tag| tag == WITHIN);
+    let finite = |ends: &[f64]| ends.iter().all(|end| end.is_finite());
+    let plain = fits
+        && open(wide.tags.get(terms.clone())?)
+        && finite(wide.low.get(terms.clone())?)
+        && finite(wide.high.get(terms.clone())?);
+    plain.then_some(terms)
 }
 
 /// Exact lanes that are written out; `None` where one is a NaN.
@@ -462,8 +571,14 @@ fn packed(dtype: DType, lanes: usize, value: &Value) -> Option<Wide> {
     })
 }
 
+/// A block whose chunks are made at once where `at_once` can, and else lane by lane; `None` where a lane cannot be.
 #[inline]
-fn collected(dtype: DType, lanes: usize, each: impl Fn(usize) -> Option<Parts>) -> Option<Wide> {
+fn collected(
+    dtype: DType,
+    lanes: usize,
+    at_once: impl Fn(usize, &mut Out<'_>) -> bool,
+    each: impl Fn(usize) -> Option<Parts>,
+) -> Option<Wide> {
     let mut wide = Wide {
         dtype,
         low: vec![0.0; lanes],
@@ -471,17 +586,49 @@ fn collected(dtype: DType, lanes: usize, each: impl Fn(usize) -> Option<Parts>) 
         tags: vec![BITS; lanes],
         factors: None,
     };
-    let to = wide.low.iter_mut().zip(&mut wide.high).zip(&mut wide.tags);
-    for (lane, ((low, high), tag)) in to.enumerate() {
-        let parts = each(lane)?;
-        (*low, *high, *tag) = (parts.low, parts.high, parts.tag);
-        if parts.tag == PRODUCT {
-            let factors = wide
-                .factors
-                .get_or_insert_with(|| Box::new([vec![0.0; lanes], vec![0.0; lanes]]));
-            for (all, factor) in factors.iter_mut().zip(parts.factors) {
-                if let Some(to) = all.get_mut(lane) {
-                    *to = factor;
+    let none = || Box::new([vec![0.0; lanes], vec![0.0; lanes]]);
+    for first in (0..lanes).step_by(LANES) {
+        let end = (first + LANES).min(lanes);
+        let chunk = first / LANES;
+        // Lanes that are made one by one.
+        let mut odd = [1; LANES];
+        if let (Some(low), Some(high), Some(tags)) = (
+            wide.low.as_chunks_mut().0.get_mut(chunk),
+            wide.high.as_chunks_mut().0.get_mut(chunk),
+            wide.tags.as_chunks_mut().0.get_mut(chunk),
+        ) {
+            let mut here = [0; LANES];
+            let mut out = Out {
+                low,
+                high,
+                tags,
+                factors: Factors {
+                    to: &mut wide.factors,
+                    first,
+                    lanes,
+                },
+                odd: &mut here,
+            };
+            if at_once(chunk, &mut out) {
+                if here == [0; LANES] {
+                    continue;
+                }
+                odd = here;
+            }
+        }
+        for (lane, _) in (first..end).zip(odd).filter(|&(_, odd)| odd != 0) {
+            let parts = each(lane)?;
+            (wide.low[lane], wide.high[lane], wide.tags[lane]) = (parts.low, parts.high, parts.tag);
+            if parts.tag == PRODUCT {
+                for (all, factor) in wide
+                    .factors
+                    .get_or_insert_with(none)
+                    .iter_mut()
+                    .zip(parts.factors)
+                {
+                    if let Some(to) = all.get_mut(lane) {
+                        *to = factor;
+                    }
                 }
             }
         }
@@ -489,19 +636,35 @@ fn collected(dtype: DType, lanes: usize, each: impl Fn(usize) -> Option<Parts>) 
     Some(wide)
 }
 
-#[inline]
-fn zipped(
+/// Two operands of an operation.
+struct Both {
     dtype: DType,
     lanes: usize,
-    x: &Source,
-    y: &Source,
-    fast: impl Fn(Parts, Parts) -> Option<Parts>,
-    slow: impl Fn(Parts, Parts) -> Option<Parts>,
-) -> Option<Wide> {
-    collected(dtype, lanes, |lane| {
-        let (x, y) = (x.at(lane)?, y.at(lane)?);
-        fast(x, y).or_else(|| slow(x, y))
-    })
+    x: Source,
+    y: Source,
+}
+
+impl Both {
+    #[inline]
+    fn zipped(
+        &self,
+        at_once: impl Fn(Chunk<'_>, Chunk<'_>, &mut Out<'_>) -> bool,
+        fast: impl Fn(Parts, Parts) -> Option<Parts>,
+        slow: impl Fn(Parts, Parts) -> Option<Parts>,
+    ) -> Option<Wide> {
+        let (one, other) = (self.x.apart(), self.y.apart());
+        let at_once = |nth: usize, out: &mut Out<'_>| {
+            let pair = self
+                .x
+                .chunk(one.as_ref(), nth)
+                .zip(self.y.chunk(other.as_ref(), nth));
+            pair.is_some_and(|(x, y)| at_once(x, y, out))
+        };
+        collected(self.dtype, self.lanes, at_once, |lane| {
+            let (x, y) = (self.x.at(lane)?, self.y.at(lane)?);
+            fast(x, y).or_else(|| slow(x, y))
+        })
+    }
 }
 
 impl Wide {

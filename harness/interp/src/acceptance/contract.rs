@@ -23,6 +23,7 @@ use conch_tile::DType;
 use conch_tile::ir::{BinaryOp, Rounding, TernaryOp, UnaryOp};
 use conch_tile::numeric::{self, Computed, decode, encode};
 
+use super::cause::Cause;
 use super::float::{computed, product};
 use super::lane::{Interval, Lane};
 
@@ -50,7 +51,8 @@ fn negative(dtype: DType, bits: u64) -> u64 {
     numeric::unary(UnaryOp::Neg, dtype, bits).bits().unwrap_or(bits)
 }
 
-/// A lane with the other sign, still a product if it was one; only of exact lanes.
+/// A lane with the other sign, still a product if it was one. Intervals are not rounded by it: a product of intervals may be
+/// fused behind it.
 pub(super) fn negated(dtype: DType, lane: Lane) -> Option<Lane> {
     match lane {
         Lane::Product { bits, x, y } => Some(Lane::Product {
@@ -59,6 +61,27 @@ pub(super) fn negated(dtype: DType, lane: Lane) -> Option<Lane> {
             y,
         }),
         Lane::Bits(bits) => Some(Lane::Bits(negative(dtype, bits))),
+        Lane::Within { low, high, nan, .. } => Some(Lane::Within {
+            low: -high,
+            high: -low,
+            nan,
+            cause: Cause::default(),
+        }),
+        Lane::Apart {
+            low,
+            high,
+            below,
+            above,
+            nan,
+            ..
+        } => Some(Lane::Apart {
+            low: -high,
+            high: -low,
+            below: above,
+            above: below,
+            nan,
+            cause: Cause::default(),
+        }),
         _ => None,
     }
 }

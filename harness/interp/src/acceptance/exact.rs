@@ -11,6 +11,8 @@ use conch_tile::numeric::{self, Accuracy, lanes};
 
 use super::lane::{Lane, Lanes};
 use super::machine::{Halt, Machine};
+use super::wide::WITHIN;
+use crate::config::Combining;
 use crate::elementwise::{arithmetic, operand};
 use crate::outcome::Stop;
 use crate::program::{Code, Op, Slot, Step};
@@ -28,6 +30,12 @@ impl<'a> Machine<'a> {
     /// done, where it has to be run lane by lane.
     pub(super) fn exactly(&mut self, step: &'a Step) -> bool {
         let exact = step.ins.iter().all(|&slot| self.exact[slot as usize]);
+        if exact && self.combined_exactly(step) {
+            for &out in &step.outs {
+                self.hold(out);
+            }
+            return true;
+        }
         if !exact || !self.settled(step) {
             return false;
         }
@@ -48,7 +56,46 @@ impl<'a> Machine<'a> {
             return false;
         }
         for &out in &step.outs {
+            self.narrow.forget(out);
             self.hold(out);
+        }
+        true
+    }
+
+    /// Reduces exact lanes by a function that is not well known, if that gives the same in other orders. False, and nothing
+    /// done, where it does not, or may not.
+    fn combined_exactly(&mut self, step: &'a Step) -> bool {
+        let Op::Reduce { combine, region, .. } = &step.op else {
+            return false;
+        };
+        let known = combine.is_some() && step.ins.len() == 1;
+        let own = self.config.combining == Combining::Own && region.exact && region.wide;
+        let plain = |machine: &mut Self, slot: Slot| {
+            let float = machine.dtype(slot).is_float();
+            let poison = !machine.plain.value(slot).poison.is_none();
+            !poison && !(float && (machine.any_nan(slot) || machine.minus_zero(slot)))
+        };
+        if known || !own || !step.ins.iter().all(|&slot| plain(self, slot)) {
+            return false;
+        }
+        self.plain.fuel = u64::MAX;
+        let first = self.plain.config;
+        let mut results: Option<Vec<u64>> = None;
+        for config in [first, &self.orders[0], &self.orders[1]] {
+            self.plain.config = config;
+            let ran = self.plain.step(step);
+            self.plain.config = first;
+            if ran.is_err() {
+                return false;
+            }
+            let bits = step.outs.iter().flat_map(|&out| {
+                let (value, layout) = (self.plain.value(out), self.layout(out));
+                (0..layout.lanes).map(move |lane| value.bits(lane, &layout))
+            });
+            let bits: Vec<u64> = bits.collect();
+            if results.get_or_insert_with(|| bits.clone()) != &bits {
+                return false;
+            }
         }
         true
     }
@@ -58,12 +105,21 @@ impl<'a> Machine<'a> {
     pub(super) fn remembered(&self, step: &Step) -> bool {
         let of_products =
             |slot: Slot| matches!(&self.slots[slot as usize], Lanes::Wide(wide) if wide.factors.is_some());
+        let narrow = || self.narrow.knows(step.ins.iter().chain(&step.outs));
+        // A number that is not exact has no narrower dtype that it is known to be of.
+        let open = |slot: Slot| {
+            let wide = matches!(&self.slots[slot as usize], Lanes::Wide(wide) if wide.tags.contains(&WITHIN));
+            wide && !self.narrow.knows([&slot])
+        };
         match &step.op {
             Op::Binary(BinaryOp::Add | BinaryOp::Sub) => {
                 let merges = step.ins.iter().any(|&slot| self.dots.is_mergeable(slot));
-                merges || !self.narrow.is_empty() && self.dtype(step.outs[0]).is_float()
+                merges || narrow() && !step.ins.iter().any(|&slot| open(slot))
             }
-            Op::Plain(OpKind::Cast { .. }) => !self.narrow.is_empty() || of_products(step.ins[0]),
+            Op::Plain(OpKind::Cast { .. }) => {
+                let narrows = self.dtype(step.outs[0]).bits() < self.dtype(step.ins[0]).bits();
+                self.narrow.knows(&step.ins) || narrows && of_products(step.ins[0])
+            }
             _ => false,
         }
     }

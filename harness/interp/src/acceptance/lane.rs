@@ -7,6 +7,7 @@ use conch_tile::ir::Rounding;
 use conch_tile::numeric::{decode, encode};
 
 use super::cause::Cause;
+use super::chunk::{down, up};
 use super::contract::unrounded;
 use super::precision::power_of_two;
 use super::wide::Wide;
@@ -98,9 +99,18 @@ impl Interval {
 
     /// Both ends moved outward by the rounding of the computation that gave them.
     pub(crate) fn outward(self) -> Self {
+        let infinite = |end: f64| end.is_infinite();
         Self {
-            low: self.low.next_down(),
-            high: self.high.next_up(),
+            low: if infinite(self.low) {
+                self.low.next_down()
+            } else {
+                down(self.low)
+            },
+            high: if infinite(self.high) {
+                self.high.next_up()
+            } else {
+                up(self.high)
+            },
             nan: self.nan,
         }
     }

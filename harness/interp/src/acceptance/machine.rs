@@ -19,7 +19,7 @@ use super::narrow::Narrow;
 use super::sum::Sum;
 use super::{Acceptance, AcceptanceMap};
 use crate::checks::Home;
-use crate::config::{Arg, Checks, Config};
+use crate::config::{Arg, Checks, Combining, Config};
 use crate::elementwise::arithmetic;
 use crate::machine::{Machine as PlainMachine, State};
 use crate::order::Order;
@@ -72,6 +72,8 @@ const PATIENCE: u32 = 1000;
 pub(super) struct Machine<'a> {
     pub program: &'a Program,
     pub config: &'a Config,
+    /// The plain machine's configuration, with elements combined in two other orders.
+    pub orders: &'a [Config; 2],
     /// Has the memory, and what is exact.
     pub plain: PlainMachine<'a>,
     pub map: &'a mut AcceptanceMap,
@@ -222,9 +224,14 @@ impl Launch<'_> {
             checks: Checks::Fast,
             ..*config
         };
+        let orders = [Combining::Halves, Combining::Turned].map(|combining| Config {
+            combining,
+            ..plain_config
+        });
         let mut machine = Machine {
             program,
             config,
+            orders: &orders,
             plain: PlainMachine::new(
                 program,
                 &mut state,

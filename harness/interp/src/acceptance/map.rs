@@ -24,6 +24,42 @@ pub(crate) struct Entry {
     pub lane: Lane,
 }
 
+/// The least number of a dtype that is no less than `low`, and the greatest that is no greater than `high`; none where one is
+/// infinite, or no number is between.
+fn stored(dtype: DType, low: f64, high: f64) -> Option<[u64; 2]> {
+    let inward = |end: f64, falls: bool| {
+        let bits = encode(dtype, end, Rounding::NearestEven);
+        let value = decode(dtype, bits);
+        let past = if falls { value > end } else { value < end };
+        if !past {
+            return Some(bits);
+        }
+        // The neighbour, whose bits are one more or one less.
+        let rises = !falls;
+        let sign = 1u64 << (dtype.bits() - 1);
+        match (value == 0.0, rises == (value > 0.0)) {
+            (true, _) => Some(if rises { 1 } else { sign | 1 }),
+            (false, true) => bits.checked_add(1),
+            (false, false) => bits.checked_sub(1),
+        }
+    };
+    let ends = [inward(low, false)?, inward(high, true)?];
+    let values = ends.map(|bits| decode(dtype, bits));
+    (values[0] <= values[1] && values.iter().all(|value| value.is_finite())).then_some(ends)
+}
+
+impl Entry {
+    /// With its ends as they can be stored.
+    fn rounded(mut self) -> Self {
+        if let (Lane::Within { low, high, .. }, Some(dtype)) = (&mut self.lane, self.dtype)
+            && let Some(ends) = stored(dtype, *low, *high)
+        {
+            [*low, *high] = ends.map(|bits| decode(dtype, bits));
+        }
+        self
+    }
+}
+
 /// The elements of memory that conforming implementations may leave differently. Carried from launch to launch of a
 /// case, because a later launch reads what an earlier one left.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -105,6 +141,7 @@ impl Shelf {
     }
 
     fn insert(&mut self, start: usize, entry: Entry) {
+        let entry = entry.rounded();
         let end = start + entry.size;
         if self.marks.len() < end {
             for bytes in [&mut self.marks, &mut self.low, &mut self.high] {
@@ -123,6 +160,7 @@ impl Shelf {
         ) = (entry.lane, entry.dtype)
         {
             let ends = [low, high].map(|end| encode(dtype, end, Rounding::NearestEven));
+            // What overflows is no number of the dtype.
             let same = [low, high]
                 .iter()
                 .zip(ends)
@@ -157,6 +195,13 @@ impl Shelf {
                 bytes.resize(end, 0);
             }
         }
+        let within = wide.tags.get(lanes.clone());
+        if dtype == DType::F32
+            && within.is_some_and(|tags| tags.iter().all(|&tag| tag == WITHIN))
+            && self.insert_singles(start, wide, &lanes)
+        {
+            return;
+        }
         for (nth, lane) in lanes.enumerate() {
             let Some(parts) = wide.parts(lane).filter(|parts| parts.tag == WITHIN) else {
                 let lane = wide.at(lane);
@@ -166,13 +211,12 @@ impl Shelf {
                 }
                 continue;
             };
-            let ends = [parts.low, parts.high].map(|end| encode(dtype, end, Rounding::NearestEven));
             let at = start + nth * size;
-            if decode(dtype, ends[0]) != parts.low || decode(dtype, ends[1]) != parts.high {
+            let Some(ends) = stored(dtype, parts.low, parts.high) else {
                 let (dtype, lane) = (Some(dtype), wide.at(lane));
                 self.insert(at, Entry { dtype, size, lane });
                 continue;
-            }
+            };
             for (bytes, bits) in [&mut self.low, &mut self.high].into_iter().zip(ends) {
                 if let Some(to) = bytes.get_mut(at..at + size) {
                     write(to, 0, size, bits);
@@ -184,6 +228,52 @@ impl Shelf {
             }
             self.count += 1;
         }
+    }
+
+    /// The same of intervals of `f32` alone, all at once. False, and nothing meant by it, where an end cannot be
+    /// stored.
+    fn insert_singles(&mut self, start: usize, wide: &Wide, lanes: &Range<usize>) -> bool {
+        let bytes = start..start + lanes.len() * 4;
+        let (Some(low), Some(high), Some(to_low), Some(to_high)) = (
+            wide.low.get(lanes.clone()),
+            wide.high.get(lanes.clone()),
+            self.low.get_mut(bytes.clone()),
+            self.high.get_mut(bytes.clone()),
+        ) else {
+            return false;
+        };
+        let mut stored = true;
+        let ends = low.iter().zip(high);
+        let to = to_low
+            .as_chunks_mut::<4>()
+            .0
+            .iter_mut()
+            .zip(to_high.as_chunks_mut::<4>().0);
+        for ((&low, &high), (to_low, to_high)) in ends.zip(to) {
+            let (below, above) = (low as f32, high as f32);
+            let below = if f64::from(below) < low {
+                below.next_up()
+            } else {
+                below
+            };
+            let above = if f64::from(above) > high {
+                above.next_down()
+            } else {
+                above
+            };
+            stored &= below <= above && below.is_finite() && above.is_finite();
+            (*to_low, *to_high) = (below.to_le_bytes(), above.to_le_bytes());
+        }
+        if !stored {
+            return false;
+        }
+        if let Some(marks) = self.marks.get_mut(bytes) {
+            for mark in marks.as_chunks_mut::<4>().0 {
+                *mark = [code(DType::F32), REST, REST, REST];
+            }
+        }
+        self.count += lanes.len();
+        true
     }
 
     /// Forgets the element that begins at a byte.

@@ -53,6 +53,7 @@
 mod atomics;
 mod blocks;
 mod cause;
+mod chunk;
 mod combine;
 mod contract;
 mod dots;

@@ -22,8 +22,14 @@ use crate::program::{Slot, Step};
 pub(super) struct Narrow(BTreeMap<Slot, (DType, Lanes)>);
 
 impl Narrow {
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+    /// Forgets what was known of a slot before.
+    pub(super) fn forget(&mut self, slot: Slot) {
+        self.0.remove(&slot);
+    }
+
+    /// Whether anything is known of one of these.
+    pub(super) fn knows<'a>(&self, slots: impl IntoIterator<Item = &'a Slot>) -> bool {
+        !self.0.is_empty() && slots.into_iter().any(|slot| self.0.contains_key(slot))
     }
 }
 

@@ -23,7 +23,7 @@ use crate::shape::row_major;
 pub(super) struct Axis {
     outer: usize,
     pub count: usize,
-    inner: usize,
+    pub inner: usize,
 }
 
 impl Axis {

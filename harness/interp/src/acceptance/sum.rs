@@ -249,6 +249,43 @@ impl Sum {
         self.term(term, if exact { lowest_bit(term.low) } else { None });
     }
 
+    /// Adds terms of which each is an interval of finite numbers, of several.
+    pub(super) fn add_intervals(&mut self, low: &[f64], high: &[f64]) {
+        let Reach::Any { positive, negative } = &mut self.reach else {
+            for (&low, &high) in low.iter().zip(high) {
+                self.add_interval(
+                    Interval {
+                        low,
+                        high,
+                        nan: false,
+                    },
+                    false,
+                );
+            }
+            return;
+        };
+        let ([total, scaled], [magnitude, reached]) = (&mut self.total, &mut self.magnitude);
+        for (&low, &high) in low.iter().zip(high) {
+            let most = low.abs().max(high.abs());
+            total.low += low;
+            total.high += high;
+            *magnitude += most;
+            scaled.low += low * UNSCALE;
+            scaled.high += high * UNSCALE;
+            *reached += most * UNSCALE;
+            *positive += (high * UNSCALE).max(0.0);
+            *negative += (-low * UNSCALE).max(0.0);
+        }
+        self.count += low.len() as f64;
+        self.quantum = None;
+        let least = low.iter().copied().fold(f64::INFINITY, f64::min);
+        let floor = low.iter().copied().fold(0.0, f64::max);
+        self.floor = self
+            .floor
+            .filter(|_| least >= 0.0)
+            .map(|before| before.max(floor));
+    }
+
     /// A sum of which only terms that follow each other are added up before others.
     pub(crate) fn in_order() -> Self {
         Self {

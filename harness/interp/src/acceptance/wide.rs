@@ -11,6 +11,7 @@ use conch_tile::ir::Rounding;
 use conch_tile::numeric::{decode, encode};
 
 use super::cause::Cause;
+use super::chunk::{down, up};
 use super::lane::Lane;
 
 /// Floats of one of the dtypes whose products are exact in `f64`.
@@ -272,10 +273,7 @@ pub(crate) fn add(dtype: DType, x: Parts, y: Parts) -> Option<Parts> {
         return add_product(dtype, x, y);
     }
     let (x, y) = (x.unrounded(), y.unrounded());
-    Parts::between(
-        rounded(dtype, (x.0 + y.0).next_down()),
-        rounded(dtype, (x.1 + y.1).next_up()),
-    )
+    Parts::between(rounded(dtype, down(x.0 + y.0)), rounded(dtype, up(x.1 + y.1)))
 }
 
 /// The sum of exact numbers of which one at least is a product.
@@ -332,23 +330,15 @@ pub(crate) fn multiply(dtype: DType, x: Parts, y: Parts) -> Option<Parts> {
         });
     }
     let corners = [x.low * y.low, x.low * y.high, x.high * y.low, x.high * y.high];
-    let low = corners[0]
-        .min(corners[1])
-        .min(corners[2])
-        .min(corners[3])
-        .next_down();
-    let high = corners[0]
-        .max(corners[1])
-        .max(corners[2])
-        .max(corners[3])
-        .next_up();
+    let low = down(corners.into_iter().fold(f64::INFINITY, f64::min));
+    let high = up(corners.into_iter().fold(f64::NEG_INFINITY, f64::max));
     Parts::between(low.min(rounded(dtype, low)), high.max(rounded(dtype, high)))
 }
 
 /// The least normal number of `f32`.
-const NORMAL: f64 = f32::MIN_POSITIVE as f64;
+pub(super) const NORMAL: f64 = f32::MIN_POSITIVE as f64;
 /// Far enough below the largest number of `f32`.
-const LARGE: f64 = 1e38;
+pub(super) const LARGE: f64 = 1e38;
 
 /// Whether a number is normal in `f32`, and not near its largest.
 #[inline]
@@ -379,16 +369,8 @@ pub(crate) fn divide(x: Parts, y: Parts, units: f64) -> Option<Parts> {
         return if well { Parts::between(low, high) } else { None };
     }
     let corners = [x.low / y.low, x.low / y.high, x.high / y.low, x.high / y.high];
-    let low = corners[0]
-        .min(corners[1])
-        .min(corners[2])
-        .min(corners[3])
-        .next_down();
-    let high = corners[0]
-        .max(corners[1])
-        .max(corners[2])
-        .max(corners[3])
-        .next_up();
+    let low = down(corners.into_iter().fold(f64::INFINITY, f64::min));
+    let high = up(corners.into_iter().fold(f64::NEG_INFINITY, f64::max));
     if !ordinary(low) || !ordinary(high) {
         return None;
     }

@@ -173,6 +173,7 @@ impl Accuracy {
 
     /// How many units of `dtype`'s last place an engine's result may be from the reference's, for operands of this
     /// magnitude; `None` where that is not what counts.
+    #[inline]
     pub fn units(self, dtype: DType, magnitude: f64) -> Option<f64> {
         let Self::Ulp { ulps, per_unit, .. } = self else {
             return None;

@@ -148,28 +148,32 @@ pub fn single(op: UnaryOp, x: f64) -> Option<f64> {
     })
 }
 
-/// The functions of `f32` that kernels use most, in a form that vectorises.
-mod single {
+/// The functions of `f32` that kernels use most, in a form that vectorises: operands and results are `f64`, good for `f32`.
+pub mod single {
     use super::{exp2_of, log_of, log_special};
 
+    /// `e` to the power of `x`.
     #[inline(always)]
-    pub(super) fn exp(x: f64) -> f64 {
+    pub fn exp(x: f64) -> f64 {
         exp2_of(x * std::f64::consts::LOG2_E)
     }
 
+    /// 2 to the power of `x`.
     #[inline(always)]
-    pub(super) fn exp2(x: f64) -> f64 {
+    pub fn exp2(x: f64) -> f64 {
         exp2_of(x)
     }
 
+    /// The natural logarithm; NaN of what is negative.
     #[inline(always)]
-    pub(super) fn log(x: f64) -> f64 {
+    pub fn log(x: f64) -> f64 {
         let (exponent, rest) = log_of(x);
         log_special(x, exponent * std::f64::consts::LN_2 + rest)
     }
 
+    /// The logarithm to the base of 2; NaN of what is negative.
     #[inline(always)]
-    pub(super) fn log2(x: f64) -> f64 {
+    pub fn log2(x: f64) -> f64 {
         let (exponent, rest) = log_of(x);
         log_special(x, exponent + rest * std::f64::consts::LOG2_E)
     }
