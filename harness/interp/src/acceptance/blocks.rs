@@ -24,7 +24,7 @@ use crate::value::{Poison, Repr, Value, read, write};
 const LEAST: usize = 4;
 
 /// An operand.
-enum Source {
+pub(super) enum Source {
     /// The same in every lane.
     One(Parts),
     Many(Rc<Wide>),
@@ -48,7 +48,7 @@ impl Source {
     }
 
     #[inline]
-    fn at(&self, lane: usize) -> Option<Parts> {
+    pub(super) fn at(&self, lane: usize) -> Option<Parts> {
         match self {
             Self::One(parts) => Some(*parts),
             Self::Many(wide) => wide.parts(lane),
@@ -61,6 +61,10 @@ impl Machine<'_> {
     pub(super) fn widely(&mut self, step: &Step) -> Result<bool, Halt> {
         match step.op {
             Op::Plain(OpKind::Store { mask }) => return self.wide_store(mask, step),
+            Op::Plain(OpKind::Dot {
+                precision,
+                max_imprecise,
+            }) => return self.wide_dot(precision, max_imprecise, step),
             Op::Reduce {
                 axis,
                 combine: Some(combine),
@@ -93,7 +97,12 @@ impl Machine<'_> {
         self.set(out, Lanes::Wide(Rc::new(wide)));
         match step.op {
             Op::Plain(OpKind::Cast { .. }) => self.widened(step),
-            Op::Binary(BinaryOp::Add | BinaryOp::Sub) => self.narrow.forget(out),
+            Op::Binary(op @ (BinaryOp::Add | BinaryOp::Sub)) => {
+                self.narrow.forget(out);
+                if op == BinaryOp::Add {
+                    self.merge(step)?;
+                }
+            }
             _ => {}
         }
         Ok(true)
@@ -237,8 +246,24 @@ impl Machine<'_> {
         self.map.set_wide(place.storage, place.offset, wide, lanes);
     }
 
+    /// A float value in parts, lane by lane.
+    pub(super) fn whole(&mut self, slot: Slot) -> Result<Option<Rc<Wide>>, Halt> {
+        let (dtype, lanes) = (arithmetic(self.layout(slot).elem), self.layout(slot).lanes);
+        Ok(match self.source(slot)? {
+            Some(Source::Many(wide)) => Some(wide),
+            Some(Source::One(parts)) => {
+                let mut wide = Wide::with_capacity(dtype, lanes);
+                for _ in 0..lanes {
+                    wide.push(parts);
+                }
+                Some(Rc::new(wide))
+            }
+            None => None,
+        })
+    }
+
     /// A float value in parts, if it has such.
-    fn source(&mut self, slot: Slot) -> Result<Option<Source>, Halt> {
+    pub(super) fn source(&mut self, slot: Slot) -> Result<Option<Source>, Halt> {
         let layout = self.layout(slot);
         let dtype = arithmetic(layout.elem);
         if !wide::takes(dtype) {

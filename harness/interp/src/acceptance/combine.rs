@@ -7,23 +7,30 @@
 //! or a loop's next round is between.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use conch_tile::DType;
-use conch_tile::ir::OpKind;
+use conch_tile::ir::{BinaryOp, OpKind};
 use conch_tile::numeric::decode;
 
+use super::dots::Products;
 use super::lane::{Lane, Lanes};
-use super::machine::Machine;
+use super::machine::{Halt, Machine};
 use super::sum::Sum;
 use crate::elementwise::arithmetic;
 use crate::program::{Code, Op, Program, Slot, Step};
 
-/// The sums of a dot that may yet have an accumulator, one for each lane.
-#[derive(Clone, Debug)]
-pub(super) struct Open {
-    pub sums: Vec<Sum>,
-    /// Bits that every step of a sum keeps.
-    pub bits: i32,
+/// The sums of a dot that may yet have an accumulator.
+#[derive(Debug)]
+pub(super) enum Open {
+    /// All at once.
+    Products(Products),
+    /// One for each lane.
+    Sums {
+        sums: Vec<Sum>,
+        /// Bits that every step of a sum keeps.
+        bits: i32,
+    },
 }
 
 /// What is known of the dots of a launch.
@@ -114,31 +121,60 @@ impl Dots {
         self.open.insert(dot, open);
     }
 
-    fn get(&self, dot: Slot) -> Option<&Open> {
-        self.open.get(&dot)
+    fn take(&mut self, dot: Slot) -> Option<Open> {
+        self.open.remove(&dot)
     }
 }
 
 impl Machine<'_> {
+    /// Whether a step may be made the accumulator of a dot among its operands.
+    pub(super) fn merges(&self, step: &Step) -> bool {
+        matches!(step.op, Op::Binary(BinaryOp::Add))
+            && step.ins.iter().any(|&slot| self.dots.is_mergeable(slot))
+    }
+
     /// Widens a sum by what it is as the accumulator of a dot among its operands.
-    pub(super) fn merge(&mut self, step: &Step) {
+    pub(super) fn merge(&mut self, step: &Step) -> Result<(), Halt> {
         let [x, y] = [step.ins[0], step.ins[1]];
         for (dot, other) in [(x, y), (y, x)] {
-            let Some(open) = self.dots.get(dot) else {
-                continue;
+            let (sums, bits) = match self.dots.take(dot) {
+                None => continue,
+                Some(Open::Sums { sums, bits }) => (sums, bits),
+                Some(Open::Products(products)) => {
+                    if self.merged_at_once(&products, other, step)? {
+                        continue;
+                    }
+                    (products.sums(), products.bits())
+                }
             };
             let out = step.outs[0];
+            self.lift(other)?;
+            self.lift(out)?;
             let dtype = arithmetic(self.layout(out).elem);
-            let merged = open.sums.iter().enumerate().map(|(lane, &sum)| {
+            let merged = sums.into_iter().enumerate().map(|(lane, sum)| {
                 let apart = self.value(out).at(lane);
-                apart.hull(
-                    as_one(sum, self.value(other).at(lane), dtype, open.bits),
-                    Some(dtype),
-                )
+                let one = as_one(sum, self.value(other).at(lane), dtype, bits);
+                apart.hull(one, Some(dtype))
             });
             let merged = merged.collect();
             self.set(out, Lanes::Each(merged));
         }
+        Ok(())
+    }
+
+    fn merged_at_once(&mut self, products: &Products, other: Slot, step: &Step) -> Result<bool, Halt> {
+        let out = step.outs[0];
+        let (Lanes::Wide(apart), Some(start)) = (self.value(out).clone(), self.source(other)?) else {
+            return Ok(false);
+        };
+        let Some(one) = products.onto(|lane| start.at(lane)) else {
+            return Ok(false);
+        };
+        let Some(hull) = apart.hull(&one) else {
+            return Ok(false);
+        };
+        self.set(out, Lanes::Wide(Rc::new(hull)));
+        Ok(true)
     }
 }
 

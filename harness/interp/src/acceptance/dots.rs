@@ -3,8 +3,10 @@
 
 use conch_tile::DType;
 
-use super::lane::{Interval, Lane};
-use super::sum::{Input, Sum, fits, is_single};
+use super::lane::Interval;
+use super::precision::power_of_two;
+use super::sum::{Input, Sum, fits, is_single, lowest_bit};
+use super::wide::{BITS, PRODUCT, Parts, WITHIN, Wide};
 use crate::dot::Extent;
 
 /// Sums beyond this are left to [`Sum::add_product`].
@@ -17,6 +19,7 @@ const COLUMNS: usize = 4;
 const NONE: i32 = i32::MIN;
 
 /// An operand, row by row.
+#[derive(Debug)]
 struct Factors {
     low: Vec<f64>,
     high: Vec<f64>,
@@ -26,110 +29,183 @@ struct Factors {
 }
 
 impl Factors {
-    fn of(lanes: &[Lane], dtype: DType, input: Input) -> Option<Self> {
-        let mut factors = Self {
-            low: Vec::with_capacity(lanes.len()),
-            high: Vec::with_capacity(lanes.len()),
-            lowest: Vec::with_capacity(lanes.len()),
-            points: true,
-        };
-        for lane in lanes {
-            if !matches!(lane, Lane::Bits(_) | Lane::Within { .. }) {
-                return None;
-            }
-            let whole = lane.interval(dtype);
-            let interval = if input == Input::Tf32 {
-                whole.to_tf32()
-            } else {
-                whole
-            };
-            let Interval { low, high, nan } = interval;
-            // Products of such numbers are exact in `f64`.
-            let narrow = |end: f64| end.abs() < MODERATE && is_single(end);
-            if nan || !narrow(low) || !narrow(high) {
-                return None;
-            }
-            factors.points &= low == high;
-            factors.low.push(low);
-            factors.high.push(high);
-            let lowest = lane.bits().and_then(|_| input.lowest(whole.low));
-            factors.lowest.push(lowest.unwrap_or(NONE));
+    fn of(wide: &Wide, input: Input) -> Option<Self> {
+        // A product is rounded before it is a factor.
+        if wide
+            .tags
+            .iter()
+            .any(|tag| !matches!(*tag, BITS | WITHIN | PRODUCT))
+        {
+            return None;
         }
-        Some(factors)
+        let (mut low, mut high) = (wide.low.clone(), wide.high.clone());
+        if input == Input::Tf32 {
+            for (low, high) in low.iter_mut().zip(&mut high) {
+                let interval = Interval {
+                    low: *low,
+                    high: *high,
+                    nan: false,
+                };
+                Interval {
+                    low: *low,
+                    high: *high,
+                    ..
+                } = interval.to_tf32();
+            }
+        }
+        // Products of such numbers are exact in `f64`.
+        let narrow = |end: &f64| end.abs() < MODERATE && is_single(*end);
+        if !low.iter().all(narrow) || !high.iter().all(narrow) {
+            return None;
+        }
+        let points = low.iter().zip(&high).all(|(low, high)| low == high);
+        let lowest = wide.low.iter().zip(&wide.tags).map(|(&value, &tag)| {
+            let lowest = if tag == WITHIN { None } else { input.lowest(value) };
+            lowest.unwrap_or(NONE)
+        });
+        Some(Self {
+            lowest: lowest.collect(),
+            low,
+            high,
+            points,
+        })
     }
 }
 
 /// The ends and the magnitudes of sums of products.
+#[derive(Debug)]
 struct Totals {
     low: Vec<f64>,
     high: Vec<f64>,
     magnitude: Vec<f64>,
 }
 
-/// The sums of products of `[batch,] m, k` and `[batch,] k, n`; nothing where they have to be added up one by one. Each
-/// step of a sum keeps `bits` bits.
-pub(super) fn sums(
+/// How the steps of a sum round.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Steps {
+    /// Bits that each keeps.
+    pub bits: i32,
+    /// An error beside that, relative to the magnitude of all terms, and the bits that it leaves.
+    pub inherited: f64,
+    pub inherited_bits: i32,
+}
+
+/// The products of a dot of `[batch,] m, k` and `[batch,] k, n`, added up.
+#[derive(Debug)]
+pub(super) struct Products {
     extent: Extent,
-    (a, b): (&[Lane], &[Lane]),
-    dtype: DType,
-    input: Input,
-    bits: i32,
-) -> Option<Vec<Sum>> {
-    let Extent { batch, m, n, k } = extent;
-    let moderate = matches!(input, Input::Whole | Input::Tf32) && dtype != DType::F64;
-    if !moderate || k == 0 || n == 0 || a.len() != batch * m * k || b.len() != batch * k * n {
-        return None;
-    }
-    let (a, b) = (Factors::of(a, dtype, input)?, Factors::of(b, dtype, input)?);
-    let totals = match (a.points, b.points) {
-        (true, true) => products::<true>(extent, &a, &b, |x, _, y, _| {
-            let product = x * y;
-            (product, product, product.abs())
-        }),
-        (true, false) => products::<false>(extent, &a, &b, |x, _, low, high| ends(x * low, x * high)),
-        (false, true) => products::<false>(extent, &a, &b, |low, high, y, _| ends(low * y, high * y)),
-        (false, false) => products::<false>(extent, &a, &b, |a, b, c, d| {
-            let (one, two) = (ends(a * c, a * d), ends(b * c, b * d));
-            (least(one.0, two.0), most(one.1, two.1), most(one.2, two.2))
-        }),
-    };
-    let mut sums = Vec::with_capacity(batch * m * n);
-    for (lane, ((&low, &high), &magnitude)) in totals
-        .low
-        .iter()
-        .zip(&totals.high)
-        .zip(&totals.magnitude)
-        .enumerate()
-    {
-        if magnitude.is_nan() || magnitude > MODERATE {
+    a: Factors,
+    b: Factors,
+    totals: Totals,
+    steps: Steps,
+}
+
+impl Products {
+    /// Nothing where they have to be added up one by one.
+    pub(super) fn of(extent: Extent, (a, b): (&Wide, &Wide), input: Input, steps: Steps) -> Option<Self> {
+        let Extent { batch, m, n, k } = extent;
+        let moderate = matches!(input, Input::Whole | Input::Tf32);
+        if !moderate || k == 0 || n == 0 || a.len() != batch * m * k || b.len() != batch * k * n {
             return None;
         }
-        let (row, j) = (lane / n, lane % n);
-        let quantum = || {
-            let own = a.lowest.get(row * k..(row + 1) * k)?;
-            let column = b.lowest.get(row / m * k * n + j..)?.iter().step_by(n);
-            let mut quantum = i32::MAX;
-            for (&x, &y) in own.iter().zip(column) {
-                if x == NONE || y == NONE {
-                    return None;
-                }
-                quantum = quantum.min(x.saturating_add(y));
-                // What does not fit now will not either with smaller bits and more terms.
-                if !fits(magnitude, quantum, bits) {
-                    break;
-                }
-            }
-            Some(quantum)
+        let (a, b) = (Factors::of(a, input)?, Factors::of(b, input)?);
+        let totals = match (a.points, b.points) {
+            (true, true) => products::<true>(extent, &a, &b, |x, _, y, _| {
+                let product = x * y;
+                (product, product, product.abs())
+            }),
+            (true, false) => products::<false>(extent, &a, &b, |x, _, low, high| ends(x * low, x * high)),
+            (false, true) => products::<false>(extent, &a, &b, |low, high, y, _| ends(low * y, high * y)),
+            (false, false) => products::<false>(extent, &a, &b, |a, b, c, d| {
+                let (one, two) = (ends(a * c, a * d), ends(b * c, b * d));
+                (least(one.0, two.0), most(one.1, two.1), most(one.2, two.2))
+            }),
         };
-        let quantum = quantum();
-        let total = Interval {
-            low,
-            high,
-            nan: false,
-        };
-        sums.push(Sum::of_products(total, magnitude, k, quantum));
+        let wild = |&magnitude: &f64| magnitude.is_nan() || magnitude > MODERATE;
+        (!totals.magnitude.iter().any(wild)).then_some(Self {
+            extent,
+            a,
+            b,
+            totals,
+            steps,
+        })
     }
-    Some(sums)
+
+    /// The exponent of the smallest bit of a lane's terms, where all of them are exact, and no order of them rounds.
+    fn quantum(&self, lane: usize, magnitude: f64) -> Option<i32> {
+        let Extent { m, n, k, .. } = self.extent;
+        let (row, j) = (lane / n, lane % n);
+        let own = self.a.lowest.get(row * k..(row + 1) * k)?;
+        let column = self.b.lowest.get(row / m * k * n + j..)?.iter().step_by(n);
+        let mut quantum = i32::MAX;
+        for (&x, &y) in own.iter().zip(column) {
+            if x == NONE || y == NONE {
+                return None;
+            }
+            quantum = quantum.min(x.saturating_add(y));
+            // What does not fit now will not either with smaller bits and more terms.
+            if !fits(magnitude, quantum, self.steps.bits.min(self.steps.inherited_bits)) {
+                break;
+            }
+        }
+        Some(quantum)
+    }
+
+    /// Bits that every step of a sum keeps.
+    pub(super) const fn bits(&self) -> i32 {
+        self.steps.bits
+    }
+
+    /// The sums, to be added to one by one.
+    pub(super) fn sums(&self) -> Vec<Sum> {
+        let sum = |lane: usize| {
+            let magnitude = *self.totals.magnitude.get(lane)?;
+            let total = Interval {
+                low: *self.totals.low.get(lane)?,
+                high: *self.totals.high.get(lane)?,
+                nan: false,
+            };
+            let mut sum = Sum::of_products(total, magnitude, self.extent.k, self.quantum(lane, magnitude));
+            sum.inherit(self.steps.inherited, self.steps.inherited_bits);
+            Some(sum)
+        };
+        (0..self.totals.low.len()).filter_map(sum).collect()
+    }
+
+    /// The sums with an accumulator of `f32`, as [`Sum::result`] has them. Nothing where a lane is out of the ordinary.
+    pub(super) fn onto(&self, start: impl Fn(usize) -> Option<Parts>) -> Option<Wide> {
+        let Steps {
+            bits,
+            inherited,
+            inherited_bits,
+        } = self.steps;
+        let count = self.extent.k as f64 + 1.0;
+        let relative = count * power_of_two(-bits) * 1.01 + inherited + count * power_of_two(-52);
+        let Totals { low, high, magnitude } = &self.totals;
+        let lanes = low.len();
+        let mut wide = Wide::with_capacity(DType::F32, lanes);
+        for lane in 0..lanes {
+            let start = start(lane)?;
+            if !matches!(start.tag, BITS | WITHIN | PRODUCT) {
+                return None;
+            }
+            let products = *magnitude.get(lane)?;
+            let magnitude = products + start.low.abs().max(start.high.abs());
+            let (low, high) = (low.get(lane)? + start.low, high.get(lane)? + start.high);
+            let reached = magnitude * (1.0 + relative);
+            if reached.is_nan() || reached > MODERATE {
+                return None;
+            }
+            let exact = low == high && start.tag != WITHIN && {
+                let quantum = self.quantum(lane, products).zip(lowest_bit(start.low));
+                quantum.is_some_and(|(own, other)| fits(magnitude, own.min(other), bits.min(inherited_bits)))
+            };
+            let error = if exact { 0.0 } else { magnitude * relative };
+            let single = |end: f64| f64::from(end as f32);
+            wide.push(Parts::between(single(low - error), single(high + error))?);
+        }
+        Some(wide)
+    }
 }
 
 #[inline]

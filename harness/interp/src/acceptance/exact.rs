@@ -100,8 +100,7 @@ impl<'a> Machine<'a> {
         true
     }
 
-    /// Whether an operation is on more than the lanes of its operands: on the dots that a sum may be the accumulator of, or on
-    /// what a value is in another dtype.
+    /// Whether an operation is on more than the lanes of its operands: on what a value is in another dtype.
     pub(super) fn remembered(&self, step: &Step) -> bool {
         let of_products =
             |slot: Slot| matches!(&self.slots[slot as usize], Lanes::Wide(wide) if wide.factors.is_some());
@@ -112,10 +111,7 @@ impl<'a> Machine<'a> {
             wide && !self.narrow.knows([&slot])
         };
         match &step.op {
-            Op::Binary(BinaryOp::Add | BinaryOp::Sub) => {
-                let merges = step.ins.iter().any(|&slot| self.dots.is_mergeable(slot));
-                merges || narrow() && !step.ins.iter().any(|&slot| open(slot))
-            }
+            Op::Binary(BinaryOp::Add | BinaryOp::Sub) => narrow() && !step.ins.iter().any(|&slot| open(slot)),
             Op::Plain(OpKind::Cast { .. }) => {
                 let narrows = self.dtype(step.outs[0]).bits() < self.dtype(step.ins[0]).bits();
                 self.narrow.knows(&step.ins) || narrows && of_products(step.ins[0])

@@ -403,7 +403,7 @@ impl<'a> Machine<'a> {
 
     fn step(&mut self, step: &'a Step) -> Result<(), Halt> {
         let singly = self.explains() || self.remembered(step);
-        if Self::idle(&step.op) || !singly && self.exactly(step) {
+        if Self::idle(&step.op) || !singly && !self.merges(step) && self.exactly(step) {
             return Ok(());
         }
         if matches!(step.op, Op::If(..) | Op::For(_) | Op::While(..)) {
@@ -426,7 +426,7 @@ impl<'a> Machine<'a> {
 
     fn lane_by_lane(&mut self, step: &'a Step) -> Result<(), Halt> {
         match &step.op {
-            Op::Binary(op) => self.binary(*op, step),
+            Op::Binary(op) => return self.binary(*op, step),
             Op::Unary(op) => {
                 let (op, dtype) = (*op, self.dtype(step.ins[0]));
                 self.each(step.outs[0], &step.ins, |x| float::unary(op, dtype, x[0]));
@@ -463,15 +463,16 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    fn binary(&mut self, op: BinaryOp, step: &Step) {
+    fn binary(&mut self, op: BinaryOp, step: &Step) -> Result<(), Halt> {
         let dtype = self.dtype(step.outs[0]);
         self.each(step.outs[0], &step.ins, |x| float::binary(op, dtype, x[0], x[1]));
         if matches!(op, BinaryOp::Add | BinaryOp::Sub) && dtype.is_float() {
             self.narrowed_sum(op, step);
         }
         if op == BinaryOp::Add && dtype.is_float() {
-            self.merge(step);
+            self.merge(step)?;
         }
+        Ok(())
     }
 
     fn for_loop(&mut self, code: &'a Code, step: &'a Step) -> Result<(), Halt> {

@@ -1,11 +1,13 @@
 //! Reductions, scans, products of matrices and histograms of lanes that need not be exact.
 
+use std::rc::Rc;
+
 use conch_tile::DType;
 use conch_tile::ir::{BinaryOp, Combine, InputPrecision};
 use conch_tile::numeric;
 
 use super::combine::Open;
-use super::dots;
+use super::dots::{Products, Steps};
 use super::float;
 use super::lane::{Lane, Lanes};
 use super::machine::{Halt, Machine};
@@ -310,7 +312,6 @@ impl<'a> Machine<'a> {
         let (dtype, result) = (arithmetic(self.layout(a).elem), arithmetic(self.layout(out).elem));
         let lanes = self.layout(out).lanes;
         let rules = Rules::of(dtype, result, precision, max_imprecise, k);
-        let mut at_once = self.at_once(step, dtype, result, &rules)?;
         let mut results = Vec::with_capacity(lanes);
         let merges = self.dots.is_mergeable(out) && result.is_float() && dtype.is_float();
         let mut open = Vec::with_capacity(if merges { lanes } else { 0 });
@@ -325,14 +326,11 @@ impl<'a> Machine<'a> {
             };
             let start = self.value(c).at(lane).plain();
             let value = if result.is_float() && dtype.is_float() {
-                let mut sum = at_once.next().unwrap_or_else(|| {
-                    let mut sum = Sum::default();
-                    for i in 0..k {
-                        let (x, y) = factor(i);
-                        sum.add_product(x, y, dtype, rules.input);
-                    }
-                    sum
-                });
+                let mut sum = Sum::default();
+                for i in 0..k {
+                    let (x, y) = factor(i);
+                    sum.add_product(x, y, dtype, rules.input);
+                }
                 sum.inherit(rules.imprecise, rules.imprecise_bits);
                 if merges {
                     open.push(sum);
@@ -346,34 +344,45 @@ impl<'a> Machine<'a> {
         }
         if merges {
             let bits = rules.sum_bits;
-            self.dots.keep(out, Open { sums: open, bits });
+            self.dots.keep(out, Open::Sums { sums: open, bits });
         }
         self.set(out, Lanes::Each(results));
         Ok(())
     }
 
-    /// The sums of the products of a dot, where they can be had all at once; none else.
-    fn at_once(
-        &self,
+    /// A dot whose operands and results are moderate, all sums of it at once. False, and nothing done, for another.
+    pub(super) fn wide_dot(
+        &mut self,
+        precision: InputPrecision,
+        max_imprecise: u32,
         step: &Step,
-        dtype: DType,
-        result: DType,
-        rules: &Rules,
-    ) -> Result<std::vec::IntoIter<Sum>, Halt> {
-        let (a, b) = (step.ins[0], step.ins[1]);
-        let single = matches!(result, DType::F32) && dtype.is_float();
-        let sums = if single && !self.explains() {
-            let extent = self.plain.extent(a, b)?;
-            let lanes = |slot: Slot| -> Vec<Lane> {
-                let lanes = 0..self.layout(slot).lanes;
-                lanes.map(|lane| self.value(slot).at(lane).plain()).collect()
-            };
-            let bits = rules.sum_bits.min(rules.imprecise_bits);
-            dots::sums(extent, (&lanes(a), &lanes(b)), dtype, rules.input, bits)
-        } else {
-            None
+    ) -> Result<bool, Halt> {
+        let (a, b, c, out) = (step.ins[0], step.ins[1], step.ins[2], step.outs[0]);
+        let (dtype, result) = (arithmetic(self.layout(a).elem), arithmetic(self.layout(out).elem));
+        if result != DType::F32 || !dtype.is_float() {
+            return Ok(false);
+        }
+        let extent = self.plain.extent(a, b)?;
+        let rules = Rules::of(dtype, result, precision, max_imprecise, extent.k);
+        let steps = Steps {
+            bits: rules.sum_bits,
+            inherited: rules.imprecise,
+            inherited_bits: rules.imprecise_bits,
         };
-        Ok(sums.unwrap_or_default().into_iter())
+        let (Some(a), Some(b), Some(start)) = (self.whole(a)?, self.whole(b)?, self.source(c)?) else {
+            return Ok(false);
+        };
+        let Some(products) = Products::of(extent, (&a, &b), rules.input, steps) else {
+            return Ok(false);
+        };
+        let Some(sums) = products.onto(|lane| start.at(lane)) else {
+            return Ok(false);
+        };
+        if self.dots.is_mergeable(out) {
+            self.dots.keep(out, Open::Products(products));
+        }
+        self.set(out, Lanes::Wide(Rc::new(sums)));
+        Ok(true)
     }
 
     pub(super) fn histogram(&mut self, mask: bool, step: &Step) {

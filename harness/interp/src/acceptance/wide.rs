@@ -187,6 +187,29 @@ impl Wide {
         })
     }
 
+    /// What holds of the lanes of both, where all are exact or intervals.
+    pub(super) fn hull(&self, other: &Self) -> Option<Self> {
+        let mut hull = Self::with_capacity(self.dtype, self.len());
+        for lane in 0..self.len() {
+            let (one, two) = (self.parts(lane)?, other.parts(lane)?);
+            if (one.tag | two.tag) & !WITHIN != BITS {
+                return None;
+            }
+            let ends = |parts: Parts| (parts.low.to_bits(), parts.high.to_bits(), parts.tag);
+            hull.push(if ends(one) == ends(two) {
+                one
+            } else {
+                Parts {
+                    low: one.low.min(two.low),
+                    high: one.high.max(two.high),
+                    tag: WITHIN,
+                    factors: [0.0; 2],
+                }
+            });
+        }
+        Some(hull)
+    }
+
     pub(crate) fn at(&self, lane: usize) -> Lane {
         self.parts(lane)
             .map_or(Lane::Unknown, |parts| whole(self.dtype, parts))
