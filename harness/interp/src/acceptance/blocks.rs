@@ -6,7 +6,7 @@ use std::rc::Rc;
 use conch_memory::{ByteState, Place};
 use conch_tile::DType;
 use conch_tile::ir::{BinaryOp, CastKind, CmpPredicate, Combine, OpKind, Rounding, UnaryOp};
-use conch_tile::numeric::{self, Accuracy, decode, encode};
+use conch_tile::numeric::{self, Accuracy, decode};
 
 use super::chunk::{self, Apart, Chunk, Factors, LANES, Out};
 use super::float;
@@ -14,7 +14,7 @@ use super::lane::{Interval, Lane, Lanes};
 use super::machine::{Halt, Machine};
 use super::region::Axis;
 use super::sum::Sum;
-use super::wide::{self, BITS, POISON, PRODUCT, Parts, Tag, WITHIN, Wide, parts, rounded, whole};
+use super::wide::{self, BITS, POISON, PRODUCT, Parts, WITHIN, Wide, parts, rounded, whole};
 use crate::elementwise::arithmetic;
 use crate::program::{Op, Slot, Step};
 use crate::shape::Movement;
@@ -159,9 +159,9 @@ impl Machine<'_> {
             for row in 0..along.rows() {
                 let mut sum = Sum::default();
                 let mut done = 0;
-                while let Some(terms) = open_terms(&wide, along, row, done) {
-                    sum.add_intervals(&wide.low[terms.clone()], &wide.high[terms.clone()]);
-                    done += terms.len();
+                while let Some(terms) = terms(&wide, along, row, done) {
+                    sum.add_terms(&terms.terms());
+                    done += LANES;
                 }
                 for nth in done..along.count {
                     let lane = along.lane(row, nth);
@@ -233,7 +233,7 @@ impl Machine<'_> {
                         tag: BITS | PRODUCT,
                         low,
                         ..
-                    }) => write(bytes, nth, size, encode(wide.dtype, low, Rounding::NearestEven)),
+                    }) => write(bytes, nth, size, wide::encoded(wide.dtype, low)),
                     Some(Parts { tag: POISON, .. }) => {
                         if let Some(states) = states.get_mut(nth * size..(nth + 1) * size) {
                             states.fill(ByteState::Poison);
@@ -318,7 +318,8 @@ impl Machine<'_> {
             fast(x).or_else(|| parts(dtype, slow(whole(from, x))))
         };
         let at_once = |nth: usize, out: &mut Out<'_>| x.chunk(None, nth).is_some_and(|x| at_once(x, out));
-        Ok(collected(dtype, lanes, at_once, each))
+        let room = self.spare.pop();
+        Ok(collected(dtype, lanes, room, at_once, each))
     }
 
     fn wide_unary(
@@ -393,7 +394,14 @@ impl Machine<'_> {
             parts(dtype, lane)
         };
         let units = Accuracy::of_binary(op, dtype).units(dtype, 0.0);
-        let both = Both { dtype, lanes, x, y };
+        let room = self.spare.pop();
+        let both = Both {
+            dtype,
+            lanes,
+            room,
+            x,
+            y,
+        };
         Ok(match (op, dtype, units) {
             (BinaryOp::Add, ..) => both.zipped(
                 |x, y, out| chunk::add::<false>(dtype, x, y, out),
@@ -511,6 +519,7 @@ impl Machine<'_> {
             return Ok(None);
         };
         self.plain.write_out(condition)?;
+        let room = self.spare.pop();
         let value = self.plain.value(condition);
         let uniform = match value.repr {
             Repr::Uniform(bits) => Some(bits as u8),
@@ -539,22 +548,21 @@ impl Machine<'_> {
             };
             chunk::select(&bits, x, y, out)
         };
-        Ok(collected(dtype, lanes, at_once, each))
+        Ok(collected(dtype, lanes, room, at_once, each))
     }
 }
 
-/// The next lanes of a row that follow each other in a block, where they are finite intervals.
-fn open_terms(wide: &Wide, along: Axis, row: usize, done: usize) -> Option<Range<usize>> {
+/// The next lanes of a row that follow each other in a block, where they are finite numbers, intervals of them or products.
+fn terms(wide: &Wide, along: Axis, row: usize, done: usize) -> Option<Chunk<'_>> {
     let first = along.lane(row, done);
-    let terms = first..first + LANES;
-    let fits = along.inner == 1 && along.count > LANES && done + LANES <= along.count;
-    let open = |tags: &[Tag]| tags.iter().all(|&tag| tag == WITHIN);
-    let finite = |ends: &[f64]| ends.iter().all(|end| end.is_finite());
-    let plain = fits
-        && open(wide.tags.get(terms.clone())?)
-        && finite(wide.low.get(terms.clone())?)
-        && finite(wide.high.get(terms.clone())?);
-    plain.then_some(terms)
+    let fits =
+        along.inner == 1 && along.count > LANES && done + LANES <= along.count && first.is_multiple_of(LANES);
+    let chunk = if fits {
+        wide.chunk(first / LANES)?
+    } else {
+        return None;
+    };
+    chunk.is_finite().then_some(chunk)
 }
 
 /// Exact lanes that are written out; `None` where one is a NaN.
@@ -566,6 +574,14 @@ fn packed(dtype: DType, lanes: usize, value: &Value) -> Option<Wide> {
         (_, Some(bytes)) if dtype == DType::F32 => {
             let elements = bytes.as_chunks::<4>().0.iter();
             low.extend(elements.map(|bytes| f64::from(f32::from_le_bytes(*bytes))));
+        }
+        (_, Some(bytes)) if dtype == DType::BF16 => {
+            let elements = bytes.as_chunks::<2>().0.iter();
+            low.extend(elements.map(|&bytes| wide::brain(u16::from_le_bytes(bytes))));
+        }
+        (_, Some(bytes)) if dtype == DType::F16 => {
+            let elements = bytes.as_chunks::<2>().0.iter();
+            low.extend(elements.map(|&bytes| wide::half(u16::from_le_bytes(bytes))));
         }
         (_, Some(bytes)) => {
             let size = dtype.size();
@@ -596,22 +612,22 @@ fn packed(dtype: DType, lanes: usize, value: &Value) -> Option<Wide> {
     })
 }
 
-/// A block whose chunks are made at once where `at_once` can, and else lane by lane; `None` where a lane cannot be.
+/// A block whose chunks are made at once where `at_once` can, and else lane by lane; `None` where a lane cannot be. `room` is a
+/// block that nobody needs any more.
 #[inline]
 fn collected(
     dtype: DType,
     lanes: usize,
+    room: Option<Wide>,
     at_once: impl Fn(usize, &mut Out<'_>) -> bool,
     each: impl Fn(usize) -> Option<Parts>,
 ) -> Option<Wide> {
-    let mut wide = Wide {
-        dtype,
-        low: vec![0.0; lanes],
-        high: vec![0.0; lanes],
-        tags: vec![BITS; lanes],
-        factors: None,
-    };
-    let none = || Box::new([vec![0.0; lanes], vec![0.0; lanes]]);
+    let mut room = room.unwrap_or_else(|| Wide::with_capacity(dtype, lanes));
+    let mut spare = room.factors.take().filter(|factors| factors[0].len() == lanes);
+    room.low.resize(lanes, 0.0);
+    room.high.resize(lanes, 0.0);
+    room.tags.resize(lanes, BITS);
+    let mut wide = Wide { dtype, ..room };
     for first in (0..lanes).step_by(LANES) {
         let end = (first + LANES).min(lanes);
         let chunk = first / LANES;
@@ -629,6 +645,7 @@ fn collected(
                 tags,
                 factors: Factors {
                     to: &mut wide.factors,
+                    spare: &mut spare,
                     first,
                     lanes,
                 },
@@ -645,12 +662,8 @@ fn collected(
             let parts = each(lane)?;
             (wide.low[lane], wide.high[lane], wide.tags[lane]) = (parts.low, parts.high, parts.tag);
             if parts.tag == PRODUCT {
-                for (all, factor) in wide
-                    .factors
-                    .get_or_insert_with(none)
-                    .iter_mut()
-                    .zip(parts.factors)
-                {
+                let factors = chunk::factors(&mut wide.factors, &mut spare, lanes);
+                for (all, factor) in factors.iter_mut().zip(parts.factors) {
                     if let Some(to) = all.get_mut(lane) {
                         *to = factor;
                     }
@@ -665,6 +678,8 @@ fn collected(
 struct Both {
     dtype: DType,
     lanes: usize,
+    /// A block that nobody needs any more.
+    room: Option<Wide>,
     x: Source,
     y: Source,
 }
@@ -672,11 +687,12 @@ struct Both {
 impl Both {
     #[inline]
     fn zipped(
-        &self,
+        mut self,
         at_once: impl Fn(Chunk<'_>, Chunk<'_>, &mut Out<'_>) -> bool,
         fast: impl Fn(Parts, Parts) -> Option<Parts>,
         slow: impl Fn(Parts, Parts) -> Option<Parts>,
     ) -> Option<Wide> {
+        let room = self.room.take();
         let (one, other) = (self.x.apart(), self.y.apart());
         let at_once = |nth: usize, out: &mut Out<'_>| {
             let pair = self
@@ -685,7 +701,7 @@ impl Both {
                 .zip(self.y.chunk(other.as_ref(), nth));
             pair.is_some_and(|(x, y)| at_once(x, y, out))
         };
-        collected(self.dtype, self.lanes, at_once, |lane| {
+        collected(self.dtype, self.lanes, room, at_once, |lane| {
             let (x, y) = (self.x.at(lane)?, self.y.at(lane)?);
             fast(x, y).or_else(|| slow(x, y))
         })

@@ -17,6 +17,7 @@ use super::lane::{Lane, Lanes};
 use super::library::library;
 use super::narrow::Narrow;
 use super::sum::Sum;
+use super::wide::Wide;
 use super::{Acceptance, AcceptanceMap};
 use crate::checks::Home;
 use crate::config::{Arg, Checks, Combining, Config};
@@ -69,6 +70,9 @@ impl From<Stop> for Halt {
 /// How often a loop goes round that an order of programs may keep from ending.
 const PATIENCE: u32 = 1000;
 
+/// Blocks that are kept for others, at most.
+const SPARE: usize = 4;
+
 pub(super) struct Machine<'a> {
     pub program: &'a Program,
     pub config: &'a Config,
@@ -82,6 +86,8 @@ pub(super) struct Machine<'a> {
     /// Bytes of lanes that are written out.
     pub live: usize,
     pub slots: Vec<Lanes>,
+    /// Blocks that nobody needs any more: room for others.
+    pub spare: Vec<Wide>,
     /// For each slot, whether the plain machine has its value.
     pub exact: Vec<bool>,
     /// Floats that atomics of this launch added up, by place: in no defined order.
@@ -246,6 +252,7 @@ impl Launch<'_> {
             fuel: config.fuel,
             live: 0,
             slots: vec![Lanes::Uniform(Lane::Poison); program.layouts.len()],
+            spare: Vec::new(),
             exact: vec![false; program.layouts.len()],
             sums: BTreeMap::new(),
             dots: Dots::of(program),
@@ -339,7 +346,13 @@ impl<'a> Machine<'a> {
     pub(super) fn replace(&mut self, slot: Slot, value: Lanes) {
         let to = &mut self.slots[slot as usize];
         self.live = (self.live + value.bytes()).saturating_sub(to.bytes());
-        *to = value;
+        let old = std::mem::replace(to, value);
+        if let Lanes::Wide(wide) = old
+            && self.spare.len() < SPARE
+            && let Ok(wide) = Rc::try_unwrap(wide)
+        {
+            self.spare.push(wide);
+        }
     }
 
     pub(super) fn block(&mut self, code: &'a Code) -> Result<(), Halt> {

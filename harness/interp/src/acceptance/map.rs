@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 use super::Accepted;
 use super::cause::{Book, Cause};
 use super::lane::Lane;
-use super::wide::{WITHIN, Wide};
+use super::wide::{WITHIN, Wide, encoded};
 use crate::value::{read, write};
 
 /// What is known of an element in place of its bytes.
@@ -28,8 +28,11 @@ pub(crate) struct Entry {
 /// infinite, or no number is between.
 fn stored(dtype: DType, low: f64, high: f64) -> Option<[u64; 2]> {
     let inward = |end: f64, falls: bool| {
-        let bits = encode(dtype, end, Rounding::NearestEven);
+        let bits = encoded(dtype, end);
         let value = decode(dtype, bits);
+        if value == end {
+            return Some(bits);
+        }
         let past = if falls { value > end } else { value < end };
         if !past {
             return Some(bits);

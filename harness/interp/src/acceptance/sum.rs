@@ -12,6 +12,7 @@ use conch_tile::ir::Rounding;
 use conch_tile::numeric::{decode, encode};
 
 use super::cause::Cause;
+use super::chunk::{LANES, Terms};
 use super::contract::unrounded;
 use super::lane::{Interval, Lane};
 use super::precision::{self, power_of_two};
@@ -249,23 +250,24 @@ impl Sum {
         self.term(term, if exact { lowest_bit(term.low) } else { None });
     }
 
-    /// Adds terms of which each is an interval of finite numbers, of several.
-    pub(super) fn add_intervals(&mut self, low: &[f64], high: &[f64]) {
+    /// Adds terms that are finite, some of several.
+    pub(super) fn add_terms(&mut self, terms: &Terms) {
         let Reach::Any { positive, negative } = &mut self.reach else {
-            for (&low, &high) in low.iter().zip(high) {
+            for lane in 0..LANES {
+                let (low, high) = (terms.low[lane], terms.high[lane]);
                 self.add_interval(
                     Interval {
                         low,
                         high,
                         nan: false,
                     },
-                    false,
+                    terms.exact[lane],
                 );
             }
             return;
         };
         let ([total, scaled], [magnitude, reached]) = (&mut self.total, &mut self.magnitude);
-        for (&low, &high) in low.iter().zip(high) {
+        for (&low, &high) in terms.low.iter().zip(&terms.high) {
             let most = low.abs().max(high.abs());
             total.low += low;
             total.high += high;
@@ -276,10 +278,15 @@ impl Sum {
             *positive += (high * UNSCALE).max(0.0);
             *negative += (-low * UNSCALE).max(0.0);
         }
-        self.count += low.len() as f64;
-        self.quantum = None;
-        let least = low.iter().copied().fold(f64::INFINITY, f64::min);
-        let floor = low.iter().copied().fold(0.0, f64::max);
+        self.count += LANES as f64;
+        for (&low, &exact) in terms.low.iter().zip(&terms.exact) {
+            let lowest = |_| if exact { lowest_bit(low) } else { None };
+            self.quantum = self
+                .quantum
+                .and_then(|before| lowest(before).map(|own| own.min(before)));
+        }
+        let least = terms.low.iter().copied().fold(f64::INFINITY, f64::min);
+        let floor = terms.low.iter().copied().fold(0.0, f64::max);
         self.floor = self
             .floor
             .filter(|_| least >= 0.0)

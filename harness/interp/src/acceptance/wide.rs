@@ -109,6 +109,45 @@ pub(crate) fn rounded(dtype: DType, value: f64) -> f64 {
     }
 }
 
+/// A number of `bf16`.
+#[inline]
+pub(super) fn brain(bits: u16) -> f64 {
+    f64::from(f32::from_bits(u32::from(bits) << 16))
+}
+
+/// A number of `f16`.
+#[inline]
+pub(super) fn half(bits: u16) -> f64 {
+    let magnitude = bits & 0x7fff;
+    if magnitude >= 0x7c00 {
+        return decode(DType::F16, u64::from(bits));
+    }
+    // The exponents of `f32` begin 112 lower. Subnormal numbers are exact as well.
+    let value = f32::from_bits(u32::from(magnitude) << 13) * 2f32.powi(112);
+    f64::from(if bits >> 15 == 1 { -value } else { value })
+}
+
+/// The bits of a number, rounded to nearest even.
+#[inline]
+pub(super) fn encoded(dtype: DType, value: f64) -> u64 {
+    let single = value as f32;
+    match dtype {
+        DType::F32 if !value.is_nan() => u64::from(single.to_bits()),
+        // A number of the dtype has the bits that it has in `f32`, but for the last ones.
+        DType::BF16 if f64::from(single) == value && single.to_bits() & 0xffff == 0 => {
+            u64::from(single.to_bits() >> 16)
+        }
+        DType::F16 if f64::from(single) == value && single.abs() <= 65504.0 => {
+            let bits = (single.abs() * 2f32.powi(-112)).to_bits();
+            if bits & 0x1fff != 0 {
+                return encode(dtype, value, Rounding::NearestEven);
+            }
+            u64::from(bits >> 13) | u64::from(single.is_sign_negative()) << 15
+        }
+        _ => encode(dtype, value, Rounding::NearestEven),
+    }
+}
+
 /// `x * y + z`, rounded to nearest even once.
 fn fused(dtype: DType, x: f64, y: f64, z: f64) -> f64 {
     let product = x * y;
