@@ -24,7 +24,7 @@ use crate::program::{Code, Op, Program, Slot, Step};
 #[derive(Debug)]
 pub(super) enum Open {
     /// All at once.
-    Products(Products),
+    Products(Box<Products>),
     /// One for each lane.
     Sums {
         sums: Vec<Sum>,

@@ -379,7 +379,7 @@ impl<'a> Machine<'a> {
             return Ok(false);
         };
         if self.dots.is_mergeable(out) {
-            self.dots.keep(out, Open::Products(products));
+            self.dots.keep(out, Open::Products(Box::new(products)));
         }
         self.set(out, Lanes::Wide(Rc::new(sums)));
         Ok(true)

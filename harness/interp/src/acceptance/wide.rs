@@ -134,7 +134,7 @@ pub(super) fn encoded(dtype: DType, value: f64) -> u64 {
     match dtype {
         DType::F32 if !value.is_nan() => u64::from(single.to_bits()),
         // A number of the dtype has the bits that it has in `f32`, but for the last ones.
-        DType::BF16 if f64::from(single) == value && single.to_bits() & 0xffff == 0 => {
+        DType::BF16 if f64::from(single) == value && single.to_bits().trailing_zeros() >= 16 => {
             u64::from(single.to_bits() >> 16)
         }
         DType::F16 if f64::from(single) == value && single.abs() <= 65504.0 => {
