@@ -1,0 +1,695 @@
+//! Some lanes of a block at once, in loops without branches, which vectorise. A loop that finds something out of the ordinary (an
+//! infinity, a zero that a product stays one beside, a number that is subnormal in the dtype) says so, and that lane goes by itself
+//! through [`super::wide`].
+//!
+//! Invariant: lanes come out as [`super::wide`] makes them, to the bit.
+
+#![expect(
+    clippy::inline_always,
+    clippy::needless_bitwise_bool,
+    clippy::needless_range_loop,
+    reason = "loops over several arrays at once, which calls and branches keep from being vectorised"
+)]
+
+use conch_tile::DType;
+
+use super::wide::{BITS, LARGE, NORMAL, PRODUCT, Tag, WITHIN, Wide};
+
+/// Lanes of a chunk.
+pub(super) const LANES: usize = 32;
+
+/// A number for each lane.
+pub(super) type Ends = [f64; LANES];
+
+/// Lanes of a block.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Chunk<'a> {
+    pub low: &'a Ends,
+    pub high: &'a Ends,
+    pub tags: &'a [Tag; LANES],
+    pub factors: Option<[&'a Ends; 2]>,
+}
+
+/// What lanes there are.
+#[derive(Clone, Copy, Debug)]
+struct Kinds(Tag);
+
+impl Kinds {
+    /// Whether there are exact ones alone, or products.
+    const fn is_exact(self) -> bool {
+        self.0 & !PRODUCT == BITS
+    }
+
+    const fn has_products(self) -> bool {
+        self.0 & PRODUCT != 0
+    }
+}
+
+/// Lanes that do not lie in a block: those of a value that is the same everywhere.
+#[derive(Clone, Debug)]
+pub(super) struct Apart {
+    low: Ends,
+    high: Ends,
+    tags: [Tag; LANES],
+    factors: Option<[Ends; 2]>,
+}
+
+impl Apart {
+    /// The same lane everywhere.
+    pub(super) fn same(low: f64, high: f64, tag: Tag, factors: [f64; 2]) -> Self {
+        Self {
+            low: [low; LANES],
+            high: [high; LANES],
+            tags: [tag; LANES],
+            factors: (tag == PRODUCT).then(|| factors.map(|factor| [factor; LANES])),
+        }
+    }
+
+    pub(super) fn chunk(&self) -> Chunk<'_> {
+        Chunk {
+            low: &self.low,
+            high: &self.high,
+            tags: &self.tags,
+            factors: self.factors.as_ref().map(|[x, y]| [x, y]),
+        }
+    }
+}
+
+impl Wide {
+    /// So many lanes behind as many chunks; none of a rest that is smaller.
+    #[inline]
+    pub(super) fn chunk(&self, nth: usize) -> Option<Chunk<'_>> {
+        let factors = match &self.factors {
+            Some(factors) => Some([
+                factors[0].as_chunks().0.get(nth)?,
+                factors[1].as_chunks().0.get(nth)?,
+            ]),
+            None => None,
+        };
+        Some(Chunk {
+            low: self.low.as_chunks().0.get(nth)?,
+            high: self.high.as_chunks().0.get(nth)?,
+            tags: self.tags.as_chunks().0.get(nth)?,
+            factors,
+        })
+    }
+}
+
+impl Chunk<'_> {
+    #[inline]
+    fn kinds(&self) -> Kinds {
+        Kinds(self.tags.iter().fold(BITS, |any, &tag| any | tag))
+    }
+
+    /// Whether there are finite numbers, intervals of them and products alone.
+    pub(super) fn is_finite(&self) -> bool {
+        let ends = self.low.iter().zip(self.high);
+        self.kinds().0 & !(WITHIN | PRODUCT) == BITS
+            && ends.fold(0, |any, (&low, &high)| any | infinite(low) | infinite(high)) == 0
+    }
+
+    /// The ends of what is added to a sum, and whether each is one number.
+    pub(super) fn terms(&self) -> Terms {
+        let mut room = [[0.0; LANES]; 2];
+        let [&low, &high] = self.unrounded::<false>(&mut room);
+        let exact = std::array::from_fn(|lane| self.tags[lane] != WITHIN && low[lane] == high[lane]);
+        Terms { low, high, exact }
+    }
+
+    /// What is added to a sum, with `NEGATIVE` with the other sign: products are not rounded.
+    #[inline(always)]
+    fn unrounded<'b, const NEGATIVE: bool>(&'b self, room: &'b mut [Ends; 2]) -> [&'b Ends; 2] {
+        let products = if self.kinds().has_products() {
+            self.factors
+        } else {
+            None
+        };
+        if products.is_none() && !NEGATIVE {
+            return [self.low, self.high];
+        }
+        let [low, high] = room;
+        (*low, *high) = (*self.low, *self.high);
+        if let Some([x, y]) = products {
+            for lane in 0..LANES {
+                let exact = x[lane] * y[lane];
+                let product = self.tags[lane] == PRODUCT;
+                low[lane] = if product {
+                    least(low[lane], exact)
+                } else {
+                    low[lane]
+                };
+                high[lane] = if product {
+                    most(high[lane], exact)
+                } else {
+                    high[lane]
+                };
+            }
+        }
+        if NEGATIVE {
+            for lane in 0..LANES {
+                (low[lane], high[lane]) = (-high[lane], -low[lane]);
+            }
+        }
+        [low, high]
+    }
+}
+
+/// Terms of a sum.
+#[derive(Clone, Debug)]
+pub(super) struct Terms {
+    pub low: Ends,
+    pub high: Ends,
+    pub exact: [bool; LANES],
+}
+
+/// Where a chunk of a result goes.
+#[derive(Debug)]
+pub(super) struct Out<'a> {
+    pub low: &'a mut Ends,
+    pub high: &'a mut Ends,
+    pub tags: &'a mut [Tag; LANES],
+    /// The factors, where some lanes are products.
+    pub factors: Factors<'a>,
+    /// Not zero where a lane is out of the ordinary, and has to be made by itself.
+    pub odd: &'a mut [u64; LANES],
+}
+
+/// The factors of a block, of which those of no product mean nothing.
+pub(super) fn factors<'a>(
+    to: &'a mut Option<Box<[Vec<f64>; 2]>>,
+    spare: &mut Option<Box<[Vec<f64>; 2]>>,
+    lanes: usize,
+) -> &'a mut [Vec<f64>; 2] {
+    let none = || Box::new([vec![0.0; lanes], vec![0.0; lanes]]);
+    to.get_or_insert_with(|| spare.take().unwrap_or_else(none))
+}
+
+/// Where the factors of a chunk go.
+#[derive(Debug)]
+pub(super) struct Factors<'a> {
+    pub to: &'a mut Option<Box<[Vec<f64>; 2]>>,
+    /// Vectors that nobody needs any more.
+    pub spare: &'a mut Option<Box<[Vec<f64>; 2]>>,
+    pub first: usize,
+    pub lanes: usize,
+}
+
+impl Factors<'_> {
+    /// The products have these.
+    fn are(&mut self, factors: [&Ends; 2]) {
+        let all = self::factors(self.to, self.spare, self.lanes);
+        for (all, factors) in all.iter_mut().zip(factors) {
+            if let Some(to) = all.get_mut(self.first..self.first + LANES) {
+                to.copy_from_slice(factors);
+            }
+        }
+    }
+}
+
+impl Out<'_> {
+    /// Leaves lanes out that are none of these three: exact, intervals of numbers, products.
+    #[inline]
+    fn ordinary(&mut self, x: Chunk<'_>) {
+        for lane in 0..LANES {
+            self.odd[lane] |= u64::from(x.tags[lane] & !(WITHIN | PRODUCT));
+        }
+    }
+
+    /// Leaves lanes out that are exact in both.
+    #[inline]
+    fn open(&mut self, x: Chunk<'_>, y: Chunk<'_>) {
+        for lane in 0..LANES {
+            self.odd[lane] |= u64::from(!(x.tags[lane] | y.tags[lane]) & WITHIN);
+        }
+    }
+
+    /// Takes the lanes that are exact in both from what `exact` makes of all.
+    #[inline(always)]
+    fn exact(&mut self, x: Chunk<'_>, y: Chunk<'_>, exact: impl Fn(&mut Out<'_>)) {
+        let both = |lane: usize| (x.tags[lane] | y.tags[lane]) & WITHIN == 0;
+        if !(0..LANES).any(both) {
+            return;
+        }
+        let (mut low, mut high, mut tags, mut odd) = ([0.0; LANES], [0.0; LANES], [BITS; LANES], [0; LANES]);
+        exact(&mut Out {
+            low: &mut low,
+            high: &mut high,
+            tags: &mut tags,
+            factors: Factors {
+                to: self.factors.to,
+                spare: self.factors.spare,
+                first: self.factors.first,
+                lanes: self.factors.lanes,
+            },
+            odd: &mut odd,
+        });
+        for lane in 0..LANES {
+            let both = both(lane);
+            self.low[lane] = if both { low[lane] } else { self.low[lane] };
+            self.high[lane] = if both { high[lane] } else { self.high[lane] };
+            self.tags[lane] = if both { tags[lane] } else { self.tags[lane] };
+            let plain = u64::from((x.tags[lane] | y.tags[lane]) & !(WITHIN | PRODUCT));
+            self.odd[lane] = if both { odd[lane] | plain } else { self.odd[lane] };
+        }
+    }
+}
+
+/// Rounding to a dtype, to nearest even.
+pub(super) trait Round {
+    /// The rounded number, and whether that may be wrong.
+    fn round(value: f64) -> (f64, bool);
+}
+
+/// `f32`.
+#[derive(Debug)]
+pub(super) struct Single;
+
+impl Round for Single {
+    #[inline(always)]
+    fn round(value: f64) -> (f64, bool) {
+        (f64::from(value as f32), false)
+    }
+}
+
+/// Keeps all but so many of the bits of `f64`.
+#[inline(always)]
+fn kept(value: f64, drop: u32) -> f64 {
+    let bits = value.to_bits();
+    let even = (bits >> drop) & 1;
+    let half = (1u64 << (drop - 1)) - 1;
+    f64::from_bits(bits.wrapping_add(half + even) & !((1u64 << drop) - 1))
+}
+
+/// `f16`, where its numbers are normal.
+#[derive(Debug)]
+pub(super) struct Half;
+
+impl Round for Half {
+    #[inline(always)]
+    fn round(value: f64) -> (f64, bool) {
+        let rounded = kept(value, 42);
+        let ordinary = (value.abs() >= 6.103_515_625e-5) & (rounded.abs() <= 65504.0);
+        (rounded, !(ordinary | (value == 0.0)))
+    }
+}
+
+/// `bf16`, where its numbers are normal.
+#[derive(Debug)]
+pub(super) struct Brain;
+
+impl Round for Brain {
+    #[inline(always)]
+    fn round(value: f64) -> (f64, bool) {
+        let rounded = kept(value, 45);
+        let ordinary = (value.abs() >= NORMAL) & (rounded.abs() <= LARGE);
+        (rounded, !(ordinary | (value == 0.0)))
+    }
+}
+
+#[inline(always)]
+fn least(x: f64, y: f64) -> f64 {
+    if y < x { y } else { x }
+}
+
+#[inline(always)]
+fn most(x: f64, y: f64) -> f64 {
+    if y > x { y } else { x }
+}
+
+/// A bit that is set where something is out of the ordinary.
+#[inline(always)]
+fn wrong(is: bool) -> u64 {
+    u64::from(is)
+}
+
+#[inline(always)]
+fn infinite(value: f64) -> u64 {
+    const EXPONENT: u64 = 0x7ff << 52;
+    wrong(value.to_bits() & EXPONENT == EXPONENT)
+}
+
+#[inline(always)]
+fn ordinary(value: f64) -> bool {
+    (value.abs() >= NORMAL) & (value.abs() < LARGE)
+}
+
+/// The lanes between these ends are intervals, or where the ends are one, that number.
+#[inline]
+fn between(out: &mut Out<'_>) {
+    let mut open = [0; LANES];
+    for lane in 0..LANES {
+        let (low, high) = (out.low[lane], out.high[lane]);
+        open[lane] = wrong((low != high) | (low == 0.0));
+    }
+    pack(&open, out.tags);
+}
+
+/// Tags of words. By itself, as loops that have both in them are not vectorised.
+#[inline(never)]
+fn pack(words: &[u64; LANES], tags: &mut [Tag; LANES]) {
+    for (tag, &word) in tags.iter_mut().zip(words) {
+        *tag = word as Tag;
+    }
+}
+
+/// `x + y`, or with `NEGATIVE` `x - y`. False, and nothing meant by it, where no lane can be made here.
+pub(super) fn add<const NEGATIVE: bool>(dtype: DType, x: Chunk<'_>, y: Chunk<'_>, out: &mut Out<'_>) -> bool {
+    match dtype {
+        DType::F32 => add_in::<Single, NEGATIVE>(x, y, out),
+        DType::F16 => add_in::<Half, NEGATIVE>(x, y, out),
+        DType::BF16 => add_in::<Brain, NEGATIVE>(x, y, out),
+        _ => return false,
+    }
+    true
+}
+
+fn add_in<R: Round, const NEGATIVE: bool>(x: Chunk<'_>, y: Chunk<'_>, out: &mut Out<'_>) {
+    if x.kinds().is_exact() && y.kinds().is_exact() {
+        return add_exact::<R, NEGATIVE>(x, y, out);
+    }
+    out.ordinary(x);
+    out.ordinary(y);
+    let mut rooms = [[[0.0; LANES]; 2]; 2];
+    let [room, other] = &mut rooms;
+    let ([x_low, x_high], [y_low, y_high]) = (x.unrounded::<false>(room), y.unrounded::<NEGATIVE>(other));
+    for lane in 0..LANES {
+        let (low, odd) = R::round(down(x_low[lane] + y_low[lane]));
+        let (high, strange) = R::round(up(x_high[lane] + y_high[lane]));
+        out.odd[lane] |= wrong(odd | strange) | infinite(low) | infinite(high);
+        (out.low[lane], out.high[lane]) = (low, high);
+    }
+    between(out);
+    out.exact(x, y, |out| add_exact::<R, NEGATIVE>(x, y, out));
+}
+
+/// Sums of exact numbers and of products.
+#[inline(always)]
+fn add_exact<R: Round, const NEGATIVE: bool>(x: Chunk<'_>, y: Chunk<'_>, out: &mut Out<'_>) {
+    let (one, other) = (x.kinds().has_products(), y.kinds().has_products());
+    match (one, other) {
+        (false, false) => add_bits::<R, NEGATIVE>(x, y, out),
+        (true, false) => add_product::<R, NEGATIVE, true, false>(x, y, out),
+        (false, true) => add_product::<R, NEGATIVE, false, true>(x, y, out),
+        (true, true) => add_product::<R, NEGATIVE, true, true>(x, y, out),
+    }
+}
+
+fn add_bits<R: Round, const NEGATIVE: bool>(x: Chunk<'_>, y: Chunk<'_>, out: &mut Out<'_>) {
+    for lane in 0..LANES {
+        let q = if NEGATIVE { -y.low[lane] } else { y.low[lane] };
+        let (sum, odd) = R::round(x.low[lane] + q);
+        out.odd[lane] |= wrong(odd) | wrong(sum.is_nan());
+        (out.low[lane], out.high[lane]) = (sum, sum);
+    }
+    out.tags.fill(BITS);
+}
+
+/// Sums of exact numbers of which some of the first are products, or some of the second.
+fn add_product<R: Round, const NEGATIVE: bool, const FIRST: bool, const SECOND: bool>(
+    x: Chunk<'_>,
+    y: Chunk<'_>,
+    out: &mut Out<'_>,
+) {
+    let [a, b] = x.factors.unwrap_or([x.low; 2]);
+    let [c, d] = y.factors.unwrap_or([y.low; 2]);
+    for lane in 0..LANES {
+        let (p, q) = (x.low[lane], if NEGATIVE { -y.low[lane] } else { y.low[lane] });
+        let (sum, odd) = R::round(p + q);
+        let mut bad = wrong(odd | (p == 0.0) | (q == 0.0));
+        let (mut low, mut high, mut same) = (sum, sum, true);
+        if FIRST {
+            let (value, strange) = R::round(fused(a[lane], b[lane], q));
+            let value = if x.tags[lane] == PRODUCT { value } else { sum };
+            bad |= wrong(strange);
+            (low, high) = (least(low, value), most(high, value));
+            same &= value.to_bits() == sum.to_bits();
+        }
+        if SECOND {
+            let factor = if NEGATIVE { -c[lane] } else { c[lane] };
+            let (value, strange) = R::round(fused(factor, d[lane], p));
+            let value = if y.tags[lane] == PRODUCT { value } else { sum };
+            bad |= wrong(strange);
+            (low, high) = (least(low, value), most(high, value));
+            same &= value.to_bits() == sum.to_bits();
+        }
+        out.odd[lane] |= bad | infinite(low) | infinite(high) | wrong(!same & (low == high));
+        (out.low[lane], out.high[lane]) = (low, high);
+    }
+    let mut open = [0; LANES];
+    for lane in 0..LANES {
+        open[lane] = wrong(out.low[lane].to_bits() != out.high[lane].to_bits());
+    }
+    pack(&open, out.tags);
+}
+
+/// `x * y + z` as one number of `f64`, rounded so that rounding it again rounds once (to odd; Boldo and Melquiond, 2008).
+#[inline(always)]
+fn fused(x: f64, y: f64, z: f64) -> f64 {
+    let product = x * y;
+    let sum = product + z;
+    // What the sum lost, exactly (Knuth's two-sum).
+    let addend = sum - product;
+    let lost = (product - (sum - addend)) + (z - addend);
+    let bits = sum.to_bits();
+    let toward = u64::from((lost > 0.0) != (sum > 0.0));
+    let odd = bits.wrapping_sub(toward) | 1;
+    f64::from_bits(if (lost != 0.0) & (bits & 1 == 0) {
+        odd
+    } else {
+        bits
+    })
+}
+
+/// A number that is less, by no more than two units of its last place.
+#[inline(always)]
+pub(super) fn down(value: f64) -> f64 {
+    value - (value.abs() * f64::EPSILON + f64::from_bits(1))
+}
+
+/// A number that is greater, likewise.
+#[inline(always)]
+pub(super) fn up(value: f64) -> f64 {
+    value + (value.abs() * f64::EPSILON + f64::from_bits(1))
+}
+
+/// `x * y`. The factors of products are in `out`.
+pub(super) fn multiply(dtype: DType, x: Chunk<'_>, y: Chunk<'_>, out: &mut Out<'_>) -> bool {
+    match dtype {
+        DType::F32 => multiply_in::<Single>(x, y, out),
+        DType::F16 => multiply_in::<Half>(x, y, out),
+        DType::BF16 => multiply_in::<Brain>(x, y, out),
+        _ => return false,
+    }
+    true
+}
+
+fn multiply_in<R: Round>(x: Chunk<'_>, y: Chunk<'_>, out: &mut Out<'_>) {
+    if x.kinds().is_exact() && y.kinds().is_exact() {
+        return multiply_exact::<R>(x, y, out);
+    }
+    out.ordinary(x);
+    out.ordinary(y);
+    for lane in 0..LANES {
+        let (a, b, c, d) = (x.low[lane], x.high[lane], y.low[lane], y.high[lane]);
+        let corners = [a * c, a * d, b * c, b * d];
+        let low = down(least(
+            least(corners[0], corners[1]),
+            least(corners[2], corners[3]),
+        ));
+        let high = up(most(most(corners[0], corners[1]), most(corners[2], corners[3])));
+        let ((below, odd), (above, strange)) = (R::round(low), R::round(high));
+        let (low, high) = (least(low, below), most(high, above));
+        let sum = corners[0] + corners[1] + corners[2] + corners[3];
+        out.odd[lane] |= wrong(odd | strange) | infinite(low) | infinite(high) | infinite(sum);
+        (out.low[lane], out.high[lane]) = (low, high);
+    }
+    between(out);
+    out.exact(x, y, |out| multiply_exact::<R>(x, y, out));
+}
+
+/// Products of exact numbers.
+#[inline(always)]
+fn multiply_exact<R: Round>(x: Chunk<'_>, y: Chunk<'_>, out: &mut Out<'_>) {
+    for lane in 0..LANES {
+        let (a, b) = (x.low[lane], y.low[lane]);
+        let (product, odd) = R::round(a * b);
+        out.odd[lane] |= wrong(odd) | infinite(a) | infinite(b);
+        (out.low[lane], out.high[lane]) = (product, product);
+    }
+    // A product that is multiplied by one stays what it is.
+    for (product, by) in [(x, y), (y, x)] {
+        if product.kinds().has_products() {
+            for lane in 0..LANES {
+                out.odd[lane] |= wrong((product.tags[lane] == PRODUCT) & (by.low[lane].abs() == 1.0));
+            }
+        }
+    }
+    out.tags.fill(PRODUCT);
+    out.factors.are([x.low, y.low]);
+}
+
+/// The greater of two, or with `LESS` the less.
+pub(super) fn pick<const LESS: bool>(x: Chunk<'_>, y: Chunk<'_>, out: &mut Out<'_>) -> bool {
+    out.ordinary(x);
+    out.ordinary(y);
+    let pick = |a: f64, b: f64| if LESS { least(a, b) } else { most(a, b) };
+    for lane in 0..LANES {
+        let (a, b) = (x.low[lane], y.low[lane]);
+        let (low, high) = (pick(a, b), pick(x.high[lane], y.high[lane]));
+        let infinities = infinite(a) | infinite(b) | infinite(x.high[lane]) | infinite(y.high[lane]);
+        // The signs of zeros are not told apart here.
+        out.odd[lane] |= infinities | wrong((a == 0.0) & (b == 0.0));
+        (out.low[lane], out.high[lane]) = (low, high);
+    }
+    between(out);
+    for lane in 0..LANES {
+        out.tags[lane] &= (x.tags[lane] | y.tags[lane]) & WITHIN;
+    }
+    true
+}
+
+/// A normal number of `f32`, and so many units of its last place.
+#[inline(always)]
+fn moved(value: f64, units: f64) -> f64 {
+    let unit = f64::from_bits((value.to_bits() & (0x7ff << 52)).wrapping_sub(23 << 52));
+    value + units * unit
+}
+
+/// `x / y` of `f32` within units of the last place.
+pub(super) fn divide(x: Chunk<'_>, y: Chunk<'_>, units: f64, out: &mut Out<'_>) -> bool {
+    if x.kinds().is_exact() && y.kinds().is_exact() {
+        for lane in 0..LANES {
+            let (a, b) = (x.low[lane], y.low[lane]);
+            let value = f64::from((a / b) as f32);
+            let (low, high) = (moved(value, -units), moved(value, units));
+            let well = ordinary(a) & ordinary(b) & ordinary(value) & ordinary(low) & ordinary(high);
+            out.odd[lane] |= wrong(!well);
+            (out.low[lane], out.high[lane]) = (low, high);
+        }
+        between(out);
+        return true;
+    }
+    out.ordinary(x);
+    out.ordinary(y);
+    out.open(x, y);
+    for lane in 0..LANES {
+        let (a, b, c, d) = (x.low[lane], x.high[lane], y.low[lane], y.high[lane]);
+        let well = ordinary(a) & ordinary(b) & ordinary(c) & ordinary(d);
+        let signs = ((c < 0.0) != (d < 0.0)) | ((a < 0.0) != (b < 0.0));
+        let corners = [a / c, a / d, b / c, b / d];
+        let low = down(least(
+            least(corners[0], corners[1]),
+            least(corners[2], corners[3]),
+        ));
+        let high = up(most(most(corners[0], corners[1]), most(corners[2], corners[3])));
+        let well = well & ordinary(low) & ordinary(high);
+        let single = |value: f64| f64::from(value as f32);
+        let (low, high) = (
+            least(single(moved(low, -units)), single(moved(high, -units))),
+            most(single(moved(low, units)), single(moved(high, units))),
+        );
+        out.odd[lane] |= wrong(signs | !(well & ordinary(low) & ordinary(high)));
+        (out.low[lane], out.high[lane]) = (low, high);
+    }
+    between(out);
+    true
+}
+
+/// A function of `f32` that only rises or only falls, within `units` of `function` for an operand of some magnitude. What is not
+/// in its domain is NaN.
+#[inline(always)]
+pub(super) fn monotone(
+    x: Chunk<'_>,
+    units: impl Fn(f64) -> f64,
+    function: impl Fn(f64) -> f64,
+    out: &mut Out<'_>,
+) -> bool {
+    out.ordinary(x);
+    let single = |value: f64| f64::from(value as f32);
+    for lane in 0..LANES {
+        let (low, high) = (x.low[lane], x.high[lane]);
+        // A subnormal operand may be taken for zero.
+        let subnormal = (low < NORMAL) & (high > -NORMAL) & !((low == 0.0) & (high == 0.0));
+        let value = function(low);
+        let units = units(low.abs());
+        let (below, above) = (single(moved(value, -units)), single(moved(value, units)));
+        out.odd[lane] |= wrong(subnormal | !ordinary(value) | !ordinary(below) | !ordinary(above));
+        (out.low[lane], out.high[lane]) = (below, above);
+    }
+    if !x.kinds().is_exact() {
+        for lane in 0..LANES {
+            let end = x.high[lane];
+            let value = function(end);
+            let units = units(end.abs());
+            let (below, above) = (single(moved(value, -units)), single(moved(value, units)));
+            out.odd[lane] |= wrong(!ordinary(value) | !ordinary(below) | !ordinary(above));
+            (out.low[lane], out.high[lane]) = (least(out.low[lane], below), most(out.high[lane], above));
+        }
+    }
+    between(out);
+    true
+}
+
+/// A cast to a dtype. Products are rounded where it is a wider one, and else left out.
+pub(super) fn cast(dtype: DType, widens: bool, x: Chunk<'_>, out: &mut Out<'_>) -> bool {
+    match dtype {
+        DType::F32 => cast_to::<Single>(widens, x, out),
+        DType::F16 => cast_to::<Half>(widens, x, out),
+        DType::BF16 => cast_to::<Brain>(widens, x, out),
+        _ => return false,
+    }
+    true
+}
+
+fn cast_to<R: Round>(widens: bool, x: Chunk<'_>, out: &mut Out<'_>) {
+    let taken = if widens { WITHIN | PRODUCT } else { WITHIN };
+    for lane in 0..LANES {
+        let ((low, odd), (high, strange)) = (R::round(x.low[lane]), R::round(x.high[lane]));
+        out.odd[lane] |= wrong(odd | strange) | infinite(low) | infinite(high);
+        (out.low[lane], out.high[lane]) = (low, high);
+    }
+    between(out);
+    for lane in 0..LANES {
+        out.tags[lane] &= x.tags[lane] & WITHIN;
+        out.odd[lane] |= u64::from(x.tags[lane] & !taken);
+    }
+}
+
+/// `x` where the first bit of a byte is set, else `y`.
+pub(super) fn select(bits: &[u8; LANES], x: Chunk<'_>, y: Chunk<'_>, out: &mut Out<'_>) -> bool {
+    for lane in 0..LANES {
+        let first = bits[lane] & 1 == 1;
+        out.low[lane] = if first { x.low[lane] } else { y.low[lane] };
+        out.high[lane] = if first { x.high[lane] } else { y.high[lane] };
+        out.tags[lane] = if first { x.tags[lane] } else { y.tags[lane] };
+    }
+    if x.factors.is_some() || y.factors.is_some() {
+        let none = [0.0; LANES];
+        let (one, other) = (x.factors.unwrap_or([&none; 2]), y.factors.unwrap_or([&none; 2]));
+        let chosen = [0, 1].map(|nth: usize| {
+            let mut factors = [0.0; LANES];
+            for lane in 0..LANES {
+                let first = bits[lane] & 1 == 1;
+                factors[lane] = if first { one[nth][lane] } else { other[nth][lane] };
+            }
+            factors
+        });
+        out.factors.are([&chosen[0], &chosen[1]]);
+    }
+    true
+}
+
+/// What a comparison of two intervals that have nothing in common says: whether the first is above. Nothing where some have.
+pub(super) fn above(x: Chunk<'_>, y: Chunk<'_>) -> Option<[u8; LANES]> {
+    if (x.kinds().0 | y.kinds().0) & !WITHIN != BITS {
+        return None;
+    }
+    let mut result = [0; LANES];
+    let mut open = 0;
+    for lane in 0..LANES {
+        let (above, below) = (x.low[lane] > y.high[lane], x.high[lane] < y.low[lane]);
+        open |= wrong(!(above | below));
+        result[lane] = u8::from(above);
+    }
+    (open == 0).then_some(result)
+}
