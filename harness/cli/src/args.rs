@@ -318,6 +318,10 @@ pub struct ExplainArgs {
     /// Which engines.
     #[command(flatten)]
     pub engines: Engines,
+
+    /// What lanes hold that a load masks off, where it has no `other`.
+    #[arg(long, value_enum, default_value_t = Masked::Undefined)]
+    pub masked: Masked,
 }
 
 /// Arguments of `conch compare`.

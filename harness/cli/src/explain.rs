@@ -13,7 +13,7 @@ use conch_report::{Human, Tone, describe, in_words, left_out, rules, table};
 use conch_tile::rules::Rules;
 use conch_verdict::{Panel, Record, Trial, try_case};
 
-use crate::args::ExplainArgs;
+use crate::args::{ExplainArgs, Masked};
 use crate::corpus::Selected;
 use crate::engines::set_up;
 use crate::judge;
@@ -52,7 +52,9 @@ pub fn explain(args: &ExplainArgs, stop: &AtomicBool) -> u8 {
     }
     let engines = &args.engines;
     let setup = set_up(
-        Reference::default().with_threads(pipeline::threads(1, 1)),
+        Reference::default()
+            .with_masked_zero(args.masked == Masked::Zero)
+            .with_threads(pipeline::threads(1, 1)),
         &engines.engines,
         engines.offline,
         1,

@@ -4,6 +4,7 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment};
 
+use crate::bytes;
 use crate::digest::Digest;
 use crate::event::{Difference, Event, Verdict};
 use crate::human::{Human, rules};
@@ -64,6 +65,18 @@ struct Shown<'a> {
     differences: &'a [Difference],
     stale: bool,
     rules: Vec<String>,
+    /// How many bytes were held against each other, and what was left out.
+    bytes: Vec<String>,
+}
+
+fn counted(verdict: &Verdict) -> Vec<String> {
+    let all = verdict
+        .bytes
+        .any_looked_at()
+        .then(|| bytes::in_words(verdict.bytes));
+    all.into_iter()
+        .chain(bytes::left_out(&verdict.left_out))
+        .collect()
 }
 
 impl<'a> Shown<'a> {
@@ -81,6 +94,7 @@ impl<'a> Shown<'a> {
             headline,
             differences: &verdict.differences,
             stale: verdict.has_stale(),
+            bytes: counted(verdict),
             rules: rules(&verdict.rules),
         }
     }

@@ -47,6 +47,8 @@ pub(crate) struct Sum {
     /// The most that a term is at least, while no term is negative: no order makes a sum less, as rounding keeps the order
     /// of numbers.
     floor: Option<f64>,
+    /// Whether every term is exactly -0: then so is their sum, in every order (IEEE 754, 6.3).
+    minus_zeros: bool,
     /// The exponent of the smallest bit that any term has, while all terms are exact numbers.
     quantum: Option<i32>,
     /// The only term so far, when it is one.
@@ -152,6 +154,7 @@ impl Default for Sum {
             infinite: Infinite::default(),
             count: 0.0,
             floor: Some(0.0),
+            minus_zeros: true,
             quantum: Some(i32::MAX),
             single: None,
             inherited: 0.0,
@@ -178,6 +181,10 @@ pub(super) fn lowest_bit(value: f64) -> Option<i32> {
         fraction | (1 << 52)
     };
     Some(exponent.max(1) - 1075 + significand.trailing_zeros() as i32)
+}
+
+fn is_minus_zero(value: f64) -> bool {
+    value == 0.0 && value.is_sign_negative()
 }
 
 /// Bits of operands that are used as they are, and of `tf32`.
@@ -234,6 +241,8 @@ impl Sum {
             },
             // Not known; what is wider holds as well.
             floor: None,
+            // What a tensor core makes of the signs of zeros, no document says.
+            minus_zeros: false,
             count: count as f64,
             quantum,
             ..Self::default()
@@ -279,6 +288,10 @@ impl Sum {
             *negative += (-low * UNSCALE).max(0.0);
         }
         self.count += LANES as f64;
+        let minus = |lane: usize| {
+            terms.exact[lane] && is_minus_zero(terms.low[lane]) && is_minus_zero(terms.high[lane])
+        };
+        self.minus_zeros = self.minus_zeros && (0..LANES).all(minus);
         for (&low, &exact) in terms.low.iter().zip(&terms.exact) {
             let lowest = |_| if exact { lowest_bit(low) } else { None };
             self.quantum = self
@@ -356,6 +369,7 @@ impl Sum {
         if relative != 0.0 && exact.is_none() {
             product = product.widened(product.magnitude() * relative);
         }
+        self.minus_zeros = false;
         self.term(product, exact.filter(|_| dtype != DType::F64));
     }
 
@@ -365,6 +379,7 @@ impl Sum {
             .filter(|_| term.low >= 0.0)
             .map(|floor| floor.max(term.low.min(f64::MAX)));
         self.count += 1.0;
+        self.minus_zeros &= lowest.is_some() && is_minus_zero(term.low) && is_minus_zero(term.high);
         self.quantum = self.quantum.zip(lowest).map(|(a, b)| a.min(b));
         let Some((low, high)) = self.infinite.take(term) else {
             self.reach.part();
@@ -392,6 +407,9 @@ impl Sum {
         }
         if let Some(single) = self.single {
             return single;
+        }
+        if self.minus_zeros && self.count > 0.0 {
+            return Lane::Bits(encode(dtype, -0.0, Rounding::NearestEven));
         }
         let infinite = self.infinite;
         if infinite.surely_nan || infinite.surely_above && infinite.surely_below {
