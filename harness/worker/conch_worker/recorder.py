@@ -11,7 +11,7 @@ import ctypes
 import operator
 import re
 import struct
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from types import SimpleNamespace
 from typing import Any, Callable, Iterator, Mapping, Sequence
 
@@ -150,15 +150,9 @@ class RecordingDriver(FakeDriver):
     def launcher_cls(self, src: Any, metadata: Any) -> _Launcher:
         return _Launcher(self._recorder, src, metadata)
 
-    def get_benchmarker(self) -> Callable[..., float | list[float]]:
-        bench = super().get_benchmarker()
-
-        def muted(*args: Any, **kwargs: Any) -> float | list[float]:
-            # A configuration that does not compile is out, as it is on a GPU.
-            with self._recorder.muted():
-                return bench(*args, **kwargs)
-
-        return muted
+    def measuring(self) -> AbstractContextManager[None]:
+        """Launches that are made meanwhile measure a configuration, and are forgotten."""
+        return self._recorder.muted()
 
 
 def _load_binary(*_: object) -> tuple[int, ...]:
@@ -172,8 +166,8 @@ _getting_ready: list[Any] = []
 
 
 def prepare() -> None:
-    """Lets launchers know their kernels, and the tuners of 3.0 and 3.1 (which ask no driver) the driver's
-    benchmark."""
+    """Lets launchers know their kernels, and tuners that they only measure; those of 3.0 and 3.1, which ask no
+    driver, get the driver's benchmark."""
     from triton.compiler import CompiledKernel
     from triton.runtime import autotuner
     from triton.runtime.driver import driver
@@ -191,6 +185,15 @@ def prepare() -> None:
     if hasattr(CompiledKernel, "__del__"):
         # It unloads what was never loaded, from a driver that may be gone.
         del CompiledKernel.__del__
+    measure = autotuner.Autotuner._bench
+
+    def measured(self: Any, *args: Any, **kwargs: Any) -> Any:
+        # The driver's benchmark measures, or the kernel's own. A configuration that does not compile is out, as it
+        # is on a GPU.
+        with driver.active.measuring():
+            return measure(self, *args, **kwargs)
+
+    autotuner.Autotuner._bench = measured
     if hasattr(autotuner, "do_bench"):
 
         def do_bench(call: Callable[[], object], **options: Any) -> Any:
