@@ -166,8 +166,8 @@ _getting_ready: list[Any] = []
 
 
 def prepare() -> None:
-    """Lets launchers know their kernels, and tuners that they only measure; those of 3.0 and 3.1, which ask no
-    driver, get the driver's benchmark."""
+    """Lets launchers know their kernels, and tuners that they only measure. Those of 3.0 and 3.1 ask no
+    driver: they get the driver's benchmark."""
     from triton.compiler import CompiledKernel
     from triton.runtime import autotuner
     from triton.runtime.driver import driver
@@ -188,8 +188,8 @@ def prepare() -> None:
     measure = autotuner.Autotuner._bench
 
     def measured(self: Any, *args: Any, **kwargs: Any) -> Any:
-        # The driver's benchmark measures, or the kernel's own. A configuration that does not compile is out, as it
-        # is on a GPU.
+        # With the driver's benchmark, or the kernel's own. A configuration that does not compile is out, as
+        # it is on a GPU.
         with driver.active.measuring():
             return measure(self, *args, **kwargs)
 
