@@ -42,7 +42,10 @@ pub(crate) fn wrong(reference: &Reference) -> Vec<String> {
                 || "something has no defined value".to_owned(),
                 |element| {
                     let [known, found] = &element.shown;
-                    format!("byte {} of `{}` holds {found} and not {known}", element.byte, element.storage)
+                    format!(
+                        "byte {} of `{}` holds {found} and not {known}",
+                        element.byte, element.storage
+                    )
                 },
             );
             wrong.push(format!("`{}` of `{}`: {found}", entry.id, case.about));

@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use conch_case::Case;
 use conch_engine::{
-    Complaint, Conforming, Engine, EngineId, Failure, Families, Outcome, Reference, Remembered, families, guarded,
-    language, through,
+    Complaint, Conforming, Engine, EngineId, Failure, Families, Outcome, Reference, Remembered, families,
+    guarded, language, through,
 };
 use conch_interp::Accepted;
 use conch_memory::StorageId;
@@ -158,10 +158,12 @@ pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
                 .collect(),
             acceptance,
             known: Known {
-                undefined: seats.reference.and_then(|at| references.get(at)).map_or_else(
-                    Undefined::default,
-                    |record| undefined(record, panel.reference.as_deref(), case),
-                ),
+                undefined: seats
+                    .reference
+                    .and_then(|at| references.get(at))
+                    .map_or_else(Undefined::default, |record| {
+                        undefined(record, panel.reference.as_deref(), case)
+                    }),
                 ..known(
                     seats.others.iter().filter_map(|&at| others.get(at)),
                     case,
@@ -257,10 +259,10 @@ fn known<'r>(records: impl Iterator<Item = &'r Record>, case: &Case, through: &[
 /// otherwise than when it was written down.
 fn undefined(record: &Record, reference: Option<&Reference>, case: &Case) -> Undefined {
     let testimony = record.testimony();
-    if !reference.is_some_and(Reference::is_usual) {
-        Undefined::Anything
-    } else {
+    if reference.is_some_and(Reference::is_usual) {
         is_undefined(&testimony, &case.expectations)
+    } else {
+        Undefined::Anything
     }
 }
 

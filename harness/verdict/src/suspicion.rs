@@ -61,8 +61,9 @@ impl<'a> Trial<'a, '_> {
         let bench = self.bench;
         let known = &bench.known;
         let says = match reference.outcome {
-            Outcome::Trapped(Trap::Undefined, complaint) => complaint.message.as_str(),
-            Outcome::Unsupported(complaint) => complaint.message.as_str(),
+            Outcome::Trapped(Trap::Undefined, complaint) | Outcome::Unsupported(complaint) => {
+                complaint.message.as_str()
+            }
             _ => return None,
         };
         if known.undefined == Undefined::Otherwise && matches!(reference.outcome, Outcome::Trapped(..)) {

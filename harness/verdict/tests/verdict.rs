@@ -10,8 +10,8 @@ use conch_tile::DType;
 use conch_tile::rules::Version;
 use conch_tile::source::Span;
 use conch_verdict::{
-    Acceptance, Bench, BitForBit, Facts, Known, Standing, Testimony, Undefined, Verdict, Witness, assess, compare,
-    judge,
+    Acceptance, Bench, BitForBit, Facts, Known, Standing, Testimony, Undefined, Verdict, Witness, assess,
+    compare, judge,
 };
 
 /// One storage of four f32, seen as `x`.
