@@ -263,7 +263,8 @@ fn stood(case: &Case, version: Version, outcome: &Outcome) -> Option<Remembered>
             .iter()
             .all(|record| record.outcome.finished().is_some());
         match trial.verdict.standing(&id) {
-            Some(Standing::Agrees) => Remembered::Agreed,
+            // Nothing agrees with nothing.
+            Some(Standing::Agrees) if !trial.verdict.vacuous => Remembered::Agreed,
             // Both left something, and nothing of it certainly differs.
             Some(Standing::Silent) if finished && outcome.finished().is_some() => Remembered::Undecided,
             _ => Remembered::Differed,

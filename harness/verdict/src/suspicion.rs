@@ -61,9 +61,9 @@ impl<'a> Trial<'a, '_> {
         let bench = self.bench;
         let known = &bench.known;
         let says = match reference.outcome {
-            Outcome::Trapped(Trap::Undefined, complaint) | Outcome::Unsupported(complaint) => {
-                complaint.message.as_str()
-            }
+            Outcome::Trapped(Trap::Undefined, complaint)
+            | Outcome::Unsupported(complaint)
+            | Outcome::Exhausted(complaint) => complaint.message.as_str(),
             _ => return None,
         };
         if known.undefined == Undefined::Otherwise && matches!(reference.outcome, Outcome::Trapped(..)) {
@@ -87,6 +87,19 @@ impl<'a> Trial<'a, '_> {
             names(against.iter().map(|(witness, ..)| witness.id))
         );
         Some((why, against))
+    }
+
+    /// Why a reference is to be looked at first, if it is, that leaves nothing with a defined value: a record agreed with more.
+    pub(crate) fn empty_answer(&self, camp: &[Witness<'_>]) -> Option<String> {
+        let known = &self.bench.known;
+        let agreed = camp.iter().map(|witness| witness.id);
+        let agreed: Vec<&EngineId> = agreed.filter(|id| known.agreed.contains(id)).collect();
+        (known.undefined == Undefined::Unforeseen && !agreed.is_empty()).then(|| {
+            format!(
+                "nothing of what it leaves has a defined value now, and {} agreed with more of it, on record",
+                names(agreed)
+            )
+        })
     }
 
     /// Why a reference that has an answer is to be looked at first, if it is: the case's file says that there is none. What

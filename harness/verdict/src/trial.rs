@@ -304,6 +304,7 @@ impl Trial<'_, '_> {
 
     fn by_reference(&mut self, reference: Witness<'_>) -> VerdictKind {
         let (mut camp, mut rest, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
+        let vacuous = std::mem::take(&mut self.verdict.vacuous);
         for &other in &self.bench.others {
             if !other.outcome.speaks() {
                 continue;
@@ -314,7 +315,12 @@ impl Trial<'_, '_> {
                 Pair::Different(kind, comparison) => rest.push((other, kind, comparison)),
             }
         }
-        if let Some(why) = self.found_answer(reference) {
+        let empty = std::mem::replace(&mut self.verdict.vacuous, vacuous);
+        self.verdict.vacuous |= empty;
+        if let Some(why) = self
+            .found_answer(reference)
+            .or_else(|| self.empty_answer(&camp).filter(|_| empty && rest.is_empty()))
+        {
             return self.suspect(reference, &camp, rest, why);
         }
         if rest.is_empty() {
