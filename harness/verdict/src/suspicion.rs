@@ -55,7 +55,7 @@ impl<'a> Trial<'a, '_> {
     }
 
     /// Why a reference that has no answer is to be looked at first, if it is, with those who speak against it: records that
-    /// agreed with an answer that it had. A file that says that there is none, in the words of now, says that somebody has
+    /// agreed with an answer that it had. A file that says who differs from its answer says that it has one. A file that says that there is none, in the words of now, says that somebody has
     /// looked.
     pub(crate) fn lost_answer(&self, reference: Witness<'_>) -> Option<Suspicion<'a>> {
         let bench = self.bench;
@@ -79,7 +79,14 @@ impl<'a> Trial<'a, '_> {
             .map(|witness| (*witness, Kind::Trap, None))
             .collect();
         if against.is_empty() {
-            return None;
+            // Whoever differs, differs from an answer.
+            return (!known.offenders.is_empty()).then(|| {
+                let why = format!(
+                    "it has no answer now (\"{says}\"), and the case's file says that {} differs from the one that it had",
+                    names(&known.offenders)
+                );
+                (why, against)
+            });
         }
         let why = format!(
             "it had an answer that {} agreed with, on record, and has none now (\"{says}\"); a record does not change, so the \

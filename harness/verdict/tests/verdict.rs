@@ -309,6 +309,8 @@ fn shared_code_known_offenders_and_records_are_weighed() {
         "reference=undefined- interpret@3.2.0=1 cuda@3.2.0=1",
         "reference=undefined+ interpret@3.2.0=1 cuda@3.2.0=1~",
         "reference=undefined interpret@3.2.0=1 cuda@3.2.0=1~",
+        "reference=undefined- interpret@3.2.0=1 cuda@3.2.0=2?",
+        "reference=undefined+ interpret@3.2.0=1 cuda@3.2.0=2?",
         "reference=unsupported- interpret@3.2.0=1 cuda@3.2.0=1~",
         // There is an answer where none was expected.
         "reference=1+ interpret@3.2.0=1 cuda@3.2.0=1",
