@@ -110,14 +110,16 @@ impl<'a> Trial<'a, '_> {
     }
 
     /// Why a reference that has an answer is to be looked at first, if it is: the case's file says that there is none. What
-    /// the engines leave there convicts none of them, whatever the reference says of it now.
-    pub(crate) fn found_answer(&self, reference: Witness<'_>) -> Option<String> {
+    /// the engines leave there convicts none of them, whatever the reference says of it now. Where all agree and nothing is on
+    /// record, it may as well be the program that has changed: the expectation is stale, and that is all.
+    pub(crate) fn found_answer(&self, reference: Witness<'_>, all_agree: bool) -> Option<String> {
         let doubts = reference.outcome.complaint().is_some_and(Complaint::doubts);
         let foreseen = matches!(
             self.bench.known.undefined,
             Undefined::Foreseen | Undefined::Otherwise
         );
-        (foreseen && !doubts).then(|| {
+        let known = &self.bench.known;
+        (foreseen && !doubts && (known.on_record || !all_agree)).then(|| {
             "the case's file says that the program has no answer: that the reference finds one now speaks against it, or the \
              file is out of date"
                 .to_owned()

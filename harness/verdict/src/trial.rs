@@ -318,7 +318,7 @@ impl Trial<'_, '_> {
         let empty = std::mem::replace(&mut self.verdict.vacuous, vacuous);
         self.verdict.vacuous |= empty;
         if let Some(why) = self
-            .found_answer(reference)
+            .found_answer(reference, rest.is_empty())
             .or_else(|| self.empty_answer(&camp).filter(|_| empty && rest.is_empty()))
         {
             return self.suspect(reference, &camp, rest, why);
