@@ -246,9 +246,8 @@ fn known<'r>(records: impl Iterator<Item = &'r Record>, case: &Case, through: &[
         if is_offender(&testimony, &case.expectations) {
             known.offenders.push(record.id.clone());
         }
-        let remembered = record.remembered.filter(|_| record.outcome.speaks());
-        known.on_record |= remembered.is_some();
-        match remembered {
+        known.on_record |= record.remembered.is_some();
+        match record.remembered.filter(|_| record.outcome.speaks()) {
             Some(Remembered::Agreed) => known.agreed.push(record.id.clone()),
             Some(Remembered::Undecided) => known.undecided.push(record.id.clone()),
             Some(Remembered::Differed) | None => {}

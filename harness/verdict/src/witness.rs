@@ -44,7 +44,7 @@ pub struct Known {
     pub undecided: Vec<EngineId>,
     /// What is written down of whether the reference has an answer.
     pub undefined: Undefined,
-    /// Whether an outcome is a record, so that the program is the one that it was when that was accepted.
+    /// Whether there is a record of the case, be it stale: what is written down of it held when that was accepted.
     pub on_record: bool,
     /// What of Triton's own code, which its interpreter and its compiler share, the case goes through.
     pub through: Vec<String>,
