@@ -12,7 +12,7 @@ use conch_engine::cuda::bundle::{BundleError, Label, Opening, Reader};
 use conch_engine::cuda::outcome;
 use conch_engine::cuda::record::{Acceptance, Provenance, Record, Shelf};
 use conch_engine::{
-    Capabilities, Engine, EngineId, Failure, Needs, Outcome, Preparation, Reference, guarded,
+    Capabilities, Engine, EngineId, Failure, Needs, Outcome, Preparation, Reference, Remembered, guarded,
 };
 use conch_tile::rules::{Rules, Version};
 use conch_toolchain::compiled::Target;
@@ -158,13 +158,13 @@ impl Pile {
                 .as_ref()
                 .map_or(1, |provenance| provenance.repetitions);
             let found = guarded(|| outcome(&case, &result.ran));
-            let agreed = match &found {
-                Ok(Ok(outcome)) => agrees(&case, version, outcome),
+            let stood = match &found {
+                Ok(Ok(outcome)) => stood(&case, version, outcome),
                 _ => None,
             };
             match found.map(|found| found.map(|outcome| Record::of(&case, &cubin, &outcome, times))) {
                 Ok(Ok(Some(record))) => {
-                    let record = marked(record, agreed);
+                    let record = marked(record, stood);
                     let by = provenance(reader.opening(), version, true);
                     self.put(&result.label, version, record, by);
                 }
@@ -181,8 +181,8 @@ impl Pile {
             if let Some((case, version)) = self.case(&decided.label, entries) {
                 let by = provenance(reader.opening(), version, false);
                 let outcome = decided.record.outcome(&case).ok();
-                let agreed = outcome.and_then(|outcome| agrees(&case, version, &outcome));
-                self.put(&decided.label, version, marked(decided.record, agreed), by);
+                let stood = outcome.and_then(|outcome| stood(&case, version, &outcome));
+                self.put(&decided.label, version, marked(decided.record, stood), by);
             }
         }
         Ok(())
@@ -236,15 +236,15 @@ impl Pile {
     }
 }
 
-fn marked(record: Record, agreed: Option<bool>) -> Record {
-    match agreed {
-        Some(agreed) => record.agreeing(agreed),
+fn marked(record: Record, stood: Option<Remembered>) -> Record {
+    match stood {
+        Some(stood) => record.standing(stood),
         None => record,
     }
 }
 
-/// Whether the reference agrees with an outcome, which the record is to remember; nothing where Conch fails to say.
-fn agrees(case: &Case, version: Version, outcome: &Outcome) -> Option<bool> {
+/// How an outcome stands to the reference, which the record is to remember; nothing where Conch fails to say.
+fn stood(case: &Case, version: Version, outcome: &Outcome) -> Option<Remembered> {
     let given = Given {
         id: EngineId::Cuda { version },
         capabilities: Capabilities {
@@ -257,10 +257,19 @@ fn agrees(case: &Case, version: Version, outcome: &Outcome) -> Option<bool> {
     let id = given.id.clone();
     let panel = Panel::new(Some(Arc::new(Reference::default())), vec![Arc::new(given)]);
     let trial = guarded(|| try_case(case, &panel)).ok()?.ok()?;
-    trial
-        .failed
-        .is_empty()
-        .then(|| trial.verdict.standing(&id) == Some(Standing::Agrees))
+    trial.failed.is_empty().then(|| {
+        let finished = trial
+            .references
+            .iter()
+            .all(|record| record.outcome.finished().is_some());
+        match trial.verdict.standing(&id) {
+            // Nothing agrees with nothing.
+            Some(Standing::Agrees) if !trial.verdict.vacuous => Remembered::Agreed,
+            // Both left something, and nothing of it certainly differs.
+            Some(Standing::Silent) if finished && outcome.finished().is_some() => Remembered::Undecided,
+            _ => Remembered::Differed,
+        }
+    })
 }
 
 /// An engine that gives what it was given.

@@ -107,6 +107,17 @@ pub trait Prepared: Send + Sync {
     fn launch(&self, case: &Case) -> Result<Outcome, Failure>;
 }
 
+/// How a record stood to the reference when it was accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Remembered {
+    /// It agreed.
+    Agreed,
+    /// It did not differ, and nobody could say whether it agreed.
+    Undecided,
+    /// It differed, or the program had no answer.
+    Differed,
+}
+
 /// An engine. Shared between threads.
 pub trait Engine: Send + Sync {
     /// Its name.
@@ -121,9 +132,9 @@ pub trait Engine: Send + Sync {
         self.id().clone()
     }
 
-    /// Of an engine that answers with records, whether that of a case agreed with the reference when it was accepted, where
-    /// that is known.
-    fn agreed(&self, _case: &Case) -> Option<bool> {
+    /// Of an engine that answers with records, how that of a case stood to the reference when it was accepted, where that is
+    /// known.
+    fn remembered(&self, _case: &Case) -> Option<Remembered> {
         None
     }
 

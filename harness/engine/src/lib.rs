@@ -67,7 +67,7 @@ mod words;
 
 pub use code::{Families, families, is_triton_code, through};
 pub use cuda::Cuda;
-pub use engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, Prepared, Run};
+pub use engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, Prepared, Remembered, Run};
 pub use guard::guarded;
 pub use id::{BadEngineId, By, EngineId, Family};
 pub use inductor::Inductor;

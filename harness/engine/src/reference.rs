@@ -199,6 +199,12 @@ impl Reference {
         self
     }
 
+    /// Whether it judges as it does where nothing is asked of it: what it was when records were accepted and expectations
+    /// written down. With other checks, other masked lanes or more schedules it may call other programs undefined.
+    pub fn is_usual(&self) -> bool {
+        self.config.checks == Checks::Full && !self.config.masked_zero && self.schedules == 0
+    }
+
     /// The kernel of a launch, traced or taken from the cache.
     pub fn kernel(
         &self,

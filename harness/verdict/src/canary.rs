@@ -28,6 +28,18 @@ def table(x, to, out):
     first = tl.load(to).to(tl.pointer_type(tl.float32))
     tl.store(out, tl.load(to))
     tl.store(first + 1, 7.0)
+
+
+@triton.jit
+def passed_on(x, to, out):
+    tl.store(out, tl.load(to))
+    tl.store(out + 1, tl.load(to + 1))
+
+
+@triton.jit
+def outside(out):
+    tl.store(out - 1, 7)
+    tl.store(out + 4, 9)
 ";
 
 const PLACES: &str = "\
@@ -52,6 +64,27 @@ launches:
 gives: { x: [0, 0, 7, 0], out: { addresses: ['x[1:]'] } }
 ";
 
+const PASSED_ON: &str = "\
+about: Addresses out of a table are stored.
+kernel: kernels.py:passed_on
+storages:
+  x: { dtype: f32, shape: [4], fill: zeros }
+  to: { dtype: i64, shape: [2], fill: { addresses: ['x[1:]', x] } }
+  out: { dtype: i64, shape: [2], fill: zeros }
+launches:
+  - { grid: [1], args: { x: x, to: to, out: out } }
+gives: { out: { addresses: ['x[1:]', x] } }
+";
+
+const OUTSIDE: &str = "\
+about: Stores just before and just past a storage, which an interpreter makes.
+kernel: kernels.py:outside
+storages:
+  out: { dtype: i32, shape: [4], fill: zeros }
+launches:
+  - { grid: [1], args: { out: out } }
+";
+
 /// Tries the engines of a panel that execute something beside the reference. Those that do not give what is known are taken
 /// out, each with what it did.
 pub fn canaries(panel: &mut Panel) -> Vec<(EngineId, String)> {
@@ -74,8 +107,27 @@ fn trial(engine: &dyn Engine) -> Option<String> {
         return None;
     };
     // The addresses of CUDA tensors lead nowhere in an interpreter.
-    let files = if *host { &[PLACES, TABLE][..] } else { &[PLACES] };
-    files.iter().find_map(|file| wrong(engine, file))
+    let files = if *host {
+        &[PLACES, PASSED_ON, TABLE][..]
+    } else {
+        &[PLACES, PASSED_ON]
+    };
+    let gone = || unguarded(engine);
+    files.iter().find_map(|file| wrong(engine, file)).or_else(gone)
+}
+
+/// What is missing of the stores beside a storage that an engine makes, in words.
+fn unguarded(engine: &dyn Engine) -> Option<String> {
+    let case = match case(OUTSIDE) {
+        Ok(case) => case,
+        Err(why) => return Some(why),
+    };
+    let rules = engine.id().version().map_or_else(Rules::default, Rules::of);
+    let outcome = engine.run(&case, rules).ok()?.outcome;
+    let memory = &outcome.finished()?.memory;
+    let (front, back) = memory.guards(memory.ids().next()?);
+    let kept = front.ends_with(&7_i32.to_le_bytes()) && back.starts_with(&9_i32.to_le_bytes());
+    (!kept).then(|| format!("what was stored beside `out` is not there ({})", case.about))
 }
 
 /// What an engine makes wrong of a case, in words. One that cannot run it says nothing.
@@ -124,7 +176,7 @@ mod tests {
 
     #[test]
     fn the_reference_gives_what_is_known() {
-        for file in [PLACES, TABLE] {
+        for file in [PLACES, TABLE, PASSED_ON] {
             assert_eq!(wrong(&Reference::default(), file), None);
         }
     }

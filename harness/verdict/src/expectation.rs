@@ -13,7 +13,7 @@ use conch_tile::fault::{Fault, is_planted};
 use conch_tile::rules::Version;
 
 use crate::trial::{Standing, Verdict};
-use crate::witness::Witness;
+use crate::witness::{Undefined, Witness};
 
 /// What became of one expectation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -54,11 +54,13 @@ pub struct Testimony<'a> {
 }
 
 impl Testimony<'_> {
-    /// How it stands. The reference may have spoken for several versions: where it calls a program undefined, it is.
+    /// How it stands. The reference may have spoken for several versions: where it calls a program undefined, it is, unless
+    /// that is what speaks against it.
     fn standing(&self, verdict: &Verdict) -> Standing {
         let standing = verdict.standing(self.witness.id).unwrap_or(Standing::Silent);
         let undefined = matches!(self.witness.outcome, Outcome::Trapped(Trap::Undefined, _));
         match (self.witness.id, standing) {
+            (EngineId::Reference, Standing::Differs) => Standing::Differs,
             (EngineId::Reference, _) if undefined => Standing::Undefined,
             (EngineId::Reference, Standing::Undefined) => Standing::Agrees,
             _ => standing,
@@ -128,6 +130,21 @@ pub(crate) fn is_offender(testimony: &Testimony<'_>, expectations: &[Expectation
             Some(VerdictKind::Differ | VerdictKind::Nondeterministic)
         ) && testimony.is_meant(one, expectations)
     })
+}
+
+/// What is written down of whether this reference has an answer here.
+pub(crate) fn is_undefined(testimony: &Testimony<'_>, expectations: &[Expectation]) -> Undefined {
+    let mut said = expectations
+        .iter()
+        .filter(|one| one.verdict == Some(VerdictKind::Undefined) && testimony.is_meant(one, expectations))
+        .peekable();
+    if said.peek().is_none() {
+        Undefined::Unforeseen
+    } else if said.any(|one| happened(one, Standing::Undefined, testimony)) {
+        Undefined::Foreseen
+    } else {
+        Undefined::Otherwise
+    }
 }
 
 /// Whether an engine's standing and outcome are what an expectation describes.

@@ -6,7 +6,7 @@
 //! - [`try_case`] runs a case through a [`Panel`] of engines, and judges it.
 //! - [`try_sweep`] judges the variants of a case that one engine was asked about.
 //! - [`assess`] holds the verdict against the case's expectations.
-//! - [`selfcheck`] judges trials whose end is known, before any that count; [`canaries`] are launches whose result is known.
+//! - [`selfcheck`] judges trials whose end is known and does arithmetic whose results are, before any that count; [`canaries`] are launches whose result is known.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -93,6 +93,7 @@ mod difference;
 mod expectation;
 mod given;
 mod interval;
+mod known;
 mod left_out;
 mod panel;
 mod selfcheck;
@@ -112,4 +113,4 @@ pub use sweep::{
     try_sweep,
 };
 pub use trial::{Bench, Difference, Facts, Kind, Standing, Verdict, judge};
-pub use witness::{Known, Witness};
+pub use witness::{Known, Undefined, Witness};

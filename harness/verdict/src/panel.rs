@@ -11,20 +11,20 @@ use std::sync::Arc;
 
 use conch_case::Case;
 use conch_engine::{
-    Complaint, Conforming, Engine, EngineId, Failure, Families, Outcome, Reference, families, guarded,
-    language, through,
+    Complaint, Conforming, Engine, EngineId, Failure, Families, Outcome, Reference, Remembered, families,
+    guarded, language, through,
 };
 use conch_interp::Accepted;
 use conch_memory::StorageId;
 use conch_tile::rules::{Rule, Rules, Version};
 
 use crate::difference::Acceptance;
-use crate::expectation::{Assessment, Testimony, assess, is_foreseen, is_offender};
+use crate::expectation::{Assessment, Testimony, assess, is_foreseen, is_offender, is_undefined};
 use crate::given;
 use crate::interval;
 use crate::left_out::{LeftOut, merged};
 use crate::trial::{Bench, Facts, Verdict, judge};
-use crate::witness::{Known, Witness};
+use crate::witness::{Known, Undefined, Witness};
 
 /// The engines of a run.
 #[derive(Default)]
@@ -79,8 +79,8 @@ pub struct Record {
     pub families: Families,
     /// What it did.
     pub outcome: Outcome,
-    /// Of a record, whether it agreed with the reference when it was accepted, where that is known.
-    pub agreed: Option<bool>,
+    /// Of a record, how it stood to the reference when it was accepted, where that is known.
+    pub remembered: Option<Remembered>,
     /// How long it took.
     pub seconds: f64,
 }
@@ -157,11 +157,19 @@ pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
                 .map(Record::witness)
                 .collect(),
             acceptance,
-            known: known(
-                seats.others.iter().filter_map(|&at| others.get(at)),
-                case,
-                &shared,
-            ),
+            known: Known {
+                undefined: seats
+                    .reference
+                    .and_then(|at| references.get(at))
+                    .map_or_else(Undefined::default, |record| {
+                        undefined(record, panel.reference.as_deref(), case)
+                    }),
+                ..known(
+                    seats.others.iter().filter_map(|&at| others.get(at)),
+                    case,
+                    &shared,
+                )
+            },
         })
         .collect();
     let mut verdict = judge(
@@ -238,11 +246,25 @@ fn known<'r>(records: impl Iterator<Item = &'r Record>, case: &Case, through: &[
         if is_offender(&testimony, &case.expectations) {
             known.offenders.push(record.id.clone());
         }
-        if record.agreed == Some(true) {
-            known.agreed.push(record.id.clone());
+        known.on_record |= record.remembered.is_some();
+        match record.remembered.filter(|_| record.outcome.speaks()) {
+            Some(Remembered::Agreed) => known.agreed.push(record.id.clone()),
+            Some(Remembered::Undecided) => known.undecided.push(record.id.clone()),
+            Some(Remembered::Differed) | None => {}
         }
     }
     known
+}
+
+/// What the case's file says of whether the reference has an answer. Nothing counts as said of a reference that judges
+/// otherwise than when it was written down.
+fn undefined(record: &Record, reference: Option<&Reference>, case: &Case) -> Undefined {
+    let testimony = record.testimony();
+    if reference.is_some_and(Reference::is_usual) {
+        is_undefined(&testimony, &case.expectations)
+    } else {
+        Undefined::Anything
+    }
 }
 
 impl Record {
@@ -472,7 +494,7 @@ fn record(
                 origin,
                 rules,
                 outcome: run.outcome,
-                agreed: engine.agreed(case),
+                remembered: engine.remembered(case),
                 seconds,
             });
         }
@@ -491,7 +513,7 @@ fn record(
         origin,
         rules,
         outcome,
-        agreed: None,
+        remembered: None,
         seconds: 0.0,
     })
 }

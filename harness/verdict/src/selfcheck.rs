@@ -13,6 +13,7 @@ use conch_engine::{
 use conch_memory::{Memory, ORIGIN, StorageId};
 use conch_tile::rules::Rules;
 
+use crate::known;
 use crate::panel::{Panel, try_case};
 
 const KERNELS: &str = "\
@@ -82,6 +83,8 @@ enum Told {
     Rejects,
     /// It raises, with these words.
     Raises(&'static str),
+    /// It raises an exception of this kind, out of its own code.
+    RaisesOwn(&'static str),
     /// It is not there.
     Silent,
 }
@@ -217,6 +220,21 @@ const TRIALS: &[Known] = &[
         ..WRONG
     },
     Known {
+        name: "one exception from two others",
+        interpret: Told::RaisesOwn("ValueError"),
+        cuda: Told::RaisesOwn("ValueError"),
+        blame: &["reference"],
+        ..WRONG
+    },
+    Known {
+        name: "two exceptions from two others",
+        interpret: Told::RaisesOwn("ValueError"),
+        cuda: Told::RaisesOwn("TypeError"),
+        blame: &[INTERPRET, CUDA],
+        unconfirmed: true,
+        ..WRONG
+    },
+    Known {
         name: "launches that differ among themselves",
         cuda: Told::Unsteady,
         kind: VerdictKind::Nondeterministic,
@@ -267,6 +285,29 @@ const TRIALS: &[Known] = &[
         ..AGREE
     },
     Known {
+        name: "an answer where the case file says that there is none",
+        says: "expect: [{ engine: reference, verdict: undefined, why: known }]",
+        expected: false,
+        stale: true,
+        ..AGREE
+    },
+    Known {
+        name: "an answer where the case file says that there is none, and somebody differs",
+        says: "expect: [{ engine: reference, verdict: undefined, why: known }]",
+        interpret: Told::Flip(1, 1),
+        blame: &["reference"],
+        stale: true,
+        ..WRONG
+    },
+    Known {
+        name: "no answer, in other words than the case file has",
+        kernel: "outside",
+        says: "expect: [{ engine: reference, verdict: undefined, message: race, why: known }]",
+        blame: &["reference"],
+        stale: true,
+        ..WRONG
+    },
+    Known {
         name: "what the case file gives",
         says: "gives: { out: [0.5, 1.5, nan, 3.5] }",
         ..AGREE
@@ -279,9 +320,15 @@ const TRIALS: &[Known] = &[
     },
 ];
 
-/// Judges every trial whose end is known, and says where the verdict is another one.
+/// Judges every trial whose end is known, and says where the verdict is another one; and has the reference compute what is
+/// known.
 pub fn selfcheck() -> Vec<String> {
     let record = conch_engine::cuda::record::selfcheck().err();
+    let arithmetic = known::wrong(&Reference::default());
+    let arithmetic = arithmetic.first().map(|first| match arithmetic.len() {
+        1 => format!("arithmetic that is known: {first}"),
+        all => format!("arithmetic that is known: {first}, and {} more", all - 1),
+    });
     TRIALS
         .iter()
         .filter_map(|known| {
@@ -289,6 +336,7 @@ pub fn selfcheck() -> Vec<String> {
             Some(format!("the verdict on {}: {wrong}", known.name))
         })
         .chain(record)
+        .chain(arithmetic)
         .collect()
 }
 
@@ -382,6 +430,15 @@ impl Engine for Teller {
         Ok(match (self.told, self.reference.prepare(case, rules)?) {
             (Told::Rejects, _) => Preparation::Ended(Outcome::Rejected(said("no"))),
             (Told::Raises(words), _) => Preparation::Ended(Outcome::Trapped(Trap::Raised, said(words))),
+            (Told::RaisesOwn(kind), _) => {
+                let mut complaint = Complaint::new(kind, "no");
+                let own = match self.id {
+                    EngineId::Interpret { .. } => "triton/runtime/interpreter.py",
+                    _ => "triton/compiler/compiler.py",
+                };
+                complaint.raised = Some(own.to_owned());
+                Preparation::Ended(Outcome::Trapped(Trap::Raised, Box::new(complaint)))
+            }
             (Told::Silent, _) => Preparation::Ended(Outcome::Unavailable(said("nobody"))),
             (told, Preparation::Ready(ready)) => Preparation::Ready(Box::new(Telling { told, ready })),
             (_, ended) => ended,
@@ -421,7 +478,7 @@ impl Prepared for Telling {
                 change(&mut other, 0, |old| old ^ 1);
                 finished.unsteady = Some(Box::new(other));
             }
-            Told::Same | Told::Rejects | Told::Raises(_) | Told::Silent => {}
+            Told::Same | Told::Rejects | Told::Raises(_) | Told::RaisesOwn(_) | Told::Silent => {}
         }
         Ok(Outcome::Finished(finished))
     }

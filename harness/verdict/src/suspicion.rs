@@ -4,14 +4,17 @@
 //! Left out: the rest of a trial (see [`crate::trial`]).
 
 use conch_case::VerdictKind;
-use conch_engine::{EngineId, Families, Outcome};
+use conch_engine::{Complaint, EngineId, Families, Outcome, Trap};
 use conch_tile::fault::{Fault, is_planted};
 
 use crate::difference::Comparison;
 use crate::trial::{Difference, Kind, Rest, Standing, Trial};
-use crate::witness::{Witness, independent, names};
+use crate::witness::{Undefined, Witness, independent, names};
 
-impl Trial<'_, '_> {
+/// Why the reference is to be looked at, and who differs from it.
+type Suspicion<'w> = (String, Vec<(Witness<'w>, Kind, Option<Comparison>)>);
+
+impl<'a> Trial<'a, '_> {
     /// Why the reference is to be looked at first, if it is.
     pub(crate) fn suspicion(
         &self,
@@ -21,15 +24,20 @@ impl Trial<'_, '_> {
     ) -> Option<String> {
         let known = &self.bench.known;
         let rest = || rest.iter().map(|(witness, ..)| witness.id);
-        let changed: Vec<&EngineId> = rest()
-            .filter(|id| known.agreed.contains(id) && !known.offenders.contains(id))
-            .collect();
-        if !changed.is_empty() {
-            return Some(format!(
-                "what {} gave is on record, and agreed with the reference when it was accepted; a record does not change, \
-                 so the reference has, or the trial",
-                names(changed)
-            ));
+        for (then, said) in [
+            (&known.agreed, "agreed with"),
+            (&known.undecided, "did not differ from"),
+        ] {
+            let changed: Vec<&EngineId> = rest()
+                .filter(|id| then.contains(id) && !known.offenders.contains(id))
+                .collect();
+            if !changed.is_empty() {
+                return Some(format!(
+                    "what {} gave is on record, and {said} the reference when it was accepted; a record does not change, \
+                     so the reference has, or the trial",
+                    names(changed)
+                ));
+            }
         }
         let surprising = rest().any(|id| !known.foreseen.contains(id));
         if confirmed || offenders.is_empty() || !surprising {
@@ -44,6 +52,78 @@ impl Trial<'_, '_> {
                     .filter(|id| known.offenders.contains(id))
             )
         ))
+    }
+
+    /// Why a reference that has no answer is to be looked at first, if it is, with those who speak against it: records that
+    /// agreed with an answer that it had. A file that says who differs from its answer says that it has one. A file that says that there is none, in the words of now, says that somebody has
+    /// looked.
+    pub(crate) fn lost_answer(&self, reference: Witness<'_>) -> Option<Suspicion<'a>> {
+        let bench = self.bench;
+        let known = &bench.known;
+        let says = match reference.outcome {
+            Outcome::Trapped(Trap::Undefined, complaint)
+            | Outcome::Unsupported(complaint)
+            | Outcome::Exhausted(complaint) => complaint.message.as_str(),
+            _ => return None,
+        };
+        if known.undefined == Undefined::Otherwise && matches!(reference.outcome, Outcome::Trapped(..)) {
+            let why = format!("the case's file says in other words than \"{says}\" why it has no answer");
+            return Some((why, Vec::new()));
+        }
+        if known.undefined != Undefined::Unforeseen {
+            return None;
+        }
+        let others = bench.others.iter();
+        let against: Vec<_> = others
+            .filter(|witness| known.agreed.contains(witness.id) && !known.offenders.contains(witness.id))
+            .map(|witness| (*witness, Kind::Trap, None))
+            .collect();
+        if against.is_empty() {
+            // Whoever differs, differs from an answer.
+            return (!known.offenders.is_empty()).then(|| {
+                let why = format!(
+                    "it has no answer now (\"{says}\"), and the case's file says that {} differs from the one that it had",
+                    names(&known.offenders)
+                );
+                (why, against)
+            });
+        }
+        let why = format!(
+            "it had an answer that {} agreed with, on record, and has none now (\"{says}\"); a record does not change, so the \
+             reference has, or the trial",
+            names(against.iter().map(|(witness, ..)| witness.id))
+        );
+        Some((why, against))
+    }
+
+    /// Why a reference is to be looked at first, if it is, that leaves nothing with a defined value: a record agreed with more.
+    pub(crate) fn empty_answer(&self, camp: &[Witness<'_>]) -> Option<String> {
+        let known = &self.bench.known;
+        let agreed = camp.iter().map(|witness| witness.id);
+        let agreed: Vec<&EngineId> = agreed.filter(|id| known.agreed.contains(id)).collect();
+        (known.undefined == Undefined::Unforeseen && !agreed.is_empty()).then(|| {
+            format!(
+                "nothing of what it leaves has a defined value now, and {} agreed with more of it, on record",
+                names(agreed)
+            )
+        })
+    }
+
+    /// Why a reference that has an answer is to be looked at first, if it is: the case's file says that there is none. What
+    /// the engines leave there convicts none of them, whatever the reference says of it now. Where all agree and nothing is on
+    /// record, it may as well be the program that has changed: the expectation is stale, and that is all.
+    pub(crate) fn found_answer(&self, reference: Witness<'_>, all_agree: bool) -> Option<String> {
+        let doubts = reference.outcome.complaint().is_some_and(Complaint::doubts);
+        let foreseen = matches!(
+            self.bench.known.undefined,
+            Undefined::Foreseen | Undefined::Otherwise
+        );
+        let known = &self.bench.known;
+        (foreseen && !doubts && (known.on_record || !all_agree)).then(|| {
+            "the case's file says that the program has no answer: that the reference finds one now speaks against it, or the \
+             file is out of date"
+                .to_owned()
+        })
     }
 
     /// The reference is blamed, and nobody else of whom nobody foresaw it.

@@ -5,7 +5,8 @@
 //! word stands, unconfirmed. (An engine whose difference is foreseen convicts nobody.) Outcomes that came out of shared code are one
 //! witness ([`crate::Witness`]), and one that has the reference's code in it says nothing for or against the reference. Where a
 //! record has agreed with the reference and no longer does, or nobody confirms it but an engine that is known to differ, the
-//! reference itself is suspected ([`Verdict::suspected`]). Engines that cannot run
+//! reference itself is suspected ([`Verdict::suspected`]); so it is where it loses an answer that a record agreed with, or has
+//! one where the case's file says that there is none. Engines that cannot run
 //! the program, or ran out of something, say nothing and are in no camp. A program without a defined answer convicts nobody.
 //!
 //! The language changes between versions. A trial takes one bench per set of language rules: the reference's outcome
@@ -280,6 +281,11 @@ impl Trial<'_, '_> {
             ..
         }) = reference
         {
+            if let Some(reference) = reference
+                && let Some((why, rest)) = self.lost_answer(reference)
+            {
+                return self.suspect(reference, &[], rest, why);
+            }
             self.verdict
                 .reason
                 .get_or_insert_with(|| complaint.message.clone());
@@ -288,12 +294,17 @@ impl Trial<'_, '_> {
         }
         match reference {
             Some(reference) if reference.outcome.speaks() => self.by_reference(reference),
-            _ => self.by_majority(),
+            Some(reference) => match self.lost_answer(reference) {
+                Some((why, rest)) => self.suspect(reference, &[], rest, why),
+                None => self.by_majority(),
+            },
+            None => self.by_majority(),
         }
     }
 
     fn by_reference(&mut self, reference: Witness<'_>) -> VerdictKind {
         let (mut camp, mut rest, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
+        let vacuous = std::mem::take(&mut self.verdict.vacuous);
         for &other in &self.bench.others {
             if !other.outcome.speaks() {
                 continue;
@@ -303,6 +314,14 @@ impl Trial<'_, '_> {
                 Pair::Unknown(why) => unknown.push(why),
                 Pair::Different(kind, comparison) => rest.push((other, kind, comparison)),
             }
+        }
+        let empty = std::mem::replace(&mut self.verdict.vacuous, vacuous);
+        self.verdict.vacuous |= empty;
+        if let Some(why) = self
+            .found_answer(reference, rest.is_empty())
+            .or_else(|| self.empty_answer(&camp).filter(|_| empty && rest.is_empty()))
+        {
+            return self.suspect(reference, &camp, rest, why);
         }
         if rest.is_empty() {
             self.stand(|id| {

@@ -2,7 +2,8 @@
 //!
 //! Engines whose outcomes came out of one body of code are one witness. An engine of which it is written down that it
 //! differs is none for the reference: if it agrees with it now, one of the two has changed. A record that agreed with the
-//! reference when it was put there cannot have changed, so that the reference has, or the trial.
+//! reference when it was put there cannot have changed, so that the reference has, or the trial. A case of which it is written
+//! down that it has no answer, and that has one now, speaks against the reference first.
 //!
 //! Left out: camps and blame (see [`crate::trial`]).
 
@@ -39,8 +40,28 @@ pub struct Known {
     pub offenders: Vec<EngineId>,
     /// Engines whose outcome is a record that agreed with the reference when it was accepted.
     pub agreed: Vec<EngineId>,
+    /// Engines whose outcome is a record of which nobody could say then whether it agreed, and that did not differ.
+    pub undecided: Vec<EngineId>,
+    /// What is written down of whether the reference has an answer.
+    pub undefined: Undefined,
+    /// Whether there is a record of the case, be it stale: what is written down of it held when that was accepted.
+    pub on_record: bool,
     /// What of Triton's own code, which its interpreter and its compiler share, the case goes through.
     pub through: Vec<String>,
+}
+
+/// What is written down of whether the reference has an answer to a case.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Undefined {
+    /// Nothing that holds for the reference as it was asked.
+    #[default]
+    Anything,
+    /// That it has one: nobody wrote down that it has none.
+    Unforeseen,
+    /// That it has none, in the words that it says now or in none.
+    Foreseen,
+    /// That it has none; of what it says now, nothing.
+    Otherwise,
 }
 
 /// How many witnesses a camp has that share no code with each other. Those with the least code are counted first: they

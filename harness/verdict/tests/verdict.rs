@@ -10,7 +10,8 @@ use conch_tile::DType;
 use conch_tile::rules::Version;
 use conch_tile::source::Span;
 use conch_verdict::{
-    Acceptance, Bench, BitForBit, Facts, Known, Standing, Testimony, Verdict, Witness, assess, compare, judge,
+    Acceptance, Bench, BitForBit, Facts, Known, Standing, Testimony, Undefined, Verdict, Witness, assess,
+    compare, judge,
 };
 
 /// One storage of four f32, seen as `x`.
@@ -109,7 +110,8 @@ fn witness<'a>(id: &'a EngineId, origin: &'a EngineId, outcome: &'a Outcome) -> 
 }
 
 /// `reference=1 interpret@3.9.0=2`; with `!` behind it, it is foreseen to differ so, with `?` it is written down that it
-/// differs, with `~` it is a record that agreed, with `&` it came out of Triton's shared Python.
+/// differs, with `~` it is a record that agreed, with `^` one that was undecided, with `=` any record, with `&` it came out of Triton's shared Python.
+/// Of the reference, `-` says that nobody wrote down that it has no answer, and `+` that somebody did.
 fn trial(line: &str) -> (Vec<(EngineId, Outcome)>, Verdict) {
     let mut known = Known {
         through: vec!["tl.flip".to_owned()],
@@ -121,12 +123,16 @@ fn trial(line: &str) -> (Vec<(EngineId, Outcome)>, Verdict) {
         .map(|part| {
             let (id, word) = part.split_once('=').expect(part);
             let id: EngineId = id.parse().expect(id);
-            let marks = word.trim_start_matches(|c| !"!?~&".contains(c));
+            let marks = word.trim_start_matches(|c| !"!?~^=&+-".contains(c));
             for mark in marks.chars() {
                 match mark {
                     '!' => known.foreseen.push(id.clone()),
                     '?' => known.offenders.push(id.clone()),
                     '~' => known.agreed.push(id.clone()),
+                    '^' => known.undecided.push(id.clone()),
+                    '=' => known.on_record = true,
+                    '-' => known.undefined = Undefined::Unforeseen,
+                    '+' => known.undefined = Undefined::Foreseen,
                     _ => shared.push(id.clone()),
                 }
             }
@@ -297,6 +303,22 @@ fn shared_code_known_offenders_and_records_are_weighed() {
         "reference=1 cuda@3.2.0=2~!?",
         "reference=1 interpret@3.2.0=1 cuda@3.2.0=1~",
         "reference=rejected interpret@3.2.0=rejected cuda@3.2.0=2~",
+        "reference=1 interpret@3.2.0=1 cuda@3.2.0=2^",
+        "reference=1 interpret@3.2.0=1 cuda@3.2.0=2^?",
+        // An answer that a record agreed with is gone.
+        "reference=undefined- interpret@3.2.0=1 cuda@3.2.0=1~",
+        "reference=undefined- interpret@3.2.0=1 cuda@3.2.0=1",
+        "reference=undefined+ interpret@3.2.0=1 cuda@3.2.0=1~",
+        "reference=undefined interpret@3.2.0=1 cuda@3.2.0=1~",
+        "reference=undefined- interpret@3.2.0=1 cuda@3.2.0=2?",
+        "reference=undefined+ interpret@3.2.0=1 cuda@3.2.0=2?",
+        "reference=unsupported- interpret@3.2.0=1 cuda@3.2.0=1~",
+        // There is an answer where none was expected.
+        "reference=1+ interpret@3.2.0=1 cuda@3.2.0=1",
+        "reference=1+ interpret@3.2.0=1 cuda@3.2.0=1=",
+        "reference=1+ interpret@3.2.0=2 cuda@3.2.0=1",
+        "reference=1+ interpret@3.2.0=2 cuda@3.2.0=2",
+        "reference=1+",
     ];
     let mut lines = String::new();
     for line in table {

@@ -33,7 +33,7 @@ use conch_toolchain::compiled::Target;
 use self::compile::{Compiler, Compiling};
 use self::job::{Job, Ran};
 use self::record::{Missing, Shelf};
-use crate::engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, Prepared};
+use crate::engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, Prepared, Remembered};
 use crate::{Complaint, EngineId, Finished, Outcome, Trap, words};
 
 /// `cuda@V`.
@@ -119,14 +119,14 @@ impl Engine for Cuda {
         &self.capabilities
     }
 
-    fn agreed(&self, case: &Case) -> Option<bool> {
+    fn remembered(&self, case: &Case) -> Option<Remembered> {
         match &self.source {
             Source::Live { .. } => None,
             Source::Recorded {
                 version,
                 shelf,
                 target,
-            } => shelf.agreed(*version, *target, case),
+            } => shelf.remembered(*version, *target, case),
         }
     }
 

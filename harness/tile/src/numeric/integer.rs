@@ -89,7 +89,10 @@ macro_rules! int {
             }
             #[inline(always)]
             fn mulhi(self, other: Self) -> Self {
-                if is_planted(Fault::HighProductIsSigned) { return ((self as i128).wrapping_mul(other as i128) >> Self::BITS) as Self; }
+                if is_planted(Fault::HighProductIsSigned) {
+                    let signed = |x: Self| (x as i128) << (i128::BITS - Self::BITS) >> (i128::BITS - Self::BITS);
+                    return (signed(self).wrapping_mul(signed(other)) >> Self::BITS) as Self;
+                }
                 ((self as $unsigned as $wide).wrapping_mul(other as $unsigned as $wide) >> Self::BITS) as Self
             }
             #[inline(always)]

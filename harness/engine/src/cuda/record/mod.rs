@@ -8,7 +8,8 @@
 //! Of memory it keeps the runs of bytes that are not what they were before the first launch.
 //!
 //! A record remembers whether it agreed with the reference when it was accepted. In a file with a line `{"agreed":true}` those
-//! did that say nothing of it; the others say `"agreed":"no"`, or `"unknown"`.
+//! did that say nothing of it; the others say `"agreed":"no"`, `"undecided"` (nothing differed, and nobody could say of some
+//! bytes), or `"unknown"`.
 //!
 //! Left out: executing anything, and whether a record is right (`conch-verdict` judges it as any other outcome).
 
@@ -21,7 +22,7 @@ use conch_tile::fault::{Fault, is_planted};
 use serde::{Deserialize, Serialize};
 
 use self::change::{Change, apply, changes};
-use crate::{Complaint, Finished, Outcome, Position, Trap};
+use crate::{Complaint, Finished, Outcome, Position, Remembered, Trap};
 
 pub use self::selfcheck::selfcheck;
 pub use self::shelf::{Acceptance, Missing, Shelf, ShelfError};
@@ -68,6 +69,7 @@ pub struct Record {
 #[serde(rename_all = "lowercase")]
 enum Agreed {
     Yes,
+    Undecided,
     No,
     Unknown,
 }
@@ -153,10 +155,14 @@ impl Record {
         })
     }
 
-    /// The same, which agreed with the reference or did not.
+    /// The same, which stood so to the reference.
     #[must_use]
-    pub fn agreeing(mut self, agreed: bool) -> Self {
-        self.agreed = Some(if agreed { Agreed::Yes } else { Agreed::No });
+    pub fn standing(mut self, remembered: Remembered) -> Self {
+        self.agreed = Some(match remembered {
+            Remembered::Agreed => Agreed::Yes,
+            Remembered::Undecided => Agreed::Undecided,
+            Remembered::Differed => Agreed::No,
+        });
         self
     }
 

@@ -13,7 +13,7 @@ use conch_toolchain::compiled::Target;
 use serde::{Deserialize, Serialize};
 
 use super::{Agreed, Provenance, Record};
-use crate::Outcome;
+use crate::{Outcome, Remembered};
 
 /// How an outcome on record was put there, or why not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -261,8 +261,8 @@ impl Shelf {
         }
     }
 
-    /// Whether the outcome on record for a case agreed with the reference when it was accepted, where that is known.
-    pub fn agreed(&self, version: Version, target: Target, case: &Case) -> Option<bool> {
+    /// How the outcome on record for a case stood to the reference when it was accepted, where that is known.
+    pub fn remembered(&self, version: Version, target: Target, case: &Case) -> Option<Remembered> {
         let book = self.book(&self.path(version, target, &case.id)).ok()?;
         let record = book
             .as_ref()
@@ -271,8 +271,9 @@ impl Shelf {
             .iter()
             .find(|record| record.case == case.id)?;
         match record.agreed? {
-            Agreed::Yes => Some(true),
-            Agreed::No => Some(false),
+            Agreed::Yes => Some(Remembered::Agreed),
+            Agreed::Undecided => Some(Remembered::Undecided),
+            Agreed::No => Some(Remembered::Differed),
             Agreed::Unknown => None,
         }
     }

@@ -1,0 +1,58 @@
+//! Arithmetic whose results are known, made by the reference before any that counts.
+//!
+//! What the reference computes, and what it says that others may give, rest on one arithmetic. Where that is wrong, an engine
+//! that is right is convicted, and another one may agree by chance. So casts, and the operations that round once or not at all,
+//! are held to what they give by definition; `known/known.py` works it out with Python's whole numbers and fractions.
+//!
+//! Left out: functions of which only a bound is known, and everything but arithmetic (`cases/given`).
+
+use conch_case::{Corpus, Input};
+use conch_engine::{Engine, Reference};
+use conch_tile::rules::Rules;
+
+use crate::given::departure;
+
+const KERNELS: &str = include_str!("known/kernels.py");
+const CASES: &str = include_str!("known/known.yaml");
+
+/// What the reference makes wrong of it, a sentence for each case.
+pub(crate) fn wrong(reference: &Reference) -> Vec<String> {
+    let files = CASES.split("---\n").enumerate().map(|(at, text)| {
+        let name = format!("known_{at}.yaml");
+        Input::text(&name, text.to_owned())
+    });
+    let corpus = Corpus::load(files.chain([Input::text("kernels.py", KERNELS)]));
+    let mut wrong = Vec::new();
+    for entry in corpus.entries() {
+        let Ok(case) = entry.resolve() else {
+            wrong.push(format!("`{}` cannot be made", entry.id));
+            continue;
+        };
+        let outcome = match reference.run(&case, Rules::default()) {
+            Ok(run) => run.outcome,
+            Err(failure) => {
+                wrong.push(format!("in `{}` the reference failed to {failure}", entry.id));
+                continue;
+            }
+        };
+        if outcome.finished().is_none() {
+            wrong.push(format!("`{}` has a result, and the reference has none", entry.id));
+        } else if let Some(comparison) = departure(&case, &outcome) {
+            let found = comparison.first.first().map_or_else(
+                || "something has no defined value".to_owned(),
+                |element| {
+                    let [known, found] = &element.shown;
+                    format!(
+                        "byte {} of `{}` holds {found} and not {known}",
+                        element.byte, element.storage
+                    )
+                },
+            );
+            wrong.push(format!("`{}` of `{}`: {found}", entry.id, case.about));
+        }
+    }
+    if corpus.entries().next().is_none() {
+        wrong.push("none of it can be read".to_owned());
+    }
+    wrong
+}
