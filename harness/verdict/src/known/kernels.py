@@ -75,4 +75,4 @@ def not_numbers(x, out, N: tl.constexpr):
     tl.store(out + 2 * N + i, tl.minimum(a, 2.0, propagate_nan=tl.PropagateNan.ALL))
     tl.store(out + 3 * N + i, tl.maximum(a, 2.0, propagate_nan=tl.PropagateNan.ALL))
     tl.store(out + 4 * N + i, tl.clamp(a, -1.0, 2.0))
-    tl.store(out + 5 * N + i, tl.where(a == a, 1.0, 0.0))
+    tl.store(out + 5 * N + i, tl.where(a == a, 1.0, 0.0))  # noqa: PLR0124 (false of a NaN)

@@ -263,7 +263,7 @@ def whole_numbers():
         ("u64", 64, False),
     ]:
 
-        def own(value):
+        def own(value, width=width, is_signed=is_signed):
             return signed(value, width) if is_signed else value & ((1 << width) - 1)
 
         low, top = (-(1 << (width - 1)), (1 << (width - 1)) - 1) if is_signed else (0, (1 << width) - 1)
@@ -310,7 +310,7 @@ def fractions():
     for dtype in ("f32", "f64", "f16"):
         precision, _, _, width = FLOATS[dtype]
 
-        def any_number():
+        def any_number(precision=precision):
             value = Fraction(RANDOM.randrange(1 << (precision - 1), 1 << precision), 1 << (precision - 1))
             return value * Fraction(2) ** RANDOM.randrange(-4, 5) * RANDOM.choice((1, -1))
 
@@ -331,7 +331,7 @@ def fractions():
         ):
             a[at], b[at], c[at] = x, y, z
 
-        def word(value):
+        def word(value, dtype=dtype, width=width):
             return signed(bits(value, dtype), width)
 
         rows = [
