@@ -14,18 +14,30 @@
 use conch_interp::Combining;
 use conch_memory::Memory;
 use conch_tile::diagnostic::Diagnostic;
-use conch_tile::ir::{Block, Function, LocId, OpKind};
+use conch_tile::ir::{Block, Function, LocId, OpKind, Operation};
 
 use crate::lane_orders::Dependent;
 use crate::{Complaint, Outcome, Trap};
+
+/// Whether an operation combines elements by a function that is not well known.
+fn is_open(op: &Operation) -> bool {
+    matches!(&op.kind, OpKind::Reduce { combine, .. } | OpKind::Scan { combine, .. }
+        if combine.is_none() || op.operands.len() != 1)
+}
+
+/// Whether a reduction does, here or in a block within.
+fn reduces(block: &Block) -> bool {
+    block
+        .ops
+        .iter()
+        .any(|op| is_open(op) && matches!(op.kind, OpKind::Reduce { .. }) || op.kind.regions().any(reduces))
+}
 
 /// Where a kernel combines elements by a function that is not well known.
 pub(crate) fn open(function: &Function) -> Vec<LocId> {
     fn each(block: &Block, open: &mut Vec<LocId>) {
         for op in &block.ops {
-            if let OpKind::Reduce { combine, .. } | OpKind::Scan { combine, .. } = &op.kind
-                && (combine.is_none() || op.operands.len() != 1)
-            {
+            if is_open(op) {
                 open.push(op.loc);
             }
             for inner in op.kind.regions() {
@@ -46,7 +58,10 @@ pub(crate) fn open(function: &Function) -> Vec<LocId> {
 /// to more lanes than one: a store of the result itself is the first thread's.
 pub(crate) fn orders(function: &Function) -> [&'static [Combining]; 2] {
     use Combining::{Backwards, Forwards, Halves, Neighbours, Turned};
-    if spread(&function.body, &mut vec![false; function.values.len()]) {
+    if !reduces(&function.body) {
+        // Scans keep the elements' order: all but ours are one.
+        [&[Halves], &[]]
+    } else if spread(&function.body, &mut vec![false; function.values.len()]) {
         [&[Forwards, Backwards], &[Halves, Turned, Neighbours]]
     } else {
         [&[Forwards, Halves, Neighbours], &[]]
@@ -62,8 +77,7 @@ fn spread(block: &Block, from: &mut [bool]) -> bool {
             .any(|id| from.get(id.0 as usize) == Some(&true));
         let wider = matches!(op.kind, OpKind::Splat | OpKind::Broadcast);
         let inner = op.kind.regions().next().is_some();
-        let combines =
-            matches!(&op.kind, OpKind::Reduce { combine, .. } if combine.is_none() || op.operands.len() != 1);
+        let combines = is_open(op) && matches!(op.kind, OpKind::Reduce { .. });
         if comes && (wider || inner) {
             return true;
         }

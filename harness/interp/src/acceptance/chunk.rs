@@ -307,12 +307,12 @@ impl Round for Brain {
 }
 
 #[inline(always)]
-fn least(x: f64, y: f64) -> f64 {
+pub(super) fn least(x: f64, y: f64) -> f64 {
     if y < x { y } else { x }
 }
 
 #[inline(always)]
-fn most(x: f64, y: f64) -> f64 {
+pub(super) fn most(x: f64, y: f64) -> f64 {
     if y > x { y } else { x }
 }
 
@@ -328,8 +328,9 @@ fn infinite(value: f64) -> u64 {
     wrong(value.to_bits() & EXPONENT == EXPONENT)
 }
 
+/// Whether a number is normal in `f32`, and not near its largest.
 #[inline(always)]
-fn ordinary(value: f64) -> bool {
+pub(super) fn ordinary(value: f64) -> bool {
     (value.abs() >= NORMAL) & (value.abs() < LARGE)
 }
 
@@ -444,7 +445,7 @@ fn add_product<R: Round, const NEGATIVE: bool, const FIRST: bool, const SECOND: 
 
 /// `x * y + z` as one number of `f64`, rounded so that rounding it again rounds once (to odd; Boldo and Melquiond, 2008).
 #[inline(always)]
-fn fused(x: f64, y: f64, z: f64) -> f64 {
+pub(super) fn fused(x: f64, y: f64, z: f64) -> f64 {
     let product = x * y;
     let sum = product + z;
     // What the sum lost, exactly (Knuth's two-sum).
@@ -550,7 +551,7 @@ pub(super) fn pick<const LESS: bool>(x: Chunk<'_>, y: Chunk<'_>, out: &mut Out<'
 
 /// A normal number of `f32`, and so many units of its last place.
 #[inline(always)]
-fn moved(value: f64, units: f64) -> f64 {
+pub(super) fn moved(value: f64, units: f64) -> f64 {
     let unit = f64::from_bits((value.to_bits() & (0x7ff << 52)).wrapping_sub(23 << 52));
     value + units * unit
 }

@@ -3,6 +3,7 @@
 
 use conch_tile::DType;
 
+use super::chunk::{least, most};
 use super::lane::Interval;
 use super::precision::power_of_two;
 use super::sum::{Input, Sum, fits, is_single, lowest_bit};
@@ -206,16 +207,6 @@ impl Products {
         }
         Some(wide)
     }
-}
-
-#[inline]
-fn least(x: f64, y: f64) -> f64 {
-    if y < x { y } else { x }
-}
-
-#[inline]
-fn most(x: f64, y: f64) -> f64 {
-    if y > x { y } else { x }
 }
 
 #[inline]

@@ -6,7 +6,7 @@ use conch_tile::numeric::{self, Accuracy, Computed, Range, decode};
 
 use super::lane::{Interval, Lane};
 use super::precision::power_of_two;
-use super::{contract, image, remainder, wide};
+use super::{chunk, contract, image, remainder};
 
 pub(super) fn computed(computed: Computed) -> Lane {
     match computed {
@@ -22,7 +22,7 @@ fn real(op: UnaryOp, dtype: DType, x: f64) -> f64 {
     let fast = if dtype == DType::F64 {
         None
     } else {
-        numeric::single(op, x).filter(|&value| wide::ordinary(value))
+        numeric::single(op, x).filter(|&value| chunk::ordinary(value))
     };
     if let Some(value) = fast {
         return value;

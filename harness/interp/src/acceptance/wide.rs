@@ -11,7 +11,7 @@ use conch_tile::ir::Rounding;
 use conch_tile::numeric::{decode, encode};
 
 use super::cause::Cause;
-use super::chunk::{down, up};
+use super::chunk::{down, fused, moved, ordinary, up};
 use super::lane::Lane;
 
 /// Floats of one of the dtypes whose products are exact in `f64`.
@@ -146,24 +146,6 @@ pub(super) fn encoded(dtype: DType, value: f64) -> u64 {
         }
         _ => encode(dtype, value, Rounding::NearestEven),
     }
-}
-
-/// `x * y + z`, rounded to nearest even once.
-fn fused(dtype: DType, x: f64, y: f64, z: f64) -> f64 {
-    let product = x * y;
-    let sum = product + z;
-    // What the sum lost, exactly (Knuth's two-sum); the sum is rounded to odd, so that rounding it again rounds once.
-    let virtual_addend = sum - product;
-    let lost = (product - (sum - virtual_addend)) + (z - virtual_addend);
-    if lost == 0.0 || sum.to_bits() & 1 == 1 {
-        return rounded(dtype, sum);
-    }
-    let odd = if (lost > 0.0) == (sum > 0.0) {
-        sum.to_bits() | 1
-    } else {
-        sum.to_bits().wrapping_sub(1) | 1
-    };
-    rounded(dtype, f64::from_bits(odd))
 }
 
 impl Wide {
@@ -348,7 +330,7 @@ fn add_product(dtype: DType, x: Parts, y: Parts) -> Option<Parts> {
     let (mut low, mut high, mut same) = (sum, sum, true);
     for (product, other) in [(x, y), (y, x)] {
         if product.is_product() {
-            let value = fused(dtype, product.factors[0], product.factors[1], other.low);
+            let value = rounded(dtype, fused(product.factors[0], product.factors[1], other.low));
             same &= value.to_bits() == sum.to_bits();
             (low, high) = (low.min(value), high.max(value));
         }
@@ -401,18 +383,6 @@ pub(crate) fn multiply(dtype: DType, x: Parts, y: Parts) -> Option<Parts> {
 pub(super) const NORMAL: f64 = f32::MIN_POSITIVE as f64;
 /// Far enough below the largest number of `f32`.
 pub(super) const LARGE: f64 = 1e38;
-
-/// Whether a number is normal in `f32`, and not near its largest.
-#[inline]
-pub(crate) fn ordinary(value: f64) -> bool {
-    (NORMAL..LARGE).contains(&value.abs())
-}
-
-/// A normal number and so many units of its last place as `f32`.
-fn moved(value: f64, units: f64) -> f64 {
-    let unit = f64::from_bits((value.to_bits() & (0x7ff << 52)) - (23 << 52));
-    value + units * unit
-}
 
 /// `x / y` of `f32` within units of the last place, where nothing is out of the ordinary.
 #[inline]
