@@ -1,18 +1,13 @@
 //! Launches with intervals beside the plain ones of the same kernels on the same memory: how many times as long they take.
 //! Each time is the least of a few. Words after the options pick kernels by part of their name.
 
-use std::sync::Arc;
+mod kernels;
+
 use std::time::{Duration, Instant};
 
-use conch_frontend::{Request, trace};
-use conch_gen::kernel::World;
-use conch_interp::{Acceptance, AcceptanceMap, Config, Outcome, Program};
-use conch_tile::ir::{Elem, Rounding};
-use conch_tile::rules::Rules;
-use conch_tile::source::SourceFile;
+use conch_interp::{Acceptance, AcceptanceMap, Config, Outcome};
+use conch_tile::ir::Rounding;
 use conch_tile::{DType, numeric};
-
-const TEXT: &str = include_str!("acceptance.py");
 
 /// A kernel, the dtype of its tensors, its block and its grid.
 const ROWS: [(&str, DType, usize, [u32; 3]); 19] = [
@@ -77,35 +72,15 @@ fn main() {
 }
 
 fn row(kernel: &str, dtype: DType, block: usize, grid: [u32; 3], times: usize) -> [Duration; 2] {
-    let pointer = || conch_frontend::Arg::Pointer(Elem::Num(dtype));
-    let number = |value: usize| conch_frontend::Arg::Int(value as i128);
-    let traced = trace(&Request {
-        file: Arc::new(SourceFile::new("acceptance.py", TEXT)),
-        modules: Vec::new(),
-        kernel: kernel.to_owned(),
-        positional: vec![pointer(), pointer(), pointer(), number(COUNT), number(block)],
-        keyword: Vec::new(),
-        options: Vec::new(),
-        rules: Rules::default(),
-    })
-    .unwrap_or_else(|refused| panic!("{kernel}: {refused:?}"));
-    let program = Program::prepare(traced.function).expect("verified");
-    let mut world = World::default();
-    for (nth, name) in ["out", "x", "y"].into_iter().enumerate() {
-        let bytes: Vec<u8> = (0..COUNT)
-            .flat_map(|i| {
-                let value = ((i * 7919 + nth * 104_729) % 65_521) as f64 / 16_380.0 - 2.0;
-                let bits = if dtype.is_float() {
-                    numeric::encode(dtype, value, Rounding::NearestEven)
-                } else {
-                    (value * 1000.0) as i64 as u64
-                };
-                bits.to_le_bytes().into_iter().take(dtype.size())
-            })
-            .collect();
-        world.tensor(name, dtype, COUNT, Some(&bytes));
-    }
-    let (memory, args) = world.finish();
+    let program = kernels::program(kernel, dtype, COUNT, block);
+    let (memory, args) = kernels::tensors(dtype, COUNT, |i, nth| {
+        let value = ((i * 7919 + nth * 104_729) % 65_521) as f64 / 16_380.0 - 2.0;
+        if dtype.is_float() {
+            numeric::encode(dtype, value, Rounding::NearestEven)
+        } else {
+            (value * 1000.0) as i64 as u64
+        }
+    });
     let config = Config::default();
     let mut best = [Duration::MAX; 2];
     for _ in 0..times {

@@ -1,17 +1,12 @@
 //! Whole blocks and single lanes accept the same: an execution with intervals works on blocks where it can, and lane by
 //! lane where it keeps book of what widens. Both run the kernels of the benchmark, on ordinary numbers and on others.
 
-use std::sync::Arc;
+#[path = "../benches/kernels/mod.rs"]
+mod kernels;
 
-use conch_frontend::{Request, trace};
-use conch_gen::kernel::World;
-use conch_interp::{AcceptanceMap, Config, Outcome, Program};
-use conch_tile::ir::{Elem, Rounding};
-use conch_tile::rules::Rules;
-use conch_tile::source::SourceFile;
+use conch_interp::{AcceptanceMap, Config, Outcome};
+use conch_tile::ir::Rounding;
 use conch_tile::{DType, numeric};
-
-const TEXT: &str = include_str!("../benches/acceptance.py");
 
 /// Elements of each tensor.
 const COUNT: usize = 1 << 14;
@@ -54,32 +49,11 @@ impl Fill {
 
 #[track_caller]
 fn check(kernel: &str, dtype: DType, block: usize, grid: [u32; 3]) {
-    let pointer = || conch_frontend::Arg::Pointer(Elem::Num(dtype));
-    let number = |value: usize| conch_frontend::Arg::Int(value as i128);
-    let traced = trace(&Request {
-        file: Arc::new(SourceFile::new("acceptance.py", TEXT)),
-        modules: Vec::new(),
-        kernel: kernel.to_owned(),
-        positional: vec![pointer(), pointer(), pointer(), number(COUNT), number(block)],
-        keyword: Vec::new(),
-        options: Vec::new(),
-        rules: Rules::default(),
-    })
-    .unwrap_or_else(|refused| panic!("{kernel}: {refused:?}"));
-    let program = Program::prepare(traced.function).expect("verified");
+    let program = kernels::program(kernel, dtype, COUNT, block);
     for fill in [Fill::Ordinary, Fill::Whole, Fill::Special(300), Fill::Special(7)] {
-        let mut world = World::default();
-        for (nth, name) in ["out", "x", "y"].into_iter().enumerate() {
-            let bytes: Vec<u8> = (0..COUNT)
-                .flat_map(|i| {
-                    let value = fill.value(i, nth);
-                    let bits = numeric::encode(dtype, value, Rounding::NearestEven);
-                    bits.to_le_bytes().into_iter().take(dtype.size())
-                })
-                .collect();
-            world.tensor(name, dtype, COUNT, Some(&bytes));
-        }
-        let (memory, args) = world.finish();
+        let (memory, args) = kernels::tensors(dtype, COUNT, |i, nth| {
+            numeric::encode(dtype, fill.value(i, nth), Rounding::NearestEven)
+        });
         let config = Config::default();
         let mut plain = memory.clone();
         let outcome = program.launch(grid, &args, &mut plain, &config);

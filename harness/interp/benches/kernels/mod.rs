@@ -1,0 +1,44 @@
+//! The kernels of `acceptance.py`, and what they are launched on: for the benchmark, and for the test that holds blocks and
+//! single lanes to each other. Left out: what values the tensors hold.
+
+use std::sync::Arc;
+
+use conch_frontend::{Request, trace};
+use conch_gen::kernel::World;
+use conch_interp::{Arg, Program};
+use conch_memory::Memory;
+use conch_tile::DType;
+use conch_tile::ir::Elem;
+use conch_tile::rules::Rules;
+use conch_tile::source::SourceFile;
+
+const TEXT: &str = include_str!("../acceptance.py");
+
+/// A kernel whose tensors have so many elements of a dtype.
+pub fn program(kernel: &str, dtype: DType, count: usize, block: usize) -> Program {
+    let pointer = || conch_frontend::Arg::Pointer(Elem::Num(dtype));
+    let number = |value: usize| conch_frontend::Arg::Int(value as i128);
+    let traced = trace(&Request {
+        file: Arc::new(SourceFile::new("acceptance.py", TEXT)),
+        modules: Vec::new(),
+        kernel: kernel.to_owned(),
+        positional: vec![pointer(), pointer(), pointer(), number(count), number(block)],
+        keyword: Vec::new(),
+        options: Vec::new(),
+        rules: Rules::default(),
+    })
+    .unwrap_or_else(|refused| panic!("{kernel}: {refused:?}"));
+    Program::prepare(traced.function).expect("verified")
+}
+
+/// Its tensors, and the arguments that point to them. `bits` gives an element by its place and its tensor's number.
+pub fn tensors(dtype: DType, count: usize, bits: impl Fn(usize, usize) -> u64) -> (Memory, Vec<Arg>) {
+    let mut world = World::default();
+    for (nth, name) in ["out", "x", "y"].into_iter().enumerate() {
+        let bytes: Vec<u8> = (0..count)
+            .flat_map(|i| bits(i, nth).to_le_bytes().into_iter().take(dtype.size()))
+            .collect();
+        world.tensor(name, dtype, count, Some(&bytes));
+    }
+    world.finish()
+}
