@@ -5,10 +5,10 @@
 mod kernels;
 
 use conch_gen::Ended;
-use conch_gen::program::{Program, check_within};
-use conch_interp::Config;
+use conch_gen::program::{self, check_within};
+use conch_interp::{AcceptanceMap, Config, Program};
 use conch_tile::DType;
-use conch_tile::ir::{CastKind, Elem, OpKind, Rounding, Type};
+use conch_tile::ir::{BinaryOp, CastKind, Combine, Elem, OpKind, Rounding, Type};
 use kernels::{Kernel, World};
 use proptest::prelude::*;
 
@@ -27,7 +27,7 @@ proptest! {
 
     #[test]
     fn the_two_executions_agree(bytes in bytes()) {
-        if let Err(fault) = check_within(&Program::of(&bytes), &Config::default()) {
+        if let Err(fault) = check_within(&program::Program::of(&bytes), &Config::default()) {
             return Err(TestCaseError::fail(fault.0));
         }
     }
@@ -42,10 +42,40 @@ fn most_random_kernels_finish() {
     let mut finished = 0;
     for _ in 0..200 {
         let bytes = bytes().new_tree(&mut runner).expect("a tree").current();
-        let ended = check_within(&Program::of(&bytes), &Config::default()).expect("no fault");
+        let ended = check_within(&program::Program::of(&bytes), &Config::default()).expect("no fault");
         finished += usize::from(ended == Ended::Finished);
     }
     assert!(finished > 80, "{finished} of 200");
+}
+
+/// The ends of a sum lie between numbers of its dtype. A block's cast to the same dtype rounded them, a lane's did not.
+#[test]
+fn a_cast_to_the_same_dtype_leaves_the_ends_of_a_sum() {
+    let mut k = Kernel::new("kernel\n");
+    let (x, out) = (k.pointer("x", DType::F32), k.pointer("out", DType::F32));
+    let (all, row) = (k.arange(128), k.arange(32));
+    let addresses = k.offset(x, all);
+    let lanes = k.load(addresses, None, None);
+    let rows = k.reshape(lanes, &[4, 32]);
+    let sums = k.reduce(rows, 0, Combine::Add, BinaryOp::Add);
+    let cast = k.cast(sums, DType::F32);
+    let places = k.offset(out, row);
+    k.store(places, cast, None);
+    let program = Program::prepare(k.finish()).expect("verified");
+    let mut world = World::default();
+    world.floats("x", &(0..128).map(|i| 11.84 / (i + 4) as f32).collect::<Vec<_>>());
+    world.floats("out", &[0.0; 32]);
+    let (memory, args) = world.finish();
+    let accepted = |mut map: AcceptanceMap| {
+        let mut memory = memory.clone();
+        program
+            .accept([1, 1, 1], &args, &mut memory, &mut map, &Config::default())
+            .expect("no bug of ours");
+        map.iter().collect::<Vec<_>>()
+    };
+    let blocks = accepted(AcceptanceMap::default());
+    assert_eq!(blocks.len(), 32, "every sum has an interval");
+    assert_eq!(blocks, accepted(AcceptanceMap::explaining()));
 }
 
 #[test]

@@ -454,7 +454,14 @@ impl Machine<'_> {
             WITHIN if near => Parts::between(rounded(dtype, x.low), rounded(dtype, x.high)),
             _ => None,
         };
-        let at_once = |x: Chunk<'_>, out: &mut Out<'_>| near && chunk::cast(dtype, widens, x, out);
+        let at_once = |x: Chunk<'_>, out: &mut Out<'_>| {
+            if from == dtype {
+                // The ends stay as they are: those of a sum lie between numbers of the dtype.
+                chunk::select(&[1; LANES], x, x, out)
+            } else {
+                near && chunk::cast(dtype, widens, x, out)
+            }
+        };
         self.mapped(dtype, lanes, step, at_once, fast, |x| {
             float::cast(from, dtype, rounding, x)
         })
