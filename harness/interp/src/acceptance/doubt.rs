@@ -165,7 +165,7 @@ impl<'a> Machine<'a> {
                     dtype,
                 )
             };
-            if lane == base {
+            if lane.same(base) {
                 continue;
             }
             changed = true;
@@ -273,7 +273,7 @@ impl<'a> Machine<'a> {
             for ((now, next), &slot) in carried.iter_mut().zip(next).zip(slots) {
                 let lanes = self.layout(slot).lanes;
                 let both = self.either_lanes(now, &next, slot);
-                if (0..lanes).any(|lane| both.at(lane) != now.at(lane)) {
+                if (0..lanes).any(|lane| !both.at(lane).same(now.at(lane))) {
                     changed = true;
                     *now = if round > 0 {
                         Lanes::Uniform(Lane::Unknown)
@@ -345,7 +345,7 @@ pub(super) fn agree(
                     .binary_search_by_key(&start, |&(start, _)| start)
                     .ok()
                     .and_then(|at| two.get(at))
-                    .is_some_and(|&(_, other)| other == entry);
+                    .is_some_and(|&(_, other)| other.same(entry));
                 if !same {
                     differing.push((start, entry.size, entry.dtype));
                 }

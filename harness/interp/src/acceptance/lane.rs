@@ -293,6 +293,12 @@ impl Lane {
         self
     }
 
+    /// Whether the same is known of both, whatever made them so wide.
+    pub(super) fn same(self, other: Self) -> bool {
+        let alone = |lane: Self| lane.because(Cause::default());
+        alone(self) == alone(other)
+    }
+
     /// The values of a float lane.
     pub(crate) fn interval(self, dtype: DType) -> Interval {
         match self {

@@ -24,6 +24,13 @@ pub(crate) struct Entry {
     pub lane: Lane,
 }
 
+impl Entry {
+    /// Whether the same is known of both, whatever made them so wide.
+    pub(super) fn same(self, other: Self) -> bool {
+        (self.dtype, self.size) == (other.dtype, other.size) && self.lane.same(other.lane)
+    }
+}
+
 /// The least number of a dtype that is no less than `low`, and the greatest that is no greater than `high`; none where one is
 /// infinite, or no number is between.
 fn stored(dtype: DType, low: f64, high: f64) -> Option<[u64; 2]> {
