@@ -17,6 +17,7 @@ use conch_interp::{
 use conch_memory::{Memory, StorageId};
 use conch_tile::diagnostic::{Diagnostic, Severity};
 use conch_tile::ir::{Elem, Function, LaneOrder, LocId, Rounding};
+use conch_tile::quirk::Quirk;
 use conch_tile::rules::Rules;
 use conch_tile::source::{SourceFile, Sources, Span};
 use conch_tile::{DType, numeric};
@@ -136,6 +137,13 @@ pub struct Widest {
     pub position: Option<Position>,
 }
 
+impl Kernel {
+    /// What is executed.
+    pub(crate) const fn program(&self) -> &Program {
+        &self.program
+    }
+}
+
 impl Default for Reference {
     fn default() -> Self {
         Self::new(Config {
@@ -167,6 +175,11 @@ impl Reference {
             schedules: 0,
             cache: Mutex::default(),
         }
+    }
+
+    /// The limits.
+    pub(crate) const fn config(&self) -> Config {
+        self.config
     }
 
     /// The same, watching so much.
@@ -224,7 +237,12 @@ impl Reference {
             return Ok(cached.kernel);
         }
         let kernel = match conch_frontend::trace(&request) {
-            Ok(traced) => {
+            Ok(mut traced) => {
+                if !rules.quirks.is_empty()
+                    && let Some(function) = conch_quirk::follow(&traced.function, rules.quirks, rules.version)
+                {
+                    traced.function = function;
+                }
                 let program = prepare(traced.function.clone())?;
                 let lanes_open = !traced.function.open_lane_orders().is_empty();
                 let combines = combine_orders::open(&traced.function);
@@ -706,6 +724,13 @@ fn impossible(launch: &Launch, rules: Rules, nth: usize) -> Option<Outcome> {
 }
 
 fn request(launch: &Launch, rules: Rules) -> Request {
+    let compile_time = |value: &ArgValue| match compile_time(value) {
+        // The interpreter leaves it the Python number that it is.
+        conch_frontend::Arg::Float(number) if rules.follows(Quirk::FloatArgumentsAreWeak) => {
+            conch_frontend::Arg::Constexpr(Box::new(conch_frontend::Arg::Float(number)))
+        }
+        value => value,
+    };
     Request {
         file: Arc::clone(&launch.kernel.module.file),
         modules: launch.kernel.module.imports.clone(),
@@ -748,9 +773,10 @@ fn key(request: &Request) -> String {
     };
     let _ = write!(
         key,
-        "{:p} {kernel} {positional:?} {keyword:?} {options:?} {}",
+        "{:p} {kernel} {positional:?} {keyword:?} {options:?} {} {:?}",
         Arc::as_ptr(file),
-        rules.version
+        rules.version,
+        rules.quirks
     );
     key
 }
@@ -779,7 +805,11 @@ fn compile_time(value: &ArgValue) -> conch_frontend::Arg {
 }
 
 /// The values of the traced kernel's parameters.
-fn arguments(launch: &Launch, kernel: &Kernel, memory: &Memory) -> Result<Vec<conch_interp::Arg>, Failure> {
+pub(crate) fn arguments(
+    launch: &Launch,
+    kernel: &Kernel,
+    memory: &Memory,
+) -> Result<Vec<conch_interp::Arg>, Failure> {
     let Traced {
         function,
         bindings,

@@ -123,6 +123,7 @@ impl Machine<'_> {
             access,
             size,
             watched: self.racing,
+            unaligned: self.config.unaligned,
         };
         let index = reach.element(self.memory, lane, address)?;
         let (bytes, states) = self.memory.arena();

@@ -47,6 +47,8 @@ pub struct Config {
     /// Whether lanes that a load masks off, and that have no `other`, are zero, as compiled for NVIDIA they are. The language
     /// gives them no value, which is what they have otherwise.
     pub masked_zero: bool,
+    /// Whether accesses need not be aligned, as on a CPU.
+    pub unaligned: bool,
     /// Whether `tl.device_assert` is active. Compiled kernels have it only with `debug=True` or `TRITON_DEBUG=1`.
     pub device_asserts: bool,
     /// The most work of a launch: one for each operation and each lane of it.
@@ -71,6 +73,7 @@ impl Default for Config {
             order: Order::Ascending,
             combining: Combining::Own,
             masked_zero: false,
+            unaligned: false,
             device_asserts: false,
             fuel: 1 << 33,
             program_fuel: u64::MAX,

@@ -283,6 +283,7 @@ impl Flow<'_> {
             | OpKind::Binary(_)
             | OpKind::Ternary(_)
             | OpKind::Library(_)
+            | OpKind::Foreign(_)
             | OpKind::Compare(_)
             | OpKind::Select
             | OpKind::Cast { .. }

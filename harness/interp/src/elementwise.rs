@@ -3,9 +3,8 @@
 
 use conch_tile::DType;
 use conch_tile::fault::{Fault, is_planted};
-use conch_tile::ir::{BinaryOp, CastKind, CmpPredicate, Elem, Rounding, TernaryOp, UnaryOp};
+use conch_tile::ir::{BinaryOp, CastKind, CmpPredicate, Elem, Foreign, Rounding, TernaryOp, UnaryOp};
 use conch_tile::numeric::lanes::{self, Flaws, Operand};
-use conch_tile::numeric::library::Symbol;
 use conch_tile::numeric::{self, Computed};
 use smallvec::SmallVec;
 
@@ -428,7 +427,23 @@ impl Machine<'_> {
         self.settle(step, buf, poison, &flaws)
     }
 
-    pub(crate) fn library(&mut self, symbol: &Symbol, step: &Step) -> Result<(), Stop> {
+    /// A function of a model of somebody's bug.
+    pub(crate) fn foreign(&mut self, foreign: &Foreign, step: &Step) -> Result<(), Stop> {
+        let bits = self
+            .layout(step.outs[0])
+            .elem
+            .num()
+            .map_or(64, |dtype| dtype.bits().max(1));
+        let kept = if bits >= 64 { u64::MAX } else { (1 << bits) - 1 };
+        self.function(step, |operands| Computed::Bits(foreign.value(operands) & kept))
+    }
+
+    /// A function of the operands' bits, lane by lane.
+    pub(crate) fn function(
+        &mut self,
+        step: &Step,
+        function: impl Fn(&[u64]) -> Computed,
+    ) -> Result<(), Stop> {
         let layout = self.layout(step.outs[0]);
         let poison = self.merged(&step.ins)?;
         let uniform: Option<SmallVec<[u64; 4]>> = step
@@ -440,7 +455,7 @@ impl Machine<'_> {
             })
             .collect();
         if let Some(bits) = uniform {
-            self.settle_uniform(step, symbol.value(&bits), poison);
+            self.settle_uniform(step, function(&bits), poison);
             return Ok(());
         }
         for &slot in &step.ins {
@@ -457,7 +472,7 @@ impl Machine<'_> {
         for lane in 0..layout.lanes {
             operands.clear();
             operands.extend(sources.iter().map(|(value, layout)| value.bits(lane, layout)));
-            let bits = symbol.value(&operands).bits();
+            let bits = function(&operands).bits();
             if bits.is_none() {
                 flaws.poison.push(lane as u32);
             }

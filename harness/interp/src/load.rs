@@ -47,6 +47,7 @@ impl Machine<'_> {
             access: Access::Load,
             size,
             watched: self.watched(pointer),
+            unaligned: self.config.unaligned,
         };
         let poisoned = self.load_runs(&reach, &runs, &mut buf, volatile)?;
         #[cfg(feature = "planted-faults")]

@@ -292,6 +292,7 @@ fn split(body: Code, kept: &mut [bool]) -> (Code, Code) {
                     | OpKind::Range { .. }
                     | OpKind::Ternary(_)
                     | OpKind::Library(_)
+                    | OpKind::Foreign(_)
                     | OpKind::Compare(_)
                     | OpKind::Select
                     | OpKind::Cast { .. }
@@ -521,6 +522,7 @@ impl Compiler<'_> {
                             | OpKind::Binary(_)
                             | OpKind::Ternary(_)
                             | OpKind::Library(_)
+                            | OpKind::Foreign(_)
                             | OpKind::Compare(_)
                             | OpKind::Select
                             | OpKind::Cast { .. }
@@ -549,7 +551,7 @@ impl Compiler<'_> {
                 OpKind::Cast { kind, rounding } => {
                     kind == CastKind::Bits || rounding == Rounding::NearestEven
                 }
-                OpKind::Ternary(_) | OpKind::Library(_) => false,
+                OpKind::Ternary(_) | OpKind::Library(_) | OpKind::Foreign(_) => false,
                 _ => true,
             });
         Region { wide, exact }
@@ -584,6 +586,7 @@ fn arity(kind: &OpKind, ins: usize, outs: usize) -> Result<(), InternalError> {
         | OpKind::AtomicPoll { .. } => (2, 1),
         OpKind::Ternary(_) | OpKind::Select | OpKind::Dot { .. } | OpKind::AtomicCas { .. } => (3, 1),
         OpKind::Library(symbol) => (symbol.operands.len(), 1),
+        OpKind::Foreign(_) => (ins, 1),
         OpKind::Load { mask, other, .. } => (1 + usize::from(*mask) + usize::from(*other), 1),
         OpKind::Store { mask } => (2 + usize::from(*mask), 0),
         OpKind::AtomicRmw { mask, .. } => (2 + usize::from(*mask), 1),

@@ -20,6 +20,8 @@ pub(crate) struct Reach<'m> {
     pub size: usize,
     /// Whether races are watched for.
     pub watched: bool,
+    /// Whether accesses need not be aligned.
+    pub unaligned: bool,
 }
 
 impl Reach<'_> {
@@ -28,7 +30,9 @@ impl Reach<'_> {
         let size = self.size;
         let whole = bounds::locate(memory, self.home, run.address, run.count * size);
         if let Some(index) = whole
-            && (run.address.is_multiple_of(size as u64) || is_planted(Fault::MisalignedUnseen))
+            && (run.address.is_multiple_of(size as u64)
+                || self.unaligned
+                || is_planted(Fault::MisalignedUnseen))
         {
             return Ok(index);
         }
@@ -51,7 +55,8 @@ impl Reach<'_> {
         let len = usize::try_from(reach.unsigned_abs())
             .ok()?
             .checked_add(self.size)?;
-        let aligned = run.address.is_multiple_of(size) && run.stride.unsigned_abs().is_multiple_of(size);
+        let aligned = (self.unaligned || run.address.is_multiple_of(size))
+            && run.stride.unsigned_abs().is_multiple_of(size);
         let index = bounds::locate(memory, self.home, low, len).filter(|_| aligned)?;
         Some(index + (run.address - low) as usize)
     }
@@ -69,7 +74,10 @@ impl Reach<'_> {
                 self.size,
             ));
         };
-        if !address.is_multiple_of(self.size as u64) && !is_planted(Fault::MisalignedUnseen) {
+        if !address.is_multiple_of(self.size as u64)
+            && !self.unaligned
+            && !is_planted(Fault::MisalignedUnseen)
+        {
             return Err(alignment::trap(
                 self.site,
                 memory,

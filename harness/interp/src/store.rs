@@ -55,6 +55,7 @@ impl Machine<'_> {
             access: Access::Store,
             size,
             watched: self.watched(pointer),
+            unaligned: self.config.unaligned,
         };
         self.store_runs(&reach, &runs, value, uniform.as_deref())?;
         if let Some(buf) = uniform {

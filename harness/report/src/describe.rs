@@ -127,7 +127,14 @@ pub fn trial(case: &Case, trial: &Trial, panel: &Panel, sources: &Sources) -> ev
         differences: verdict
             .differences
             .iter()
-            .map(|one| difference(&one.baseline, &one.engine, one.kind, one.comparison.as_ref()))
+            .map(|one| event::Difference {
+                explained: one
+                    .explained
+                    .iter()
+                    .map(|quirk| quirk.name().to_owned())
+                    .collect(),
+                ..difference(&one.baseline, &one.engine, one.kind, one.comparison.as_ref())
+            })
             .collect(),
         unexpected: assessment.unexpected.iter().map(ToString::to_string).collect(),
         expectations: tried(case, &assessment.expectations, sources),
@@ -187,6 +194,7 @@ fn difference(
         kind: kind.name().to_owned(),
         elements: comparison.map_or(0, |comparison| comparison.differing),
         first: comparison.map_or_else(Vec::new, elements),
+        explained: Vec::new(),
     }
 }
 

@@ -272,6 +272,9 @@ pub struct Difference {
     /// The first of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub first: Vec<Element>,
+    /// The known bugs that explain it, by name: asked with them, the reference leaves the engine's bytes. None where it is news.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub explained: Vec<String>,
 }
 
 /// One element with two values.

@@ -414,6 +414,7 @@ impl Human {
             kind,
             elements,
             first,
+            explained,
         } = difference;
         let what = match kind.as_str() {
             "memory" => format!("{elements} {} of memory differ", plural(*elements, "element")),
@@ -444,6 +445,9 @@ impl Human {
                 self.paint(Tone::Strong, engine)
             )
         };
+        if !explained.is_empty() {
+            let _ = writeln!(text, "    explained by what is known: {}", explained.join(", "));
+        }
         text.push_str(&if kind == "nondeterminism" {
             table("once", "and once", first)
         } else if kind == "given" {

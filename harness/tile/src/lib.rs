@@ -2,7 +2,7 @@
 //!
 //! Here are Triton's dtypes and their exact arithmetic ([`numeric`]), the source positions and diagnostics that
 //! every message is made of ([`source`], [`diagnostic`]), the language rules that changed between Triton versions
-//! ([`rules`]), and the typed IR between the frontend and the interpreter ([`ir`]).
+//! ([`rules`]), known bugs of engines ([`quirk`]), and the typed IR between the frontend and the interpreter ([`ir`]).
 //!
 //! ```
 //! use conch_tile::DType;
@@ -32,6 +32,7 @@ pub mod dtype;
 pub mod fault;
 pub mod ir;
 pub mod numeric;
+pub mod quirk;
 pub mod rules;
 pub mod source;
 

@@ -1,8 +1,10 @@
 //! Language rules that changed between Triton versions, each a row with the version that introduced it and where
-//! that is written down. Left out: bugs. A bug is an expectation in a case file; a rule is what a version promises.
+//! that is written down. Left out: bugs ([`crate::quirk`]). A rule is what a version promises, a quirk what it gets wrong.
 
 use std::fmt;
 use std::str::FromStr;
+
+use crate::quirk::{Quirk, Quirks};
 
 /// A Triton release, `3.9.0`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -258,20 +260,34 @@ rules! {
 pub struct Rules {
     /// The version whose language is meant.
     pub version: Version,
+    /// What an engine of that version gets wrong and is followed in; nothing, but to explain a difference.
+    pub quirks: Quirks,
 }
 
 impl Default for Rules {
     fn default() -> Self {
-        Self {
-            version: Version::NEWEST,
-        }
+        Self::of(Version::NEWEST)
     }
 }
 
 impl Rules {
     /// The rules of a version.
     pub const fn of(version: Version) -> Self {
-        Self { version }
+        Self {
+            version,
+            quirks: Quirks::NONE,
+        }
+    }
+
+    /// The same rules, with these quirks followed.
+    #[must_use]
+    pub const fn following(self, quirks: Quirks) -> Self {
+        Self { quirks, ..self }
+    }
+
+    /// Whether a quirk is followed.
+    pub const fn follows(self, quirk: Quirk) -> bool {
+        self.quirks.has(quirk)
     }
 
     /// Whether a rule holds.

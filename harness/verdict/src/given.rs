@@ -7,6 +7,7 @@
 use conch_case::{Case, VerdictKind};
 use conch_engine::{EngineId, Finished, Outcome, Trap};
 use conch_memory::{ByteState, Memory};
+use conch_tile::quirk::Quirks;
 
 use crate::difference::{BitForBit, Comparison, compare};
 use crate::trial::{Difference, Kind, Standing, Verdict};
@@ -36,6 +37,7 @@ pub(crate) fn hold<'a>(
         engine: EngineId::Reference,
         kind: Kind::Given,
         comparison: Some(comparison),
+        explained: Quirks::NONE,
     }];
     for (id, standing) in &mut verdict.standings {
         let right = outcomes

@@ -91,6 +91,7 @@
 mod canary;
 mod difference;
 mod expectation;
+mod explained;
 mod given;
 mod interval;
 mod known;

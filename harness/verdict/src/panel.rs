@@ -20,10 +20,11 @@ use conch_tile::rules::{Rule, Rules, Version};
 
 use crate::difference::Acceptance;
 use crate::expectation::{Assessment, Testimony, assess, is_foreseen, is_offender, is_undefined};
+use crate::explained;
 use crate::given;
 use crate::interval;
 use crate::left_out::{LeftOut, merged};
-use crate::trial::{Bench, Facts, Verdict, judge};
+use crate::trial::{Bench, Difference, Facts, Kind, Verdict, judge};
 use crate::witness::{Known, Undefined, Witness};
 
 /// The engines of a run.
@@ -183,6 +184,7 @@ pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
         .chain(&others)
         .map(|record| (&record.id, &record.outcome));
     given::hold(case, &mut verdict, &outcomes);
+    explain(case, panel, &references, &others, &mut verdict);
     for acceptance in &acceptances {
         if let Some(message) = acceptance.failure() {
             failed.push(Failed {
@@ -209,6 +211,30 @@ pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
         left_out,
         failed,
     })
+}
+
+/// Notes which known bugs explain that an engine left other bytes than the reference of its rules.
+fn explain(case: &Case, panel: &Panel, references: &[Record], others: &[Record], verdict: &mut Verdict) {
+    let Some(reference) = panel.reference.as_deref() else {
+        return;
+    };
+    let of_memory = |difference: &&mut Difference| {
+        difference.baseline == EngineId::Reference && matches!(difference.kind, Kind::Memory | Kind::Guard)
+    };
+    for difference in verdict.differences.iter_mut().filter(of_memory) {
+        let Some(record) = others.iter().find(|record| record.id == difference.engine) else {
+            continue;
+        };
+        let known = references
+            .iter()
+            .filter(|known| known.rules.changed(record.rules).next().is_none())
+            .chain(references)
+            .find_map(|known| known.outcome.finished());
+        if let (Some(left), Some(known)) = (record.outcome.finished(), known) {
+            difference.explained =
+                explained::explain(case, reference, &record.origin, left, &known.memory).unwrap_or_default();
+        }
+    }
 }
 
 /// Notes what each outcome came out of. What of Triton's own code the case goes through, in any of the versions.

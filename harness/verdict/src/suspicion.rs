@@ -6,6 +6,7 @@
 use conch_case::VerdictKind;
 use conch_engine::{Complaint, EngineId, Families, Outcome, Trap};
 use conch_tile::fault::{Fault, is_planted};
+use conch_tile::quirk::Quirks;
 
 use crate::difference::Comparison;
 use crate::trial::{Difference, Kind, Rest, Standing, Trial};
@@ -163,6 +164,7 @@ impl<'a> Trial<'a, '_> {
                 engine: witness.id.clone(),
                 kind,
                 comparison,
+                explained: Quirks::NONE,
             });
         }
         VerdictKind::Differ

@@ -18,6 +18,7 @@ use conch_case::VerdictKind;
 use conch_engine::{EngineId, Families, Finished, Outcome, Trap};
 use conch_memory::Memory;
 use conch_tile::fault::{Fault, is_planted};
+use conch_tile::quirk::Quirks;
 
 use crate::difference::{Acceptance, Bytes, Comparison, compare};
 use crate::witness::{Known, Witness, independent};
@@ -100,6 +101,8 @@ pub struct Difference {
     pub kind: Kind,
     /// The bytes, where both finished.
     pub comparison: Option<Comparison>,
+    /// The known bugs that explain it; none where it is news.
+    pub explained: Quirks,
 }
 
 /// What the trial gave.
@@ -420,6 +423,7 @@ impl Trial<'_, '_> {
                 engine: witness.id.clone(),
                 kind,
                 comparison,
+                explained: Quirks::NONE,
             });
         }
         word
@@ -520,6 +524,7 @@ impl Trial<'_, '_> {
                                 engine: witness.id.clone(),
                                 kind,
                                 comparison,
+                                explained: Quirks::NONE,
                             });
                         }
                     }

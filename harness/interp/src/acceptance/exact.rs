@@ -182,6 +182,7 @@ impl<'a> Machine<'a> {
                 | OpKind::Gather { .. }
                 | OpKind::Hint { .. } => true,
                 OpKind::Ternary(op) => !float(self, step.outs[0]) || *op != TernaryOp::Fma,
+                OpKind::Foreign(_) => true,
                 OpKind::Library(symbol) => {
                     !symbol.result.is_float() || (symbol.is_exact() && !symbol.flushes())
                 }

@@ -1,6 +1,7 @@
-//! Functions of CUDA's math library on lanes that are not exact.
+//! Functions of CUDA's math library, and of models of bugs, on lanes that are not exact.
 
 use conch_tile::DType;
+use conch_tile::ir::Foreign;
 use conch_tile::numeric::Range;
 use conch_tile::numeric::library::Symbol;
 use smallvec::SmallVec;
@@ -41,4 +42,13 @@ pub(crate) fn library(symbol: &Symbol, lanes: &[Lane]) -> Lane {
     } else {
         image::library_integer(symbol, lanes).map_or(Lane::Unknown, Lane::Bits)
     }
+}
+
+/// What a function of a model of somebody's bug gives: nothing is known of it but where every operand is exact.
+pub(crate) fn foreign(foreign: &Foreign, lanes: &[Lane]) -> Lane {
+    if lanes.contains(&Lane::Poison) {
+        return Lane::Poison;
+    }
+    let exact: Option<Operands> = lanes.iter().map(|lane| lane.bits()).collect();
+    exact.map_or(Lane::Unknown, |bits| Lane::Bits(foreign.value(&bits)))
 }

@@ -14,7 +14,7 @@ use super::doubt::{self, Undo, Written};
 use super::exact::Carried;
 use super::float;
 use super::lane::{Lane, Lanes};
-use super::library::library;
+use super::library;
 use super::narrow::Narrow;
 use super::sum::Sum;
 use super::wide::Wide;
@@ -593,7 +593,8 @@ impl<'a> Machine<'a> {
                     float::ternary(*op, dtype, x[0], x[1], x[2])
                 });
             }
-            OpKind::Library(symbol) => self.each(step.outs[0], &step.ins, |x| library(symbol, x)),
+            OpKind::Library(symbol) => self.each(step.outs[0], &step.ins, |x| library::library(symbol, x)),
+            OpKind::Foreign(foreign) => self.each(step.outs[0], &step.ins, |x| library::foreign(foreign, x)),
             OpKind::Compare(predicate) => self.compare(*predicate, step),
             OpKind::Select => {
                 let dtype = self.layout(step.outs[0]).elem.num();

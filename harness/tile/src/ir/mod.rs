@@ -6,6 +6,7 @@
 //!
 //! Left out: tuples, `constexpr`s and calls of `@triton.jit` functions, which the frontend resolves away.
 
+mod foreign;
 mod function;
 mod lane_order;
 mod op;
@@ -14,6 +15,7 @@ mod signature;
 mod types;
 mod verifier;
 
+pub use foreign::Foreign;
 pub use function::{Block, Builder, Function, Loc, LocId, Operation, Param, ValueId, ValueInfo};
 pub use lane_order::LaneOrder;
 pub use op::{

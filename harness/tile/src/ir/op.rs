@@ -2,7 +2,7 @@
 //! `conch-interp` for those that touch memory or move lanes. Adding an elementwise operation is adding one row to
 //! [`UnaryOp`], [`BinaryOp`] or [`TernaryOp`].
 
-use super::{Block, Shape};
+use super::{Block, Foreign, Shape};
 use crate::numeric::library::Symbol;
 
 macro_rules! op_table {
@@ -267,6 +267,8 @@ pub enum OpKind {
     Ternary(TernaryOp),
     /// A function of CUDA's math library (`tl.extra.libdevice`); operands and result of the dtypes that the symbol has.
     Library(&'static Symbol),
+    /// Lanes of any dtypes, of the result's shape: a function of a model of somebody's bug.
+    Foreign(Foreign),
     /// Two operands of one type; `i1` lanes. Pointers compare as unsigned addresses.
     Compare(CmpPredicate),
     /// `condition, if_true, if_false`; the condition is `i1` with the same shape, or a scalar.

@@ -302,6 +302,7 @@ impl<W: fmt::Write> Writer<'_, W> {
             OpKind::Binary(op) => op.name(),
             OpKind::Ternary(op) => op.name(),
             OpKind::Library(symbol) => return write!(self.out, "libdevice {}", symbol.name),
+            OpKind::Foreign(foreign) => return write!(self.out, "foreign {:?}", foreign.name()),
             OpKind::Compare(predicate) => return write!(self.out, "cmp {}", predicate.name()),
             OpKind::Select => "select",
             OpKind::Cast { kind, .. } => kind.name(),

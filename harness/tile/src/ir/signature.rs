@@ -93,6 +93,15 @@ pub(super) fn check(kind: &OpKind, signature: Signature<'_>) -> Check {
             same_types("operand", signature.operands, &wanted)?;
             is("the result", result, &result.with_elem(Elem::Num(symbol.result)))
         }
+        OpKind::Foreign(_) => {
+            let [result] = signature.makes()?;
+            let wanted: Vec<Type> = signature
+                .operands
+                .iter()
+                .map(|operand| result.with_elem(operand.elem))
+                .collect();
+            same_types("operand", signature.operands, &wanted)
+        }
         OpKind::Compare(_) => {
             let [left, right] = signature.takes()?;
             let [result] = signature.makes()?;

@@ -1,0 +1,431 @@
+//! What a case leaves where quirks are followed: launches of kernels as an engine gets them wrong, on copies of storages
+//! in the host's memory, as Triton's interpreter makes them. A copy has its origin's guard zones around it, and zeros beyond
+//! them, so that an access outside of a storage finds what it finds there. Left out: which quirks to try, and what is made of it.
+
+use std::cell::OnceCell;
+
+use conch_case::{ArgValue, Case, Launch};
+use conch_interp::{Acceptance, AcceptanceMap, Accepted, Arg, Checks, Config, Outcome};
+use conch_memory::{GUARD, Memory, ORIGIN, StorageId, Storages, Tensor};
+use conch_tile::quirk::{Quirk, Quirks};
+use conch_tile::rules::Rules;
+
+use crate::engine::Failure;
+use crate::reference::{Kernel, Reference, arguments};
+
+/// Zeros on either side of a copy.
+const SLACK: usize = 4096;
+
+/// What is in a copy.
+#[derive(Clone, Debug)]
+enum Content {
+    /// A storage, as it is.
+    Whole,
+    /// The elements of one argument: where they are in the storage, and where in the copy.
+    Elements { there: Tensor, here: Tensor },
+}
+
+/// A copy in the host's memory.
+#[derive(Clone, Debug)]
+struct Copied {
+    origin: StorageId,
+    /// The first byte of the content.
+    start: usize,
+    content: Content,
+}
+
+/// The host's memory.
+#[derive(Clone, Debug)]
+struct Host {
+    memory: Memory,
+    /// The storages in it, by number.
+    copies: Vec<Copied>,
+}
+
+impl Host {
+    /// Copies of this, of so many bytes each.
+    fn new(device: &Memory, copies: Vec<(StorageId, usize, Content)>) -> Option<Self> {
+        let mut storages = Storages::new();
+        let mut placed = Vec::with_capacity(copies.len());
+        for (origin, bytes, content) in copies {
+            let (front, back) = device.guards(origin);
+            let start = SLACK + front.len();
+            let id = storages
+                .add(device.name(origin), (start + bytes + back.len() + SLACK) as u64)
+                .ok()?;
+            let zeros = [0; SLACK];
+            storages.write(id, 0, &zeros);
+            storages.write(id, SLACK, front);
+            storages.write(id, start + bytes, back);
+            storages.write(id, start + bytes + back.len(), &zeros);
+            placed.push(Copied {
+                origin,
+                start,
+                content,
+            });
+        }
+        let mut memory = Memory::new(&storages, Vec::new());
+        for (id, copy) in memory.ids().zip(&placed) {
+            let (bytes, states) = memory.parts_mut(id);
+            let (from, known) = (device.bytes(copy.origin), device.states(copy.origin));
+            for (there, here, size) in copy.pieces(from.len()) {
+                bytes
+                    .get_mut(here..here + size)?
+                    .copy_from_slice(from.get(there..there + size)?);
+                states
+                    .get_mut(here..here + size)?
+                    .copy_from_slice(known.get(there..there + size)?);
+            }
+        }
+        Some(Self {
+            memory,
+            copies: placed,
+        })
+    }
+
+    /// A copy of every storage.
+    fn of_storages(device: &Memory) -> Option<Self> {
+        let all = device.ids().map(|id| (id, device.size(id), Content::Whole));
+        Self::new(device, all.collect())
+    }
+
+    /// A copy of every argument that is a tensor, in the order in which they are given.
+    fn of_arguments(device: &Memory, launch: &Launch) -> Option<Self> {
+        let mut all = Vec::new();
+        for (_, arg) in launch.arguments() {
+            match &arg.value {
+                ArgValue::Tensor { tensor, .. } => {
+                    let here = Tensor {
+                        storage: StorageId(u32::try_from(all.len()).ok()?),
+                        strides: tensor.preserved_strides(),
+                        offset: 0,
+                        ..tensor.clone()
+                    };
+                    let there = tensor.clone();
+                    let bytes = usize::try_from(tensor.numel()).ok()? * tensor.element_size();
+                    all.push((tensor.storage, bytes, Content::Elements { there, here }));
+                }
+                ArgValue::Descriptor(_) | ArgValue::Tuple(_) => return None,
+                _ => {}
+            }
+        }
+        Self::new(device, all)
+    }
+
+    /// Puts what a kernel wrote back where it belongs, each copy over those before it. `None` where torch refuses
+    /// that: it looks for strides of 0 only.
+    fn write_back(&self, device: &mut Memory) -> Option<()> {
+        for (id, copy) in self.memory.ids().zip(&self.copies) {
+            let (bytes, states) = (self.memory.bytes(id), self.memory.states(id));
+            let whole = device.size(copy.origin);
+            if let Content::Elements { there, .. } = &copy.content
+                && there
+                    .shape
+                    .iter()
+                    .zip(&there.strides)
+                    .any(|(&n, &stride)| n > 1 && stride == 0)
+            {
+                return None;
+            }
+            let (to, known) = device.parts_mut(copy.origin);
+            let mut length = 0;
+            for (there, here, size) in copy.pieces(whole) {
+                to.get_mut(there..there + size)?
+                    .copy_from_slice(bytes.get(here..here + size)?);
+                known
+                    .get_mut(there..there + size)?
+                    .copy_from_slice(states.get(here..here + size)?);
+                length += size;
+            }
+            let (front, back) = device.guards(copy.origin);
+            let (front, back) = (front.len(), back.len());
+            let start = usize::try_from(device.address(copy.origin).checked_sub(ORIGIN)?).ok()?;
+            debug_assert_eq!(front, GUARD);
+            let (arena, _) = device.arena_mut();
+            let zones = [
+                (start - front, copy.start - front, front),
+                (start + whole, copy.start + length, back),
+            ];
+            for (there, here, size) in zones {
+                arena
+                    .get_mut(there..there + size)?
+                    .copy_from_slice(bytes.get(here..here + size)?);
+            }
+        }
+        Some(())
+    }
+
+    /// Where a byte of a storage comes from: the copy that is written back last, and its byte.
+    fn find(&self, device: &Memory, storage: StorageId, byte: usize) -> Option<(StorageId, usize)> {
+        let copies = self.memory.ids().zip(&self.copies).collect::<Vec<_>>();
+        copies
+            .into_iter()
+            .rev()
+            .filter(|(_, copy)| copy.origin == storage)
+            .find_map(|(id, copy)| {
+                let pieces = copy.pieces(device.size(storage));
+                let (there, here, _) = pieces
+                    .into_iter()
+                    .rev()
+                    .find(|&(there, _, size)| (there..there + size).contains(&byte))?;
+                Some((id, here + byte - there))
+            })
+    }
+
+    /// The same arguments, in this memory.
+    fn arguments(
+        &self,
+        args: Vec<Arg>,
+        launch: &Launch,
+        kernel: &Kernel,
+        device: &Memory,
+    ) -> Option<Vec<Arg>> {
+        // Which of the launch's tensors each parameter is.
+        let tensors: Vec<Option<&str>> = launch
+            .arguments()
+            .filter(|(_, arg)| matches!(arg.value, ArgValue::Tensor { .. }))
+            .map(|(name, _)| name)
+            .collect();
+        let bindings = &kernel.traced.bindings;
+        args.into_iter()
+            .zip(bindings)
+            .map(|(arg, binding)| {
+                let Arg::Pointer {
+                    address,
+                    storage: Some(origin),
+                    name,
+                } = arg
+                else {
+                    return Some(arg);
+                };
+                let at = self
+                    .copies
+                    .iter()
+                    .enumerate()
+                    .position(|(nth, copy)| match copy.content {
+                        Content::Whole => copy.origin == origin,
+                        Content::Elements { .. } => tensors.get(nth) == Some(&Some(binding.name.as_str())),
+                    })?;
+                let copy = self.copies.get(at)?;
+                let id = StorageId(u32::try_from(at).ok()?);
+                let within = match copy.content {
+                    Content::Whole => address.wrapping_sub(device.address(origin)),
+                    Content::Elements { .. } => 0,
+                };
+                Some(Arg::Pointer {
+                    address: self.memory.address(id) + copy.start as u64 + within,
+                    storage: Some(id),
+                    name,
+                })
+            })
+            .collect()
+    }
+}
+
+impl Copied {
+    /// Runs of bytes: where they begin in the origin, where in the copy, and how many.
+    fn pieces(&self, whole: usize) -> Vec<(usize, usize, usize)> {
+        match &self.content {
+            Content::Whole => vec![(0, self.start, whole)],
+            Content::Elements { there, here } => there
+                .element_starts()
+                .zip(here.element_starts())
+                .map(|(there, here)| (there, self.start + here, self.size_of(&self.content)))
+                .collect(),
+        }
+    }
+
+    fn size_of(&self, content: &Content) -> usize {
+        match content {
+            Content::Whole => 1,
+            Content::Elements { here, .. } => here.element_size(),
+        }
+    }
+}
+
+/// What a case leaves where quirks are followed.
+pub struct Followed<'a> {
+    /// The memory, laid out as the case's.
+    pub memory: Memory,
+    reference: &'a Reference,
+    case: &'a Case,
+    rules: Rules,
+    /// Computed when it is asked for, with the host's memory that it is of; none where launches each have their own.
+    accepted: OnceCell<Option<(AcceptanceMap, Host)>>,
+}
+
+impl std::fmt::Debug for Followed<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Followed")
+            .field("case", &self.case.id)
+            .field("rules", &self.rules)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Followed<'_> {
+    /// What an implementation that follows the same quirks may leave in an element, and its first byte.
+    pub fn accepted(&self, storage: StorageId, byte: usize) -> (usize, Accepted) {
+        let accepted = self.accepted.get_or_init(|| {
+            self.reference
+                .following_with_intervals(self.case, self.rules)
+                .ok()
+                .flatten()
+        });
+        let here = accepted
+            .as_ref()
+            .and_then(|(map, host)| Some((map, host.find(&self.memory, storage, byte)?)));
+        let Some((map, (copy, at))) = here else {
+            return (byte, Accepted::Exact);
+        };
+        let (first, accepted) = map.at(copy, at);
+        ((byte + first).saturating_sub(at), accepted)
+    }
+}
+
+impl Reference {
+    /// Those of the quirks that change something about a case.
+    pub fn touching(&self, case: &Case, rules: Rules, quirks: Quirks) -> Result<Quirks, Failure> {
+        let mut touching = Quirks::NONE;
+        for quirk in quirks.iter() {
+            let alone = rules.following(Quirks::NONE.with(quirk));
+            let touches = if quirk == Quirk::ArgumentsAreCopiedApart {
+                case.launches.iter().any(is_copied_apart)
+            } else {
+                self.differs(case, rules, alone)?
+            };
+            if touches {
+                touching = touching.with(quirk);
+            }
+        }
+        Ok(touching)
+    }
+
+    /// Whether a kernel of a case is another one under other rules.
+    fn differs(&self, case: &Case, one: Rules, other: Rules) -> Result<bool, Failure> {
+        for launch in &case.launches {
+            let same = match (self.kernel(launch, one)?, self.kernel(launch, other)?) {
+                (Ok(one), Ok(other)) => one.traced.function == other.traced.function,
+                (Err(_), Err(_)) => true,
+                _ => false,
+            };
+            if !same {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// What a case leaves where the rules' quirks are followed; `None` where that does not come to an end, or memory holds
+    /// addresses, of which copies know nothing.
+    pub fn following<'a>(&'a self, case: &'a Case, rules: Rules) -> Result<Option<Followed<'a>>, Failure> {
+        let mut device = case.memory();
+        if device.ids().any(|id| !device.pointers(id).is_empty()) {
+            return Ok(None);
+        }
+        let config = self.lenient();
+        for launch in &case.launches {
+            let Ok(kernel) = self.kernel(launch, rules)? else {
+                return Ok(None);
+            };
+            let apart = rules.follows(Quirk::ArgumentsAreCopiedApart);
+            let host = if apart {
+                Host::of_arguments(&device, launch)
+            } else {
+                Host::of_storages(&device)
+            };
+            let args = arguments(launch, &kernel, &device)?;
+            let placed = host
+                .as_ref()
+                .and_then(|host| host.arguments(args, launch, &kernel, &device));
+            let (Some(mut host), Some(args)) = (host, placed) else {
+                return Ok(None);
+            };
+            let outcome = kernel
+                .program()
+                .launch(launch.grid, &args, &mut host.memory, &config)
+                .map_err(|error| {
+                    Failure::internal(format!("run `{}` with quirks", launch.kernel.name), error)
+                })?;
+            if !matches!(outcome, Outcome::Finished(_)) || host.write_back(&mut device).is_none() {
+                return Ok(None);
+            }
+        }
+        Ok(Some(Followed {
+            memory: device,
+            reference: self,
+            case,
+            rules,
+            accepted: OnceCell::new(),
+        }))
+    }
+
+    /// The same with intervals, and the host's memory that they are of.
+    fn following_with_intervals(
+        &self,
+        case: &Case,
+        rules: Rules,
+    ) -> Result<Option<(AcceptanceMap, Host)>, Failure> {
+        let device = case.memory();
+        let host = match case.launches.as_slice() {
+            [launch] if rules.follows(Quirk::ArgumentsAreCopiedApart) => Host::of_arguments(&device, launch),
+            _ if rules.follows(Quirk::ArgumentsAreCopiedApart) => None,
+            _ => Host::of_storages(&device),
+        };
+        let Some(mut host) = host else {
+            return Ok(None);
+        };
+        let mut map = AcceptanceMap::default();
+        for launch in &case.launches {
+            let Ok(kernel) = self.kernel(launch, rules)? else {
+                return Ok(None);
+            };
+            let args = arguments(launch, &kernel, &device)?;
+            let Some(args) = host.arguments(args, launch, &kernel, &device) else {
+                return Ok(None);
+            };
+            let accepted = kernel
+                .program()
+                .accept(launch.grid, &args, &mut host.memory, &mut map, &self.lenient())
+                .map_err(|error| {
+                    Failure::internal(format!("run `{}` with quirks", launch.kernel.name), error)
+                })?;
+            if accepted != Acceptance::Known {
+                return Ok(None);
+            }
+        }
+        Ok(Some((map, host)))
+    }
+
+    /// What the interpreter looks at: nothing that does not stop it.
+    fn lenient(&self) -> Config {
+        Config {
+            checks: Checks::Fast,
+            masked_zero: true,
+            device_asserts: false,
+            unaligned: true,
+            ..self.config()
+        }
+    }
+}
+
+/// Whether copying each argument by itself may change what a launch does.
+fn is_copied_apart(launch: &Launch) -> bool {
+    let tensors: Vec<&Tensor> = launch
+        .arguments()
+        .filter_map(|(_, arg)| match &arg.value {
+            ArgValue::Tensor { tensor, .. } => Some(tensor),
+            _ => None,
+        })
+        .collect();
+    let strided = tensors
+        .iter()
+        .any(|tensor| tensor.preserved_strides() != tensor.strides);
+    let shared = tensors.iter().enumerate().any(|(nth, one)| {
+        tensors
+            .iter()
+            .skip(nth + 1)
+            .any(|other| one.storage == other.storage)
+    });
+    strided || shared || tensors.iter().any(|tensor| tensor.offset != 0)
+}

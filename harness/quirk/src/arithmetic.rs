@@ -1,0 +1,132 @@
+//! Elementwise operations as NumPy does them on what the interpreter keeps values in.
+
+use conch_tile::DType;
+use conch_tile::ir::{BinaryOp, CmpPredicate, Combine, Foreign, OpKind, Operation, TernaryOp, UnaryOp};
+use conch_tile::numeric::{self, decode_int, encode_int};
+use conch_tile::quirk::Quirk;
+use conch_tile::rules::Version;
+
+use crate::model::{Model, Place, Rewritten, by};
+
+impl Model {
+    pub(crate) fn elementwise(&mut self, op: Operation, place: Place) -> Rewritten {
+        let Some(dtype) = op.operands.first().and_then(|&operand| self.dtype(operand)) else {
+            return Rewritten::Same(op);
+        };
+        let foreign = if dtype == DType::BF16 && self.has(Quirk::Bf16IsBits) {
+            on_bits(&op.kind, DType::U16, self.version)
+        } else if dtype.is_fp8() && self.has(Quirk::Fp8IsBits) {
+            on_bits(&op.kind, DType::U8, self.version)
+        } else {
+            None
+        };
+        if let Some(foreign) = foreign {
+            return by(op, foreign);
+        }
+        match &op.kind {
+            OpKind::Binary(binary) => {
+                let binary = *binary;
+                self.binary(op, binary, dtype, place)
+            }
+            OpKind::Ternary(TernaryOp::Clamp) if self.has(Quirk::ExtremaLetNanThrough) => {
+                replaced(op, OpKind::Ternary(TernaryOp::ClampPropagateNan))
+            }
+            OpKind::Ternary(TernaryOp::Fma) if self.has(Quirk::FmaRoundsTwice) && dtype.is_float() => by(
+                op,
+                Foreign::new(&format!("{dtype} product and then sum"), move |x| {
+                    let product = value(BinaryOp::Mul, dtype, x[0], x[1]);
+                    value(BinaryOp::Add, dtype, product, x[2])
+                }),
+            ),
+            _ => Rewritten::Same(op),
+        }
+    }
+
+    fn binary(&mut self, op: Operation, binary: BinaryOp, dtype: DType, place: Place) -> Rewritten {
+        let nan = match (binary, place) {
+            // `np.max` up to 3.4, `np.nanmax` from 3.5 on.
+            (BinaryOp::Min | BinaryOp::Max, Place::Reduction(Some(Combine::Min | Combine::Max))) => {
+                self.has(Quirk::ReductionsLetNanThrough)
+            }
+            (BinaryOp::Min | BinaryOp::Max, _) => self.has(Quirk::ExtremaLetNanThrough),
+            _ => false,
+        };
+        match binary {
+            BinaryOp::Min if nan && dtype.is_float() => {
+                replaced(op, OpKind::Binary(BinaryOp::MinPropagateNan))
+            }
+            BinaryOp::Max if nan && dtype.is_float() => {
+                replaced(op, OpKind::Binary(BinaryOp::MaxPropagateNan))
+            }
+            // What `np.sum` gives is wide.
+            BinaryOp::Add
+                if dtype == DType::I1
+                    && self.has(Quirk::BoolsAddAsOr)
+                    && !(self.has(Quirk::IntegersWiden) && place != Place::Code) =>
+            {
+                replaced(op, OpKind::Binary(BinaryOp::Or))
+            }
+            BinaryOp::MulHi
+                if self.has(Quirk::MulhiIsSigned) && dtype.is_signed_int() && dtype.bits() < 64 =>
+            {
+                by(
+                    op,
+                    Foreign::new(&format!("{dtype} high product, signs extended"), move |x| {
+                        let wide = |bits: u64| decode_int(dtype, bits) as u128;
+                        let mask = (1u128 << (2 * dtype.bits())) - 1;
+                        let product = wide(x[0]).wrapping_mul(wide(x[1])) & mask;
+                        encode_int(dtype, (product >> dtype.bits()) as i128)
+                    }),
+                )
+            }
+            _ => Rewritten::Same(op),
+        }
+    }
+}
+
+fn replaced(op: Operation, kind: OpKind) -> Rewritten {
+    Rewritten::By(vec![Operation { kind, ..op }])
+}
+
+fn value(op: BinaryOp, dtype: DType, x: u64, y: u64) -> u64 {
+    numeric::binary(op, dtype, x, y).bits().unwrap_or(0)
+}
+
+/// What an operation on floats does where their bits are unsigned integers; `None` where it is no such operation.
+fn on_bits(kind: &OpKind, bits: DType, version: Version) -> Option<Foreign> {
+    let binary = |op: BinaryOp| {
+        Foreign::new(&format!("{} of the bits as {bits}", op.name()), move |x| {
+            value(op, bits, x[0], x[1])
+        })
+    };
+    Some(match kind {
+        OpKind::Binary(op @ (BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul)) => binary(*op),
+        OpKind::Binary(BinaryOp::Min | BinaryOp::MinPropagateNan) => binary(BinaryOp::Min),
+        OpKind::Binary(BinaryOp::Max | BinaryOp::MaxPropagateNan) => binary(BinaryOp::Max),
+        OpKind::Unary(UnaryOp::Neg) => Foreign::new(&format!("neg of the bits as {bits}"), move |x| {
+            value(BinaryOp::Sub, bits, 0, x[0])
+        }),
+        OpKind::Compare(predicate) => {
+            let predicate: CmpPredicate = *predicate;
+            Foreign::new(&format!("{} of the bits as {bits}", predicate.name()), move |x| {
+                u64::from(numeric::compare(predicate, bits, x[0], x[1]))
+            })
+        }
+        // 3.9 computes it in `f64`; what the integer does not hold is cut off as C does.
+        OpKind::Ternary(TernaryOp::Fma) if version >= Version::new(3, 9, 0) => {
+            Foreign::new(&format!("fma of the bits as {bits}, in f64"), move |x| {
+                let sum = x[0] * x[1] + x[2];
+                if sum >= 1 << 31 { 0 } else { sum }
+            })
+        }
+        OpKind::Ternary(TernaryOp::Fma) => Foreign::new(&format!("fma of the bits as {bits}"), move |x| {
+            value(BinaryOp::Add, bits, value(BinaryOp::Mul, bits, x[0], x[1]), x[2])
+        }),
+        OpKind::Ternary(TernaryOp::Clamp | TernaryOp::ClampPropagateNan) => {
+            Foreign::new(&format!("clamp of the bits as {bits}"), move |x| {
+                value(BinaryOp::Min, bits, value(BinaryOp::Max, bits, x[0], x[1]), x[2])
+            })
+        }
+        _ => return None,
+    })
+}

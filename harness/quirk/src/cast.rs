@@ -1,0 +1,186 @@
+//! Casts and constants as Triton's interpreter has them: which go through [`convert`], and which take a number for bits. The
+//! front (`semantic.cast`) decides what the builder is asked for: from `f16` and `bf16` to anything but `f32`, it goes
+//! through `f32`; 8-bit floats go their own way.
+
+use conch_tile::DType;
+use conch_tile::ir::{CastKind, Foreign, OpKind, Operation, Rounding, ValueId};
+use conch_tile::numeric::{self, decode, encode};
+use conch_tile::quirk::Quirk;
+use conch_tile::rules::Version;
+
+use crate::convert::{Manner, convert};
+use crate::model::{Model, Rewritten, by};
+
+/// A number as an unsigned integer of so many bits, as NumPy makes it on x86: by way of an `i32`, and 0 where that does not
+/// hold it.
+fn unsigned(number: f64, bits: u32) -> u64 {
+    let whole = number.trunc();
+    if !(-2_147_483_648.0..2_147_483_648.0).contains(&whole) {
+        return 0;
+    }
+    (whole as i64 as u64) & ((1 << bits) - 1)
+}
+
+/// A cast that is right, with what it makes of what nothing defines left at zero.
+fn plain(from: DType, to: DType, bits: u64) -> u64 {
+    numeric::cast(from, to, Rounding::NearestEven, bits)
+        .bits()
+        .unwrap_or(0)
+}
+
+impl Model {
+    fn manner(&self, rounds: bool) -> Manner {
+        Manner {
+            rounds,
+            mends_zeros: self.version >= Version::new(3, 9, 0),
+        }
+    }
+
+    pub(crate) fn cast(&mut self, op: Operation) -> Rewritten {
+        let OpKind::Cast {
+            kind: CastKind::Value,
+            rounding,
+        } = op.kind
+        else {
+            return Rewritten::Same(op);
+        };
+        let (Some(from), Some(to)) = (self.dtype(op.operands[0]), self.dtype(op.results[0])) else {
+            return Rewritten::Same(op);
+        };
+        let nearest = rounding == Rounding::NearestEven;
+        if from == to {
+            return Rewritten::Same(op);
+        }
+        if let Some(signed) = self.shifted_as_signed(op.operands[0]) {
+            let mut cast = op;
+            cast.operands[0] = signed;
+            return Rewritten::By(vec![cast]);
+        }
+        let foreign = if from.is_fp8() || to.is_fp8() {
+            self.fp8(from, to, nearest)
+        } else if to == DType::BF16 {
+            self.to_bf16(from)
+        } else if from == DType::BF16 && self.has(Quirk::Bf16WidensShort) {
+            let cut = self.manner(false);
+            Some(Foreign::new(&format!("bf16 by parts to {to}"), move |x| {
+                plain(DType::F32, to, convert(DType::BF16, DType::F32, cut, x[0]))
+            }))
+        } else {
+            None
+        };
+        match foreign {
+            Some(foreign) => by(op, foreign),
+            None => Rewritten::Same(op),
+        }
+    }
+
+    /// The signed numbers that unsigned ones were shifted right as: the interpreter keeps those.
+    fn shifted_as_signed(&self, value: ValueId) -> Option<ValueId> {
+        if !self.has(Quirk::ShiftedStaysSigned) {
+            return None;
+        }
+        let (
+            OpKind::Cast {
+                kind: CastKind::Bits, ..
+            },
+            Some(shifted),
+        ) = self.made_by(value)?
+        else {
+            return None;
+        };
+        let (OpKind::Binary(_), _) = self.made_by(shifted)? else {
+            return None;
+        };
+        Some(shifted)
+    }
+
+    fn fp8(&self, from: DType, to: DType, nearest: bool) -> Option<Foreign> {
+        if !(from.is_float() && to.is_float() && self.has(Quirk::Fp8ConvertsByParts)) {
+            return None;
+        }
+        let manner = self.manner(nearest && to.bits() < from.bits());
+        Some(Foreign::new(
+            &format!("{from} by parts to {to}, {manner:?}"),
+            move |x| convert(from, to, manner, x[0]),
+        ))
+    }
+
+    fn to_bf16(&self, from: DType) -> Option<Foreign> {
+        let cut = self.manner(false);
+        match from {
+            DType::F32 | DType::F16 if self.has(Quirk::Bf16Truncates) => {
+                Some(Foreign::new(&format!("{from} cut off to bf16"), move |x| {
+                    let wide = plain(from, DType::F32, x[0]);
+                    convert(DType::F32, DType::BF16, cut, wide)
+                }))
+            }
+            DType::F64 if self.has(Quirk::Bf16FromInteger) => {
+                Some(Foreign::new("integer part of f64 as bf16", |x| {
+                    unsigned(decode(DType::F64, x[0]), 16)
+                }))
+            }
+            _ if from.is_int() && self.has(Quirk::Bf16FromInteger) => {
+                Some(Foreign::new(&format!("{from} as the bits of bf16"), move |x| {
+                    numeric::decode_int(from, x[0]) as u64 & 0xffff
+                }))
+            }
+            _ => None,
+        }
+    }
+
+    /// A number of the source becomes an 8-bit float as an integer would (`get_fp32`, then `create_fp_trunc`).
+    pub(crate) fn constant(&mut self, mut op: Operation, bits: u64) -> Rewritten {
+        match self.dtype(op.results[0]) {
+            Some(dtype) if dtype.is_fp8() && dtype != DType::F8E4B15 && self.has(Quirk::Fp8FromNumber) => {
+                let number = decode(dtype, bits);
+                let taken = unsigned(number, 8);
+                if taken == bits {
+                    return Rewritten::Same(op);
+                }
+                op.kind = OpKind::Constant(taken);
+                Rewritten::By(vec![op])
+            }
+            _ => Rewritten::Same(op),
+        }
+    }
+
+    /// The NaN that lanes outside of a tensor hold is made in integers, where it is 0.
+    pub(crate) fn padding(&mut self, op: Operation) -> Rewritten {
+        let (
+            OpKind::Load {
+                other: true, mask, ..
+            },
+            true,
+        ) = (&op.kind, self.has(Quirk::PaddingNanIsZero))
+        else {
+            return Rewritten::Same(op);
+        };
+        let slot = 1 + usize::from(*mask);
+        let Some(&other) = op.operands.get(slot) else {
+            return Rewritten::Same(op);
+        };
+        let (Some((OpKind::Constant(bits), _)), Some(dtype)) = (self.made_by(other), self.dtype(other))
+        else {
+            return Rewritten::Same(op);
+        };
+        let kept_as_integer = dtype == DType::BF16 || dtype.is_fp8();
+        if !kept_as_integer || !decode(dtype, *bits).is_nan() {
+            return Rewritten::Same(op);
+        }
+        let zero = self.fresh(self.ty(other).clone());
+        let constant = Operation {
+            kind: OpKind::Constant(0),
+            operands: smallvec::smallvec![],
+            results: smallvec::smallvec![zero],
+            loc: op.loc,
+        };
+        let mut load = op;
+        load.operands[slot] = zero;
+        Rewritten::By(vec![constant, load])
+    }
+}
+
+/// The bits of a float as the number that they are as an unsigned integer, in `f32`.
+pub(crate) fn bits_as_f32(bits: u64) -> u64 {
+    encode(DType::F32, bits as f64, Rounding::NearestEven)
+}

@@ -1,0 +1,158 @@
+//! How Triton's interpreter converts between float formats: sign, exponent and significand apart (`_convert_float` in
+//! `runtime/interpreter.py`, the same in 3.0.0 to 3.8.0; 3.9.0 mends the zeros of two formats). Left out: which casts do so.
+
+use conch_tile::DType;
+
+/// A format, as Triton's `dtype` describes it.
+#[derive(Clone, Copy, Debug)]
+struct Format {
+    /// Bits in all.
+    bits: u32,
+    /// Bits of the fraction.
+    fraction: u32,
+    bias: i64,
+    /// Whether the only zero is positive, and its negative is NaN.
+    unsigned_zero: bool,
+}
+
+impl Format {
+    fn of(dtype: DType) -> Option<Self> {
+        let (fraction, bias) = match dtype {
+            DType::F8E4NV => (3, 7),
+            DType::F8E4B8 => (3, 8),
+            DType::F8E4B15 => (3, 15),
+            DType::F8E5 => (2, 15),
+            DType::F8E5B16 => (2, 16),
+            DType::F16 => (10, 15),
+            DType::BF16 => (7, 127),
+            DType::F32 => (23, 127),
+            DType::F64 => (52, 1023),
+            _ => return None,
+        };
+        Some(Self {
+            bits: dtype.bits(),
+            fraction,
+            bias,
+            unsigned_zero: matches!(dtype, DType::F8E4B8 | DType::F8E5B16),
+        })
+    }
+
+    const fn largest_exponent(self) -> i64 {
+        (1 << (self.bits - self.fraction - 1)) - 1
+    }
+}
+
+/// What the conversion does where versions and callers differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Manner {
+    /// Whether half a step is added where bits are cut off.
+    pub rounds: bool,
+    /// Whether formats without a negative zero get none.
+    pub mends_zeros: bool,
+}
+
+/// `1 << count` and `value >> count` as NumPy has them: nothing is left where the count is no count of bits.
+fn one_shifted(count: i64) -> u64 {
+    u32::try_from(count)
+        .ok()
+        .and_then(|count| 1u64.checked_shl(count))
+        .unwrap_or(0)
+}
+
+fn shifted_down(value: u64, count: i64) -> u64 {
+    u32::try_from(count)
+        .ok()
+        .and_then(|count| value.checked_shr(count))
+        .unwrap_or(0)
+}
+
+/// The bits of a number in another format; of dtypes that are no floats, the bits as they are.
+pub(crate) fn convert(from: DType, to: DType, manner: Manner, input: u64) -> u64 {
+    let (Some(from), Some(to)) = (Format::of(from), Format::of(to)) else {
+        return input;
+    };
+    let sign = (input >> (from.bits - 1)) & 1;
+    let mask = (1u64 << from.fraction) - 1;
+    let mut significand = input & mask;
+    let raw = ((input >> from.fraction) as i64) & from.largest_exponent();
+    let mut exponent = raw;
+    if raw == 0 {
+        // The place of the highest bit, counted from the top; 0 where there is none.
+        let place = if significand == 0 {
+            0
+        } else {
+            from.fraction - significand.ilog2()
+        };
+        exponent = if significand == 0 {
+            from.bias - to.bias
+        } else {
+            1 - i64::from(place)
+        };
+        significand = (significand << place) & mask;
+    }
+    let exponent_out = (exponent - from.bias + to.bias).clamp(0, to.largest_exponent()) as u64;
+    let kept = (1u64 << to.fraction) - 1;
+    let mut significand_out = if from.bits > to.bits {
+        let dropped = from.fraction - to.fraction;
+        let half = 1u64 << (dropped - 1);
+        // The carry out of the fraction goes into the exponent's lowest bit with an `or`, and is lost where that is set.
+        ((significand >> dropped) & kept) + u64::from(manner.rounds && significand & half != 0)
+    } else {
+        (significand << to.fraction.saturating_sub(from.fraction)) & kept
+    };
+    if exponent_out == 0 && raw != 0 {
+        let shift = (1 - to.bias) - (raw - from.bias);
+        significand_out = shifted_down(significand_out, shift) | one_shifted(i64::from(to.fraction) - shift);
+    }
+    let zero = exponent_out == 0 && significand_out == 0;
+    let nan_of_its_kind = from.unsigned_zero && input == 0x80;
+    let positive = manner.mends_zeros && to.unsigned_zero && zero && !nan_of_its_kind;
+    let sign = if positive { 0 } else { sign };
+    let whole = if to.bits == 64 {
+        u64::MAX
+    } else {
+        (1 << to.bits) - 1
+    };
+    ((sign << (to.bits - 1)) | (exponent_out << to.fraction) | significand_out) & whole
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CUT: Manner = Manner {
+        rounds: false,
+        mends_zeros: false,
+    };
+    const ROUNDED: Manner = Manner {
+        rounds: true,
+        mends_zeros: false,
+    };
+
+    fn check(from: DType, to: DType, manner: Manner, input: u64, expected: u64) {
+        let got = convert(from, to, manner, input);
+        assert_eq!(
+            got, expected,
+            "{from:?} {input:#x} to {to:?}: {got:#x}, not {expected:#x}"
+        );
+    }
+
+    /// What `_convert_float` of the wheels 3.0.0 and 3.9.0 gives.
+    #[test]
+    fn as_the_interpreter_converts() {
+        check(DType::F32, DType::BF16, CUT, 0x3f80_8000, 0x3f80);
+        check(DType::F32, DType::BF16, CUT, 0x7f80_0001, 0x7f80);
+        check(DType::F32, DType::BF16, CUT, 0x8000_0000, 0x8000);
+        check(DType::BF16, DType::F32, CUT, 0x0001, 0);
+        check(DType::BF16, DType::F32, CUT, 0x3fc0, 0x3fc0_0000);
+        check(DType::F16, DType::F8E4NV, ROUNDED, 0x3c00, 0x38);
+        check(DType::F8E5, DType::F16, CUT, 0x7c, 0x7c00);
+        check(DType::F8E4NV, DType::F32, CUT, 0x7f, 0x43f0_0000);
+        check(DType::F16, DType::F8E4B8, ROUNDED, 0x8000, 0x80);
+        let mended = Manner {
+            mends_zeros: true,
+            ..ROUNDED
+        };
+        check(DType::F16, DType::F8E4B8, mended, 0x8000, 0);
+    }
+}

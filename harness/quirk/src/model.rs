@@ -1,0 +1,167 @@
+//! The walk over a kernel's operations, and what the models share. Left out: what each model does.
+
+use std::collections::HashMap;
+
+use conch_tile::DType;
+use conch_tile::ir::{
+    BinaryOp, Block, Combine, Foreign, Function, OpKind, Operation, Type, ValueId, ValueInfo,
+};
+use conch_tile::quirk::{Quirk, Quirks};
+use conch_tile::rules::Version;
+use smallvec::smallvec;
+
+/// Where an operation stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// In the kernel, or in a loop or branch of it.
+    Code,
+    /// In the function that a reduction combines elements with, which is a well-known one or not.
+    Reduction(Option<Combine>),
+    /// In the function that a scan combines elements with.
+    Scan,
+}
+
+/// A kernel that is being rewritten.
+pub(crate) struct Model {
+    function: Function,
+    quirks: Quirks,
+    pub(crate) version: Version,
+    changed: bool,
+    /// The operation that makes a value and its first operand, where a model wants to know.
+    made_by: HashMap<ValueId, (OpKind, Option<ValueId>)>,
+}
+
+/// What becomes of an operation.
+pub(crate) enum Rewritten {
+    /// It stays.
+    Same(Operation),
+    /// These do it, which need not be the same.
+    By(Vec<Operation>),
+}
+
+impl Model {
+    pub(crate) fn new(function: Function, quirks: Quirks, version: Version) -> Self {
+        Self {
+            function,
+            quirks,
+            version,
+            changed: false,
+            made_by: HashMap::new(),
+        }
+    }
+
+    /// The kernel, if anything in it changed.
+    pub(crate) fn follow(mut self) -> Option<Function> {
+        let body = std::mem::take(&mut self.function.body);
+        self.function.body = self.block(body, Place::Code);
+        self.changed.then_some(self.function)
+    }
+
+    fn block(&mut self, block: Block, place: Place) -> Block {
+        let mut ops = Vec::with_capacity(block.ops.len());
+        for op in block.ops {
+            let op = self.regions(op, place);
+            match self.operation(op, place) {
+                Rewritten::Same(op) => ops.push(op),
+                Rewritten::By(other) => {
+                    self.changed = true;
+                    ops.extend(other);
+                }
+            }
+            if let Some(op) = ops.last()
+                && let &[result] = op.results.as_slice()
+                && matches!(
+                    op.kind,
+                    OpKind::Constant(_) | OpKind::Cast { .. } | OpKind::Binary(BinaryOp::Shr)
+                )
+            {
+                self.made_by
+                    .insert(result, (op.kind.clone(), op.operands.first().copied()));
+            }
+        }
+        Block { ops, ..block }
+    }
+
+    fn regions(&mut self, mut op: Operation, place: Place) -> Operation {
+        let inner = match &op.kind {
+            OpKind::Reduce { combine, .. } => Place::Reduction(*combine),
+            OpKind::Scan { .. } => Place::Scan,
+            _ => place,
+        };
+        let before = self.changed;
+        self.changed = false;
+        for region in op.kind.regions_mut() {
+            let block = std::mem::take(region);
+            *region = self.block(block, inner);
+        }
+        if self.changed
+            && let OpKind::Reduce { combine, .. } | OpKind::Scan { combine, .. } = &mut op.kind
+        {
+            // The function is no well-known one any more.
+            *combine = None;
+        }
+        self.changed |= before;
+        op
+    }
+
+    fn operation(&mut self, op: Operation, place: Place) -> Rewritten {
+        match op.kind {
+            OpKind::Cast { .. } => self.cast(op),
+            OpKind::Constant(bits) => self.constant(op, bits),
+            OpKind::Load { .. } => self.padding(op),
+            OpKind::Unary(_) | OpKind::Binary(_) | OpKind::Ternary(_) | OpKind::Compare(_) => {
+                self.elementwise(op, place)
+            }
+            OpKind::Reduce { .. } => self.reduce(op),
+            OpKind::Dot { .. } => self.dot(op),
+            _ => Rewritten::Same(op),
+        }
+    }
+
+    /// Whether a quirk is to be followed.
+    pub(crate) const fn has(&self, quirk: Quirk) -> bool {
+        self.quirks.has(quirk)
+    }
+
+    /// The type of a value.
+    pub(crate) fn ty(&self, value: ValueId) -> &Type {
+        self.function.ty(value)
+    }
+
+    /// The dtype of a value that is no pointer.
+    pub(crate) fn dtype(&self, value: ValueId) -> Option<DType> {
+        self.ty(value).elem.num()
+    }
+
+    /// What makes a value, if it is a constant, a cast or a shift to the right, and its first operand.
+    pub(crate) fn made_by(&self, value: ValueId) -> Option<(&OpKind, Option<ValueId>)> {
+        self.made_by.get(&value).map(|(kind, operand)| (kind, *operand))
+    }
+
+    /// A new value.
+    pub(crate) fn fresh(&mut self, ty: Type) -> ValueId {
+        let value = ValueId(self.function.values.len() as u32);
+        self.function.values.push(ValueInfo { ty, name: None });
+        value
+    }
+
+    /// A function of one operand whose result is a new value, for what stands at an operation's place.
+    pub(crate) fn mapped(&mut self, of: ValueId, to: DType, at: &Operation, foreign: Foreign) -> Operation {
+        let ty = self.ty(of).with_elem(conch_tile::ir::Elem::Num(to));
+        let result = self.fresh(ty);
+        Operation {
+            kind: OpKind::Foreign(foreign),
+            operands: smallvec![of],
+            results: smallvec![result],
+            loc: at.loc,
+        }
+    }
+}
+
+/// The same operation, done by another function.
+pub(crate) fn by(op: Operation, foreign: Foreign) -> Rewritten {
+    Rewritten::By(vec![Operation {
+        kind: OpKind::Foreign(foreign),
+        ..op
+    }])
+}

@@ -1,0 +1,188 @@
+//! Reductions and `dot` as NumPy does them: `np.sum`, `np.argmax`, `np.matmul`.
+
+use conch_tile::DType;
+use conch_tile::ir::{
+    BinaryOp, Block, CmpPredicate, Combine, Foreign, InputPrecision, OpKind, Operation, Type,
+};
+use conch_tile::numeric::decode;
+use conch_tile::quirk::Quirk;
+use conch_tile::rules::Version;
+use smallvec::smallvec;
+
+use crate::cast::bits_as_f32;
+use crate::convert::{Manner, convert};
+use crate::model::{Model, Rewritten};
+
+/// Which end a reduction with indices looks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Largest,
+    Smallest,
+}
+
+impl Model {
+    pub(crate) fn reduce(&mut self, op: Operation) -> Rewritten {
+        let OpKind::Reduce { combine, region, .. } = &op.kind else {
+            return Rewritten::Same(op);
+        };
+        let float = op
+            .operands
+            .first()
+            .and_then(|&operand| self.dtype(operand))
+            .is_some_and(DType::is_float);
+        if float && *combine == Some(Combine::Add) && self.has(Quirk::SumBeginsWithZero) {
+            return self.from_zero(op);
+        }
+        let finds = self.has(Quirk::ArgmaxFindsNan);
+        if float
+            && (finds || self.has(Quirk::ArgmaxSkipsNan))
+            && let Some(end) = self.end_with_index(region)
+        {
+            return self.with_index(op, end, finds);
+        }
+        Rewritten::Same(op)
+    }
+
+    /// Negative zeros add up to a positive one.
+    fn from_zero(&mut self, mut op: Operation) -> Rewritten {
+        let result = op.results[0];
+        let ty = self.ty(result).clone();
+        let (zero, sum) = (self.fresh(ty.clone()), self.fresh(ty));
+        op.results[0] = sum;
+        let loc = op.loc;
+        let constant = Operation {
+            kind: OpKind::Constant(0),
+            operands: smallvec![],
+            results: smallvec![zero],
+            loc,
+        };
+        let added = Operation {
+            kind: OpKind::Binary(BinaryOp::Add),
+            operands: smallvec![zero, sum],
+            results: smallvec![result],
+            loc,
+        };
+        Rewritten::By(vec![op, constant, added])
+    }
+
+    /// Whether a region is that of `argmax` or `argmin`, which prefers the lower index: it compares values one way, then
+    /// whether they are equal, and then indices.
+    fn end_with_index(&self, region: &Block) -> Option<End> {
+        let &[value, index, other, next] = region.args.as_slice() else {
+            return None;
+        };
+        let mut end = None;
+        let (mut equal, mut lower) = (false, false);
+        for op in &region.ops {
+            let OpKind::Compare(predicate) = op.kind else {
+                continue;
+            };
+            match (predicate, op.operands.as_slice()) {
+                (CmpPredicate::Gt, &[a, b]) if (a, b) == (value, other) => end = Some(End::Largest),
+                (CmpPredicate::Lt, &[a, b]) if (a, b) == (value, other) => end = Some(End::Smallest),
+                (CmpPredicate::Eq, &[a, b]) if (a, b) == (value, other) => equal = true,
+                (CmpPredicate::Lt, &[a, b]) if (a, b) == (index, next) => lower = true,
+                _ => return None,
+            }
+        }
+        // Without the preference, no NumPy function is asked before 3.8.
+        let any = self.version >= Version::new(3, 8, 0) && !equal && !lower;
+        end.filter(|_| equal && lower || any)
+    }
+
+    /// `np.argmax`: the first NaN, or else the first of the largest. `np.nanargmax`: the first of the largest numbers.
+    fn with_index(&mut self, mut op: Operation, end: End, finds: bool) -> Rewritten {
+        let Some(dtype) = self.dtype(op.operands[0]) else {
+            return Rewritten::Same(op);
+        };
+        let args = match &op.kind {
+            OpKind::Reduce { region, .. } => region.args.clone(),
+            _ => return Rewritten::Same(op),
+        };
+        let &[value, index, other, next] = args.as_slice() else {
+            return Rewritten::Same(op);
+        };
+        let keeps = move |x: &[u64]| {
+            let (so_far, new) = (decode(dtype, x[0]), decode(dtype, x[1]));
+            u64::from(match (so_far.is_nan(), new.is_nan()) {
+                (true, _) => finds,
+                (false, true) => !finds,
+                (false, false) if end == End::Largest => so_far >= new,
+                (false, false) => so_far <= new,
+            })
+        };
+        let keep = self.fresh(Type::num(DType::I1));
+        let mut ops = vec![Operation {
+            kind: OpKind::Foreign(Foreign::new(&format!("{dtype} {end:?} {finds}"), keeps)),
+            operands: smallvec![value, other],
+            results: smallvec![keep],
+            loc: op.loc,
+        }];
+        let mut chosen = smallvec![];
+        for (so_far, new) in [(value, other), (index, next)] {
+            let result = self.fresh(self.ty(so_far).clone());
+            ops.push(Operation {
+                kind: OpKind::Select,
+                operands: smallvec![keep, so_far, new],
+                results: smallvec![result],
+                loc: op.loc,
+            });
+            chosen.push(result);
+        }
+        ops.push(Operation {
+            kind: OpKind::Yield,
+            operands: chosen,
+            results: smallvec![],
+            loc: op.loc,
+        });
+        if let OpKind::Reduce { combine, region, .. } = &mut op.kind {
+            *combine = None;
+            region.ops = ops;
+        }
+        Rewritten::By(vec![op])
+    }
+
+    /// `np.matmul` of what the operands are kept in: the bits of `bf16`, and 8-bit floats by way of `f16`.
+    pub(crate) fn dot(&mut self, mut op: Operation) -> Rewritten {
+        let (Some(left), Some(right)) = (self.dtype(op.operands[0]), self.dtype(op.operands[1])) else {
+            return Rewritten::Same(op);
+        };
+        let taken = |dtype: DType| -> Option<Foreign> {
+            if dtype == DType::BF16 && self.has(Quirk::Bf16DotOfBits) {
+                return Some(Foreign::new("bits of bf16 as a number", |x| bits_as_f32(x[0])));
+            }
+            let eight = left.is_fp8() || right.is_fp8();
+            let manner = Manner {
+                rounds: false,
+                mends_zeros: false,
+            };
+            (eight && self.has(Quirk::Fp8ConvertsByParts)).then(|| {
+                Foreign::new(&format!("{dtype} by parts to f16 to f32"), move |x| {
+                    let half = convert(dtype, DType::F16, manner, x[0]);
+                    conch_tile::numeric::cast(
+                        DType::F16,
+                        DType::F32,
+                        conch_tile::ir::Rounding::NearestEven,
+                        half,
+                    )
+                    .bits()
+                    .unwrap_or(0)
+                })
+            })
+        };
+        let (Some(a), Some(b)) = (taken(left), taken(right)) else {
+            return Rewritten::Same(op);
+        };
+        if self.dtype(op.results[0]) != Some(DType::F32) {
+            return Rewritten::Same(op);
+        }
+        let a = self.mapped(op.operands[0], DType::F32, &op, a);
+        let b = self.mapped(op.operands[1], DType::F32, &op, b);
+        op.operands[0] = a.results[0];
+        op.operands[1] = b.results[0];
+        if let OpKind::Dot { precision, .. } = &mut op.kind {
+            *precision = InputPrecision::Ieee;
+        }
+        Rewritten::By(vec![a, b, op])
+    }
+}

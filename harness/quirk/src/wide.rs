@@ -1,0 +1,274 @@
+//! Integers that are wider than their dtype says: up to 3.2 the interpreter keeps what `np.sum`, `np.cumsum`, `np.argmax` and
+//! `np.histogram` give, which has 64 bits. What is computed from it has them too, and a store writes eight bytes for each
+//! lane, over what lies behind. Left out: values that a loop or a branch carries.
+
+use std::collections::{HashMap, HashSet};
+
+use conch_tile::DType;
+use conch_tile::ir::{
+    Block, CastKind, Combine, Elem, Function, OpKind, Operation, Rounding, Type, ValueId, ValueInfo,
+};
+use smallvec::{SmallVec, smallvec};
+
+/// The kernel with its wide integers, if it has any.
+pub(crate) fn follow(function: &Function) -> Option<Function> {
+    let mut widening = Widening {
+        function: function.clone(),
+        wide: HashMap::new(),
+        kept: HashSet::new(),
+    };
+    widening.find_kept(&function.body);
+    let body = std::mem::take(&mut widening.function.body);
+    widening.function.body = widening.block(body);
+    (!widening.wide.is_empty()).then_some(widening.function)
+}
+
+struct Widening {
+    function: Function,
+    /// Values that are wide, and what holds their 64 bits.
+    wide: HashMap<ValueId, ValueId>,
+    /// Scalars that become blocks of one: results of reductions over everything that keep the dimensions.
+    kept: HashSet<ValueId>,
+}
+
+/// The dtype of 64 bits that NumPy makes of integers.
+const fn widened(dtype: DType) -> DType {
+    match dtype {
+        DType::U8 | DType::U16 | DType::U32 | DType::U64 => DType::U64,
+        _ => DType::I64,
+    }
+}
+
+impl Widening {
+    fn find_kept(&mut self, block: &Block) {
+        for op in &block.ops {
+            if matches!(op.kind, OpKind::Splat) && self.function.ty(op.results[0]).numel() == 1 {
+                self.kept.insert(op.operands[0]);
+            }
+            for region in op.kind.regions() {
+                self.find_kept(region);
+            }
+        }
+    }
+
+    fn fresh(&mut self, ty: Type) -> ValueId {
+        let value = ValueId(self.function.values.len() as u32);
+        self.function.values.push(ValueInfo { ty, name: None });
+        value
+    }
+
+    fn narrow_int(&self, value: ValueId) -> Option<DType> {
+        let ty = self.function.ty(value);
+        ty.elem.num().filter(|dtype| dtype.is_int() && dtype.bits() < 64)
+    }
+
+    fn block(&mut self, block: Block) -> Block {
+        let mut ops = Vec::with_capacity(block.ops.len());
+        for mut op in block.ops {
+            if !matches!(op.kind, OpKind::Reduce { .. } | OpKind::Scan { .. }) {
+                for region in op.kind.regions_mut() {
+                    let inner = std::mem::take(region);
+                    *region = self.block(inner);
+                }
+            }
+            self.operation(op, &mut ops);
+        }
+        Block { ops, ..block }
+    }
+
+    fn operation(&mut self, op: Operation, ops: &mut Vec<Operation>) {
+        match &op.kind {
+            OpKind::Reduce { .. } | OpKind::Scan { .. } | OpKind::Histogram { .. } => self.origin(op, ops),
+            OpKind::Binary(_)
+            | OpKind::Reshape { .. }
+            | OpKind::Broadcast
+            | OpKind::Splat
+            | OpKind::Trans { .. }
+            | OpKind::Compare(_)
+            | OpKind::Hint { .. } => self.spread(op, ops),
+            OpKind::Cast {
+                kind: CastKind::Value,
+                ..
+            } if self.wide.contains_key(&op.operands[0]) => {
+                let mut cast = op;
+                if let Some(&wide) = self.wide.get(&cast.operands[0]) {
+                    cast.operands[0] = wide;
+                }
+                ops.push(cast);
+            }
+            OpKind::Store { .. } if self.wide.contains_key(&op.operands[1]) => self.store(op, ops),
+            _ => ops.push(op),
+        }
+    }
+
+    /// Where 64 bits begin.
+    fn origin(&mut self, op: Operation, ops: &mut Vec<Operation>) {
+        let results = op.results.clone();
+        let of = op.operands.clone();
+        let shaped = |widening: &Self, value: ValueId| {
+            !widening.function.ty(value).shape.is_empty() || widening.kept.contains(&value)
+        };
+        match &op.kind {
+            // A sum of one tensor: in 64 bits from the start.
+            OpKind::Reduce {
+                combine: Some(Combine::Add),
+                ..
+            }
+            | OpKind::Scan {
+                combine: Some(Combine::Add | Combine::Mul),
+                ..
+            } if of.len() == 1 => {
+                let result = results[0];
+                let (Some(dtype), true) = (self.narrow_int(of[0]), shaped(self, result)) else {
+                    ops.push(op);
+                    return;
+                };
+                let to = widened(dtype);
+                let operand = self.extended(of[0], to, &op, ops);
+                let sum = self.fresh(self.function.ty(result).with_elem(Elem::Num(to)));
+                let mut wide = op.clone();
+                wide.operands[0] = operand;
+                wide.results[0] = sum;
+                for region in wide.kind.regions_mut() {
+                    *region = self.retyped(region, to);
+                }
+                ops.push(wide);
+                self.keep(result, sum, &op, ops);
+            }
+            // The index of an extremum.
+            OpKind::Reduce { combine: None, .. } if of.len() == 2 => {
+                let index = results[1];
+                let wide = self.narrow_int(index).is_some() && shaped(self, index);
+                ops.push(op.clone());
+                if wide {
+                    let operand = self.extended(index, DType::I64, &op, ops);
+                    self.wide.insert(index, operand);
+                }
+            }
+            OpKind::Histogram { .. } => {
+                ops.push(op.clone());
+                let operand = self.extended(results[0], DType::I64, &op, ops);
+                self.wide.insert(results[0], operand);
+            }
+            _ => ops.push(op),
+        }
+    }
+
+    /// The same region on elements of another dtype.
+    fn retyped(&mut self, region: &Block, to: DType) -> Block {
+        let mut renamed: HashMap<ValueId, ValueId> = HashMap::new();
+        let mut block = region.clone();
+        let args: SmallVec<[ValueId; 4]> = block
+            .args
+            .iter()
+            .map(|&arg| {
+                let new = self.fresh(Type::num(to));
+                renamed.insert(arg, new);
+                new
+            })
+            .collect();
+        block.args = args;
+        for op in &mut block.ops {
+            for operand in &mut op.operands {
+                *operand = renamed.get(operand).copied().unwrap_or(*operand);
+            }
+            for result in &mut op.results {
+                let new = self.fresh(Type::num(to));
+                renamed.insert(*result, new);
+                *result = new;
+            }
+        }
+        block
+    }
+
+    /// A value in another dtype: what holds its bits already, or a cast.
+    fn extended(&mut self, value: ValueId, to: DType, at: &Operation, ops: &mut Vec<Operation>) -> ValueId {
+        let value = self.wide.get(&value).copied().unwrap_or(value);
+        if self.function.ty(value).elem == Elem::Num(to) {
+            return value;
+        }
+        let result = self.fresh(self.function.ty(value).with_elem(Elem::Num(to)));
+        ops.push(Operation {
+            kind: OpKind::Cast {
+                kind: CastKind::Value,
+                rounding: Rounding::NearestEven,
+            },
+            operands: smallvec![value],
+            results: smallvec![result],
+            loc: at.loc,
+        });
+        result
+    }
+
+    /// Says that a value is wide: what does not know of that takes it cut off.
+    fn keep(&mut self, value: ValueId, wide: ValueId, at: &Operation, ops: &mut Vec<Operation>) {
+        ops.push(Operation {
+            kind: OpKind::Cast {
+                kind: CastKind::Value,
+                rounding: Rounding::NearestEven,
+            },
+            operands: smallvec![wide],
+            results: smallvec![value],
+            loc: at.loc,
+        });
+        self.wide.insert(value, wide);
+    }
+
+    /// What is computed from something wide is wide.
+    fn spread(&mut self, op: Operation, ops: &mut Vec<Operation>) {
+        let wide = op
+            .operands
+            .iter()
+            .find_map(|operand| Some((*operand, self.wide.get(operand).copied()?)));
+        let Some((_, first)) = wide else {
+            ops.push(op);
+            return;
+        };
+        let to = self.function.ty(first).elem.num().unwrap_or(DType::I64);
+        let mut other = op.clone();
+        for (nth, &operand) in op.operands.iter().enumerate() {
+            other.operands[nth] = self.extended(operand, to, &op, ops);
+        }
+        if matches!(op.kind, OpKind::Compare(_)) {
+            ops.push(other);
+            return;
+        }
+        let result = op.results[0];
+        if self.narrow_int(result).is_none() {
+            ops.push(op);
+            return;
+        }
+        let new = self.fresh(self.function.ty(result).with_elem(Elem::Num(to)));
+        other.results[0] = new;
+        ops.push(other);
+        self.keep(result, new, &op, ops);
+    }
+
+    /// A store writes eight bytes for each lane.
+    fn store(&mut self, op: Operation, ops: &mut Vec<Operation>) {
+        let Some(&wide) = self.wide.get(&op.operands[1]) else {
+            ops.push(op);
+            return;
+        };
+        let to = self.function.ty(wide).elem.num().unwrap_or(DType::I64);
+        let mut store = op;
+        let (pointer, loc) = (store.operands[0], store.loc);
+        for elem in [Elem::Num(DType::I64), Elem::ptr_to(to)] {
+            let from = store.operands[0];
+            let ty = self.function.ty(pointer).with_elem(elem);
+            let cast = self.fresh(ty);
+            ops.push(Operation {
+                kind: OpKind::Cast {
+                    kind: CastKind::Bits,
+                    rounding: Rounding::NearestEven,
+                },
+                operands: smallvec![from],
+                results: smallvec![cast],
+                loc,
+            });
+            store.operands[0] = cast;
+        }
+        store.operands[1] = wide;
+        ops.push(store);
+    }
+}

@@ -1,0 +1,263 @@
+//! Known bugs of engines that have a model: what each is, whose it is, and in which versions. Left out: the models
+//! themselves (`conch-quirk` rewrites IR, `conch-frontend` traces, `conch-engine` copies arguments) and language rules
+//! ([`crate::rules`]). A rule is what a version promises; a quirk is what it gets wrong. The reference never follows one by
+//! itself: where an engine differs, the reference is asked again with those that apply, and if it then gives the engine's bytes, the
+//! difference is explained.
+
+use std::fmt;
+
+use crate::rules::Version;
+
+/// The engines that share a bug.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Family {
+    /// Triton's interpreter, and what runs in it.
+    Interpreter,
+    /// Triton's compiler, wherever its kernels are executed.
+    Compiler,
+}
+
+impl fmt::Display for Family {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Interpreter => "the interpreter",
+            Self::Compiler => "the compiler",
+        })
+    }
+}
+
+macro_rules! quirks {
+    ($( $(#[doc = $doc:literal])+ $variant:ident = $name:literal: $family:ident, ($from:expr, $to:expr), $origin:literal; )+) => {
+        /// A known bug that has a model.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(u8)]
+        pub enum Quirk { $( $(#[doc = $doc])+ $variant, )+ }
+
+        impl Quirk {
+            /// Every quirk.
+            pub const ALL: &'static [Self] = &[$( Self::$variant, )+];
+
+            /// The name that case files and reports use.
+            pub const fn name(self) -> &'static str {
+                match self { $( Self::$variant => $name, )+ }
+            }
+
+            /// Whose bug it is.
+            pub const fn family(self) -> Family {
+                match self { $( Self::$variant => Family::$family, )+ }
+            }
+
+            /// The versions that have it: from the first, to before the second where it was mended.
+            pub const fn versions(self) -> (Version, Option<Version>) {
+                match self { $( Self::$variant => ($from, $to), )+ }
+            }
+
+            /// What goes wrong.
+            pub const fn about(self) -> &'static str {
+                match self { $( Self::$variant => concat!($($doc),+), )+ }
+            }
+
+            /// Where it was seen: the code that does it.
+            pub const fn origin(self) -> &'static str {
+                match self { $( Self::$variant => $origin, )+ }
+            }
+        }
+    };
+}
+
+const FIRST: Version = Version::new(3, 0, 0);
+const fn before(major: u16, minor: u16, patch: u16) -> Option<Version> {
+    Some(Version::new(major, minor, patch))
+}
+
+quirks! {
+    /// Arguments are copied to the host one by one and lose the strides that their storage has; views of one storage are
+    /// copied apart, and each copy is written back.
+    ArgumentsAreCopiedApart = "arguments-copied-apart": Interpreter, (FIRST, before(3, 3, 0)),
+        "GridExecutor._init_args_hst and _restore_args_dev; triton commit b99a3006";
+    /// `bf16` is computed on its 16-bit pattern as if it were an unsigned integer.
+    Bf16IsBits = "bf16-is-bits": Interpreter, (FIRST, None),
+        "interpreter.py, _get_np_dtype: bf16 is np.uint16";
+    /// `f32` is cut off at the 16 bits of `bf16` and not rounded; a NaN may become an infinity.
+    Bf16Truncates = "bf16-truncates": Interpreter, (FIRST, None),
+        "interpreter.py, cast_impl: _convert_float without a rounding mode";
+    /// Subnormal numbers of `bf16` lose bits when they widen to `f32`.
+    Bf16WidensShort = "bf16-widens-short": Interpreter, (FIRST, None),
+        "interpreter.py, _convert_float";
+    /// An integer, or the integer part of an `f64`, becomes the 16 bits of a `bf16`.
+    Bf16FromInteger = "bf16-from-integer": Interpreter, (FIRST, None),
+        "interpreter.py, cast_impl: astype of np.uint16";
+    /// `dot` multiplies the bit patterns of `bf16` operands.
+    Bf16DotOfBits = "bf16-dot-of-bits": Interpreter, (FIRST, None),
+        "interpreter.py, create_dot: np.matmul of np.uint16";
+    /// 8-bit floats are converted from exponent and significand: a carry is lost, infinities and NaN become numbers, and
+    /// what is too large another number than the largest.
+    Fp8ConvertsByParts = "fp8-converts-by-parts": Interpreter, (FIRST, None),
+        "interpreter.py, _convert_float";
+    /// 8-bit floats are computed on their 8-bit pattern as if they were unsigned integers.
+    Fp8IsBits = "fp8-is-bits": Interpreter, (FIRST, None),
+        "interpreter.py, _get_np_dtype: 8-bit floats are np.uint8";
+    /// An integer, or the integer part of a float, becomes the 8 bits of an 8-bit float.
+    Fp8FromNumber = "fp8-from-number": Interpreter, (FIRST, None),
+        "interpreter.py, cast_impl: astype of np.uint8";
+    /// `minimum`, `maximum` and `clamp` let a NaN through that was not asked for.
+    ExtremaLetNanThrough = "extrema-let-nan-through": Interpreter, (FIRST, before(3, 8, 0)),
+        "interpreter.py, create_minnumf: np.minimum; create_clampf: np.clip";
+    /// `max` and `min` of a block that holds a NaN are NaN.
+    ReductionsLetNanThrough = "reductions-let-nan-through": Interpreter, (FIRST, before(3, 5, 0)),
+        "interpreter.py, ReduceOps: np.max";
+    /// `argmax` and `argmin` find the first NaN.
+    ArgmaxFindsNan = "argmax-finds-nan": Interpreter, (FIRST, before(3, 8, 0)),
+        "interpreter.py, ReduceOps: np.argmax";
+    /// `argmax` and `argmin` leave out every NaN.
+    ArgmaxSkipsNan = "argmax-skips-nan": Interpreter, (Version::new(3, 8, 0), None),
+        "interpreter.py, ReduceOps: np.nanargmax";
+    /// A sum begins with +0.0, so that zeros that are all negative add up to it.
+    SumBeginsWithZero = "sum-begins-with-zero": Interpreter, (FIRST, None),
+        "interpreter.py, ReduceOps: np.sum";
+    /// `fma` rounds the product before it adds.
+    FmaRoundsTwice = "fma-rounds-twice": Interpreter, (FIRST, before(3, 9, 0)),
+        "interpreter.py, create_fma: x.data * y.data + z.data";
+    /// `umulhi` takes its operands as signed.
+    MulhiIsSigned = "mulhi-is-signed": Interpreter, (FIRST, before(3, 9, 0)),
+        "interpreter.py, create_umulhi: astype sign-extends";
+    /// Bools add up as a logical or.
+    BoolsAddAsOr = "bools-add-as-or": Interpreter, (FIRST, before(3, 9, 0)),
+        "interpreter.py, binary_op: np.add of np.bool_";
+    /// What unsigned integers become that are shifted right as signed ones stays signed.
+    ShiftedStaysSigned = "shifted-stays-signed": Interpreter, (FIRST, None),
+        "interpreter.py, create_ashr: the array keeps its signed dtype";
+    /// Sums, running sums, counts and indices have 64 bits, and are stored and carried on so.
+    IntegersWiden = "integers-widen": Interpreter, (FIRST, before(3, 3, 0)),
+        "interpreter.py, ReduceOps.to_tensor: np.sum and np.argmax give np.int64";
+    /// The NaN that lanes outside of a tensor hold is zero, of dtypes that are kept as integers.
+    PaddingNanIsZero = "padding-nan-is-zero": Interpreter, (FIRST, None),
+        "interpreter.py: np.full_like of float('nan') as np.uint16";
+    /// A number argument of float is taken for a Python scalar: it follows the dtype of the block beside it instead of
+    /// being `f32`.
+    FloatArgumentsAreWeak = "float-arguments-are-weak": Interpreter, (FIRST, None),
+        "interpreter.py, _implicit_cvt leaves floats as they are";
+    /// A loop index stays a Python int: it never wraps, and divides as Python's do.
+    LoopIndexIsPython = "loop-index-is-python": Interpreter, (FIRST, None),
+        "interpreter.py, _patch_lang_core: tl.range is Python's range";
+}
+
+impl Quirk {
+    /// The quirk of this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|quirk| quirk.name() == name)
+    }
+
+    /// Whether a version has it.
+    pub fn applies_to(self, family: Family, version: Version) -> bool {
+        let (from, mended) = self.versions();
+        self.family() == family && version >= from && mended.is_none_or(|mended| version < mended)
+    }
+}
+
+impl fmt::Display for Quirk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Some quirks.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Quirks(u64);
+
+impl Quirks {
+    /// None of them.
+    pub const NONE: Self = Self(0);
+
+    /// Those that a version's engines of a family have.
+    pub fn of(family: Family, version: Version) -> Self {
+        let all = Quirk::ALL.iter().copied();
+        all.filter(|quirk| quirk.applies_to(family, version)).collect()
+    }
+
+    const fn bit(quirk: Quirk) -> u64 {
+        1 << quirk as u8
+    }
+
+    /// Whether one is among them.
+    pub const fn has(self, quirk: Quirk) -> bool {
+        self.0 & Self::bit(quirk) != 0
+    }
+
+    /// These and one more.
+    #[must_use]
+    pub const fn with(self, quirk: Quirk) -> Self {
+        Self(self.0 | Self::bit(quirk))
+    }
+
+    /// These but one.
+    #[must_use]
+    pub const fn without(self, quirk: Quirk) -> Self {
+        Self(self.0 & !Self::bit(quirk))
+    }
+
+    /// Whether there are none.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Each of them, in the order of the table.
+    pub fn iter(self) -> impl Iterator<Item = Quirk> {
+        Quirk::ALL.iter().copied().filter(move |&quirk| self.has(quirk))
+    }
+}
+
+impl FromIterator<Quirk> for Quirks {
+    fn from_iter<T: IntoIterator<Item = Quirk>>(quirks: T) -> Self {
+        quirks.into_iter().fold(Self::NONE, Self::with)
+    }
+}
+
+impl fmt::Debug for Quirks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.iter().map(Quirk::name)).finish()
+    }
+}
+
+const _: () = assert!(Quirk::ALL.len() <= 64, "a set has a bit for each");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_has_what_was_put_in() {
+        let set = Quirks::NONE.with(Quirk::Bf16IsBits).with(Quirk::FmaRoundsTwice);
+        assert!(set.has(Quirk::Bf16IsBits) && !set.has(Quirk::Fp8IsBits));
+        assert_eq!(
+            set.iter().collect::<Vec<_>>(),
+            [Quirk::Bf16IsBits, Quirk::FmaRoundsTwice]
+        );
+        assert!(
+            set.without(Quirk::Bf16IsBits)
+                .without(Quirk::FmaRoundsTwice)
+                .is_empty()
+        );
+    }
+
+    #[test]
+    fn names_are_told_apart_and_found_again() {
+        for &quirk in Quirk::ALL {
+            assert_eq!(Quirk::from_name(quirk.name()), Some(quirk));
+            assert!(
+                quirk
+                    .versions()
+                    .1
+                    .is_none_or(|mended| quirk.versions().0 < mended),
+                "{quirk}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_mended_version_has_it_no_more() {
+        let has = |version| Quirks::of(Family::Interpreter, version).has(Quirk::FmaRoundsTwice);
+        assert!(has(Version::new(3, 8, 0)) && !has(Version::new(3, 9, 0)));
+        assert!(!Quirks::of(Family::Compiler, Version::new(3, 8, 0)).has(Quirk::FmaRoundsTwice));
+    }
+}

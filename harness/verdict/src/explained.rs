@@ -1,0 +1,100 @@
+//! Differences that known bugs explain: the reference is asked again with the quirks that the engine has, and if it then leaves the
+//! engine's bytes, they are what made the difference. Left out: the models (`conch-quirk`), and errors, which have no bytes.
+
+use conch_case::Case;
+use conch_engine::{EngineId, Finished, Followed, Reference, guarded};
+use conch_interp::Accepted;
+use conch_memory::{ByteState, Memory, StorageId};
+use conch_tile::quirk::{Family, Quirk, Quirks};
+use conch_tile::rules::{Rules, Version};
+
+use crate::difference::{Acceptance, compare};
+
+/// What an implementation that follows quirks may leave.
+struct ByQuirks<'a>(&'a Followed<'a>);
+
+impl Acceptance for ByQuirks<'_> {
+    fn accepted(&self, storage: StorageId, byte: usize) -> (usize, Accepted) {
+        self.0.accepted(storage, byte)
+    }
+}
+
+/// The quirks that an engine may have.
+pub(crate) fn quirks_of(engine: &EngineId) -> Option<(Quirks, Version)> {
+    let version = engine.version()?;
+    let quirks = match engine {
+        EngineId::Interpret { host, .. } => {
+            let all = Quirks::of(Family::Interpreter, version);
+            // What is on the host already is not copied there.
+            if *host {
+                all.without(Quirk::ArgumentsAreCopiedApart)
+            } else {
+                all
+            }
+        }
+        EngineId::Cuda { .. } | EngineId::Jit { .. } => Quirks::of(Family::Compiler, version),
+        EngineId::Reference | EngineId::Inductor { .. } | EngineId::Recorded => return None,
+    };
+    Some((quirks, version))
+}
+
+/// The fewest quirks that explain what an engine left, where any do. `known` is the memory that says which bytes have no
+/// defined value.
+pub(crate) fn explain(
+    case: &Case,
+    reference: &Reference,
+    engine: &EngineId,
+    left: &Finished,
+    known: &Memory,
+) -> Option<Quirks> {
+    let (quirks, version) = quirks_of(engine)?;
+    let rules = Rules::of(version);
+    let touching = guarded(|| reference.touching(case, rules, quirks)).ok()?.ok()?;
+    let explains = |quirks: Quirks| {
+        guarded(|| reproduces(case, reference, rules.following(quirks), left, known)).unwrap_or(false)
+    };
+    if touching.is_empty() || !explains(touching) {
+        return None;
+    }
+    let needed = touching.iter().fold(touching, |needed, quirk| {
+        let fewer = needed.without(quirk);
+        if !fewer.is_empty() && explains(fewer) {
+            fewer
+        } else {
+            needed
+        }
+    });
+    Some(needed)
+}
+
+/// Whether the reference leaves the same where it follows quirks.
+fn reproduces(case: &Case, reference: &Reference, rules: Rules, left: &Finished, known: &Memory) -> bool {
+    let Ok(Some(followed)) = reference.following(case, rules) else {
+        return false;
+    };
+    let defined = defined(&followed.memory, known);
+    let comparison = compare(
+        &followed.memory,
+        &left.memory,
+        Some(&defined),
+        &ByQuirks(&followed),
+    );
+    comparison.same() && comparison.bytes.undecided == 0
+}
+
+/// A memory that says which bytes are compared: those that were written, and that the reference does not leave undefined.
+fn defined(followed: &Memory, known: &Memory) -> Memory {
+    let mut defined = followed.clone();
+    for id in defined.ids() {
+        let known = known.states(id);
+        let (_, states) = defined.parts_mut(id);
+        for (nth, state) in states.iter_mut().enumerate() {
+            *state = match (known.get(nth), *state) {
+                (Some(ByteState::Poison), _) => ByteState::Poison,
+                (_, ByteState::Uninit) => ByteState::Uninit,
+                _ => ByteState::Init,
+            };
+        }
+    }
+    defined
+}
