@@ -1,6 +1,7 @@
 //! Expectations: written-down exceptions to "every engine agrees with the reference".
 //! Left out: whether one came true (`conch-verdict`).
 
+use conch_tile::quirk::Quirks;
 use conch_tile::rules::Version;
 use conch_tile::source::Span;
 
@@ -23,6 +24,9 @@ pub struct Expectation {
     pub outcome: Option<OutcomeKind>,
     /// A part of the engine's message.
     pub message: Option<String>,
+    /// The known bugs that explain what the engine left: all of what explains it is among them. With none, the bytes are not
+    /// asked what made them.
+    pub quirks: Quirks,
     /// The reason, in words.
     pub why: String,
     /// Where to read about it.
@@ -74,6 +78,12 @@ impl std::fmt::Display for Expectation {
         }
         if let Some(message) = &self.message {
             write!(f, " with {message:?}")?;
+        }
+        if !self.quirks.is_empty() {
+            f.write_str(" by")?;
+            for (nth, quirk) in self.quirks.iter().enumerate() {
+                write!(f, "{}{quirk}", if nth > 0 { ", " } else { " " })?;
+            }
         }
         write!(f, ": {}", self.why)?;
         if let Some(link) = &self.link {

@@ -260,9 +260,10 @@
 //! | `when` | a condition over matrix variables: `dtype in ('f16', 'bf16')`. Must hold at some point |
 //! | `axis` | an axis of a sweep or a list of them: `num_warps`, `num_stages`, `num_ctas`, `enable_fp_fusion`, `specialize`, `config`, `layout` ([`Axis`]). The expectation is then one of `conch sweep`, and of that alone: the variants of the case along such an axis do not agree |
 //! | `verdict` | of the case with such an engine: `agree`, `differ`, `nondeterministic`, `undefined`, `inconclusive` |
-//! | `outcome` | of the engine itself: `finished`, `rejected`, `trapped`, `unsupported`, `exhausted`, `crashed`, `unavailable`. This or `verdict` is required. A process that died is foreseen by `crashed` only |
+//! | `outcome` | of the engine itself: `finished`, `rejected`, `trapped`, `unsupported`, `exhausted`, `crashed`, `unavailable`. This, `verdict` or `quirk` is required. A process that died is foreseen by `crashed` only |
 //! | `message` | a part of the engine's message |
-//! | `why` | the reason, in words. Required |
+//! | `quirk` | the known bug that explains the difference, or a list of those that do together ([`Quirk`](conch_tile::quirk::Quirk)): `bf16-is-bits`. Met where the reference, asked again with the quirks that the engine has, leaves the engine's bytes, and needs none but these for it. It says `verdict: differ` by itself |
+//! | `why` | the reason, in words. Required, but beside `quirk` |
 //! | `link` | where to read about it |
 //!
 //! So that a program is undefined is said as `{ engine: reference, verdict: undefined, outcome: trapped, why: … }`. An

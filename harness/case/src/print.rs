@@ -13,6 +13,7 @@ use std::fmt::Write as _;
 use conch_memory::{ByteState, Pointer, Storage, StorageId, Tensor};
 use conch_tile::DType;
 use conch_tile::numeric;
+use conch_tile::quirk::Quirk;
 
 use crate::case::{Arg, ArgValue, Case, Launch};
 use crate::compile::Compile;
@@ -439,6 +440,10 @@ fn expected(expectation: &Expectation) -> String {
             .as_deref()
             .map(|message| format!("message: {}", quoted(message))),
     );
+    if !expectation.quirks.is_empty() {
+        let quirks: Vec<_> = expectation.quirks.iter().map(Quirk::name).collect();
+        pairs.push(format!("quirk: [{}]", quirks.join(", ")));
+    }
     pairs.push(format!("why: {}", quoted(&expectation.why)));
     pairs.extend(
         expectation

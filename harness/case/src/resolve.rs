@@ -135,6 +135,7 @@ pub(crate) fn resolve(
                 verdict: expect.verdict,
                 outcome: expect.outcome,
                 message: expect.message.clone(),
+                quirks: expect.quirks,
                 why: expect.why.clone(),
                 link: expect.link.clone(),
                 span: expect.span,

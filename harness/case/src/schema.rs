@@ -9,6 +9,7 @@ mod recorded;
 use std::time::Duration;
 
 use conch_tile::diagnostic::Diagnostic;
+use conch_tile::quirk::Quirks;
 use conch_tile::source::{SourceFile, SourceId, Span};
 
 pub(crate) use self::argument::{ArgumentSchema, DescriptorSchema};
@@ -89,6 +90,7 @@ pub(crate) struct ExpectSchema {
     pub outcome: Option<OutcomeKind>,
     pub message: Option<String>,
     pub when: Option<ValueTemplate>,
+    pub quirks: Quirks,
     pub why: String,
     pub link: Option<String>,
 }
@@ -114,8 +116,8 @@ const CASE_KEYS: [&str; 14] = [
 const MAX_TIMEOUT: f64 = 600.0;
 const STORAGE_KEYS: [&str; 3] = ["dtype", "shape", "fill"];
 const LAUNCH_KEYS: [&str; 6] = ["kernel", "grid", "args", "options", "host", "unchecked"];
-const EXPECT_KEYS: [&str; 9] = [
-    "engine", "versions", "when", "axis", "verdict", "outcome", "message", "why", "link",
+const EXPECT_KEYS: [&str; 10] = [
+    "engine", "versions", "when", "axis", "verdict", "outcome", "message", "quirk", "why", "link",
 ];
 
 /// The launch options that some Triton version knows (`CUDAOptions` of 3.0.0 to 3.9.0).

@@ -196,6 +196,11 @@ impl Quirks {
         Self(self.0 & !Self::bit(quirk))
     }
 
+    /// Whether all of them are among others.
+    pub const fn is_within(self, others: Self) -> bool {
+        self.0 & !others.0 == 0
+    }
+
     /// Whether there are none.
     pub const fn is_empty(self) -> bool {
         self.0 == 0

@@ -82,7 +82,8 @@ pub fn assess(verdict: &Verdict, witnesses: &[Testimony<'_>], expectations: &[Ex
     for witness in witnesses {
         let standing = witness.standing(verdict);
         let mut foreseen = expectations.iter().filter(|expectation| {
-            witness.is_meant(expectation, expectations) && happened(expectation, standing, witness)
+            witness.is_meant(expectation, expectations)
+                && happened(expectation, standing, witness, Some(verdict))
         });
         let Witness { id, outcome, .. } = witness.witness;
         match standing {
@@ -119,7 +120,7 @@ pub fn assess(verdict: &Verdict, witnesses: &[Testimony<'_>], expectations: &[Ex
 pub(crate) fn is_foreseen(testimony: &Testimony<'_>, expectations: &[Expectation]) -> bool {
     expectations
         .iter()
-        .any(|one| testimony.is_meant(one, expectations) && happened(one, Standing::Differs, testimony))
+        .any(|one| testimony.is_meant(one, expectations) && happened(one, Standing::Differs, testimony, None))
 }
 
 /// Whether it is written down that an engine differs here, in whatever way.
@@ -140,15 +141,21 @@ pub(crate) fn is_undefined(testimony: &Testimony<'_>, expectations: &[Expectatio
         .peekable();
     if said.peek().is_none() {
         Undefined::Unforeseen
-    } else if said.any(|one| happened(one, Standing::Undefined, testimony)) {
+    } else if said.any(|one| happened(one, Standing::Undefined, testimony, None)) {
         Undefined::Foreseen
     } else {
         Undefined::Otherwise
     }
 }
 
-/// Whether an engine's standing and outcome are what an expectation describes.
-fn happened(expectation: &Expectation, standing: Standing, testimony: &Testimony<'_>) -> bool {
+/// Whether an engine's standing and outcome are what an expectation describes. Before there is a verdict, nobody knows what
+/// explains it.
+fn happened(
+    expectation: &Expectation,
+    standing: Standing,
+    testimony: &Testimony<'_>,
+    verdict: Option<&Verdict>,
+) -> bool {
     let witness = &testimony.witness;
     let word = match standing {
         Standing::Agrees => VerdictKind::Agree,
@@ -167,6 +174,11 @@ fn happened(expectation: &Expectation, standing: Standing, testimony: &Testimony
             .message
             .as_ref()
             .is_none_or(|part| says(witness.outcome, part) || is_planted(Fault::MessagesUnread))
+        && (expectation.quirks.is_empty()
+            || verdict.is_none_or(|verdict| {
+                let explained = verdict.explained(witness.id);
+                !explained.is_empty() && explained.is_within(expectation.quirks)
+            }))
 }
 
 fn met(
@@ -179,7 +191,7 @@ fn met(
     let meant = |witness: &&Testimony<'_>| witness.is_meant(expectation, all);
     for witness in witnesses.iter().filter(meant) {
         let standing = witness.standing(verdict);
-        if happened(expectation, standing, witness) {
+        if happened(expectation, standing, witness, Some(verdict)) {
             if standing != Standing::Silent || expectation.outcome.is_some() || expectation.verdict.is_some()
             {
                 met = if met == Met::Stale { Met::Stale } else { Met::Yes };

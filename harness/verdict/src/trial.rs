@@ -139,6 +139,15 @@ impl Verdict {
             .find(|(known, _)| known == id)
             .map(|&(_, standing)| standing)
     }
+
+    /// The known bugs that explain how an engine differs; none where something about it is news.
+    pub fn explained(&self, id: &EngineId) -> Quirks {
+        let mut differences = self.differences.iter().filter(|one| one.engine == *id).peekable();
+        if differences.peek().is_none() || differences.clone().any(|one| one.explained.is_empty()) {
+            return Quirks::NONE;
+        }
+        differences.flat_map(|one| one.explained.iter()).collect()
+    }
 }
 
 /// What all benches of a trial share.

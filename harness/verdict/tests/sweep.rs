@@ -7,6 +7,7 @@ use conch_engine::{Complaint, EngineId, Finished, Outcome, Tracked, Trap};
 use conch_interp::Accepted;
 use conch_memory::{ByteState, Memory, NamedTensor, StorageId, Storages, Tensor};
 use conch_tile::DType;
+use conch_tile::quirk::Quirks;
 use conch_tile::rules::{Rules, Version};
 use conch_tile::source::Span;
 use conch_verdict::{Acceptance, BitForBit, Sample, Samples, SweepVerdict, assess_sweep, judge_sweep};
@@ -228,6 +229,7 @@ fn expectation(axes: &[Axis], verdict: Option<VerdictKind>, outcome: Option<Outc
         verdict,
         outcome,
         message: None,
+        quirks: Quirks::NONE,
         why: "because".to_owned(),
         link: None,
         span: Span::default(),

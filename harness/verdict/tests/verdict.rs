@@ -7,6 +7,7 @@ use conch_engine::{Complaint, EngineId, Families, Family, Finished, Outcome, Tra
 use conch_interp::Accepted;
 use conch_memory::{ByteState, Memory, NamedTensor, ORIGIN, StorageId, Storages, Tensor};
 use conch_tile::DType;
+use conch_tile::quirk::Quirks;
 use conch_tile::rules::Version;
 use conch_tile::source::Span;
 use conch_verdict::{
@@ -335,6 +336,7 @@ fn expectation(engine: &str, versions: &str, verdict: Option<VerdictKind>) -> Ex
         verdict,
         outcome: None,
         message: None,
+        quirks: Quirks::NONE,
         why: "because".to_owned(),
         link: None,
         span: Span::default(),

@@ -1,6 +1,8 @@
 //! Reading `expect:`. Left out: the other keys of a file (see [`super::Schema`]).
 
 use conch_tile::diagnostic::Diagnostic;
+use conch_tile::quirk::{Quirk, Quirks};
+use conch_tile::rules::Version;
 use conch_tile::source::Span;
 
 use super::{EXPECT_KEYS, ExpectSchema, Reader};
@@ -39,9 +41,14 @@ impl Reader<'_> {
                 Yaml::Seq(items) => items.iter().filter_map(|item| self.axis(item)).collect(),
                 _ => self.axis(node).into_iter().collect(),
             });
-        let verdict = fields.get("verdict").and_then(|node| self.verdict(node));
+        let has_quirk = fields.get("quirk").is_some();
+        let verdict = match fields.get("verdict") {
+            Some(node) => self.verdict(node),
+            // What a bug explains is a difference.
+            None => has_quirk.then_some(VerdictKind::Differ),
+        };
         let outcome = fields.get("outcome").and_then(|node| self.outcome(node));
-        if fields.get("verdict").is_none() && fields.get("outcome").is_none() {
+        if !has_quirk && fields.get("verdict").is_none() && fields.get("outcome").is_none() {
             self.problems.push(
                 Diagnostic::error(
                     "missing-key",
@@ -63,8 +70,24 @@ impl Reader<'_> {
             );
             None
         });
-        let why = self.need(&fields, "why", what, start, "give the reason in words: `why: …`");
-        let why = why.and_then(|node| self.text(node, "why"));
+        let quirks: Quirks = fields
+            .get("quirk")
+            .map_or_else(Vec::new, |node| match &node.value {
+                Yaml::Seq(items) => items
+                    .iter()
+                    .filter_map(|item| self.quirk(item, &versions))
+                    .collect(),
+                _ => self.quirk(node, &versions).into_iter().collect(),
+            })
+            .into_iter()
+            .collect();
+        let why = match (fields.get("why"), quirks.iter().next()) {
+            // A bug that is known says itself what is wrong.
+            (None, Some(quirk)) => Some(quirk.about().trim().to_owned()),
+            _ => self
+                .need(&fields, "why", what, start, "give the reason in words: `why: …`")
+                .and_then(|node| self.text(node, "why")),
+        };
         let link = fields.get("link").and_then(|node| self.text(node, "link"));
         if engines.is_empty() {
             return None;
@@ -78,9 +101,34 @@ impl Reader<'_> {
             outcome,
             message,
             when,
+            quirks,
             why: why?,
             link,
         })
+    }
+
+    fn quirk(&mut self, node: &Node, versions: &VersionRange) -> Option<Quirk> {
+        let text = self.text(node, "quirk")?;
+        let Some(quirk) = Quirk::from_name(&text) else {
+            let mut problem = Diagnostic::error(
+                "unknown-quirk",
+                node.span,
+                format!("`{text}` is no known bug with a model"),
+            );
+            problem.help = suggestion(&text, Quirk::ALL.iter().map(|quirk| quirk.name()));
+            self.problems.push(problem);
+            return None;
+        };
+        let has =
+            |&&version: &&Version| versions.contains(version) && quirk.applies_to(quirk.family(), version);
+        if !RELEASED.iter().any(|version| has(&version)) {
+            self.problems.push(Diagnostic::error(
+                "no-version",
+                node.span,
+                format!("no version in `{versions}` has `{quirk}`"),
+            ));
+        }
+        Some(quirk)
     }
 
     fn axis(&mut self, node: &Node) -> Option<Axis> {

@@ -13,6 +13,7 @@ const SHARED: Config = Config {
     order: Order::Ascending,
     combining: conch_interp::Combining::Own,
     masked_zero: false,
+    unaligned: false,
     device_asserts: true,
     fuel: 1 << 33,
     program_fuel: u64::MAX,
