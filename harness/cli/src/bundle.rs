@@ -68,12 +68,9 @@ fn write(args: &BundleArgs, stop: &AtomicBool, terminal: &mut Terminal) -> Resul
         }
     };
     let mut exit = 0;
-    for problem in selected.problems() {
+    for problem in selected.problems().into_iter().chain(selected.unmatched()) {
         terminal.note(&problem.rendered);
         exit = 2;
-    }
-    for message in selected.unmatched() {
-        terminal.note(&format!("warning: {message}"));
     }
     let cases = selected.entries(Shard::ALL).count() as u64;
     if cases == 0 {

@@ -156,6 +156,22 @@ fn a_stream_without_its_end_is_still_a_report() {
 }
 
 #[test]
+fn junit_of_a_stream_without_its_end_has_an_error() {
+    let xml = |all: &[Event]| {
+        let mut junit = Junit::default();
+        for event in all {
+            junit.event(event);
+        }
+        junit.finish().expect("xml")
+    };
+    let all = whole();
+    let (whole, cut) = (xml(&all), xml(&all[..all.len() - 1]));
+    let errors = |xml: &str| xml.matches("<error").count();
+    assert_eq!(errors(&cut), errors(&whole) + 1, "{cut}");
+    assert!(cut.contains("the stream ends without its summary"), "{cut}");
+}
+
+#[test]
 fn events_are_read_as_they_are_written() {
     for event in whole() {
         let mut line = Vec::new();
