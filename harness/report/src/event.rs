@@ -53,7 +53,8 @@ pub struct Start {
     /// Engines that would have run and cannot.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOut>,
-    /// Engines that answer with outcomes on record, because there is no GPU.
+    /// Engines that answer with outcomes on record, because there is no GPU; where nothing is on record, with what their
+    /// compiler rejects.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recorded: Vec<String>,
     /// Of a sweep, the axes: `num_warps=1,8`, or `layout` for all of its values.
