@@ -413,3 +413,13 @@ fn a_disk_that_is_full_at_the_end_of_a_run_is_told_instead_of_as_expected() {
     let last: Value = serde_json::from_str(done.out.lines().last().expect("a line")).expect("an event");
     assert_eq!((&last["unwritten"], &last["exit"]), (&1.into(), &2.into()));
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_first_case_file_that_does_not_fit_is_told_and_not_left_by_half() {
+    let place = Place::new();
+    let import = ["import", "cases/area/k.py:add_one", "-o", "cases/area/new.yaml"];
+    limited(&place, 20, &import).ends(2, &[], &["failed to write cases/area/new.yaml: File too large"]);
+    assert!(!place.path("cases/area/new.yaml").exists());
+    place.conch(&import).ends(0, &[], &[]);
+}

@@ -186,6 +186,10 @@ fn a_broken_line_is_named_and_a_cut_one_is_not_an_error() {
     let half = &STREAM[..STREAM.len() - 20];
     assert!(read(half.as_bytes(), |_| seen += 1).expect("whole lines"));
     assert_eq!(seen, STREAM.lines().count() - 1);
+    // In the middle of a character, too.
+    let internal = "{\"event\":\"internal\",\"message\":\"µ\"}\n";
+    let cut = &internal.as_bytes()[..=internal.find('µ').expect("it is there")];
+    assert!(read(cut, |_| ()).expect("no whole line is broken"));
     let broken = STREAM.replacen("\"event\":\"problem\"", "\"event\":\"trouble\"", 1);
     assert!(matches!(
         read(broken.as_bytes(), |_| ()),
