@@ -172,13 +172,16 @@ impl Corpus {
             .filter_map(move |(number, entry)| shard.holds(number).then_some(entry))
     }
 
-    /// What may have been meant by a filter's pattern that matches nothing.
-    pub fn suggest(&self, pattern: &str) -> Option<String> {
-        let path = pattern
-            .split(':')
-            .next()
-            .unwrap_or_default()
-            .trim_end_matches('/');
+    /// What may have been meant by a filter's pattern that matches nothing. `root` is the corpus as for [`Filter::parse`].
+    pub fn suggest(&self, pattern: &str, root: &str) -> Option<String> {
+        let (path, conditions) = pattern.split_once(':').unwrap_or((pattern, ""));
+        if let Ok(files) = Filter::parse(&[path], root) {
+            let entries: Vec<Entry> = self.select(&files, Shard::ALL).collect();
+            if !entries.is_empty() {
+                return suggest_condition(conditions, &entries);
+            }
+        }
+        let path = crate::filter::within(path, root).trim_end_matches('/');
         let mut known: BTreeSet<&str> = self.files.iter().map(|file| file.id.as_str()).collect();
         known.extend(
             self.files
@@ -188,6 +191,22 @@ impl Corpus {
         );
         suggestion(path, known)
     }
+}
+
+/// What may have been meant by conditions that these cases do not meet.
+fn suggest_condition(conditions: &str, entries: &[Entry]) -> Option<String> {
+    let labels: BTreeSet<&str> = entries
+        .iter()
+        .filter_map(|entry| entry.id.split_once(':'))
+        .flat_map(|(_, labels)| labels.split(','))
+        .collect();
+    if labels.is_empty() {
+        return Some("there are no variables, so nothing stands behind a `:`".to_owned());
+    }
+    crate::filter::unmet(conditions, &labels).map_or_else(
+        || Some("each condition is met by a case, and no case meets all".to_owned()),
+        |condition| suggestion(condition, labels.iter().copied()),
+    )
 }
 
 /// A case file whose kernels were found.

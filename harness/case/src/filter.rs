@@ -1,5 +1,7 @@
 //! Which cases of a corpus to run: patterns over ids, and shards. Left out: what runs them.
 
+use std::collections::BTreeSet;
+
 use globset::{GlobBuilder, GlobMatcher};
 
 /// Patterns of which a case's id must match one. No patterns match everything.
@@ -61,14 +63,7 @@ impl Pattern {
             Some((path, conditions)) => (path, Some(conditions)),
             None => (text, None),
         };
-        let path = path.strip_prefix("./").unwrap_or(path);
-        let root = root.strip_prefix("./").unwrap_or(root).trim_end_matches('/');
-        let path = match path.strip_prefix(root).filter(|_| !root.is_empty()) {
-            Some("") => "**",
-            Some(rest) => rest.strip_prefix('/').unwrap_or(path),
-            None => path,
-        };
-        let path = path.trim_end_matches('/');
+        let path = within(path, root).trim_end_matches('/');
         let path = path
             .strip_suffix(".yaml")
             .or_else(|| path.strip_suffix(".yml"))
@@ -109,6 +104,28 @@ impl Pattern {
                 .iter()
                 .all(|condition| labels.split(',').any(|label| condition.is_match(label)))
     }
+}
+
+/// A path as the corpus has it: without the corpus itself in front.
+pub(crate) fn within<'a>(path: &'a str, root: &str) -> &'a str {
+    let path = path.strip_prefix("./").unwrap_or(path);
+    let root = root.strip_prefix("./").unwrap_or(root).trim_end_matches('/');
+    match path.strip_prefix(root).filter(|_| !root.is_empty()) {
+        Some("") => "**",
+        Some(rest) => rest.strip_prefix('/').unwrap_or(path),
+        None => path,
+    }
+}
+
+/// The first of a pattern's conditions that no label meets.
+pub(crate) fn unmet<'a>(conditions: &'a str, labels: &BTreeSet<&str>) -> Option<&'a str> {
+    split_conditions(conditions).into_iter().find(|condition| {
+        let glob = GlobBuilder::new(condition).literal_separator(true).build();
+        glob.is_ok_and(|glob| {
+            let glob = glob.compile_matcher();
+            !labels.iter().any(|label| glob.is_match(label))
+        })
+    })
 }
 
 /// Splits at commas that are not inside of `{a,b}`.

@@ -512,7 +512,10 @@ fn filters_and_shards_select() {
         ["a/one:dtype=f32,n=2"]
     );
     assert_eq!(select(&["c"], Shard::ALL), Vec::<String>::new());
-    assert_eq!(corpus.suggest("b/tow").as_deref(), Some("did you mean `b/two`?"));
+    assert_eq!(
+        corpus.suggest("b/tow", "").as_deref(),
+        Some("did you mean `b/two`?")
+    );
 }
 
 #[test]

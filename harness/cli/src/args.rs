@@ -29,7 +29,7 @@ use crate::engines;
   conch toolchain add 3.1.0                      install another Triton
 
 Exit codes: 0 everything is as expected, 1 a disagreement that nobody expected or an expectation that no longer
-happens, 2 something is wrong with what was given, 3 nothing was run, 130 interrupted."
+happens, 2 something is wrong with what was given or cannot be written, 3 nothing was run, 130 interrupted."
 )]
 pub struct Cli {
     /// What to do.
@@ -420,7 +420,9 @@ the name and leaves the environment alone.")]
 #[command(after_help = "Examples:
   conch report reports/run/events.jsonl
   conch report reports/run/events.jsonl --format html > report.html
-  conch report a.jsonl b.jsonl --format junit     two shards in one report")]
+  conch report a.jsonl b.jsonl --format junit     two shards in one report
+
+A stream without its end, and shards that are missing or there twice, are errors: exit code 2.")]
 pub struct ReportArgs {
     /// Streams that `conch run` wrote; `-` is standard input.
     #[arg(required = true, value_name = "FILE")]

@@ -1,6 +1,7 @@
 //! `conch bundle`: cases compiled on this machine, in one file for a machine with a GPU.
 
 use std::collections::BTreeMap;
+use std::fmt::{self, Display, Formatter};
 use std::fs::File;
 use std::io::BufWriter;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -39,7 +40,8 @@ pub fn bundle(args: &BundleArgs, stop: &AtomicBool) -> u8 {
 /// What compiling one case, or one variant of it, came to.
 enum Done {
     Ready(Box<CaseEntry>),
-    Decided(Box<Decided>),
+    /// With what was said.
+    Decided(Box<Decided>, Said),
     /// A variant that need not be executed.
     Note(Box<Note>),
     /// A program that is not swept: it has no defined answer, or launches nothing.
@@ -49,10 +51,32 @@ enum Done {
     Failed(String),
 }
 
+/// The end that a case came to when it was compiled, in the words of the compiler, or of `ptxas` behind it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Said {
+    outcome: &'static str,
+    kind: String,
+    message: String,
+}
+
+impl Display for Said {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self {
+            outcome,
+            kind,
+            message,
+        } = self;
+        let message = message.trim_end().replace('\n', "\n  ");
+        write!(f, "{outcome}: {kind}: {message}")
+    }
+}
+
 #[derive(Default)]
 struct Counts {
     compiled: u64,
     decided: BTreeMap<&'static str, u64>,
+    /// The cases and variants of which the same was said.
+    said: BTreeMap<Said, Vec<String>>,
     same: u64,
     not_applicable: u64,
     unswept: u64,
@@ -68,12 +92,9 @@ fn write(args: &BundleArgs, stop: &AtomicBool, terminal: &mut Terminal) -> Resul
         }
     };
     let mut exit = 0;
-    for problem in selected.problems() {
+    for problem in selected.problems().into_iter().chain(selected.unmatched()) {
         terminal.note(&problem.rendered);
         exit = 2;
-    }
-    for message in selected.unmatched() {
-        terminal.note(&format!("warning: {message}"));
     }
     let cases = selected.entries(Shard::ALL).count() as u64;
     if cases == 0 {
@@ -133,6 +154,9 @@ fn write(args: &BundleArgs, stop: &AtomicBool, terminal: &mut Terminal) -> Resul
         }
         if counts.failed > 0 {
             exit = exit.max(1);
+        }
+        for (said, cases) in &counts.said {
+            terminal.print(&format!("{said}\n    {}\n", cases.join("\n    ")));
         }
         terminal.print(&counts.summary(id, cases, began.elapsed().as_secs_f64()));
     }
@@ -199,7 +223,14 @@ impl Round<'_> {
                             counts.compiled += 1;
                             writer.case(&entry)
                         }
-                        Done::Decided(decided) => {
+                        Done::Decided(decided, said) => {
+                            let Label { case, variant, .. } = &decided.label;
+                            let variant = variant.map_or(String::new(), |variant| format!(" with {variant}"));
+                            counts
+                                .said
+                                .entry(said)
+                                .or_default()
+                                .push(format!("{case}{variant}"));
                             *counts.decided.entry(decided.record.word()).or_default() += 1;
                             writer.decided(&decided)
                         }
@@ -315,10 +346,21 @@ fn decided(
     outcome: &Outcome,
 ) -> Done {
     match Record::of(case, "", outcome, 1) {
-        Some(record) => Done::Decided(Box::new(Decided {
-            label: label(case, variant, compiler, id, Vec::new()),
-            record,
-        })),
+        Some(record) => {
+            // As it is put on record: without the names of files that are gone.
+            let kept = record.outcome(case).ok();
+            let complaint = kept.as_ref().unwrap_or(outcome).complaint();
+            let said = Said {
+                outcome: record.word(),
+                kind: complaint.map_or_else(String::new, |complaint| complaint.kind.clone()),
+                message: complaint.map_or_else(String::new, |complaint| complaint.message.clone()),
+            };
+            let decided = Decided {
+                label: label(case, variant, compiler, id, Vec::new()),
+                record,
+            };
+            Done::Decided(Box::new(decided), said)
+        }
         None => Done::Failed(format!(
             "{}: {}",
             case.id,

@@ -80,15 +80,12 @@ pub fn compare(args: &CompareArgs, stop: &'static AtomicBool) -> u8 {
         terminal.note(&warning.rendered);
     }
     let problems = setup.problems.into_iter().chain(selected.problems());
-    let problems: Vec<_> = problems.collect();
+    let problems: Vec<_> = problems.chain(selected.unmatched()).collect();
     for problem in &problems {
         terminal.note(&problem.rendered);
     }
     if !problems.is_empty() {
         return 2;
-    }
-    for message in selected.unmatched() {
-        terminal.note(&format!("warning: {message}"));
     }
     let panel = Arc::new(setup.panel);
     crate::interrupt::on_interrupt(&panel);

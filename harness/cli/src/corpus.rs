@@ -99,8 +99,9 @@ impl Selected {
             .collect()
     }
 
-    /// What to say about each pattern that means no case at all.
-    pub fn unmatched(&self) -> Vec<String> {
+    /// The patterns that mean no case at all, each an error with what may have been meant: whoever gates by them would
+    /// gate by nothing.
+    pub fn unmatched(&self) -> Vec<Problem> {
         let root = self.root.to_string_lossy();
         self.patterns
             .iter()
@@ -109,11 +110,9 @@ impl Selected {
                     .is_ok_and(|filter| self.corpus.select(&filter, Shard::ALL).next().is_none())
             })
             .map(|pattern| {
-                let help = self
-                    .corpus
-                    .suggest(pattern)
-                    .map_or(String::new(), |help| format!("\n  = help: {help}"));
-                format!("no case matches `{pattern}`{help}")
+                let nearest = self.corpus.suggest(pattern, &root);
+                let help = nearest.as_deref().unwrap_or("`conch list` shows all cases");
+                Problem::new("error", "filter", format!("no case matches `{pattern}`"), help)
             })
             .collect()
     }

@@ -33,7 +33,7 @@ pub struct Setup {
     pub panel: Panel,
     /// Those that would have run by default and cannot.
     pub left_out: Vec<LeftOut>,
-    /// Of those that can run, the ones that answer with what is on record.
+    /// Of those that can run, the ones that answer with what is on record, and with what their compiler rejects.
     pub recorded: Vec<String>,
     /// Those that were asked for and cannot.
     pub problems: Vec<Problem>,
@@ -92,6 +92,7 @@ pub fn set_up(
     let wanted = with_reference(if by_default { &defaults } else { wanted });
     let mut panel = Panel::default();
     let (mut left_out, mut recorded, mut problems) = (Vec::new(), Vec::new(), Vec::new());
+    let mut compiles = false;
     for id in &wanted {
         if panel.order.contains(id) {
             continue;
@@ -138,7 +139,10 @@ pub fn set_up(
                     }
                 }
                 recorded.push(id.to_string());
-                let on_record = Cuda::recorded(*version, Target::HOPPER, Arc::clone(&shelf));
+                // A toolchain is not installed for what is on record.
+                let compiler = compiler(*version, Target::HOPPER, true, jobs, corpus, stop).ok();
+                compiles |= compiler.is_some();
+                let on_record = Cuda::recorded(*version, Target::HOPPER, Arc::clone(&shelf), compiler);
                 panel.others.push(Arc::new(on_record));
             }
             EngineId::Jit { version } => match jit(*version, jobs, corpus) {
@@ -181,7 +185,7 @@ pub fn set_up(
     let has_workers = |id: &EngineId| {
         !matches!(id, EngineId::Reference | EngineId::Recorded) && !recorded.contains(&id.to_string())
     };
-    let warnings = if panel.order.iter().any(has_workers) {
+    let warnings = if compiles || panel.order.iter().any(has_workers) {
         uncontained().into_iter().collect()
     } else {
         Vec::new()

@@ -3,14 +3,14 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{BufReader, BufWriter};
+use std::io::{BufReader, BufWriter, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use conch_engine::Failure;
-use conch_engine::cuda::bundle::{BundleError, Provenance, Reader, ResultEntry, Writer};
+use conch_engine::cuda::bundle::{BundleError, Decided, Note, Provenance, Reader, ResultEntry, Writer};
 use conch_engine::cuda::job::Ran;
 use conch_engine::cuda::{Executor, GpuHeader, Options};
 
@@ -55,9 +55,11 @@ enum End {
 
 fn execute(args: &ExecArgs, stop: &AtomicBool, terminal: &mut Terminal) -> Result<String, End> {
     // All of it is checked before anything is executed.
-    let total = count(&args.cases).map_err(|error| at(&args.cases, &error))?;
-    if total == 0 {
-        return Err(End::Nothing(format!("{} holds no cases", args.cases.display())));
+    let (total, rest) = count(&args.cases).map_err(|error| at(&args.cases, &error))?;
+    match (total, rest.is_empty()) {
+        (0, true) => return Err(End::Nothing(format!("{} holds no cases", args.cases.display()))),
+        (0, false) => return pass_on(args, &rest),
+        _ => {}
     }
     let options = Options {
         repetitions: args.repeat,
@@ -95,13 +97,59 @@ fn open(path: &Path) -> Result<Reader<BufReader<File>>, BundleError> {
     Reader::cases(BufReader::new(File::open(path).map_err(BundleError::Read)?))
 }
 
-fn count(path: &Path) -> Result<u64, BundleError> {
+/// What of a bundle no GPU is needed for.
+struct Rest {
+    decided: Vec<Decided>,
+    notes: Vec<Note>,
+}
+
+impl Rest {
+    fn of(reader: &mut Reader<BufReader<File>>) -> Self {
+        Self {
+            decided: reader.take_decided(),
+            notes: reader.take_notes(),
+        }
+    }
+
+    const fn is_empty(&self) -> bool {
+        self.decided.is_empty() && self.notes.is_empty()
+    }
+
+    fn write<W: Write>(&self, writer: &mut Writer<W>) -> Result<(), BundleError> {
+        for decided in &self.decided {
+            writer.decided(decided)?;
+        }
+        for note in &self.notes {
+            writer.note(note)?;
+        }
+        Ok(())
+    }
+}
+
+/// How many cases there are to execute, and what else.
+fn count(path: &Path) -> Result<(u64, Rest), BundleError> {
     let mut reader = open(path)?;
     let mut count = 0;
     while reader.next_case()?.is_some() {
         count += 1;
     }
-    Ok(count)
+    Ok((count, Rest::of(&mut reader)))
+}
+
+/// The results of a bundle of which nothing is left to execute: what was decided when it was compiled. It takes no GPU.
+fn pass_on(args: &ExecArgs, rest: &Rest) -> Result<String, End> {
+    let part = Part::create(&args.out).map_err(End::Wrong)?;
+    let written = Writer::unexecuted(BufWriter::new(&part.file)).and_then(|mut writer| {
+        rest.write(&mut writer)?;
+        writer.finish()
+    });
+    drop(written.map_err(|error| at(&args.out, &error))?);
+    part.keep(&args.out).map_err(End::Wrong)?;
+    let mut parts = vec![format!("{} decided when they were compiled", rest.decided.len())];
+    if !rest.notes.is_empty() {
+        parts.push(format!("{} variants that need no execution", rest.notes.len()));
+    }
+    Ok(format!("nothing is left to execute: {}\n", parts.join(", ")))
 }
 
 fn stream(
@@ -153,13 +201,9 @@ fn stream(
     if let Some(error) = unwritten {
         return Err(at(&args.out, &error));
     }
-    for decided in reader.take_decided() {
-        counts.decided += 1;
-        writer.decided(&decided).map_err(|error| at(&args.out, &error))?;
-    }
-    for note in reader.take_notes() {
-        writer.note(&note).map_err(|error| at(&args.out, &error))?;
-    }
+    let rest = Rest::of(&mut reader);
+    counts.decided = rest.decided.len() as u64;
+    rest.write(writer).map_err(|error| at(&args.out, &error))?;
     match done {
         Ok(()) => Ok(counts),
         Err(Failure::Stopped) => Err(End::Interrupted),

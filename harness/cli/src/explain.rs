@@ -35,12 +35,10 @@ pub fn explain(args: &ExplainArgs, stop: &AtomicBool) -> u8 {
         }
     };
     let entries: Vec<_> = selected.entries(Shard::ALL).take(MOST + 1).collect();
-    if entries.is_empty() {
-        for problem in selected.problems() {
+    let unmatched = selected.unmatched();
+    if entries.is_empty() || !unmatched.is_empty() {
+        for problem in selected.problems().into_iter().chain(unmatched) {
             terminal.note(&problem.rendered);
-        }
-        for message in selected.unmatched() {
-            terminal.note(&format!("error: {message}"));
         }
         return 2;
     }

@@ -64,7 +64,12 @@ fn write(args: &ImportArgs) -> Result<PathBuf, String> {
     // Never over a file that is there.
     let created = File::options().write(true).create_new(true).open(&out);
     created
-        .and_then(|mut file| file.write_all(yaml.as_bytes()))
+        .and_then(|mut file| {
+            file.write_all(yaml.as_bytes()).inspect_err(|_| {
+                // Half a case file is in the way of the next try.
+                let _ = fs::remove_file(&out);
+            })
+        })
         .map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => format!(
                 "error: {} is there already\n  = help: name another file with `-o`",

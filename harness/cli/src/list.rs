@@ -34,12 +34,13 @@ pub fn list(args: &ListArgs) -> u8 {
         }
         cases += 1;
     }
-    let problems = selected.problems();
+    let problems: Vec<_> = selected
+        .problems()
+        .into_iter()
+        .chain(selected.unmatched())
+        .collect();
     for problem in &problems {
         terminal.note(&problem.rendered);
-    }
-    for message in selected.unmatched() {
-        terminal.note(&format!("warning: {message}"));
     }
     let files = selected.corpus.files().len();
     terminal.note(&format!("{cases} cases; the corpus has {files} case files"));

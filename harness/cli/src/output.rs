@@ -1,6 +1,6 @@
 //! Where the events of a run go: the terminal, and a folder with the stream and the reports made of it.
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,9 +24,17 @@ pub struct Output {
     human: Option<Human>,
     summary: Summary,
     store: Option<Store>,
-    /// Whether the folder was asked for, so that failing to write there is an error.
-    asked: bool,
-    failed: u64,
+}
+
+/// Another run writes into the folder.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "another run is writing its reports into {}\n  = help: wait for its end, or give this run a folder of its own: \
+     `--out DIR`",
+    folder.display()
+)]
+pub struct Taken {
+    folder: PathBuf,
 }
 
 /// The stream on disk.
@@ -78,17 +86,25 @@ impl Output {
         }
     }
 
-    /// Output into the folder that the arguments name, or else into another one.
-    pub fn new(args: &Reports, otherwise: &ReportFolder, terminal: Terminal) -> Self {
+    /// Output into the folder that the arguments name, or else into another one. What a run before left there is gone then.
+    ///
+    /// # Errors
+    /// Another run writes there.
+    pub fn new(args: &Reports, otherwise: &ReportFolder, terminal: Terminal) -> Result<Self, Taken> {
         let asked = args.out.is_some();
-        let mut failed = 0;
+        let mut summary = Summary::default();
         let (folder, own) = match &args.out {
             Some(folder) => (folder, None),
             None => (&otherwise.path, otherwise.own.as_deref()),
         };
         let store = match Store::create(folder, own) {
             Ok(store) => Some(store),
-            Err(error) => {
+            Err(NoStore::Taken) => {
+                return Err(Taken {
+                    folder: folder.clone(),
+                });
+            }
+            Err(NoStore::Io(error)) => {
                 terminal.note(&format!(
                     "{}: no report is written: {}: {error}{}",
                     if asked { "error" } else { "warning" },
@@ -99,7 +115,8 @@ impl Output {
                         "; `--out DIR` names a folder that can be written"
                     }
                 ));
-                failed += u64::from(asked);
+                // Where nobody asked for reports, a place without room for any is as good as none.
+                summary.unwritten += u64::from(asked);
                 None
             }
         };
@@ -108,14 +125,12 @@ impl Output {
             human.verbose = args.verbose;
             human
         });
-        Self {
+        Ok(Self {
             terminal,
             human,
-            summary: Summary::default(),
+            summary,
             store,
-            asked,
-            failed,
-        }
+        })
     }
 
     /// Shows and keeps events.
@@ -153,55 +168,54 @@ impl Output {
         self.terminal.print(&text);
     }
 
-    /// The disk is full, or gone. The run goes on, on the terminal.
+    /// The disk is full, or gone. What is not told yet is told on the terminal.
     fn give_up(&mut self, error: &io::Error) {
         let Some(store) = self.store.take() else { return };
         self.terminal.note(&format!(
-            "{}: write {}: {error}; the run goes on, its results are printed here only",
-            if self.asked { "error" } else { "warning" },
+            "error: write {}: {error}; the run goes on, its results are printed here only",
             store.folder.join(STREAM).display()
         ));
-        self.failed += u64::from(self.asked);
+        self.summary.unwritten += 1;
         let (file, whole) = store.writer.into_parts();
         // A part of a line is of no use. What has no length, such as a pipe, keeps it.
         let _ = file.set_len(whole);
     }
 
-    /// Ends the stream, writes the reports, and answers with the exit code.
+    /// Ends the stream, writes the reports, and answers with the exit code. The end is told last, when all is written.
     pub fn finish(mut self, began: Instant, interrupted: bool) -> u8 {
         self.summary.seconds = began.elapsed().as_secs_f64();
         self.summary.interrupted = interrupted;
-        self.summary.problems += self.failed;
         self.summary.exit = self.summary.exit_code();
         let event = Event::Summary(self.summary.clone());
-        self.show(&event);
         if let Some(store) = &mut self.store
             && let Err(error) = store.writer.event(&event)
         {
             self.give_up(&error);
         }
+        let mut written = None;
         if let Some(store) = self.store.take() {
             match store.reports() {
-                Ok(()) if self.human.is_some() => {
-                    self.terminal
-                        .print(&format!("reports: {}\n", store.folder.display()));
-                }
-                Ok(()) => {}
+                Ok(()) => written = Some(store.folder),
                 Err(error) => {
                     self.terminal.note(&format!(
-                        "warning: write the reports in {}: {error}; `conch report {}` prints them again",
+                        "error: write the reports in {}: {error}; `conch report {}` prints them again",
                         store.folder.display(),
                         store.folder.join(STREAM).display()
                     ));
-                    self.failed += u64::from(self.asked);
+                    self.summary.unwritten += 1;
                 }
             }
         }
-        let broken = self.terminal.failed() || self.failed > 0;
-        if broken && matches!(self.summary.exit, 0 | 3) {
+        self.summary.exit = self.summary.exit_code();
+        let exit = self.summary.exit;
+        self.show(&Event::Summary(self.summary.clone()));
+        if let Some(folder) = written.filter(|_| self.human.is_some()) {
+            self.terminal.print(&format!("reports: {}\n", folder.display()));
+        }
+        if self.terminal.failed() && matches!(exit, 0 | 3) {
             2
         } else {
-            self.summary.exit
+            exit
         }
     }
 }
@@ -209,19 +223,56 @@ impl Output {
 /// The stream's file in a report's folder.
 const STREAM: &str = "events.jsonl";
 
+/// The pages made of it.
+const PAGES: [&str; 3] = ["report.html", "report.md", "junit.xml"];
+
+/// Why there is no stream on disk.
+enum NoStore {
+    /// Another run writes it.
+    Taken,
+    /// The place cannot be written.
+    Io(io::Error),
+}
+
+impl From<io::Error> for NoStore {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
 impl Store {
     /// Begins a stream in a folder. `own` is a folder of Conch's own around it, which git is told to leave out.
-    fn create(folder: &Path, own: Option<&Path>) -> io::Result<Self> {
+    fn create(folder: &Path, own: Option<&Path>) -> Result<Self, NoStore> {
         fs::create_dir_all(folder)?;
         if let Some(ignored) = own.map(|own| own.join(".gitignore"))
             && !ignored.exists()
         {
             fs::write(ignored, "*\n")?;
         }
-        let writer = Writer::new(File::create(folder.join(STREAM))?);
+        // Nothing that is there is touched before it is known that no run is writing it.
+        let file = File::options()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(folder.join(STREAM))?;
+        let lasting = file.metadata()?.is_file();
+        // The system drops the lock with the process. A file system without locks is as good as any.
+        if lasting && matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
+            return Err(NoStore::Taken);
+        }
+        // A run that is killed must not leave behind what a run before it said.
+        for page in PAGES {
+            match fs::remove_file(folder.join(page)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+                _ => {}
+            }
+        }
+        if lasting {
+            file.set_len(0)?;
+        }
         Ok(Self {
             folder: folder.to_owned(),
-            writer,
+            writer: Writer::new(file),
         })
     }
 
@@ -237,11 +288,11 @@ impl Store {
         .map_err(|error| error.to_string())?;
         let digest = digest.finish();
         let pages = [
-            ("report.html", html(&digest).map_err(|error| error.to_string())?),
-            ("report.md", markdown(&digest)),
-            ("junit.xml", junit.finish().map_err(|error| error.to_string())?),
+            html(&digest).map_err(|error| error.to_string())?,
+            markdown(&digest),
+            junit.finish().map_err(|error| error.to_string())?,
         ];
-        for (name, page) in pages {
+        for (name, page) in PAGES.into_iter().zip(pages) {
             write_whole(&self.folder.join(name), &page).map_err(|error| format!("{name}: {error}"))?;
         }
         Ok(())

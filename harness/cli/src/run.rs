@@ -7,7 +7,7 @@ use std::time::Instant;
 use conch_case::Entry;
 use conch_engine::{Reference, guarded};
 use conch_report::FORMAT;
-use conch_report::event::{Event, Internal, Problem, Start};
+use conch_report::event::{Event, Internal, Start};
 use conch_tile::source::Sources;
 use conch_verdict::Panel;
 
@@ -35,6 +35,14 @@ pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> u8 {
         Ok(selected) => selected,
         Err(message) => {
             terminal.note(&message);
+            return 2;
+        }
+    };
+    // Reports of a run before this one are gone before anything that may take its time.
+    let mut output = match Output::new(&args.reports, &selected.report_folder("run"), terminal) {
+        Ok(output) => output,
+        Err(taken) => {
+            Terminal::new().note(&format!("error: {taken}"));
             return 2;
         }
     };
@@ -68,7 +76,6 @@ pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> u8 {
     let strays = guarded(|| conch_verdict::canaries(&mut panel)).unwrap_or_default();
     let panel = Arc::new(panel);
     crate::interrupt::on_interrupt(&panel);
-    let mut output = Output::new(&args.reports, &selected.report_folder("run"), terminal);
     output.event(&Event::Start(Start {
         left_out,
         recorded,
@@ -77,8 +84,8 @@ pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> u8 {
     for problem in warnings.into_iter().chain(problems).chain(selected.problems()) {
         output.event(&Event::Problem(problem));
     }
-    for message in selected.unmatched() {
-        output.event(&Event::Problem(unmatched(&message)));
+    for unmatched in selected.unmatched() {
+        output.event(&Event::Problem(unmatched));
     }
     output.terminal.begin(total);
     let mistrials = if panel.order.is_empty() {
@@ -128,21 +135,6 @@ fn work(entry: Entry, panel: &Panel, sources: &Sources) -> Option<Done> {
             };
             Some(Done::Events(vec![Event::Internal(internal)]))
         }
-    }
-}
-
-/// A filter that means nothing is a warning; a run in which nothing is left has its own exit code.
-pub fn unmatched(message: &str) -> Problem {
-    Problem {
-        severity: "warning".to_owned(),
-        code: "filter".to_owned(),
-        message: message.lines().next().unwrap_or_default().to_owned(),
-        position: None,
-        help: message
-            .lines()
-            .nth(1)
-            .map(|line| line.trim_start_matches("  = help: ").to_owned()),
-        rendered: format!("warning[filter]: {message}"),
     }
 }
 

@@ -26,7 +26,6 @@ use crate::corpus::Selected;
 use crate::engines;
 use crate::output::{Done, Output};
 use crate::pipeline;
-use crate::run::unmatched;
 use crate::terminal::Terminal;
 
 /// Sweeps, and answers with the exit code.
@@ -47,6 +46,13 @@ pub fn sweep(args: &SweepArgs, stop: &AtomicBool) -> u8 {
             return 2;
         }
     };
+    let mut output = match Output::new(&args.reports, &selected.report_folder("sweep"), terminal) {
+        Ok(output) => output,
+        Err(taken) => {
+            Terminal::new().note(&format!("error: {taken}"));
+            return 2;
+        }
+    };
     let source = if args.results.is_empty() {
         live(args, axes.clone(), &selected, stop)
     } else {
@@ -55,7 +61,7 @@ pub fn sweep(args: &SweepArgs, stop: &AtomicBool) -> u8 {
     let source = match source {
         Ok(source) => source,
         Err(end) => {
-            terminal.note(&end.message);
+            output.terminal.note(&end.message);
             return end.exit;
         }
     };
@@ -68,7 +74,6 @@ pub fn sweep(args: &SweepArgs, stop: &AtomicBool) -> u8 {
             engines.into_iter().map(move |engine| (entry.clone(), engine))
         })
         .collect();
-    let mut output = Output::new(&args.reports, &selected.report_folder("sweep"), terminal);
     output.event(&Event::Start(Start {
         format: SWEEPS,
         conch: env!("CARGO_PKG_VERSION").to_owned(),
@@ -84,8 +89,8 @@ pub fn sweep(args: &SweepArgs, stop: &AtomicBool) -> u8 {
     for problem in selected.problems().into_iter().chain(source.problems()) {
         output.event(&Event::Problem(problem));
     }
-    for message in selected.unmatched() {
-        output.event(&Event::Problem(unmatched(&message)));
+    for unmatched in selected.unmatched() {
+        output.event(&Event::Problem(unmatched));
     }
     output.terminal.begin(tasks.len() as u64);
     let sources = selected.corpus.sources();

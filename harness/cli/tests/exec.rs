@@ -5,24 +5,28 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use conch_engine::cuda::bundle::{CaseEntry, Label, Writer};
+use conch_engine::cuda::bundle::{CaseEntry, Label, Note, Reader, Unexecuted, Writer};
 use conch_engine::cuda::job::Job;
 use conch_toolchain::compiled::{Compiled, Target};
 use tempfile::TempDir;
+
+fn label() -> Label {
+    Label {
+        case: "area/nothing".to_owned(),
+        variant: None,
+        engine: "cuda@3.9.0".parse().expect("an engine"),
+        target: Target::HOPPER,
+        source: String::new(),
+        layout: String::new(),
+        cubins: Vec::new(),
+    }
+}
 
 /// A bundle of one case that launches nothing.
 fn bundle() -> Vec<u8> {
     let mut writer = Writer::cases(Vec::new()).expect("it is memory");
     let entry = CaseEntry {
-        label: Label {
-            case: "area/nothing".to_owned(),
-            variant: None,
-            engine: "cuda@3.9.0".parse().expect("an engine"),
-            target: Target::HOPPER,
-            source: String::new(),
-            layout: String::new(),
-            cubins: Vec::new(),
-        },
+        label: label(),
         job: Job {
             arena: vec![0; 1024],
             storages: Vec::new(),
@@ -73,6 +77,30 @@ fn without_a_gpu_one_line_says_why_nothing_was_executed() {
         3,
         "nothing was executed: cases.conch holds no cases",
     );
+}
+
+#[test]
+fn a_bundle_of_which_nothing_is_left_to_execute_is_taken_without_a_gpu() {
+    let mut writer = Writer::cases(Vec::new()).expect("it is memory");
+    let note = Note {
+        label: label(),
+        why: Unexecuted::NotApplicable("the target has no room for it".to_owned()),
+    };
+    writer.note(&note).expect("it is memory");
+    let folder = TempDir::new().expect("a folder");
+    let bundle = writer.finish().expect("it is memory");
+    fs::write(folder.path().join("cases.conch"), bundle).expect("a file");
+    let output = exec(folder.path(), &["cases.conch", "-o", "results.conch"]);
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(
+        stdout.contains("nothing is left to execute: 0 decided when they were compiled, 1 variants"),
+        "{stdout}"
+    );
+    let results = fs::read(folder.path().join("results.conch")).expect("results");
+    let mut reader = Reader::results(results.as_slice()).expect("a good bundle");
+    assert_eq!(reader.next_result().expect("a good bundle"), None);
+    assert_eq!(reader.take_notes(), [note]);
 }
 
 #[test]

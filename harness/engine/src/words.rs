@@ -11,7 +11,7 @@ use conch_tile::DType;
 use conch_tile::source::SourceFile;
 use conch_toolchain::WorkerFailure;
 use conch_toolchain::request::{self, Grid, Value};
-use conch_toolchain::response::{Location, Phase, Raised};
+use conch_toolchain::response::{Location, Phase, PythonError, Raised};
 
 use crate::engine::Failure;
 use crate::{Complaint, Outcome, Position, Trap, target};
@@ -123,6 +123,10 @@ pub(crate) fn stopped(case: &Case, raised: &Raised, stderr: &str) -> Outcome {
     let faulted = root.kind.starts_with("CUDA_ERROR_");
     let message = match &complained {
         _ if faulted => format!("{}\n{stderr}", root.message).trim_end().to_owned(),
+        // It says which command failed, and not what that said.
+        _ if root.kind == "subprocess.CalledProcessError" => {
+            assembler(&raised.chain).unwrap_or_else(|| root.message.clone())
+        }
         Some((_, said)) => format!("{}: {said}", root.message.trim_end()),
         None => without_source(&root.message).to_owned(),
     };
@@ -196,6 +200,26 @@ fn without_source(message: &str) -> &str {
         .map(str::trim)
         .filter(|text| !text.is_empty())
         .unwrap_or(message)
+}
+
+/// What `ptxas` complained of, where Triton tells that it failed: the lines of its errors, or else how it ended.
+fn assembler(chain: &[PythonError]) -> Option<String> {
+    let said = chain
+        .iter()
+        .map(|error| error.message.as_str())
+        .find(|message| message.contains("`ptxas`") || message.contains("PTX codegen"))?;
+    let of = |word: &str| {
+        let lines: Vec<&str> = said
+            .lines()
+            .map(str::trim)
+            .filter(|line| line.starts_with("ptxas") && line.contains(word))
+            .collect();
+        (!lines.is_empty()).then(|| lines.join("\n"))
+    };
+    of(" error ").or_else(|| of(" fatal ")).or_else(|| {
+        let ended = said.lines().find(|line| !line.trim().is_empty())?;
+        Some(ended.trim().to_owned())
+    })
 }
 
 /// MLIR's first complaint on stderr, `file:line:column: error: message`, with its place if that is a file's.
@@ -287,6 +311,43 @@ pub(crate) fn imports(case: &Case) -> Vec<Arc<str>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ptxas_has_its_own_words() {
+        let check = |said: &str, expected: Option<&str>| {
+            let error = |kind: &str, message: &str| PythonError {
+                kind: kind.to_owned(),
+                message: message.to_owned(),
+            };
+            let chain = [
+                error("triton.runtime.errors.PTXASError", said),
+                error(
+                    "subprocess.CalledProcessError",
+                    "Command '[...]' returned non-zero exit status 255.",
+                ),
+            ];
+            assert_eq!(assembler(&chain).as_deref(), expected, "{said}");
+        };
+        check(
+            "PTXAS error: Internal Triton PTX codegen error\n`ptxas` stderr:\nptxas info    : 0 bytes gmem\nptxas /tmp/a.ptx, line 30; \
+             error   : Not a name of any known instruction: 'no'\nptxas fatal   : Ptx assembly aborted due to errors\n\nRepro \
+             command: ptxas -v",
+            Some("ptxas /tmp/a.ptx, line 30; error   : Not a name of any known instruction: 'no'"),
+        );
+        check(
+            "`ptxas` failed with error code 1: \nptxas fatal   : Memory allocation failure\n",
+            Some("ptxas fatal   : Memory allocation failure"),
+        );
+        check(
+            "PTXAS error: `ptxas` raised SIGSEGV\n`ptxas` stderr:\n\nRepro command: ptxas",
+            Some("PTXAS error: `ptxas` raised SIGSEGV"),
+        );
+        check(
+            "Internal Triton PTX codegen error: \nptxas /tmp/a.ptx, line 3; error   : Unknown modifier '.such'",
+            Some("ptxas /tmp/a.ptx, line 3; error   : Unknown modifier '.such'"),
+        );
+        check("something else", None);
+    }
 
     #[test]
     fn of_a_compilers_message_its_sentence_is_kept() {

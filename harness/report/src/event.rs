@@ -1,7 +1,8 @@
 //! The events of a run: what every report is printed from, and a public, versioned interface.
 //!
 //! A stream is one JSON object per line: a `start`, then `problem`, `verdict` (of a sweep `sweep`) and `internal` events in the order of
-//! the corpus whatever the number of jobs, then a `summary`. A stream whose run was killed ends early, in whole lines.
+//! the corpus whatever the number of jobs, then a `summary`. A stream whose run was killed ends early, in whole lines,
+//! and is an error to [`crate::Joined`] and [`crate::Junit`].
 //! Fields may be added within a [`FORMAT`]; readers ignore those that they do not know. Fields that hold nothing are
 //! left out.
 //!
@@ -52,7 +53,8 @@ pub struct Start {
     /// Engines that would have run and cannot.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOut>,
-    /// Engines that answer with outcomes on record, because there is no GPU.
+    /// Engines that answer with outcomes on record, because there is no GPU; where nothing is on record, with what their
+    /// compiler rejects.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recorded: Vec<String>,
     /// Of a sweep, the axes: `num_warps=1,8`, or `layout` for all of its values.
@@ -436,6 +438,9 @@ pub struct Summary {
     /// Failures of Conch itself.
     #[serde(default)]
     pub internal: u64,
+    /// Failures to write the stream or a report.
+    #[serde(default, skip_serializing_if = "is_zero_u64")]
+    pub unwritten: u64,
     /// Wall-clock seconds of the run.
     pub seconds: f64,
     /// Of a sweep, how many variants there were.
@@ -488,6 +493,21 @@ const fn is_zero(value: &u32) -> bool {
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
 const fn is_zero_u64(value: &u64) -> bool {
     *value == 0
+}
+
+impl Problem {
+    /// A problem that is in no file's text, with its mend.
+    pub fn new(severity: &str, code: &str, message: impl Into<String>, help: &str) -> Self {
+        let message = message.into();
+        Self {
+            severity: severity.to_owned(),
+            code: code.to_owned(),
+            rendered: format!("{severity}[{code}]: {message}\n  = help: {help}"),
+            message,
+            position: None,
+            help: Some(help.to_owned()),
+        }
+    }
 }
 
 impl Verdict {
@@ -595,11 +615,12 @@ impl Summary {
         others && self.cases > 0 && self.inconclusive == self.cases && !self.bytes.any_looked_at()
     }
 
-    /// The exit code that these numbers mean: 130 interrupted, 2 bad input, 1 not as expected, 3 nothing was run.
+    /// The exit code that these numbers mean: 130 interrupted, 2 bad input or no room for the reports, 1 not as expected, 3
+    /// nothing was run.
     pub fn exit_code(&self) -> u8 {
         if self.interrupted {
             130
-        } else if self.problems > 0 {
+        } else if self.problems + self.unwritten > 0 {
             2
         } else if self.unexpected + self.stale + self.vacuous + self.internal > 0 || self.compared_nothing() {
             1

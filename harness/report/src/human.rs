@@ -579,6 +579,9 @@ impl Human {
                 plural(summary.problems, "error")
             ));
         }
+        if summary.unwritten > 0 {
+            reasons.push("the reports could not be written".to_owned());
+        }
         let line = match (summary.exit, reasons.is_empty()) {
             (0, _) => self.paint(Tone::Good, "as expected"),
             (3, _) => self.paint(Tone::Bad, "nothing was run"),

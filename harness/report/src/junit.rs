@@ -20,6 +20,7 @@ pub struct JunitError(#[from] quick_junit::SerializeError);
 pub struct Junit {
     areas: IndexMap<String, Vec<TestCase>>,
     seconds: f64,
+    ended: bool,
 }
 
 impl Junit {
@@ -46,6 +47,7 @@ impl Junit {
             }
             Event::Summary(summary) => {
                 self.seconds = summary.seconds;
+                self.ended = true;
                 if summary.interrupted {
                     self.error(
                         "run",
@@ -68,8 +70,16 @@ impl Junit {
             .push(TestCase::new(name, status));
     }
 
-    /// The XML.
-    pub fn finish(self) -> Result<String, JunitError> {
+    /// The XML. A stream without its summary is an error in it.
+    pub fn finish(mut self) -> Result<String, JunitError> {
+        if !self.ended {
+            self.error(
+                "run",
+                "cut short",
+                "the stream ends without its summary",
+                "the run was killed; the cases that are missing were not judged",
+            );
+        }
         let mut report = Report::new("conch");
         report.set_time(Duration::from_secs_f64(self.seconds.max(0.0)));
         for (area, cases) in self.areas {

@@ -70,25 +70,26 @@ pub enum ReadError {
 /// Reads a stream, calling `each` with every event. A last line without its line break, as a full disk leaves it, is
 /// not an event and no error; the answer says whether there was one.
 pub fn read(mut input: impl BufRead, mut each: impl FnMut(Event)) -> Result<bool, ReadError> {
-    let mut line = String::new();
+    // Bytes, because a line may be cut inside of a character.
+    let mut line = Vec::new();
     let mut number = 0;
     loop {
         line.clear();
-        if input.read_line(&mut line)? == 0 {
+        if input.read_until(b'\n', &mut line)? == 0 {
             return Ok(false);
         }
         number += 1;
-        if !line.ends_with('\n') {
-            match serde_json::from_str(line.trim()) {
+        if !line.ends_with(b"\n") {
+            match serde_json::from_slice(&line) {
                 Ok(event) => each(event),
                 Err(_) => return Ok(true),
             }
             continue;
         }
-        if line.trim().is_empty() {
+        if line.trim_ascii().is_empty() {
             continue;
         }
-        let event: Event = serde_json::from_str(line.trim()).map_err(|error| ReadError::Line {
+        let event: Event = serde_json::from_slice(&line).map_err(|error| ReadError::Line {
             line: number,
             reason: error.to_string(),
         })?;

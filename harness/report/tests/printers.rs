@@ -156,6 +156,22 @@ fn a_stream_without_its_end_is_still_a_report() {
 }
 
 #[test]
+fn junit_of_a_stream_without_its_end_has_an_error() {
+    let xml = |all: &[Event]| {
+        let mut junit = Junit::default();
+        for event in all {
+            junit.event(event);
+        }
+        junit.finish().expect("xml")
+    };
+    let all = whole();
+    let (whole, cut) = (xml(&all), xml(&all[..all.len() - 1]));
+    let errors = |xml: &str| xml.matches("<error").count();
+    assert_eq!(errors(&cut), errors(&whole) + 1, "{cut}");
+    assert!(cut.contains("the stream ends without its summary"), "{cut}");
+}
+
+#[test]
 fn events_are_read_as_they_are_written() {
     for event in whole() {
         let mut line = Vec::new();
@@ -170,6 +186,10 @@ fn a_broken_line_is_named_and_a_cut_one_is_not_an_error() {
     let half = &STREAM[..STREAM.len() - 20];
     assert!(read(half.as_bytes(), |_| seen += 1).expect("whole lines"));
     assert_eq!(seen, STREAM.lines().count() - 1);
+    // In the middle of a character, too.
+    let internal = "{\"event\":\"internal\",\"message\":\"µ\"}\n";
+    let cut = &internal.as_bytes()[..=internal.find('µ').expect("it is there")];
+    assert!(read(cut, |_| ()).expect("no whole line is broken"));
     let broken = STREAM.replacen("\"event\":\"problem\"", "\"event\":\"trouble\"", 1);
     assert!(matches!(
         read(broken.as_bytes(), |_| ()),

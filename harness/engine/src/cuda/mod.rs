@@ -1,4 +1,5 @@
-//! `cuda@V`: what Triton's compiler makes of a case, executed on a GPU; without a GPU, what one did on record.
+//! `cuda@V`: what Triton's compiler makes of a case, executed on a GPU; without a GPU, what one did on record, and where
+//! nothing is on record what the compiler alone can say: that it rejects the case.
 //!
 //! A case goes through [`compile`] (any machine with the toolchain) into a [`job::Job`], which an [`Executor`] does in a
 //! child process that has the GPU. Jobs and what came of them also travel in [`bundle`]s, and outcomes are kept on the
@@ -53,24 +54,32 @@ enum Source {
         executor: Arc<Executor>,
     },
     /// From the shelf.
-    Recorded {
-        version: Version,
-        shelf: Arc<Shelf>,
-        target: Target,
-    },
+    Recorded(OnRecord),
+}
+
+/// A version of the compiler without a GPU.
+#[derive(Debug)]
+struct OnRecord {
+    version: Version,
+    shelf: Arc<Shelf>,
+    target: Target,
+    /// Asked what is not on record, where its toolchain is there.
+    compiler: Option<Box<Compiler>>,
 }
 
 impl Cuda {
-    /// The compiler of a version by its outcomes on record.
-    pub fn recorded(version: Version, target: Target, shelf: Arc<Shelf>) -> Self {
+    /// The compiler of a version by its outcomes on record, where there is no GPU. What is not on record it compiles, if it
+    /// is given: what it rejects is an outcome, and what it compiles is unavailable.
+    pub fn recorded(version: Version, target: Target, shelf: Arc<Shelf>, compiler: Option<Compiler>) -> Self {
         Self {
             id: EngineId::Cuda { version },
             capabilities: capabilities(version, false),
-            source: Source::Recorded {
+            source: Source::Recorded(OnRecord {
                 version,
                 shelf,
                 target,
-            },
+                compiler: compiler.map(Box::new),
+            }),
         }
     }
 
@@ -122,51 +131,78 @@ impl Engine for Cuda {
     fn remembered(&self, case: &Case) -> Option<Remembered> {
         match &self.source {
             Source::Live { .. } => None,
-            Source::Recorded {
-                version,
-                shelf,
-                target,
-            } => shelf.remembered(*version, *target, case),
+            Source::Recorded(on) => on.shelf.remembered(on.version, on.target, case),
         }
     }
 
     fn prepare(&self, case: &Case, _rules: Rules) -> Result<Preparation, Failure> {
-        let (version, shelf, target) = match &self.source {
-            Source::Live { compiler, executor } => {
-                return Ok(match compiler.job(case)? {
-                    Compiling::Ended(outcome) => Preparation::Ended(outcome),
-                    Compiling::Ready(job) => Preparation::Ready(Box::new(Ready {
-                        executor: Arc::clone(executor),
-                        job: *job,
-                    })),
-                });
-            }
-            Source::Recorded {
-                version,
-                shelf,
-                target,
-            } => (*version, shelf, *target),
-        };
-        let found = shelf
-            .find(version, target, case)
-            .map_err(|error| Failure::internal("look up the record", error))?;
-        let absent =
-            |kind: &str, message: String| Outcome::Unavailable(Box::new(Complaint::new(kind, message)));
-        Ok(Preparation::Ended(match found {
-            Ok((outcome, _)) => outcome,
-            Err(Missing::Absent) => absent(
-                "no-recording",
-                format!("no outcome of {} is on record for `{}`", self.id, case.id),
-            ),
-            Err(Missing::Stale(why)) => absent("stale-recording", why),
-        }))
+        match &self.source {
+            Source::Live { compiler, executor } => Ok(match compiler.job(case)? {
+                Compiling::Ended(outcome) => Preparation::Ended(outcome),
+                Compiling::Ready(job) => Preparation::Ready(Box::new(Ready {
+                    executor: Arc::clone(executor),
+                    job: *job,
+                })),
+            }),
+            Source::Recorded(on) => on.outcome(&self.id, case).map(Preparation::Ended),
+        }
     }
 
     fn stop(&self) {
-        if let Source::Live { compiler, executor } = &self.source {
-            compiler.stop();
-            executor.stop();
+        match &self.source {
+            Source::Live { compiler, executor } => {
+                compiler.stop();
+                executor.stop();
+            }
+            Source::Recorded(on) => {
+                if let Some(compiler) = &on.compiler {
+                    compiler.stop();
+                }
+            }
         }
+    }
+}
+
+impl OnRecord {
+    /// What is on record; else what the compiler says, if it says more than that it compiles.
+    fn outcome(&self, id: &EngineId, case: &Case) -> Result<Outcome, Failure> {
+        let found = self
+            .shelf
+            .find(self.version, self.target, case)
+            .map_err(|error| Failure::internal("look up the record", error))?;
+        let (kind, why) = match found {
+            Ok((outcome, _)) => return Ok(outcome),
+            Err(Missing::Absent) => (
+                "no-recording",
+                format!("no outcome of {id} is on record for `{}`", case.id),
+            ),
+            Err(Missing::Stale(why)) => ("stale-recording", why),
+        };
+        let compiled = match &self.compiler {
+            None => format!(
+                "it was not compiled either, because Triton {} is not installed: `conch toolchain add {0}`",
+                self.version
+            ),
+            Some(compiler) => match compiler.job(case)? {
+                Compiling::Ended(outcome) => return Ok(outcome),
+                Compiling::Ready(job) if job.compiled.invocations.is_empty() => {
+                    // Nothing is launched, which takes no GPU.
+                    return outcome(
+                        case,
+                        &Ran::Finished {
+                            arena: job.arena,
+                            other: None,
+                            repetitions: 1,
+                        },
+                    );
+                }
+                Compiling::Ready(_) => "it compiles, and there is no GPU to execute it".to_owned(),
+            },
+        };
+        Ok(Outcome::Unavailable(Box::new(Complaint::new(
+            kind,
+            format!("{why}; {compiled}"),
+        ))))
     }
 }
 

@@ -22,7 +22,8 @@
 //!
 //! The header is JSON, an object with one key that says what the section is:
 //!
-//! - `opening`, always the first: what made the file and when; in results also on which GPU ([`Provenance`]);
+//! - `opening`, always the first: what made the file and when; in results also on which GPU ([`Provenance`]),
+//!   if there are `results` sections;
 //! - `kernels`: metadata of kernels, numbered through the whole file, in the order of the blobs, their cubins. A kernel
 //!   is stored once, before the first case that launches it, however many do. Assembly and IR stay at home;
 //! - `cases`: for every case its names, digests and [`Job`]; the blobs are the arenas;
@@ -174,7 +175,7 @@ pub struct Opening {
     pub conch: String,
     /// Seconds since 1970, UTC.
     pub seconds: u64,
-    /// Where the results come from; none in a bundle of cases.
+    /// Where the results come from; none in a bundle of cases, and where nothing had to be executed.
     pub provenance: Option<Provenance>,
 }
 

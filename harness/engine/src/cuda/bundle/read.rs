@@ -91,9 +91,6 @@ impl<R: Read> Reader<R> {
             (Section::Opening(opening), _) => reader.opening = opening,
             _ => return Err(reader.damaged("the first section does not say what made the file")),
         }
-        if kind == Kind::Results && reader.opening.provenance.is_none() {
-            return Err(reader.damaged("nothing says where the results come from"));
-        }
         Ok(reader)
     }
 
@@ -173,6 +170,9 @@ impl<R: Read> Reader<R> {
                     });
                     self.entries += 1;
                 }
+            }
+            (Section::Results(_), Kind::Results) if self.opening.provenance.is_none() => {
+                return Err(self.damaged("nothing says where the results come from"));
             }
             (Section::Results(headers), Kind::Results) => {
                 for header in headers {

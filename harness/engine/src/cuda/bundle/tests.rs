@@ -173,6 +173,18 @@ fn results_come_back_with_where_they_are_from() {
         refusal(&bytes),
         "read the bundle: it holds results, and cases are wanted"
     );
+    // Only where nothing was executed need nobody have done it.
+    let mut writer = Writer::unexecuted(Vec::new()).expect("it is memory");
+    let nobodys = writer.result(&written[0]).and_then(|()| writer.finish());
+    let nobodys = nobodys.expect("it is memory");
+    let mut reader = Reader::results(nobodys.as_slice()).expect("its beginning");
+    let error = reader.next_result().expect_err("nobody executed it");
+    assert!(
+        error
+            .to_string()
+            .ends_with("nothing says where the results come from"),
+        "{error}"
+    );
 }
 
 /// What a sweep adds travels in both kinds of file, and what has none of it is as it was.

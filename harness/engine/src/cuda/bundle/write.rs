@@ -46,6 +46,11 @@ impl<W: Write> Writer<W> {
         Self::begin(to, Kind::Results, Opening::now(Some(provenance)))
     }
 
+    /// Begins a bundle of results to which no GPU was needed: all of its cases were decided when they were compiled.
+    pub fn unexecuted(to: W) -> Result<Self, BundleError> {
+        Self::begin(to, Kind::Results, Opening::now(None))
+    }
+
     pub(super) fn begin(to: W, kind: Kind, opening: Opening) -> Result<Self, BundleError> {
         let mut writer = Self {
             to,

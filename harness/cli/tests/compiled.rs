@@ -1,0 +1,237 @@
+//! What a compiler says where there is no GPU: what it rejects is judged, bundled by name and put on record; what it
+//! compiles is not taken for more than that. With an installed Triton; without one it says so.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use conch_tile::rules::Version;
+use conch_toolchain::Home;
+use serde_json::Value;
+use tempfile::TempDir;
+
+const KERNELS: &str = r#"
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def add_one(x, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    tl.store(x + offsets, tl.load(x + offsets, mask=mask) + 1, mask=mask)
+
+
+@triton.jit
+def convert(x, n, BLOCK: tl.constexpr):
+    tl.store(x + tl.arange(0, BLOCK), n.to(tl.int32))
+
+
+@triton.jit
+def three(x, n, BLOCK: tl.constexpr):
+    tl.store(x + tl.arange(0, 3), n)
+
+
+@triton.jit
+def assembly(x, n, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    twice = tl.inline_asm_elementwise("no.such.s32 $0, $1;", "=r,r", [tl.load(x + offsets)], tl.int32, True, 1)
+    tl.store(x + offsets, twice)
+"#;
+
+/// A folder with a corpus, a case for each kernel, and one that launches nothing.
+struct Place {
+    folder: TempDir,
+}
+
+struct Done {
+    code: Option<i32>,
+    out: String,
+    err: String,
+}
+
+impl Place {
+    /// Nothing where Triton is not installed.
+    fn new() -> Option<Self> {
+        let home = Home::discover().expect("a home");
+        if home.resolve_compiler(Version::new(3, 9, 0)).is_none() {
+            let wanted = std::env::var("CONCH_TEST_TOOLCHAINS").unwrap_or_default();
+            assert!(!wanted.contains("3.9.0"), "Triton 3.9.0 is not installed");
+            println!("left out: Triton 3.9.0 is not installed");
+            return None;
+        }
+        let place = Self {
+            folder: TempDir::new().expect("a folder"),
+        };
+        fs::create_dir_all(place.path("cases/area")).expect("folders");
+        fs::write(place.path("cases/area/k.py"), KERNELS).expect("a file");
+        for kernel in ["add_one", "convert", "three", "assembly"] {
+            let case = format!(
+                "about: A case of {kernel}.\nkernel: k.py:{kernel}\nstorages:\n  x: {{ dtype: i32, shape: [16], fill: arange }}\n\
+                 launches:\n  - {{ grid: [1], args: {{ x: x, n: 1, BLOCK: 16 }} }}\n"
+            );
+            fs::write(place.path("cases/area").join(kernel).with_extension("yaml"), case).expect("a file");
+        }
+        let import = "about: A module is imported.\nimport: k.py\n";
+        fs::write(place.path("cases/area/import.yaml"), import).expect("a file");
+        Some(place)
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.folder.path().join(path)
+    }
+
+    /// Conch on a machine without a GPU. `home` is where it looks for toolchains, if not in the usual place.
+    fn conch(&self, args: &[&str], home: Option<&Path>) -> Done {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_conch"));
+        command
+            .args(args)
+            .current_dir(self.folder.path())
+            .env("CUDA_VISIBLE_DEVICES", "-1")
+            .env("CI", "1");
+        if let Some(home) = home {
+            command.env("CONCH_HOME", home);
+        }
+        let output = command.output().expect("conch starts");
+        Done {
+            code: output.status.code(),
+            out: String::from_utf8_lossy(&output.stdout).into_owned(),
+            err: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    /// The verdict on a case in the stream of the last run.
+    fn verdict(&self, case: &str) -> Value {
+        let stream = fs::read_to_string(self.path("reports/run/events.jsonl")).expect("a stream");
+        stream
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).expect(line))
+            .find(|event| event["event"] == "verdict" && event["case"] == case)
+            .expect(case)
+    }
+}
+
+impl Done {
+    #[track_caller]
+    fn ends(self, code: i32, out: &[&str]) -> Self {
+        let shown = format!("--- out\n{}\n--- err\n{}", self.out, self.err);
+        assert_eq!(self.code, Some(code), "{shown}");
+        for part in out {
+            assert!(self.out.contains(part), "no {part:?} in\n{shown}");
+        }
+        self
+    }
+}
+
+const RUN: [&str; 5] = ["run", "--engine", "reference", "--engine", "cuda@3.9.0"];
+const CUDA: &str = "cuda@3.9.0";
+
+#[test]
+fn a_rejection_is_an_outcome_without_a_gpu_and_a_wrong_one_is_blamed() {
+    let Some(place) = Place::new() else { return };
+    // An `int` of one has no `to`, though the language says that it is a tensor like any other.
+    place.conch(&[&RUN[..], &["area/convert"]].concat(), None).ends(
+        1,
+        &[
+            "DIFFER area/convert  cuda@3.9.0 is wrong",
+            "'int' object has no attribute 'to'",
+            "NOT as expected: 1 unexpected",
+        ],
+    );
+    let verdict = place.verdict("area/convert");
+    assert_eq!(verdict["blame"], Value::from(vec![CUDA]));
+    assert_eq!(verdict["outcomes"][CUDA]["outcome"], "rejected");
+    // Both reject it.
+    place.conch(&[&RUN[..], &["area/three"]].concat(), None);
+    let verdict = place.verdict("area/three");
+    let outcomes = &verdict["outcomes"];
+    assert_eq!(
+        (&verdict["verdict"], &outcomes[CUDA]["outcome"]),
+        (&"agree".into(), &"rejected".into())
+    );
+    // Nothing is launched, so nothing of a GPU is missing.
+    place.conch(&[&RUN[..], &["area/import"]].concat(), None);
+    let verdict = place.verdict("area/import");
+    assert_eq!(
+        (&verdict["verdict"], verdict["outcomes"].get(CUDA)),
+        (&"agree".into(), None),
+        "{verdict}"
+    );
+    // What compiles has not been executed.
+    place.conch(&[&RUN[..], &["area/add_one"]].concat(), None);
+    let outcome = &place.verdict("area/add_one")["outcomes"][CUDA];
+    let message = outcome["message"].as_str().expect("a message");
+    assert_eq!(
+        (&outcome["outcome"], &outcome["error"]),
+        (&"unavailable".into(), &"no-recording".into())
+    );
+    assert!(
+        message.ends_with("it compiles, and there is no GPU to execute it"),
+        "{message}"
+    );
+    // The same without the compiler.
+    place.conch(
+        &[&RUN[..], &["area/convert", "--offline"]].concat(),
+        Some(&place.path("home")),
+    );
+    let outcome = &place.verdict("area/convert")["outcomes"][CUDA];
+    let message = outcome["message"].as_str().expect("a message");
+    assert_eq!(outcome["outcome"], "unavailable");
+    assert!(
+        message.contains("Triton 3.9.0 is not installed: `conch toolchain add 3.9.0`"),
+        "{message}"
+    );
+}
+
+#[test]
+fn what_is_rejected_is_named_passed_on_and_put_on_record() {
+    let Some(place) = Place::new() else { return };
+    place
+        .conch(&["bundle", "--engine", CUDA, "-o", "all.conch"], None)
+        .ends(
+            0,
+            &[
+                "rejected: ValueError: arange's range must be a power of 2\n    area/three\n",
+                "AttributeError(\"'int' object has no attribute 'to'\")\n    area/convert\n",
+                "error   : Not a name of any known instruction: 'no'\n    area/assembly\n",
+                "cuda@3.9.0: 5 cases, 2 compiled, 3 rejected; ",
+            ],
+        );
+    let rejected = ["area/convert", "area/three"];
+    place
+        .conch(&[&["bundle", "-o", "cases.conch"], &rejected[..]].concat(), None)
+        .ends(0, &["cuda@3.9.0: 2 cases, 0 compiled, 2 rejected; "]);
+    place
+        .conch(&["exec", "cases.conch", "-o", "results.conch"], None)
+        .ends(
+            0,
+            &["nothing is left to execute: 2 decided when they were compiled"],
+        );
+    place
+        .conch(&["accept", "results.conch"], None)
+        .ends(0, &["cuda@3.9.0 sm_90: 2 put on record"]);
+    let record =
+        fs::read_to_string(place.path("snapshots/cuda/3.9.0-sm_90/area/convert.snap")).expect("a record");
+    assert!(record.contains("none: it ended when it was compiled"), "{record}");
+    // What is on record needs no compiler.
+    place
+        .conch(&[&RUN[..], &rejected].concat(), Some(&place.path("home")))
+        .ends(
+            1,
+            &[
+                "DIFFER area/convert  cuda@3.9.0 is wrong",
+                "2 cases: 1 agree, 1 differ",
+            ],
+        );
+    // Of a kernel that has changed since, the compiler is asked again.
+    let kernels = KERNELS.replace("n.to(tl.int32)", "n + BLOCK");
+    fs::write(place.path("cases/area/k.py"), kernels).expect("a file");
+    place.conch(&[&RUN[..], &["area/convert"]].concat(), None);
+    let outcome = &place.verdict("area/convert")["outcomes"][CUDA];
+    let message = outcome["message"].as_str().expect("a message");
+    assert_eq!(outcome["error"], "stale-recording");
+    assert!(
+        message.ends_with("it compiles, and there is no GPU to execute it"),
+        "{message}"
+    );
+}
