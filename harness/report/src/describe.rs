@@ -130,6 +130,7 @@ pub fn trial(case: &Case, trial: &Trial, panel: &Panel, sources: &Sources) -> ev
             .map(|one| difference(&one.baseline, &one.engine, one.kind, one.comparison.as_ref()))
             .collect(),
         unexpected: assessment.unexpected.iter().map(ToString::to_string).collect(),
+        silent: assessment.silent.iter().map(ToString::to_string).collect(),
         expectations: tried(case, &assessment.expectations, sources),
         rules: trial
             .rules

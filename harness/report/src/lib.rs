@@ -39,6 +39,7 @@ mod html;
 mod human;
 mod junit;
 mod markdown;
+mod silence;
 mod stream;
 mod style;
 

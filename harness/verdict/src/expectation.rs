@@ -33,6 +33,8 @@ pub struct Assessment {
     pub expected: bool,
     /// The engines that did what nobody wrote down.
     pub unexpected: Vec<EngineId>,
+    /// Engines that had to say something and did not ([`crate::Demands`]).
+    pub silent: Vec<EngineId>,
     /// What became of each expectation, in the case's order.
     pub expectations: Vec<Met>,
 }
@@ -111,8 +113,18 @@ pub fn assess(verdict: &Verdict, witnesses: &[Testimony<'_>], expectations: &[Ex
     Assessment {
         expected,
         unexpected,
+        silent: Vec::new(),
         expectations,
     }
+}
+
+/// Whether it is written down by its outcome's word that an engine does what it does, which is to say nothing.
+pub(crate) fn is_foreseen_outcome(testimony: &Testimony<'_>, expectations: &[Expectation]) -> bool {
+    expectations.iter().any(|one| {
+        one.outcome.is_some()
+            && testimony.is_meant(one, expectations)
+            && happened(one, Standing::Silent, testimony)
+    })
 }
 
 /// Whether it is written down that an engine differs in the way it does, if it differs.

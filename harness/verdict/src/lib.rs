@@ -91,6 +91,7 @@
 mod canary;
 mod difference;
 mod expectation;
+mod gate;
 mod given;
 mod interval;
 mod known;
@@ -105,6 +106,7 @@ mod witness;
 pub use canary::canaries;
 pub use difference::{Acceptance, BitForBit, Bytes, Comparison, Element, KEPT, Zone, compare};
 pub use expectation::{Assessment, Met, Testimony, assess};
+pub use gate::Demands;
 pub use left_out::LeftOut;
 pub use panel::{Failed, Panel, Record, Stopped, Trial, try_case};
 pub use selfcheck::selfcheck;

@@ -34,7 +34,7 @@ use self::compile::{Compiler, Compiling};
 use self::job::{Job, Ran};
 use self::record::{Missing, Shelf};
 use crate::engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, Prepared, Remembered};
-use crate::{Complaint, EngineId, Finished, Outcome, Trap, words};
+use crate::{Complaint, EngineId, Finished, Outcome, STALE_RECORDING, Trap, words};
 
 /// `cuda@V`.
 #[derive(Debug)]
@@ -158,7 +158,7 @@ impl Engine for Cuda {
                 "no-recording",
                 format!("no outcome of {} is on record for `{}`", self.id, case.id),
             ),
-            Err(Missing::Stale(why)) => absent("stale-recording", why),
+            Err(Missing::Stale(why)) => absent(STALE_RECORDING, why),
         }))
     }
 
