@@ -16,7 +16,31 @@ import triton.language as tl
 @triton.jit
 def one(x):
     tl.store(x, 1)
+
+
+@triton.jit
+def refused(x):
+    tl.store(x, nothing)
+
+
+@triton.jit
+def gathered(x):
+    i = tl.arange(0, 8)
+    tl.store(x + i, tl.gather(tl.load(x + i), i, axis=0))
+
+
+@triton.jit
+def asserted(x):
+    tl.device_assert(tl.load(x) == 1, \"a one\")
+    tl.store(x, 1)
 ";
+
+/// What a GPU's record says of launches that left a one in the first byte.
+const FINISHED: &str = "\"outcome\":\"finished\",\"times\":3,\"changed\":[[\"x\",0,\"01\"]]";
+
+/// What a record says of a kernel that the compiler refused.
+const REFUSED: &str =
+    "\"outcome\":\"rejected\",\"kind\":\"NameError\",\"message\":\"nothing is not defined\",\"line\":12";
 
 /// A folder with a corpus, and no toolchains.
 struct Place(TempDir);
@@ -43,6 +67,10 @@ impl Place {
 
     /// Puts outcomes of these cases on record: a one in the first byte. `stale` are those of another kernel.
     fn record(&self, ids: &[&str], stale: &[&str]) {
+        self.record_as(ids, stale, FINISHED);
+    }
+
+    fn record_as(&self, ids: &[&str], stale: &[&str], outcome: &str) {
         let corpus = Corpus::read(&self.path().join("cases")).expect("a corpus");
         for entry in corpus.entries().filter(|entry| ids.contains(&&*entry.id)) {
             let case = entry.resolve().expect("a case");
@@ -59,7 +87,7 @@ impl Place {
                      {{\"by\":{{\"gpu\":\"NVIDIA H200\",\"driver\":\"580\",\"triton\":\"3.9.0\",\"date\":\"2026-11-20\",\
                      \"conch\":\"0.1.0\"}}}}\n{{\"agreed\":true}}\n\
                      {{\"case\":\"{}\",\"source\":\"{source}\",\"layout\":\"{}\",\"cubin\":\"00\",\"by\":0,\
-                     \"outcome\":\"finished\",\"times\":3,\"changed\":[[\"x\",0,\"01\"]]}}\n",
+                     {outcome}}}\n",
                     case.id,
                     short(case.layout_hash()),
                 ),
@@ -108,8 +136,13 @@ fn clean(place: &Place) -> (Option<i32>, String) {
 
 /// A case of the kernel `one`, with this behind it.
 fn case(more: &str) -> String {
+    case_of("one", more)
+}
+
+/// A case of a kernel, with this behind it.
+fn case_of(kernel: &str, more: &str) -> String {
     format!(
-        "about: A one is written.\nkernel: k.py:one\nstorages: {{ x: {{ dtype: u8, shape: [8], fill: zeros }} }}\n\
+        "about: A one is written.\nkernel: k.py:{kernel}\nstorages: {{ x: {{ dtype: u8, shape: [8], fill: zeros }} }}\n\
          launches: [{{ grid: [1], args: {{ x: x }} }}]\n{more}"
     )
 }
@@ -249,4 +282,116 @@ fn a_clean_run_of_the_corpus_has_a_record_of_every_case() {
     place.ends(&CUDA, 0, &["2 agree"]);
     let (code, text) = clean(&place);
     assert_eq!(code, Some(0), "{text}");
+}
+
+#[test]
+fn a_kernel_that_the_reference_rejects_is_red_where_it_runs_alone() {
+    let place = Place::new(&[("cases/area/a.yaml", &case_of("refused", ""))]);
+    place.ends(
+        &["--engine", "reference"],
+        1,
+        &[
+            "REJECTED area/a  its launches do not finish, and its file does not foresee that",
+            "reference rejected: undefined-name: `nothing` is not defined",
+            "at cases/area/k.py:12:17",
+            "expect: [{engine: reference, outcome: rejected, why: …}]",
+            "NOT as expected: 1 unexpected",
+        ],
+    );
+    let junit = fs::read_to_string(place.path().join("reports/run/junit.xml")).expect("a report");
+    assert!(junit.contains("`nothing` is not defined"), "{junit}");
+}
+
+#[test]
+fn a_kernel_that_every_engine_rejects_is_red_unless_its_file_foresees_it() {
+    let place = Place::new(&[("cases/area/a.yaml", &case_of("refused", ""))]);
+    place.record_as(&["area/a"], &[], REFUSED);
+    place.ends(
+        &CUDA,
+        1,
+        &[
+            "REJECTED area/a",
+            "reference rejected: undefined-name: `nothing` is not defined",
+            "cuda@3.9.0 rejected: NameError: nothing is not defined",
+            "1 agree",
+            "NOT as expected: 1 unexpected",
+        ],
+    );
+    // So it is where the reference is not asked.
+    place.ends(
+        &["--engine", "cuda@3.9.0"],
+        1,
+        &["REJECTED area/a", "NOT as expected: 1 unexpected"],
+    );
+    // That somebody said so of the compiler says nothing of the language.
+    let of_cuda = "expect: [{ engine: cuda, outcome: rejected, why: it is not defined }]\n";
+    place.write("cases/area/a.yaml", &case_of("refused", of_cuda));
+    place.ends(&CUDA, 1, &["REJECTED area/a"]);
+    let foreseen = "expect: [{ engine: reference, outcome: rejected, why: it is not defined }]\n";
+    place.write("cases/area/a.yaml", &case_of("refused", foreseen));
+    for args in [&CUDA[..], &["--engine", "reference"]] {
+        place.ends(args, 0, &["as expected"]);
+    }
+    // One engine alone does what is foreseen of all, and still has nobody to agree with.
+    let text = place.ends(
+        &["--engine", "cuda@3.9.0"],
+        1,
+        &["NOT as expected: nothing was compared"],
+    );
+    assert!(!text.contains("REJECTED"), "{text}");
+    // Of a kernel that finishes it is no longer true.
+    place.write("cases/area/a.yaml", &case_of("one", foreseen));
+    place.ends(
+        &["--engine", "reference"],
+        1,
+        &["STALE area/a", "an expectation that no longer happens"],
+    );
+}
+
+#[test]
+fn a_rejection_by_an_older_versions_rules_has_to_be_foreseen_for_those() {
+    let older = [
+        "--engine",
+        "reference",
+        "--engine",
+        "cuda@3.2.0",
+        "--allow-unavailable",
+    ];
+    let place = Place::new(&[("cases/area/a.yaml", &case_of("gathered", ""))]);
+    place.ends(
+        &older,
+        1,
+        &[
+            "REJECTED area/a",
+            "reference rejected",
+            "Triton 3.2.0 has no attribute `gather`",
+        ],
+    );
+    let foreseen =
+        "expect: [{ engine: reference, versions: \"<3.3\", outcome: rejected, why: it came in 3.3 }]\n";
+    place.write("cases/area/a.yaml", &case_of("gathered", foreseen));
+    let text = place.ends(&older, 1, &["nothing was compared"]);
+    assert!(!text.contains("REJECTED"), "{text}");
+    place.ends(&["--engine", "reference"], 0, &["as expected"]);
+}
+
+#[test]
+fn an_assertion_that_does_not_hold_is_red_unless_it_is_foreseen() {
+    let args = ["--engine", "reference"];
+    let debug = "options: { debug: true }";
+    let asserted =
+        |more: &str| case_of("asserted", more).replace("x: x } }]", &format!("x: x }}, {debug} }}]"));
+    let place = Place::new(&[("cases/area/a.yaml", &asserted(""))]);
+    place.ends(
+        &args,
+        1,
+        &[
+            "TRAPPED area/a",
+            "device assertion failed: a one",
+            "outcome: trapped, why",
+        ],
+    );
+    let foreseen = "expect: [{ engine: reference, outcome: trapped, why: a zero is given }]\n";
+    place.write("cases/area/a.yaml", &asserted(foreseen));
+    place.ends(&args, 0, &["as expected"]);
 }

@@ -182,6 +182,9 @@ pub struct Verdict {
     /// The engines that had to say something and did not: they were asked for by name, or what is on record of them is stale.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub silent: Vec<String>,
+    /// Of `unexpected`, the engines whose launches did not finish, though none is to blame for that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stopped: Vec<String>,
     /// The expectations that speak of an engine of this run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expectations: Vec<Expectation>,

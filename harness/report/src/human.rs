@@ -170,6 +170,16 @@ impl Human {
                 text.push_str(&self.outcome(engine, outcome));
             }
         }
+        if let Some(engine) = verdict.stopped.first() {
+            let what = verdict
+                .outcomes
+                .get(engine)
+                .map_or("stopped", |one| one.outcome.as_str());
+            let _ = writeln!(
+                text,
+                "  If that is the point of the case, write it down: expect: [{{engine: {engine}, outcome: {what}, why: …}}]"
+            );
+        }
         if let Some(sweep) = &verdict.sweep {
             text.push_str(&camps(sweep));
         }
@@ -321,6 +331,18 @@ impl Human {
         }
         if verdict.is_only_silent() {
             return self.says_nothing(&verdict.silent, verdict, &place);
+        }
+        if let Some(first) = verdict.stopped.first()
+            && verdict.stopped == verdict.unexpected
+        {
+            let what = verdict
+                .outcomes
+                .get(first)
+                .map_or("stopped", |one| one.outcome.as_str());
+            return format!(
+                "{} {name}  its launches do not finish, and its file does not foresee that{place}\n",
+                self.paint(Tone::Bad, &what.to_uppercase())
+            );
         }
         match verdict.verdict.as_str() {
             "differ" | "nondeterministic" if verdict.unexpected.is_empty() => {

@@ -35,6 +35,8 @@ pub struct Assessment {
     pub unexpected: Vec<EngineId>,
     /// Engines that had to say something and did not ([`crate::Demands`]).
     pub silent: Vec<EngineId>,
+    /// Of `unexpected`, those whose launches did not finish, though nobody is to blame for that.
+    pub stopped: Vec<EngineId>,
     /// What became of each expectation, in the case's order.
     pub expectations: Vec<Met>,
 }
@@ -58,7 +60,7 @@ pub struct Testimony<'a> {
 impl Testimony<'_> {
     /// How it stands. The reference may have spoken for several versions: where it calls a program undefined, it is, unless
     /// that is what speaks against it.
-    fn standing(&self, verdict: &Verdict) -> Standing {
+    pub(crate) fn standing(&self, verdict: &Verdict) -> Standing {
         let standing = verdict.standing(self.witness.id).unwrap_or(Standing::Silent);
         let undefined = matches!(self.witness.outcome, Outcome::Trapped(Trap::Undefined, _));
         match (self.witness.id, standing) {
@@ -69,7 +71,7 @@ impl Testimony<'_> {
         }
     }
 
-    fn is_meant(&self, expectation: &Expectation, all: &[Expectation]) -> bool {
+    pub(crate) fn is_meant(&self, expectation: &Expectation, all: &[Expectation]) -> bool {
         // One with an axis is of sweeps.
         expectation.axes.is_empty()
             && expectation.applies_among(all, &self.witness.id.to_string(), self.rules)
@@ -114,17 +116,9 @@ pub fn assess(verdict: &Verdict, witnesses: &[Testimony<'_>], expectations: &[Ex
         expected,
         unexpected,
         silent: Vec::new(),
+        stopped: Vec::new(),
         expectations,
     }
-}
-
-/// Whether it is written down by its outcome's word that an engine does what it does, which is to say nothing.
-pub(crate) fn is_foreseen_outcome(testimony: &Testimony<'_>, expectations: &[Expectation]) -> bool {
-    expectations.iter().any(|one| {
-        one.outcome.is_some()
-            && testimony.is_meant(one, expectations)
-            && happened(one, Standing::Silent, testimony)
-    })
 }
 
 /// Whether it is written down that an engine differs in the way it does, if it differs.
@@ -160,7 +154,7 @@ pub(crate) fn is_undefined(testimony: &Testimony<'_>, expectations: &[Expectatio
 }
 
 /// Whether an engine's standing and outcome are what an expectation describes.
-fn happened(expectation: &Expectation, standing: Standing, testimony: &Testimony<'_>) -> bool {
+pub(crate) fn happened(expectation: &Expectation, standing: Standing, testimony: &Testimony<'_>) -> bool {
     let witness = &testimony.witness;
     let word = match standing {
         Standing::Agrees => VerdictKind::Agree,

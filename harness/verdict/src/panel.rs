@@ -197,7 +197,7 @@ pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
     }
     let witnesses: Vec<Testimony<'_>> = references.iter().chain(&others).map(Record::testimony).collect();
     let mut assessment = assess(&verdict, &witnesses, &case.expectations);
-    gate::hold(&mut assessment, &panel.demands, &witnesses, &case.expectations);
+    gate::hold(&mut assessment, &panel.demands, case, &verdict, &witnesses);
     let rules = if references.len() > 1 {
         deciding(panel.reference.as_deref(), case, &references)
     } else {
