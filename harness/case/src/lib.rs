@@ -251,7 +251,7 @@
 //!
 //! # `expect`
 //!
-//! Without expectations, every engine must agree with the reference. An exception names
+//! Without expectations, every engine must agree with the reference, and all launches must finish. An exception names
 //!
 //! | key | holds |
 //! |---|---|
@@ -268,6 +268,11 @@
 //!
 //! So that a program is undefined is said as `{ engine: reference, verdict: undefined, outcome: trapped, why: … }`. An
 //! expectation that no longer happens is an error of the run.
+//!
+//! A case that is about a rejection, an assertion that fails or an exception says so of the reference, which stands for all
+//! engines that agree with it: `{ engine: reference, outcome: rejected, why: … }`. A kernel that needs a newer language says
+//! of which versions: `{ engine: reference, versions: "<3.4", outcome: rejected, why: tl.topk came in 3.4 }`. What is
+//! written under `recorded` needs no other word.
 //!
 //! # Variants
 //!

@@ -29,7 +29,8 @@ use crate::engines;
   conch toolchain add 3.1.0                      install another Triton
 
 Exit codes: 0 everything is as expected, 1 a disagreement that nobody expected or an expectation that no longer
-happens, 2 something is wrong with what was given or cannot be written, 3 nothing was run, 130 interrupted."
+happens, or an engine of --engine that says nothing, 2 something is wrong with what was given or cannot be
+written, 3 nothing was run, or there was no second engine to compare with, 130 interrupted."
 )]
 pub struct Cli {
     /// What to do.
@@ -147,6 +148,11 @@ pub struct RunArgs {
     /// not is a bug in Conch, and an internal error of the run.
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub schedules: u32,
+
+    /// Let engines say nothing. Without it the run fails where an engine of `--engine` has nothing to say (no toolchain, no
+    /// GPU, no record) and the case's file does not foresee that, and where a record is stale.
+    #[arg(long)]
+    pub allow_unavailable: bool,
 
     /// Where what came of it goes.
     #[command(flatten)]

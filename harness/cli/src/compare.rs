@@ -79,7 +79,7 @@ pub fn compare(args: &CompareArgs, stop: &'static AtomicBool) -> u8 {
     for warning in &setup.warnings {
         terminal.note(&warning.rendered);
     }
-    let problems = setup.problems.into_iter().chain(selected.problems());
+    let problems = setup.problems().into_iter().chain(selected.problems());
     let problems: Vec<_> = problems.chain(selected.unmatched()).collect();
     for problem in &problems {
         terminal.note(&problem.rendered);

@@ -35,8 +35,8 @@ pub struct Setup {
     pub left_out: Vec<LeftOut>,
     /// Of those that can run, the ones that answer with what is on record, and with what their compiler rejects.
     pub recorded: Vec<String>,
-    /// Those that were asked for and cannot.
-    pub problems: Vec<Problem>,
+    /// Those that were asked for and cannot, with why.
+    pub failed: Vec<LeftOut>,
     /// What to tell besides.
     pub warnings: Vec<Problem>,
 }
@@ -49,9 +49,14 @@ impl Setup {
             panel,
             left_out: Vec::new(),
             recorded: Vec::new(),
-            problems: Vec::new(),
+            failed: Vec::new(),
             warnings: Vec::new(),
         }
+    }
+
+    /// What to tell of the engines that were asked for and cannot run.
+    pub fn problems(&self) -> Vec<Problem> {
+        self.failed.iter().map(problem).collect()
     }
 }
 
@@ -91,7 +96,7 @@ pub fn set_up(
     let reference = Arc::new(reference);
     let wanted = with_reference(if by_default { &defaults } else { wanted });
     let mut panel = Panel::default();
-    let (mut left_out, mut recorded, mut problems) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut left_out, mut recorded, mut failed) = (Vec::new(), Vec::new(), Vec::new());
     let mut compiles = false;
     for id in &wanted {
         if panel.order.contains(id) {
@@ -115,7 +120,7 @@ pub fn set_up(
                             panel.others.push(Arc::new(engine));
                         }
                     }
-                    Err(why) => problems.push(problem(id, &why)),
+                    Err(why) => failed.push(cannot(id, why)),
                 }
                 continue;
             }
@@ -132,7 +137,7 @@ pub fn set_up(
                             continue;
                         }
                         Err(why) if !by_default => {
-                            problems.push(problem(id, &why));
+                            failed.push(cannot(id, why));
                             continue;
                         }
                         Err(_) => {}
@@ -148,7 +153,7 @@ pub fn set_up(
             EngineId::Jit { version } => match jit(*version, jobs, corpus) {
                 Ok(engine) => panel.others.push(engine),
                 Err(why) => {
-                    problems.push(problem(id, &why));
+                    failed.push(cannot(id, why));
                     continue;
                 }
             },
@@ -159,7 +164,7 @@ pub fn set_up(
             } => match with_torch(toolchain, *host, jobs, corpus) {
                 Ok(engine) => panel.others.push(engine),
                 Err(why) => {
-                    problems.push(problem(id, &why));
+                    failed.push(cannot(id, why));
                     continue;
                 }
             },
@@ -167,14 +172,11 @@ pub fn set_up(
                 match interpret(toolchain, *host, offline, jobs, corpus, stop) {
                     Ok(engine) => panel.others.push(engine),
                     Err(why) if by_default => {
-                        left_out.push(LeftOut {
-                            engine: id.to_string(),
-                            why,
-                        });
+                        left_out.push(cannot(id, why));
                         continue;
                     }
                     Err(why) => {
-                        problems.push(problem(id, &why));
+                        failed.push(cannot(id, why));
                         continue;
                     }
                 }
@@ -194,7 +196,7 @@ pub fn set_up(
         panel,
         left_out,
         recorded,
-        problems,
+        failed,
         warnings,
     }
 }
@@ -241,14 +243,22 @@ fn with_reference(wanted: &[EngineId]) -> Vec<EngineId> {
         .collect()
 }
 
-fn problem(id: &EngineId, why: &str) -> Problem {
+fn problem(failed: &LeftOut) -> Problem {
+    let message = format!("engine {} cannot run: {}", failed.engine, failed.why);
     Problem {
         severity: "error".to_owned(),
         code: "engine".to_owned(),
-        message: format!("engine {id} cannot run: {why}"),
+        rendered: format!("error[engine]: {message}"),
+        message,
         position: None,
         help: None,
-        rendered: format!("error[engine]: engine {id} cannot run: {why}"),
+    }
+}
+
+fn cannot(id: &EngineId, why: String) -> LeftOut {
+    LeftOut {
+        engine: id.to_string(),
+        why,
     }
 }
 

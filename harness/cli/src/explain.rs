@@ -65,12 +65,12 @@ pub fn explain(args: &ExplainArgs, stop: &AtomicBool) -> u8 {
     for left_out in &setup.left_out {
         terminal.note(&format!("left out {}: {}", left_out.engine, left_out.why));
     }
-    for problem in setup.warnings.iter().chain(&setup.problems) {
+    for problem in setup.warnings.iter().chain(&setup.problems()) {
         terminal.note(&problem.rendered);
     }
+    let (mut wrong, mut exit) = (Problems::default(), if setup.failed.is_empty() { 0 } else { 2 });
     let panel = Arc::new(setup.panel);
     crate::interrupt::on_interrupt(&panel);
-    let (mut wrong, mut exit) = (Problems::default(), if setup.problems.is_empty() { 0 } else { 2 });
     for entry in entries.iter().take(MOST) {
         let case = match entry.resolve() {
             Ok(case) => case,

@@ -145,9 +145,7 @@ impl Output {
         self.summary.count(event);
         self.show(event);
         if matches!(event, Event::Verdict(_) | Event::Sweep(_)) {
-            let summary = &self.summary;
-            self.terminal
-                .advance(summary.unexpected + summary.stale + summary.vacuous + summary.internal);
+            self.terminal.advance(self.summary.failures());
         }
         let Some(store) = &mut self.store else { return };
         if let Err(error) = store.writer.event(event) {

@@ -9,7 +9,7 @@ use conch_engine::{Reference, guarded};
 use conch_report::FORMAT;
 use conch_report::event::{Event, Internal, Start};
 use conch_tile::source::Sources;
-use conch_verdict::Panel;
+use conch_verdict::{Demands, Panel};
 
 use crate::args::{Checks, Masked, RunArgs};
 use crate::corpus::Selected;
@@ -49,13 +49,7 @@ pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> u8 {
     let shard = args.shard.unwrap_or_default();
     let total = selected.entries(shard).count() as u64;
     let engines = &args.engines;
-    let Setup {
-        panel,
-        left_out,
-        recorded,
-        problems,
-        warnings,
-    } = if total == 0 {
+    let setup = if total == 0 {
         Setup::nothing()
     } else {
         let reference = Reference::default()
@@ -72,7 +66,22 @@ pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> u8 {
             stop,
         )
     };
-    let mut panel = panel;
+    let mut problems = setup.problems();
+    let Setup {
+        mut panel,
+        mut left_out,
+        recorded,
+        failed,
+        warnings,
+    } = setup;
+    if args.allow_unavailable {
+        problems.clear();
+        left_out.extend(failed);
+    }
+    panel.demands = Demands {
+        named: engines.engines.clone(),
+        silence_allowed: args.allow_unavailable,
+    };
     let strays = guarded(|| conch_verdict::canaries(&mut panel)).unwrap_or_default();
     let panel = Arc::new(panel);
     crate::interrupt::on_interrupt(&panel);
@@ -143,6 +152,7 @@ fn start(args: &RunArgs, engines: &[conch_engine::EngineId], cases: u64) -> Star
         format: FORMAT,
         conch: env!("CARGO_PKG_VERSION").to_owned(),
         engines: engines.iter().map(ToString::to_string).collect(),
+        by_default: args.engines.engines.is_empty(),
         left_out: Vec::new(),
         recorded: Vec::new(),
         axes: Vec::new(),

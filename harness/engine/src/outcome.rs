@@ -3,6 +3,9 @@
 use conch_case::OutcomeKind;
 use conch_memory::Memory;
 
+/// The kind of complaint of an outcome on record that is not used, because it is of another kernel or layout.
+pub const STALE_RECORDING: &str = "stale-recording";
+
 /// A position in a file that a user can open.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Position {

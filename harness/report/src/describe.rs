@@ -137,6 +137,8 @@ pub fn trial(case: &Case, trial: &Trial, panel: &Panel, sources: &Sources) -> ev
             })
             .collect(),
         unexpected: assessment.unexpected.iter().map(ToString::to_string).collect(),
+        silent: assessment.silent.iter().map(ToString::to_string).collect(),
+        stopped: assessment.stopped.iter().map(ToString::to_string).collect(),
         expectations: tried(case, &assessment.expectations, sources),
         rules: trial
             .rules

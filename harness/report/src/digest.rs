@@ -114,6 +114,7 @@ impl Digest {
             (_, 0) => "as expected",
             (_, 1) => "not as expected",
             (_, 2) => "errors in what was given",
+            (_, 3) if self.summary.has_no_second_engine() => "nothing to compare with",
             (_, 3) => "nothing was run",
             _ => "interrupted",
         }

@@ -19,8 +19,7 @@ pub const FORMAT: u32 = 3;
 /// The version of a stream with `sweep` events.
 pub const SWEEPS: u32 = 4;
 
-/// The kind of error of an outcome on record that was not used.
-pub const STALE_RECORDING: &str = "stale-recording";
+pub use conch_engine::STALE_RECORDING;
 
 /// One line of a stream.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -50,6 +49,9 @@ pub struct Start {
     pub conch: String,
     /// The engines, in the order of columns.
     pub engines: Vec<String>,
+    /// Whether nobody named the engines.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub by_default: bool,
     /// Engines that would have run and cannot.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOut>,
@@ -179,6 +181,12 @@ pub struct Verdict {
     /// The engines that did what nobody wrote down.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unexpected: Vec<String>,
+    /// The engines that had to say something and did not: they were asked for by name, or what is on record of them is stale.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub silent: Vec<String>,
+    /// Of `unexpected`, the engines whose launches did not finish, though none is to blame for that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stopped: Vec<String>,
     /// The expectations that speak of an engine of this run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expectations: Vec<Expectation>,
@@ -408,6 +416,15 @@ pub struct Summary {
     pub inconclusive: u64,
     /// Cases with a difference, or an undefined program, that nobody wrote down.
     pub unexpected: u64,
+    /// Cases of which an engine says nothing that had to.
+    #[serde(default, skip_serializing_if = "is_zero_u64")]
+    pub silent: u64,
+    /// Cases of which at most one engine says anything.
+    #[serde(default, skip_serializing_if = "is_zero_u64")]
+    pub alone: u64,
+    /// Whether nobody named the engines.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub by_default: bool,
     /// Cases with an expectation that no longer happens.
     #[serde(default)]
     pub stale: u64,
@@ -524,6 +541,24 @@ impl Verdict {
         judged && !self.left_out.is_empty() && self.bytes.any_looked_at()
     }
 
+    /// Whether it fails for nothing but that an engine says nothing.
+    pub fn is_only_silent(&self) -> bool {
+        !self.silent.is_empty() && self.unexpected.is_empty() && !self.has_stale() && !self.vacuous
+    }
+
+    /// How many engines say anything about the program.
+    fn speakers(&self) -> usize {
+        let says = |engine: &&String| {
+            self.outcomes.get(*engine).is_none_or(|outcome| {
+                matches!(
+                    outcome.outcome.as_str(),
+                    "finished" | "rejected" | "trapped" | "crashed"
+                )
+            })
+        };
+        self.engines.iter().filter(says).count()
+    }
+
     /// Whether the gate lets the case through.
     pub fn passes(&self) -> bool {
         self.expected && !self.vacuous
@@ -551,6 +586,7 @@ impl Summary {
                 self.variants.get_or_insert_default();
             }
             Event::Start(start) => {
+                self.by_default = start.by_default;
                 for engine in &start.engines {
                     self.engines.entry(engine.clone()).or_default();
                 }
@@ -574,6 +610,8 @@ impl Summary {
             .filter(|outcome| outcome.error == STALE_RECORDING)
             .count() as u64;
         self.unexpected += u64::from(!verdict.unexpected.is_empty());
+        self.silent += u64::from(!verdict.silent.is_empty());
+        self.alone += u64::from(verdict.speakers() < 2);
         self.stale += u64::from(verdict.has_stale());
         self.vacuous += u64::from(verdict.vacuous);
         self.bytes.compared += verdict.bytes.compared;
@@ -615,16 +653,27 @@ impl Summary {
         others && self.cases > 0 && self.inconclusive == self.cases && !self.bytes.any_looked_at()
     }
 
-    /// The exit code that these numbers mean: 130 interrupted, 2 bad input or no room for the reports, 1 not as expected, 3
-    /// nothing was run.
+    /// Whether nobody named engines, and there was never a second one to hold the first to. Who names the reference alone
+    /// asks for just that.
+    pub const fn has_no_second_engine(&self) -> bool {
+        self.by_default && self.cases > 0 && self.alone == self.cases
+    }
+
+    /// How many cases the gate does not let through, by why not.
+    pub fn failures(&self) -> u64 {
+        self.unexpected + self.silent + self.stale + self.vacuous + self.internal
+    }
+
+    /// The exit code that these numbers mean: 130 interrupted, 2 bad input or no room for the reports, 1 not as expected, 3 nothing was run or
+    /// compared.
     pub fn exit_code(&self) -> u8 {
         if self.interrupted {
             130
         } else if self.problems + self.unwritten > 0 {
             2
-        } else if self.unexpected + self.stale + self.vacuous + self.internal > 0 || self.compared_nothing() {
+        } else if self.failures() > 0 || (self.compared_nothing() && !self.has_no_second_engine()) {
             1
-        } else if self.cases == 0 {
+        } else if self.cases == 0 || self.has_no_second_engine() {
             3
         } else {
             0

@@ -3,11 +3,14 @@
 
 use std::fmt::Write as _;
 
+use conch_tile::rules::Version;
+
 use crate::bytes::{in_words, left_out};
 use crate::event::{
     Difference, Element, Event, Expectation, Outcome, Position, Rule, Start, Summary, Sweep, Variants,
     Verdict,
 };
+use crate::silence::Silence;
 use crate::style::{Palette, Tone};
 
 /// Turns events into text, one after the other.
@@ -17,6 +20,7 @@ pub struct Human {
     /// Whether every verdict gets a line.
     pub verbose: bool,
     reference_blamed: Vec<String>,
+    silence: Silence,
 }
 
 impl Human {
@@ -131,6 +135,14 @@ impl Human {
         if verdict.passes() {
             return self.expected(verdict);
         }
+        let shown = self.silence.count(verdict) || self.verbose;
+        if verdict.is_only_silent() {
+            return if shown {
+                self.silent(verdict)
+            } else {
+                String::new()
+            };
+        }
         let mut text = self.headline(verdict);
         if !verdict.about.is_empty() {
             let _ = writeln!(text, "  {}", self.paint(Tone::Dim, &verdict.about));
@@ -157,6 +169,16 @@ impl Human {
             for (engine, outcome) in &verdict.outcomes {
                 text.push_str(&self.outcome(engine, outcome));
             }
+        }
+        if let Some(engine) = verdict.stopped.first() {
+            let what = verdict
+                .outcomes
+                .get(engine)
+                .map_or("stopped", |one| one.outcome.as_str());
+            let _ = writeln!(
+                text,
+                "  If that is the point of the case, write it down: expect: [{{engine: {engine}, outcome: {what}, why: …}}]"
+            );
         }
         if let Some(sweep) = &verdict.sweep {
             text.push_str(&camps(sweep));
@@ -307,6 +329,21 @@ impl Human {
         if verdict.vacuous {
             return format!("{} {name}{place}\n", self.paint(Tone::Bad, "VACUOUS"));
         }
+        if verdict.is_only_silent() {
+            return self.says_nothing(&verdict.silent, verdict, &place);
+        }
+        if let Some(first) = verdict.stopped.first()
+            && verdict.stopped == verdict.unexpected
+        {
+            let what = verdict
+                .outcomes
+                .get(first)
+                .map_or("stopped", |one| one.outcome.as_str());
+            return format!(
+                "{} {name}  its launches do not finish, and its file does not foresee that{place}\n",
+                self.paint(Tone::Bad, &what.to_uppercase())
+            );
+        }
         match verdict.verdict.as_str() {
             "differ" | "nondeterministic" if verdict.unexpected.is_empty() => {
                 format!(
@@ -339,22 +376,34 @@ impl Human {
                 self.blame(verdict)
             ),
             "agree" | "inconclusive" if !verdict.unexpected.is_empty() => {
-                let verb = if verdict.unexpected.len() == 1 {
-                    "says"
-                } else {
-                    "say"
-                };
-                format!(
-                    "{} {name}  {} {verb} nothing about it{place}\n",
-                    self.paint(Tone::Bad, "SILENT"),
-                    verdict.unexpected.join(", ")
-                )
+                self.says_nothing(&verdict.unexpected, verdict, &place)
             }
             "undefined" if !verdict.unexpected.is_empty() => {
                 format!("{} {name}{place}\n", self.paint(Tone::Bad, "UNDEFINED"))
             }
             _ => format!("{} {name}{place}\n", self.paint(Tone::Warn, "STALE")),
         }
+    }
+
+    fn says_nothing(&self, engines: &[String], verdict: &Verdict, place: &str) -> String {
+        let verb = if engines.len() == 1 { "says" } else { "say" };
+        format!(
+            "{} {}  {} {verb} nothing about it{place}\n",
+            self.paint(Tone::Bad, "SILENT"),
+            self.paint(Tone::Name, &verdict.case),
+            engines.join(", ")
+        )
+    }
+
+    /// A case that fails only because an engine says nothing.
+    fn silent(&self, verdict: &Verdict) -> String {
+        let mut text = self.headline(verdict);
+        for (engine, outcome) in &verdict.outcomes {
+            if verdict.silent.contains(engine) {
+                text.push_str(&self.outcome(engine, outcome));
+            }
+        }
+        text
     }
 
     fn stale(&self, expectation: &Expectation) -> String {
@@ -525,6 +574,9 @@ impl Human {
             };
             let _ = writeln!(text, "  {id:width$}  {}{blamed}{seconds}", did.join(", "));
         }
+        for line in self.silence.lines() {
+            let _ = writeln!(text, "{} {line}", self.paint(Tone::Bad, "silent:"));
+        }
         if summary.inconclusive > 0 && summary.agree + summary.differ == 0 && !summary.bytes.any_looked_at() {
             let _ = writeln!(
                 text,
@@ -561,6 +613,7 @@ impl Human {
         let mut reasons = Vec::new();
         for (count, words) in [
             (summary.unexpected, "unexpected"),
+            (summary.silent, "with an engine that says nothing"),
             (summary.stale, "with an expectation that no longer happens"),
             (summary.vacuous, "vacuous"),
             (summary.internal, "with an internal error"),
@@ -584,6 +637,12 @@ impl Human {
         }
         let line = match (summary.exit, reasons.is_empty()) {
             (0, _) => self.paint(Tone::Good, "as expected"),
+            (3, _) if summary.has_no_second_engine() => format!(
+                "{}: no second engine said anything, so nothing was compared\n  = help: `conch toolchain add {}` installs \
+                 one; `--engine reference` asks for the reference alone",
+                self.paint(Tone::Bad, "nothing to compare with"),
+                Version::NEWEST
+            ),
             (3, _) => self.paint(Tone::Bad, "nothing was run"),
             (130, true) => self.paint(Tone::Warn, "as expected so far"),
             (_, _) => format!(

@@ -40,6 +40,7 @@ mod human;
 mod joined;
 mod junit;
 mod markdown;
+mod silence;
 mod stream;
 mod style;
 

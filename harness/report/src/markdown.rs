@@ -14,8 +14,8 @@ pub fn markdown(digest: &Digest) -> String {
     let engines: Vec<String> = digest.start.engines.iter().map(|id| format!("`{id}`")).collect();
     let _ = writeln!(
         page,
-        "{} cases through {}: {} agree, {} differ, {} nondeterministic, {} undefined, {} inconclusive; {} unexpected, {} with an expectation \
-         that no longer happens, {} vacuous. {:.2} s.\n",
+        "{} cases through {}: {} agree, {} differ, {} nondeterministic, {} undefined, {} inconclusive; {} unexpected, {} with an \
+         engine that says nothing, {} with an expectation that no longer happens, {} vacuous. {:.2} s.\n",
         summary.cases,
         engines.join(", "),
         summary.agree,
@@ -24,6 +24,7 @@ pub fn markdown(digest: &Digest) -> String {
         summary.undefined,
         summary.inconclusive,
         summary.unexpected,
+        summary.silent,
         summary.stale,
         summary.vacuous,
         summary.seconds,

@@ -33,6 +33,10 @@ pub struct Assessment {
     pub expected: bool,
     /// The engines that did what nobody wrote down.
     pub unexpected: Vec<EngineId>,
+    /// Engines that had to say something and did not ([`crate::Demands`]).
+    pub silent: Vec<EngineId>,
+    /// Of `unexpected`, those whose launches did not finish, though nobody is to blame for that.
+    pub stopped: Vec<EngineId>,
     /// What became of each expectation, in the case's order.
     pub expectations: Vec<Met>,
 }
@@ -56,7 +60,7 @@ pub struct Testimony<'a> {
 impl Testimony<'_> {
     /// How it stands. The reference may have spoken for several versions: where it calls a program undefined, it is, unless
     /// that is what speaks against it.
-    fn standing(&self, verdict: &Verdict) -> Standing {
+    pub(crate) fn standing(&self, verdict: &Verdict) -> Standing {
         let standing = verdict.standing(self.witness.id).unwrap_or(Standing::Silent);
         let undefined = matches!(self.witness.outcome, Outcome::Trapped(Trap::Undefined, _));
         match (self.witness.id, standing) {
@@ -67,7 +71,7 @@ impl Testimony<'_> {
         }
     }
 
-    fn is_meant(&self, expectation: &Expectation, all: &[Expectation]) -> bool {
+    pub(crate) fn is_meant(&self, expectation: &Expectation, all: &[Expectation]) -> bool {
         // One with an axis is of sweeps.
         expectation.axes.is_empty()
             && expectation.applies_among(all, &self.witness.id.to_string(), self.rules)
@@ -112,6 +116,8 @@ pub fn assess(verdict: &Verdict, witnesses: &[Testimony<'_>], expectations: &[Ex
     Assessment {
         expected,
         unexpected,
+        silent: Vec::new(),
+        stopped: Vec::new(),
         expectations,
     }
 }
@@ -150,7 +156,7 @@ pub(crate) fn is_undefined(testimony: &Testimony<'_>, expectations: &[Expectatio
 
 /// Whether an engine's standing and outcome are what an expectation describes. Before there is a verdict, nobody knows what
 /// explains it.
-fn happened(
+pub(crate) fn happened(
     expectation: &Expectation,
     standing: Standing,
     testimony: &Testimony<'_>,

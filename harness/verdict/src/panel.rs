@@ -21,6 +21,7 @@ use conch_tile::rules::{Rule, Rules, Version};
 use crate::difference::Acceptance;
 use crate::expectation::{Assessment, Testimony, assess, is_foreseen, is_offender, is_undefined};
 use crate::explained;
+use crate::gate::{self, Demands};
 use crate::given;
 use crate::interval;
 use crate::left_out::{LeftOut, merged};
@@ -36,6 +37,8 @@ pub struct Panel {
     pub others: Vec<Arc<dyn Engine>>,
     /// All of them, in the order of columns.
     pub order: Vec<EngineId>,
+    /// What they owe beside agreement.
+    pub demands: Demands,
 }
 
 impl fmt::Debug for Panel {
@@ -56,6 +59,7 @@ impl Panel {
             reference,
             others,
             order,
+            demands: Demands::default(),
         }
     }
 
@@ -194,7 +198,8 @@ pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
         }
     }
     let witnesses: Vec<Testimony<'_>> = references.iter().chain(&others).map(Record::testimony).collect();
-    let assessment = assess(&verdict, &witnesses, &case.expectations);
+    let mut assessment = assess(&verdict, &witnesses, &case.expectations);
+    gate::hold(&mut assessment, &panel.demands, case, &verdict, &witnesses);
     let rules = if references.len() > 1 {
         deciding(panel.reference.as_deref(), case, &references)
     } else {

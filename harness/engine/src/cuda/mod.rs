@@ -35,7 +35,7 @@ use self::compile::{Compiler, Compiling};
 use self::job::{Job, Ran};
 use self::record::{Missing, Shelf};
 use crate::engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, Prepared, Remembered};
-use crate::{Complaint, EngineId, Finished, Outcome, Trap, words};
+use crate::{Complaint, EngineId, Finished, Outcome, STALE_RECORDING, Trap, words};
 
 /// `cuda@V`.
 #[derive(Debug)]
@@ -176,7 +176,7 @@ impl OnRecord {
                 "no-recording",
                 format!("no outcome of {id} is on record for `{}`", case.id),
             ),
-            Err(Missing::Stale(why)) => ("stale-recording", why),
+            Err(Missing::Stale(why)) => (STALE_RECORDING, why),
         };
         let compiled = match &self.compiler {
             None => format!(

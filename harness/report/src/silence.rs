@@ -1,0 +1,67 @@
+//! Engines that had to say something and did not, over a run: the first cases in full, the rest in numbers.
+//! Left out: whose silence counts (the verdict's).
+
+use indexmap::IndexMap;
+
+use crate::event::{STALE_RECORDING, Verdict};
+
+/// Of so many cases a reader sees the words.
+const SHOWN: u64 = 5;
+
+/// Who was silent, why, how often.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Silence {
+    cases: u64,
+    engines: IndexMap<String, IndexMap<String, u64>>,
+}
+
+impl Silence {
+    /// Counts a case; whether it is one of the first.
+    pub(crate) fn count(&mut self, verdict: &Verdict) -> bool {
+        if verdict.silent.is_empty() {
+            return true;
+        }
+        self.cases += 1;
+        for engine in &verdict.silent {
+            let why = verdict
+                .outcomes
+                .get(engine)
+                .map_or("", |outcome| outcome.error.as_str());
+            let counts = self.engines.entry(engine.clone()).or_default();
+            *counts.entry(why.to_owned()).or_default() += 1;
+        }
+        self.cases <= SHOWN
+    }
+
+    /// What there is to say in the end: a line for every engine, and the mend.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let mut lines: Vec<String> = self
+            .engines
+            .iter()
+            .map(|(engine, counts)| {
+                let why: Vec<String> = counts
+                    .iter()
+                    .map(|(why, count)| format!("{count} {why}"))
+                    .collect();
+                let total: u64 = counts.values().sum();
+                let cases = if total == 1 { "case" } else { "cases" };
+                format!("{engine} says nothing of {total} {cases} ({})", why.join(", "))
+            })
+            .collect();
+        if self.is_about_records() {
+            lines.push(
+                "`conch bundle`, `conch exec` on a machine with a GPU, and `conch accept` make records"
+                    .to_owned(),
+            );
+        }
+        if !lines.is_empty() {
+            lines.push("`--allow-unavailable` lets it pass; -v names every case".to_owned());
+        }
+        lines
+    }
+
+    fn is_about_records(&self) -> bool {
+        let mut reasons = self.engines.values().flat_map(IndexMap::keys);
+        reasons.any(|why| why == STALE_RECORDING || why == "no-recording")
+    }
+}

@@ -1,0 +1,120 @@
+//! What a run demands of a case beside agreement: that an engine which was asked for by name says something, that a
+//! record which is there is one of the case as it is, and that launches come to their end.
+//!
+//! Agreement alone would let a case through of which nobody spoke, and one that every engine rejects. Left out: who is
+//! right (see [`crate::trial`]) and what was expected (see [`crate::expectation`]).
+
+use conch_case::{Case, Ending, Expectation, OutcomeKind};
+use conch_engine::{EngineId, Outcome, STALE_RECORDING, Trap};
+
+use crate::expectation::{Assessment, Testimony, happened};
+use crate::trial::{Standing, Verdict};
+
+/// Whose silence fails a case.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Demands {
+    /// Engines that were asked for by name.
+    pub named: Vec<EngineId>,
+    /// Whether silence fails nothing.
+    pub silence_allowed: bool,
+}
+
+impl Demands {
+    /// Whether this engine may not be silent in this way. What Conch failed at is told as its own error.
+    fn forbids(&self, id: &EngineId, outcome: &Outcome) -> bool {
+        let Outcome::Unavailable(complaint) = outcome else {
+            return false;
+        };
+        match complaint.kind.as_str() {
+            "internal-error" => false,
+            STALE_RECORDING => !self.silence_allowed,
+            _ => !self.silence_allowed && self.named.contains(id),
+        }
+    }
+}
+
+/// Notes what the case owes: engines that say nothing, and engines whose launches did not finish, where neither the run
+/// nor the case's file foresees that.
+pub(crate) fn hold(
+    assessment: &mut Assessment,
+    demands: &Demands,
+    case: &Case,
+    verdict: &Verdict,
+    witnesses: &[Testimony<'_>],
+) {
+    let expectations = &case.expectations;
+    let silent = witnesses.iter().filter(|testimony| {
+        demands.forbids(testimony.witness.id, testimony.witness.outcome)
+            && !is_foreseen(testimony, Standing::Silent, expectations)
+    });
+    assessment.silent = silent.map(|testimony| testimony.witness.id.clone()).collect();
+    for stopped in stopped(case, verdict, witnesses) {
+        if !assessment.stopped.contains(stopped) {
+            assessment.stopped.push(stopped.clone());
+        }
+        if !assessment.unexpected.contains(stopped) {
+            assessment.unexpected.push(stopped.clone());
+        }
+    }
+    assessment.expected &= assessment.silent.is_empty() && assessment.stopped.is_empty();
+}
+
+/// Engines whose launches did not finish, though nobody is to blame for that and nobody foresaw it. Where the reference
+/// says something, all who agree with it did what it did.
+fn stopped<'a>(
+    case: &'a Case,
+    verdict: &'a Verdict,
+    witnesses: &'a [Testimony<'a>],
+) -> impl Iterator<Item = &'a EngineId> {
+    let expectations = &case.expectations;
+    let led = witnesses
+        .iter()
+        .any(|testimony| testimony.witness.id == &EngineId::Reference && testimony.witness.outcome.speaks());
+    // Of a recorded run that raised, the case itself says so.
+    let raised = case
+        .recorded
+        .as_ref()
+        .is_some_and(|recorded| matches!(recorded.ending, Ending::Raised { .. }));
+    witnesses
+        .iter()
+        .filter(move |testimony| {
+            let standing = testimony.standing(verdict);
+            let blameless = matches!(standing, Standing::Agrees | Standing::Silent);
+            let counts = !led || testimony.witness.id == &EngineId::Reference;
+            blameless
+                && counts
+                && did_not_finish(testimony.witness.outcome)
+                && !(raised && standing == Standing::Agrees)
+                && !is_foreseen(testimony, standing, expectations)
+                && !is_foreseen_of_all(testimony, expectations)
+        })
+        .map(|testimony| testimony.witness.id)
+}
+
+/// Whether a program was stopped, in a way that is an answer.
+const fn did_not_finish(outcome: &Outcome) -> bool {
+    matches!(
+        outcome,
+        Outcome::Rejected(_) | Outcome::Trapped(Trap::Raised | Trap::Assert, _) | Outcome::Crashed(_)
+    )
+}
+
+/// Whether it is written down by its outcome's word that an engine does what it does.
+fn is_foreseen(testimony: &Testimony<'_>, standing: Standing, expectations: &[Expectation]) -> bool {
+    expectations.iter().any(|one| {
+        one.outcome.is_some()
+            && testimony.is_meant(one, expectations)
+            && happened(one, standing, testimony, None)
+    })
+}
+
+/// Whether it is written down that the reference stops under an engine's rules: what it does, all have to do.
+fn is_foreseen_of_all(testimony: &Testimony<'_>, expectations: &[Expectation]) -> bool {
+    let reference = EngineId::Reference.to_string();
+    expectations.iter().any(|one| {
+        matches!(one.outcome, Some(OutcomeKind::Rejected | OutcomeKind::Trapped))
+            && one.axes.is_empty()
+            && testimony.witness.id != &EngineId::Reference
+            && one.applies_among(expectations, &reference, testimony.rules)
+    })
+}
