@@ -132,6 +132,7 @@ pub fn trial(case: &Case, trial: &Trial, panel: &Panel, sources: &Sources) -> ev
                     .explained
                     .iter()
                     .map(|quirk| quirk.name().to_owned())
+                    .chain(one.told.map(|told| told.name.to_owned()))
                     .collect(),
                 ..difference(&one.baseline, &one.engine, one.kind, one.comparison.as_ref())
             })

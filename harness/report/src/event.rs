@@ -434,6 +434,12 @@ pub struct Summary {
     /// Cases in which only the reference's word stands behind the blame.
     #[serde(default)]
     pub unconfirmed: u64,
+    /// Differences that known bugs explain, by the bugs' names. One that several explain together counts for each.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub known: IndexMap<String, u64>,
+    /// Differences that no known bug explains.
+    #[serde(default, skip_serializing_if = "is_zero_u64")]
+    pub unexplained: u64,
     /// Outcomes on record that were not used, because they were recorded of another kernel or layout.
     #[serde(default, skip_serializing_if = "is_zero_u64")]
     pub stale_recordings: u64,
@@ -622,6 +628,12 @@ impl Summary {
         let whole = verdict.left_out.iter().any(|one| !one.whole.is_empty());
         self.left_out_whole += u64::from(verdict.hides() && whole);
         self.unconfirmed += u64::from(verdict.unconfirmed);
+        for difference in &verdict.differences {
+            self.unexplained += u64::from(difference.explained.is_empty());
+            for name in &difference.explained {
+                *self.known.entry(name.clone()).or_default() += 1;
+            }
+        }
         self.reference_blamed += u64::from(verdict.blame.iter().any(|id| id == "reference"));
         for engine in &verdict.engines {
             let word = verdict

@@ -13,6 +13,9 @@ use crate::event::{
 use crate::silence::Silence;
 use crate::style::{Palette, Tone};
 
+/// How many known bugs a summary names.
+const SHOWN: usize = 10;
+
 /// Turns events into text, one after the other.
 #[derive(Clone, Debug, Default)]
 pub struct Human {
@@ -213,10 +216,11 @@ impl Human {
             });
         let name = self.paint(Tone::Name, &verdict.case);
         match verdict.verdict.as_str() {
-            "differ" => format!(
-                "{} {name}  {}, as expected{why}\n{}",
+            "differ" if self.verbose => format!(
+                "{} {name}  {}, as expected{why}{}\n{}",
                 self.paint(Tone::Dim, "differ "),
                 self.blame(verdict),
+                known_by(verdict),
                 self.complaints(verdict)
             ),
             "nondeterministic" => format!(
@@ -510,6 +514,46 @@ impl Human {
         text
     }
 
+    /// The differences that were expected or not, by what explains them.
+    fn known(&self, summary: &Summary) -> String {
+        let mut text = String::new();
+        if summary.known.is_empty() {
+            return text;
+        }
+        let mut known: Vec<(&str, u64)> = summary
+            .known
+            .iter()
+            .map(|(name, &count)| (name.as_str(), count))
+            .collect();
+        known.sort_by(|one, other| other.1.cmp(&one.1).then(one.0.cmp(other.0)));
+        let _ = writeln!(
+            text,
+            "{} by what explains them; -v and the reports have each",
+            self.paint(Tone::Dim, "differences")
+        );
+        let shown = if known.len() <= SHOWN {
+            known.len()
+        } else {
+            SHOWN - 1
+        };
+        let (first, rest) = known.split_at(shown);
+        for (name, count) in first {
+            let _ = writeln!(text, "  {count:>6}  {name}");
+        }
+        if !rest.is_empty() {
+            let more: u64 = rest.iter().map(|&(_, count)| count).sum();
+            let _ = writeln!(text, "  {more:>6}  by {} other known bugs", rest.len());
+        }
+        if summary.unexplained > 0 {
+            let _ = writeln!(
+                text,
+                "  {:>6}  that no model and no message explains, which the case files foresee or not",
+                summary.unexplained
+            );
+        }
+        text
+    }
+
     fn summary(&self, summary: &Summary) -> String {
         let mut text = String::new();
         let mut counts = vec![format!("{} agree", summary.agree)];
@@ -550,6 +594,7 @@ impl Human {
                 plural(summary.left_out, "case"),
             );
         }
+        text.push_str(&self.known(summary));
         let width = summary
             .engines
             .keys()
@@ -819,4 +864,20 @@ fn place(element: &Element) -> String {
         element.dtype,
         element.byte
     )
+}
+
+/// What explains a verdict's differences, in brackets.
+fn known_by(verdict: &Verdict) -> String {
+    let mut names: Vec<&str> = verdict
+        .differences
+        .iter()
+        .flat_map(|difference| &difference.explained)
+        .map(String::as_str)
+        .collect();
+    names.dedup();
+    if names.is_empty() {
+        String::new()
+    } else {
+        format!(" [{}]", names.join(", "))
+    }
 }

@@ -1,10 +1,12 @@
 //! Differences that known bugs explain: the reference is asked again with the quirks that the engine has, and if it then leaves the
-//! engine's bytes, they are what made the difference. Left out: the models (`conch-quirk`), and errors, which have no bytes.
+//! engine's bytes, they are what made the difference. Errors, which leave no bytes, are told by their words. Left out: the models
+//! (`conch-quirk`).
 
 use conch_case::Case;
-use conch_engine::{EngineId, Finished, Followed, Reference, guarded};
+use conch_engine::{EngineId, Finished, Followed, Outcome, Reference, guarded};
 use conch_interp::Accepted;
 use conch_memory::{ByteState, Memory, StorageId};
+use conch_tile::quirk::told::{self, Said, Told};
 use conch_tile::quirk::{Family, Quirk, Quirks};
 use conch_tile::rules::{Rules, Version};
 
@@ -36,6 +38,29 @@ pub(crate) fn quirks_of(engine: &EngineId) -> Option<(Quirks, Version)> {
         EngineId::Reference | EngineId::Inductor { .. } | EngineId::Recorded => return None,
     };
     Some((quirks, version))
+}
+
+/// The known bug that an engine's complaint, or its end where the reference complains, is told by.
+pub(crate) fn told(engine: &EngineId, outcome: &Outcome, reference: &Outcome) -> Option<&'static Told> {
+    let version = engine.version()?;
+    let family = match engine {
+        EngineId::Interpret { .. } => Family::Interpreter,
+        EngineId::Cuda { .. } | EngineId::Jit { .. } => Family::Compiler,
+        EngineId::Reference | EngineId::Inductor { .. } | EngineId::Recorded => return None,
+    };
+    let said = |outcome: &Outcome| outcome.complaint().cloned();
+    let own = said(outcome).filter(|_| outcome.finished().is_none());
+    let complaint = own.clone().or_else(|| said(reference))?;
+    let words = Said {
+        kind: &complaint.kind,
+        message: &complaint.message,
+        line: complaint.position.as_ref().map(|position| position.text.as_str()),
+    };
+    if own.is_some() {
+        told::raised(family, version, words, matches!(outcome, Outcome::Crashed(_)))
+    } else {
+        told::runs(family, version, words)
+    }
 }
 
 /// The fewest quirks that explain what an engine left, where any do. `known` is the memory that says which bytes have no

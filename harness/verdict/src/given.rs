@@ -38,6 +38,7 @@ pub(crate) fn hold<'a>(
         kind: Kind::Given,
         comparison: Some(comparison),
         explained: Quirks::NONE,
+        told: None,
     }];
     for (id, standing) in &mut verdict.standings {
         let right = outcomes

@@ -218,26 +218,35 @@ pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
     })
 }
 
-/// Notes which known bugs explain that an engine left other bytes than the reference of its rules.
+/// Notes which known bugs explain that an engine did something else than the reference of its rules.
 fn explain(case: &Case, panel: &Panel, references: &[Record], others: &[Record], verdict: &mut Verdict) {
     let Some(reference) = panel.reference.as_deref() else {
         return;
     };
-    let of_memory = |difference: &&mut Difference| {
-        difference.baseline == EngineId::Reference && matches!(difference.kind, Kind::Memory | Kind::Guard)
-    };
-    for difference in verdict.differences.iter_mut().filter(of_memory) {
+    let of_reference = |difference: &&mut Difference| difference.baseline == EngineId::Reference;
+    for difference in verdict.differences.iter_mut().filter(of_reference) {
         let Some(record) = others.iter().find(|record| record.id == difference.engine) else {
             continue;
         };
-        let known = references
+        let judge = references
             .iter()
-            .filter(|known| known.rules.changed(record.rules).next().is_none())
-            .chain(references)
-            .find_map(|known| known.outcome.finished());
-        if let (Some(left), Some(known)) = (record.outcome.finished(), known) {
-            difference.explained =
-                explained::explain(case, reference, &record.origin, left, &known.memory).unwrap_or_default();
+            .find(|judge| judge.rules.changed(record.rules).next().is_none())
+            .or(references.first());
+        let Some(judge) = judge else {
+            continue;
+        };
+        match difference.kind {
+            Kind::Memory | Kind::Guard => {
+                if let (Some(left), Some(known)) = (record.outcome.finished(), judge.outcome.finished()) {
+                    difference.explained =
+                        explained::explain(case, reference, &record.origin, left, &known.memory)
+                            .unwrap_or_default();
+                }
+            }
+            Kind::Acceptance | Kind::Trap | Kind::Crash => {
+                difference.told = explained::told(&record.origin, &record.outcome, &judge.outcome);
+            }
+            Kind::Nondeterminism | Kind::Padding | Kind::Time | Kind::Given => {}
         }
     }
 }

@@ -165,6 +165,7 @@ impl<'a> Trial<'a, '_> {
                 kind,
                 comparison,
                 explained: Quirks::NONE,
+                told: None,
             });
         }
         VerdictKind::Differ

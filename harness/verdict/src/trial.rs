@@ -19,6 +19,7 @@ use conch_engine::{EngineId, Families, Finished, Outcome, Trap};
 use conch_memory::Memory;
 use conch_tile::fault::{Fault, is_planted};
 use conch_tile::quirk::Quirks;
+use conch_tile::quirk::told::Told;
 
 use crate::difference::{Acceptance, Bytes, Comparison, compare};
 use crate::witness::{Known, Witness, independent};
@@ -101,8 +102,10 @@ pub struct Difference {
     pub kind: Kind,
     /// The bytes, where both finished.
     pub comparison: Option<Comparison>,
-    /// The known bugs that explain it; none where it is news.
+    /// The known bugs whose models explain it.
     pub explained: Quirks,
+    /// The known bug that it is told by, where no bytes are left. With neither, it is news.
+    pub told: Option<&'static Told>,
 }
 
 /// What the trial gave.
@@ -433,6 +436,7 @@ impl Trial<'_, '_> {
                 kind,
                 comparison,
                 explained: Quirks::NONE,
+                told: None,
             });
         }
         word
@@ -534,6 +538,7 @@ impl Trial<'_, '_> {
                                 kind,
                                 comparison,
                                 explained: Quirks::NONE,
+                                told: None,
                             });
                         }
                     }
