@@ -117,10 +117,6 @@ rules! {
     BfloatExtremaStayBfloat: since (3, 9, 0), "_promote_bfloat16_to_float32 is gone; wheels 3.8.0 and 3.9.0";
     /// `clamp` takes integers.
     IntegerClamp: since (3, 9, 0), "semantic.clamp; wheels 3.8.0 and 3.9.0";
-    /// `fdiv(…, ieee_rounding=True)` is correctly rounded; before, the argument had no effect.
-    FdivRounds: since (3, 8, 0), "semantic.fdiv; wheels 3.7.1 and 3.8.0";
-    /// Unsigned offsets below 64 bits are zero-extended; before, pointer arithmetic read them as signed.
-    UnsignedOffsetsZeroExtend: since (3, 3, 1), "semantic.add; wheels 3.2.0 and 3.3.1";
     /// A load through a pointer to `i1` gives `i1`; before, it gave `i8`.
     LoadedBoolsAreI1: since (3, 2, 0), "semantic._load_legacy; wheels 3.1.0 and 3.2.0";
     /// A store through a pointer to `i1` writes whether the value is not zero; before, its low byte.
@@ -131,8 +127,6 @@ rules! {
     StoreAddsDimensions: since (3, 6, 0), "semantic._store_legacy; wheels 3.5.1 and 3.6.0";
     /// `atomic_add` takes `bf16`.
     AtomicAddTakesBfloat: since (3, 4, 0), "atom_red_typechecking_impl; wheels 3.3.1 and 3.4.0";
-    /// `atomic_max` and `atomic_min` of floats go by the sign bit; before, by comparison with 0.0.
-    AtomicExtremaBySignBit: since (3, 4, 0), "semantic._signbit; wheels 3.3.1 and 3.4.0";
     /// `cat` keeps the order of elements unless told otherwise, along any dimension.
     OrderedCat: since (3, 7, 1), "core.cat; wheels 3.6.0 and 3.7.1";
     /// `dot` takes `f64`.
@@ -157,9 +151,6 @@ rules! {
     ScaledDotDeducesGroup: since (3, 8, 0), "semantic.deduce_scale_factor; wheels 3.7.1 and 3.8.0";
     /// `histogram` takes 32-bit integers only.
     HistogramTakes32Bits: since (3, 9, 0), "semantic.histogram; wheels 3.8.0 and 3.9.0";
-    /// `histogram` counts values outside of its bins nowhere; before, the compiler looked at the low bits of a value
-    /// alone (as many as number the bins, and at least 5), so that they are counted anywhere or nowhere.
-    HistogramDropsOutside: since (3, 8, 0), "PTX of the wheels 3.7.1 and 3.8.0; triton#11194";
     /// Python's `min` and `max` of compile-time values are compile-time values and take any number of them; before,
     /// they were `tl.minimum` and `tl.maximum`.
     CompileTimeExtrema: since (3, 6, 0), "code_generator.builtin_namespace; wheels 3.5.1 and 3.6.0";

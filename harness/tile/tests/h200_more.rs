@@ -87,7 +87,7 @@ fn sum_in_memory(dtype: DType, x: &[u64]) -> Allowed {
     }
 }
 
-/// Extrema of floats in memory: by their bits, as integers, by the sign of the operand (`Rule::AtomicExtremaBySignBit`).
+/// Extrema of floats in memory: by their bits, as integers, by the sign of the operand.
 fn extremum_in_memory(larger: bool, dtype: DType, x: &[u64]) -> Allowed {
     let (signed, unsigned) = if dtype == DType::F32 {
         (DType::I32, DType::U32)

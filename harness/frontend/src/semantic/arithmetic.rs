@@ -3,6 +3,7 @@
 use conch_tile::DType;
 use conch_tile::fault::{Fault, is_planted};
 use conch_tile::ir::{BinaryOp, CmpPredicate, Elem, OpKind, TernaryOp, UnaryOp, ValueId};
+use conch_tile::quirk::Quirk;
 use conch_tile::rules::Rule;
 
 use super::PyUnary;
@@ -263,8 +264,7 @@ fn add(tr: &mut Tracer<'_>, lhs: Operand, rhs: Operand) -> Traced<ValueId> {
 fn offset(tr: &mut Tracer<'_>, pointer: ValueId, offset: ValueId) -> Traced<ValueId> {
     let offset = match tr.dtype(offset) {
         Some(dtype) if !is_signed(dtype) && dtype.bits() < 64 => {
-            if tr.rules.holds(Rule::UnsignedOffsetsZeroExtend) && !is_planted(Fault::UnsignedOffsetsAreSigned)
-            {
+            if !tr.rules.follows(Quirk::OffsetsSignExtend) && !is_planted(Fault::UnsignedOffsetsAreSigned) {
                 cast(tr, offset, DType::I64)?
             } else {
                 sign_extended(tr, offset, dtype)?
@@ -561,7 +561,7 @@ pub(crate) fn fdiv(tr: &mut Tracer<'_>, lhs: Operand, rhs: Operand, ieee: bool) 
         return Err(tr.reject("fdiv requires floating-point operands after type promotion"));
     }
     computable(tr, lhs, "fdiv")?;
-    let precise = ieee && tr.rules.holds(Rule::FdivRounds);
+    let precise = ieee && !tr.rules.follows(Quirk::FdivIgnoresRounding);
     Ok(emit(
         tr,
         if precise { BinaryOp::DivRn } else { BinaryOp::Div },

@@ -2,6 +2,7 @@
 
 use conch_tile::DType;
 use conch_tile::ir::{AtomicOp, BinaryOp, CmpPredicate, Elem, MemoryOrder, OpKind, Type, UnaryOp, ValueId};
+use conch_tile::quirk::Quirk;
 use conch_tile::rules::Rule;
 
 use super::arithmetic::select;
@@ -320,7 +321,7 @@ fn float_extremum(
     } else {
         (DType::I32, DType::U32)
     };
-    let (negative, positive) = if tr.rules.holds(Rule::AtomicExtremaBySignBit) {
+    let (negative, positive) = if !tr.rules.follows(Quirk::AtomicExtremaByComparison) {
         let bits = bitcast(tr, value, Elem::Num(signed))?;
         let zero = tr.constant(0, ty.with_elem(Elem::Num(signed)));
         let negative = tr.op(OpKind::Compare(CmpPredicate::Lt), &[bits, zero], bools.clone());

@@ -4,7 +4,7 @@
 use conch_tile::DType;
 use conch_tile::fault::{Fault, is_planted};
 use conch_tile::ir::{BinaryOp, Block, CmpPredicate, Combine, Elem, OpKind, Shape, Type, ValueId};
-use conch_tile::rules::Rule;
+use conch_tile::quirk::Quirk;
 use smallvec::SmallVec;
 
 use super::cast::{bitcast, bool_like};
@@ -210,11 +210,21 @@ pub(crate) fn histogram(
     bins: usize,
     mask: Option<ValueId>,
 ) -> Traced<ValueId> {
-    let mask = if tr.rules.holds(Rule::HistogramDropsOutside) {
-        inside(tr, values, bins, mask)?
+    let values = if tr.rules.follows(Quirk::HistogramTakesLowBits) {
+        let ty = tr.ty(values).clone();
+        let low = tr.constant((bins.max(32) - 1) as u64, ty.clone());
+        tr.op(OpKind::Binary(BinaryOp::And), &[values, low], ty)
+    } else if tr.rules.follows(Quirk::HistogramClosesLastBin) {
+        let ty = tr.ty(values).clone();
+        let bools = bool_like(&ty);
+        let end = tr.constant(bins as u64, ty.clone());
+        let last = tr.constant(bins as u64 - 1, ty.clone());
+        let at_end = tr.op(OpKind::Compare(CmpPredicate::Eq), &[values, end], bools);
+        tr.op(OpKind::Select, &[at_end, last, values], ty)
     } else {
-        mask
+        values
     };
+    let mask = inside(tr, values, bins, mask)?;
     let operands: SmallVec<[ValueId; 2]> = [Some(values), mask].into_iter().flatten().collect();
     let shape: Shape = smallvec::smallvec![bins];
     let ty = Type::block(Elem::Num(DType::I32), shape);

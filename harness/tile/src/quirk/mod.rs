@@ -17,6 +17,8 @@ pub enum Family {
     Interpreter,
     /// Triton's compiler, wherever its kernels are executed.
     Compiler,
+    /// Triton's Python, which both stand on.
+    Language,
 }
 
 impl fmt::Display for Family {
@@ -24,6 +26,7 @@ impl fmt::Display for Family {
         f.write_str(match self {
             Self::Interpreter => "the interpreter",
             Self::Compiler => "the compiler",
+            Self::Language => "the language's own Python",
         })
     }
 }
@@ -139,6 +142,22 @@ quirks! {
     /// being `f32`.
     FloatArgumentsAreWeak = "float-arguments-are-weak": Interpreter, (FIRST, None),
         "interpreter.py, _implicit_cvt leaves floats as they are";
+    /// Unsigned offsets below 64 bits are read as signed ones.
+    OffsetsSignExtend = "offsets-sign-extend": Compiler, (FIRST, before(3, 3, 1)),
+        "semantic.add; wheels 3.2.0 and 3.3.1";
+    /// `atomic_max` and `atomic_min` of floats go by comparison with 0.0, which loses NaN and the sign of zero.
+    AtomicExtremaByComparison = "atomic-extrema-by-comparison": Language, (FIRST, before(3, 4, 0)),
+        "semantic.atomic_max; wheels 3.3.1 and 3.4.0";
+    /// `fdiv(…, ieee_rounding=True)` is no better rounded than without.
+    FdivIgnoresRounding = "fdiv-ignores-rounding": Compiler, (FIRST, before(3, 8, 0)),
+        "semantic.fdiv; wheels 3.7.1 and 3.8.0";
+    /// `histogram` looks at the low bits of a value alone, as many as number the bins and at least 5, so that what has no bin may
+    /// be counted in one.
+    HistogramTakesLowBits = "histogram-takes-low-bits": Compiler, (FIRST, before(3, 8, 0)),
+        "PTX of the wheels 3.7.1 and 3.8.0; triton#11194";
+    /// `histogram` counts a value that equals the number of bins in the last one.
+    HistogramClosesLastBin = "histogram-closes-last-bin": Interpreter, (FIRST, before(3, 9, 0)),
+        "interpreter.py, create_histogram: np.histogram";
     /// A loop index stays a Python int: it never wraps, and divides as Python's do.
     LoopIndexIsPython = "loop-index-is-python": Interpreter, (FIRST, None),
         "interpreter.py, _patch_lang_core: tl.range is Python's range";
@@ -153,7 +172,8 @@ impl Quirk {
     /// Whether a version has it.
     pub fn applies_to(self, family: Family, version: Version) -> bool {
         let (from, mended) = self.versions();
-        self.family() == family && version >= from && mended.is_none_or(|mended| version < mended)
+        let meant = self.family() == family || self.family() == Family::Language;
+        meant && version >= from && mended.is_none_or(|mended| version < mended)
     }
 }
 
