@@ -29,8 +29,8 @@ use conch_tile::rules::Version;
 /// The kernel as an engine of this version gets it wrong; `None` where none of these quirks changes anything.
 pub fn follow(function: &Function, quirks: Quirks, version: Version) -> Option<Function> {
     let rewritten = model::Model::new(function.clone(), quirks, version).follow();
-    if !quirks.has(Quirk::IntegersWiden) {
+    if !quirks.has(Quirk::IntegersWiden) && !quirks.has(Quirk::CountsWiden) {
         return rewritten;
     }
-    wide::follow(rewritten.as_ref().unwrap_or(function)).or(rewritten)
+    wide::follow(rewritten.as_ref().unwrap_or(function), quirks).or(rewritten)
 }

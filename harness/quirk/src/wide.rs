@@ -1,5 +1,5 @@
-//! Integers that are wider than their dtype says: up to 3.2 the interpreter keeps what `np.sum`, `np.cumsum`, `np.argmax` and
-//! `np.histogram` give, which has 64 bits. What is computed from it has them too, and a store writes eight bytes for each
+//! Integers that are wider than their dtype says: up to 3.2 the interpreter keeps what `np.sum`, `np.cumsum` and `np.argmax` give,
+//! and up to 3.5 what `np.histogram` does, which has 64 bits. What is computed from it has them too, and a store writes eight bytes for each
 //! lane, over what lies behind. Left out: values that a loop or a branch carries.
 
 use std::collections::{HashMap, HashSet};
@@ -8,11 +8,13 @@ use conch_tile::DType;
 use conch_tile::ir::{
     Block, CastKind, Combine, Elem, Function, OpKind, Operation, Rounding, Type, ValueId, ValueInfo,
 };
+use conch_tile::quirk::{Quirk, Quirks};
 use smallvec::{SmallVec, smallvec};
 
 /// The kernel with its wide integers, if it has any.
-pub(crate) fn follow(function: &Function) -> Option<Function> {
+pub(crate) fn follow(function: &Function, quirks: Quirks) -> Option<Function> {
     let mut widening = Widening {
+        quirks,
         function: function.clone(),
         wide: HashMap::new(),
         kept: HashSet::new(),
@@ -24,6 +26,7 @@ pub(crate) fn follow(function: &Function) -> Option<Function> {
 }
 
 struct Widening {
+    quirks: Quirks,
     function: Function,
     /// Values that are wide, and what holds their 64 bits.
     wide: HashMap<ValueId, ValueId>,
@@ -108,6 +111,7 @@ impl Widening {
         let shaped = |widening: &Self, value: ValueId| {
             !widening.function.ty(value).shape.is_empty() || widening.kept.contains(&value)
         };
+        let sums = self.quirks.has(Quirk::IntegersWiden);
         match &op.kind {
             // A sum of one tensor: in 64 bits from the start.
             OpKind::Reduce {
@@ -117,7 +121,7 @@ impl Widening {
             | OpKind::Scan {
                 combine: Some(Combine::Add | Combine::Mul),
                 ..
-            } if of.len() == 1 => {
+            } if of.len() == 1 && sums => {
                 let result = results[0];
                 let (Some(dtype), true) = (self.narrow_int(of[0]), shaped(self, result)) else {
                     ops.push(op);
@@ -136,7 +140,7 @@ impl Widening {
                 self.keep(result, sum, &op, ops);
             }
             // The index of an extremum.
-            OpKind::Reduce { combine: None, .. } if of.len() == 2 => {
+            OpKind::Reduce { combine: None, .. } if of.len() == 2 && sums => {
                 let index = results[1];
                 let wide = self.narrow_int(index).is_some() && shaped(self, index);
                 ops.push(op.clone());
@@ -145,7 +149,7 @@ impl Widening {
                     self.wide.insert(index, operand);
                 }
             }
-            OpKind::Histogram { .. } => {
+            OpKind::Histogram { .. } if self.quirks.has(Quirk::CountsWiden) => {
                 ops.push(op.clone());
                 let operand = self.extended(results[0], DType::I64, &op, ops);
                 self.wide.insert(results[0], operand);

@@ -132,7 +132,10 @@ quirks! {
     /// What unsigned integers become that are shifted right as signed ones stays signed.
     ShiftedStaysSigned = "shifted-stays-signed": Interpreter, (FIRST, None),
         "interpreter.py, create_ashr: the array keeps its signed dtype";
-    /// Sums, running sums, counts and indices have 64 bits, and are stored and carried on so.
+    /// Counts have 64 bits, and are stored and carried on so.
+    CountsWiden = "counts-widen": Interpreter, (FIRST, before(3, 6, 0)),
+        "interpreter.py, create_histogram: np.histogram gives np.int64";
+    /// Sums, running sums and indices have 64 bits, and are stored and carried on so.
     IntegersWiden = "integers-widen": Interpreter, (FIRST, before(3, 3, 0)),
         "interpreter.py, ReduceOps.to_tensor: np.sum and np.argmax give np.int64";
     /// The NaN that lanes outside of a tensor hold is zero, of dtypes that are kept as integers.

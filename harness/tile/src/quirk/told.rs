@@ -227,6 +227,8 @@ told! {
         "the interpreter's debug option is false, whatever kernel and launch say";
     "names-of-later-versions": FIRST, Some(v(3, 5, 0)), Runs("has no attribute `"), [],
         "the interpreter does not look at a branch that is not taken, or at methods that compilers lose";
+    "lists-are-python": v(3, 3, 0), NEVER, Runs("a tuple has no attribute `append`"), [],
+        "the interpreter runs what Python runs: lists that grow";
     "fp8-is-computed-in": FIRST, NEVER, Runs(": it can only be moved and converted"), [],
         "compiled kernels move and convert 8-bit floats, and divide them from 3.9 on; the interpreter computes in them";
     "fp8-is-computed-in-before-3.2": FIRST, V32, Runs("no common type of fp8"), [],
