@@ -58,6 +58,7 @@ mod inductor;
 mod interpret;
 mod jit;
 mod lane_orders;
+mod loading;
 mod outcome;
 mod recorded;
 mod reference;
