@@ -182,6 +182,25 @@ fn what_a_kernel_needs_and_nobody_has_is_unavailable_with_the_mend() {
 }
 
 #[test]
+fn a_file_that_cannot_be_loaded_is_told_whoever_asked() {
+    let folder = corpus("limited");
+    // The kernel's global is a number to the reference, and a module's to everybody else.
+    let text = LIBRARY.replace("int(torch.finfo(torch.float32).max)", "3 if True else torch.inf");
+    fs::write(folder.path().join("cases/area/library.py"), text).expect("a file");
+    let Some((exit, text)) = told(&conch(folder.path(), &["run"])) else {
+        return;
+    };
+    assert_eq!(exit, Some(1), "{text}");
+    for part in [
+        "SILENT area/a  interpret@3.9.0 says nothing about it",
+        "module-not-found: cases/area/library.py imports `torch`",
+        "NOT as expected: 1 with an engine that says nothing",
+    ] {
+        assert!(text.contains(part), "no {part:?} in\n{text}");
+    }
+}
+
+#[test]
 fn lines_keep_their_numbers() {
     let at = "at cases/area/library.py:44\n";
     check(

@@ -74,6 +74,6 @@ pub use id::{BadEngineId, By, EngineId, Family};
 pub use inductor::Inductor;
 pub use interpret::Interpret;
 pub use jit::Jit;
-pub use outcome::{Complaint, Finished, Outcome, Position, STALE_RECORDING, Tracked, Trap};
+pub use outcome::{Complaint, Finished, MODULE_NOT_FOUND, Outcome, Position, STALE_RECORDING, Tracked, Trap};
 pub use recorded::{Recorded, language};
 pub use reference::{Conforming, Explanation, Kernel, Reference, Widest};

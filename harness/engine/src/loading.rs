@@ -6,7 +6,7 @@
 use conch_case::Case;
 use conch_toolchain::response::{Phase, Raised};
 
-use crate::{Complaint, words};
+use crate::{Complaint, MODULE_NOT_FOUND, words};
 
 /// Why the case's files cannot be loaded, with the mend, if that is what was raised.
 pub(crate) fn lacks(case: &Case, raised: &Raised) -> Option<Complaint> {
@@ -45,7 +45,7 @@ pub(crate) fn lacks(case: &Case, raised: &Raised) -> Option<Complaint> {
             .as_ref()
             .map(|location| words::position(case, location)),
         detail: Some(raised.traceback.clone()).filter(|text| !text.is_empty()),
-        ..Complaint::new("module-not-found", message)
+        ..Complaint::new(MODULE_NOT_FOUND, message)
     })
 }
 
