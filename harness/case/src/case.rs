@@ -69,6 +69,31 @@ impl Case {
             .map(|named| &named.tensor)
     }
 
+    /// The text of one of its modules, as far as the launches need it ([`Module::text_for`]): their kernels, the functions
+    /// among the arguments, and host functions. A case that only imports a module needs all of it.
+    pub fn text_of(&self, module: &Module) -> Arc<str> {
+        if self.is_import_only() {
+            return Arc::clone(&module.file.text);
+        }
+        let mut names = Vec::new();
+        for launch in &self.launches {
+            if launch.kernel.module.path == module.path {
+                names.push(launch.kernel.name.as_str());
+                let arguments = launch.arguments().map(|(_, arg)| &arg.value);
+                let options = launch.options.iter().map(|(_, value)| value);
+                arguments
+                    .chain(options)
+                    .for_each(|value| globals(value, &mut names));
+            }
+            let host = launch
+                .host
+                .as_ref()
+                .filter(|host| host.module.path == module.path);
+            names.extend(host.map(|host| host.name.as_str()));
+        }
+        module.text_for(names)
+    }
+
     /// Whether the case only imports a module.
     pub fn is_import_only(&self) -> bool {
         self.launches.is_empty()
@@ -77,6 +102,16 @@ impl Case {
     /// The area, the first part of the id: `layout` of `layout/split_columns:dtype=f16`.
     pub fn area(&self) -> &str {
         self.id.split(['/', ':']).next().unwrap_or_default()
+    }
+}
+
+/// Adds what of the kernel's module an argument is.
+fn globals<'a>(value: &'a ArgValue, names: &mut Vec<&'a str>) {
+    match value {
+        ArgValue::Global(name) => names.push(name),
+        ArgValue::Constexpr(inner) => globals(inner, names),
+        ArgValue::Tuple(items) => items.iter().for_each(|item| globals(item, names)),
+        _ => {}
     }
 }
 

@@ -46,6 +46,12 @@
 //! archives**, `.zip` files beside the case files. Reading a corpus opens none of them; making a case does, and takes what
 //! it needs.
 //!
+//! Of a kernel's file that is loaded which its launches need: the kernel, the functions and globals that it takes, theirs,
+//! and the imports of those ([`Module::text_for`]). So a library's own file serves as it is, with what it imports for its
+//! host code, its tests and its `__main__`. Statements that bind no name count where they may change a value that is
+//! needed. An import that is needed and is not there is nobody's bug: the engine is `unavailable`, and says what to do. Files
+//! that are imported from beside the kernel's, and the file of an `import` case, are loaded whole.
+//!
 //! The text is YAML with the usual scalars (`1`, `0x10`, `1.5`, `.inf`, `.nan`, `true`, `null`, text). Anchors,
 //! aliases, tags and several documents in one file are errors: what repeats is a matrix variable or a tensor.
 //!
@@ -346,11 +352,13 @@ pub mod expectation;
 pub mod expr;
 mod fill;
 pub mod filter;
+mod free;
 pub mod given;
 pub mod kernel;
 mod matrix;
 mod module;
 mod nearest;
+mod needed;
 pub mod piece;
 pub mod print;
 mod read;

@@ -2,15 +2,19 @@
 //!
 //! A file holds many kernels, and a change to one of them says nothing about the others. What a kernel means is decided
 //! by the statements that its name leads to, through every name that they mention, however deep inside. Too many is safe
-//! here and too few is not: scopes are not told apart, and a statement that binds no name belongs to every kernel.
+//! here and too few is not: scopes are not told apart, a statement that binds no name belongs to every kernel, and a loop or a
+//! branch to those that take a name that it mentions.
 //!
 //! Left out: what statements of other files do (those are taken whole, see [`crate::kernel::Module::imports`]).
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use ruff_python_ast::visitor::{Visitor, walk_expr, walk_stmt};
-use ruff_python_ast::{Expr, ExprContext, Stmt};
+use ruff_python_ast::{CmpOp, Expr, ExprContext, Stmt};
 use ruff_text_size::Ranged;
+
+use crate::free::free_names;
 
 /// A top-level statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +25,62 @@ pub struct Piece {
     pub binds: Vec<String>,
     /// Names that it mentions anywhere, sorted.
     pub mentions: Vec<String>,
+    /// Of these, the names that it takes from the module, sorted: what functions bind for themselves is not among them.
+    pub takes: Vec<String>,
+    /// What it is for.
+    pub role: Role,
+}
+
+/// What a top-level statement is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// It defines a function or a class, or imports something: nothing happens but that a name is bound.
+    Definition,
+    /// It decides how the rest is read, or binds nobody knows what: `from __future__ import …`, `from … import *`.
+    Preamble,
+    /// It is for a file that is run as a program: `if __name__ == "__main__":`.
+    Program,
+    /// A loop, a branch, a `with` or a `try`: whatever it binds, it may change values besides.
+    Block,
+    /// Anything else.
+    Statement,
+}
+
+impl Role {
+    fn of(stmt: &Stmt) -> Self {
+        match stmt {
+            Stmt::ImportFrom(import)
+                if import
+                    .module
+                    .as_ref()
+                    .is_some_and(|module| module == "__future__")
+                    || import.names.iter().any(|alias| &alias.name == "*") =>
+            {
+                Self::Preamble
+            }
+            Stmt::FunctionDef(_) | Stmt::ClassDef(_) | Stmt::Import(_) | Stmt::ImportFrom(_) => {
+                Self::Definition
+            }
+            Stmt::If(branch) if branch.elif_else_clauses.is_empty() && is_program(&branch.test) => {
+                Self::Program
+            }
+            Stmt::For(_) | Stmt::While(_) | Stmt::If(_) | Stmt::With(_) | Stmt::Try(_) | Stmt::Match(_) => {
+                Self::Block
+            }
+            _ => Self::Statement,
+        }
+    }
+}
+
+/// Whether a condition is `__name__ == "__main__"`.
+fn is_program(test: &Expr) -> bool {
+    let Expr::Compare(compare) = test else {
+        return false;
+    };
+    let sides = || std::iter::once(&*compare.left).chain(&compare.comparators);
+    matches!(&compare.ops[..], [CmpOp::Eq])
+        && sides().any(|side| matches!(side, Expr::Name(name) if &name.id == "__name__"))
+        && sides().any(|side| matches!(side, Expr::StringLiteral(text) if text.value.to_str() == "__main__"))
 }
 
 /// The statements of a module. Strings that stand alone, which are its documentation, are left out.
@@ -36,6 +96,8 @@ pub(crate) fn pieces(body: &[Stmt]) -> Vec<Piece> {
                 range: stmt.range().start().to_usize()..stmt.range().end().to_usize(),
                 binds: walk.binds,
                 mentions: walk.mentions,
+                takes: free_names(stmt),
+                role: Role::of(stmt),
             }
         })
         .collect()
@@ -48,12 +110,33 @@ pub(crate) fn reached(pieces: &[Piece], name: &str) -> Vec<usize> {
     for (piece, _) in pieces.iter().zip(&reached).filter(|(_, reached)| **reached) {
         wanted.extend(piece.mentions.iter().map(String::as_str));
     }
-    while let Some(name) = wanted.pop() {
+    let mut names: HashSet<&str> = HashSet::new();
+    loop {
+        while let Some(name) = wanted.pop() {
+            for (piece, reached) in pieces.iter().zip(&mut reached) {
+                if !*reached && piece.binds.iter().any(|bound| bound == name) {
+                    *reached = true;
+                    wanted.extend(piece.mentions.iter().map(String::as_str));
+                }
+            }
+        }
+        names.extend(
+            pieces
+                .iter()
+                .zip(&reached)
+                .filter(|(_, reached)| **reached)
+                .flat_map(|(piece, _)| piece.binds.iter().map(String::as_str)),
+        );
+        // A loop may change what it does not bind.
+        let changing = |piece: &Piece| piece.mentions.iter().any(|name| names.contains(&**name));
         for (piece, reached) in pieces.iter().zip(&mut reached) {
-            if !*reached && piece.binds.iter().any(|bound| bound == name) {
+            if !*reached && piece.role == Role::Block && changing(piece) {
                 *reached = true;
                 wanted.extend(piece.mentions.iter().map(String::as_str));
             }
+        }
+        if wanted.is_empty() {
+            break;
         }
     }
     reached
@@ -168,6 +251,20 @@ def unrelated(x):
             "import os\nos.environ['A'] = '1'\ndef k(): pass\nx = 1\n",
             "k",
             &["import os", "os.environ['A'] = '1'", "def k(): pass"],
+        );
+    }
+
+    #[test]
+    fn a_loop_that_may_change_what_a_kernel_takes_belongs_to_it() {
+        check(
+            "T = {}\nfor i in r: T[i] = f(i)\ndef f(i): pass\nfor j in q: pass\ndef k(): return T\n",
+            "k",
+            &[
+                "T = {}",
+                "for i in r: T[i] = f(i)",
+                "def f(i): pass",
+                "def k(): return T",
+            ],
         );
     }
 

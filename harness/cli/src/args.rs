@@ -150,7 +150,8 @@ pub struct RunArgs {
     pub schedules: u32,
 
     /// Let engines say nothing. Without it the run fails where an engine of `--engine` has nothing to say (no toolchain, no
-    /// GPU, no record) and the case's file does not foresee that, and where a record is stale.
+    /// GPU, no record) and the case's file does not foresee that, and where a record is stale or a kernel's file cannot be
+    /// loaded.
     #[arg(long)]
     pub allow_unavailable: bool,
 

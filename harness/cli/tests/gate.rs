@@ -395,3 +395,16 @@ fn an_assertion_that_does_not_hold_is_red_unless_it_is_foreseen() {
     place.write("cases/area/a.yaml", &asserted(foreseen));
     place.ends(&args, 0, &["as expected"]);
 }
+
+#[test]
+fn a_recorded_run_that_raised_needs_no_other_word() {
+    let raised =
+        "recorded: { engine: interpret@3.9.0+host, raised: { kind: NameError, message: nothing } }\n";
+    let engines = ["--engine", "reference", "--engine", "recorded"];
+    let place = Place::new(&[("cases/area/a.yaml", &case_of("refused", raised))]);
+    place.ends(&engines, 0, &["1 agree", "as expected"]);
+    // Of a run that finished, nobody said that the reference rejects it.
+    let finished = "recorded: { engine: interpret@3.9.0+host, after: {} }\n";
+    place.write("cases/area/a.yaml", &case_of("refused", finished));
+    place.ends(&engines, 1, &["reference rejected: undefined-name"]);
+}

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
-/// It does harm as soon as it is imported, and says what it could do.
+/// It does harm as soon as it is imported, and says what it could do. The kernel mentions that, or it would not be loaded.
 const KERNEL: &str = "\
 import os
 import socket
@@ -39,6 +39,8 @@ print(*DONE, sep='; ')
 
 @triton.jit
 def kernel(x):
+    if 1 == 2:
+        tl.static_print(DONE)
     tl.store(x, 0.0)
 ";
 

@@ -163,7 +163,7 @@ fn translate(case: &Case, memory: &Memory, device: Device) -> Request {
         })
         .collect();
     Request {
-        module: words::module(&case.module),
+        module: words::module(case, &case.module),
         storages,
         launches: words::launches(case),
         device,

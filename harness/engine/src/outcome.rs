@@ -6,6 +6,9 @@ use conch_memory::Memory;
 /// The kind of complaint of an outcome on record that is not used, because it is of another kernel or layout.
 pub const STALE_RECORDING: &str = "stale-recording";
 
+/// The kind of complaint of a file that cannot be loaded, because a module that it imports is not there.
+pub const MODULE_NOT_FOUND: &str = "module-not-found";
+
 /// A position in a file that a user can open.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Position {

@@ -14,16 +14,16 @@ use conch_toolchain::request::{self, Grid, Value};
 use conch_toolchain::response::{Location, Phase, PythonError, Raised};
 
 use crate::engine::Failure;
-use crate::{Complaint, Outcome, Position, Trap, target};
+use crate::{Complaint, Outcome, Position, Trap, loading, target};
 
 /// What CUDA calls a `device_assert` that did not hold.
 pub(crate) const ASSERT_FAILED: &str = "CUDA_ERROR_ASSERT";
 
-/// A module of the corpus.
-pub(crate) fn module(module: &Module) -> request::Module {
+/// A module of the corpus, as far as the case needs it.
+pub(crate) fn module(case: &Case, module: &Module) -> request::Module {
     request::Module {
         path: PathBuf::from(&module.file.name),
-        text: Arc::clone(&module.file.text),
+        text: case.text_of(module),
     }
 }
 
@@ -55,7 +55,7 @@ pub(crate) fn launches(case: &Case) -> Vec<request::Launch> {
                 .map(|(name, arg)| (name.clone(), value(&arg.value)))
                 .collect(),
             host: launch.host.as_ref().map(|host| request::Host {
-                module: module(&host.module),
+                module: module(case, &host.module),
                 function: host.name.clone(),
             }),
             options: launch
@@ -117,6 +117,9 @@ pub(crate) fn value(value: &ArgValue) -> Value {
 /// A Python exception. One of Triton's compiler is a rejection, every other a trap. `stderr` is what the compiler or the
 /// GPU said there.
 pub(crate) fn stopped(case: &Case, raised: &Raised, stderr: &str) -> Outcome {
+    if let Some(complaint) = loading::lacks(case, raised) {
+        return Outcome::Unavailable(Box::new(complaint));
+    }
     let root = raised.root();
     let complained = complained(stderr).filter(|_| raised.compiling && root.kind == "RuntimeError");
     // It is heard of after the last launch, whichever it came from.

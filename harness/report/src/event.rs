@@ -181,7 +181,8 @@ pub struct Verdict {
     /// The engines that did what nobody wrote down.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unexpected: Vec<String>,
-    /// The engines that had to say something and did not: they were asked for by name, or what is on record of them is stale.
+    /// The engines that had to say something and did not: they were asked for by name, what is on record of them is stale, or
+    /// the kernel's file cannot be loaded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub silent: Vec<String>,
     /// Of `unexpected`, the engines whose launches did not finish, though none is to blame for that.

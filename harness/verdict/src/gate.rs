@@ -5,7 +5,7 @@
 //! right (see [`crate::trial`]) and what was expected (see [`crate::expectation`]).
 
 use conch_case::{Case, Ending, Expectation, OutcomeKind};
-use conch_engine::{EngineId, Outcome, STALE_RECORDING, Trap};
+use conch_engine::{EngineId, MODULE_NOT_FOUND, Outcome, STALE_RECORDING, Trap};
 
 use crate::expectation::{Assessment, Testimony, happened};
 use crate::trial::{Standing, Verdict};
@@ -27,7 +27,8 @@ impl Demands {
         };
         match complaint.kind.as_str() {
             "internal-error" => false,
-            STALE_RECORDING => !self.silence_allowed,
+            // Somebody has to mend these, whoever asked.
+            STALE_RECORDING | MODULE_NOT_FOUND => !self.silence_allowed,
             _ => !self.silence_allowed && self.named.contains(id),
         }
     }

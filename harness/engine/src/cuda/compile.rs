@@ -70,7 +70,7 @@ impl Compiler {
     pub(crate) fn tuned_job(&self, case: &Case, tuning: Tuning) -> Result<(Compiling, usize), Failure> {
         let memory = case.memory();
         let request = CompileRequest {
-            module: words::module(&case.module),
+            module: words::module(case, &case.module),
             siblings: words::imports(case),
             storages: memory.ids().map(|id| memory.size(id)).collect(),
             launches: words::launches(case),

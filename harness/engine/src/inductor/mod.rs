@@ -308,7 +308,7 @@ impl Shared {
             .collect();
         InductorRequest {
             request: Request {
-                module: words::module(&case.module),
+                module: words::module(case, &case.module),
                 storages,
                 launches: words::launches(case),
                 device: Device::Cuda,

@@ -105,6 +105,15 @@ impl Tracer<'_> {
                     .label(unknown.span, "comes from here");
                 return Err(Stop::Unsupported(Box::new(diagnostic)));
             }
+            Host::Symbol(module, _) if module::is_foreign(module) => {
+                let message = format!(
+                    "the reference does not know `{name}`: it comes from the module `{module}`, which is no file beside the \
+                     kernel's"
+                );
+                return Err(Stop::Unsupported(Box::new(
+                    self.diagnostic("unsupported", message),
+                )));
+            }
             Host::Constant(Constant::None) => !annotated && !self.speaks(Rule::NoneGlobals),
             Host::Constant(Constant::Type(_))
             | Host::Constexpr(_)

@@ -470,6 +470,33 @@ fn canonical(path: &str) -> String {
     }
 }
 
+/// Whether nothing is known of what a module holds, kernels maybe: it is neither Triton's nor one of those that hold Python's
+/// plain values.
+pub(super) fn is_foreign(path: &str) -> bool {
+    let root = path.split('.').next().unwrap_or_default();
+    !matches!(
+        root,
+        "tl" | "triton"
+            | "torch"
+            | "numpy"
+            | "builtins"
+            | "collections"
+            | "dataclasses"
+            | "enum"
+            | "functools"
+            | "itertools"
+            | "math"
+            | "operator"
+            | "os"
+            | "random"
+            | "string"
+            | "struct"
+            | "sys"
+            | "time"
+            | "typing"
+    )
+}
+
 /// Whether an attribute of a module is a module too.
 pub(super) fn is_module(path: &str) -> bool {
     matches!(
