@@ -45,11 +45,11 @@ pub struct Told {
 }
 
 macro_rules! told {
-    ($( $name:literal: $from:expr, $to:expr, $shows:expr, $operations:expr, $about:literal; )+) => {
+    ($( $name:literal: $family:ident, $from:expr, $to:expr, $shows:expr, $operations:expr, $about:literal; )+) => {
         /// Every one of them. Of several that fit, the first is meant.
         pub const ALL: &[Told] = &[$( Told {
             name: $name,
-            family: Family::Interpreter,
+            family: Family::$family,
             versions: ($from, $to),
             shows: $shows,
             operations: &$operations,
@@ -93,184 +93,190 @@ const METHODS: [&str; 16] = [
 ];
 
 told! {
-    "no-library": FIRST, NEVER, Raises("TypeError", "cannot convert None of type <class 'NoneType'> to tensor"), [],
+    "no-library": Interpreter, FIRST, NEVER, Raises("TypeError", "cannot convert None of type <class 'NoneType'> to tensor"), [],
         "an external function of a library gives None";
-    "no-library-builder": FIRST, V32, Raises("ValueError", "`_builder` argument must be provided outside of JIT functions"), [],
+    "no-library-builder": Interpreter, FIRST, V32, Raises("ValueError", "`_builder` argument must be provided outside of JIT functions"), [],
         "an external function of a library asks for a builder";
-    "no-library-result": FIRST, NEVER, Raises("AttributeError", "'NoneType' object has no attribute 'to'"), ["libdevice"],
+    "no-library-result": Interpreter, FIRST, NEVER, Raises("AttributeError", "'NoneType' object has no attribute 'to'"), ["libdevice"],
         "an external function of a library gives None";
-    "no-library-operand": FIRST, NEVER, Raises("AttributeError", "'NoneType' object has no attribute 'type'"), ["libdevice"],
+    "no-library-operand": Interpreter, FIRST, NEVER, Raises("AttributeError", "'NoneType' object has no attribute 'type'"), ["libdevice"],
         "an external function of a library gives None";
-    "no-library-dtype": FIRST, NEVER, Raises("AttributeError", "'NoneType' object has no attribute 'dtype'"), ["libdevice"],
+    "no-library-dtype": Interpreter, FIRST, NEVER, Raises("AttributeError", "'NoneType' object has no attribute 'dtype'"), ["libdevice"],
         "an external function of a library gives None";
-    "no-cuda-functions": FIRST, NEVER, Raises("ValueError", "`_semantic` argument must be provided outside of JIT functions"), [],
+    "no-cuda-functions": Interpreter, FIRST, NEVER, Raises("ValueError", "`_semantic` argument must be provided outside of JIT functions"), [],
         "functions of CUDA alone are not interpreted";
-    "no-descriptor-atomics": v(3, 4, 0), NEVER, Raises("AttributeError", "'InterpreterBuilder' object has no attribute 'create_descriptor_reduce'"), ["desc.atomic_", ".atomic_"],
+    "no-descriptor-atomics": Interpreter, v(3, 4, 0), NEVER, Raises("AttributeError", "'InterpreterBuilder' object has no attribute 'create_descriptor_reduce'"), ["desc.atomic_", ".atomic_"],
         "descriptors have no atomics";
-    "float-stays-python": FIRST, NEVER, Raises("AttributeError", "'float' object has no attribute '"), [".to(", ".shape", ".dtype"],
+    "float-stays-python": Interpreter, FIRST, NEVER, Raises("AttributeError", "'float' object has no attribute '"), [".to(", ".shape", ".dtype"],
         "a float stays a Python number, which has no dtype, shape or conversion";
-    "int-stays-python": FIRST, NEVER, Raises("AttributeError", "'int' object has no attribute 'to'"), [".to("],
+    "int-stays-python": Interpreter, FIRST, NEVER, Raises("AttributeError", "'int' object has no attribute 'to'"), [".to("],
         "an int stays a Python number, which has no conversion";
-    "constexpr-stays-python": FIRST, V32, Raises("AttributeError", "'constexpr' object has no attribute 'to'"), [".to("],
+    "constexpr-stays-python": Interpreter, FIRST, V32, Raises("AttributeError", "'constexpr' object has no attribute 'to'"), [".to("],
         "a constexpr stays a Python number, which has no conversion";
-    "dot-scaled-format-names": FIRST, V38, Raises("AttributeError", "'str' object has no attribute 'value'"), ["dot_scaled"],
+    "dot-scaled-format-names": Interpreter, FIRST, V38, Raises("AttributeError", "'str' object has no attribute 'value'"), ["dot_scaled"],
         "the interpreter has no dot_scaled, and its own names for formats fail first";
-    "dot-scaled-missing": FIRST, V38, Raises("AttributeError", "'InterpreterBuilder' object has no attribute 'create_dot_scaled'"), ["dot_scaled"],
+    "dot-scaled-missing": Interpreter, FIRST, V38, Raises("AttributeError", "'InterpreterBuilder' object has no attribute 'create_dot_scaled'"), ["dot_scaled"],
         "the interpreter has no dot_scaled";
-    "dot-scaled-scale": FIRST, V33, Raises("AssertionError", "NYI: rhs_scale not supported"), ["dot_scaled"],
+    "dot-scaled-scale": Interpreter, FIRST, V33, Raises("AssertionError", "NYI: rhs_scale not supported"), ["dot_scaled"],
         "the interpreter has no dot_scaled, and takes None for a scale";
-    "no-bf16-number": FIRST, V39, Raises("AttributeError", "'InterpreterBuilder' object has no attribute 'get_bf16'"), [],
+    "no-bf16-number": Interpreter, FIRST, V39, Raises("AttributeError", "'InterpreterBuilder' object has no attribute 'get_bf16'"), [],
         "a Python number has no bf16 form";
-    "no-map-elementwise": v(3, 5, 0), NEVER, Raises("AttributeError", "'InterpreterBuilder' object has no attribute 'new_block'"), ["map_elementwise"],
+    "no-map-elementwise": Interpreter, v(3, 5, 0), NEVER, Raises("AttributeError", "'InterpreterBuilder' object has no attribute 'new_block'"), ["map_elementwise"],
         "the interpreter has no map_elementwise";
-    "no-method-builder": v(3, 4, 0), V39, Raises("AttributeError", "'NoneType' object has no attribute 'to_tensor'"), [],
+    "no-method-builder": Interpreter, v(3, 4, 0), V39, Raises("AttributeError", "'NoneType' object has no attribute 'to_tensor'"), [],
         "methods of a tensor that are functions of tl.math reach no builder";
-    "no-method-builder-before-3.4": FIRST, V34, Raises("AttributeError", "'NoneType' object has no attribute 'create_"), METHODS,
+    "no-method-builder-before-3.4": Interpreter, FIRST, V34, Raises("AttributeError", "'NoneType' object has no attribute 'create_"), METHODS,
         "methods of a tensor that are functions of tl.math reach no builder";
-    "no-bool-type": FIRST, V34, Raises("AttributeError", "'InterpreterBuilder' object has no attribute 'get_int1_ty'"), [],
+    "no-bool-type": Interpreter, FIRST, V34, Raises("AttributeError", "'InterpreterBuilder' object has no attribute 'get_int1_ty'"), [],
         "the builder cannot make a bool";
-    "no-warmup": FIRST, V36, Raises("AttributeError", "'InterpretedFunction' object has no attribute 'warmup'"), ["warmup"],
+    "no-warmup": Interpreter, FIRST, V36, Raises("AttributeError", "'InterpretedFunction' object has no attribute 'warmup'"), ["warmup"],
         "interpreted kernels have no warmup";
-    "no-hooks": FIRST, V36, Raises("AttributeError", "'InterpretedFunction' object has no attribute 'add_pre_run_hook'"), ["add_pre_run_hook"],
+    "no-hooks": Interpreter, FIRST, V36, Raises("AttributeError", "'InterpretedFunction' object has no attribute 'add_pre_run_hook'"), ["add_pre_run_hook"],
         "interpreted kernels take no hooks";
-    "restores-what-is-no-tensor": FIRST, V38, Raises("AttributeError", "'NoneType' object has no attribute 'clone'"), [],
+    "restores-what-is-no-tensor": Language, FIRST, V38, Raises("AttributeError", "'NoneType' object has no attribute 'clone'"), [],
         "the autotuner copies what a restored argument holds, without looking whether it is a tensor";
-    "aggregates-lose-methods": v(3, 8, 0), NEVER, Raises("AttributeError", "' object has no attribute '"), ["power."],
+    "aggregates-lose-methods": Interpreter, v(3, 8, 0), NEVER, Raises("AttributeError", "' object has no attribute '"), ["power."],
         "an aggregate keeps functions that are compiled, and interpreted ones are not";
-    "no-narrow-atomics": FIRST, NEVER, Raises("ValueError", "Unsupported data type"), ["atomic_"],
+    "no-narrow-atomics": Interpreter, FIRST, NEVER, Raises("ValueError", "Unsupported data type"), ["atomic_"],
         "atomics of these dtypes are not implemented";
-    "no-driver": v(3, 2, 0), NEVER, Raises("RuntimeError", "active drivers ([]). There should only be one."), [],
+    "no-driver": Interpreter, v(3, 2, 0), NEVER, Raises("RuntimeError", "active drivers ([]). There should only be one."), [],
         "an active driver is asked for, and there is none without a GPU";
-    "no-driver-before-3.2": FIRST, V32, Raises("RuntimeError", "Found no NVIDIA driver on your system."), [],
+    "no-driver-before-3.2": Interpreter, FIRST, V32, Raises("RuntimeError", "Found no NVIDIA driver on your system."), [],
         "an active driver is asked for, and there is none without a GPU";
-    "copies-back-overlap": FIRST, V33, Raises("RuntimeError", "more than one element of the written-to tensor refers to a single memory location"), [],
+    "copies-back-overlap": Interpreter, FIRST, V33, Raises("RuntimeError", "more than one element of the written-to tensor refers to a single memory location"), [],
         "each argument is copied back, and torch refuses to copy into a tensor with several elements in one place";
-    "decorated-functions-replaced": FIRST, V34, Raises("TypeError", "'int' object is not iterable"), [".reduce(", ".associative_scan(", ".sum(", ".max(", ".min("],
+    "decorated-functions-replaced": Interpreter, FIRST, V34, Raises("TypeError", "'int' object is not iterable"), [".reduce(", ".associative_scan(", ".sum(", ".max(", ".min("],
         "the interpreter replaces the function and not the method";
-    "negative-as-unsigned": v(3, 2, 0), V39, Raises("OverflowError", "Python integer -1 out of bounds for uint"), ["~"],
+    "negative-as-unsigned": Interpreter, v(3, 2, 0), V39, Raises("OverflowError", "Python integer -1 out of bounds for uint"), ["~"],
         "NumPy 2 refuses -1 as an unsigned number";
-    "high-product-overflows": v(3, 2, 0), V39, Raises("OverflowError", "out of bounds for uint64"), ["umulhi"],
+    "high-product-overflows": Interpreter, v(3, 2, 0), V39, Raises("OverflowError", "out of bounds for uint64"), ["umulhi"],
         "operands of umulhi are taken as signed";
-    "wrapped-sum-refused": v(3, 3, 0), V39, Raises("OverflowError", "out of bounds for int"), ["tl.sum", "tl.reduce", "tl.cumsum"],
+    "wrapped-sum-refused": Interpreter, v(3, 3, 0), V39, Raises("OverflowError", "out of bounds for int"), ["tl.sum", "tl.reduce", "tl.cumsum"],
         "NumPy refuses a sum that does not fit, where Triton's wraps";
-    "descriptor-strides-in-elements": v(3, 4, 0), V36, Raises("AssertionError", "stride must be 16-byte aligned"), [],
+    "descriptor-strides-in-elements": Interpreter, v(3, 4, 0), V36, Raises("AssertionError", "stride must be 16-byte aligned"), [],
         "the check counts elements, not bytes";
-    "addresses-from-memory": FIRST, NEVER, Dies("segmentation fault"), [],
+    "addresses-from-memory": Interpreter, FIRST, NEVER, Dies("segmentation fault"), [],
         "an address that was loaded from memory is the device's, and is followed on the host";
-    "scalar-mask-keeps-dtype": v(3, 9, 0), NEVER, Raises("ValueError", "mask has unsupported dtype"), ["mask=", "tl.load", "tl.store"],
+    "scalar-mask-keeps-dtype": Interpreter, v(3, 9, 0), NEVER, Raises("ValueError", "mask has unsupported dtype"), ["mask=", "tl.load", "tl.store"],
         "a scalar comparison that becomes a mask keeps the dtype of what was compared";
-    "comparison-keeps-dtype": FIRST, NEVER, Raises("ValueError", "cannot reshape array of size"), [],
+    "comparison-keeps-dtype": Interpreter, FIRST, NEVER, Raises("ValueError", "cannot reshape array of size"), [],
         "a comparison keeps the dtype of its operands, and its truth values are read as numbers of that width";
-    "sizes-are-a-tuple": FIRST, NEVER, Raises("TypeError", "can only concatenate list (not \"tuple\") to list"), [],
+    "sizes-are-a-tuple": Interpreter, FIRST, NEVER, Raises("TypeError", "can only concatenate list (not \"tuple\") to list"), [],
         "sizes are a tuple in the interpreter, and a list elsewhere";
-    "few-precisions": v(3, 6, 0), NEVER, Raises("AssertionError", "input_precision must be one of ('tf32', 'tf32x3', 'ieee')"), ["tl.dot"],
+    "few-precisions": Interpreter, v(3, 6, 0), NEVER, Raises("AssertionError", "input_precision must be one of ('tf32', 'tf32x3', 'ieee')"), ["tl.dot"],
         "the interpreter's options do not list these precisions";
-    "no-bool-subtraction": v(3, 2, 0), V39, Raises("TypeError", "numpy boolean subtract"), ["-"],
+    "no-bool-subtraction": Interpreter, v(3, 2, 0), V39, Raises("TypeError", "numpy boolean subtract"), ["-"],
         "NumPy subtracts no bools";
-    "kept-dimensions-lost": FIRST, V36, Raises("ValueError", "Cannot broadcast, rank mismatch"), ["tl.store"],
+    "kept-dimensions-lost": Interpreter, FIRST, V36, Raises("ValueError", "Cannot broadcast, rank mismatch"), ["tl.store"],
         "a reduction over all axes that keeps them comes back without them, or a negative axis is used as it is";
-    "negative-reduction-axis": v(3, 6, 0), NEVER, Raises("ValueError", "Cannot make_shape_compatible: incompatible dimensions"), ["tl.reduce"],
+    "negative-reduction-axis": Interpreter, v(3, 6, 0), NEVER, Raises("ValueError", "Cannot make_shape_compatible: incompatible dimensions"), ["tl.reduce"],
         "a negative axis is used as it is to shape the result";
-    "cache-modifier-cv": FIRST, V32, Raises("ValueError", "Cache modifier .cv not supported"), [],
+    "cache-modifier-cv": Interpreter, FIRST, V32, Raises("ValueError", "Cache modifier .cv not supported"), [],
         "the modifier came with 3.2, compiled too";
-    "floats-printed-as-hex": FIRST, V39, Raises("ValueError", "Unknown format code 'x' for object of type 'float'"), ["device_print"],
+    "floats-printed-as-hex": Interpreter, FIRST, V39, Raises("ValueError", "Unknown format code 'x' for object of type 'float'"), ["device_print"],
         "floats are formatted as integers are";
-    "no-fnuz-types": FIRST, V38, Raises("ValueError", "fail to convert fp8e"), [".to("],
+    "no-fnuz-types": Interpreter, FIRST, V38, Raises("ValueError", "fail to convert fp8e"), [".to("],
         "the interpreter does not know these dtypes";
-    "permute-of-a-tuple": FIRST, V33, Raises("ValueError", "permute dims must have the same length as input shape"), ["tl.trans"],
+    "permute-of-a-tuple": Interpreter, FIRST, V33, Raises("ValueError", "permute dims must have the same length as input shape"), ["tl.trans"],
         "the dimensions of trans are no tuple, compiled too";
-    "debug-is-a-parameter": FIRST, V33, Raises("TypeError", "got an unexpected keyword argument 'debug'"), [],
+    "debug-is-a-parameter": Interpreter, FIRST, V33, Raises("TypeError", "got an unexpected keyword argument 'debug'"), [],
         "the interpreter takes `debug` for a parameter";
-    "launch-options-are-parameters": FIRST, V33, Raises("TypeError", "got an unexpected keyword argument 'launch_"), [],
+    "launch-options-are-parameters": Interpreter, FIRST, V33, Raises("TypeError", "got an unexpected keyword argument 'launch_"), [],
         "the interpreter takes launch options that it does not know for parameters";
-    "do-bench-unknown": FIRST, V32, Raises("TypeError", "autotune() got an unexpected keyword argument"), ["autotune"],
+    "do-bench-unknown": Interpreter, FIRST, V32, Raises("TypeError", "autotune() got an unexpected keyword argument"), ["autotune"],
         "autotune takes do_bench since 3.2";
-    "options-swallow-arguments": FIRST, V33, Raises("TypeError", "missing 1 required positional argument: 'num_warps'"), [],
+    "options-swallow-arguments": Interpreter, FIRST, V33, Raises("TypeError", "missing 1 required positional argument: 'num_warps'"), [],
         "arguments named like launch options are swallowed";
-    "grid-gets-pointers": FIRST, NEVER, Raises("TypeError", "'int' object is not callable"), ["numel()"],
+    "grid-gets-pointers": Interpreter, FIRST, NEVER, Raises("TypeError", "'int' object is not callable"), ["numel()"],
         "the grid's function is given pointers of the language, not tensors";
-    "no-compiled-kernel": FIRST, NEVER, Raises("AssertionError", "gives no compiled kernel"), ["assert handle"],
+    "no-compiled-kernel": Interpreter, FIRST, NEVER, Raises("AssertionError", "gives no compiled kernel"), ["assert handle"],
         "the interpreter compiles nothing and gives None";
-    "import-decorates": FIRST, NEVER, Raises("AssertionError", "outside of the scope of a kernel"), [],
+    "import-decorates": Interpreter, FIRST, NEVER, Raises("AssertionError", "outside of the scope of a kernel"), [],
         "functions of triton.language that were decorated at import are not interpreted";
-    "language-is-replaced": FIRST, V36, Raises("AssertionError", "is of triton.runtime.interpreter"), [],
+    "language-is-replaced": Interpreter, FIRST, V36, Raises("AssertionError", "is of triton.runtime.interpreter"), [],
         "the interpreter puts functions of its own into triton.language, and leaves them there";
-    "surplus-values-dropped": FIRST, V39, Raises("ValueError", "too many values to unpack"), [" = "],
+    "surplus-values-dropped": Interpreter, FIRST, V39, Raises("ValueError", "too many values to unpack"), [" = "],
         "what Python refuses, these compilers took: the surplus values are lost";
-    "scan-of-one-is-a-tuple": FIRST, V34, Raises("", ",) of type <class 'tuple'> to tensor"), ["cum", "scan"],
+    "scan-of-one-is-a-tuple": Interpreter, FIRST, V34, Raises("", ",) of type <class 'tuple'> to tensor"), ["cum", "scan"],
         "a scan of one lane comes back as a tuple";
-    "bits-of-bf16-sorted": FIRST, V32, Raises("ValueError", "Cannot bitcast data-type of size"), ["tl.sort"],
+    "bits-of-bf16-sorted": Interpreter, FIRST, V32, Raises("ValueError", "Cannot bitcast data-type of size"), ["tl.sort"],
         "bf16 has no bits of its own width in the interpreter";
-    "closures-are-lost": v(3, 2, 0), NEVER, Raises("NameError", "is not defined"), [],
+    "closures-are-lost": Interpreter, v(3, 2, 0), NEVER, Raises("NameError", "is not defined"), [],
         "the rewritten kernel is executed with its module's globals only";
-    "bool-arguments-are-wide": v(3, 6, 0), V38, Raises("ValueError", "numpy data itemsize (32 bits) exceeds dtype primitive_bitwidth (1 bits)"), [],
+    "bool-arguments-are-wide": Interpreter, v(3, 6, 0), V38, Raises("ValueError", "numpy data itemsize (32 bits) exceeds dtype primitive_bitwidth (1 bits)"), [],
         "a bool argument is made a 32-bit number of a 1-bit dtype";
-    "small-integer-dots": FIRST, V32, Raises("AssertionError", "small blocks not supported!"), ["tl.dot"],
+    "small-integer-dots": Interpreter, FIRST, V32, Raises("AssertionError", "small blocks not supported!"), ["tl.dot"],
         "the second dimension of i8 operands must be 32, whichever it is, compiled too";
-    "flip-multiplies": FIRST, V33, Raises("TypeError", "unexpected type fp8"), ["tl.flip"],
+    "flip-multiplies": Interpreter, FIRST, V33, Raises("TypeError", "unexpected type fp8"), ["tl.flip"],
         "flip is a product with bools and a sum, compiled too, which 8-bit floats do not have";
-    "sort-of-wide-integers": FIRST, V33, Raises("ValueError", "operands could not be broadcast together with shapes"), ["tl.sort"],
+    "sort-of-wide-integers": Interpreter, FIRST, V33, Raises("ValueError", "operands could not be broadcast together with shapes"), ["tl.sort"],
         "NumPy computes in 64 bits, and more is carried on than the dtype holds";
-    "configurations-by-fraction": v(3, 3, 0), V39, Raises("AssertionError", "configurations were measured"), [],
+    "configurations-by-fraction": Language, v(3, 3, 0), V39, Raises("AssertionError", "configurations were measured"), [],
         "the fraction is taken of all configurations";
-    "no-configuration-left": v(3, 3, 0), V39, Raises("ValueError", "min() arg is an empty sequence"), [],
+    "no-configuration-left": Language, v(3, 3, 0), V39, Raises("ValueError", "min() arg is an empty sequence"), [],
         "a small fraction of few configurations is rounded down to none";
-    "splat-takes-a-type": v(3, 4, 0), NEVER, Raises("TypeError", "create_splat takes"), [],
+    "splat-takes-a-type": Language, v(3, 4, 0), NEVER, Raises("TypeError", "create_splat takes"), [],
         "the builder's create_splat takes the type of the result and a value";
-    "asserts-always": FIRST, V32, Raises("AssertionError", "in unknown:unknown:0"), ["device_assert"],
+    "asserts-always": Interpreter, FIRST, V32, Raises("AssertionError", "in unknown:unknown:0"), ["device_assert"],
         "a device assert asserts always";
-    "key-behind-constexpr": FIRST, V32, Raises("IndexError", "list index out of range"), [],
+    "key-behind-constexpr": Language, FIRST, V32, Raises("IndexError", "list index out of range"), [],
         "the key is looked for among the arguments that were given, at its place among all parameters";
-    "all-nan-raises": v(3, 8, 0), NEVER, Raises("ValueError", "All-NaN slice encountered"), ["argmax", "argmin"],
+    "all-nan-raises": Interpreter, v(3, 8, 0), NEVER, Raises("ValueError", "All-NaN slice encountered"), ["argmax", "argmin"],
         "NumPy finds no largest number among NaN and raises";
-    "asserts-never": v(3, 3, 0), NEVER, Runs("device assertion failed"), [],
+    "asserts-never": Interpreter, v(3, 3, 0), NEVER, Runs("device assertion failed"), [],
         "the interpreter's debug option is false, whatever kernel and launch say";
-    "names-of-later-versions": FIRST, Some(v(3, 5, 0)), Runs("has no attribute `"), [],
+    "names-of-later-versions": Interpreter, FIRST, Some(v(3, 5, 0)), Runs("has no attribute `"), [],
         "the interpreter does not look at a branch that is not taken, or at methods that compilers lose";
-    "lists-are-python": v(3, 3, 0), NEVER, Runs("a tuple has no attribute `append`"), [],
+    "lists-are-python": Interpreter, v(3, 3, 0), NEVER, Runs("a tuple has no attribute `append`"), [],
         "the interpreter runs what Python runs: lists that grow";
-    "fp8-is-computed-in": FIRST, NEVER, Runs(": it can only be moved and converted"), [],
+    "fp8-is-computed-in": Interpreter, FIRST, NEVER, Runs(": it can only be moved and converted"), [],
         "compiled kernels move and convert 8-bit floats, and divide them from 3.9 on; the interpreter computes in them";
-    "fp8-is-computed-in-before-3.2": FIRST, V32, Runs("no common type of fp8"), [],
+    "fp8-is-computed-in-before-3.2": Interpreter, FIRST, V32, Runs("no common type of fp8"), [],
         "compiled kernels move and convert 8-bit floats; the interpreter computes in them";
-    "names-outlive-loops": FIRST, NEVER, Runs("is not defined"), [],
+    "names-outlive-loops": Interpreter, FIRST, NEVER, Runs("is not defined"), [],
         "Python's names outlive their loop and parameters by name alone are bound, the compiler's are not";
-    "tuples-are-carried": FIRST, V33, Runs("unsupported tensor index"), [],
+    "tuples-are-carried": Interpreter, FIRST, V33, Runs("unsupported tensor index"), [],
         "a loop carries a tuple, which compilers reject and the interpreter does not look at";
-    "tuples-in-targets": FIRST, V38, Runs("tuples inside of assignment targets are not supported"), [],
+    "tuples-in-targets": Interpreter, FIRST, V38, Runs("tuples inside of assignment targets are not supported"), [],
         "the interpreter runs what Python runs: a tuple of tuples";
-    "variable-parameters": FIRST, V38, Runs("are not bound"), [],
+    "variable-parameters": Interpreter, FIRST, V38, Runs("are not bound"), [],
         "the interpreter runs what Python runs: parameters with a star";
-    "comparisons-are-chained": FIRST, V39, Runs("simultaneous multiple comparison is not supported"), [],
+    "comparisons-are-chained": Interpreter, FIRST, V39, Runs("simultaneous multiple comparison is not supported"), [],
         "the interpreter runs a chained comparison and drops the first test";
-    "histogram-takes-all": FIRST, V39, Runs("a pass of the compiler fails"), ["tl.histogram"],
+    "histogram-takes-all": Interpreter, FIRST, V39, Runs("a pass of the compiler fails"), ["tl.histogram"],
         "the interpreter takes any integers; the compiler's passes take 32-bit ones only";
-    "tuple-arguments": FIRST, V33, Runs("is missing a required argument"), [],
+    "tuple-arguments": Interpreter, FIRST, V33, Runs("is missing a required argument"), [],
         "a variable holds a tuple, of which compilers take the first value; the interpreter does not";
-    "constexprs-hold-values": FIRST, V38, Runs("a constexpr that holds a run-time value has no operators"), [],
+    "constexprs-hold-values": Interpreter, FIRST, V38, Runs("a constexpr that holds a run-time value has no operators"), [],
         "the interpreter runs what Python runs; compilers have no operators for such a name";
-    "python-runs": FIRST, NEVER, Runs("cannot be compiled by Triton"), [],
+    "python-runs": Interpreter, FIRST, NEVER, Runs("cannot be compiled by Triton"), [],
         "the interpreter runs what Python runs";
-    "globals-are-seen": FIRST, NEVER, Runs("cannot access global variable"), [],
+    "globals-are-seen": Interpreter, FIRST, NEVER, Runs("cannot access global variable"), [],
         "the interpreter sees an ordinary global";
-    "functions-are-arguments": FIRST, V33, Runs("is a function, which no argument can be"), [],
+    "functions-are-arguments": Interpreter, FIRST, V33, Runs("is a function, which no argument can be"), [],
         "the compiler refuses functions as arguments, the interpreter calls them";
-    "tensors-are-true": FIRST, NEVER, Runs("boolean value of a tensor with more than one value is ambiguous"), [],
+    "tensors-are-true": Interpreter, FIRST, NEVER, Runs("boolean value of a tensor with more than one value is ambiguous"), [],
         "every block is true";
-    "loops-change-types": FIRST, NEVER, Runs("its type has to stay the same"), [],
+    "loops-change-types": Interpreter, FIRST, NEVER, Runs("its type has to stay the same"), [],
         "the interpreter runs what Python runs";
-    "branches-change-types": FIRST, NEVER, Runs("mismatched type for"), [],
+    "branches-change-types": Interpreter, FIRST, NEVER, Runs("mismatched type for"), [],
         "the interpreter runs what Python runs";
-    "constexprs-not-specialised": v(3, 6, 0), NEVER, Runs("is a constexpr and listed in do_not_specialize"), [],
+    "constexprs-not-specialised": Interpreter, v(3, 6, 0), NEVER, Runs("is a constexpr and listed in do_not_specialize"), [],
         "the compiler rejects it; the interpreter does not look";
-    "small-dots": FIRST, NEVER, Runs("dot needs shapes with"), ["tl.dot"],
+    "small-dots": Interpreter, FIRST, NEVER, Runs("dot needs shapes with"), ["tl.dot"],
         "the compiler rejects extents below the hardware's; the interpreter takes them";
-    "keywords-are-ignored": v(3, 3, 0), NEVER, Runs("and no launch option has that name"), [],
+    "keywords-are-ignored": Interpreter, v(3, 3, 0), NEVER, Runs("and no launch option has that name"), [],
         "an unknown keyword is silently accepted";
-    "truth-of-32-bits": FIRST, V34, Runs("cannot bitcast data-type of size"), [],
+    "truth-of-32-bits": Interpreter, FIRST, V34, Runs("cannot bitcast data-type of size"), [],
         "the interpreter runs what Python runs; compilers make truth values of 32 bits of both operands";
-    "descriptor-stores-cast": v(3, 4, 0), Some(v(3, 5, 0)), Runs("the descriptor's elements are"), [],
+    "descriptor-stores-cast": Interpreter, v(3, 4, 0), Some(v(3, 5, 0)), Runs("the descriptor's elements are"), [],
         "the interpreter stores what the compiler refuses";
+    "one-becomes-python": Compiler, FIRST, NEVER, Raises("triton.compiler.errors.CompilationError", "'int' object has no attribute 'to'"), [".to("],
+        "an int argument of 1 becomes a Python int, which has no conversion";
+    "wide-quotient-calls-narrow": Compiler, v(3, 8, 0), NEVER, Raises("RuntimeError", "llvm.nvvm.div.rn.f\" actually returns float"), [],
+        "the compiler calls the quotient of f32 for one of another width, which LLVM does not translate";
+    "cluster-reductions": Compiler, FIRST, V38, Raises("RuntimeError", "parent layout must have at least rank >= 2"), [],
+        "the compiler gives up on a reduction across the blocks of a cluster";
 }
 
 impl Told {
@@ -282,7 +288,7 @@ impl Told {
                 || line.is_empty()
                 || self.operations.iter().any(|operation| line.contains(operation))
         });
-        self.family == family
+        (self.family == family || self.family == Family::Language)
             && version >= from
             && mended.is_none_or(|mended| version < mended)
             && shows(self.shows)
