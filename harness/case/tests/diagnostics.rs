@@ -485,6 +485,12 @@ fn expectations() {
     change("bad_versions", "\"<3.3\"", "\"~3.3\"");
     change("no_version", "\"<3.3\"", "\">=3.6,<3.4\"");
     change("unknown_verdict", "verdict: differ", "verdict: differs");
+    change("unknown_quirk", "verdict: differ", "quirk: bf16-is-bit");
+    change(
+        "quirk_of_no_version",
+        "verdict: differ",
+        "quirk: argmax-skips-nan",
+    );
     change("outcome_as_verdict", "verdict: differ", "verdict: rejected");
     change("unknown_outcome", "verdict: differ", "outcome: reject");
     change(

@@ -78,10 +78,12 @@ pub(crate) fn explain(
     let explains = |quirks: Quirks| {
         guarded(|| reproduces(case, reference, rules.following(quirks), left, known)).unwrap_or(false)
     };
-    if touching.is_empty() || !explains(touching) {
-        return None;
-    }
-    let needed = touching.iter().fold(touching, |needed, quirk| {
+    // All at once, as the engine has them; else each by itself, and all but one, should one be mended there.
+    let alone = touching.iter().map(|quirk| Quirks::NONE.with(quirk));
+    let but_one = touching.iter().map(|quirk| touching.without(quirk));
+    let mut sets = std::iter::once(touching).chain(alone).chain(but_one);
+    let enough = sets.find(|&quirks| !quirks.is_empty() && explains(quirks))?;
+    let needed = enough.iter().fold(enough, |needed, quirk| {
         let fewer = needed.without(quirk);
         if !fewer.is_empty() && explains(fewer) {
             fewer

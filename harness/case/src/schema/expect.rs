@@ -122,11 +122,16 @@ impl Reader<'_> {
         let has =
             |&&version: &&Version| versions.contains(version) && quirk.applies_to(quirk.family(), version);
         if !RELEASED.iter().any(|version| has(&version)) {
-            self.problems.push(Diagnostic::error(
-                "no-version",
-                node.span,
-                format!("no version in `{versions}` has `{quirk}`"),
-            ));
+            let (from, mended) = quirk.versions();
+            let until = mended.map_or_else(String::new, |mended| format!(", and is mended in {mended}"));
+            self.problems.push(
+                Diagnostic::error(
+                    "no-version",
+                    node.span,
+                    format!("no version in `{versions}` has `{quirk}`"),
+                )
+                .help(format!("it is in Triton from {from} on{until}")),
+            );
         }
         Some(quirk)
     }

@@ -282,12 +282,10 @@ told! {
 impl Told {
     fn fits(&self, family: Family, version: Version, shows: impl Fn(Shows) -> bool, said: Said<'_>) -> bool {
         let (from, mended) = self.versions;
-        let here = said.line.is_none_or(|line| {
-            let line = line.trim();
-            self.operations.is_empty()
-                || line.is_empty()
-                || self.operations.iter().any(|operation| line.contains(operation))
-        });
+        let here = self.operations.is_empty()
+            || said
+                .line
+                .is_some_and(|line| self.operations.iter().any(|operation| line.contains(operation)));
         (self.family == family || self.family == Family::Language)
             && version >= from
             && mended.is_none_or(|mended| version < mended)

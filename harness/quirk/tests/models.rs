@@ -1,0 +1,218 @@
+//! What each model does, on numbers that NumPy gives. The corpus holds the models to the engines themselves: an expectation that
+//! names a quirk is met only by the engine's bytes.
+
+use conch_gen::kernel::{Kernel, World};
+use conch_interp::{Config, Outcome, Program};
+use conch_memory::StorageId;
+use conch_quirk::follow;
+use conch_tile::DType;
+use conch_tile::ir::{BinaryOp, Combine, Function, OpKind, TernaryOp, UnaryOp, ValueId};
+use conch_tile::quirk::{Quirk, Quirks};
+use conch_tile::rules::Version;
+
+const NEW: Version = Version::new(3, 9, 0);
+const OLD: Version = Version::new(3, 2, 0);
+
+/// What a kernel of four elements leaves, where a quirk is followed: `inputs` are bits of `from`, and so many of `to` come
+/// out, one for each lane of what `body` makes of the block of inputs.
+#[track_caller]
+fn check(
+    quirk: Quirk,
+    version: Version,
+    (from, inputs): (DType, [u64; 4]),
+    (to, expected): (DType, &[u64]),
+    body: impl FnOnce(&mut Kernel, ValueId) -> ValueId,
+) {
+    let mut k = Kernel::new("kernel\n");
+    let (x, out) = (k.pointer("x", from), k.pointer("out", to));
+    let lanes = k.arange(4);
+    let addresses = k.offset(x, lanes);
+    let block = k.load(addresses, None, None);
+    let result = body(&mut k, block);
+    let result = if k.shape(result).is_empty() {
+        result
+    } else {
+        let places = k.offset(out, lanes);
+        k.store(places, result, None);
+        return run(k.finish(), quirk, version, (from, inputs), (to, expected));
+    };
+    k.store(out, result, None);
+    run(k.finish(), quirk, version, (from, inputs), (to, expected));
+}
+
+#[track_caller]
+fn run(
+    function: Function,
+    quirk: Quirk,
+    version: Version,
+    (from, inputs): (DType, [u64; 4]),
+    (to, expected): (DType, &[u64]),
+) {
+    let followed = follow(&function, Quirks::NONE.with(quirk), version).expect("it changes the kernel");
+    followed.verify().expect("what a model makes verifies");
+    let program = Program::prepare(followed).expect("it can be run");
+    let mut world = World::default();
+    let bytes = |values: &[u64], dtype: DType| -> Vec<u8> {
+        values
+            .iter()
+            .flat_map(|bits| bits.to_le_bytes().into_iter().take(dtype.size()))
+            .collect()
+    };
+    world.tensor("x", from, 4, Some(&bytes(&inputs, from)));
+    world.tensor("out", to, 4, None);
+    let (mut memory, args) = world.finish();
+    let outcome = program.launch([1, 1, 1], &args, &mut memory, &Config::default());
+    assert!(matches!(outcome, Ok(Outcome::Finished(_))), "{outcome:?}");
+    let left = &memory.bytes(StorageId(1))[..expected.len() * to.size()];
+    assert_eq!(left, bytes(expected, to), "{quirk}");
+}
+
+const BF16: DType = DType::BF16;
+const F32: DType = DType::F32;
+const I32: DType = DType::I32;
+const ONE: u64 = 0x3f80;
+
+#[test]
+fn bf16_is_an_unsigned_integer() {
+    check(
+        Quirk::Bf16IsBits,
+        NEW,
+        (BF16, [ONE, 0, 0xffff, 2]),
+        (BF16, &[0x7f00, 0, 0xfffe, 4]),
+        |k, x| k.add(x, x),
+    );
+    check(
+        Quirk::Bf16IsBits,
+        NEW,
+        (BF16, [ONE, 0, 1, 0x8000]),
+        (BF16, &[0xc080, 0, 0xffff, 0x8000]),
+        |k, x| k.unary(UnaryOp::Neg, x),
+    );
+}
+
+#[test]
+fn f32_is_cut_off_to_bf16() {
+    check(
+        Quirk::Bf16Truncates,
+        NEW,
+        (F32, [0x3f80_ffff, 0x7f80_0001, 0x8000_0000, 0xbf81_8000]),
+        (BF16, &[0x3f80, 0x7f80, 0x8000, 0xbf81]),
+        |k, x| k.cast(x, BF16),
+    );
+}
+
+#[test]
+fn subnormal_bf16_loses_bits_when_it_widens() {
+    check(
+        Quirk::Bf16WidensShort,
+        NEW,
+        (BF16, [1, ONE, 0x8000, 0x7f80]),
+        (F32, &[0, 0x3f80_0000, 0x8000_0000, 0x7f80_0000]),
+        |k, x| k.cast(x, F32),
+    );
+}
+
+#[test]
+fn an_integer_becomes_the_bits_of_bf16() {
+    check(
+        Quirk::Bf16FromInteger,
+        NEW,
+        (I32, [1, 0x1_0002, u64::from(u32::MAX), 0]),
+        (BF16, &[1, 2, 0xffff, 0]),
+        |k, x| k.cast(x, BF16),
+    );
+}
+
+#[test]
+fn an_8_bit_float_loses_its_carry() {
+    // 1.9375 is between 1.875 and 2: the carry out of the fraction is lost, as the exponent's lowest bit is set.
+    check(
+        Quirk::Fp8ConvertsByParts,
+        NEW,
+        (DType::F16, [0x3fc0, 0x3c00, 0x7c00, 0x7e00]),
+        (DType::F8E4NV, &[0x38, 0x38, 0x78, 0x7c]),
+        |k, x| k.cast(x, DType::F8E4NV),
+    );
+}
+
+#[test]
+fn a_nan_is_let_through() {
+    const NAN: u64 = 0x7fc0_0000;
+    check(
+        Quirk::ExtremaLetNanThrough,
+        OLD,
+        (F32, [0, 0x3f80_0000, 0xbf80_0000, 0]),
+        (F32, &[NAN; 4]),
+        |k, x| {
+            let nan = k.full(F32, NAN, &[4]);
+            k.binary(BinaryOp::Max, x, nan)
+        },
+    );
+    check(
+        Quirk::ReductionsLetNanThrough,
+        OLD,
+        (F32, [0, NAN, 0x3f80_0000, 0]),
+        (F32, &[NAN]),
+        |k, x| k.reduce(x, 0, Combine::Max, BinaryOp::Max),
+    );
+}
+
+#[test]
+fn negative_zeros_add_up_to_a_positive_one() {
+    check(
+        Quirk::SumBeginsWithZero,
+        NEW,
+        (F32, [0x8000_0000; 4]),
+        (F32, &[0]),
+        |k, x| k.reduce(x, 0, Combine::Add, BinaryOp::Add),
+    );
+}
+
+#[test]
+fn fma_rounds_the_product() {
+    // (1 + 2^-12)^2 - (1 + 2^-11) is 2^-24, and 0 where the product is rounded.
+    check(
+        Quirk::FmaRoundsTwice,
+        OLD,
+        (F32, [0x3f80_0800; 4]),
+        (F32, &[0; 4]),
+        |k, x| {
+            let less = k.full(F32, 0xbf80_1000, &[4]);
+            k.same(OpKind::Ternary(TernaryOp::Fma), &[x, x, less])
+        },
+    );
+}
+
+#[test]
+fn the_high_half_of_a_product_is_signed() {
+    check(
+        Quirk::MulhiIsSigned,
+        OLD,
+        (I32, [u64::from(u32::MAX), 2, 0x8000_0000, 0]),
+        (I32, &[0, 0, 0x4000_0000, 0]),
+        |k, x| k.binary(BinaryOp::MulHi, x, x),
+    );
+}
+
+#[test]
+fn bools_add_up_as_an_or() {
+    check(
+        Quirk::BoolsAddAsOr,
+        OLD,
+        (DType::I1, [1, 0, 1, 0]),
+        (DType::I1, &[1, 0, 1, 0]),
+        |k, x| k.add(x, x),
+    );
+}
+
+#[test]
+fn a_kernel_without_the_operation_is_left_alone() {
+    let mut k = Kernel::new("kernel\n");
+    let out = k.pointer("out", I32);
+    let one = k.int(1);
+    k.store(out, one, None);
+    let function = k.finish();
+    for &quirk in Quirk::ALL {
+        assert_eq!(follow(&function, Quirks::NONE.with(quirk), NEW), None, "{quirk}");
+    }
+}

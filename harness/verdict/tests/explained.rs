@@ -1,0 +1,195 @@
+//! What a known bug explains, and what it does not: an engine that has a bug, or something else, beside the reference.
+
+use std::sync::Arc;
+
+use conch_case::{Case, Corpus, Input, VerdictKind};
+use conch_engine::{
+    Capabilities, Complaint, Engine, EngineId, Failure, Outcome, Preparation, Prepared, Reference, Trap,
+};
+use conch_tile::quirk::{Quirk, Quirks};
+use conch_tile::rules::Rules;
+use conch_verdict::{Panel, Trial, try_case};
+
+/// What an engine under test does.
+#[derive(Clone)]
+enum Does {
+    /// What the reference does where it follows these, with one byte of the output turned by so much.
+    Follows(Quirks, u8),
+    /// It raises.
+    Raises(&'static str, &'static str),
+}
+
+struct Suspect {
+    id: EngineId,
+    reference: Arc<Reference>,
+    does: Does,
+}
+
+impl Engine for Suspect {
+    fn id(&self) -> &EngineId {
+        &self.id
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        self.reference.capabilities()
+    }
+
+    fn prepare(&self, case: &Case, rules: Rules) -> Result<Preparation, Failure> {
+        Ok(match &self.does {
+            Does::Raises(kind, message) => {
+                let complaint = Complaint::new(*kind, (*message).to_owned());
+                Preparation::Ended(Outcome::Trapped(Trap::Raised, Box::new(complaint)))
+            }
+            Does::Follows(quirks, turned) => {
+                let followed = self.reference.following(case, rules.following(*quirks))?;
+                let memory = followed.expect("it comes to an end").memory;
+                match self.reference.prepare(case, rules)? {
+                    Preparation::Ready(ready) => Preparation::Ready(Box::new(Leaves {
+                        ready,
+                        memory,
+                        turned: *turned,
+                    })),
+                    ended => ended,
+                }
+            }
+        })
+    }
+}
+
+struct Leaves {
+    ready: Box<dyn Prepared>,
+    memory: conch_memory::Memory,
+    turned: u8,
+}
+
+impl Prepared for Leaves {
+    fn launch(&self, case: &Case) -> Result<Outcome, Failure> {
+        let mut outcome = self.ready.launch(case)?;
+        if let Outcome::Finished(finished) = &mut outcome {
+            finished.memory = self.memory.clone();
+            let out = finished.memory.ids().last().expect("an output");
+            finished.memory.parts_mut(out).0[0] ^= self.turned;
+        }
+        Ok(outcome)
+    }
+}
+
+const KERNEL: &str = "
+import triton
+import triton.language as tl
+
+@triton.jit
+def double(x, out):
+    i = tl.arange(0, 8)
+    a = tl.load(x + i)
+    tl.store(out + i, (a + a).to(tl.float32))
+";
+
+/// A case of bf16 numbers beside an engine of Triton 3.9.0.
+fn trial(expect: &str, does: Does) -> Trial {
+    let file = format!(
+        "
+about: Numbers are doubled and widened.
+kernel: double.py:double
+storages:
+  x: {{ dtype: bf16, shape: [8], fill: [0.0, 1.0, 2.5, -3.0, 1.0e-40, 100.0, -0.0, 7.0] }}
+  out: {{ dtype: f32, shape: [8], fill: zeros }}
+launches:
+  - {{ grid: [1], args: {{ x: x, out: out }} }}
+{expect}"
+    );
+    let corpus = Corpus::load([
+        Input::text("double.yaml", &file),
+        Input::text("double.py", KERNEL),
+    ]);
+    assert!(corpus.problems().is_empty(), "{:?}", corpus.problems());
+    let case = corpus
+        .entries()
+        .next()
+        .expect("a case")
+        .resolve()
+        .expect("it resolves");
+    let reference = Arc::new(Reference::default());
+    let suspect = Suspect {
+        id: "interpret@3.9.0".parse().expect("an engine"),
+        reference: Arc::clone(&reference),
+        does,
+    };
+    try_case(&case, &Panel::new(Some(reference), vec![Arc::new(suspect)])).expect("it is judged")
+}
+
+#[track_caller]
+fn check(expect: &str, does: Does, explained: &[Quirk], expected: bool) {
+    let trial = trial(expect, does);
+    assert_eq!(trial.verdict.kind, VerdictKind::Differ);
+    let quirks: Quirks = explained.iter().copied().collect();
+    assert_eq!(trial.verdict.differences[0].explained, quirks);
+    assert_eq!(trial.assessment.expected, expected, "{:?}", trial.assessment);
+}
+
+const BITS: Quirk = Quirk::Bf16IsBits;
+const SHORT: Quirk = Quirk::Bf16WidensShort;
+
+fn follows(quirks: &[Quirk]) -> Does {
+    Does::Follows(quirks.iter().copied().collect(), 0)
+}
+
+#[test]
+fn bytes_that_a_model_leaves_are_explained_by_the_fewest() {
+    check("", follows(&[BITS]), &[BITS], false);
+    check("", follows(&[SHORT]), &[SHORT], false);
+    check("", follows(&[BITS, SHORT]), &[BITS, SHORT], false);
+}
+
+#[test]
+fn one_other_byte_is_news() {
+    check("", Does::Follows(Quirks::NONE.with(BITS), 1), &[], false);
+}
+
+#[test]
+fn an_expectation_is_met_by_its_quirk_alone() {
+    let expect = |quirk: &str| format!("expect:\n  - {{ engine: interpret, quirk: {quirk} }}\n");
+    check(&expect("bf16-is-bits"), follows(&[BITS]), &[BITS], true);
+    check(
+        &expect("[bf16-is-bits, bf16-widens-short]"),
+        follows(&[BITS]),
+        &[BITS],
+        true,
+    );
+    check(&expect("bf16-is-bits"), follows(&[SHORT]), &[SHORT], false);
+    check(
+        &expect("bf16-is-bits"),
+        follows(&[BITS, SHORT]),
+        &[BITS, SHORT],
+        false,
+    );
+    check(
+        &expect("bf16-is-bits"),
+        Does::Follows(Quirks::NONE.with(BITS), 1),
+        &[],
+        false,
+    );
+}
+
+#[test]
+fn an_exception_is_told_by_its_words() {
+    let told = |kind, message| {
+        let trial = trial("", Does::Raises(kind, message));
+        trial.verdict.differences[0].told.map(|told| told.name)
+    };
+    let known = "'InterpreterBuilder' object has no attribute 'new_block'";
+    assert_eq!(
+        told("AttributeError", known),
+        None,
+        "no line says that it is that operation"
+    );
+    let data = "'InterpreterBuilder' object has no attribute 'get_int1_ty'";
+    assert_eq!(told("AttributeError", data), None, "mended in 3.4");
+    let none = "cannot convert None of type <class 'NoneType'> to tensor";
+    assert_eq!(told("TypeError", none), Some("no-library"));
+    assert_eq!(told("ValueError", none), None);
+    assert_eq!(
+        told("AttributeError", "'Tensor' object has no attribute 'shape'"),
+        None
+    );
+}
