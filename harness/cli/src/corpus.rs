@@ -158,7 +158,9 @@ fn names_corpus(filter: &str, nearest: Option<&Path>) -> Result<bool, String> {
     let of_nearest = nearest.is_some_and(|root| {
         let inside = root.canonicalize().is_ok_and(|root| real.starts_with(root));
         let stem = filter.trim_end_matches('/');
-        inside || root.join(stem).exists() || root.join(format!("{stem}.yaml")).exists()
+        // An absolute path is no area: joined to the corpus's folder it would be itself.
+        let named = || root.join(stem).exists() || root.join(format!("{stem}.yaml")).exists();
+        inside || path.is_relative() && named()
     });
     if of_nearest || real.is_dir() {
         return Ok(!of_nearest);

@@ -19,6 +19,7 @@ use conch_engine::{Engine, Finished, Outcome, Reference};
 use conch_interp::TrapKind;
 use conch_memory::{ByteState, Memory, StorageId};
 use conch_tile::numeric;
+use conch_tile::quirk::{Quirk, Quirks};
 use conch_tile::rules::{Rules, Version};
 
 /// Elements of a storage that are shown.
@@ -146,6 +147,27 @@ fn the_corpus_is_large_and_its_ids_are_unique() {
     }
     assert!(files.len() >= 60, "only {} case files", files.len());
     assert!(ids.len() >= 1000, "only {} cases", ids.len());
+}
+
+/// An expectation that names a quirk is met by the engine's bytes alone, so that a run holds the model to them.
+#[test]
+fn every_quirk_is_held_to_an_engine() {
+    let mut named = Quirks::NONE;
+    for entry in CORPUS.entries() {
+        let case = resolve(&entry);
+        let quirks = case.expectations.iter().flat_map(|one| one.quirks.iter());
+        named = quirks.fold(named, Quirks::with);
+    }
+    let unheld: Vec<Quirk> = Quirk::ALL
+        .iter()
+        .copied()
+        .filter(|&quirk| !named.has(quirk))
+        .collect();
+    // Of compilers before 3.6 no GPU's bytes are on record.
+    assert_eq!(
+        unheld,
+        [Quirk::OffsetsSignExtend, Quirk::AtomicExtremaByComparison]
+    );
 }
 
 /// A case's text: its point, what the newest rules give, and what the oldest do where that is something else.

@@ -1,7 +1,9 @@
 //! Elementwise operations as NumPy does them on what the interpreter keeps values in.
 
 use conch_tile::DType;
-use conch_tile::ir::{BinaryOp, CmpPredicate, Combine, Foreign, OpKind, Operation, TernaryOp, UnaryOp};
+use conch_tile::ir::{
+    BinaryOp, CastKind, CmpPredicate, Combine, Foreign, OpKind, Operation, TernaryOp, UnaryOp, ValueId,
+};
 use conch_tile::numeric::{self, decode_int, encode_int};
 use conch_tile::quirk::Quirk;
 use conch_tile::rules::Version;
@@ -15,8 +17,6 @@ impl Model {
         };
         let foreign = if dtype == DType::BF16 && self.has(Quirk::Bf16IsBits) {
             on_bits(&op.kind, DType::U16, self.version)
-        } else if dtype.is_fp8() && self.has(Quirk::Fp8IsBits) {
-            on_bits(&op.kind, DType::U8, self.version)
         } else {
             None
         };
@@ -66,21 +66,40 @@ impl Model {
             {
                 replaced(op, OpKind::Binary(BinaryOp::Or))
             }
-            BinaryOp::MulHi
-                if self.has(Quirk::MulhiIsSigned) && dtype.is_signed_int() && dtype.bits() < 64 =>
-            {
-                by(
-                    op,
-                    Foreign::new(&format!("{dtype} high product, signs extended"), move |x| {
-                        let wide = |bits: u64| decode_int(dtype, bits) as u128;
-                        let mask = (1u128 << (2 * dtype.bits())) - 1;
-                        let product = wide(x[0]).wrapping_mul(wide(x[1])) & mask;
-                        encode_int(dtype, (product >> dtype.bits()) as i128)
-                    }),
-                )
+            BinaryOp::MulHi if self.has(Quirk::MulhiIsSigned) && dtype.bits() < 64 => {
+                self.high_product(op, dtype)
             }
             _ => Rewritten::Same(op),
         }
+    }
+
+    /// Operands that were signed before they were taken for unsigned widen with their sign.
+    fn high_product(&self, op: Operation, dtype: DType) -> Rewritten {
+        let before = |value: ValueId| match self.made_by(value) {
+            Some((
+                OpKind::Cast {
+                    kind: CastKind::Bits, ..
+                },
+                Some(source),
+            )) => self.dtype(source).unwrap_or(dtype),
+            _ => dtype,
+        };
+        let [x, y] = [before(op.operands[0]), before(op.operands[1])];
+        if !x.is_signed_int() && !y.is_signed_int() {
+            return Rewritten::Same(op);
+        }
+        by(
+            op,
+            Foreign::new(
+                &format!("high product of {x} and {y}, signs extended"),
+                move |bits| {
+                    let wide = |dtype: DType, bits: u64| decode_int(dtype, bits) as u128;
+                    let mask = (1u128 << (2 * dtype.bits())) - 1;
+                    let product = wide(x, bits[0]).wrapping_mul(wide(y, bits[1])) & mask;
+                    encode_int(dtype, (product >> dtype.bits()) as i128)
+                },
+            ),
+        )
     }
 }
 

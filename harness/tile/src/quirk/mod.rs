@@ -99,9 +99,6 @@ quirks! {
     /// what is too large another number than the largest.
     Fp8ConvertsByParts = "fp8-converts-by-parts": Interpreter, (FIRST, None),
         "interpreter.py, _convert_float";
-    /// 8-bit floats are computed on their 8-bit pattern as if they were unsigned integers.
-    Fp8IsBits = "fp8-is-bits": Interpreter, (FIRST, None),
-        "interpreter.py, _get_np_dtype: 8-bit floats are np.uint8";
     /// An integer, or the integer part of a float, becomes the 8 bits of an 8-bit float.
     Fp8FromNumber = "fp8-from-number": Interpreter, (FIRST, None),
         "interpreter.py, cast_impl: astype of np.uint8";
@@ -161,9 +158,6 @@ quirks! {
     /// `histogram` counts a value that equals the number of bins in the last one.
     HistogramClosesLastBin = "histogram-closes-last-bin": Interpreter, (FIRST, before(3, 9, 0)),
         "interpreter.py, create_histogram: np.histogram";
-    /// A loop index stays a Python int: it never wraps, and divides as Python's do.
-    LoopIndexIsPython = "loop-index-is-python": Interpreter, (FIRST, None),
-        "interpreter.py, _patch_lang_core: tl.range is Python's range";
 }
 
 impl Quirk {
@@ -258,7 +252,7 @@ mod tests {
     #[test]
     fn a_set_has_what_was_put_in() {
         let set = Quirks::NONE.with(Quirk::Bf16IsBits).with(Quirk::FmaRoundsTwice);
-        assert!(set.has(Quirk::Bf16IsBits) && !set.has(Quirk::Fp8IsBits));
+        assert!(set.has(Quirk::Bf16IsBits) && !set.has(Quirk::Bf16Truncates));
         assert_eq!(
             set.iter().collect::<Vec<_>>(),
             [Quirk::Bf16IsBits, Quirk::FmaRoundsTwice]
