@@ -227,18 +227,14 @@ impl Copied {
     fn pieces(&self, whole: usize) -> Vec<(usize, usize, usize)> {
         match &self.content {
             Content::Whole => vec![(0, self.start, whole)],
-            Content::Elements { there, here } => there
-                .element_starts()
-                .zip(here.element_starts())
-                .map(|(there, here)| (there, self.start + here, self.size_of(&self.content)))
-                .collect(),
-        }
-    }
-
-    fn size_of(&self, content: &Content) -> usize {
-        match content {
-            Content::Whole => 1,
-            Content::Elements { here, .. } => here.element_size(),
+            Content::Elements { there, here } => {
+                let size = here.element_size();
+                there
+                    .element_starts()
+                    .zip(here.element_starts())
+                    .map(|(there, here)| (there, self.start + here, size))
+                    .collect()
+            }
         }
     }
 }

@@ -31,7 +31,7 @@ impl Model {
             .and_then(|&operand| self.dtype(operand))
             .is_some_and(DType::is_float);
         if float && *combine == Some(Combine::Add) && self.has(Quirk::SumBeginsWithZero) {
-            return self.from_zero(op);
+            return self.sum_from_zero(op);
         }
         let finds = self.has(Quirk::ArgmaxFindsNan);
         if float
@@ -44,7 +44,7 @@ impl Model {
     }
 
     /// Negative zeros add up to a positive one.
-    fn from_zero(&mut self, mut op: Operation) -> Rewritten {
+    fn sum_from_zero(&mut self, mut op: Operation) -> Rewritten {
         let result = op.results[0];
         let ty = self.ty(result).clone();
         let (zero, sum) = (self.fresh(ty.clone()), self.fresh(ty));

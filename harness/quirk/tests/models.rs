@@ -34,21 +34,21 @@ fn check(
     } else {
         let places = k.offset(out, lanes);
         k.store(places, result, None);
-        return run(k.finish(), quirk, version, (from, inputs), (to, expected));
+        return run(&k.finish(), quirk, version, (from, inputs), (to, expected));
     };
     k.store(out, result, None);
-    run(k.finish(), quirk, version, (from, inputs), (to, expected));
+    run(&k.finish(), quirk, version, (from, inputs), (to, expected));
 }
 
 #[track_caller]
 fn run(
-    function: Function,
+    function: &Function,
     quirk: Quirk,
     version: Version,
     (from, inputs): (DType, [u64; 4]),
     (to, expected): (DType, &[u64]),
 ) {
-    let followed = follow(&function, Quirks::NONE.with(quirk), version).expect("it changes the kernel");
+    let followed = follow(function, Quirks::NONE.with(quirk), version).expect("it changes the kernel");
     followed.verify().expect("what a model makes verifies");
     let program = Program::prepare(followed).expect("it can be run");
     let mut world = World::default();

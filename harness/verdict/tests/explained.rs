@@ -49,7 +49,7 @@ impl Engine for Suspect {
                         memory,
                         turned: *turned,
                     })),
-                    ended => ended,
+                    ended @ Preparation::Ended(_) => ended,
                 }
             }
         })

@@ -321,20 +321,20 @@ fn float_extremum(
     } else {
         (DType::I32, DType::U32)
     };
-    let (negative, positive) = if !tr.rules.follows(Quirk::AtomicExtremaByComparison) {
+    let (negative, positive) = if tr.rules.follows(Quirk::AtomicExtremaByComparison) {
+        let zero = tr.constant(0, ty.clone());
+        let positive = tr.op(OpKind::Compare(CmpPredicate::Ge), &[value, zero], bools.clone());
+        (
+            tr.op(OpKind::Compare(CmpPredicate::Lt), &[value, zero], bools.clone()),
+            positive,
+        )
+    } else {
         let bits = bitcast(tr, value, Elem::Num(signed))?;
         let zero = tr.constant(0, ty.with_elem(Elem::Num(signed)));
         let negative = tr.op(OpKind::Compare(CmpPredicate::Lt), &[bits, zero], bools.clone());
         (
             negative,
             tr.op(OpKind::Unary(UnaryOp::Not), &[negative], bools.clone()),
-        )
-    } else {
-        let zero = tr.constant(0, ty.clone());
-        let positive = tr.op(OpKind::Compare(CmpPredicate::Ge), &[value, zero], bools.clone());
-        (
-            tr.op(OpKind::Compare(CmpPredicate::Lt), &[value, zero], bools.clone()),
-            positive,
         )
     };
     let other = if op == AtomicOp::Max {

@@ -165,6 +165,7 @@ impl<'a> Machine<'a> {
             Op::If(..) | Op::For(_) | Op::While(..) | Op::Reduce { .. } | Op::Scan { .. } => false,
             Op::Plain(kind) => match kind {
                 OpKind::Constant(_)
+                | OpKind::Foreign(_)
                 | OpKind::ProgramId(_)
                 | OpKind::NumPrograms(_)
                 | OpKind::Poison
@@ -182,7 +183,6 @@ impl<'a> Machine<'a> {
                 | OpKind::Gather { .. }
                 | OpKind::Hint { .. } => true,
                 OpKind::Ternary(op) => !float(self, step.outs[0]) || *op != TernaryOp::Fma,
-                OpKind::Foreign(_) => true,
                 OpKind::Library(symbol) => {
                     !symbol.result.is_float() || (symbol.is_exact() && !symbol.flushes())
                 }

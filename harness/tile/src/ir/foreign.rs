@@ -4,11 +4,14 @@
 use std::fmt;
 use std::sync::Arc;
 
+/// What becomes of one lane of each operand.
+type Function = dyn Fn(&[u64]) -> u64 + Send + Sync;
+
 /// A function of the operands' bits, lane by lane. What it gives is cut to the width of the result's element.
 #[derive(Clone)]
 pub struct Foreign {
     name: Arc<str>,
-    function: Arc<dyn Fn(&[u64]) -> u64 + Send + Sync>,
+    function: Arc<Function>,
 }
 
 impl Foreign {

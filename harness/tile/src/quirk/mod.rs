@@ -71,14 +71,14 @@ macro_rules! quirks {
 }
 
 const FIRST: Version = Version::new(3, 0, 0);
-const fn before(major: u16, minor: u16, patch: u16) -> Option<Version> {
-    Some(Version::new(major, minor, patch))
+const fn v(major: u16, minor: u16, patch: u16) -> Version {
+    Version::new(major, minor, patch)
 }
 
 quirks! {
     /// Arguments are copied to the host one by one and lose the strides that their storage has; views of one storage are
     /// copied apart, and each copy is written back.
-    ArgumentsAreCopiedApart = "arguments-copied-apart": Interpreter, (FIRST, before(3, 3, 0)),
+    ArgumentsAreCopiedApart = "arguments-copied-apart": Interpreter, (FIRST, Some(v(3, 3, 0))),
         "GridExecutor._init_args_hst and _restore_args_dev; triton commit b99a3006";
     /// `bf16` is computed on its 16-bit pattern as if it were an unsigned integer.
     Bf16IsBits = "bf16-is-bits": Interpreter, (FIRST, None),
@@ -103,13 +103,13 @@ quirks! {
     Fp8FromNumber = "fp8-from-number": Interpreter, (FIRST, None),
         "interpreter.py, cast_impl: astype of np.uint8";
     /// `minimum`, `maximum` and `clamp` let a NaN through that was not asked for.
-    ExtremaLetNanThrough = "extrema-let-nan-through": Interpreter, (FIRST, before(3, 8, 0)),
+    ExtremaLetNanThrough = "extrema-let-nan-through": Interpreter, (FIRST, Some(v(3, 8, 0))),
         "interpreter.py, create_minnumf: np.minimum; create_clampf: np.clip";
     /// `max` and `min` of a block that holds a NaN are NaN.
-    ReductionsLetNanThrough = "reductions-let-nan-through": Interpreter, (FIRST, before(3, 5, 0)),
+    ReductionsLetNanThrough = "reductions-let-nan-through": Interpreter, (FIRST, Some(v(3, 5, 0))),
         "interpreter.py, ReduceOps: np.max";
     /// `argmax` and `argmin` find the first NaN.
-    ArgmaxFindsNan = "argmax-finds-nan": Interpreter, (FIRST, before(3, 8, 0)),
+    ArgmaxFindsNan = "argmax-finds-nan": Interpreter, (FIRST, Some(v(3, 8, 0))),
         "interpreter.py, ReduceOps: np.argmax";
     /// `argmax` and `argmin` leave out every NaN.
     ArgmaxSkipsNan = "argmax-skips-nan": Interpreter, (Version::new(3, 8, 0), None),
@@ -118,22 +118,22 @@ quirks! {
     SumBeginsWithZero = "sum-begins-with-zero": Interpreter, (FIRST, None),
         "interpreter.py, ReduceOps: np.sum";
     /// `fma` rounds the product before it adds.
-    FmaRoundsTwice = "fma-rounds-twice": Interpreter, (FIRST, before(3, 9, 0)),
+    FmaRoundsTwice = "fma-rounds-twice": Interpreter, (FIRST, Some(v(3, 9, 0))),
         "interpreter.py, create_fma: x.data * y.data + z.data";
     /// `umulhi` takes its operands as signed.
-    MulhiIsSigned = "mulhi-is-signed": Interpreter, (FIRST, before(3, 9, 0)),
+    MulhiIsSigned = "mulhi-is-signed": Interpreter, (FIRST, Some(v(3, 9, 0))),
         "interpreter.py, create_umulhi: astype sign-extends";
     /// Bools add up as a logical or.
-    BoolsAddAsOr = "bools-add-as-or": Interpreter, (FIRST, before(3, 9, 0)),
+    BoolsAddAsOr = "bools-add-as-or": Interpreter, (FIRST, Some(v(3, 9, 0))),
         "interpreter.py, binary_op: np.add of np.bool_";
     /// What unsigned integers become that are shifted right as signed ones stays signed.
     ShiftedStaysSigned = "shifted-stays-signed": Interpreter, (FIRST, None),
         "interpreter.py, create_ashr: the array keeps its signed dtype";
     /// Counts have 64 bits, and are stored and carried on so.
-    CountsWiden = "counts-widen": Interpreter, (FIRST, before(3, 6, 0)),
+    CountsWiden = "counts-widen": Interpreter, (FIRST, Some(v(3, 6, 0))),
         "interpreter.py, create_histogram: np.histogram gives np.int64";
     /// Sums, running sums and indices have 64 bits, and are stored and carried on so.
-    IntegersWiden = "integers-widen": Interpreter, (FIRST, before(3, 3, 0)),
+    IntegersWiden = "integers-widen": Interpreter, (FIRST, Some(v(3, 3, 0))),
         "interpreter.py, ReduceOps.to_tensor: np.sum and np.argmax give np.int64";
     /// The NaN that lanes outside of a tensor hold is zero, of dtypes that are kept as integers.
     PaddingNanIsZero = "padding-nan-is-zero": Interpreter, (FIRST, None),
@@ -143,20 +143,20 @@ quirks! {
     FloatArgumentsAreWeak = "float-arguments-are-weak": Interpreter, (FIRST, None),
         "interpreter.py, _implicit_cvt leaves floats as they are";
     /// Unsigned offsets below 64 bits are read as signed ones.
-    OffsetsSignExtend = "offsets-sign-extend": Compiler, (FIRST, before(3, 3, 1)),
+    OffsetsSignExtend = "offsets-sign-extend": Compiler, (FIRST, Some(v(3, 3, 1))),
         "semantic.add; wheels 3.2.0 and 3.3.1";
     /// `atomic_max` and `atomic_min` of floats go by comparison with 0.0, which loses NaN and the sign of zero.
-    AtomicExtremaByComparison = "atomic-extrema-by-comparison": Language, (FIRST, before(3, 4, 0)),
+    AtomicExtremaByComparison = "atomic-extrema-by-comparison": Language, (FIRST, Some(v(3, 4, 0))),
         "semantic.atomic_max; wheels 3.3.1 and 3.4.0";
     /// `fdiv(…, ieee_rounding=True)` is no better rounded than without.
-    FdivIgnoresRounding = "fdiv-ignores-rounding": Compiler, (FIRST, before(3, 8, 0)),
+    FdivIgnoresRounding = "fdiv-ignores-rounding": Compiler, (FIRST, Some(v(3, 8, 0))),
         "semantic.fdiv; wheels 3.7.1 and 3.8.0";
     /// `histogram` looks at the low bits of a value alone, as many as number the bins and at least 5, so that what has no bin may
     /// be counted in one.
-    HistogramTakesLowBits = "histogram-takes-low-bits": Compiler, (FIRST, before(3, 8, 0)),
+    HistogramTakesLowBits = "histogram-takes-low-bits": Compiler, (FIRST, Some(v(3, 8, 0))),
         "PTX of the wheels 3.7.1 and 3.8.0; triton#11194";
     /// `histogram` counts a value that equals the number of bins in the last one.
-    HistogramClosesLastBin = "histogram-closes-last-bin": Interpreter, (FIRST, before(3, 9, 0)),
+    HistogramClosesLastBin = "histogram-closes-last-bin": Interpreter, (FIRST, Some(v(3, 9, 0))),
         "interpreter.py, create_histogram: np.histogram";
 }
 
