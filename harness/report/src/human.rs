@@ -1,20 +1,17 @@
 //! Events for a reader at a terminal or in a log: what needs a look in full, the rest in numbers.
 //! Left out: the progress bar (the command line's) and where the text goes.
 
+mod elements;
+mod summary;
+
 use std::fmt::Write as _;
 
-use conch_tile::rules::Version;
-
 use crate::bytes::{in_words, left_out};
-use crate::event::{
-    Difference, Element, Event, Expectation, Outcome, Position, Rule, Start, Summary, Sweep, Variants,
-    Verdict,
-};
+use crate::event::{Difference, Event, Expectation, Outcome, Position, Rule, Start, Sweep, Verdict};
 use crate::silence::Silence;
 use crate::style::{Palette, Tone};
 
-/// How many known bugs a summary names.
-const SHOWN: usize = 10;
+pub use elements::table;
 
 /// Turns events into text, one after the other.
 #[derive(Clone, Debug, Default)]
@@ -513,192 +510,6 @@ impl Human {
         }
         text
     }
-
-    /// The differences that were expected or not, by what explains them.
-    fn known(&self, summary: &Summary) -> String {
-        let mut text = String::new();
-        if summary.known.is_empty() {
-            return text;
-        }
-        let mut known: Vec<(&str, u64)> = summary
-            .known
-            .iter()
-            .map(|(name, &count)| (name.as_str(), count))
-            .collect();
-        known.sort_by(|one, other| other.1.cmp(&one.1).then(one.0.cmp(other.0)));
-        let _ = writeln!(
-            text,
-            "{} by what explains them; -v and the reports have each",
-            self.paint(Tone::Dim, "differences")
-        );
-        let shown = if known.len() <= SHOWN {
-            known.len()
-        } else {
-            SHOWN - 1
-        };
-        let (first, rest) = known.split_at(shown);
-        for (name, count) in first {
-            let _ = writeln!(text, "  {count:>6}  {name}");
-        }
-        if !rest.is_empty() {
-            let more: u64 = rest.iter().map(|&(_, count)| count).sum();
-            let _ = writeln!(text, "  {more:>6}  by {} other known bugs", rest.len());
-        }
-        if summary.unexplained > 0 {
-            let _ = writeln!(
-                text,
-                "  {:>6}  that no model and no message explains, which the case files foresee or not",
-                summary.unexplained
-            );
-        }
-        text
-    }
-
-    fn summary(&self, summary: &Summary) -> String {
-        let mut text = String::new();
-        let mut counts = vec![format!("{} agree", summary.agree)];
-        for (count, word) in [
-            (summary.differ, "differ"),
-            (summary.nondeterministic, "nondeterministic"),
-            (summary.undefined, "undefined"),
-            (summary.inconclusive, "inconclusive"),
-        ] {
-            if count > 0 {
-                counts.push(format!("{count} {word}"));
-            }
-        }
-        let _ = writeln!(
-            text,
-            "\n{} {}: {}, in {:.2} s",
-            summary.cases,
-            plural(summary.cases, "case"),
-            counts.join(", "),
-            summary.seconds
-        );
-        if let Some(variants) = &summary.variants {
-            text.push_str(&counted(variants));
-        }
-        if summary.bytes.any_looked_at() {
-            let _ = writeln!(text, "  {}", in_words(summary.bytes));
-        }
-        if summary.left_out > 0 {
-            let whole = match summary.left_out_whole {
-                0 => String::new(),
-                count => format!(", {count} of them all of a tensor"),
-            };
-            let _ = writeln!(
-                text,
-                "{} {} {} left bytes without a defined value, which nobody was held to{whole}; -v says which",
-                self.paint(Tone::Warn, "note:"),
-                summary.left_out,
-                plural(summary.left_out, "case"),
-            );
-        }
-        text.push_str(&self.known(summary));
-        let width = summary
-            .engines
-            .keys()
-            .map(|id| id.chars().count())
-            .max()
-            .unwrap_or(0);
-        for (id, tally) in &summary.engines {
-            let did: Vec<String> = tally
-                .outcomes
-                .iter()
-                .map(|(word, count)| format!("{count} {word}"))
-                .collect();
-            let blamed = if tally.blamed > 0 {
-                format!(", wrong in {}", tally.blamed)
-            } else {
-                String::new()
-            };
-            // The variants of a sweep are not timed.
-            let seconds = match summary.variants {
-                Some(_) => String::new(),
-                None => format!(", {:.3} s", tally.seconds),
-            };
-            let _ = writeln!(text, "  {id:width$}  {}{blamed}{seconds}", did.join(", "));
-        }
-        for line in self.silence.lines() {
-            let _ = writeln!(text, "{} {line}", self.paint(Tone::Bad, "silent:"));
-        }
-        if summary.inconclusive > 0 && summary.agree + summary.differ == 0 && !summary.bytes.any_looked_at() {
-            let _ = writeln!(
-                text,
-                "{} nothing was compared: no second engine said anything",
-                self.paint(Tone::Warn, "note:")
-            );
-        }
-        if summary.stale_recordings > 0 {
-            let _ = writeln!(
-                text,
-                "{} {} {} on record not used: the kernel or the layout has changed since; `conch bundle` and a GPU make \
-                 new ones",
-                self.paint(Tone::Warn, "stale:"),
-                summary.stale_recordings,
-                plural(summary.stale_recordings, "outcome")
-            );
-        }
-        if summary.reference_blamed > 0 {
-            let _ = writeln!(
-                text,
-                "{} the reference is wrong in {}: {}",
-                self.paint(Tone::Bad, "first of all:"),
-                summary.reference_blamed,
-                shortened(&self.reference_blamed)
-            );
-        }
-        if summary.interrupted {
-            let _ = writeln!(
-                text,
-                "{} interrupted; the cases that are missing were not judged",
-                self.paint(Tone::Warn, "PARTIAL")
-            );
-        }
-        let mut reasons = Vec::new();
-        for (count, words) in [
-            (summary.unexpected, "unexpected"),
-            (summary.silent, "with an engine that says nothing"),
-            (summary.stale, "with an expectation that no longer happens"),
-            (summary.vacuous, "vacuous"),
-            (summary.internal, "with an internal error"),
-        ] {
-            if count > 0 {
-                reasons.push(format!("{count} {words}"));
-            }
-        }
-        if summary.compared_nothing() {
-            reasons.push("nothing was compared".to_owned());
-        }
-        if summary.problems > 0 {
-            reasons.push(format!(
-                "{} {} in what was given",
-                summary.problems,
-                plural(summary.problems, "error")
-            ));
-        }
-        if summary.unwritten > 0 {
-            reasons.push("the reports could not be written".to_owned());
-        }
-        let line = match (summary.exit, reasons.is_empty()) {
-            (0, _) => self.paint(Tone::Good, "as expected"),
-            (3, _) if summary.has_no_second_engine() => format!(
-                "{}: no second engine said anything, so nothing was compared\n  = help: `conch toolchain add {}` installs \
-                 one; `--engine reference` asks for the reference alone",
-                self.paint(Tone::Bad, "nothing to compare with"),
-                Version::NEWEST
-            ),
-            (3, _) => self.paint(Tone::Bad, "nothing was run"),
-            (130, true) => self.paint(Tone::Warn, "as expected so far"),
-            (_, _) => format!(
-                "{}: {}",
-                self.paint(Tone::Bad, "NOT as expected"),
-                reasons.join(", ")
-            ),
-        };
-        let _ = writeln!(text, "{line}");
-        text
-    }
 }
 
 /// The camps of a sweep, a line each.
@@ -712,27 +523,6 @@ fn camps(sweep: &Sweep) -> String {
         let _ = writeln!(text, "    {}{reference}", camp.variants.join(", "));
     }
     text
-}
-
-/// The variants of a sweep in numbers.
-fn counted(variants: &Variants) -> String {
-    let left_out: u64 = variants.not_applicable.values().sum();
-    let by_axis: Vec<String> = variants
-        .not_applicable
-        .iter()
-        .map(|(axis, count)| format!("{axis} {count}"))
-        .collect();
-    format!(
-        "{} {} judged, {} more the same machine code as another, {left_out} not applicable{}\n",
-        variants.tried,
-        plural(variants.tried, "variant"),
-        variants.same,
-        if by_axis.is_empty() {
-            String::new()
-        } else {
-            format!(" ({})", by_axis.join(", "))
-        }
-    )
 }
 
 fn plural(count: u64, word: &str) -> String {
@@ -789,81 +579,6 @@ pub fn rules(rules: &[Rule]) -> Vec<String> {
             )
         })
         .collect()
-}
-
-/// The elements side by side, columns as wide as they need to be.
-pub fn table(baseline: &str, engine: &str, elements: &[Element]) -> String {
-    if elements.is_empty() {
-        return String::new();
-    }
-    let mut rows = vec![[
-        String::new(),
-        baseline.to_owned(),
-        engine.to_owned(),
-        String::new(),
-    ]];
-    for element in elements {
-        rows.push([
-            place(element),
-            cell(&element.values[0], &element.bits[0]),
-            cell(&element.values[1], &element.bits[1]),
-            match (&element.accepted, element.unwritten) {
-                (Some([low, high]), _) => format!("accepted {low} to {high}"),
-                (None, true) => "nobody should have written it".to_owned(),
-                (None, false) => String::new(),
-            },
-        ]);
-    }
-    let width = |column: usize| {
-        rows.iter()
-            .map(|row| row[column].chars().count())
-            .max()
-            .unwrap_or(0)
-    };
-    let widths = [width(0), width(1), width(2)];
-    let mut text = String::new();
-    for [place, left, right, note] in &rows {
-        let line = format!(
-            "    {place:0$}  {left:1$}  {right:2$}  {note}",
-            widths[0], widths[1], widths[2]
-        );
-        text.push_str(line.trim_end());
-        text.push('\n');
-    }
-    text
-}
-
-/// A value with its bits, which are all there is to say of bytes that have no dtype.
-fn cell(value: &str, bits: &str) -> String {
-    if value == bits {
-        bits.to_owned()
-    } else {
-        format!("{value}  {bits}")
-    }
-}
-
-/// Where an element is: `left[1, 0] f32 (original, byte 24)`.
-fn place(element: &Element) -> String {
-    let storage = &element.storage;
-    if !element.guard.is_empty() {
-        return format!("{} {storage}, guard byte {}", element.guard, element.byte);
-    }
-    if element.tensor.is_empty() {
-        return format!("{storage}, byte {}", element.byte);
-    }
-    let at: Vec<String> = element.at.iter().map(ToString::to_string).collect();
-    let home = if element.tensor == *storage {
-        String::new()
-    } else {
-        format!("{storage}, ")
-    };
-    format!(
-        "{}[{}] {} ({home}byte {})",
-        element.tensor,
-        at.join(", "),
-        element.dtype,
-        element.byte
-    )
 }
 
 /// What explains a verdict's differences, in brackets.

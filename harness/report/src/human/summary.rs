@@ -1,0 +1,222 @@
+//! The end of a run in numbers: what agreed, what explains the rest, who did what, and whether all is as expected.
+
+use std::fmt::Write as _;
+
+use conch_tile::rules::Version;
+
+use super::{Human, plural, shortened};
+use crate::bytes::in_words;
+use crate::event::{Summary, Variants};
+use crate::style::Tone;
+
+/// How many known bugs a summary names.
+const SHOWN: usize = 10;
+
+impl Human {
+    /// The differences that were expected or not, by what explains them.
+    fn known(&self, summary: &Summary) -> String {
+        let mut text = String::new();
+        if summary.known.is_empty() {
+            return text;
+        }
+        let mut known: Vec<(&str, u64)> = summary
+            .known
+            .iter()
+            .map(|(name, &count)| (name.as_str(), count))
+            .collect();
+        known.sort_by(|one, other| other.1.cmp(&one.1).then(one.0.cmp(other.0)));
+        let _ = writeln!(
+            text,
+            "{} by what explains them; -v and the reports have each",
+            self.paint(Tone::Dim, "differences")
+        );
+        let shown = if known.len() <= SHOWN {
+            known.len()
+        } else {
+            SHOWN - 1
+        };
+        let (first, rest) = known.split_at(shown);
+        for (name, count) in first {
+            let _ = writeln!(text, "  {count:>6}  {name}");
+        }
+        if !rest.is_empty() {
+            let more: u64 = rest.iter().map(|&(_, count)| count).sum();
+            let _ = writeln!(text, "  {more:>6}  by {} other known bugs", rest.len());
+        }
+        if summary.unexplained > 0 {
+            let _ = writeln!(
+                text,
+                "  {:>6}  that no model and no message explains, which the case files foresee or not",
+                summary.unexplained
+            );
+        }
+        text
+    }
+
+    pub(super) fn summary(&self, summary: &Summary) -> String {
+        let mut text = String::new();
+        let mut counts = vec![format!("{} agree", summary.agree)];
+        for (count, word) in [
+            (summary.differ, "differ"),
+            (summary.nondeterministic, "nondeterministic"),
+            (summary.undefined, "undefined"),
+            (summary.inconclusive, "inconclusive"),
+        ] {
+            if count > 0 {
+                counts.push(format!("{count} {word}"));
+            }
+        }
+        let _ = writeln!(
+            text,
+            "\n{} {}: {}, in {:.2} s",
+            summary.cases,
+            plural(summary.cases, "case"),
+            counts.join(", "),
+            summary.seconds
+        );
+        if let Some(variants) = &summary.variants {
+            text.push_str(&counted(variants));
+        }
+        if summary.bytes.any_looked_at() {
+            let _ = writeln!(text, "  {}", in_words(summary.bytes));
+        }
+        if summary.left_out > 0 {
+            let whole = match summary.left_out_whole {
+                0 => String::new(),
+                count => format!(", {count} of them all of a tensor"),
+            };
+            let _ = writeln!(
+                text,
+                "{} {} {} left bytes without a defined value, which nobody was held to{whole}; -v says which",
+                self.paint(Tone::Warn, "note:"),
+                summary.left_out,
+                plural(summary.left_out, "case"),
+            );
+        }
+        text.push_str(&self.known(summary));
+        let width = summary
+            .engines
+            .keys()
+            .map(|id| id.chars().count())
+            .max()
+            .unwrap_or(0);
+        for (id, tally) in &summary.engines {
+            let did: Vec<String> = tally
+                .outcomes
+                .iter()
+                .map(|(word, count)| format!("{count} {word}"))
+                .collect();
+            let blamed = if tally.blamed > 0 {
+                format!(", wrong in {}", tally.blamed)
+            } else {
+                String::new()
+            };
+            // The variants of a sweep are not timed.
+            let seconds = match summary.variants {
+                Some(_) => String::new(),
+                None => format!(", {:.3} s", tally.seconds),
+            };
+            let _ = writeln!(text, "  {id:width$}  {}{blamed}{seconds}", did.join(", "));
+        }
+        for line in self.silence.lines() {
+            let _ = writeln!(text, "{} {line}", self.paint(Tone::Bad, "silent:"));
+        }
+        if summary.inconclusive > 0 && summary.agree + summary.differ == 0 && !summary.bytes.any_looked_at() {
+            let _ = writeln!(
+                text,
+                "{} nothing was compared: no second engine said anything",
+                self.paint(Tone::Warn, "note:")
+            );
+        }
+        if summary.stale_recordings > 0 {
+            let _ = writeln!(
+                text,
+                "{} {} {} on record not used: the kernel or the layout has changed since; `conch bundle` and a GPU make \
+                 new ones",
+                self.paint(Tone::Warn, "stale:"),
+                summary.stale_recordings,
+                plural(summary.stale_recordings, "outcome")
+            );
+        }
+        if summary.reference_blamed > 0 {
+            let _ = writeln!(
+                text,
+                "{} the reference is wrong in {}: {}",
+                self.paint(Tone::Bad, "first of all:"),
+                summary.reference_blamed,
+                shortened(&self.reference_blamed)
+            );
+        }
+        if summary.interrupted {
+            let _ = writeln!(
+                text,
+                "{} interrupted; the cases that are missing were not judged",
+                self.paint(Tone::Warn, "PARTIAL")
+            );
+        }
+        let mut reasons = Vec::new();
+        for (count, words) in [
+            (summary.unexpected, "unexpected"),
+            (summary.silent, "with an engine that says nothing"),
+            (summary.stale, "with an expectation that no longer happens"),
+            (summary.vacuous, "vacuous"),
+            (summary.internal, "with an internal error"),
+        ] {
+            if count > 0 {
+                reasons.push(format!("{count} {words}"));
+            }
+        }
+        if summary.compared_nothing() {
+            reasons.push("nothing was compared".to_owned());
+        }
+        if summary.problems > 0 {
+            reasons.push(format!(
+                "{} {} in what was given",
+                summary.problems,
+                plural(summary.problems, "error")
+            ));
+        }
+        if summary.unwritten > 0 {
+            reasons.push("the reports could not be written".to_owned());
+        }
+        let line = match (summary.exit, reasons.is_empty()) {
+            (0, _) => self.paint(Tone::Good, "as expected"),
+            (3, _) if summary.has_no_second_engine() => format!(
+                "{}: no second engine said anything, so nothing was compared\n  = help: `conch toolchain add {}` installs \
+                 one; `--engine reference` asks for the reference alone",
+                self.paint(Tone::Bad, "nothing to compare with"),
+                Version::NEWEST
+            ),
+            (3, _) => self.paint(Tone::Bad, "nothing was run"),
+            (130, true) => self.paint(Tone::Warn, "as expected so far"),
+            (_, _) => format!(
+                "{}: {}",
+                self.paint(Tone::Bad, "NOT as expected"),
+                reasons.join(", ")
+            ),
+        };
+        let _ = writeln!(text, "{line}");
+        text
+    }
+}
+
+/// The variants of a sweep in numbers.
+fn counted(variants: &Variants) -> String {
+    let left_out: u64 = variants.not_applicable.values().sum();
+    let by_axis: Vec<String> = variants
+        .not_applicable
+        .iter()
+        .map(|(axis, count)| format!("{axis} {count}"))
+        .collect();
+    format!(
+        "{} {} judged, {} more the same machine code as another, {left_out} not applicable{}\n",
+        variants.tried,
+        plural(variants.tried, "variant"),
+        variants.same,
+        if by_axis.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", by_axis.join(", "))
+        }
+    )
+}
