@@ -10,6 +10,7 @@ use conch_case::{ArgValue, Case, Padding, Problems, Shard};
 use conch_engine::{Reference, guarded};
 use conch_report::event::Event;
 use conch_report::{Human, Tone, describe, in_words, left_out, rules, table};
+use conch_tile::quirk::{Quirk, told};
 use conch_tile::rules::Rules;
 use conch_verdict::{Panel, Record, Trial, try_case};
 
@@ -331,6 +332,9 @@ fn trial_text(case: &Case, trial: &Trial, panel: &Panel, selected: &Selected, te
             "\n    {} against {}, {}: {} elements",
             difference.engine, difference.baseline, difference.kind, difference.elements
         );
+        for name in &difference.explained {
+            let _ = writeln!(text, "    explained by {name}: {}", about(name));
+        }
         text.push_str(&table(
             &difference.baseline,
             &difference.engine,
@@ -338,6 +342,18 @@ fn trial_text(case: &Case, trial: &Trial, panel: &Panel, selected: &Selected, te
         ));
     }
     text
+}
+
+/// What goes wrong with a known bug.
+fn about(name: &str) -> &'static str {
+    let of_model = Quirk::from_name(name).map(|quirk| quirk.about().trim());
+    let told = || {
+        told::ALL
+            .iter()
+            .find(|told| told.name == name)
+            .map(|told| told.about)
+    };
+    of_model.or_else(told).unwrap_or_default()
 }
 
 fn record_text(record: &Record, by_rules: bool, terminal: &Terminal) -> String {
