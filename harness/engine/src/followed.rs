@@ -6,7 +6,7 @@ use std::cell::OnceCell;
 
 use conch_case::{ArgValue, Case, Launch};
 use conch_interp::{Acceptance, AcceptanceMap, Accepted, Arg, Checks, Config, Outcome};
-use conch_memory::{GUARD, Memory, ORIGIN, StorageId, Storages, Tensor};
+use conch_memory::{Memory, ORIGIN, StorageId, Storages, Tensor};
 use conch_tile::quirk::{Quirk, Quirks};
 use conch_tile::rules::Rules;
 
@@ -112,9 +112,9 @@ impl Host {
         Self::new(device, all)
     }
 
-    /// Puts what a kernel wrote back where it belongs, each copy over those before it. `None` where torch refuses
-    /// that: it looks for strides of 0 only.
-    fn write_back(&self, device: &mut Memory) -> Option<()> {
+    /// Puts what a kernel wrote back where it belongs, each copy over those before it. What it wrote into guard zones is kept
+    /// apart, by its place in the arena. `None` where torch refuses the copy: it looks for strides of 0 only.
+    fn write_back(&self, device: &mut Memory, strays: &mut Vec<(usize, u8)>) -> Option<()> {
         for (id, copy) in self.memory.ids().zip(&self.copies) {
             let (bytes, states) = (self.memory.bytes(id), self.memory.states(id));
             let whole = device.size(copy.origin);
@@ -137,19 +137,20 @@ impl Host {
                     .copy_from_slice(states.get(here..here + size)?);
                 length += size;
             }
-            let (front, back) = device.guards(copy.origin);
-            let (front, back) = (front.len(), back.len());
             let start = usize::try_from(device.address(copy.origin).checked_sub(ORIGIN)?).ok()?;
-            debug_assert_eq!(front, GUARD);
-            let (arena, _) = device.arena_mut();
+            let (front, back) = device.guards(copy.origin);
             let zones = [
-                (start - front, copy.start - front, front),
+                (start.checked_sub(front.len())?, copy.start - front.len(), front),
                 (start + whole, copy.start + length, back),
             ];
-            for (there, here, size) in zones {
-                arena
-                    .get_mut(there..there + size)?
-                    .copy_from_slice(bytes.get(here..here + size)?);
+            for (there, here, zone) in zones {
+                let now = bytes.get(here..here + zone.len())?;
+                let changed = zone
+                    .iter()
+                    .zip(now)
+                    .enumerate()
+                    .filter(|(_, (old, now))| old != now);
+                strays.extend(changed.map(|(at, (_, &now))| (there + at, now)));
             }
         }
         Some(())
@@ -320,6 +321,8 @@ impl Reference {
             return Ok(None);
         }
         let config = self.lenient();
+        // Copies are made with the guard zones that there were at first.
+        let mut strays = Vec::new();
         for launch in &case.launches {
             let Ok(kernel) = self.kernel(launch, rules)? else {
                 return Ok(None);
@@ -343,8 +346,15 @@ impl Reference {
                 .map_err(|error| {
                     Failure::internal(format!("run `{}` with quirks", launch.kernel.name), error)
                 })?;
-            if !matches!(outcome, Outcome::Finished(_)) || host.write_back(&mut device).is_none() {
+            if !matches!(outcome, Outcome::Finished(_)) || host.write_back(&mut device, &mut strays).is_none()
+            {
                 return Ok(None);
+            }
+        }
+        let (arena, _) = device.arena_mut();
+        for (at, byte) in strays {
+            if let Some(to) = arena.get_mut(at) {
+                *to = byte;
             }
         }
         Ok(Some(Followed {
