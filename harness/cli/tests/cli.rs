@@ -1,10 +1,13 @@
 //! The `conch` binary as a user meets it: what it prints, what it writes, how it ends.
 
+mod done;
+
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use done::Done;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -91,35 +94,6 @@ impl Place {
 
     fn stream(&self, path: &str) -> Vec<Value> {
         lines(&fs::read_to_string(self.path(path)).expect("a stream"))
-    }
-}
-
-struct Done {
-    code: Option<i32>,
-    out: String,
-    err: String,
-}
-
-impl Done {
-    fn of(output: &Output) -> Self {
-        Self {
-            code: output.status.code(),
-            out: String::from_utf8_lossy(&output.stdout).into_owned(),
-            err: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }
-    }
-
-    #[track_caller]
-    fn ends(self, code: i32, out: &[&str], err: &[&str]) -> Self {
-        let shown = format!("--- out\n{}\n--- err\n{}", self.out, self.err);
-        assert_eq!(self.code, Some(code), "{shown}");
-        for part in out {
-            assert!(self.out.contains(part), "no {part:?} in\n{shown}");
-        }
-        for part in err {
-            assert!(self.err.contains(part), "no {part:?} in\n{shown}");
-        }
-        self
     }
 }
 

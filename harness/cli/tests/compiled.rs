@@ -1,12 +1,15 @@
 //! What a compiler says where there is no GPU: what it rejects is judged, bundled by name and put on record; what it
 //! compiles is not taken for more than that. With an installed Triton; without one it says so.
 
+mod done;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use conch_tile::rules::Version;
 use conch_toolchain::Home;
+use done::Done;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -42,12 +45,6 @@ def assembly(x, n, BLOCK: tl.constexpr):
 /// A folder with a corpus, a case for each kernel, and one that launches nothing.
 struct Place {
     folder: TempDir,
-}
-
-struct Done {
-    code: Option<i32>,
-    out: String,
-    err: String,
 }
 
 impl Place {
@@ -92,12 +89,7 @@ impl Place {
         if let Some(home) = home {
             command.env("CONCH_HOME", home);
         }
-        let output = command.output().expect("conch starts");
-        Done {
-            code: output.status.code(),
-            out: String::from_utf8_lossy(&output.stdout).into_owned(),
-            err: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }
+        Done::of(&command.output().expect("conch starts"))
     }
 
     /// The verdict on a case in the stream of the last run.
@@ -108,18 +100,6 @@ impl Place {
             .map(|line| serde_json::from_str::<Value>(line).expect(line))
             .find(|event| event["event"] == "verdict" && event["case"] == case)
             .expect(case)
-    }
-}
-
-impl Done {
-    #[track_caller]
-    fn ends(self, code: i32, out: &[&str]) -> Self {
-        let shown = format!("--- out\n{}\n--- err\n{}", self.out, self.err);
-        assert_eq!(self.code, Some(code), "{shown}");
-        for part in out {
-            assert!(self.out.contains(part), "no {part:?} in\n{shown}");
-        }
-        self
     }
 }
 
@@ -137,6 +117,7 @@ fn a_rejection_is_an_outcome_without_a_gpu_and_a_wrong_one_is_blamed() {
             "'int' object has no attribute 'to'",
             "NOT as expected: 1 unexpected",
         ],
+        &[],
     );
     let verdict = place.verdict("area/convert");
     assert_eq!(verdict["blame"], Value::from(vec![CUDA]));
@@ -196,20 +177,22 @@ fn what_is_rejected_is_named_passed_on_and_put_on_record() {
                 "error   : Not a name of any known instruction: 'no'\n    area/assembly\n",
                 "cuda@3.9.0: 5 cases, 2 compiled, 3 rejected; ",
             ],
+            &[],
         );
     let rejected = ["area/convert", "area/three"];
     place
         .conch(&[&["bundle", "-o", "cases.conch"], &rejected[..]].concat(), None)
-        .ends(0, &["cuda@3.9.0: 2 cases, 0 compiled, 2 rejected; "]);
+        .ends(0, &["cuda@3.9.0: 2 cases, 0 compiled, 2 rejected; "], &[]);
     place
         .conch(&["exec", "cases.conch", "-o", "results.conch"], None)
         .ends(
             0,
             &["nothing is left to execute: 2 decided when they were compiled"],
+            &[],
         );
     place
         .conch(&["accept", "results.conch"], None)
-        .ends(0, &["cuda@3.9.0 sm_90: 2 put on record"]);
+        .ends(0, &["cuda@3.9.0 sm_90: 2 put on record"], &[]);
     let record =
         fs::read_to_string(place.path("snapshots/cuda/3.9.0-sm_90/area/convert.snap")).expect("a record");
     assert!(record.contains("none: it ended when it was compiled"), "{record}");
@@ -222,6 +205,7 @@ fn what_is_rejected_is_named_passed_on_and_put_on_record() {
                 "DIFFER area/convert  cuda@3.9.0 is wrong",
                 "2 cases: 1 agree, 1 differ",
             ],
+            &[],
         );
     // Of a kernel that has changed since, the compiler is asked again.
     let kernels = KERNELS.replace("n.to(tl.int32)", "n + BLOCK");

@@ -1,11 +1,14 @@
 //! What is left of a run that did not come to its end, what several streams lack together, and who may write where: nothing
 //! of it may look as if all cases had been judged.
 
+mod done;
+
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use done::Done;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -38,12 +41,6 @@ const PAGES: [&str; 3] = ["report.html", "report.md", "junit.xml"];
 /// A folder with a corpus of four good cases, and no toolchains.
 struct Place {
     folder: TempDir,
-}
-
-struct Done {
-    code: Option<i32>,
-    out: String,
-    err: String,
 }
 
 impl Place {
@@ -120,29 +117,6 @@ impl Place {
 }
 
 const CONCH: &str = env!("CARGO_BIN_EXE_conch");
-
-impl Done {
-    fn of(output: &Output) -> Self {
-        Self {
-            code: output.status.code(),
-            out: String::from_utf8_lossy(&output.stdout).into_owned(),
-            err: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }
-    }
-
-    #[track_caller]
-    fn ends(self, code: i32, out: &[&str], err: &[&str]) -> Self {
-        let shown = format!("--- out\n{}\n--- err\n{}", self.out, self.err);
-        assert_eq!(self.code, Some(code), "{shown}");
-        for part in out {
-            assert!(self.out.contains(part), "no {part:?} in\n{shown}");
-        }
-        for part in err {
-            assert!(self.err.contains(part), "no {part:?} in\n{shown}");
-        }
-        self
-    }
-}
 
 fn kill(mut child: Child) {
     child.kill().expect("it runs");

@@ -22,14 +22,14 @@ fn unsigned(number: f64, bits: u32) -> u64 {
 }
 
 /// A cast that is right, with what it makes of what nothing defines left at zero.
-fn plain(from: DType, to: DType, bits: u64) -> u64 {
+pub(crate) fn plain(from: DType, to: DType, bits: u64) -> u64 {
     numeric::cast(from, to, Rounding::NearestEven, bits)
         .bits()
         .unwrap_or(0)
 }
 
 impl Model {
-    fn manner(&self, rounds: bool) -> Manner {
+    pub(crate) fn manner(&self, rounds: bool) -> Manner {
         Manner {
             rounds,
             mends_zeros: self.version >= Version::new(3, 9, 0),
@@ -167,13 +167,7 @@ impl Model {
         if !kept_as_integer || !decode(dtype, *bits).is_nan() {
             return Rewritten::Same(op);
         }
-        let zero = self.fresh(self.ty(other).clone());
-        let constant = Operation {
-            kind: OpKind::Constant(0),
-            operands: smallvec::smallvec![],
-            results: smallvec::smallvec![zero],
-            loc: op.loc,
-        };
+        let (zero, constant) = self.zero(self.ty(other).clone(), op.loc);
         let mut load = op;
         load.operands[slot] = zero;
         Rewritten::By(vec![constant, load])

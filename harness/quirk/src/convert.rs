@@ -17,22 +17,11 @@ struct Format {
 
 impl Format {
     fn of(dtype: DType) -> Option<Self> {
-        let (fraction, bias) = match dtype {
-            DType::F8E4NV => (3, 7),
-            DType::F8E4B8 => (3, 8),
-            DType::F8E4B15 => (3, 15),
-            DType::F8E5 => (2, 15),
-            DType::F8E5B16 => (2, 16),
-            DType::F16 => (10, 15),
-            DType::BF16 => (7, 127),
-            DType::F32 => (23, 127),
-            DType::F64 => (52, 1023),
-            _ => return None,
-        };
+        let (fraction, bias) = dtype.float_format()?;
         Some(Self {
             bits: dtype.bits(),
             fraction,
-            bias,
+            bias: i64::from(bias),
             unsigned_zero: matches!(dtype, DType::F8E4B8 | DType::F8E5B16),
         })
     }

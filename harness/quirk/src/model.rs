@@ -3,9 +3,7 @@
 use std::collections::HashMap;
 
 use conch_tile::DType;
-use conch_tile::ir::{
-    BinaryOp, Block, Combine, Foreign, Function, OpKind, Operation, Type, ValueId, ValueInfo,
-};
+use conch_tile::ir::{BinaryOp, Block, Combine, Foreign, Function, LocId, OpKind, Operation, Type, ValueId};
 use conch_tile::quirk::{Quirk, Quirks};
 use conch_tile::rules::Version;
 use smallvec::smallvec;
@@ -140,9 +138,19 @@ impl Model {
 
     /// A new value.
     pub(crate) fn fresh(&mut self, ty: Type) -> ValueId {
-        let value = ValueId(self.function.values.len() as u32);
-        self.function.values.push(ValueInfo { ty, name: None });
-        value
+        self.function.value(ty)
+    }
+
+    /// A constant of zero bits, a new value of this type.
+    pub(crate) fn zero(&mut self, ty: Type, at: LocId) -> (ValueId, Operation) {
+        let zero = self.fresh(ty);
+        let constant = Operation {
+            kind: OpKind::Constant(0),
+            operands: smallvec![],
+            results: smallvec![zero],
+            loc: at,
+        };
+        (zero, constant)
     }
 
     /// A function of one operand whose result is a new value, for what stands at an operation's place.

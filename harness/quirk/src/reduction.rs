@@ -9,8 +9,8 @@ use conch_tile::quirk::Quirk;
 use conch_tile::rules::Version;
 use smallvec::smallvec;
 
-use crate::cast::bits_as_f32;
-use crate::convert::{Manner, convert};
+use crate::cast::{bits_as_f32, plain};
+use crate::convert::convert;
 use crate::model::{Model, Rewritten};
 
 /// Which end a reduction with indices looks for.
@@ -47,15 +47,10 @@ impl Model {
     fn sum_from_zero(&mut self, mut op: Operation) -> Rewritten {
         let result = op.results[0];
         let ty = self.ty(result).clone();
-        let (zero, sum) = (self.fresh(ty.clone()), self.fresh(ty));
-        op.results[0] = sum;
         let loc = op.loc;
-        let constant = Operation {
-            kind: OpKind::Constant(0),
-            operands: smallvec![],
-            results: smallvec![zero],
-            loc,
-        };
+        let (zero, constant) = self.zero(ty.clone(), loc);
+        let sum = self.fresh(ty);
+        op.results[0] = sum;
         let added = Operation {
             kind: OpKind::Binary(BinaryOp::Add),
             operands: smallvec![zero, sum],
@@ -152,21 +147,10 @@ impl Model {
                 return Some(Foreign::new("bits of bf16 as a number", |x| bits_as_f32(x[0])));
             }
             let eight = left.is_fp8() || right.is_fp8();
-            let manner = Manner {
-                rounds: false,
-                mends_zeros: false,
-            };
+            let cut = self.manner(false);
             (eight && self.has(Quirk::Fp8ConvertsByParts)).then(|| {
                 Foreign::new(&format!("{dtype} by parts to f16 to f32"), move |x| {
-                    let half = convert(dtype, DType::F16, manner, x[0]);
-                    conch_tile::numeric::cast(
-                        DType::F16,
-                        DType::F32,
-                        conch_tile::ir::Rounding::NearestEven,
-                        half,
-                    )
-                    .bits()
-                    .unwrap_or(0)
+                    plain(DType::F16, DType::F32, convert(dtype, DType::F16, cut, x[0]))
                 })
             })
         };

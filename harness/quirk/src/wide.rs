@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 
 use conch_tile::DType;
 use conch_tile::ir::{
-    Block, CastKind, Combine, Elem, Function, OpKind, Operation, Rounding, Type, ValueId, ValueInfo,
+    Block, CastKind, Combine, Elem, Function, LocId, OpKind, Operation, Rounding, Type, ValueId,
 };
 use conch_tile::quirk::{Quirk, Quirks};
 use smallvec::{SmallVec, smallvec};
@@ -42,6 +42,18 @@ const fn widened(dtype: DType) -> DType {
     }
 }
 
+fn cast(kind: CastKind, from: ValueId, to: ValueId, loc: LocId) -> Operation {
+    Operation {
+        kind: OpKind::Cast {
+            kind,
+            rounding: Rounding::NearestEven,
+        },
+        operands: smallvec![from],
+        results: smallvec![to],
+        loc,
+    }
+}
+
 impl Widening {
     fn find_kept(&mut self, block: &Block) {
         for op in &block.ops {
@@ -52,12 +64,6 @@ impl Widening {
                 self.find_kept(region);
             }
         }
-    }
-
-    fn fresh(&mut self, ty: Type) -> ValueId {
-        let value = ValueId(self.function.values.len() as u32);
-        self.function.values.push(ValueInfo { ty, name: None });
-        value
     }
 
     fn narrow_int(&self, value: ValueId) -> Option<DType> {
@@ -92,14 +98,12 @@ impl Widening {
             OpKind::Cast {
                 kind: CastKind::Value,
                 ..
-            } if self.wide.contains_key(&op.operands[0]) => {
+            } => {
                 let mut cast = op;
-                if let Some(&wide) = self.wide.get(&cast.operands[0]) {
-                    cast.operands[0] = wide;
-                }
+                cast.operands[0] = self.held(cast.operands[0]);
                 ops.push(cast);
             }
-            OpKind::Store { .. } if self.wide.contains_key(&op.operands[1]) => self.store(op, ops),
+            OpKind::Store { .. } => self.store(op, ops),
             _ => ops.push(op),
         }
     }
@@ -129,7 +133,9 @@ impl Widening {
                 };
                 let to = widened(dtype);
                 let operand = self.extended(of[0], to, &op, ops);
-                let sum = self.fresh(self.function.ty(result).with_elem(Elem::Num(to)));
+                let sum = self
+                    .function
+                    .value(self.function.ty(result).with_elem(Elem::Num(to)));
                 let mut wide = op.clone();
                 wide.operands[0] = operand;
                 wide.results[0] = sum;
@@ -166,7 +172,7 @@ impl Widening {
             .args
             .iter()
             .map(|&arg| {
-                let new = self.fresh(Type::num(to));
+                let new = self.function.value(Type::num(to));
                 renamed.insert(arg, new);
                 new
             })
@@ -177,7 +183,7 @@ impl Widening {
                 *operand = renamed.get(operand).copied().unwrap_or(*operand);
             }
             for result in &mut op.results {
-                let new = self.fresh(Type::num(to));
+                let new = self.function.value(Type::num(to));
                 renamed.insert(*result, new);
                 *result = new;
             }
@@ -185,46 +191,33 @@ impl Widening {
         block
     }
 
+    /// What holds a value's bits: all 64 where it is wide.
+    fn held(&self, value: ValueId) -> ValueId {
+        self.wide.get(&value).copied().unwrap_or(value)
+    }
+
     /// A value in another dtype: what holds its bits already, or a cast.
     fn extended(&mut self, value: ValueId, to: DType, at: &Operation, ops: &mut Vec<Operation>) -> ValueId {
-        let value = self.wide.get(&value).copied().unwrap_or(value);
+        let value = self.held(value);
         if self.function.ty(value).elem == Elem::Num(to) {
             return value;
         }
-        let result = self.fresh(self.function.ty(value).with_elem(Elem::Num(to)));
-        ops.push(Operation {
-            kind: OpKind::Cast {
-                kind: CastKind::Value,
-                rounding: Rounding::NearestEven,
-            },
-            operands: smallvec![value],
-            results: smallvec![result],
-            loc: at.loc,
-        });
+        let result = self
+            .function
+            .value(self.function.ty(value).with_elem(Elem::Num(to)));
+        ops.push(cast(CastKind::Value, value, result, at.loc));
         result
     }
 
     /// Says that a value is wide: what does not know of that takes it cut off.
     fn keep(&mut self, value: ValueId, wide: ValueId, at: &Operation, ops: &mut Vec<Operation>) {
-        ops.push(Operation {
-            kind: OpKind::Cast {
-                kind: CastKind::Value,
-                rounding: Rounding::NearestEven,
-            },
-            operands: smallvec![wide],
-            results: smallvec![value],
-            loc: at.loc,
-        });
+        ops.push(cast(CastKind::Value, wide, value, at.loc));
         self.wide.insert(value, wide);
     }
 
     /// What is computed from something wide is wide.
     fn spread(&mut self, op: Operation, ops: &mut Vec<Operation>) {
-        let wide = op
-            .operands
-            .iter()
-            .find_map(|operand| Some((*operand, self.wide.get(operand).copied()?)));
-        let Some((_, first)) = wide else {
+        let Some(&first) = op.operands.iter().find_map(|operand| self.wide.get(operand)) else {
             ops.push(op);
             return;
         };
@@ -242,7 +235,9 @@ impl Widening {
             ops.push(op);
             return;
         }
-        let new = self.fresh(self.function.ty(result).with_elem(Elem::Num(to)));
+        let new = self
+            .function
+            .value(self.function.ty(result).with_elem(Elem::Num(to)));
         other.results[0] = new;
         ops.push(other);
         self.keep(result, new, &op, ops);
@@ -260,17 +255,9 @@ impl Widening {
         for elem in [Elem::Num(DType::I64), Elem::ptr_to(to)] {
             let from = store.operands[0];
             let ty = self.function.ty(pointer).with_elem(elem);
-            let cast = self.fresh(ty);
-            ops.push(Operation {
-                kind: OpKind::Cast {
-                    kind: CastKind::Bits,
-                    rounding: Rounding::NearestEven,
-                },
-                operands: smallvec![from],
-                results: smallvec![cast],
-                loc,
-            });
-            store.operands[0] = cast;
+            let to = self.function.value(ty);
+            ops.push(cast(CastKind::Bits, from, to, loc));
+            store.operands[0] = to;
         }
         store.operands[1] = wide;
         ops.push(store);

@@ -672,6 +672,17 @@ impl Summary {
         self.by_default && self.cases > 0 && self.alone == self.cases
     }
 
+    /// The known bugs that explain differences, with how many: those that explain most first.
+    pub fn known_by_count(&self) -> Vec<(&str, u64)> {
+        let mut known: Vec<_> = self
+            .known
+            .iter()
+            .map(|(name, &count)| (name.as_str(), count))
+            .collect();
+        known.sort_by(|one, other| other.1.cmp(&one.1).then(one.0.cmp(other.0)));
+        known
+    }
+
     /// How many cases the gate does not let through, by why not.
     pub fn failures(&self) -> u64 {
         self.unexpected + self.silent + self.stale + self.vacuous + self.internal

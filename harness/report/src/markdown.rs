@@ -74,10 +74,8 @@ pub fn markdown(digest: &Digest) -> String {
         );
     }
     if !summary.known.is_empty() {
-        let mut known: Vec<(&String, &u64)> = summary.known.iter().collect();
-        known.sort_by(|one, other| other.1.cmp(one.1).then(one.0.cmp(other.0)));
         page.push_str("\n| known bug | differences that it explains |\n|---|--:|\n");
-        for (name, count) in known {
+        for (name, count) in summary.known_by_count() {
             let _ = writeln!(page, "| `{}` | {count} |", cell(name));
         }
         if summary.unexplained > 0 {

@@ -103,6 +103,23 @@ impl DType {
         )
     }
 
+    /// Of a float: bits of the stored significand, and the exponent's bias (`dtype.fp_mantissa_width` and `exponent_bias` in
+    /// `triton/language/core.py`).
+    pub const fn float_format(self) -> Option<(u32, u32)> {
+        Some(match self {
+            Self::F8E4B15 => (3, 15),
+            Self::F8E4NV => (3, 7),
+            Self::F8E4B8 => (3, 8),
+            Self::F8E5 => (2, 15),
+            Self::F8E5B16 => (2, 16),
+            Self::F16 => (10, 15),
+            Self::BF16 => (7, 127),
+            Self::F32 => (23, 127),
+            Self::F64 => (52, 1023),
+            _ => return None,
+        })
+    }
+
     /// Whether this is any integer type, `i1` included.
     pub const fn is_int(self) -> bool {
         !self.is_float()

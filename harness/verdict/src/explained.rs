@@ -21,36 +21,30 @@ impl Acceptance for ByQuirks<'_> {
     }
 }
 
+/// Whose bugs an engine has, where its are known.
+const fn family(engine: &EngineId) -> Option<Family> {
+    match engine {
+        EngineId::Interpret { .. } => Some(Family::Interpreter),
+        EngineId::Cuda { .. } | EngineId::Jit { .. } => Some(Family::Compiler),
+        EngineId::Reference | EngineId::Inductor { .. } | EngineId::Recorded => None,
+    }
+}
+
 /// The quirks that an engine may have.
-pub(crate) fn quirks_of(engine: &EngineId) -> Option<(Quirks, Version)> {
-    let version = engine.version()?;
-    let quirks = match engine {
-        EngineId::Interpret { host, .. } => {
-            let all = Quirks::of(Family::Interpreter, version);
-            // What is on the host already is not copied there.
-            if *host {
-                all.without(Quirk::ArgumentsAreCopiedApart)
-            } else {
-                all
-            }
-        }
-        EngineId::Cuda { .. } | EngineId::Jit { .. } => Quirks::of(Family::Compiler, version),
-        EngineId::Reference | EngineId::Inductor { .. } | EngineId::Recorded => return None,
-    };
-    Some((quirks, version))
+fn quirks_of(engine: &EngineId, version: Version) -> Option<Quirks> {
+    let quirks = Quirks::of(family(engine)?, version);
+    Some(match engine {
+        // What is on the host already is not copied there.
+        EngineId::Interpret { host: true, .. } => quirks.without(Quirk::ArgumentsAreCopiedApart),
+        _ => quirks,
+    })
 }
 
 /// The known bug that an engine's complaint, or its end where the reference complains, is told by.
 pub(crate) fn told(engine: &EngineId, outcome: &Outcome, reference: &Outcome) -> Option<&'static Told> {
-    let version = engine.version()?;
-    let family = match engine {
-        EngineId::Interpret { .. } => Family::Interpreter,
-        EngineId::Cuda { .. } | EngineId::Jit { .. } => Family::Compiler,
-        EngineId::Reference | EngineId::Inductor { .. } | EngineId::Recorded => return None,
-    };
-    let said = |outcome: &Outcome| outcome.complaint().cloned();
-    let own = said(outcome).filter(|_| outcome.finished().is_none());
-    let complaint = own.clone().or_else(|| said(reference))?;
+    let (family, version) = (family(engine)?, engine.version()?);
+    let own = outcome.complaint().filter(|_| outcome.finished().is_none());
+    let complaint = own.or_else(|| reference.complaint())?;
     let words = Said {
         kind: &complaint.kind,
         message: &complaint.message,
@@ -72,7 +66,8 @@ pub(crate) fn explain(
     left: &Finished,
     known: &Memory,
 ) -> Option<Quirks> {
-    let (quirks, version) = quirks_of(engine)?;
+    let version = engine.version()?;
+    let quirks = quirks_of(engine, version)?;
     let rules = Rules::of(version);
     let touching = guarded(|| reference.touching(case, rules, quirks)).ok()?.ok()?;
     let explains = |quirks: Quirks| {

@@ -188,7 +188,7 @@ pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
         .chain(&others)
         .map(|record| (&record.id, &record.outcome));
     given::hold(case, &mut verdict, &outcomes);
-    explain(case, panel, &references, &others, &mut verdict);
+    explain(case, panel, (&references, &others, &benches), &mut verdict);
     for acceptance in &acceptances {
         if let Some(message) = acceptance.failure() {
             failed.push(Failed {
@@ -218,21 +218,27 @@ pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
     })
 }
 
-/// Notes which known bugs explain that an engine did something else than the reference of its rules.
-fn explain(case: &Case, panel: &Panel, references: &[Record], others: &[Record], verdict: &mut Verdict) {
+/// Notes which known bugs explain that an engine did something else than the reference on its bench.
+fn explain(
+    case: &Case,
+    panel: &Panel,
+    (references, others, benches): (&[Record], &[Record], &[Seats]),
+    verdict: &mut Verdict,
+) {
     let Some(reference) = panel.reference.as_deref() else {
         return;
     };
     let of_reference = |difference: &&mut Difference| difference.baseline == EngineId::Reference;
     for difference in verdict.differences.iter_mut().filter(of_reference) {
-        let Some(record) = others.iter().find(|record| record.id == difference.engine) else {
-            continue;
-        };
-        let judge = references
+        let found = others
             .iter()
-            .find(|judge| judge.rules.changed(record.rules).next().is_none())
-            .or(references.first());
-        let Some(judge) = judge else {
+            .enumerate()
+            .find(|(_, record)| record.id == difference.engine);
+        let seats = found.and_then(|(at, _)| benches.iter().find(|seats| seats.others.contains(&at)));
+        let judge = seats
+            .and_then(|seats| seats.reference)
+            .and_then(|at| references.get(at));
+        let (Some((_, record)), Some(judge)) = (found, judge) else {
             continue;
         };
         match difference.kind {

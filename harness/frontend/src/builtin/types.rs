@@ -191,8 +191,10 @@ pub(crate) fn type_attribute(tr: &mut Tracer<'_>, ty: &TypeValue, name: &str) ->
         ("int_bitwidth", _) => num(ty)
             .filter(|dtype| dtype.is_int())
             .map(|dtype| bits(dtype.bits())),
-        ("fp_mantissa_width", _) => num(ty).and_then(float_format).map(|(mantissa, _)| bits(mantissa)),
-        ("exponent_bias", _) => num(ty).and_then(float_format).map(|(_, bias)| bits(bias)),
+        ("fp_mantissa_width", _) => num(ty)
+            .and_then(DType::float_format)
+            .map(|(mantissa, _)| bits(mantissa)),
+        ("exponent_bias", _) => num(ty).and_then(DType::float_format).map(|(_, bias)| bits(bias)),
         _ => None,
     };
     found.ok_or_else(|| {
@@ -200,21 +202,5 @@ pub(crate) fn type_attribute(tr: &mut Tracer<'_>, ty: &TypeValue, name: &str) ->
         let near = nearest(name, ATTRIBUTES.into_iter().chain(questions)).filter(|near| *near != name);
         let shown = constant::repr(&Constant::Type(ty.clone()));
         unknown(tr, &format!("the type {shown} has no attribute `{name}`"), near)
-    })
-}
-
-/// Bits of the stored significand and the exponent's bias.
-const fn float_format(dtype: DType) -> Option<(u32, u32)> {
-    Some(match dtype {
-        DType::F8E4B15 => (3, 15),
-        DType::F8E4NV => (3, 7),
-        DType::F8E4B8 => (3, 8),
-        DType::F8E5 => (2, 15),
-        DType::F8E5B16 => (2, 16),
-        DType::F16 => (10, 15),
-        DType::BF16 => (7, 127),
-        DType::F32 => (23, 127),
-        DType::F64 => (52, 1023),
-        _ => return None,
     })
 }

@@ -19,12 +19,7 @@ impl Human {
         if summary.known.is_empty() {
             return text;
         }
-        let mut known: Vec<(&str, u64)> = summary
-            .known
-            .iter()
-            .map(|(name, &count)| (name.as_str(), count))
-            .collect();
-        known.sort_by(|one, other| other.1.cmp(&one.1).then(one.0.cmp(other.0)));
+        let known = summary.known_by_count();
         let _ = writeln!(
             text,
             "{} by what explains them; -v and the reports have each",

@@ -88,6 +88,12 @@ impl Function {
         &self.values[value.0 as usize].ty
     }
 
+    /// Makes a value that nothing defines yet.
+    pub fn value(&mut self, ty: Type) -> ValueId {
+        self.values.push(ValueInfo { ty, name: None });
+        ValueId(self.values.len() as u32 - 1)
+    }
+
     /// The text that a place stands for.
     pub fn span(&self, loc: LocId) -> Span {
         self.locs
@@ -142,8 +148,7 @@ impl Builder {
 
     /// Makes a value that nothing defines yet: a block argument.
     pub fn value(&mut self, ty: Type) -> ValueId {
-        self.function.values.push(ValueInfo { ty, name: None });
-        ValueId(self.function.values.len() as u32 - 1)
+        self.function.value(ty)
     }
 
     /// Names a value after a variable, if it has no name yet.
