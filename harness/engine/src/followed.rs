@@ -7,11 +7,17 @@ use std::cell::OnceCell;
 use conch_case::{ArgValue, Case, Launch};
 use conch_interp::{Acceptance, AcceptanceMap, Accepted, Arg, Checks, Config, Outcome};
 use conch_memory::{Memory, ORIGIN, StorageId, Storages, Tensor};
+use conch_tile::quirk::told::Form;
 use conch_tile::quirk::{Quirk, Quirks};
 use conch_tile::rules::Rules;
 
 use crate::engine::Failure;
 use crate::reference::{Kernel, Reference, arguments};
+
+/// Warps of a launch that asks for none in particular.
+const DEFAULT_WARPS: i128 = 4;
+
+const LANES_PER_WARP: usize = 32;
 
 /// Zeros on either side of a copy.
 const SLACK: usize = 4096;
@@ -284,18 +290,49 @@ impl Reference {
     /// Those of the quirks that change something about a case.
     pub fn touching(&self, case: &Case, rules: Rules, quirks: Quirks) -> Result<Quirks, Failure> {
         let mut touching = Quirks::NONE;
-        for quirk in quirks.iter() {
-            let alone = rules.following(Quirks::NONE.with(quirk));
-            let touches = if quirk == Quirk::ArgumentsAreCopiedApart {
-                case.launches.iter().any(is_copied_apart)
-            } else {
-                self.differs(case, rules, alone)?
-            };
-            if touches {
-                touching = touching.with(quirk);
+        // One may touch only what another makes: a sum in a sort.
+        for _ in 0..2 {
+            let before = rules.following(touching);
+            for quirk in quirks.iter().filter(|&quirk| !before.follows(quirk)) {
+                let touches = if quirk == Quirk::ArgumentsAreCopiedApart {
+                    case.launches.iter().any(is_copied_apart)
+                } else {
+                    self.differs(case, before, rules.following(before.quirks.with(quirk)))?
+                };
+                if touches {
+                    touching = touching.with(quirk);
+                }
             }
         }
         Ok(touching)
+    }
+
+    /// What a case's kernels use of the language, each name with the dtype that it is used on.
+    pub fn used(&self, case: &Case, rules: Rules) -> Result<Vec<String>, Failure> {
+        let mut used = Vec::new();
+        for launch in &case.launches {
+            if let Ok(kernel) = self.kernel(launch, rules)? {
+                used.extend(kernel.traced.uses.iter().map(|one| match one.dtype {
+                    Some(dtype) => format!("{} {dtype}", one.name),
+                    None => one.name.clone(),
+                }));
+            }
+        }
+        Ok(used)
+    }
+
+    /// Whether one of a case's kernels does this.
+    pub fn has_form(&self, case: &Case, rules: Rules, form: Form) -> Result<bool, Failure> {
+        for launch in &case.launches {
+            let warps = launch.int_option("num_warps").unwrap_or(DEFAULT_WARPS);
+            let lanes = usize::try_from(warps).unwrap_or(0).saturating_mul(LANES_PER_WARP);
+            if let Ok(kernel) = self.kernel(launch, rules)?
+                && conch_quirk::has_form(&kernel.traced.function, form, lanes)
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Whether a kernel of a case is another one under other rules.

@@ -163,11 +163,7 @@ fn every_quirk_is_held_to_an_engine() {
         .copied()
         .filter(|&quirk| !named.has(quirk))
         .collect();
-    // Of compilers before 3.6 no GPU's bytes are on record.
-    assert_eq!(
-        unheld,
-        [Quirk::OffsetsSignExtend, Quirk::AtomicExtremaByComparison]
-    );
+    assert_eq!(unheld, []);
 }
 
 /// A case's text: its point, what the newest rules give, and what the oldest do where that is something else.

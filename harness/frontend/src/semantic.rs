@@ -13,12 +13,14 @@ pub(crate) mod dot_scaled;
 pub(crate) mod map;
 pub(crate) mod memory;
 pub(crate) mod promotion;
+mod python_int;
 pub(crate) mod reduce;
 pub(crate) mod shape;
 pub(crate) mod tile;
 
 use conch_tile::DType;
 use conch_tile::ir::{CmpPredicate, Elem, ValueId};
+use conch_tile::quirk::Quirk;
 
 pub(crate) use self::promotion::integer_promote;
 use self::promotion::{Number, Operand, number_constant, operand, operand_tensor};
@@ -42,7 +44,10 @@ pub(crate) enum PyUnary {
 /// `lhs op rhs`, at least one a tensor; the other may be a constant (a `constexpr`). Left to right as written.
 pub(crate) fn binary(tr: &mut Tracer<'_>, op: PyBinary, lhs: &Value, rhs: &Value) -> Traced<Value> {
     let (lhs, rhs) = (operand(tr, lhs)?, operand(tr, rhs)?);
-    arithmetic::binary(tr, op, lhs, rhs).map(Value::Tensor)
+    match python_int::binary(tr, op, lhs, rhs)? {
+        Some(result) => Ok(Value::Tensor(result)),
+        None => arithmetic::binary(tr, op, lhs, rhs).map(Value::Tensor),
+    }
 }
 
 /// `lhs < rhs` and the like, at least one a tensor.
@@ -64,6 +69,16 @@ pub(crate) fn logical(tr: &mut Tracer<'_>, is_or: bool, lhs: &Value, rhs: &Value
 
 /// A unary operator of a tensor.
 pub(crate) fn unary(tr: &mut Tracer<'_>, op: PyUnary, operand: ValueId) -> Traced<Value> {
+    // Python's ints negate as they subtract.
+    if op == PyUnary::Neg
+        && let zero = Operand::Number(Number::Int(0))
+        && let Some(result) = python_int::binary(tr, PyBinary::Sub, zero, Operand::Tensor(operand))?
+    {
+        return Ok(Value::Tensor(result));
+    }
+    if op == PyUnary::Not && tr.rules.follows(Quirk::BlocksAreTrue) && tr.ty(operand).numel() > 1 {
+        return Ok(Value::bool(false));
+    }
     arithmetic::unary(tr, op, operand).map(Value::Tensor)
 }
 

@@ -109,6 +109,8 @@ pub(crate) struct Tracer<'a> {
     /// How many loop bodies are being run only to learn what they carry.
     discovering: usize,
     uses: uses::Uses,
+    /// Values that are ints of Python's, known only at run time; none but where a quirk is followed.
+    pub python_ints: HashSet<ValueId>,
     /// What is wrong with the first block that got too many elements for Triton to hold.
     oversized: Option<Box<Diagnostic>>,
     fuel: u64,

@@ -4,11 +4,13 @@ use conch_tile::DType;
 use conch_tile::ir::{
     BinaryOp, CastKind, CmpPredicate, Combine, Foreign, OpKind, Operation, TernaryOp, UnaryOp, ValueId,
 };
-use conch_tile::numeric::{self, decode_int, encode_int};
+use conch_tile::numeric::{self, decode, decode_int, encode_int};
 use conch_tile::quirk::Quirk;
 use conch_tile::rules::Version;
 
+use crate::cast::unsigned;
 use crate::model::{Model, Place, Rewritten, by};
+use crate::reduction::saturating_sum;
 
 impl Model {
     pub(crate) fn elementwise(&mut self, op: Operation, place: Place) -> Rewritten {
@@ -21,6 +23,12 @@ impl Model {
             None
         };
         if let Some(foreign) = foreign {
+            return by(op, foreign);
+        }
+        if dtype == DType::F16
+            && self.has(Quirk::ZerosAreEqual)
+            && let Some(foreign) = self.first_of_equals(&op.kind, place)
+        {
             return by(op, foreign);
         }
         match &op.kind {
@@ -42,7 +50,64 @@ impl Model {
         }
     }
 
+    /// Extrema of `f16` as NumPy has them: by comparison, where zeros are equal, and the first of equal ones stays.
+    fn first_of_equals(&self, kind: &OpKind, place: Place) -> Option<Foreign> {
+        let by_comparison = |larger: bool, propagates: bool| {
+            move |one: u64, other: u64| {
+                let (x, y) = (decode(DType::F16, one), decode(DType::F16, other));
+                let stays = if larger { x >= y } else { x <= y };
+                match (x.is_nan(), y.is_nan()) {
+                    (true, _) => {
+                        if propagates || y.is_nan() {
+                            one
+                        } else {
+                            other
+                        }
+                    }
+                    (false, true) => {
+                        if propagates {
+                            other
+                        } else {
+                            one
+                        }
+                    }
+                    _ if stays => one,
+                    _ => other,
+                }
+            }
+        };
+        let lets_through = self.has(Quirk::ExtremaLetNanThrough);
+        let name =
+            |what: &str, propagates: bool| format!("{what} of f16 by comparison, NaN stays: {propagates}");
+        match kind {
+            OpKind::Binary(
+                op @ (BinaryOp::Min | BinaryOp::Max | BinaryOp::MinPropagateNan | BinaryOp::MaxPropagateNan),
+            ) if place == Place::Code => {
+                let larger = matches!(op, BinaryOp::Max | BinaryOp::MaxPropagateNan);
+                let propagates =
+                    lets_through || matches!(op, BinaryOp::MinPropagateNan | BinaryOp::MaxPropagateNan);
+                let choose = by_comparison(larger, propagates);
+                Some(Foreign::new(
+                    &name(if larger { "max" } else { "min" }, propagates),
+                    move |x| choose(x[0], x[1]),
+                ))
+            }
+            OpKind::Ternary(op @ (TernaryOp::Clamp | TernaryOp::ClampPropagateNan)) => {
+                let propagates = lets_through || *op == TernaryOp::ClampPropagateNan;
+                let (low, high) = (by_comparison(true, propagates), by_comparison(false, propagates));
+                Some(Foreign::new(&name("clamp", propagates), move |x| {
+                    high(low(x[0], x[1]), x[2])
+                }))
+            }
+            _ => None,
+        }
+    }
+
     fn binary(&mut self, op: Operation, binary: BinaryOp, dtype: DType, place: Place) -> Rewritten {
+        let of_product = op.operands.iter().any(|operand| self.products.contains(operand));
+        if binary == BinaryOp::Add && of_product && dtype == DType::I32 {
+            return by(op, saturating_sum());
+        }
         let nan = match (binary, place) {
             // `np.max` up to 3.4, `np.nanmax` from 3.5 on.
             (BinaryOp::Min | BinaryOp::Max, Place::Reduction(Some(Combine::Min | Combine::Max))) => {
@@ -66,9 +131,7 @@ impl Model {
             {
                 replaced(op, OpKind::Binary(BinaryOp::Or))
             }
-            BinaryOp::MulHi if self.has(Quirk::MulhiIsSigned) && dtype.bits() < 64 => {
-                self.high_product(op, dtype)
-            }
+            BinaryOp::MulHi if self.has(Quirk::MulhiIsSigned) => self.high_product(op, dtype),
             _ => Rewritten::Same(op),
         }
     }
@@ -94,7 +157,7 @@ impl Model {
                 &format!("high product of {x} and {y}, signs extended"),
                 move |bits| {
                     let wide = |dtype: DType, bits: u64| decode_int(dtype, bits) as u128;
-                    let mask = (1u128 << (2 * dtype.bits())) - 1;
+                    let mask = u128::MAX >> (128 - 2 * dtype.bits());
                     let product = wide(x, bits[0]).wrapping_mul(wide(y, bits[1])) & mask;
                     encode_int(dtype, (product >> dtype.bits()) as i128)
                 },
@@ -122,6 +185,12 @@ fn on_bits(kind: &OpKind, bits: DType, version: Version) -> Option<Foreign> {
         OpKind::Binary(op @ (BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul)) => binary(*op),
         OpKind::Binary(BinaryOp::Min | BinaryOp::MinPropagateNan) => binary(BinaryOp::Min),
         OpKind::Binary(BinaryOp::Max | BinaryOp::MaxPropagateNan) => binary(BinaryOp::Max),
+        // A quotient of 32 bits does not fit, and is cut off.
+        OpKind::Binary(BinaryOp::Div | BinaryOp::DivRn) => {
+            Foreign::new(&format!("quotient of the bits as {bits}"), move |x| {
+                unsigned(f64::from(x[0] as f32 / x[1] as f32), bits.bits())
+            })
+        }
         OpKind::Unary(UnaryOp::Neg) => Foreign::new(&format!("neg of the bits as {bits}"), move |x| {
             value(BinaryOp::Sub, bits, 0, x[0])
         }),

@@ -13,7 +13,7 @@ use crate::model::{Model, Rewritten, by};
 
 /// A number as an unsigned integer of so many bits, as NumPy makes it on x86: by way of an `i32`, and 0 where that does not
 /// hold it.
-fn unsigned(number: f64, bits: u32) -> u64 {
+pub(crate) fn unsigned(number: f64, bits: u32) -> u64 {
     let whole = number.trunc();
     if !(-2_147_483_648.0..2_147_483_648.0).contains(&whole) {
         return 0;
@@ -55,6 +55,12 @@ impl Model {
             let mut cast = op;
             cast.operands[0] = signed;
             return Rewritten::By(vec![cast]);
+        }
+        if (from, to) == (DType::F8E5, DType::BF16) && self.has(Quirk::Fp8SpecialsAreNumbers) {
+            return by(
+                op,
+                Foreign::new("fp8e5 without specials to bf16", specials_as_numbers),
+            );
         }
         let foreign = if from.is_fp8() || to.is_fp8() {
             self.fp8(from, to, nearest)
@@ -146,12 +152,9 @@ impl Model {
 
     /// The NaN that lanes outside of a tensor hold is made in integers, where it is 0.
     pub(crate) fn padding(&mut self, op: Operation) -> Rewritten {
-        let (
-            OpKind::Load {
-                other: true, mask, ..
-            },
-            true,
-        ) = (&op.kind, self.has(Quirk::PaddingNanIsZero))
+        let OpKind::Load {
+            other: true, mask, ..
+        } = &op.kind
         else {
             return Rewritten::Same(op);
         };
@@ -167,11 +170,52 @@ impl Model {
         if !kept_as_integer || !decode(dtype, *bits).is_nan() {
             return Rewritten::Same(op);
         }
-        let (zero, constant) = self.zero(self.ty(other).clone(), op.loc);
+        let nan = encode(DType::F32, f64::NAN, Rounding::NearestEven);
+        let by_parts = convert(DType::F32, dtype, self.manner(false), nan);
+        let is_a_number = dtype.is_fp8() && !decode(dtype, by_parts).is_nan();
+        let taken = if is_a_number && self.has(Quirk::PaddingNanIsANumber) {
+            by_parts
+        } else if self.has(Quirk::PaddingNanIsZero) {
+            0
+        } else {
+            return Rewritten::Same(op);
+        };
+        let (zero, mut constant) = self.zero(self.ty(other).clone(), op.loc);
+        constant.kind = OpKind::Constant(taken);
         let mut load = op;
         load.operands[slot] = zero;
         Rewritten::By(vec![constant, load])
     }
+}
+
+impl Model {
+    /// A scalar access whose mask is not looked at: what is false is taken for no mask.
+    pub(crate) fn unmasked(&self, mut op: Operation) -> Rewritten {
+        let scalar = op
+            .operands
+            .first()
+            .is_some_and(|&pointer| self.ty(pointer).numel() == 1);
+        if !scalar || !self.has(Quirk::FalseMasksAreIgnored) {
+            return Rewritten::Same(op);
+        }
+        match &mut op.kind {
+            OpKind::Store { mask } | OpKind::AtomicRmw { mask, .. } => *mask = false,
+            _ => return Rewritten::Same(op),
+        }
+        op.operands.truncate(2);
+        Rewritten::By(vec![op])
+    }
+}
+
+/// An `fp8e5` as `bf16`, of which the largest exponent is one like the others.
+fn specials_as_numbers(x: &[u64]) -> u64 {
+    let bits = x[0];
+    if bits & 0x7c != 0x7c {
+        return plain(DType::F8E5, DType::BF16, bits);
+    }
+    let size = (1.0 + (bits & 3) as f64 / 4.0) * 65536.0;
+    let number = if bits & 0x80 == 0 { size } else { -size };
+    encode(DType::BF16, number, Rounding::NearestEven)
 }
 
 /// The bits of a float as the number that they are as an unsigned integer, in `f32`.

@@ -7,8 +7,9 @@
 //!
 //! - `convert`: how the interpreter converts floats from sign, exponent and significand.
 //! - `cast`, `arithmetic`, `reduction`: casts, elementwise operations, and reductions with `dot`.
-//!
-//! - `wide`: integers that become 64 bits wide and stay so. It comes last, as it follows them from value to value.
+//! - `loads`: loads of a loop that pass stores.
+//! - `passed`, `wide`: arguments that are held in another width, and integers that become 64 bits wide and stay so. They come last, as
+//!   they follow values from operation to operation.
 //!
 //! Left out: bugs in what is passed to a kernel (`conch-engine`) and in how its Python is read (`conch-frontend`).
 //!
@@ -18,19 +19,21 @@
 mod arithmetic;
 mod cast;
 mod convert;
+mod form;
+mod loads;
 mod model;
+mod passed;
 mod reduction;
 mod wide;
 
+pub use self::form::has_form;
 use conch_tile::ir::Function;
-use conch_tile::quirk::{Quirk, Quirks};
+use conch_tile::quirk::Quirks;
 use conch_tile::rules::Version;
 
 /// The kernel as an engine of this version gets it wrong; `None` where none of these quirks changes anything.
 pub fn follow(function: &Function, quirks: Quirks, version: Version) -> Option<Function> {
     let rewritten = model::Model::new(function.clone(), quirks, version).follow();
-    if !quirks.has(Quirk::IntegersWiden) && !quirks.has(Quirk::CountsWiden) {
-        return rewritten;
-    }
+    let rewritten = passed::follow(rewritten.as_ref().unwrap_or(function), quirks).or(rewritten);
     wide::follow(rewritten.as_ref().unwrap_or(function), quirks).or(rewritten)
 }

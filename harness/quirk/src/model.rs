@@ -1,12 +1,12 @@
 //! The walk over a kernel's operations, and what the models share. Left out: what each model does.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use conch_tile::DType;
 use conch_tile::ir::{BinaryOp, Block, Combine, Foreign, Function, LocId, OpKind, Operation, Type, ValueId};
 use conch_tile::quirk::{Quirk, Quirks};
 use conch_tile::rules::Version;
-use smallvec::smallvec;
+use smallvec::{SmallVec, smallvec};
 
 /// Where an operation stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,8 +25,10 @@ pub(crate) struct Model {
     quirks: Quirks,
     pub(crate) version: Version,
     changed: bool,
-    /// The operation that makes a value and its first operand, where a model wants to know.
-    made_by: HashMap<ValueId, (OpKind, Option<ValueId>)>,
+    /// The operation that makes a value and its operands, where a model wants to know.
+    made_by: HashMap<ValueId, (OpKind, SmallVec<[ValueId; 4]>)>,
+    /// Products of 8-bit integers.
+    pub(crate) products: HashSet<ValueId>,
 }
 
 /// What becomes of an operation.
@@ -45,6 +47,7 @@ impl Model {
             version,
             changed: false,
             made_by: HashMap::new(),
+            products: HashSet::new(),
         }
     }
 
@@ -70,11 +73,15 @@ impl Model {
                 && let &[result] = op.results.as_slice()
                 && matches!(
                     op.kind,
-                    OpKind::Constant(_) | OpKind::Cast { .. } | OpKind::Binary(BinaryOp::Shr)
+                    OpKind::Constant(_)
+                        | OpKind::Cast { .. }
+                        | OpKind::Binary(BinaryOp::Shr | BinaryOp::Mul)
+                        | OpKind::Broadcast
+                        | OpKind::Reshape { .. }
                 )
             {
-                self.made_by
-                    .insert(result, (op.kind.clone(), op.operands.first().copied()));
+                let operands = op.operands.iter().copied().collect();
+                self.made_by.insert(result, (op.kind.clone(), operands));
             }
         }
         Block { ops, ..block }
@@ -112,6 +119,8 @@ impl Model {
             }
             OpKind::Reduce { .. } => self.reduce(op),
             OpKind::Dot { .. } => self.dot(op),
+            OpKind::For { .. } => self.loads_first(op),
+            OpKind::Store { mask: true } | OpKind::AtomicRmw { mask: true, .. } => self.unmasked(op),
             _ => Rewritten::Same(op),
         }
     }
@@ -131,9 +140,23 @@ impl Model {
         self.ty(value).elem.num()
     }
 
-    /// What makes a value, if it is a constant, a cast or a shift to the right, and its first operand.
+    /// What makes a value, if it is a constant, a cast, a shift to the right, a product or another shape, and its first
+    /// operand.
     pub(crate) fn made_by(&self, value: ValueId) -> Option<(&OpKind, Option<ValueId>)> {
-        self.made_by.get(&value).map(|(kind, operand)| (kind, *operand))
+        self.made_by
+            .get(&value)
+            .map(|(kind, operands)| (kind, operands.first().copied()))
+    }
+
+    /// Both operands of a product.
+    pub(crate) fn factors(&self, value: ValueId) -> Option<(ValueId, ValueId)> {
+        match self.made_by.get(&value) {
+            Some((OpKind::Binary(BinaryOp::Mul), operands)) => match operands.as_slice() {
+                &[a, b] => Some((a, b)),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     /// A new value.

@@ -2,7 +2,7 @@
 
 use conch_tile::DType;
 use conch_tile::ir::{
-    BinaryOp, Block, CmpPredicate, Combine, Foreign, InputPrecision, OpKind, Operation, Type,
+    BinaryOp, Block, CmpPredicate, Combine, Foreign, InputPrecision, OpKind, Operation, Type, ValueId,
 };
 use conch_tile::numeric::decode;
 use conch_tile::quirk::Quirk;
@@ -33,6 +33,12 @@ impl Model {
         if float && *combine == Some(Combine::Add) && self.has(Quirk::SumBeginsWithZero) {
             return self.sum_from_zero(op);
         }
+        if *combine == Some(Combine::Add)
+            && self.has(Quirk::ProductSumsAreTf32)
+            && let Some(dot) = self.as_dot(&op)
+        {
+            return dot;
+        }
         let finds = self.has(Quirk::ArgmaxFindsNan);
         if float
             && (finds || self.has(Quirk::ArgmaxSkipsNan))
@@ -58,6 +64,50 @@ impl Model {
             loc,
         };
         Rewritten::By(vec![op, constant, added])
+    }
+
+    /// A sum of products along the middle of three dimensions as a dot of tf32.
+    fn as_dot(&mut self, op: &Operation) -> Option<Rewritten> {
+        let OpKind::Reduce { axis: 1, .. } = op.kind else {
+            return None;
+        };
+        let (left, right) = self.factors(*op.operands.first()?)?;
+        let (left, right) = (self.spread_from(left, 2)?, self.spread_from(right, 0)?);
+        let result = *op.results.first()?;
+        let ty = self.ty(result).clone();
+        if [left, right]
+            .iter()
+            .any(|&side| self.dtype(side) != Some(DType::F32))
+        {
+            return None;
+        }
+        let (zero, constant) = self.zero(ty, op.loc);
+        let dot = Operation {
+            kind: OpKind::Dot {
+                precision: InputPrecision::Tf32,
+                max_imprecise: 0,
+            },
+            operands: smallvec![left, right, zero],
+            results: smallvec![result],
+            loc: op.loc,
+        };
+        Some(Rewritten::By(vec![constant, dot]))
+    }
+
+    /// The matrix that was given a third dimension at this place and then broadcast along it.
+    fn spread_from(&self, value: ValueId, at: usize) -> Option<ValueId> {
+        let (OpKind::Broadcast, Some(thin)) = self.made_by(value)? else {
+            return None;
+        };
+        let (OpKind::Reshape { .. }, Some(matrix)) = self.made_by(thin)? else {
+            return None;
+        };
+        let mut shape = self.ty(matrix).shape.clone();
+        if shape.len() != 2 {
+            return None;
+        }
+        shape.insert(at, 1);
+        (shape == self.ty(thin).shape).then_some(matrix)
     }
 
     /// Whether a region is that of `argmax` or `argmin`, which prefers the lower index: it compares values one way, then
@@ -137,11 +187,33 @@ impl Model {
         Rewritten::By(vec![op])
     }
 
+    /// The product, and a sum that stops at the ends.
+    fn saturating(&mut self, mut op: Operation) -> Rewritten {
+        let result = op.results[0];
+        let ty = self.ty(result).clone();
+        let (zero, constant) = self.zero(ty.clone(), op.loc);
+        let product = self.fresh(ty);
+        let before = std::mem::replace(&mut op.operands[2], zero);
+        op.results[0] = product;
+        let sum = Operation {
+            kind: OpKind::Foreign(saturating_sum()),
+            operands: smallvec![product, before],
+            results: smallvec![result],
+            loc: op.loc,
+        };
+        self.products.insert(result);
+        Rewritten::By(vec![constant, op, sum])
+    }
+
     /// `np.matmul` of what the operands are kept in: the bits of `bf16`, and 8-bit floats by way of `f16`.
     pub(crate) fn dot(&mut self, mut op: Operation) -> Rewritten {
         let (Some(left), Some(right)) = (self.dtype(op.operands[0]), self.dtype(op.operands[1])) else {
             return Rewritten::Same(op);
         };
+        let sum = self.dtype(op.results[0]);
+        if self.has(Quirk::DotSaturates) && left.bits() == 8 && sum == Some(DType::I32) {
+            return self.saturating(op);
+        }
         let taken = |dtype: DType| -> Option<Foreign> {
             if dtype == DType::BF16 && self.has(Quirk::Bf16DotOfBits) {
                 return Some(Foreign::new("bits of bf16 as a number", |x| bits_as_f32(x[0])));
@@ -169,4 +241,12 @@ impl Model {
         }
         Rewritten::By(vec![a, b, op])
     }
+}
+
+/// The sum of two `i32`, or the end that it is beyond.
+pub(crate) fn saturating_sum() -> Foreign {
+    Foreign::new("sum that stops at the ends of i32", |x| {
+        let (x, y) = (x[0] as u32 as i32, x[1] as u32 as i32);
+        u64::from(x.saturating_add(y) as u32)
+    })
 }

@@ -6,13 +6,18 @@ use std::collections::{HashMap, HashSet};
 
 use conch_tile::DType;
 use conch_tile::ir::{
-    Block, CastKind, Combine, Elem, Function, LocId, OpKind, Operation, Rounding, Type, ValueId,
+    Block, CastKind, Combine, Elem, Foreign, Function, LocId, OpKind, Operation, Rounding, Type, UnaryOp,
+    ValueId,
 };
 use conch_tile::quirk::{Quirk, Quirks};
 use smallvec::{SmallVec, smallvec};
 
 /// The kernel with its wide integers, if it has any.
 pub(crate) fn follow(function: &Function, quirks: Quirks) -> Option<Function> {
+    let origins = [Quirk::IntegersWiden, Quirk::CountsWiden, Quirk::AbsOfFp8Widens];
+    if !origins.into_iter().any(|quirk| quirks.has(quirk)) {
+        return None;
+    }
     let mut widening = Widening {
         quirks,
         function: function.clone(),
@@ -42,7 +47,7 @@ const fn widened(dtype: DType) -> DType {
     }
 }
 
-fn cast(kind: CastKind, from: ValueId, to: ValueId, loc: LocId) -> Operation {
+pub(crate) fn cast(kind: CastKind, from: ValueId, to: ValueId, loc: LocId) -> Operation {
     Operation {
         kind: OpKind::Cast {
             kind,
@@ -92,6 +97,7 @@ impl Widening {
             | OpKind::Reshape { .. }
             | OpKind::Broadcast
             | OpKind::Splat
+            | OpKind::Select
             | OpKind::Trans { .. }
             | OpKind::Compare(_)
             | OpKind::Hint { .. } => self.spread(op, ops),
@@ -104,8 +110,26 @@ impl Widening {
                 ops.push(cast);
             }
             OpKind::Store { .. } => self.store(op, ops),
+            OpKind::Unary(UnaryOp::Abs) if self.quirks.has(Quirk::AbsOfFp8Widens) => self.fp8_abs(op, ops),
             _ => ops.push(op),
         }
+    }
+
+    /// The absolute value of an 8-bit float in 16 bits.
+    fn fp8_abs(&mut self, op: Operation, ops: &mut Vec<Operation>) {
+        let result = op.results[0];
+        let ty = self.function.ty(result);
+        if ty.elem == Elem::Num(DType::F8E4B15) {
+            let held = self.function.value(ty.with_elem(Elem::Num(DType::I16)));
+            ops.push(Operation {
+                kind: OpKind::Foreign(Foreign::new("abs of 8 bits in 16", |x| x[0] & 0x7f)),
+                operands: op.operands.clone(),
+                results: smallvec![held],
+                loc: op.loc,
+            });
+            self.wide.insert(result, held);
+        }
+        ops.push(op);
     }
 
     /// Where 64 bits begin.
@@ -223,7 +247,8 @@ impl Widening {
         };
         let to = self.function.ty(first).elem.num().unwrap_or(DType::I64);
         let mut other = op.clone();
-        for (nth, &operand) in op.operands.iter().enumerate() {
+        let condition = usize::from(matches!(op.kind, OpKind::Select));
+        for (nth, &operand) in op.operands.iter().enumerate().skip(condition) {
             other.operands[nth] = self.extended(operand, to, &op, ops);
         }
         if matches!(op.kind, OpKind::Compare(_)) {

@@ -216,3 +216,110 @@ fn a_kernel_without_the_operation_is_left_alone() {
         assert_eq!(follow(&function, Quirks::NONE.with(quirk), NEW), None, "{quirk}");
     }
 }
+
+#[test]
+fn zeros_are_equal() {
+    // The larger one is +0.0; the first of equals stays.
+    check(
+        Quirk::ZerosAreEqual,
+        NEW,
+        (DType::F16, [0x8000, 0, 0x3c00, 0xbc00]),
+        (DType::F16, &[0x8000, 0, 0x3c00, 0]),
+        |k, x| {
+            let zero = k.full(DType::F16, 0, &[4]);
+            k.binary(BinaryOp::Max, x, zero)
+        },
+    );
+}
+
+#[test]
+fn a_quotient_of_bits_is_cut_off() {
+    // 6 / 2, 7 / 2, and by zero what no integer is.
+    check(
+        Quirk::Bf16IsBits,
+        NEW,
+        (BF16, [6, 7, 0, 2]),
+        (BF16, &[3, 3, 0, 1]),
+        |k, x| {
+            let two = k.full(BF16, 2, &[4]);
+            k.binary(BinaryOp::Div, x, two)
+        },
+    );
+}
+
+#[test]
+fn the_high_half_of_64_bits_is_signed_too() {
+    check(
+        Quirk::MulhiIsSigned,
+        OLD,
+        (DType::I64, [u64::MAX, 1 << 63, 2, 0]),
+        (DType::I64, &[0, 1 << 62, 0, 0]),
+        |k, x| k.binary(BinaryOp::MulHi, x, x),
+    );
+}
+
+#[test]
+fn specials_of_fp8_are_numbers() {
+    check(
+        Quirk::Fp8SpecialsAreNumbers,
+        NEW,
+        (DType::F8E5, [0x7c, 0xfe, 0x3c, 1]),
+        // 65536, -98304, 1, and the least subnormal number.
+        (BF16, &[0x4780, 0xc7c0, ONE, 0x3780]),
+        |k, x| k.cast(x, BF16),
+    );
+}
+
+#[test]
+fn the_nan_of_padding_is_a_number() {
+    for (quirk, bits) in [(Quirk::PaddingNanIsZero, 0), (Quirk::PaddingNanIsANumber, 0x7c)] {
+        let from = (DType::F8E4NV, [0; 4]);
+        let mut k = Kernel::new("kernel\n");
+        let (x, out) = (k.pointer("x", DType::F8E4NV), k.pointer("out", DType::F8E4NV));
+        let lanes = k.arange(4);
+        let (none, nan) = (k.full(DType::I1, 0, &[4]), k.full(DType::F8E4NV, 0x7f, &[4]));
+        let addresses = k.offset(x, lanes);
+        let value = k.load(addresses, Some(none), Some(nan));
+        let places = k.offset(out, lanes);
+        k.store(places, value, None);
+        run(&k.finish(), quirk, NEW, from, (DType::F8E4NV, &[bits; 4]));
+    }
+}
+
+#[test]
+fn a_false_mask_of_a_scalar_is_ignored() {
+    let mut k = Kernel::new("kernel\n");
+    let (_, out) = (k.pointer("x", I32), k.pointer("out", I32));
+    let (seven, no) = (k.int(7), k.full(DType::I1, 0, &[]));
+    k.store(out, seven, Some(no));
+    let function = k.finish();
+    run(
+        &function,
+        Quirk::FalseMasksAreIgnored,
+        OLD,
+        (I32, [0; 4]),
+        (I32, &[7]),
+    );
+}
+
+#[test]
+fn what_is_added_to_a_product_stops_at_the_ends() {
+    let mut k = Kernel::new("kernel\n");
+    let (x, out) = (k.pointer("x", DType::I8), k.pointer("out", I32));
+    let lanes = k.arange(4);
+    let matrix = k.reshape(lanes, &[2, 2]);
+    let addresses = k.offset(x, matrix);
+    let block = k.load(addresses, None, None);
+    let greatest = k.full(I32, 0x7fff_ffff, &[2, 2]);
+    let sum = k.dot(block, block, greatest);
+    let places = k.offset(out, matrix);
+    k.store(places, sum, None);
+    run(
+        &k.finish(),
+        Quirk::DotSaturates,
+        NEW,
+        // 1 0 times itself, and the second row is 0 1 beside a negative number: -1 times the greatest stays below it.
+        (DType::I8, [1, 0, 0xff, 1]),
+        (I32, &[0x7fff_ffff, 0x7fff_ffff, 0x7fff_fffd, 0x7fff_ffff]),
+    );
+}

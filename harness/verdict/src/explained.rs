@@ -40,21 +40,35 @@ fn quirks_of(engine: &EngineId, version: Version) -> Option<Quirks> {
     })
 }
 
-/// The known bug that an engine's complaint, or its end where the reference complains, is told by.
-pub(crate) fn told(engine: &EngineId, outcome: &Outcome, reference: &Outcome) -> Option<&'static Told> {
+/// The known bug by which one of two outcomes is another than the other: by an engine's complaint, or by its end where the other
+/// complains. `uses` is what the case's kernels use of the language.
+pub(crate) fn told(
+    engine: &EngineId,
+    outcome: &Outcome,
+    other: &Outcome,
+    uses: &[String],
+) -> Option<&'static Told> {
     let (family, version) = (family(engine)?, engine.version()?);
     let own = outcome.complaint().filter(|_| outcome.finished().is_none());
-    let complaint = own.or_else(|| reference.complaint())?;
+    let complaint = own.or_else(|| other.complaint())?;
     let words = Said {
         kind: &complaint.kind,
         message: &complaint.message,
         line: complaint.position.as_ref().map(|position| position.text.as_str()),
+        uses,
     };
     if own.is_some() {
         told::raised(family, version, words, matches!(outcome, Outcome::Crashed(_)))
     } else {
         told::runs(family, version, words)
     }
+}
+
+/// The known bug by which a compiler leaves bytes that no model gives.
+pub(crate) fn told_by_form(case: &Case, reference: &Reference, engine: &EngineId) -> Option<&'static Told> {
+    let (family, version) = (family(engine)?, engine.version()?);
+    let has = |form| guarded(|| reference.has_form(case, Rules::of(version), form));
+    told::leaves(family, version, |form| matches!(has(form), Ok(Ok(true))))
 }
 
 /// The fewest quirks that explain what an engine left, where any do. `known` is the memory that says which bytes have no
@@ -73,10 +87,14 @@ pub(crate) fn explain(
     let explains = |quirks: Quirks| {
         guarded(|| reproduces(case, reference, rules.following(quirks), left, known)).unwrap_or(false)
     };
-    // All at once, as the engine has them; else each by itself, and all but one, should one be mended there.
+    // All at once, as the engine has them; else each by itself, all but one, should one be mended there, and any two.
     let alone = touching.iter().map(|quirk| Quirks::NONE.with(quirk));
     let but_one = touching.iter().map(|quirk| touching.without(quirk));
-    let mut sets = std::iter::once(touching).chain(alone).chain(but_one);
+    let pairs = touching.iter().flat_map(|one| {
+        let others = touching.iter().filter(move |&other| other > one);
+        others.map(move |other| Quirks::NONE.with(one).with(other))
+    });
+    let mut sets = std::iter::once(touching).chain(alone).chain(but_one).chain(pairs);
     let enough = sets.find(|&quirks| !quirks.is_empty() && explains(quirks))?;
     let needed = enough.iter().fold(enough, |needed, quirk| {
         let fewer = needed.without(quirk);

@@ -25,7 +25,7 @@ use crate::gate::{self, Demands};
 use crate::given;
 use crate::interval;
 use crate::left_out::{LeftOut, merged};
-use crate::trial::{Bench, Difference, Facts, Kind, Verdict, judge};
+use crate::trial::{Bench, Facts, Kind, Verdict, judge};
 use crate::witness::{Known, Undefined, Witness};
 
 /// The engines of a run.
@@ -218,7 +218,7 @@ pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
     })
 }
 
-/// Notes which known bugs explain that an engine did something else than the reference on its bench.
+/// Notes which known bugs explain that an engine did something else than another on its bench.
 fn explain(
     case: &Case,
     panel: &Panel,
@@ -228,31 +228,49 @@ fn explain(
     let Some(reference) = panel.reference.as_deref() else {
         return;
     };
-    let of_reference = |difference: &&mut Difference| difference.baseline == EngineId::Reference;
-    for difference in verdict.differences.iter_mut().filter(of_reference) {
+    for difference in &mut verdict.differences {
         let found = others
             .iter()
             .enumerate()
             .find(|(_, record)| record.id == difference.engine);
-        let seats = found.and_then(|(at, _)| benches.iter().find(|seats| seats.others.contains(&at)));
+        let Some((at, record)) = found else {
+            continue;
+        };
+        let seats = benches.iter().find(|seats| seats.others.contains(&at));
         let judge = seats
             .and_then(|seats| seats.reference)
             .and_then(|at| references.get(at));
-        let (Some((_, record)), Some(judge)) = (found, judge) else {
-            continue;
-        };
+        let of_reference = difference.baseline == EngineId::Reference;
         match difference.kind {
-            Kind::Memory | Kind::Guard => {
-                if let (Some(left), Some(known)) = (record.outcome.finished(), judge.outcome.finished()) {
-                    difference.explained =
-                        explained::explain(case, reference, &record.origin, left, &known.memory)
-                            .unwrap_or_default();
+            Kind::Memory | Kind::Guard if of_reference => {
+                let known = judge.and_then(|judge| judge.outcome.finished());
+                let (Some(left), Some(known)) = (record.outcome.finished(), known) else {
+                    continue;
+                };
+                difference.explained =
+                    explained::explain(case, reference, &record.origin, left, &known.memory)
+                        .unwrap_or_default();
+                if difference.explained.is_empty() {
+                    difference.told = explained::told_by_form(case, reference, &record.origin);
                 }
             }
             Kind::Acceptance | Kind::Trap | Kind::Crash => {
-                difference.told = explained::told(&record.origin, &record.outcome, &judge.outcome);
+                let baseline = if of_reference {
+                    judge
+                } else {
+                    others.iter().find(|other| other.id == difference.baseline)
+                };
+                let Some(baseline) = baseline else {
+                    continue;
+                };
+                let uses = guarded(|| reference.used(case, record.rules));
+                let uses = uses.ok().and_then(Result::ok).unwrap_or_default();
+                let told = |one: &Record, other: &Record| {
+                    explained::told(&one.origin, &one.outcome, &other.outcome, &uses)
+                };
+                difference.told = told(record, baseline).or_else(|| told(baseline, record));
             }
-            Kind::Nondeterminism | Kind::Padding | Kind::Time | Kind::Given => {}
+            Kind::Memory | Kind::Guard | Kind::Nondeterminism | Kind::Padding | Kind::Time | Kind::Given => {}
         }
     }
 }

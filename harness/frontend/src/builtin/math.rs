@@ -2,6 +2,7 @@
 
 use conch_tile::DType;
 use conch_tile::ir::{BinaryOp, Elem, OpKind, UnaryOp, ValueId};
+use conch_tile::quirk::Quirk;
 use conch_tile::rules::Rule;
 
 use super::argument::{at, flag, items, number_or_tensor, to_tensor};
@@ -220,6 +221,12 @@ fn python_extreme(tr: &mut Tracer<'_>, args: &[Value], larger: bool) -> Traced<V
     let name = if larger { "max" } else { "min" };
     let values = items(at(args, 0));
     let nan = propagates(at(args, 1));
+    if tr.rules.follows(Quirk::BlocksAreTrue)
+        && let [first, rest @ ..] = values
+        && values.iter().any(|value| is_of_several(tr, value))
+    {
+        return taken_for_true(tr, first, rest, larger);
+    }
     if !tr.rules.holds(Rule::CompileTimeExtrema) {
         // A third value is taken for `propagate_nan`.
         return match values {
@@ -254,6 +261,24 @@ fn python_extreme(tr: &mut Tracer<'_>, args: &[Value], larger: bool) -> Traced<V
         Operand::Tensor(id) if !rest.is_empty() => Ok(Value::Tensor(id)),
         _ => Err(tr.reject(format!("{name} requires at least 2 values"))),
     }
+}
+
+fn is_of_several(tr: &Tracer<'_>, value: &Value) -> bool {
+    matches!(value, Value::Tensor(id) if tr.ty(*id).numel() > 1)
+}
+
+/// Python's `min` and `max`, which ask for the truth of a comparison: that of blocks is true.
+fn taken_for_true(tr: &mut Tracer<'_>, first: &Value, rest: &[Value], larger: bool) -> Traced<Value> {
+    let mut best = first.clone();
+    for next in rest {
+        if is_of_several(tr, &best) || is_of_several(tr, next) {
+            best = next.clone();
+            continue;
+        }
+        let (one, other) = (number_or_tensor(tr, &best)?, number_or_tensor(tr, next)?);
+        best = Value::Tensor(extremum(tr, larger, one, other, None)?);
+    }
+    Ok(best)
 }
 
 fn constant_extreme(tr: &Tracer<'_>, name: &str, values: &[&Constant], larger: bool) -> Traced<Value> {

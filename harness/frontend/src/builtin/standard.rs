@@ -1,5 +1,7 @@
 //! Triton's standard library as rows: each is a call of the prelude, with every argument passed by position.
 
+use conch_tile::quirk::Quirk;
+
 use super::argument::at;
 use super::{Row, row};
 use crate::tracer::{Traced, Tracer};
@@ -186,17 +188,27 @@ pub(super) const ROWS: &[Row] = &[
         .since(3, 7, 1)
         .until(3, 9, 0),
     prelude!("tl.standard.unsqueeze(x, dim)", "standard", "unsqueeze").since(3, 9, 0),
-    prelude!(
-        "tl.standard.sort(x, dim=None, descending=0)",
-        "sorting",
-        "sort_wide"
-    )
+    row("tl.standard.sort(x, dim=None, descending=0)", |tr, args| {
+        unless(
+            tr,
+            Quirk::SortAddsUp,
+            [["sorting", "sort_wide"], ["sorting", "sort_by_sums"]],
+            args,
+        )
+    })
     .until(3, 2, 0)
     .method(),
-    prelude!("tl.standard.sort(x, dim=None, descending=0)", "sorting", "sort")
-        .since(3, 2, 0)
-        .until(3, 4, 0)
-        .method(),
+    row("tl.standard.sort(x, dim=None, descending=0)", |tr, args| {
+        unless(
+            tr,
+            Quirk::SortAddsUp,
+            [["sorting", "sort"], ["sorting", "sort_by_sums"]],
+            args,
+        )
+    })
+    .since(3, 2, 0)
+    .until(3, 4, 0)
+    .method(),
     prelude!("tl.standard.sort(x, dim=None, descending=0)", "sorting", "sort").since(3, 4, 0),
     prelude!(
         "tl.standard.sort_impl(x, k=None, dim=None, descending=0)",
@@ -234,9 +246,16 @@ pub(super) const ROWS: &[Row] = &[
         "bitonic_merge"
     )
     .since(3, 4, 0),
-    prelude!("tl.standard.flip(x, dim=None)", "sorting", "flip_last")
-        .until(3, 4, 0)
-        .method(),
+    row("tl.standard.flip(x, dim=None)", |tr, args| {
+        unless(
+            tr,
+            Quirk::FlipMultiplies,
+            [["sorting", "flip_last"], ["sorting", "flip_by_products"]],
+            args,
+        )
+    })
+    .until(3, 4, 0)
+    .method(),
     prelude!("tl.standard.flip(x, dim=None)", "sorting", "flip_along")
         .since(3, 4, 0)
         .until(3, 9, 0)
@@ -290,6 +309,17 @@ pub(super) const ROWS: &[Row] = &[
         "randn4x"
     ),
 ];
+
+/// Calls the first of two functions of the prelude, or the other one where a known bug is followed.
+fn unless(
+    tr: &mut Tracer<'_>,
+    quirk: Quirk,
+    [right, other]: [[&str; 2]; 2],
+    args: &[Value],
+) -> Traced<Value> {
+    let [module, function] = if tr.rules.follows(quirk) { other } else { right };
+    call(tr, module, function, args)
+}
 
 fn call(tr: &mut Tracer<'_>, module: &str, function: &str, args: &[Value]) -> Traced<Value> {
     match tr.prelude(module, function) {

@@ -46,6 +46,30 @@ def _swapped(x, along: tl.constexpr):
 
 
 @triton.jit
+def _swapped_by_products(x, along: tl.constexpr):
+    # Each element of a pair is the sum of both, the other one times 1 and itself times 0.
+    last: tl.constexpr = len(x.shape) - 1
+    order: tl.constexpr = swapped_with_last(along, len(x.shape))
+    pairs = tl.expand_dims(tl.permute(x, order), last)
+    other = tl.reshape(tl.arange(0, 2)[:, None] != tl.arange(0, 2)[None, :], (1,) * last + (2, 2))
+    return tl.permute(tl.sum(pairs * other, axis=last + 1), order)
+
+
+@triton.jit
+def _compare_and_swap_by_sums(x, descending, inner: tl.constexpr):
+    # What is on either side of a pair is the sum of both, one of them times 0.
+    dimensions: tl.constexpr = log2(x.numel)
+    along: tl.constexpr = dimensions - 1 - inner
+    second = _side(dimensions, inner)
+    left = tl.broadcast_to(tl.expand_dims(tl.sum(x * (1 - second), axis=along), along), x.shape).to(x.dtype)
+    right = tl.broadcast_to(tl.expand_dims(tl.sum(x * second, axis=along), along), x.shape).to(x.dtype)
+    bits: tl.constexpr = tl.core.get_int_dtype(bitwidth=x.dtype.primitive_bitwidth, signed=True)
+    both = left.to(bits, bitcast=True) ^ right.to(bits, bitcast=True)
+    swapped = x.to(bits, bitcast=True) ^ tl.where((left > right) != descending, both, 0)
+    return swapped.to(x.dtype, bitcast=True)
+
+
+@triton.jit
 def _compare_and_swap(x, descending, inner: tl.constexpr):
     dimensions: tl.constexpr = log2(x.numel)
     partner = _swapped(x, dimensions - 1 - inner)
@@ -89,6 +113,29 @@ def sort_some(x, k: tl.constexpr, dim: tl.constexpr, descending: tl.constexpr):
                 cubed = tl.min(cubed, axis=log2(cubed.numel) - 1 - log_k)
             cubed = _merge(cubed, log_k, 2 if i < log_n else direction)
         return tl.reshape(cubed, x.shape[:-1] + (2**log_k,))
+
+
+@triton.jit
+def _merge_by_sums(x, stage: tl.constexpr, order: tl.constexpr):
+    if order == 2:
+        descending = _side(log2(x.numel), stage)
+    else:
+        descending = order
+    for i in tl.static_range(stage):
+        x = _compare_and_swap_by_sums(x, descending, stage - 1 - i)
+    return x
+
+
+@triton.jit
+def sort_by_sums(x, dim: tl.constexpr, descending: tl.constexpr):
+    last: tl.constexpr = len(x.shape) - 1
+    tl.static_assert(dim is None or dim == last, "only minor dimension is currently supported")
+    log_n: tl.constexpr = log2(x.shape[last])
+    direction: tl.constexpr = 1 if descending else 0
+    cubed = tl.reshape(x, (2,) * log2(x.numel) if x.numel > 1 else (1,))
+    for i in tl.static_range(1, log_n + 1):
+        cubed = _merge_by_sums(cubed, i, 2 if i < log_n else direction)
+    return tl.reshape(cubed, x.shape)
 
 
 @triton.jit
@@ -139,6 +186,15 @@ def flip(x, dim: tl.constexpr):
     y = tl.reshape(x, x.shape[:along] + cube + x.shape[along + 1:])
     for i in tl.static_range(steps):
         y = _swapped(y, along + i)
+    return tl.reshape(y, x.shape)
+
+
+@triton.jit
+def flip_by_products(x, dim: tl.constexpr):
+    steps: tl.constexpr = log2(x.shape[len(x.shape) - 1])
+    y = tl.reshape(x, x.shape[:-1] + ((2,) * steps if steps > 0 else (1,)))
+    for i in tl.static_range(steps):
+        y = _swapped_by_products(y, len(x.shape) - 1 + i)
     return tl.reshape(y, x.shape)
 
 

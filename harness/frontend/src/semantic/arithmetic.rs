@@ -11,6 +11,7 @@ use super::cast::{bitcast, bool_like, cast, elem_shown};
 use super::promotion::{
     Operand, computation_type, fitting_constant, is_signed, number_tensor, operand_tensor,
 };
+use super::python_int::{are_python_ints, is_python_int};
 use super::shape::broadcast;
 use crate::constant::PyBinary;
 use crate::tracer::{Stop, Traced, Tracer};
@@ -46,6 +47,7 @@ fn misfit(tr: &Tracer<'_>, lhs: Elem, rhs: Elem) -> Stop {
 /// The type that an operand has for promotion.
 fn elem(tr: &mut Tracer<'_>, operand: Operand) -> Traced<Elem> {
     match operand {
+        Operand::Tensor(_) if is_python_int(tr, operand) => Ok(Elem::Num(DType::I32)),
         Operand::Tensor(id) => Ok(tr.ty(id).elem),
         Operand::Number(number) => match number.dtype() {
             Some(dtype) => Ok(Elem::Num(dtype)),
@@ -61,7 +63,11 @@ pub(crate) fn matched(
     rhs: Operand,
     check: Check,
 ) -> Traced<(ValueId, ValueId)> {
-    let (left, right) = (elem(tr, lhs)?, elem(tr, rhs)?);
+    let (left, right) = if are_python_ints(tr, lhs, rhs) {
+        (Elem::Num(DType::I64), Elem::Num(DType::I64))
+    } else {
+        (elem(tr, lhs)?, elem(tr, rhs)?)
+    };
     for (this, that, allowed) in [(left, right, check.lhs_ptr), (right, left, check.rhs_ptr)] {
         let floating = that.num().is_some_and(DType::is_float);
         if this.is_ptr() && (!allowed || that.is_ptr() && this != that || floating) {
@@ -72,7 +78,7 @@ pub(crate) fn matched(
         let (lhs, rhs) = (operand_tensor(tr, lhs)?, operand_tensor(tr, rhs)?);
         return broadcast(tr, lhs, rhs);
     };
-    let is_scalar = |operand| matches!(operand, Operand::Number(_));
+    let is_scalar = |operand| matches!(operand, Operand::Number(_)) || is_python_int(tr, operand);
     let dtype = computation_type(
         tr.rules,
         (a, is_scalar(lhs)),

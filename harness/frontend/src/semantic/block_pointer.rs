@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use conch_tile::DType;
 use conch_tile::ir::{BinaryOp, Elem, OpKind, Shape, Type, ValueId};
+use conch_tile::quirk::Quirk;
 use conch_tile::rules::Rule;
 
 use super::cast::{bool_pointer, cast, elem_shown};
@@ -229,6 +230,7 @@ fn materialize(
             at: run(tr, offset, extent)?,
             stride,
             limit: checked.contains(&nth).then_some(limit),
+            checked_below: !tr.rules.follows(Quirk::BlockPointersCheckAbove),
         });
     }
     Ok(lanes(tr, pointer.base, &axes))

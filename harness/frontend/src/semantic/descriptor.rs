@@ -10,6 +10,7 @@ use conch_tile::DType;
 use conch_tile::ir::{
     AtomicOp, BinaryOp, CmpPredicate, Demand, Elem, MemoryOrder, OpKind, Shape, Type, ValueId,
 };
+use conch_tile::quirk::Quirk;
 use conch_tile::rules::Rule;
 
 use super::cast::{bitcast, bool_like, cast, cast_elem, elem_shown};
@@ -209,20 +210,51 @@ fn offset(tr: &mut Tracer<'_>, descriptor: &Descriptor, value: &Value, last: boo
     Ok(at)
 }
 
+/// What is done to the lanes of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Access {
+    Load,
+    Store,
+}
+
 /// An axis of a descriptor whose lanes are at these places.
-fn axis(tr: &mut Tracer<'_>, descriptor: &Descriptor, nth: usize, at: ValueId) -> Traced<Axis> {
+fn axis(
+    tr: &mut Tracer<'_>,
+    descriptor: &Descriptor,
+    nth: usize,
+    at: ValueId,
+    access: Access,
+) -> Traced<Axis> {
     let (Some(&stride), Some(&limit)) = (descriptor.strides.get(nth), descriptor.shape.get(nth)) else {
         return Err(tr.unsupported("a descriptor without that dimension"));
     };
+    let mut limit = cast(tr, limit, DType::I64)?;
+    let whole_runs = access == Access::Store && tr.rules.follows(Quirk::DescriptorsStoreWholeRuns);
+    if whole_runs && nth + 1 == descriptor.shape.len() {
+        let run = (ALIGNMENT / (dtype(tr, descriptor)?.bits() as usize / 8).max(1)) as u64;
+        let ty = Type::num(DType::I64);
+        let (more, mask) = (
+            tr.constant(run - 1, ty.clone()),
+            tr.constant(run.wrapping_neg(), ty.clone()),
+        );
+        limit = tr.op(OpKind::Binary(BinaryOp::Add), &[limit, more], ty.clone());
+        limit = tr.op(OpKind::Binary(BinaryOp::And), &[limit, mask], ty);
+    }
     Ok(Axis {
         at,
         stride,
-        limit: Some(cast(tr, limit, DType::I64)?),
+        limit: Some(limit),
+        checked_below: true,
     })
 }
 
 /// The lanes of a block that begins at the offsets.
-fn block(tr: &mut Tracer<'_>, descriptor: &Descriptor, offsets: &Value) -> Traced<(ValueId, ValueId)> {
+fn block(
+    tr: &mut Tracer<'_>,
+    descriptor: &Descriptor,
+    offsets: &Value,
+    access: Access,
+) -> Traced<(ValueId, ValueId)> {
     let (Value::Tuple { items, .. } | Value::List(items)) = offsets else {
         return Err(tr.reject(format!(
             "offsets must be a list of integers, not {}",
@@ -237,7 +269,7 @@ fn block(tr: &mut Tracer<'_>, descriptor: &Descriptor, offsets: &Value) -> Trace
     for (nth, (item, &extent)) in items.iter().zip(&descriptor.block_shape).enumerate() {
         let at = offset(tr, descriptor, item, nth + 1 == rank)?;
         let at = run(tr, at, extent)?;
-        axes.push(axis(tr, descriptor, nth, at)?);
+        axes.push(axis(tr, descriptor, nth, at, access)?);
     }
     masked(tr, descriptor, &axes)
 }
@@ -259,7 +291,7 @@ fn loaded(
     let shape = tr.ty(pointers).shape.clone();
     let other = padding(tr, Elem::Num(dtype), &shape, descriptor.nan);
     let value = memory::load(tr, pointers, Some(mask), Some(other), false)?;
-    if descriptor.round && dtype == DType::F32 {
+    if descriptor.round && dtype == DType::F32 && !tr.rules.follows(Quirk::DescriptorsNeverRound) {
         return round_to_tf32(tr, value);
     }
     Ok(value)
@@ -293,7 +325,7 @@ fn round_to_tf32(tr: &mut Tracer<'_>, value: ValueId) -> Traced<ValueId> {
 
 /// `descriptor.load`.
 pub(crate) fn load(tr: &mut Tracer<'_>, descriptor: &Descriptor, offsets: &Value) -> Traced<ValueId> {
-    let lanes = block(tr, descriptor, offsets)?;
+    let lanes = block(tr, descriptor, offsets, Access::Load)?;
     loaded(tr, descriptor, lanes)
 }
 
@@ -334,7 +366,7 @@ pub(crate) fn store(
     let dtype = dtype(tr, descriptor)?;
     let casts = tr.rules.holds(Rule::DescriptorStoreCasts);
     let value = valued(tr, value, &descriptor.block_shape, dtype, casts)?;
-    let (pointers, mask) = block(tr, descriptor, offsets)?;
+    let (pointers, mask) = block(tr, descriptor, offsets, Access::Store)?;
     memory::store(tr, pointers, value, Some(mask))
 }
 
@@ -361,7 +393,7 @@ pub(crate) fn atomic(
         )));
     }
     let value = valued(tr, value, &descriptor.block_shape, dtype, false)?;
-    let (pointers, mask) = block(tr, descriptor, offsets)?;
+    let (pointers, mask) = block(tr, descriptor, offsets, Access::Store)?;
     memory::exchange(tr, op, pointers, value, Some(mask), MemoryOrder::Relaxed);
     Ok(())
 }
@@ -373,6 +405,7 @@ fn rows(
     what: &str,
     rows: &Value,
     column: &Value,
+    access: Access,
 ) -> Traced<((ValueId, ValueId), Shape)> {
     const MIN_ROWS: usize = 8;
     let dtype = dtype(tr, descriptor)?;
@@ -426,14 +459,17 @@ fn rows(
     let down = cast(tr, signed, DType::I64)?;
     let first = offset(tr, descriptor, column, true)?;
     let along = run(tr, first, columns)?;
-    let axes = [axis(tr, descriptor, 0, down)?, axis(tr, descriptor, 1, along)?];
+    let axes = [
+        axis(tr, descriptor, 0, down, access)?,
+        axis(tr, descriptor, 1, along, access)?,
+    ];
     let lanes = masked(tr, descriptor, &axes)?;
     Ok((lanes, [count, columns].as_slice().into()))
 }
 
 /// `descriptor.gather`.
 pub(crate) fn gather(tr: &mut Tracer<'_>, descriptor: &Descriptor, x: &Value, y: &Value) -> Traced<ValueId> {
-    let (lanes, _) = rows(tr, descriptor, "gather", x, y)?;
+    let (lanes, _) = rows(tr, descriptor, "gather", x, y, Access::Load)?;
     loaded(tr, descriptor, lanes)
 }
 
@@ -445,7 +481,7 @@ pub(crate) fn scatter(
     x: &Value,
     y: &Value,
 ) -> Traced<()> {
-    let ((pointers, mask), shape) = rows(tr, descriptor, "scatter", x, y)?;
+    let ((pointers, mask), shape) = rows(tr, descriptor, "scatter", x, y, Access::Store)?;
     let dtype = dtype(tr, descriptor)?;
     let value = valued(tr, value, &shape, dtype, false)?;
     memory::store(tr, pointers, value, Some(mask))

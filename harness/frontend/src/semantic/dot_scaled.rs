@@ -12,6 +12,7 @@
 use conch_tile::DType;
 use conch_tile::ir::{BinaryOp, CmpPredicate, Elem, InputPrecision, OpKind, Shape, Type, ValueId};
 use conch_tile::numeric::encode;
+use conch_tile::quirk::Quirk;
 use conch_tile::rules::Rule;
 
 use super::cast::{bitcast, cast, elem_shown};
@@ -316,7 +317,8 @@ fn exponents(tr: &mut Tracer<'_>, scale: ValueId, wide: DType, fast_math: bool) 
     let seven = tr.constant(7, ty.clone());
     let bits_of_power = tr.op(OpKind::Binary(BinaryOp::Shl), &[bits, seven], ty.clone());
     // 2^-127 is a subnormal number of `bf16`.
-    let least = tr.constant(0x40, ty.clone());
+    let zero = tr.rules.follows(Quirk::ScaleOfZeroIsZero) || tr.rules.follows(Quirk::ScaleOfZeroFlushes);
+    let least = tr.constant(if zero { 0 } else { 0x40 }, ty.clone());
     let bits_of_power = tr.op(OpKind::Binary(BinaryOp::Max), &[bits_of_power, least], ty.clone());
     let power = bitcast(tr, bits_of_power, Elem::Num(DType::BF16))?;
     let power = if wide == DType::BF16 {

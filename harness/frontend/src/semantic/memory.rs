@@ -342,6 +342,9 @@ fn float_extremum(
     } else {
         AtomicOp::Max
     };
+    let gives_bits = op == AtomicOp::Min
+        && ty.elem == Elem::Num(DType::F64)
+        && tr.rules.follows(Quirk::AtomicMinGivesBits);
     let mut parts = [value, value];
     for (part, (dtype, op, lanes)) in parts
         .iter_mut()
@@ -354,7 +357,11 @@ fn float_extremum(
             None => lanes,
         };
         let before = exchange(tr, op, pointer, value, Some(lanes), order);
-        *part = bitcast(tr, before, ty.elem)?;
+        *part = if gives_bits {
+            cast_elem(tr, before, ty.elem, None)?
+        } else {
+            bitcast(tr, before, ty.elem)?
+        };
     }
     let [from_positive, from_negative] = parts;
     select(

@@ -7,6 +7,7 @@ use conch_tile::DType;
 use conch_tile::fault::{Fault, is_planted};
 use conch_tile::ir::{OpKind, Rounding, Type, ValueId};
 use conch_tile::numeric::{decode, encode, encode_int};
+use conch_tile::quirk::Quirk;
 use conch_tile::rules::{Rule, Rules};
 
 use crate::constant;
@@ -263,7 +264,11 @@ pub(crate) fn number_constant(
                 Number::Float(value) => value,
                 Number::Bool(_) | Number::Int(_) => number.int().unwrap_or_default() as f64,
             };
-            let bits = encode_float(dtype, value);
+            let bits = if dtype == DType::BF16 && tr.rules.follows(Quirk::Bf16Truncates) {
+                u64::from((value as f32).to_bits() >> 16)
+            } else {
+                encode_float(dtype, value)
+            };
             let held = decode(dtype, bits);
             if dtype.is_fp8()
                 && dtype != DType::F8E4B15

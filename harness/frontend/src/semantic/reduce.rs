@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 
 use super::cast::{bitcast, bool_like};
 use super::promotion::describe;
-use super::shape::{axis, expand_dim, reshape};
+use super::shape::{arange, axis, broadcast_to, expand_dim, reshape};
 use crate::builtin::argument::tensors;
 use crate::tracer::{Traced, Tracer};
 use crate::value::Value;
@@ -190,7 +190,11 @@ pub(crate) fn scan(
     reverse: bool,
 ) -> Traced<Vec<ValueId>> {
     let shape = same_shape(tr, inputs, "a scan")?;
+    let forgets = at < 0 && tr.rules.follows(Quirk::NegativeScansForget) && !tr.is_of_prelude(combine);
     let at = axis(tr, at, shape.len())?;
+    if forgets {
+        return one_step(tr, inputs, &shape, at, combine, reverse);
+    }
     let elements = elements(tr, inputs);
     let region = region(tr, &elements, combine)?;
     let results: Vec<Type> = inputs.iter().map(|&input| tr.ty(input).clone()).collect();
@@ -201,6 +205,43 @@ pub(crate) fn scan(
         region,
     };
     Ok(tr.builder.op_multi(kind, inputs, &results).into_vec())
+}
+
+/// A scan whose every step but the first starts from zero.
+fn one_step(
+    tr: &mut Tracer<'_>,
+    inputs: &[ValueId],
+    shape: &Shape,
+    at: usize,
+    combine: &Value,
+    reverse: bool,
+) -> Traced<Vec<ValueId>> {
+    let extent = shape.get(at).copied().unwrap_or(1);
+    let zeros = inputs.iter().map(|&input| tr.constant(0, tr.ty(input).clone()));
+    let zeros = zeros.collect::<Vec<_>>();
+    let arguments = zeros.iter().chain(inputs).map(|&value| Value::Tensor(value));
+    let result = tr.call(combine, arguments.collect(), Vec::new())?;
+    let steps = tensors(tr, &result, "the combine function's result")?;
+    let mut place = arange(tr, 0, extent as i128)?;
+    for _ in 0..at {
+        place = expand_dim(tr, place, 0);
+    }
+    while tr.ty(place).shape.len() < shape.len() {
+        let rank = tr.ty(place).shape.len();
+        place = expand_dim(tr, place, rank);
+    }
+    let ty = tr.ty(place).clone();
+    let first = tr.constant(if reverse { extent as u64 - 1 } else { 0 }, ty.clone());
+    let begins = tr.op(OpKind::Compare(CmpPredicate::Eq), &[place, first], bool_like(&ty));
+    let begins = broadcast_to(tr, begins, shape)?;
+    Ok(inputs
+        .iter()
+        .zip(steps)
+        .map(|(&input, step)| {
+            let ty = tr.ty(input).clone();
+            tr.op(OpKind::Select, &[begins, input, step], ty)
+        })
+        .collect())
 }
 
 /// `tl.histogram`.

@@ -21,6 +21,8 @@ pub(crate) struct Axis {
     pub stride: ValueId,
     /// How far the tensor goes, an `i64` scalar; nothing where it is not checked.
     pub limit: Option<ValueId>,
+    /// Whether lanes before the first element are checked too.
+    pub checked_below: bool,
 }
 
 /// `offset`, an `i64` scalar, and what follows it, as many as the extent.
@@ -79,7 +81,11 @@ pub(crate) fn lanes(tr: &mut Tracer<'_>, base: ValueId, axes: &[Axis]) -> (Value
             let zero = tr.constant(0, tr.ty(axis.at).clone());
             let above = tr.op(OpKind::Compare(CmpPredicate::Ge), &[axis.at, zero], ty.clone());
             let below = tr.op(OpKind::Compare(CmpPredicate::Lt), &[axis.at, limit], ty);
-            let valid = binary(tr, BinaryOp::And, above, below);
+            let valid = if axis.checked_below {
+                binary(tr, BinaryOp::And, above, below)
+            } else {
+                below
+            };
             let valid = spread(tr, valid, nth, &shape);
             inside = Some(match inside {
                 Some(inside) => binary(tr, BinaryOp::And, inside, valid),

@@ -399,6 +399,11 @@ impl Tracer<'_> {
         Ok(value)
     }
 
+    /// Whether a value is a function of the prelude.
+    pub(crate) fn is_of_prelude(&self, value: &Value) -> bool {
+        matches!(value, Value::Function(function) if self.in_library(function))
+    }
+
     /// Whether a function is of the prelude.
     fn in_library(&self, function: &UserFunction) -> bool {
         self.prelude_sources.contains(&self.source_of(function.scope))

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use conch_tile::DType;
 use conch_tile::diagnostic::Diagnostic;
 use conch_tile::ir::{Builder, Elem, Type};
+use conch_tile::quirk::Quirk;
 use conch_tile::rules::Rule;
 use conch_tile::source::{Sources, Span};
 use ruff_text_size::Ranged;
@@ -122,6 +123,7 @@ impl<'a> Tracer<'a> {
             held_arguments: Vec::new(),
             discovering: 0,
             uses: super::uses::Uses::new(),
+            python_ints: HashSet::new(),
             oversized: None,
             fuel: FUEL,
         }
@@ -600,7 +602,11 @@ impl<'a> Tracer<'a> {
         };
         let elem = match arg {
             Arg::None => return Ok((Value::NONE, Kind::Specialised)),
-            Arg::Int(1) if specialised && typed.is_none() => return Ok((Value::int(1), Kind::Specialised)),
+            Arg::Int(1)
+                if specialised && typed.is_none() && !self.rules.follows(Quirk::ArgumentsOfOneAreTensors) =>
+            {
+                return Ok((Value::int(1), Kind::Specialised));
+            }
             Arg::Tuple(items) => {
                 let mut values = Vec::with_capacity(items.len());
                 for (nth, item) in items.iter().enumerate() {
@@ -660,7 +666,7 @@ impl<'a> Tracer<'a> {
                     }
                     dtype
                 }
-                (None, Some(dtype)) => dtype,
+                (None, Some(dtype)) => self.held_as(arg).unwrap_or(dtype),
                 (None, None) => {
                     return Err(self.reject_with(
                         "bad-arguments",
@@ -678,7 +684,23 @@ impl<'a> Tracer<'a> {
             path: path.clone(),
             part: Part::Whole,
         });
+        let value = match (typed, scalar_type(arg)) {
+            (None, Some(dtype)) if self.held_as(arg).is_some() => semantic::cast(self, value, dtype)?,
+            _ => value,
+        };
         Ok((Value::Tensor(value), Kind::Plain))
+    }
+
+    /// The dtype that holds a number whose own is another one.
+    fn held_as(&self, arg: &Arg) -> Option<DType> {
+        let short = (1 << 31)..(1 << 32);
+        match arg {
+            Arg::Int(value) if short.contains(value) && self.rules.follows(Quirk::WideArgumentsAreShort) => {
+                Some(DType::U32)
+            }
+            Arg::Bool(_) if self.rules.follows(Quirk::BoolArgumentsAreInts) => Some(DType::I32),
+            _ => None,
+        }
     }
 
     /// The parameters that a host's descriptor becomes.

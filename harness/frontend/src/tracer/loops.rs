@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use conch_tile::DType;
 use conch_tile::ir::{BinaryOp, OpKind, Type, ValueId};
+use conch_tile::quirk::Quirk;
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged;
 
@@ -169,6 +170,8 @@ impl Tracer<'_> {
             .map(|(_, dtype)| *dtype)
             .reduce(semantic::integer_promote)
             .unwrap_or(DType::I32);
+        let stays_python = self.rules.follows(Quirk::LoopIndicesArePython);
+        let dtype = if stays_python { DType::I64 } else { dtype };
         let mut operands = Vec::with_capacity(3);
         for (tensor, _) in &bounds {
             if self.is_block(*tensor) {
@@ -193,12 +196,18 @@ impl Tracer<'_> {
         self.builder.open_block(&args);
         self.builder.name(variable, target);
         self.frame.set(target, Value::Tensor(variable), Kind::Plain);
+        if stays_python {
+            self.python_ints.insert(variable);
+        }
         if negative && let [lower, upper, _] = operands.as_slice() {
             let (lower, upper) = (*lower, *upper);
             let down = self
                 .builder
                 .op(OpKind::Binary(BinaryOp::Sub), &[upper, variable], ty.clone());
             let value = self.builder.op(OpKind::Binary(BinaryOp::Add), &[down, lower], ty);
+            if stays_python {
+                self.python_ints.insert(value);
+            }
             self.frame.set(target, Value::Tensor(value), Kind::Plain);
         }
         if self.discovering == 0 {

@@ -14,28 +14,66 @@ static RANGE: Builtin = Builtin {
     signature: "range(*args)",
     lower: range,
 };
-/// `tl.range(…)`.
-static TL_RANGE: Builtin = Builtin {
-    signature: "tl.range(arg1, arg2=None, step=None, num_stages=None, loop_unroll_factor=None, \
-                disallow_acc_multi_buffer=False, flatten=False, warp_specialize=False, disable_licm=False)",
-    lower: |tr, args| {
-        for (hint, value) in ["num_stages", "loop_unroll_factor"]
-            .iter()
-            .zip(args.iter().skip(3))
-        {
-            if !matches!(
-                value,
-                Value::Constant(Constant::None | Constant::Bool(_) | Constant::Int(_))
-            ) {
-                let text = tr.type_text(value);
-                return Err(tr.reject(format!(
-                    "`{hint}` of a loop is an int known at compile time, not {text}"
-                )));
-            }
+/// `tl.range(…)` of 3.0 and 3.1, of 3.2, of 3.3, of 3.4, and since 3.5.
+static TL_RANGES: [(Version, Builtin); 5] = [
+    (
+        Version::new(3, 5, 0),
+        Builtin {
+            signature: "tl.range(arg1, arg2=None, step=None, num_stages=None, loop_unroll_factor=None, \
+                        disallow_acc_multi_buffer=False, flatten=False, warp_specialize=False, disable_licm=False)",
+            lower: hinted_range,
+        },
+    ),
+    (
+        Version::new(3, 4, 0),
+        Builtin {
+            signature: "tl.range(arg1, arg2=None, step=None, num_stages=None, loop_unroll_factor=None, \
+                        disallow_acc_multi_buffer=False, flatten=False, warp_specialize=False)",
+            lower: hinted_range,
+        },
+    ),
+    (
+        Version::new(3, 3, 0),
+        Builtin {
+            signature: "tl.range(arg1, arg2=None, step=None, num_stages=None, loop_unroll_factor=None, \
+                        disallow_acc_multi_buffer=False, flatten=False)",
+            lower: hinted_range,
+        },
+    ),
+    (
+        Version::new(3, 2, 0),
+        Builtin {
+            signature: "tl.range(arg1, arg2=None, step=None, num_stages=None, loop_unroll_factor=None)",
+            lower: hinted_range,
+        },
+    ),
+    (
+        Version::new(3, 0, 0),
+        Builtin {
+            signature: "tl.range(arg1, arg2=None, step=None, num_stages=None)",
+            lower: hinted_range,
+        },
+    ),
+];
+
+fn hinted_range(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
+    for (hint, value) in ["num_stages", "loop_unroll_factor"]
+        .iter()
+        .zip(args.iter().skip(3))
+    {
+        if !matches!(
+            value,
+            Value::Constant(Constant::None | Constant::Bool(_) | Constant::Int(_))
+        ) {
+            let text = tr.type_text(value);
+            return Err(tr.reject(format!(
+                "`{hint}` of a loop is an int known at compile time, not {text}"
+            )));
         }
-        two_sided(tr, args, false)
-    },
-};
+    }
+    two_sided(tr, args, false)
+}
+
 /// `tl.static_range(…)`.
 static STATIC_RANGE: Builtin = Builtin {
     signature: "tl.static_range(arg1, arg2=None, step=None)",
@@ -127,7 +165,10 @@ pub(super) fn module_attribute(module: &str, name: &str, rules: Rules) -> Option
         return None;
     }
     Some(Value::Builtin(match name {
-        "range" => &TL_RANGE,
+        "range" => {
+            let (_, range) = TL_RANGES.iter().find(|(since, _)| rules.version >= *since)?;
+            range
+        }
         "static_range" => &STATIC_RANGE,
         "static_assert" => &STATIC_ASSERT,
         "static_print" => &STATIC_PRINT,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use conch_frontend::{Arg, Refusal, Request, Traced, trace};
 use conch_tile::DType;
 use conch_tile::ir::Elem;
+use conch_tile::quirk::Quirk;
 use conch_tile::rules::{Rules, Version};
 use conch_tile::source::SourceFile;
 
@@ -74,6 +75,13 @@ impl Program {
     /// What is traced.
     pub fn request(&self) -> &Request {
         &self.request
+    }
+
+    /// The same, with a known bug of somebody's.
+    pub fn following(mut self, quirk: Quirk) -> Self {
+        let rules = self.request.rules;
+        self.request.rules = rules.following(rules.quirks.with(quirk));
+        self
     }
 
     pub fn version(mut self, minor: u16) -> Self {

@@ -151,10 +151,78 @@ quirks! {
     /// `fdiv(…, ieee_rounding=True)` is no better rounded than without.
     FdivIgnoresRounding = "fdiv-ignores-rounding": Compiler, (FIRST, Some(v(3, 8, 0))),
         "semantic.fdiv; wheels 3.7.1 and 3.8.0";
+    /// Every block is true where Python asks for a truth value: `not` of one is false, and Python's `min` and `max` pick a whole
+    /// block.
+    BlocksAreTrue = "blocks-are-true": Interpreter, (FIRST, None),
+        "interpreter.py, _get_bool";
+    /// An int argument of 1 is a tensor of `int32`, and no constant.
+    ArgumentsOfOneAreTensors = "arguments-of-one-are-tensors": Interpreter, (FIRST, None),
+        "interpreter.py, _implicit_cvt; triton#2939";
+    /// An int argument that needs 33 bits with a sign is `int64` and has the 32 bits of a `uint32`.
+    WideArgumentsAreShort = "wide-arguments-are-short": Interpreter, (FIRST, None),
+        "interpreter.py, _implicit_cvt: np.uint32; triton#10435";
+    /// The index of a loop is a Python int: it never wraps, its division rounds down, and it follows the dtype beside it.
+    LoopIndicesArePython = "loop-indices-are-python": Interpreter, (FIRST, None),
+        "interpreter.py: a loop over Python's range";
+    /// Each step of a scan along a negative axis starts from zero.
+    NegativeScansForget = "negative-scans-forget": Interpreter, (FIRST, None),
+        "interpreter.py, ScanOps.generic_scan: i == self.axis";
+    /// A block pointer's boundary check looks at the upper bound alone.
+    BlockPointersCheckAbove = "block-pointers-check-above": Interpreter, (FIRST, Some(v(3, 3, 0))),
+        "interpreter.py, BlockPointerHandle.materialize_pointers";
+    /// A scalar mask that is false is no mask for stores and atomics.
+    FalseMasksAreIgnored = "false-masks-are-ignored": Interpreter, (FIRST, Some(v(3, 3, 0))),
+        "semantic.py: `if not mask`; triton#5049";
+    /// `atomic_min` of `f64` gives the bits of what was there as a number.
+    AtomicMinGivesBits = "atomic-min-gives-bits": Interpreter, (FIRST, Some(v(3, 8, 0))),
+        "interpreter.py, create_select: np.where of np.int64 and np.uint64 is np.float64; triton#8594";
+    /// Extrema of `f16` take zeros of either sign for equal.
+    ZerosAreEqual = "zeros-are-equal": Interpreter, (FIRST, None),
+        "interpreter.py, create_clampf: np.clip";
+    /// The NaN that lanes outside of a tensor hold is converted to an 8-bit float from sign, exponent and significand, and comes
+    /// out as a number.
+    PaddingNanIsANumber = "padding-nan-is-a-number": Interpreter, (Version::new(3, 8, 0), Some(v(3, 9, 0))),
+        "interpreter.py, create_fp_trunc of get_fp32(nan)";
+    /// A descriptor's flag that asks for rounding to tf32 is not looked at.
+    DescriptorsNeverRound = "descriptors-never-round": Interpreter, (Version::new(3, 7, 0), Some(v(3, 9, 0))),
+        "interpreter.py, create_descriptor_load";
+    /// An `e8m0` scale of 0, which is 2 to the power of -127, is zero.
+    ScaleOfZeroIsZero = "scale-of-zero-is-zero": Interpreter, (Version::new(3, 8, 0), Some(v(3, 9, 0))),
+        "interpreter.py, _e8m0_to_f32";
+    /// The absolute value of an `fp8e4b15` has 16 bits, and is stored so.
+    AbsOfFp8Widens = "abs-of-fp8-widens": Interpreter, (FIRST, Some(v(3, 6, 0))),
+        "math.abs: create_and of np.uint8 and np.int8 is np.int16";
+    /// A bool argument is an `int32` whose dtype is `int1`.
+    BoolArgumentsAreInts = "bool-arguments-are-ints": Interpreter, (FIRST, Some(v(3, 6, 0))),
+        "interpreter.py, _implicit_cvt; triton#10919";
+    /// `flip` multiplies by ones and zeros and adds up, in which infinities, NaN and negative zeros are lost.
+    FlipMultiplies = "flip-by-products": Language, (FIRST, Some(v(3, 3, 0))),
+        "standard.flip of 3.2.0";
+    /// `sort` takes its pairs apart by products and sums, in which infinities and NaN are lost.
+    SortAddsUp = "sort-by-sums": Language, (FIRST, Some(v(3, 4, 0))),
+        "standard._compare_and_swap of 3.3.1";
     /// `histogram` looks at the low bits of a value alone, as many as number the bins and at least 5, so that what has no bin may
     /// be counted in one.
     HistogramTakesLowBits = "histogram-takes-low-bits": Compiler, (FIRST, Some(v(3, 8, 0))),
         "PTX of the wheels 3.7.1 and 3.8.0; triton#11194";
+    /// Stores and atomics through tensor descriptors are of whole runs of 16 bytes, past the edge of the tensor.
+    DescriptorsStoreWholeRuns = "descriptors-store-whole-runs": Compiler, (FIRST, None),
+        "H200, wheels 3.4.0 to 3.9.0: cp.async.bulk.tensor and cp.reduce.async.bulk.tensor";
+    /// What is added to a product of 8-bit integers stops at the ends of `i32`.
+    DotSaturates = "dot-saturates": Compiler, (FIRST, None),
+        "H200, wheels 3.0.0 to 3.9.0: mma.sync with .satfinite";
+    /// A sum of products along the middle of three dimensions is a dot of tf32 operands.
+    ProductSumsAreTf32 = "product-sums-are-tf32": Compiler, (FIRST, Some(v(3, 8, 0))),
+        "CombineBroadcastMulReducePattern; wheels 3.7.1 and 3.8.0";
+    /// An `e8m0` scale of 0, which is 2 to the power of -127, is zero in compiled kernels.
+    ScaleOfZeroFlushes = "scale-of-zero-flushes": Compiler, (FIRST, Some(v(3, 9, 0))),
+        "H200, wheels 3.3.1 to 3.8.0; triton#10311";
+    /// Infinities and NaN of `fp8e5` become numbers of `bf16`.
+    Fp8SpecialsAreNumbers = "fp8-specials-are-numbers": Compiler, (FIRST, None),
+        "H200, wheels 3.0.0 to 3.9.0: fp8e5 to bf16";
+    /// A load of a loop passes the stores before it that are of the same iteration.
+    LoadsPassStores = "loads-pass-stores": Compiler, (Version::new(3, 3, 0), None),
+        "H200, wheels 3.3.1 to 3.9.0; triton#8259";
     /// `histogram` counts a value that equals the number of bins in the last one.
     HistogramClosesLastBin = "histogram-closes-last-bin": Interpreter, (FIRST, Some(v(3, 9, 0))),
         "interpreter.py, create_histogram: np.histogram";

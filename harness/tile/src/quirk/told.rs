@@ -14,6 +14,17 @@ pub enum Shows {
     Dies(&'static str),
     /// As an end, where the reference says no in these words.
     Runs(&'static str),
+    /// As bytes that depend on how a compiler lays lanes out, which nothing here models, in a kernel that does this.
+    Leaves(Form),
+}
+
+/// What a kernel does where a compiler that lays lanes out wrongly leaves other bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// It scans fewer elements than its warps have lanes.
+    ScanOfFewLanes,
+    /// It reduces a block that was given another shape.
+    ReductionOfReshaped,
 }
 
 /// What an engine did, or what the reference said, in words.
@@ -25,6 +36,9 @@ pub struct Said<'a> {
     pub message: &'a str,
     /// The line of the source that it is about, where that is known.
     pub line: Option<&'a str>,
+    /// What the kernels use of the language, each with the dtype that it is used on: `tensor.__mod__ f32`. They stand for the
+    /// line where none is known.
+    pub uses: &'a [String],
 }
 
 /// A known bug that is told by its words.
@@ -58,7 +72,7 @@ macro_rules! told {
     };
 }
 
-use Shows::{Dies, Raises, Runs};
+use Shows::{Dies, Leaves, Raises, Runs};
 
 const fn v(major: u16, minor: u16, patch: u16) -> Version {
     Version::new(major, minor, patch)
@@ -255,6 +269,8 @@ told! {
         "the compiler refuses functions as arguments, the interpreter calls them";
     "tensors-are-true": Interpreter, FIRST, NEVER, Runs("boolean value of a tensor with more than one value is ambiguous"), [],
         "every block is true";
+    "loops-take-any-hint": Interpreter, FIRST, NEVER, Runs("range() got an unexpected keyword argument"), ["range("],
+        "the interpreter takes hints to a loop that this version does not have";
     "loops-change-types": Interpreter, FIRST, NEVER, Runs("its type has to stay the same"), [],
         "the interpreter runs what Python runs";
     "branches-change-types": Interpreter, FIRST, NEVER, Runs("mismatched type for"), [],
@@ -273,6 +289,34 @@ told! {
         "an int argument of 1 becomes a Python int, which has no conversion";
     "wide-quotient-calls-narrow": Compiler, v(3, 8, 0), NEVER, Raises("RuntimeError", "llvm.nvvm.div.rn.f\" actually returns float"), [],
         "the compiler calls the quotient of f32 for one of another width, which LLVM does not translate";
+    "descriptor-bits-of-64": Compiler, FIRST, NEVER, Raises("CUDA_ERROR_ILLEGAL_INSTRUCTION", ""), ["tensor_descriptor.atomic_and i64", "tensor_descriptor.atomic_or i64", "tensor_descriptor.atomic_xor i64"],
+        "an atomic of signed 64-bit bits through a descriptor is compiled into an instruction that the GPU does not have";
+    "descriptor-stores-before": Compiler, FIRST, NEVER, Raises("CUDA_ERROR_ILLEGAL_INSTRUCTION", ""), ["tensor_descriptor.store", "tl.store_tensor_descriptor"],
+        "the TMA unit stops at a store that begins before the first row, where a load there gives zeros";
+    "descriptors-of-several-stages": Compiler, FIRST, Some(v(3, 7, 0)), Raises("CUDA_ERROR_MISALIGNED_ADDRESS", ""), ["tl.make_tensor_descriptor"],
+        "descriptors of several stages are made in scratch memory that is not aligned for all of them";
+    "block-pointers-carried": Compiler, FIRST, V38, Raises("RuntimeError", "PassManager::run failed"), ["tl.advance", "tl.make_block_ptr"],
+        "the compiler cannot rewrite block pointers that a `while` loop carries";
+    "scaled-operands-not-widened": Compiler, FIRST, V39, Raises("RuntimeError", "PassManager::run failed"), ["tl.dot_scaled"],
+        "operands of bf16 and of f16 are not widened to one dtype, and those that are packed along the outer dimension not compiled";
+    "narrow-fdiv": Compiler, FIRST, V39, Raises("RuntimeError", "PassManager::run failed"), ["fdiv f16", "fdiv bf16"],
+        "the compiler has no fdiv of 16-bit floats before they are promoted";
+    "narrow-fdiv-dies": Compiler, FIRST, V33, Dies("aborted"), ["fdiv f16", "fdiv bf16"],
+        "the compiler has no fdiv of 16-bit floats before they are promoted, and dies of it";
+    "f64-to-bf16-dies": Compiler, FIRST, V33, Dies("aborted"), ["tensor.to f64"],
+        "the compiler has no cast of f64 to bf16, and dies of it";
+    "scan-counts-blocks": Compiler, FIRST, Some(v(3, 7, 0)), Raises("RuntimeError", "PassManager::run failed"), ["associative_scan", "cumsum", "cumprod"],
+        "the lowering of scans counts more blocks than there are values";
+    "remainder-narrowed": Compiler, FIRST, NEVER, Dies("aborted"), ["tensor.__mod__", "tensor.__rmod__"],
+        "LLVM narrows a remainder to the operands' dtype, and then makes a cast between f16 and bf16 that it does not have";
+    "scan-shuffles-short": Compiler, FIRST, Some(v(3, 7, 0)), Leaves(Form::ScanOfFewLanes), [],
+        "lanes that repeat are shuffled up by too little";
+    "reduction-shuffles-elsewhere": Compiler, FIRST, Some(v(3, 7, 0)), Leaves(Form::ReductionOfReshaped), [],
+        "the axis lies in other lanes than those that the code shuffles";
+    "no-inline-assembly": Interpreter, FIRST, NEVER, Raises("NotImplementedError", "inline_asm not supported"), [],
+        "the interpreter has no assembly of a GPU";
+    "host-functions-run": Interpreter, FIRST, NEVER, Runs("Unsupported function referenced"), [],
+        "the interpreter runs what Python runs";
     "cluster-reductions": Compiler, FIRST, V38, Raises("RuntimeError", "parent layout must have at least rank >= 2"), [],
         "the compiler gives up on a reduction across the blocks of a cluster";
 }
@@ -280,10 +324,11 @@ told! {
 impl Told {
     fn fits(&self, family: Family, version: Version, shows: impl Fn(Shows) -> bool, said: Said<'_>) -> bool {
         let (from, mended) = self.versions;
+        let any_in = |text: &str| self.operations.iter().any(|operation| text.contains(operation));
         let here = self.operations.is_empty()
             || said
                 .line
-                .is_some_and(|line| self.operations.iter().any(|operation| line.contains(operation)));
+                .map_or_else(|| said.uses.iter().any(|one| any_in(one)), any_in);
         (self.family == family || self.family == Family::Language)
             && version >= from
             && mended.is_none_or(|mended| version < mended)
@@ -299,7 +344,7 @@ pub fn raised(family: Family, version: Version, said: Said<'_>, dies: bool) -> O
             !dies && (kind.is_empty() || kind == said.kind) && said.message.contains(message)
         }
         Dies(message) => dies && said.message.contains(message),
-        Runs(_) => false,
+        Runs(_) | Leaves(_) => false,
     };
     ALL.iter().find(|told| told.fits(family, version, shows, said))
 }
@@ -307,6 +352,18 @@ pub fn raised(family: Family, version: Version, said: Said<'_>, dies: bool) -> O
 /// The bug by which an engine runs what the reference says no to.
 pub fn runs(family: Family, version: Version, said: Said<'_>) -> Option<&'static Told> {
     let shows = |shows: Shows| matches!(shows, Runs(message) if said.message.contains(message));
+    ALL.iter().find(|told| told.fits(family, version, shows, said))
+}
+
+/// The bug by which a compiler leaves bytes that no model gives.
+pub fn leaves(family: Family, version: Version, has: impl Fn(Form) -> bool) -> Option<&'static Told> {
+    let said = Said {
+        kind: "",
+        message: "",
+        line: None,
+        uses: &[],
+    };
+    let shows = |shows: Shows| matches!(shows, Leaves(form) if has(form));
     ALL.iter().find(|told| told.fits(family, version, shows, said))
 }
 
@@ -320,6 +377,7 @@ mod tests {
             kind,
             message,
             line: Some(line),
+            uses: &[],
         };
         let found = raised(Family::Interpreter, version, said, false).map(|told| told.name);
         assert_eq!(found, expected, "{kind}: {message} at {line}");

@@ -1,0 +1,136 @@
+//! Known bugs that are in how a kernel's Python is read, each followed, and the IR that a kernel becomes. Left out: those that rewrite
+//! IR (`conch-quirk`). The corpus holds each to the bytes of the engines that have it.
+
+#[macro_use]
+mod common;
+
+use common::{F32, I32, Program, body};
+use conch_frontend::Arg;
+use conch_tile::quirk::Quirk;
+
+check!(
+    a_loop_index_stays_a_python_int,
+    body(
+        "
+for i in range(n):
+    tl.store(p + i // 3, i % -3)
+    tl.store(p, tl.load(p) + i)
+"
+    )
+    .following(Quirk::LoopIndicesArePython)
+);
+
+check!(
+    an_argument_of_one_is_a_tensor,
+    Program::new(
+        "
+@triton.jit
+def k(p, n):
+    tl.store(p, n + n)
+"
+    )
+    .args([I32, Arg::Int(1)])
+    .following(Quirk::ArgumentsOfOneAreTensors)
+);
+
+check!(
+    an_argument_of_33_bits_is_held_in_32,
+    Program::new(
+        "
+@triton.jit
+def k(p, n):
+    tl.store(p, n + n)
+"
+    )
+    .args([I32, Arg::Int(1 << 31)])
+    .following(Quirk::WideArgumentsAreShort)
+);
+
+check!(
+    a_bool_argument_is_held_in_32_bits,
+    Program::new(
+        "
+@triton.jit
+def k(p, n):
+    tl.store(p, n + n)
+"
+    )
+    .args([I32, Arg::Bool(true)])
+    .following(Quirk::BoolArgumentsAreInts)
+);
+
+check!(
+    a_block_is_true,
+    body(
+        "
+i = tl.arange(0, 4)
+tl.store(p + i, max(i, 3 - i))
+tl.store(p + i, not i)
+"
+    )
+    .following(Quirk::BlocksAreTrue)
+);
+
+check!(
+    a_scan_along_a_negative_axis_forgets,
+    Program::new(
+        "
+@triton.jit
+def plus(a, b):
+    return a + b
+
+@triton.jit
+def k(p):
+    i = tl.arange(0, 4)
+    tl.store(p + i, tl.associative_scan(tl.load(p + i), -1, plus))
+    tl.store(p + i, tl.cumsum(tl.load(p + i), -1))
+"
+    )
+    .args([F32])
+    .following(Quirk::NegativeScansForget)
+);
+
+check!(
+    a_block_pointer_is_checked_above,
+    Program::new(
+        "
+@triton.jit
+def k(p):
+    block = tl.make_block_ptr(p, (8,), (1,), (-2,), (4,), (0,))
+    tl.store(p + tl.arange(0, 4), tl.load(block, boundary_check=(0,)))
+"
+    )
+    .args([F32])
+    .version(2)
+    .following(Quirk::BlockPointersCheckAbove)
+);
+
+check!(
+    a_flip_multiplies,
+    Program::new(
+        "
+@triton.jit
+def k(p):
+    i = tl.arange(0, 2)
+    tl.store(p + i, tl.flip(tl.load(p + i)))
+"
+    )
+    .args([F32])
+    .version(2)
+    .following(Quirk::FlipMultiplies)
+);
+
+check!(
+    a_sort_adds_up,
+    Program::new(
+        "
+@triton.jit
+def k(p):
+    i = tl.arange(0, 2)
+    tl.store(p + i, tl.sort(tl.load(p + i)))
+"
+    )
+    .args([F32])
+    .version(2)
+    .following(Quirk::SortAddsUp)
+);

@@ -1,0 +1,55 @@
+//! Loads of a loop that pass the stores before them, as a pipeline that starts them a stage early does. Left out: loads that
+//! pass stores of an iteration before, and loops that are not pipelined, which the IR does not tell apart.
+
+use std::collections::HashSet;
+
+use conch_tile::ir::{Block, OpKind, Operation, ValueId};
+use conch_tile::quirk::Quirk;
+
+use crate::model::{Model, Rewritten};
+
+impl Model {
+    /// The loop with its loads, and what they need, before everything else.
+    pub(crate) fn loads_first(&self, mut op: Operation) -> Rewritten {
+        if !self.has(Quirk::LoadsPassStores) {
+            return Rewritten::Same(op);
+        }
+        let OpKind::For { body } = &mut op.kind else {
+            return Rewritten::Same(op);
+        };
+        let Some(early) = early(body) else {
+            return Rewritten::Same(op);
+        };
+        let ops = std::mem::take(&mut body.ops);
+        let (first, rest): (Vec<_>, Vec<_>) = ops
+            .into_iter()
+            .enumerate()
+            .partition(|(place, _)| early.contains(place));
+        body.ops = first.into_iter().chain(rest).map(|(_, op)| op).collect();
+        Rewritten::By(vec![op])
+    }
+}
+
+/// The places of the loads behind a store, and of what they need; `None` where there is none, or one needs more than pure
+/// operations.
+fn early(body: &Block) -> Option<HashSet<usize>> {
+    let store = body
+        .ops
+        .iter()
+        .position(|op| matches!(op.kind, OpKind::Store { .. }))?;
+    let mut needed: HashSet<ValueId> = HashSet::new();
+    let mut early = HashSet::new();
+    for (place, op) in body.ops.iter().enumerate().rev() {
+        let load = matches!(op.kind, OpKind::Load { .. });
+        let wanted = op.results.iter().any(|result| needed.contains(result));
+        if !(wanted || load && place > store) {
+            continue;
+        }
+        if !load && (op.kind.accesses_memory() || op.kind.regions().next().is_some()) {
+            return None;
+        }
+        needed.extend(&op.operands);
+        early.insert(place);
+    }
+    early.iter().any(|&place| place > store).then_some(early)
+}
