@@ -58,7 +58,10 @@ pub(crate) fn compare(
     rhs: &Value,
 ) -> Traced<Value> {
     let (lhs, rhs) = (operand(tr, lhs)?, operand(tr, rhs)?);
-    arithmetic::compare(tr, predicate, lhs, rhs).map(Value::Tensor)
+    match python_int::compare(tr, predicate, lhs, rhs)? {
+        Some(result) => Ok(Value::Tensor(result)),
+        None => arithmetic::compare(tr, predicate, lhs, rhs).map(Value::Tensor),
+    }
 }
 
 /// `lhs and rhs` (`lhs or rhs` when `is_or`), both tensors: `logical_and` of the compiler.
@@ -69,11 +72,7 @@ pub(crate) fn logical(tr: &mut Tracer<'_>, is_or: bool, lhs: &Value, rhs: &Value
 
 /// A unary operator of a tensor.
 pub(crate) fn unary(tr: &mut Tracer<'_>, op: PyUnary, operand: ValueId) -> Traced<Value> {
-    // Python's ints negate as they subtract.
-    if op == PyUnary::Neg
-        && let zero = Operand::Number(Number::Int(0))
-        && let Some(result) = python_int::binary(tr, PyBinary::Sub, zero, Operand::Tensor(operand))?
-    {
+    if let Some(result) = python_int::unary(tr, op, operand)? {
         return Ok(Value::Tensor(result));
     }
     if op == PyUnary::Not && tr.rules.follows(Quirk::BlocksAreTrue) && tr.ty(operand).numel() > 1 {

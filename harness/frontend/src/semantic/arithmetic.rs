@@ -47,7 +47,13 @@ fn misfit(tr: &Tracer<'_>, lhs: Elem, rhs: Elem) -> Stop {
 /// The type that an operand has for promotion.
 fn elem(tr: &mut Tracer<'_>, operand: Operand) -> Traced<Elem> {
     match operand {
-        Operand::Tensor(_) if is_python_int(tr, operand) => Ok(Elem::Num(DType::I32)),
+        Operand::Tensor(id) if is_python_int(tr, operand) => {
+            Ok(Elem::Num(if tr.dtype(id) == Some(DType::I1) {
+                DType::I1
+            } else {
+                DType::I32
+            }))
+        }
         Operand::Tensor(id) => Ok(tr.ty(id).elem),
         Operand::Number(number) => match number.dtype() {
             Some(dtype) => Ok(Elem::Num(dtype)),

@@ -7,6 +7,7 @@
 use conch_tile::DType;
 use conch_tile::ir::{BinaryOp, CmpPredicate, OpKind, Type, ValueId};
 
+use super::PyUnary;
 use super::cast::bool_like;
 use super::promotion::{Number, Operand, number_constant};
 use crate::constant::PyBinary;
@@ -26,7 +27,7 @@ pub(super) fn are_python_ints(tr: &Tracer<'_>, lhs: Operand, rhs: Operand) -> bo
 
 fn held(tr: &mut Tracer<'_>, operand: Operand) -> Traced<ValueId> {
     match operand {
-        Operand::Tensor(id) => Ok(id),
+        Operand::Tensor(id) => super::cast::cast(tr, id, DType::I64),
         Operand::Number(number) => number_constant(tr, number, DType::I64, None),
     }
 }
@@ -61,6 +62,33 @@ pub(super) fn binary(
     };
     tr.python_ints.insert(result);
     Ok(Some(result))
+}
+
+/// `lhs < rhs` and the like where that is Python's own: a bool of Python's, which is an int too.
+pub(super) fn compare(
+    tr: &mut Tracer<'_>,
+    predicate: CmpPredicate,
+    lhs: Operand,
+    rhs: Operand,
+) -> Traced<Option<ValueId>> {
+    if !are_python_ints(tr, lhs, rhs) {
+        return Ok(None);
+    }
+    let (lhs, rhs) = (held(tr, lhs)?, held(tr, rhs)?);
+    let result = tr.op(OpKind::Compare(predicate), &[lhs, rhs], Type::num(DType::I1));
+    tr.python_ints.insert(result);
+    Ok(Some(result))
+}
+
+/// `-x`, and `~x`, which of a bool is an int as well, and never 0.
+pub(super) fn unary(tr: &mut Tracer<'_>, op: PyUnary, value: ValueId) -> Traced<Option<ValueId>> {
+    let from = match op {
+        PyUnary::Neg => 0,
+        PyUnary::Invert => -1,
+        PyUnary::Pos | PyUnary::Not => return Ok(None),
+    };
+    let from = Operand::Number(Number::Int(from));
+    binary(tr, PyBinary::Sub, from, Operand::Tensor(value))
 }
 
 fn whole(tr: &mut Tracer<'_>, op: BinaryOp, lhs: ValueId, rhs: ValueId) -> ValueId {

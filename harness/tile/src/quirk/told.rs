@@ -123,8 +123,8 @@ told! {
         "descriptors have no atomics";
     "float-stays-python": Interpreter, FIRST, NEVER, Raises("AttributeError", "'float' object has no attribute '"), [".to(", ".shape", ".dtype"],
         "a float stays a Python number, which has no dtype, shape or conversion";
-    "int-stays-python": Interpreter, FIRST, NEVER, Raises("AttributeError", "'int' object has no attribute 'to'"), [".to("],
-        "an int stays a Python number, which has no conversion";
+    "int-stays-python": Interpreter, FIRST, NEVER, Raises("AttributeError", "'int' object has no attribute '"), [".to(", "tl."],
+        "an int stays a Python number, which has nothing that tensors have";
     "constexpr-stays-python": Interpreter, FIRST, V32, Raises("AttributeError", "'constexpr' object has no attribute 'to'"), [".to("],
         "a constexpr stays a Python number, which has no conversion";
     "dot-scaled-format-names": Interpreter, FIRST, V38, Raises("AttributeError", "'str' object has no attribute 'value'"), ["dot_scaled"],
@@ -173,6 +173,8 @@ told! {
         "a scalar comparison that becomes a mask keeps the dtype of what was compared";
     "comparison-keeps-dtype": Interpreter, FIRST, NEVER, Raises("ValueError", "cannot reshape array of size"), [],
         "a comparison keeps the dtype of its operands, and its truth values are read as numbers of that width";
+    "scalar-comparison-keeps-dtype": Interpreter, FIRST, NEVER, Raises("TypeError", "ufunc 'bitwise_"), [],
+        "a comparison of scalars keeps the dtype of what was compared, and floats have no bitwise operations";
     "sizes-are-a-tuple": Interpreter, FIRST, NEVER, Raises("TypeError", "can only concatenate list (not \"tuple\") to list"), [],
         "sizes are a tuple in the interpreter, and a list elsewhere";
     "few-precisions": Interpreter, v(3, 6, 0), NEVER, Raises("AssertionError", "input_precision must be one of ('tf32', 'tf32x3', 'ieee')"), ["tl.dot"],
