@@ -67,6 +67,8 @@ pub enum Command {
     Sweep(SweepArgs),
     /// Put what a GPU gave on record, for machines that have none.
     Accept(AcceptArgs),
+    /// Make kernels and layouts that nobody wrote, and keep what no known bug explains.
+    Fuzz(FuzzArgs),
     /// The process that opens a GPU; started by Conch itself.
     #[command(name = child::ARGUMENT, hide = true)]
     CudaChild {
@@ -624,6 +626,49 @@ pub struct ExecArgs {
     /// Seconds that a case may take, all repetitions together.
     #[arg(long, value_name = "S", default_value = "10", value_parser = seconds)]
     pub time_limit: Duration,
+}
+
+/// Arguments of `conch fuzz`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  conch fuzz --count 10000                       against the newest Triton's interpreter
+  conch fuzz --engine interpret@3.6.0 --time 600 --seed 7 --out reports/fuzz-3.6
+  conch fuzz --resume --out reports/fuzz-3.6     goes on where that ended
+
+The same seed makes the same cases on every machine. A difference that known bugs explain is counted by them; any other is
+kept in a folder of its own in DIR/findings, the first one of each signature: the case, its kernel, and what was seen.
+A finding is news, not yet a bug: look who is wrong before you report it.
+
+Exit codes: 0 nothing was found, 1 something was, 2 something is wrong with what was given or cannot be written, 3 there is
+no engine to hold the reference to, 130 interrupted.")]
+pub struct FuzzArgs {
+    /// Which engines.
+    #[command(flatten)]
+    pub engines: Engines,
+
+    /// How many cases to try. Without it and --time, until Ctrl-C.
+    #[arg(long, value_name = "N")]
+    pub count: Option<u64>,
+
+    /// For how many seconds.
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    pub time: Option<Duration>,
+
+    /// What the cases are made of. Without it 0, or the seed of the campaign that is resumed.
+    #[arg(long, value_name = "S")]
+    pub seed: Option<u64>,
+
+    /// How many cases to try at once. Without it, as many as there are cores.
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub jobs: Option<u16>,
+
+    /// The campaign's folder.
+    #[arg(long, value_name = "DIR", default_value = "reports/fuzz")]
+    pub out: PathBuf,
+
+    /// Go on with the campaign in that folder.
+    #[arg(long)]
+    pub resume: bool,
 }
 
 /// What a run prints.

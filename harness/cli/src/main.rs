@@ -11,6 +11,7 @@ mod exec;
 mod explain;
 #[cfg(feature = "planted-faults")]
 mod fault;
+mod fuzz;
 mod import;
 mod inductor;
 mod interrupt;
@@ -57,6 +58,7 @@ fn main() -> ExitCode {
         Command::Exec(args) => exec::exec(args, stop),
         Command::Sweep(args) => sweep::sweep(args, stop),
         Command::Accept(args) => accept::accept(args),
+        Command::Fuzz(args) => fuzz::fuzz(args, stop),
         // Served above.
         Command::CudaChild { .. } => 0,
     });

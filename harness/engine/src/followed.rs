@@ -291,7 +291,15 @@ impl Reference {
     pub fn touching(&self, case: &Case, rules: Rules, quirks: Quirks) -> Result<Quirks, Failure> {
         let mut touching = Quirks::NONE;
         // One may touch only what another makes: a sum in a sort.
-        for _ in 0..2 {
+        let makes_operations = [
+            Quirk::FlipMultiplies,
+            Quirk::SortAddsUp,
+            Quirk::NegativeScansForget,
+        ];
+        for again in [false, true] {
+            if again && !makes_operations.into_iter().any(|quirk| touching.has(quirk)) {
+                break;
+            }
             let before = rules.following(touching);
             for quirk in quirks.iter().filter(|&quirk| !before.follows(quirk)) {
                 let touches = if quirk == Quirk::ArgumentsAreCopiedApart {

@@ -6,25 +6,10 @@ use std::path::Path;
 
 use arbitrary::Unstructured;
 use conch_gen::case::{Detail, Generated, module};
+use conch_gen::seeded::bytes;
 
 /// Kernels of a module.
 const TOGETHER: u64 = 10;
-/// Bytes that a case is made of, at most.
-const BYTES: usize = 4096;
-
-/// Bytes that are the same in every run: splitmix64.
-fn bytes(seed: u64) -> Vec<u8> {
-    let mut state = seed;
-    let mut next = || {
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    };
-    (0..BYTES / 8).flat_map(|_| next().to_le_bytes()).collect()
-}
-
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let (Some(out), Some(Ok(count)), Some(Ok(seed))) = (
@@ -47,7 +32,7 @@ fn main() {
         fs::create_dir_all(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
         let cases: Vec<(u64, Generated)> = (first..(first + TOGETHER).min(seed + count))
             .map(|at| {
-                let bytes = bytes(at);
+                let bytes = bytes(0, at);
                 let case = Generated::new(&format!("k{at}"), detail, &mut Unstructured::new(&bytes));
                 (at, case.expect("any bytes are a case"))
             })

@@ -11,7 +11,7 @@
 //! makes up the bytes: libFuzzer (`fuzz/`), proptest (`harness/*/tests`) or a plain generator of random numbers
 //! (`examples/soak.rs`). What a trial says is a [`Trial`].
 //!
-//! [`case`] makes whole cases, for engines to be held to each other (`examples/kernels.rs`).
+//! [`case`] makes whole cases, for engines to be held to each other (`conch fuzz`, `examples/kernels.rs`), out of [`seeded`] bytes.
 //!
 //! [`kernel`] is what IR is built with by hand, for tests.
 //!
@@ -24,6 +24,7 @@ pub mod case;
 pub mod case_file;
 pub mod kernel;
 pub mod program;
+pub mod seeded;
 pub mod text;
 pub mod view;
 

@@ -235,7 +235,7 @@ told! {
         "a device assert asserts always";
     "key-behind-constexpr": Language, FIRST, V32, Raises("IndexError", "list index out of range"), [],
         "the key is looked for among the arguments that were given, at its place among all parameters";
-    "all-nan-raises": Interpreter, v(3, 8, 0), NEVER, Raises("ValueError", "All-NaN slice encountered"), ["argmax", "argmin"],
+    "all-nan-raises": Interpreter, v(3, 8, 0), NEVER, Raises("ValueError", "All-NaN slice encountered"), ["argmax", "argmin", "return_indices"],
         "NumPy finds no largest number among NaN and raises";
     "asserts-never": Interpreter, v(3, 3, 0), NEVER, Runs("device assertion failed"), [],
         "the interpreter's debug option is false, whatever kernel and launch say";
@@ -271,6 +271,10 @@ told! {
         "the compiler refuses functions as arguments, the interpreter calls them";
     "tensors-are-true": Interpreter, FIRST, NEVER, Runs("boolean value of a tensor with more than one value is ambiguous"), [],
         "every block is true";
+    "branches-redefine-types": Interpreter, FIRST, NEVER, Runs("block redefines it as"), [],
+        "the interpreter runs what Python runs";
+    "negative-index-beside-unsigned": Interpreter, FIRST, NEVER, Raises("ValueError", "binary operation between an unsigned tensor and a negative scalar"), [],
+        "a loop index stays a Python int, which is refused beside unsigned tensors where it is negative";
     "loops-take-any-hint": Interpreter, FIRST, NEVER, Runs("range() got an unexpected keyword argument"), ["range("],
         "the interpreter takes hints to a loop that this version does not have";
     "loops-change-types": Interpreter, FIRST, NEVER, Runs("its type has to stay the same"), [],

@@ -1,0 +1,129 @@
+//! How far a campaign is: what is kept in its folder, so that it goes on where it ended. Left out: the findings themselves.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+/// The file that makes a folder a campaign's.
+const FILE: &str = "campaign.json";
+
+/// The version of the file's form.
+const FORMAT: u32 = 1;
+
+/// A campaign as far as it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Campaign {
+    format: u32,
+    /// What the cases are made of.
+    pub seed: u64,
+    /// The engines, the reference among them.
+    pub engines: Vec<String>,
+    /// How many cases are done, which is the next one's number.
+    pub done: u64,
+    /// How many ended in each verdict.
+    pub verdicts: BTreeMap<String, u64>,
+    /// How many differences each known bug explains; one may need several.
+    pub explained: BTreeMap<String, u64>,
+    /// Each finding's signature with how often it was seen.
+    pub findings: BTreeMap<String, u64>,
+    /// How many cases Conch itself failed at.
+    pub failed: u64,
+}
+
+/// Why a folder cannot be a campaign's.
+#[derive(Debug, thiserror::Error)]
+pub enum BadFolder {
+    /// A campaign is there already.
+    #[error(
+        "a campaign is in {0} already\n  = help: `--resume` goes on with it; `--out DIR` names another folder"
+    )]
+    Taken(String),
+    /// Something else is there.
+    #[error("{0} holds something else\n  = help: `--out DIR` names a folder that is empty or not there yet")]
+    Foreign(String),
+    /// There is none to go on with.
+    #[error("no campaign is in {0}\n  = help: leave `--resume` out to begin one")]
+    Missing(String),
+    /// What is there cannot be read.
+    #[error("the campaign in {0} cannot be read: {1}")]
+    Unreadable(String, String),
+    /// It is one of another seed or of other engines.
+    #[error("the campaign in {0} has {1}, not {2}\n  = help: leave that out to go on with it as it was")]
+    Other(String, String, String),
+}
+
+impl Campaign {
+    fn new(seed: u64, engines: Vec<String>) -> Self {
+        Self {
+            format: FORMAT,
+            seed,
+            engines,
+            done: 0,
+            verdicts: BTreeMap::new(),
+            explained: BTreeMap::new(),
+            findings: BTreeMap::new(),
+            failed: 0,
+        }
+    }
+
+    /// A new campaign for a folder that is empty or not there yet. Nothing is written.
+    pub fn begin(folder: &Path, seed: u64, engines: Vec<String>) -> Result<Self, BadFolder> {
+        let shown = folder.display().to_string();
+        if folder.join(FILE).exists() {
+            return Err(BadFolder::Taken(shown));
+        }
+        let occupied = fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
+        if occupied || folder.is_file() {
+            return Err(BadFolder::Foreign(shown));
+        }
+        Ok(Self::new(seed, engines))
+    }
+
+    /// The campaign of a folder, which must be one of this seed and these engines where they are given.
+    pub fn resume(folder: &Path, seed: Option<u64>, engines: &[String]) -> Result<Self, BadFolder> {
+        let shown = folder.display().to_string();
+        let text = match fs::read_to_string(folder.join(FILE)) {
+            Ok(text) => text,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Err(BadFolder::Missing(shown)),
+            Err(error) => return Err(BadFolder::Unreadable(shown, error.to_string())),
+        };
+        let campaign: Self = serde_json::from_str(&text)
+            .map_err(|error| BadFolder::Unreadable(shown.clone(), error.to_string()))?;
+        if campaign.format != FORMAT {
+            let form = format!("its form is {}, and this Conch knows {FORMAT}", campaign.format);
+            return Err(BadFolder::Unreadable(shown, form));
+        }
+        if let Some(seed) = seed.filter(|&seed| seed != campaign.seed) {
+            return Err(BadFolder::Other(
+                shown,
+                format!("seed {}", campaign.seed),
+                seed.to_string(),
+            ));
+        }
+        if !engines.is_empty() && engines != campaign.engines {
+            return Err(BadFolder::Other(
+                shown,
+                campaign.engines.join(", "),
+                engines.join(", "),
+            ));
+        }
+        Ok(campaign)
+    }
+
+    /// Keeps it: the file is the old one or the new one, whatever happens in between.
+    pub fn save(&self, folder: &Path) -> io::Result<()> {
+        let text = serde_json::to_string_pretty(self).map_err(io::Error::other)?;
+        let beside = folder.join(".campaign.json.new");
+        fs::write(&beside, text + "\n")?;
+        fs::rename(&beside, folder.join(FILE))
+    }
+
+    /// How many findings there are, each signature once.
+    pub fn distinct(&self) -> usize {
+        self.findings.len()
+    }
+}

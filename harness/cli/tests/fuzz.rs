@@ -1,0 +1,148 @@
+//! `conch fuzz`: the same cases from the same seed, findings in folders of their own, and words for what is wrong. Campaigns need
+//! Triton 3.9.0 and say so where it is not installed; where `CONCH_TEST_TOOLCHAINS` names it, it must be.
+
+mod done;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use conch_tile::rules::Version;
+use conch_toolchain::Home;
+use done::Done;
+use tempfile::TempDir;
+
+const ENGINE: [&str; 3] = ["--offline", "--engine", "interpret@3.9.0"];
+
+fn fuzz(out: &Path, args: &[&str]) -> Done {
+    let output = Command::new(env!("CARGO_BIN_EXE_conch"))
+        .arg("fuzz")
+        .args(args)
+        .arg("--out")
+        .arg(out)
+        .output()
+        .expect("conch runs");
+    Done::of(&output)
+}
+
+fn folder() -> TempDir {
+    TempDir::new().expect("a folder")
+}
+
+/// Whether there is a Triton to fuzz.
+fn has_triton() -> bool {
+    let home = Home::discover().expect("a home");
+    let there = home.resolve_compiler(Version::new(3, 9, 0)).is_some();
+    let wanted = std::env::var("CONCH_TEST_TOOLCHAINS").unwrap_or_default();
+    assert!(
+        there || !wanted.contains("3.9.0"),
+        "Triton 3.9.0 is not installed"
+    );
+    if !there {
+        println!("left out: Triton 3.9.0 is not installed");
+    }
+    there
+}
+
+fn campaign(out: &Path) -> String {
+    fs::read_to_string(out.join("campaign.json")).expect("a campaign")
+}
+
+#[test]
+fn a_seed_makes_the_same_campaign_in_one_go_and_in_two() {
+    if !has_triton() {
+        return;
+    }
+    let (whole, parts) = (folder(), folder());
+    let seed = ["--seed", "3", "--count"];
+    let run = |out: &TempDir, args: &[&str]| fuzz(out.path(), args);
+    let one = run(&whole, &[&ENGINE[..], &seed, &["300", "--jobs", "2"]].concat());
+    run(&parts, &[&ENGINE[..], &seed, &["120"]].concat());
+    let two = run(
+        &parts,
+        &["--offline", "--resume", "--count", "180", "--jobs", "1"],
+    );
+    assert_eq!(campaign(whole.path()), campaign(parts.path()));
+    assert_eq!(one.code, two.code);
+    let found = |out: &TempDir| {
+        let entries = fs::read_dir(out.path().join("findings")).expect("a folder");
+        let mut names: Vec<_> = entries
+            .map(|entry| entry.expect("an entry").file_name())
+            .collect();
+        names.sort();
+        names
+    };
+    assert_eq!(found(&whole), found(&parts));
+    assert!(one.out.contains("bf16-is-bits"), "{}", one.out);
+}
+
+#[test]
+fn findings_are_cases_that_explain_reads() {
+    if !has_triton() {
+        return;
+    }
+    let out = folder();
+    let done = fuzz(
+        out.path(),
+        &[&ENGINE[..], &["--seed", "3", "--count", "300"]].concat(),
+    );
+    let findings = out.path().join("findings");
+    let Some(first) = fs::read_dir(&findings).expect("a folder").next() else {
+        // A bug that is mended or explained is found no more.
+        return drop(done.ends(0, &["0 findings"], &[]));
+    };
+    let name = first.expect("an entry").file_name();
+    done.ends(1, &["findings, in", name.to_str().expect("text")], &["new: "]);
+    for file in ["case.yaml", "kernel.py", "report.md"] {
+        assert!(findings.join(&name).join(file).is_file(), "{file}");
+    }
+    let explained = Command::new(env!("CARGO_BIN_EXE_conch"))
+        .args(["list", "--cases"])
+        .arg(&findings)
+        .output()
+        .expect("conch runs");
+    Done::of(&explained).ends(0, &["/case"], &[]);
+}
+
+#[test]
+fn a_folder_that_is_no_campaigns_is_refused() {
+    let out = folder();
+    fuzz(out.path(), &["--resume"]).ends(2, &[], &["no campaign is in", "leave `--resume` out"]);
+    fs::write(out.path().join("notes.txt"), "mine").expect("it is written");
+    fuzz(out.path(), &["--count", "1"]).ends(2, &[], &["holds something else"]);
+    assert_eq!(
+        fs::read_to_string(out.path().join("notes.txt")).expect("it is there"),
+        "mine"
+    );
+    fs::write(out.path().join("campaign.json"), "{").expect("it is written");
+    fuzz(out.path(), &["--count", "1"]).ends(2, &[], &["a campaign is in", "`--resume` goes on"]);
+    fuzz(out.path(), &["--resume"]).ends(2, &[], &["cannot be read"]);
+}
+
+#[test]
+fn another_seed_or_engine_is_another_campaign() {
+    let out = folder();
+    let text = r#"{"format":1,"seed":5,"engines":["reference","interpret@3.9.0"],"done":7,"verdicts":{},"explained":{},"findings":{},"failed":0}"#;
+    fs::write(out.path().join("campaign.json"), text).expect("it is written");
+    fuzz(out.path(), &["--resume", "--seed", "6"]).ends(2, &[], &["has seed 5, not 6"]);
+    let other = ["--resume", "--engine", "interpret@3.2.0"];
+    fuzz(out.path(), &other).ends(
+        2,
+        &[],
+        &["has reference, interpret@3.9.0, not reference, interpret@3.2.0"],
+    );
+    assert_eq!(campaign(out.path()), text);
+}
+
+#[test]
+fn bad_words_are_told() {
+    let out = folder();
+    let campaign = out.path().join("campaign");
+    fuzz(&campaign, &["--seed", "many"]).ends(2, &[], &["invalid value 'many' for '--seed <S>'"]);
+    fuzz(&campaign, &["--engine", "interpert@3.9.0"]).ends(2, &[], &["interpert@3.9.0"]);
+    fuzz(&campaign, &["--engine", "reference", "--count", "1"]).ends(
+        3,
+        &[],
+        &["no engine to hold the reference to"],
+    );
+}

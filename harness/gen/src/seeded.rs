@@ -1,0 +1,34 @@
+//! The bytes that a numbered case is made of: the same on every machine. Left out: bytes that a fuzzing engine makes up.
+
+/// Bytes that a case is made of, at most.
+const BYTES: usize = 4096;
+
+/// The bytes of a case: splitmix64, from a state that seed and number give.
+pub fn bytes(seed: u64, number: u64) -> Vec<u8> {
+    let mut state = scrambled(seed).wrapping_add(number);
+    let mut next = || {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        scrambled(state)
+    };
+    (0..BYTES / 8).flat_map(|_| next().to_le_bytes()).collect()
+}
+
+/// The output function of splitmix64, which gives 0 for 0.
+const fn scrambled(state: u64) -> u64 {
+    let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_and_a_number_are_the_same_bytes_everywhere() {
+        assert_eq!(bytes(0, 0)[..8], 0xe220_a839_7b1d_cdaf_u64.to_le_bytes());
+        assert_eq!(bytes(0, 7), bytes(0, 7));
+        assert_ne!(bytes(0, 7), bytes(0, 8));
+        assert_ne!(bytes(1, 7), bytes(0, 7));
+    }
+}
