@@ -290,14 +290,9 @@ impl Reference {
     /// Those of the quirks that change something about a case.
     pub fn touching(&self, case: &Case, rules: Rules, quirks: Quirks) -> Result<Quirks, Failure> {
         let mut touching = Quirks::NONE;
-        // One may touch only what another makes: a sum in a sort.
-        let makes_operations = [
-            Quirk::FlipMultiplies,
-            Quirk::SortAddsUp,
-            Quirk::NegativeScansForget,
-        ];
+        // One may touch only what another makes: a sum in a sort, a constant that an argument becomes.
         for again in [false, true] {
-            if again && !makes_operations.into_iter().any(|quirk| touching.has(quirk)) {
+            if again && touching.is_empty() {
                 break;
             }
             let before = rules.following(touching);
