@@ -26,7 +26,7 @@ use crate::terminal::Terminal;
 
 use self::campaign::Campaign;
 use self::finding::Finding;
-use self::made::make;
+use self::made::{Recipe, make};
 
 /// How often a campaign is saved and says how far it is.
 const HEARTBEAT: Duration = Duration::from_secs(5);
@@ -187,7 +187,8 @@ impl Hunt {
         let end = args
             .count
             .map_or(u64::MAX, |count| self.first.saturating_add(count));
-        let (began, time, seed) = (self.began, args.time, self.campaign.seed);
+        let (began, time) = (self.began, args.time);
+        let recipe = Recipe::new(self.campaign.seed, &panel.order);
         let numbers = (self.first..end)
             .take_while(|_| !stop.load(Ordering::Relaxed) && time.is_none_or(|time| began.elapsed() < time));
         let folder = self.findings.clone();
@@ -199,7 +200,7 @@ impl Hunt {
                 if full.load(Ordering::Relaxed) {
                     return None;
                 }
-                attempt(seed, number, panel, &folder).map(|tried| (number, tried))
+                attempt(&recipe, number, panel, &folder).map(|tried| (number, tried))
             },
             |(number, tried)| {
                 self.note(number, tried);
@@ -319,9 +320,9 @@ impl Hunt {
 }
 
 /// Makes a case and judges it; nothing where the run was stopped.
-fn attempt(seed: u64, number: u64, panel: &Panel, folder: &Path) -> Option<Tried> {
+fn attempt(recipe: &Recipe, number: u64, panel: &Panel, folder: &Path) -> Option<Tried> {
     let judged = guarded(|| {
-        let made = match make(seed, number, Detail::Chosen, folder) {
+        let made = match make(recipe, number, Detail::Chosen, folder) {
             Ok(made) => made,
             Err(message) => return Some(Tried::Failed(message)),
         };
@@ -332,7 +333,7 @@ fn attempt(seed: u64, number: u64, panel: &Panel, folder: &Path) -> Option<Tried
         Some(Tried::Judged {
             verdict: trial.verdict.kind.to_string(),
             explained: explained(&trial),
-            finding: finding::find(&made, &trial, panel, seed, number, folder).map(Box::new),
+            finding: finding::find(&made, &trial, panel, recipe, number, folder).map(Box::new),
         })
     });
     judged.unwrap_or_else(|panic| Some(Tried::Failed(panic)))

@@ -17,30 +17,31 @@
 //! | `block` | reductions, scans, changes of shape, sorts, gathers, histograms, products |
 //! | `flow` | loops, branches, functions, tuples |
 //! | `data` | inputs with their views, outputs, atomics |
+//! | `chain` | operations on whole blocks one after the other, each on what the last one gave |
+//! | `tiles` | tensor descriptors, block pointers, loops that load and multiply |
+//! | `form` | what a case is made for |
+//! | `twist` | twins: kernels that must store the same |
 //!
-//! Left out: descriptors, block pointers, autotuning and several launches.
+//! Left out: autotuning.
 
 mod block;
+mod chain;
 mod data;
 mod expr;
 mod flow;
+mod form;
 mod maker;
+mod tiles;
+mod twist;
 mod types;
 
 use std::fmt::Write as _;
 
 use arbitrary::{Result, Unstructured};
 
-use self::maker::Maker;
+use self::maker::{FIRST, Maker};
 
-/// What of a kernel's values is stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Detail {
-    /// Some of them, as the bytes say.
-    Chosen,
-    /// Those, and every other one that is not inside of a loop or branch.
-    Every,
-}
+pub use self::form::{Detail, Form, Limits, Twist};
 
 /// The first lines of every module.
 const HEAD: &str = "import triton\nimport triton.language as tl\n";
@@ -55,6 +56,8 @@ pub struct Generated {
     arguments: Vec<(String, String)>,
     options: Vec<(&'static str, String)>,
     programs: usize,
+    /// Whether each program is a launch of its own.
+    split: bool,
 }
 
 impl Generated {
@@ -62,8 +65,8 @@ impl Generated {
     ///
     /// # Errors
     /// None that are known: what the bytes lack is made up.
-    pub fn new(name: &str, detail: Detail, u: &mut Unstructured<'_>) -> Result<Self> {
-        Maker::new(name, detail, u)?.finish()
+    pub fn new(name: &str, form: impl Into<Form>, u: &mut Unstructured<'_>) -> Result<Self> {
+        Maker::new(name, form.into(), u)?.finish()
     }
 
     /// Its functions, without what a module begins with.
@@ -92,16 +95,25 @@ impl Generated {
             text.push_str("tensors:\n");
             lines(&mut text, &self.tensors);
         }
-        let pairs: Vec<String> = self.arguments.iter().map(|(k, v)| format!("{k}: {v}")).collect();
-        let _ = writeln!(
-            text,
-            "launches:\n  - grid: [{}]\n    args: {{ {} }}",
-            self.programs,
-            pairs.join(", ")
-        );
-        if !self.options.is_empty() {
-            let pairs: Vec<String> = self.options.iter().map(|(k, v)| format!("{k}: {v}")).collect();
-            let _ = writeln!(text, "    options: {{ {} }}", pairs.join(", "));
+        text.push_str("launches:\n");
+        let joined = |pairs: &[String]| pairs.join(", ");
+        let arguments: Vec<String> = self.arguments.iter().map(|(k, v)| format!("{k}: {v}")).collect();
+        let options: Vec<String> = self.options.iter().map(|(k, v)| format!("{k}: {v}")).collect();
+        let launches = if self.split { self.programs } else { 1 };
+        for first in 0..launches {
+            let mut arguments = arguments.clone();
+            if self.split {
+                arguments.push(format!("{FIRST}: {first}"));
+            }
+            let programs = self.programs / launches;
+            let _ = writeln!(
+                text,
+                "  - grid: [{programs}]\n    args: {{ {} }}",
+                joined(&arguments)
+            );
+            if !options.is_empty() {
+                let _ = writeln!(text, "    options: {{ {} }}", joined(&options));
+            }
         }
         text
     }

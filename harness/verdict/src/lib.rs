@@ -102,6 +102,7 @@ mod selfcheck;
 mod suspicion;
 mod sweep;
 mod trial;
+mod twins;
 mod witness;
 
 pub use canary::canaries;
@@ -116,4 +117,5 @@ pub use sweep::{
     try_sweep,
 };
 pub use trial::{Bench, Difference, Facts, Kind, Standing, Verdict, judge};
+pub use twins::{Twins, twins};
 pub use witness::{Known, Undefined, Witness};

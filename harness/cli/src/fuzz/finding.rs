@@ -12,7 +12,7 @@ use conch_report::event::Event;
 use conch_report::{Human, Palette, describe};
 use conch_verdict::{Kind, Panel, Trial, try_case};
 
-use super::made::{CASE, KERNEL, Made, make};
+use super::made::{CASE, KERNEL, Made, Recipe, make};
 
 /// What is known of a finding.
 pub struct Finding {
@@ -28,7 +28,7 @@ pub fn find(
     made: &Made,
     trial: &Trial,
     panel: &Panel,
-    seed: u64,
+    recipe: &Recipe,
     number: u64,
     folder: &Path,
 ) -> Option<Finding> {
@@ -39,7 +39,7 @@ pub fn find(
         .find(|one| one.explained.is_empty() && one.told.is_none())?;
     let kind = format!("{:?}", news.kind);
     let what = match news.kind {
-        Kind::Memory | Kind::Guard => first_operation(seed, number, panel, folder),
+        Kind::Memory | Kind::Guard => first_operation(recipe, number, panel, folder),
         _ => words(trial, &news.engine.to_string()),
     };
     let event = describe::trial(&made.case, trial, panel, made.corpus.sources());
@@ -54,9 +54,9 @@ pub fn find(
 }
 
 /// The operation that makes the first value to differ, and the value's dtype: the same kernel is run with every value stored.
-fn first_operation(seed: u64, number: u64, panel: &Panel, folder: &Path) -> String {
+fn first_operation(recipe: &Recipe, number: u64, panel: &Panel, folder: &Path) -> String {
     let every = || {
-        let made = make(seed, number, Detail::Every, folder).ok()?;
+        let made = make(recipe, number, Detail::Every, folder).ok()?;
         let trial = try_case(&made.case, panel).ok()?;
         let differing = |name: &str| {
             trial.verdict.differences.iter().any(|one| {

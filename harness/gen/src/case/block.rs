@@ -8,7 +8,7 @@ use conch_tile::DType;
 use super::maker::{MOST, Maker, Text, Value};
 use super::types::{self, tl};
 
-fn count(shape: &[usize]) -> usize {
+pub(super) fn count(shape: &[usize]) -> usize {
     shape.iter().product()
 }
 
@@ -17,7 +17,7 @@ impl Maker<'_, '_> {
         self.some(|value| !value.shape.is_empty())
     }
 
-    fn axis(&mut self, value: &Value) -> Result<usize> {
+    pub(super) fn axis(&mut self, value: &Value) -> Result<usize> {
         self.u.int_in_range(0..=value.shape.len() - 1)
     }
 
@@ -34,10 +34,14 @@ impl Maker<'_, '_> {
 
     /// A reduction by one of Triton's functions.
     pub(super) fn reduce(&mut self) -> Result<()> {
-        let Some(value) = self.block()? else {
-            return Ok(());
-        };
-        let axis = self.axis(&value)?;
+        match self.block()? {
+            Some(value) => self.reduce_value(&value),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn reduce_value(&mut self, value: &Value) -> Result<()> {
+        let axis = self.axis(value)?;
         let mut shape = value.shape.clone();
         let mut how = format!("axis={axis}");
         match self.u.int_in_range(0..=5)? {
@@ -65,7 +69,10 @@ impl Maker<'_, '_> {
         if !number.is_float() {
             ops.push("xor_sum");
         }
-        let op = *self.u.choose(&ops)?;
+        let mut op = *self.u.choose(&ops)?;
+        if op == "xor_sum" && !self.takes_one_by_one(count(&value.shape)) {
+            op = "sum";
+        }
         let source = if value.dtype == DType::I1 && op != "sum" {
             format!("{}.to(tl.int32)", value.name)
         } else {
@@ -123,10 +130,17 @@ impl Maker<'_, '_> {
 
     /// A reduction with a function of its own: of one block, or of two at once.
     pub(super) fn combined(&mut self) -> Result<()> {
-        let Some(value) = self.block()? else {
-            return Ok(());
-        };
-        let axis = self.axis(&value)?;
+        match self.block()? {
+            Some(value) => self.combine_value(&value),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn combine_value(&mut self, value: &Value) -> Result<()> {
+        if !self.takes_one_by_one(count(&value.shape)) {
+            return self.reduce_value(value);
+        }
+        let axis = self.axis(value)?;
         let mut shape = value.shape.clone();
         shape.remove(axis);
         let beside =
@@ -162,10 +176,14 @@ impl Maker<'_, '_> {
     }
 
     pub(super) fn scan(&mut self) -> Result<()> {
-        let Some(value) = self.some(|value| !value.shape.is_empty() && value.dtype != DType::I1)? else {
-            return Ok(());
-        };
-        let axis = self.axis(&value)?;
+        match self.some(|value| !value.shape.is_empty() && value.dtype != DType::I1)? {
+            Some(value) => self.scan_value(&value),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn scan_value(&mut self, value: &Value) -> Result<()> {
+        let axis = self.axis(value)?;
         let op = *self.u.choose(&["cumsum", "cumsum", "cumprod"])?;
         let reverse = if self.u.ratio(1, 3)? { ", reverse=True" } else { "" };
         let text = Text {
@@ -178,10 +196,17 @@ impl Maker<'_, '_> {
 
     /// A scan with a function of its own; of two blocks it is a linear recurrence.
     pub(super) fn scanned(&mut self) -> Result<()> {
-        let Some(value) = self.block()? else {
+        match self.block()? {
+            Some(value) => self.scan_with(&value),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn scan_with(&mut self, value: &Value) -> Result<()> {
+        if !self.takes_one_by_one(count(&value.shape)) {
             return Ok(());
-        };
-        let axis = self.axis(&value)?;
+        }
+        let axis = self.axis(value)?;
         let reverse = if self.u.ratio(1, 3)? { ", reverse=True" } else { "" };
         let same = self.some(|other| other.shape == value.shape && other.dtype == value.dtype)?;
         if let Some(same) = same
@@ -210,9 +235,13 @@ impl Maker<'_, '_> {
 
     /// The same elements in another shape or order.
     pub(super) fn reshaped(&mut self) -> Result<()> {
-        let Some(value) = self.some(|_| true)? else {
-            return Ok(());
-        };
+        match self.some(|_| true)? {
+            Some(value) => self.reshape(value),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn reshape(&mut self, value: Value) -> Result<()> {
         let Value {
             name,
             dtype,
@@ -336,10 +365,18 @@ impl Maker<'_, '_> {
         let found = self.some(|value| {
             !value.shape.is_empty() && value.dtype != DType::I1 && value.shape.last().is_some_and(|&n| n > 1)
         })?;
-        let Some(value) = found else {
-            return Ok(());
-        };
+        match found {
+            Some(value) => self.sort(&value),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn sort(&mut self, value: &Value) -> Result<()> {
         let last = value.shape[value.shape.len() - 1];
+        let rounds = last.ilog2() as usize;
+        if !self.takes_one_by_one(count(&value.shape) * rounds.pow(2)) {
+            return Ok(());
+        }
         let mut shape = value.shape.clone();
         let text = match self.u.int_in_range(0..=4)? {
             0 if last <= 64 => format!("tl.sort({})", value.name),
@@ -348,10 +385,11 @@ impl Maker<'_, '_> {
                 let k = 1 << self.u.int_in_range(0..=last.trailing_zeros() - 1)?;
                 let at = shape.len() - 1;
                 shape[at] = k;
-                format!("tl.topk({}, {k})", value.name)
+                // Integers below 32 bits come back as 32 bits.
+                format!("tl.topk({}, {k}).to({})", value.name, tl(value.dtype))
             }
             _ => {
-                let axis = self.axis(&value)?;
+                let axis = self.axis(value)?;
                 if value.shape[axis] == 1 {
                     return Ok(());
                 }

@@ -73,6 +73,7 @@ impl Maker<'_, '_> {
     /// What a storage holds first.
     fn fill(&mut self, dtype: DType) -> Result<String> {
         let seed: u16 = self.u.arbitrary()?;
+        let seed = seed ^ self.form.data;
         let kind = self.u.int_in_range(0..=7)?;
         Ok(match (dtype, kind) {
             (DType::I1, _) | (_, 0) => format!("{{ random: {seed} }}"),
@@ -89,7 +90,7 @@ impl Maker<'_, '_> {
         })
     }
 
-    fn storage(&mut self, dtype: DType, shape: &[usize]) -> Result<String> {
+    pub(super) fn storage(&mut self, dtype: DType, shape: &[usize]) -> Result<String> {
         let name = self.fresh("b");
         let fill = self.fill(dtype)?;
         self.storages.push((

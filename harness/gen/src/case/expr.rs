@@ -21,6 +21,14 @@ fn narrow(dtype: DType, text: String) -> String {
     }
 }
 
+/// A literal without its sign; what is too large then is one less.
+fn positive(literal: &str) -> &str {
+    match literal {
+        "-128" => "127",
+        _ => literal.trim_start_matches('-'),
+    }
+}
+
 impl Maker<'_, '_> {
     /// An expression of exactly this shape.
     pub(super) fn full(&mut self, dtype: DType, shape: &[usize], depth: usize) -> Result<Text> {
@@ -35,10 +43,8 @@ impl Maker<'_, '_> {
         let (a, b) = (a.text, b.text);
         if dtype == DType::I1 {
             let op = *self.u.choose(&["&", "|", "^"])?;
-            return Ok(Text {
-                text: format!("({a} {op} {b})"),
-                rough,
-            });
+            let text = self.operation(dtype, &a, op, &b);
+            return Ok(Text { text, rough });
         }
         let ops: &[&str] = if dtype.is_float() {
             &["+", "*", "-", "min", "max"]
@@ -50,7 +56,7 @@ impl Maker<'_, '_> {
             text: match op {
                 "min" => narrow(dtype, format!("tl.minimum({a}, {b})")),
                 "max" => narrow(dtype, format!("tl.maximum({a}, {b})")),
-                _ => format!("({a} {op} {b})"),
+                _ => self.operation(dtype, &a, op, &b),
             },
             rough: rough || dtype.is_float() && !matches!(op, "min" | "max"),
         })
@@ -241,16 +247,29 @@ impl Maker<'_, '_> {
         let rough = a.rough || b.rough;
         let (a, b) = (a.text, b.text);
         let most = dtype.bits() - 1;
+        let plain = match kind {
+            0 | 1 => Some("+"),
+            2 => Some("-"),
+            3 | 4 => Some("*"),
+            5 => Some("&"),
+            6 => Some("|"),
+            7 => Some("^"),
+            16 if !literal_beside => Some("min"),
+            17 if !literal_beside => Some("max"),
+            _ => None,
+        };
+        if let Some(op) = plain {
+            let text = if literal_beside {
+                format!("({a} {op} {b})")
+            } else {
+                self.operation(dtype, &a, op, &b)
+            };
+            return Ok(Text { text, rough });
+        }
         let text = match kind {
-            0 | 1 => format!("({a} + {b})"),
-            2 => format!("({a} - {b})"),
-            3 | 4 => format!("({a} * {b})"),
-            5 => format!("({a} & {b})"),
-            6 => format!("({a} | {b})"),
-            7 => format!("({a} ^ {b})"),
-            8 if literal_beside => format!("({a} // {})", b.trim_start_matches('-')),
+            8 if literal_beside => format!("({a} // {})", positive(&b)),
             8 => format!("({a} // (({b} & 15) + 1))"),
-            9 if literal_beside => format!("({a} % {})", b.trim_start_matches('-')),
+            9 if literal_beside => format!("({a} % {})", positive(&b)),
             9 => format!("({a} % (({b} & 31) + 1))"),
             10 if literal_beside => format!("({a} << 2)"),
             10 => format!("({a} << ({b} & {most}))"),

@@ -6,6 +6,7 @@ use arbitrary::Result;
 use conch_tile::DType;
 
 use super::data::Rows;
+use super::form::Twist;
 use super::maker::{Maker, Text, Value};
 use super::types;
 
@@ -92,9 +93,31 @@ impl Maker<'_, '_> {
                 format!("while {j} < {n}:")
             }
         };
-        self.line(&head);
+        let unrolled = if self.has_twist(Twist::Unrolled) {
+            Some(if head.contains("static") {
+                at_end = None;
+                format!("for {j} in range({times}):")
+            } else {
+                at_end = None;
+                let all = if head.contains("-1, -1") {
+                    format!("{times} - 1, -1, -1")
+                } else {
+                    times.to_string()
+                };
+                format!("for {j}_ in tl.static_range({all}):")
+            })
+        } else {
+            None
+        };
+        self.line(unrolled.as_ref().unwrap_or(&head));
         let scope = self.values.len();
         self.depth += 1;
+        if unrolled.is_some_and(|head| head.contains("static")) {
+            // A number of the launch again, which it is in the loop that turns.
+            self.line(&format!("{j} = tl.full([], {j}_, tl.int32)"));
+        }
+        let outside = self.turns;
+        self.turns *= times.max(1);
         let mut rough = false;
         if let Some(Rows {
             pointer,
@@ -132,6 +155,7 @@ impl Maker<'_, '_> {
         if let Some(text) = at_end {
             self.line(&text);
         }
+        self.turns = outside;
         self.after(scope, carried, rough);
         Ok(())
     }

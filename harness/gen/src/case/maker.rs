@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 use arbitrary::{Result, Unstructured};
 use conch_tile::DType;
 
+use super::Generated;
 use super::data::address;
+use super::form::{Detail, Form, Twist};
 use super::types::{self, convert};
-use super::{Detail, Generated};
 
 /// A value that a name in scope has.
 #[derive(Clone, Debug)]
@@ -46,7 +47,7 @@ pub(super) struct Scalar {
 pub(super) struct Maker<'u, 'b> {
     pub(super) u: &'u mut Unstructured<'b>,
     pub(super) name: String,
-    pub(super) detail: Detail,
+    pub(super) form: Form,
     /// Functions above the kernel.
     pub(super) above: String,
     pub(super) lines: String,
@@ -65,18 +66,33 @@ pub(super) struct Maker<'u, 'b> {
     pub(super) programs: usize,
     /// Whether `pid` is known: not in other functions than the kernel.
     pub(super) has_program: bool,
+    /// How often a line here is executed, over all programs.
+    pub(super) turns: usize,
     names: usize,
     outputs: usize,
+    /// How many times something was twisted or could have been.
+    pub(super) twisted: usize,
+    /// How many names a twist has made.
+    pub(super) beside: usize,
+    /// Elements that engines take one by one, so far.
+    one_by_one: usize,
 }
+
+/// The parameter that says which program a launch begins with, where each is a launch of its own.
+pub(super) const FIRST: &str = "first";
 
 /// The most elements of a block.
 pub(super) const MOST: usize = 4096;
 
 impl<'u, 'b> Maker<'u, 'b> {
-    pub(super) fn new(name: &str, detail: Detail, u: &'u mut Unstructured<'b>) -> Result<Self> {
+    pub(super) fn new(name: &str, form: Form, u: &'u mut Unstructured<'b>) -> Result<Self> {
         let programs = if u.ratio(1, 3)? { 2 } else { 1 };
         let extent = |u: &mut Unstructured<'b>, most: u32| Ok(1usize << u.int_in_range(0..=most)?);
+        let small = form.limits.one_by_one < MOST && u.ratio(2, 3)?;
         let shape = match u.int_in_range(0..=9)? {
+            0..=3 if small => vec![2 * extent(u, 3)?],
+            4..=7 if small => vec![extent(u, 3)?, extent(u, 2)?],
+            8 if small => vec![2 * extent(u, 1)?, 1, 2 * extent(u, 2)?],
             0..=3 => vec![2 * extent(u, 8)?],
             4 | 5 => vec![2 * extent(u, 4)?, 2 * extent(u, 4)?],
             6 => vec![extent(u, 5)?, extent(u, 5)?],
@@ -87,7 +103,7 @@ impl<'u, 'b> Maker<'u, 'b> {
         Ok(Self {
             u,
             name: name.to_owned(),
-            detail,
+            form,
             above: String::new(),
             lines: String::new(),
             depth: 1,
@@ -101,8 +117,12 @@ impl<'u, 'b> Maker<'u, 'b> {
             shape,
             programs,
             has_program: true,
+            turns: programs,
             names: 0,
             outputs: 0,
+            twisted: 0,
+            beside: 0,
+            one_by_one: 0,
         })
     }
 
@@ -150,7 +170,8 @@ impl<'u, 'b> Maker<'u, 'b> {
             rough,
         };
         self.values.push(value.clone());
-        if self.detail == Detail::Every && self.depth == 1 {
+        self.twist(&value);
+        if self.form.detail == Detail::Every && self.depth == 1 {
             self.store(&value, "t");
         }
         value
@@ -202,7 +223,15 @@ impl<'u, 'b> Maker<'u, 'b> {
 
     /// The case.
     pub(super) fn finish(mut self) -> Result<Generated> {
-        self.line("pid = tl.program_id(0)");
+        let pid = match self.form.twist {
+            Some(Twist::Order) => format!("{} - tl.program_id(0)", self.programs - 1),
+            Some(Twist::Launches) => {
+                self.parameters.push(FIRST.to_owned());
+                format!("tl.program_id(0) + {FIRST}")
+            }
+            _ => "tl.program_id(0)".to_owned(),
+        };
+        self.line(&format!("pid = {pid}"));
         self.launch_scalars()?;
         let inputs = self.u.int_in_range(1..=3)?;
         for _ in 0..inputs {
@@ -213,16 +242,7 @@ impl<'u, 'b> Maker<'u, 'b> {
             self.step()?;
         }
         self.stores()?;
-        let mut options = Vec::new();
-        if self.u.ratio(3, 4)? {
-            options.push(("num_warps", (*self.u.choose(&[4, 1, 2, 8])?).to_string()));
-        }
-        if self.u.ratio(1, 4)? {
-            options.push(("num_stages", (*self.u.choose(&[3, 1, 2, 4, 5])?).to_string()));
-        }
-        if self.u.ratio(1, 8)? {
-            options.push(("enable_fp_fusion", "false".to_owned()));
-        }
+        let options = self.options()?;
         let functions = format!(
             "{above}\n\n@triton.jit\ndef {name}({parameters}):\n{lines}",
             above = self.above,
@@ -238,13 +258,50 @@ impl<'u, 'b> Maker<'u, 'b> {
             arguments: self.arguments,
             options,
             programs: self.programs,
+            split: self.form.twist == Some(Twist::Launches),
         })
+    }
+
+    /// How the kernel is compiled.
+    fn options(&mut self) -> Result<Vec<(&'static str, String)>> {
+        let mut warps = None;
+        let mut stages = None;
+        let mut options = Vec::new();
+        if self.u.ratio(3, 4)? {
+            warps = Some(*self.u.choose(&[4, 1, 2, 8, 4, 16])?);
+        }
+        if self.u.ratio(1, 4)? {
+            stages = Some(*self.u.choose(&[3, 1, 2, 4, 5])?);
+        }
+        if self.u.ratio(1, 8)? {
+            options.push(("enable_fp_fusion", "false".to_owned()));
+        }
+        if self.u.ratio(1, 24)? {
+            options.push(("num_ctas", "2".to_owned()));
+        }
+        if self.has_twist(Twist::Options) {
+            warps = Some(if warps == Some(8) { 2 } else { 8 });
+            stages = Some(if stages == Some(1) { 3 } else { 1 });
+        }
+        options.extend(warps.map(|warps: u32| ("num_warps", warps.to_string())));
+        options.extend(stages.map(|stages: u32| ("num_stages", stages.to_string())));
+        Ok(options)
+    }
+
+    /// Whether so many more elements may be taken one by one; if so, they are.
+    pub(super) fn takes_one_by_one(&mut self, count: usize) -> bool {
+        let all = self.one_by_one + count * self.turns;
+        let within = all <= self.form.limits.one_by_one;
+        if within {
+            self.one_by_one = all;
+        }
+        within
     }
 
     /// One more value or effect.
     fn step(&mut self) -> Result<()> {
         type Step<'u, 'b> = fn(&mut Maker<'u, 'b>) -> Result<()>;
-        let steps: [(u32, Step<'u, 'b>); 20] = [
+        let steps: [(u32, Step<'u, 'b>); 24] = [
             (10, Self::elementwise),
             (5, Self::reduce),
             (3, Self::scan),
@@ -265,6 +322,10 @@ impl<'u, 'b> Maker<'u, 'b> {
             (1, Self::bits),
             (2, Self::scalar),
             (1, Self::input),
+            (5, Self::chain),
+            (2, Self::pipelined),
+            (2, Self::described),
+            (1, Self::block_pointer),
         ];
         let step = self.weighted(&steps)?;
         step(self)

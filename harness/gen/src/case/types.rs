@@ -60,11 +60,8 @@ pub(super) fn promote(a: DType, b: DType) -> DType {
         }
     }
     if a == DType::BF16 || b == DType::BF16 {
-        return if a.is_float() && b.is_float() {
-            DType::F32
-        } else {
-            DType::BF16
-        };
+        // With anything else, an integer too (`computation_type_impl`).
+        return DType::F32;
     }
     let rank = |dtype: DType| if dtype == DType::I1 { 1 } else { dtype.bits() };
     if a.is_signed_int() == b.is_signed_int() {

@@ -1,0 +1,71 @@
+//! Chains: operations on whole blocks, each on what the last one gave, as compilers stumble over them. Each change of shape asks
+//! for another layout of lanes and threads, and the reduction, scan, sort or product at the end for one more.
+
+use arbitrary::Result;
+use conch_tile::DType;
+
+use super::maker::{MOST, Maker, Value};
+
+impl Maker<'_, '_> {
+    /// Some changes of shape on a block, and what needs a layout of its own at the end.
+    pub(super) fn chain(&mut self) -> Result<()> {
+        let found = self.some(|value| !value.shape.is_empty())?;
+        let Some(mut value) = found else {
+            return Ok(());
+        };
+        let links = self.u.int_in_range(1..=4)?;
+        for _ in 0..links {
+            match self.u.int_in_range(0..=7)? {
+                0 => self.elementwise_of(&value)?,
+                1 if value.dtype != DType::I1 => self.scan_value(&value)?,
+                _ => self.reshape(value.clone())?,
+            }
+            value = self.last_block(value);
+        }
+        match self.u.int_in_range(0..=9)? {
+            0..=3 => self.reduce_value(&value),
+            4 => self.combine_value(&value),
+            5 if value.dtype != DType::I1 => self.scan_value(&value),
+            6 => self.scan_with(&value),
+            7 | 8 if value.dtype != DType::I1 && value.shape.last().is_some_and(|&n| n > 1) => {
+                self.sort(&value)
+            }
+            _ => self.product_of(&value),
+        }
+    }
+
+    /// What was made last, if it is a block; else the one before.
+    fn last_block(&self, before: Value) -> Value {
+        let last = self.values.last().filter(|value| !value.shape.is_empty());
+        last.cloned().unwrap_or(before)
+    }
+
+    /// Something elementwise of a block: other lanes come in, or it is used twice.
+    fn elementwise_of(&mut self, value: &Value) -> Result<()> {
+        let text = self.full(value.dtype, &value.shape, 1)?;
+        let own = super::maker::Text {
+            text: value.name.clone(),
+            rough: value.rough,
+        };
+        let text = self.joined(value.dtype, own, text)?;
+        self.assign(&text, value.dtype, &value.shape);
+        Ok(())
+    }
+
+    /// A product of a block with itself, laid out anew to be square enough.
+    fn product_of(&mut self, value: &Value) -> Result<()> {
+        let count: usize = value.shape.iter().product();
+        if !(256..=MOST).contains(&count) || value.dtype == DType::I1 {
+            return self.reduce_value(value);
+        }
+        let rows = 16;
+        let name = self.fresh("v");
+        self.line(&format!(
+            "{name} = tl.reshape({}, [{rows}, {}])",
+            value.name,
+            count / rows
+        ));
+        self.named(name, value.dtype, &[rows, count / rows], value.rough);
+        self.product()
+    }
+}

@@ -1,0 +1,132 @@
+//! What a case is made for: how much of it is stored, which twin of it is made, with what data, and for whom.
+
+use conch_tile::rules::{Rule, Rules, Version};
+
+/// What of a kernel's values is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Detail {
+    /// Some of them, as the bytes say.
+    #[default]
+    Chosen,
+    /// Those, and every other one that is not inside of a loop or branch.
+    Every,
+}
+
+/// A change of a kernel that must not change what it stores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Twist {
+    /// Values go through changes of shape that come back to where they began.
+    Shapes,
+    /// Values go through memory.
+    Memory,
+    /// Values change in a branch that is never taken.
+    Branch,
+    /// Loops are unrolled; those that were are not.
+    Unrolled,
+    /// Integers are added, multiplied and the like in another order.
+    Operands,
+    /// The last program is the first.
+    Order,
+    /// Each program is a launch of its own.
+    Launches,
+    /// Other warps, other stages.
+    Options,
+}
+
+impl Twist {
+    /// Every twist.
+    pub const ALL: [Self; 8] = [
+        Self::Shapes,
+        Self::Memory,
+        Self::Branch,
+        Self::Unrolled,
+        Self::Operands,
+        Self::Order,
+        Self::Launches,
+        Self::Options,
+    ];
+
+    /// As reports name it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Shapes => "shapes",
+            Self::Memory => "memory",
+            Self::Branch => "branch",
+            Self::Unrolled => "unrolled",
+            Self::Operands => "operands",
+            Self::Order => "order",
+            Self::Launches => "launches",
+            Self::Options => "options",
+        }
+    }
+}
+
+/// What the engines that a case is for can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// How many elements a kernel may have in operations that an engine does one by one: Triton's interpreter calls a
+    /// Python function for each element of a reduction or scan with a function of its own, and of a sort.
+    pub one_by_one: usize,
+    /// Whether there are tensor descriptors.
+    pub descriptors: bool,
+    /// Whether there are block pointers.
+    pub block_pointers: bool,
+}
+
+impl Limits {
+    /// Those of a version of Triton, compiled.
+    pub fn compiled(version: Version) -> Self {
+        let rules = Rules::of(version);
+        Self {
+            one_by_one: usize::MAX,
+            descriptors: rules.holds(Rule::Descriptors),
+            block_pointers: !rules.holds(Rule::NoBlockPointers),
+        }
+    }
+
+    /// Those of a version of Triton, interpreted.
+    pub fn interpreted(version: Version) -> Self {
+        Self {
+            one_by_one: 48,
+            ..Self::compiled(version)
+        }
+    }
+
+    /// What both can do.
+    #[must_use]
+    pub fn both(self, other: Self) -> Self {
+        Self {
+            one_by_one: self.one_by_one.min(other.one_by_one),
+            descriptors: self.descriptors && other.descriptors,
+            block_pointers: self.block_pointers && other.block_pointers,
+        }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self::compiled(Version::NEWEST)
+    }
+}
+
+/// What a case is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Form {
+    /// What is stored.
+    pub detail: Detail,
+    /// Which twin of the kernel it is.
+    pub twist: Option<Twist>,
+    /// Which data it has: another number is other data of the same kernel.
+    pub data: u16,
+    /// For whom.
+    pub limits: Limits,
+}
+
+impl From<Detail> for Form {
+    fn from(detail: Detail) -> Self {
+        Self {
+            detail,
+            ..Self::default()
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! A twin stores what its kernel stores: the reference, asked twice, is held to itself.
+
+use arbitrary::Unstructured;
+use conch_case::{Case, Corpus, Input};
+use conch_engine::Reference;
+use conch_gen::case::{Form, Generated, Twist};
+use conch_gen::seeded::bytes;
+use conch_tile::rules::Rules;
+use conch_verdict::{Twins, twins};
+
+const TRIALS: u64 = 100;
+
+fn made(number: u64, form: Form) -> Generated {
+    let bytes = bytes(9, number);
+    Generated::new("kernel", form, &mut Unstructured::new(&bytes)).expect("any bytes are a case")
+}
+
+fn read(made: &Generated) -> Case {
+    let files = [
+        Input::text("k.py", made.module()),
+        Input::text("c.yaml", made.case_file("k.py")),
+    ];
+    let corpus = Corpus::load(files);
+    assert!(corpus.problems().is_empty(), "{:?}", corpus.problems());
+    let entry = corpus.entries().next().expect("a case");
+    entry.resolve().expect("it resolves")
+}
+
+fn check(twist: Twist) {
+    let reference = Reference::default();
+    let mut compared = 0;
+    for number in 0..TRIALS {
+        let plain = made(number, Form::default());
+        let twin = made(
+            number,
+            Form {
+                twist: Some(twist),
+                ..Form::default()
+            },
+        );
+        if twin == plain {
+            continue;
+        }
+        let (case, other) = (read(&plain), read(&twin));
+        match twins(&reference, &case, &other, Rules::default()).expect("no failure of ours") {
+            Twins::Same => compared += 1,
+            Twins::Silent(_) => {}
+            Twins::Differ(how) => panic!("{number}: {how}\n{}\n{}", plain.module(), twin.module()),
+        }
+    }
+    assert!(compared > TRIALS / 10, "{compared} of {TRIALS} were compared");
+}
+
+#[test]
+fn through_other_shapes() {
+    check(Twist::Shapes);
+}
+
+#[test]
+fn through_memory() {
+    check(Twist::Memory);
+}
+
+#[test]
+fn beside_a_branch_that_is_not_taken() {
+    check(Twist::Branch);
+}
+
+#[test]
+fn with_unrolled_loops() {
+    check(Twist::Unrolled);
+}
+
+#[test]
+fn with_operands_in_another_order() {
+    check(Twist::Operands);
+}
+
+#[test]
+fn with_the_last_program_first() {
+    check(Twist::Order);
+}
+
+#[test]
+fn with_a_launch_for_each_program() {
+    check(Twist::Launches);
+}
+
+#[test]
+fn with_other_options() {
+    check(Twist::Options);
+}
+
+#[test]
+fn other_data_is_told() {
+    let reference = Reference::default();
+    let other = Form {
+        data: 77,
+        ..Form::default()
+    };
+    let (case, other) = (read(&made(0, Form::default())), read(&made(0, other)));
+    let told = twins(&reference, &case, &other, Rules::default()).expect("no failure of ours");
+    assert!(matches!(told, Twins::Differ(_)), "{told:?}");
+}

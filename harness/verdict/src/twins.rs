@@ -1,0 +1,83 @@
+//! Two cases that must store the same: a generated kernel and its twin. One engine is enough to hold them to each other, and where
+//! that is the reference, a difference is a bug of ours.
+//!
+//! Left out: making twins (`conch-gen`).
+
+use conch_case::Case;
+use conch_engine::{Engine, Failure, Outcome};
+use conch_memory::{ByteState, Memory, StorageId};
+use conch_tile::rules::Rules;
+
+/// What came of two cases that must store the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Twins {
+    /// They store the same.
+    Same,
+    /// There is nothing to compare: the first of them does not come to its end.
+    Silent(String),
+    /// They do not store the same, with what is otherwise.
+    Differ(String),
+}
+
+/// Runs both on an engine and compares the storages that both have, by their names.
+///
+/// # Errors
+/// The engine's own failure.
+pub fn twins(engine: &dyn Engine, case: &Case, twin: &Case, rules: Rules) -> Result<Twins, Failure> {
+    let one = engine.run(case, rules)?.outcome;
+    let Outcome::Finished(one) = &one else {
+        return Ok(Twins::Silent(said(&one)));
+    };
+    if one.tracked.is_some_and(|tracked| tracked.order_dependent) {
+        return Ok(Twins::Silent(
+            "programs in another order may store something else".to_owned(),
+        ));
+    }
+    Ok(match engine.run(twin, rules)?.outcome {
+        Outcome::Finished(other) => difference(&one.memory, &other.memory).map_or(Twins::Same, Twins::Differ),
+        // What is not known, or takes too long, is no answer.
+        outcome @ (Outcome::Unsupported(_) | Outcome::Exhausted(_)) => Twins::Silent(said(&outcome)),
+        outcome => Twins::Differ(format!("the twin does not come to its end: {}", said(&outcome))),
+    })
+}
+
+fn said(outcome: &Outcome) -> String {
+    outcome.complaint().map_or_else(
+        || "without words".to_owned(),
+        |complaint| format!("{}: {}", complaint.kind, complaint.message),
+    )
+}
+
+/// The first byte in which two memories differ, over the storages of the one that the other has too.
+fn difference(one: &Memory, other: &Memory) -> Option<String> {
+    let named = |name: &str| other.ids().find(|&id| other.name(id) == name);
+    one.ids().find_map(|id| {
+        let name = one.name(id);
+        let twin = named(name)?;
+        let at = (0..one.size(id)).find(|&at| {
+            let (one, other) = (byte(one, id, at), byte(other, twin, at));
+            // Whether a value depends on an order is found out by trying some, so that one of the two may not know.
+            let unknown = [one, other]
+                .iter()
+                .flatten()
+                .any(|(state, _)| *state == ByteState::Poison);
+            one != other && !unknown
+        })?;
+        let shown = |memory: &Memory, id: StorageId| match byte(memory, id, at) {
+            Some((state, value)) => format!("{value:#04x} ({state:?})"),
+            None => "nothing".to_owned(),
+        };
+        Some(format!(
+            "byte {at} of {name} is {} and {}",
+            shown(one, id),
+            shown(other, twin)
+        ))
+    })
+}
+
+/// A byte with its state; one that has no defined value has none.
+fn byte(memory: &Memory, id: StorageId, at: usize) -> Option<(ByteState, u8)> {
+    let state = *memory.states(id).get(at)?;
+    let value = *memory.bytes(id).get(at)?;
+    Some((state, if state == ByteState::Init { value } else { 0 }))
+}
