@@ -11,6 +11,7 @@ use conch_tile::source::Span;
 use crate::compile::Compile;
 use crate::descriptor::Descriptor;
 use crate::expectation::Expectation;
+use crate::found::Found;
 use crate::given::Given;
 use crate::kernel::{Kernel, Module};
 use crate::recorded::{Recorded, Source};
@@ -24,6 +25,8 @@ pub struct Case {
     pub about: String,
     /// Where the case comes from: a commit, an issue, a catalogue entry.
     pub origin: Option<String>,
+    /// Who found what it shows, where Conch did.
+    pub found: Option<Found>,
     /// The matrix point, in the order of the file.
     pub point: Vec<(String, String)>,
     /// The module that every launch's kernel is in, and all there is of an import-only case.

@@ -18,9 +18,11 @@ use self::loader::Loader;
 pub(crate) use self::loader::join;
 use crate::archive::{Archive, Archives, Place};
 use crate::case::Case;
+use crate::expectation::EnginePattern;
 use crate::expr::Names;
 use crate::fill::Beside;
 use crate::filter::{Filter, Shard};
+use crate::found::Found;
 use crate::kernel::{Kernel, Module};
 use crate::matrix::Point;
 use crate::nearest::{list, suggestion};
@@ -28,6 +30,7 @@ use crate::resolve;
 use crate::schema::{LaunchSchema, Program, Schema};
 use crate::template::Template;
 use crate::variant::Layout;
+use crate::versions::VersionRange;
 
 /// Bytes of the longest case file or kernel that is read. Spans are of 32 bits.
 pub(crate) const MAX_TEXT: usize = 16 << 20;
@@ -230,6 +233,30 @@ impl CaseFile {
     /// What its cases show.
     pub fn about(&self) -> &str {
         &self.schema.about
+    }
+
+    /// Who found what its cases show, where Conch did.
+    pub fn found(&self) -> Option<&Found> {
+        self.schema.found.as_ref()
+    }
+
+    /// The file of its kernel, by its path from the corpus root; nothing where it depends on the point of the matrix.
+    pub fn kernel_path(&self) -> Option<&str> {
+        let mut paths = self.kernels.values().map(|kernel| kernel.module.path.as_str());
+        let first = paths.next()?;
+        paths.all(|path| path == first).then_some(first)
+    }
+
+    /// The engines that it says something of, with their versions and why, in the order of the file. The reference is none of
+    /// them.
+    pub fn exceptions(&self) -> impl Iterator<Item = (&EnginePattern, &VersionRange, &str)> {
+        self.schema.expect.iter().flat_map(|expect| {
+            let engines = expect
+                .engines
+                .iter()
+                .filter(|engine| engine.to_string() != "reference");
+            engines.map(|engine| (engine, &expect.versions, expect.why.as_str()))
+        })
     }
 
     /// Every case of the file.

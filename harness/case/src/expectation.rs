@@ -122,6 +122,8 @@ macro_rules! words {
     };
 }
 
+pub(crate) use words;
+
 words! {
     /// What comparing outcomes gave, in one word.
     VerdictKind {

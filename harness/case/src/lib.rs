@@ -59,6 +59,7 @@
 //! |---|---|
 //! | `about` | what the case shows, in a sentence. Required |
 //! | `origin` | where it comes from: a commit, an issue, a catalogue entry |
+//! | `found` | who found what it shows, if Conch did: a line of `reports/findings.md` |
 //! | `kernel` | `file.py:function`, the file by its path from the case file. Required, or else `import` |
 //! | `import` | `file.py`: a module that must import on a machine without a GPU |
 //! | `matrix` | variables and their values |
@@ -280,6 +281,17 @@
 //! of which versions: `{ engine: reference, versions: "<3.4", outcome: rejected, why: tl.topk came in 3.4 }`. What is
 //! written under `recorded` needs no other word.
 //!
+//! # `found`
+//!
+//! `{ by: fuzz, upstream: new, state: unreported }`: what the case shows is a bug that Conch found. `conch fuzz promote` writes
+//! it, and `conch fuzz trophies` makes `reports/findings.md` of all that say so.
+//!
+//! | key | holds |
+//! |---|---|
+//! | `by` | `fuzz`: a generated case, or another random kernel; `corpus`: a case that somebody wrote. Required |
+//! | `upstream` | a link to where upstream has it, or `new`. Required |
+//! | `state` | `unreported`, `reported`, or `fixed` where the newest Triton does not have it any more. Required |
+//!
 //! # Variants
 //!
 //! A case can be swept: the same case with another number of warps, another layout, … must give the same. See
@@ -352,6 +364,7 @@ pub mod expectation;
 pub mod expr;
 mod fill;
 pub mod filter;
+pub mod found;
 mod free;
 pub mod given;
 pub mod kernel;
@@ -379,6 +392,7 @@ pub use corpus::{CaseFile, Corpus, Entry, Input, Missing, Problems};
 pub use descriptor::{Descriptor, Padding};
 pub use expectation::{EnginePattern, Expectation, OutcomeKind, VerdictKind};
 pub use filter::{BadPattern, BadShard, Filter, Shard};
+pub use found::{Finder, Found, FoundState};
 pub use given::Given;
 pub use kernel::{Function, Kernel, Module, Parameter, ParameterKind};
 pub use matrix::is_name;

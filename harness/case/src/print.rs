@@ -19,6 +19,7 @@ use crate::case::{Arg, ArgValue, Case, Launch};
 use crate::compile::Compile;
 use crate::descriptor::{Descriptor, Padding};
 use crate::expectation::Expectation;
+use crate::found::Found;
 use crate::recorded::{Ending, Recorded, Source};
 use crate::resolve::without_addresses;
 
@@ -76,6 +77,13 @@ impl<'a> Printer<'a> {
         self.line(0, &format!("about: {}", quoted(&self.case.about)));
         if let Some(origin) = &self.case.origin {
             self.line(0, &format!("origin: {}", quoted(origin)));
+        }
+        if let Some(Found { by, upstream, state }) = &self.case.found {
+            let upstream = quoted(upstream.as_deref().unwrap_or("new"));
+            self.line(
+                0,
+                &format!("found: {{ by: {by}, upstream: {upstream}, state: {state} }}"),
+            );
         }
         let module = &self.case.module;
         let own = module.path.rsplit('/').next().unwrap_or_default();

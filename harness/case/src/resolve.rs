@@ -155,6 +155,7 @@ pub(crate) fn resolve(
             id: id.to_owned(),
             about: schema.about.clone(),
             origin: schema.origin.clone(),
+            found: schema.found.clone(),
             point: point.labels,
             module,
             storages: state.storages,

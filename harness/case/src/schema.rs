@@ -4,6 +4,7 @@
 mod argument;
 mod compile;
 mod expect;
+mod found;
 mod recorded;
 
 use std::time::Duration;
@@ -17,6 +18,7 @@ pub(crate) use self::compile::CompileSchema;
 pub(crate) use self::recorded::RecordedSchema;
 use crate::expectation::{EnginePattern, OutcomeKind, VerdictKind};
 use crate::fill::{Fill, RecordedBytes, unknown_key};
+use crate::found::Found;
 use crate::matrix::{Matrix, identifier};
 use crate::nearest::suggestion;
 use crate::template::{Template, ValueTemplate};
@@ -31,6 +33,7 @@ pub(crate) struct Schema {
     /// The place of `about`, or of the file's beginning.
     pub span: Span,
     pub origin: Option<String>,
+    pub found: Option<Found>,
     pub program: Program,
     /// Whether Triton's interpreter can see the kernels' text.
     pub inspectable: bool,
@@ -95,9 +98,10 @@ pub(crate) struct ExpectSchema {
     pub link: Option<String>,
 }
 
-const CASE_KEYS: [&str; 14] = [
+const CASE_KEYS: [&str; 15] = [
     "about",
     "origin",
+    "found",
     "kernel",
     "import",
     "inspectable",
@@ -198,6 +202,7 @@ impl Schema {
             }
         };
         let origin = top.get("origin").and_then(|node| reader.text(node, "origin"));
+        let found = top.get("found").and_then(|node| reader.found(node));
         let matrix = top
             .get("matrix")
             .map_or_else(Matrix::none, |node| Matrix::parse(node, reader.problems));
@@ -238,6 +243,7 @@ impl Schema {
             about,
             span,
             origin,
+            found,
             program: program?,
             inspectable,
             matrix,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use conch_case::Shard;
+use conch_case::{FoundState, Shard};
 use conch_engine::EngineId;
 use conch_engine::cuda::child;
 use conch_tile::rules::Version;
@@ -630,17 +630,23 @@ pub struct ExecArgs {
 
 /// Arguments of `conch fuzz`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Examples:
   conch fuzz --count 10000                       against the newest Triton's interpreter
   conch fuzz --engine interpret@3.6.0 --time 600 --seed 7 --out reports/fuzz-3.6
   conch fuzz --resume --out reports/fuzz-3.6     goes on where that ended
+  conch fuzz range reports/fuzz/findings/NAME    which versions have it?
+  conch fuzz promote reports/fuzz/findings/NAME  a case of the corpus, and a row of reports/findings.md
 
 The same seed makes the same cases on every machine. A difference that known bugs explain is counted by them; any other is
-kept in a folder of its own in DIR/findings, the first one of each signature: the case, its kernel, and what was seen.
+kept in a folder of its own in DIR/findings, the first one of each signature: case.yaml and kernel.py; repro.py, which needs
+torch and triton alone; report.md, in the shape that Triton's maintainers ask for.
 A finding is news, not yet a bug: look who is wrong before you report it.
 
 Exit codes: 0 nothing was found, 1 something was, 2 something is wrong with what was given or cannot be written, 3 there is
-no engine to hold the reference to, 130 interrupted.")]
+no engine to hold the reference to, 130 interrupted."
+)]
 pub struct FuzzArgs {
     /// Which engines.
     #[command(flatten)]
@@ -669,6 +675,99 @@ pub struct FuzzArgs {
     /// Go on with the campaign in that folder.
     #[arg(long)]
     pub resume: bool,
+
+    /// What to do with findings.
+    #[command(subcommand)]
+    pub command: Option<FuzzCommand>,
+}
+
+/// What to do with findings.
+#[derive(Debug, Subcommand)]
+pub enum FuzzCommand {
+    /// Ask every installed version about findings, and write it into their reports.
+    Range(RangeArgs),
+    /// Keep a case that somebody has, reduced or written by hand, as a finding.
+    Keep(KeepArgs),
+    /// Make a finding a case of the corpus, with what is expected of every installed version.
+    Promote(PromoteArgs),
+    /// Write `reports/findings.md`, the table of what Conch has found, out of the cases that say `found:`.
+    Trophies(TrophiesArgs),
+}
+
+/// Arguments of `conch fuzz keep`.
+#[derive(Debug, Args)]
+pub struct KeepArgs {
+    /// The folder of the case.
+    #[arg(value_name = "CASES")]
+    pub cases: PathBuf,
+
+    /// Which case, where there are several.
+    #[arg(value_name = "FILTER")]
+    pub filter: Option<String>,
+
+    /// Which engines.
+    #[command(flatten)]
+    pub engines: Engines,
+
+    /// Keep a difference that a known bug explains, too: to report it.
+    #[arg(long)]
+    pub known: bool,
+
+    /// The folder of findings.
+    #[arg(long, value_name = "DIR", default_value = "reports/fuzz/findings")]
+    pub out: PathBuf,
+}
+
+/// Arguments of `conch fuzz promote`.
+#[derive(Debug, Args)]
+pub struct PromoteArgs {
+    /// The finding's folder: `DIR/findings/NAME`.
+    #[arg(value_name = "FINDING")]
+    pub finding: PathBuf,
+
+    /// The corpus. Without it, `cases` in this folder or the nearest one above that has it.
+    #[arg(long, value_name = "DIR")]
+    pub cases: Option<PathBuf>,
+
+    /// The case's id. Without it, `fuzz/` and the finding's name.
+    #[arg(long = "as", value_name = "AREA/NAME")]
+    pub name: Option<String>,
+
+    /// What the case shows, in a sentence.
+    #[arg(long, value_name = "TEXT")]
+    pub about: Option<String>,
+
+    /// Why the engine is wrong.
+    #[arg(long, value_name = "TEXT")]
+    pub why: Option<String>,
+
+    /// Where upstream has it. Without it, it is new.
+    #[arg(long, value_name = "LINK")]
+    pub upstream: Option<String>,
+
+    /// What became of it: `unreported`, `reported` or `fixed`.
+    #[arg(long, value_name = "STATE", default_value = "unreported", value_parser = found_state)]
+    pub state: FoundState,
+}
+
+/// Arguments of `conch fuzz trophies`.
+#[derive(Debug, Args)]
+pub struct TrophiesArgs {
+    /// The corpus. Without it, `cases` in this folder or the nearest one above that has it.
+    #[arg(long, value_name = "DIR")]
+    pub cases: Option<PathBuf>,
+
+    /// Write nothing; exit code 1 if the page is not what the cases say.
+    #[arg(long)]
+    pub check: bool,
+}
+
+/// Arguments of `conch fuzz range`.
+#[derive(Debug, Args)]
+pub struct RangeArgs {
+    /// Folders of findings: `DIR/findings/NAME`.
+    #[arg(value_name = "FINDING", required = true)]
+    pub findings: Vec<PathBuf>,
 }
 
 /// What a run prints.
@@ -691,6 +790,10 @@ pub enum ReportFormat {
     Junit,
     /// For a pull request.
     Markdown,
+}
+
+fn found_state(text: &str) -> Result<FoundState, String> {
+    FoundState::from_name(text).ok_or_else(|| "write `unreported`, `reported` or `fixed`".to_owned())
 }
 
 fn engine_id(text: &str) -> Result<EngineId, String> {

@@ -3,7 +3,19 @@
 
 mod campaign;
 mod finding;
+mod keep;
 mod made;
+mod page;
+mod promote;
+mod range;
+mod repro;
+mod signature;
+mod trophies;
+
+pub use self::keep::keep;
+pub use self::promote::promote;
+pub use self::range::range;
+pub use self::trophies::trophies;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -248,18 +260,14 @@ impl Hunt {
     }
 
     fn keep(&mut self, number: u64, finding: &Finding) {
-        let seen = self
-            .campaign
-            .findings
-            .entry(finding.signature.clone())
-            .or_default();
+        let seen = self.campaign.findings.entry(finding.name()).or_default();
         *seen += 1;
         if *seen > 1 {
             return;
         }
         self.terminal
-            .note(&format!("new: {} (case {number})", finding.signature));
-        if let Err(error) = finding.keep(&self.findings, self.campaign.seed, number) {
+            .note(&format!("new: {} (case {number})", finding.name()));
+        if let Err(error) = finding.keep(&self.findings) {
             self.unwritten = Some(error);
         }
     }
@@ -329,6 +337,14 @@ fn attempt(recipe: &Recipe, number: u64, panel: &Panel, folder: &Path) -> Option
         let trial = try_case(&made.case, panel).ok()?;
         if let Some(failed) = trial.failed.first() {
             return Some(Tried::Failed(format!("{}: {}", failed.engine, failed.message)));
+        }
+        if finding::news(&trial).is_some() && !finding::repeats(&made, &trial, panel) {
+            // A worker that died for want of memory, say: nothing that could be shown to anybody.
+            return Some(Tried::Judged {
+                verdict: "unrepeated".to_owned(),
+                explained: explained(&trial),
+                finding: None,
+            });
         }
         Some(Tried::Judged {
             verdict: trial.verdict.kind.to_string(),

@@ -34,7 +34,7 @@ use clap::Parser;
 use conch_engine::cuda::child;
 use conch_engine::guarded;
 
-use crate::args::{Cli, Command};
+use crate::args::{Cli, Command, FuzzCommand};
 
 fn main() -> ExitCode {
     #[cfg(feature = "planted-faults")]
@@ -58,7 +58,13 @@ fn main() -> ExitCode {
         Command::Exec(args) => exec::exec(args, stop),
         Command::Sweep(args) => sweep::sweep(args, stop),
         Command::Accept(args) => accept::accept(args),
-        Command::Fuzz(args) => fuzz::fuzz(args, stop),
+        Command::Fuzz(args) => match &args.command {
+            None => fuzz::fuzz(args, stop),
+            Some(FuzzCommand::Range(args)) => fuzz::range(args, stop),
+            Some(FuzzCommand::Keep(args)) => fuzz::keep(args, stop),
+            Some(FuzzCommand::Promote(args)) => fuzz::promote(args, stop),
+            Some(FuzzCommand::Trophies(args)) => fuzz::trophies(args),
+        },
         // Served above.
         Command::CudaChild { .. } => 0,
     });

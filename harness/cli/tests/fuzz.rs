@@ -93,7 +93,7 @@ fn findings_are_cases_that_explain_reads() {
     };
     let name = first.expect("an entry").file_name();
     done.ends(1, &["findings, in", name.to_str().expect("text")], &["new: "]);
-    for file in ["case.yaml", "kernel.py", "report.md"] {
+    for file in ["case.yaml", "kernel.py", "repro.py", "report.md", "finding.json"] {
         assert!(findings.join(&name).join(file).is_file(), "{file}");
     }
     let explained = Command::new(env!("CARGO_BIN_EXE_conch"))

@@ -1,4 +1,4 @@
-//! A generated case, made out of its number. Left out: what is done with it.
+//! A case made out of texts: those of a generated one, made out of its number, or those of a finding. Left out: what is done with it.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ pub const KERNEL: &str = "kernel.py";
 /// The name of a case's file.
 pub const CASE: &str = "case.yaml";
 
-/// A generated case with its texts.
+/// A case with its texts.
 pub struct Made {
     /// The kernel's file.
     pub kernel: String,
@@ -24,6 +24,34 @@ pub struct Made {
     pub case: Case,
     /// What its places are places in.
     pub corpus: Corpus,
+}
+
+impl Made {
+    /// The case of two texts, as it would be read from the folder `name` in `folder`.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub fn read(name: &str, kernel: &str, yaml: &str, folder: &Path) -> Result<Self, String> {
+        let input = |file: &str, text: &str| Input {
+            name: folder.join(name).join(file).display().to_string(),
+            ..Input::text(format!("{name}/{file}"), text)
+        };
+        let corpus = Corpus::load([input(CASE, yaml), input(KERNEL, kernel)]);
+        if let Some(problem) = corpus.problems().first() {
+            return Err(problem.message.clone());
+        }
+        let entry = corpus.entries().next().ok_or("there is no case in it")?;
+        let case = entry.resolve().map_err(|problems| {
+            let messages: Vec<&str> = problems.iter().map(|problem| problem.message.as_str()).collect();
+            messages.join("; ")
+        })?;
+        Ok(Self {
+            kernel: kernel.to_owned(),
+            yaml: yaml.to_owned(),
+            case,
+            corpus,
+        })
+    }
 }
 
 /// How many cases have one kernel: itself, itself with other data, and a twin of it.
@@ -88,27 +116,6 @@ pub fn make(recipe: &Recipe, number: u64, detail: Detail, folder: &Path) -> Resu
     let form = recipe.form(number, detail);
     let generated = Generated::new(&name, form, &mut Unstructured::new(&bytes))
         .map_err(|error| format!("generate case {number}: {error}"))?;
-    let (kernel, yaml) = (generated.module(), generated.case_file(KERNEL));
-    let input = |file: &str, text: &str| Input {
-        name: folder.join(&name).join(file).display().to_string(),
-        ..Input::text(format!("{name}/{file}"), text)
-    };
-    let corpus = Corpus::load([input(CASE, &yaml), input(KERNEL, &kernel)]);
-    let wrong = |message: String| format!("case {number} of seed {seed} cannot be read: {message}");
-    if let Some(problem) = corpus.problems().first() {
-        return Err(wrong(problem.message.clone()));
-    }
-    let entry = corpus
-        .entries()
-        .next()
-        .ok_or_else(|| wrong("there is none".to_owned()))?;
-    let case = entry
-        .resolve()
-        .map_err(|problems| wrong(format!("{problems:?}")))?;
-    Ok(Made {
-        kernel,
-        yaml,
-        case,
-        corpus,
-    })
+    Made::read(&name, &generated.module(), &generated.case_file(KERNEL), folder)
+        .map_err(|why| format!("case {number} of seed {seed} cannot be read: {why}"))
 }

@@ -158,6 +158,7 @@ pub(super) fn derived(emitted: &Emitted, modules: &Modules) -> Result<Case, Box<
         id: format!("emitted/{}", emitted.kernel),
         about: String::new(),
         origin: None,
+        found: None,
         point: Vec::new(),
         module,
         storages,

@@ -1,0 +1,36 @@
+//! Who found what a case shows, and what became of it. Left out: the table of all that was found (`conch fuzz trophies`).
+
+use crate::expectation::words;
+
+words! {
+    /// Who found it.
+    Finder {
+        /// A generated case of `conch fuzz`, or another random kernel.
+        Fuzz = "fuzz",
+        /// A case that somebody wrote for the corpus.
+        Corpus = "corpus",
+    }
+}
+
+words! {
+    /// What became of it.
+    FoundState {
+        /// Nobody told Triton's maintainers.
+        Unreported = "unreported",
+        /// They know.
+        Reported = "reported",
+        /// The newest Triton does not have it any more.
+        Fixed = "fixed",
+    }
+}
+
+/// What a case file says under `found`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Who found it.
+    pub by: Finder,
+    /// Where upstream has it, a link; nothing where it is new as far as is known.
+    pub upstream: Option<String>,
+    /// What became of it.
+    pub state: FoundState,
+}

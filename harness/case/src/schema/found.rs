@@ -1,0 +1,65 @@
+//! Reading `found:`. Left out: what it is for (see [`crate::found`]).
+
+use conch_tile::diagnostic::Diagnostic;
+use conch_tile::source::Span;
+
+use super::Reader;
+use crate::found::{Finder, Found, FoundState};
+use crate::nearest::list;
+use crate::yaml::Node;
+
+const FOUND_KEYS: [&str; 3] = ["by", "upstream", "state"];
+
+/// What `upstream` says of what nobody has told yet.
+const NEW: &str = "new";
+
+impl Reader<'_> {
+    pub(super) fn found(&mut self, node: &Node) -> Option<Found> {
+        let what = "`found`";
+        let fields = self.fields(node, what, &FOUND_KEYS)?;
+        let start = Span {
+            end: node.span.start,
+            ..node.span
+        };
+        let finders: Vec<&str> = Finder::ALL.iter().map(|finder| finder.name()).collect();
+        let states: Vec<&str> = FoundState::ALL.iter().map(|state| state.name()).collect();
+        let by = self
+            .need(&fields, "by", what, start, "say who found it: `by: fuzz`")
+            .and_then(|node| self.word(node, "by", &finders, Finder::from_name));
+        let upstream = self
+            .need(
+                &fields,
+                "upstream",
+                what,
+                start,
+                "give a link to where upstream has it, or `upstream: new`",
+            )
+            .and_then(|node| self.text(node, "upstream"));
+        let state = self
+            .need(
+                &fields,
+                "state",
+                what,
+                start,
+                "say what became of it: `state: unreported`",
+            )
+            .and_then(|node| self.word(node, "state", &states, FoundState::from_name));
+        Some(Found {
+            by: by?,
+            upstream: upstream.map(|text| (text != NEW).then_some(text))?,
+            state: state?,
+        })
+    }
+
+    fn word<T>(&mut self, node: &Node, key: &str, known: &[&str], read: fn(&str) -> Option<T>) -> Option<T> {
+        let text = self.text(node, key)?;
+        let word = read(&text);
+        if word.is_none() {
+            self.problems.push(
+                Diagnostic::error("unknown-word", node.span, format!("`{key}` is `{text}`"))
+                    .help(format!("write one of {}", list(known))),
+            );
+        }
+        word
+    }
+}

@@ -1,0 +1,103 @@
+//! `conch fuzz keep`: a case that somebody has, reduced or written by hand, as a finding. Left out: cases in which nothing is news,
+//! unless known bugs are asked for.
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use conch_case::{Case, Shard};
+use conch_engine::Reference;
+use conch_verdict::{Panel, try_case};
+
+use super::finding::{Finding, news};
+use super::made::{KERNEL, Made};
+use super::range::only_case;
+use super::signature::Signature;
+use crate::args::KeepArgs;
+use crate::corpus::Selected;
+use crate::engines::set_up;
+use crate::terminal::Terminal;
+
+/// Keeps a case as a finding, and answers with the exit code.
+pub fn keep(args: &KeepArgs, stop: &'static AtomicBool) -> u8 {
+    let mut terminal = Terminal::new();
+    match kept(args, stop) {
+        Ok(Some(text)) => {
+            terminal.print(&text);
+            1
+        }
+        Ok(None) => {
+            terminal.print("nothing in it is news\n");
+            0
+        }
+        Err(message) => {
+            terminal.note(&message);
+            2
+        }
+    }
+}
+
+fn kept(args: &KeepArgs, stop: &'static AtomicBool) -> Result<Option<String>, String> {
+    let filters: Vec<String> = args.filter.iter().cloned().collect();
+    let selected = Selected::open(Some(&args.cases), &filters)?;
+    let case = only_case(&selected)?;
+    let made = as_made(&case, &selected)?;
+    let setup = set_up(
+        Reference::default(),
+        &super::with_reference(&args.engines.engines),
+        args.engines.offline,
+        1,
+        &selected,
+        stop,
+    );
+    if let Some(silent) = setup.failed.first().or(setup.left_out.first()) {
+        return Err(format!(
+            "error: engine {} cannot run: {}",
+            silent.engine, silent.why
+        ));
+    }
+    let panel: Panel = setup.panel;
+    let trial = try_case(&case, &panel).map_err(|_| "error: interrupted".to_owned())?;
+    let known = trial.verdict.differences.first().filter(|_| args.known);
+    let Some(difference) = news(&trial).or(known) else {
+        return Ok(None);
+    };
+    let signature = Signature::of_reduced(&case, &trial, difference, &panel);
+    let origin = case
+        .origin
+        .clone()
+        .unwrap_or_else(|| format!("{} of {}", case.id, args.cases.display()));
+    let finding = Finding::new(&made, &trial, difference, &panel, signature, origin);
+    finding
+        .keep(&args.out)
+        .map_err(|error| format!("error: {}: {error}", args.out.display()))?;
+    Ok(Some(format!("{}\n", args.out.join(finding.name()).display())))
+}
+
+/// A case as the two files of a finding: its own text where that has no matrix, so that its fills stay as they are.
+fn as_made(case: &Case, selected: &Selected) -> Result<Made, String> {
+    let alone = case
+        .launches
+        .iter()
+        .all(|launch| launch.kernel.module.path == case.module.path);
+    if !alone || !case.module.imports.is_empty() {
+        return Err("error: its kernels are in several files, and a finding has one".to_owned());
+    }
+    let entry = selected.entries(Shard::ALL).next();
+    let own_text = entry
+        .filter(|_| case.point.is_empty())
+        .and_then(|entry| fs::read_to_string(selected.root().join(&entry.file().path)).ok());
+    let text = own_text
+        .or_else(|| case.to_case_file())
+        .ok_or("error: there is no way to write the case as a file of its own")?;
+    let own = case.module.path.rsplit('/').next().unwrap_or_default();
+    let yaml = text.lines().fold(String::new(), |mut yaml, line| {
+        yaml += &match line.strip_prefix("kernel:") {
+            Some(_) => line.replacen(own, KERNEL, 1),
+            None => line.to_owned(),
+        };
+        yaml + "\n"
+    });
+    Made::read("finding", &case.module.file.text, &yaml, Path::new(""))
+        .map_err(|why| format!("error: the case does not read back: {why}"))
+}

@@ -1,0 +1,235 @@
+//! `report.md` of a finding, in the shape of Triton's issue template: "Describe the bug" with a program, what is expected and what is
+//! observed, and "Environment details". Left out: who reads it before it is sent, which somebody must.
+
+use std::fmt::Write as _;
+
+use conch_engine::EngineId;
+use conch_toolchain::{Home, ToolchainId};
+use conch_verdict::{Difference, Trial, Zone};
+
+use super::finding::{Facts, REPRO};
+use super::signature::Signature;
+
+/// Where Triton documents its functions, and what operators mean.
+const DOCS: &str = "https://triton-lang.org/main/python-api";
+
+/// What a finding is, in a line.
+pub fn title(signature: &Signature) -> String {
+    let does = match signature.kind.as_str() {
+        "memory" => "leaves other values in memory",
+        "guard" => "writes outside of its tensors",
+        "acceptance" => "refuses, or runs, what it should not",
+        "trap" => "raises, or does not, where it should not",
+        "crash" => "ends its process",
+        "nondeterminism" => "gives one thing and then another",
+        "time" => "does not come to its end",
+        other => other,
+    };
+    let axis = signature
+        .axis
+        .as_ref()
+        .map_or_else(String::new, |axis| format!(" with another {axis}"));
+    format!("{} {does}{axis}: {}", signature.engine, signature.first)
+}
+
+/// How many lines of a kernel's file do something.
+pub fn lines(kernel: &str) -> usize {
+    let counts = |line: &&str| {
+        let line = line.trim();
+        !line.is_empty()
+            && !line.starts_with(['#', '@'])
+            && !line.starts_with("import ")
+            && !line.starts_with("def ")
+    };
+    kernel.lines().filter(counts).count()
+}
+
+/// What is expected and what there is, a line for each element that is kept; or the engine's own words.
+pub fn contrast(trial: &Trial, news: &Difference) -> (String, String) {
+    let record = |id: &EngineId| {
+        let mut records = trial.references.iter().chain(&trial.others);
+        records.find(|record| record.id == *id)
+    };
+    let Some(comparison) = &news.comparison else {
+        let said = |id: &EngineId| match record(id).map(|record| &record.outcome) {
+            Some(outcome) if outcome.finished().is_some() => "All launches finish.".to_owned(),
+            Some(outcome) => outcome.complaint().map_or_else(
+                || outcome.kind().to_string(),
+                |complaint| {
+                    let detail = complaint.detail.as_deref().unwrap_or(&complaint.message);
+                    format!("{}: {}\n{}", outcome.kind(), complaint.message, detail)
+                        .trim_end()
+                        .to_owned()
+                },
+            ),
+            None => "Nothing is known.".to_owned(),
+        };
+        return (said(&news.baseline), said(&news.engine));
+    };
+    let (mut wanted, mut got) = (String::new(), String::new());
+    for element in &comparison.first {
+        let place = match (&element.tensor, element.zone) {
+            (Some((name, index)), Zone::Inside) => {
+                let index: Vec<String> = index.iter().map(ToString::to_string).collect();
+                format!("{name}[{}]", index.join(", "))
+            }
+            (None, Zone::Inside) => format!("byte {} of {}", element.byte, element.storage),
+            (_, Zone::Before) => format!("byte {} before {}", element.byte, element.storage),
+            (_, Zone::Behind) => format!("byte {} behind {}", element.byte, element.storage),
+        };
+        let [left, right] = &element.shown;
+        let room = element.accepted.map_or_else(String::new, |[low, high]| {
+            format!(" (or {low} to {high}, by rounding)")
+        });
+        let _ = writeln!(wanted, "{place} = {left}{room}");
+        let _ = writeln!(got, "{place} = {right}");
+    }
+    let more = comparison.differing.saturating_sub(comparison.first.len() as u64);
+    if more > 0 {
+        let _ = writeln!(got, "and {more} more elements differ");
+    }
+    (wanted.trim_end().to_owned(), got.trim_end().to_owned())
+}
+
+/// Where Triton documents what a finding is about.
+fn link(signature: &Signature) -> String {
+    const OPERATORS: [&str; 20] = [
+        "floordiv",
+        "lshift",
+        "rshift",
+        "eq",
+        "ne",
+        "le",
+        "ge",
+        "lt",
+        "gt",
+        "add",
+        "sub",
+        "mul",
+        "truediv",
+        "mod",
+        "and",
+        "or",
+        "xor",
+        "neg",
+        "invert",
+        "expression",
+    ];
+    let said = signature.first.split(" at ").last().unwrap_or_default();
+    let operation = said.split(' ').next().unwrap_or_default();
+    let is_name = operation
+        .chars()
+        .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+    if is_name && !operation.is_empty() && !OPERATORS.contains(&operation) && operation != "somewhere" {
+        format!("`tl.{operation}`: {DOCS}/generated/triton.language.{operation}.html")
+    } else {
+        format!("what operators mean, and how dtypes are promoted: {DOCS}/triton-semantics.html")
+    }
+}
+
+/// What the engine runs in, a line each.
+pub fn environment(engine: &EngineId) -> Vec<String> {
+    let toolchain = match engine {
+        EngineId::Interpret { toolchain, .. } => Some(toolchain.clone()),
+        EngineId::Cuda { version } | EngineId::Jit { version } => Some(ToolchainId::of(*version)),
+        _ => None,
+    };
+    let found = toolchain.and_then(|id| {
+        let home = Home::discover().ok()?;
+        home.resolve(&id).or_else(|| home.resolve_compiler(id.triton()))
+    });
+    let mut lines: Vec<String> = found
+        .map(|toolchain| {
+            let contents = &toolchain.contents;
+            vec![
+                format!("Triton: {}", contents.triton),
+                format!("Python: {}, NumPy: {}", contents.python, contents.numpy),
+            ]
+        })
+        .unwrap_or_default();
+    lines.push(match engine {
+        EngineId::Interpret { .. } => "GPU: none, `TRITON_INTERPRET=1`".to_owned(),
+        _ => format!("GPU: `{REPRO}` prints its name"),
+    });
+    lines.push(format!(
+        "System: {} {}; found by Conch {}",
+        std::env::consts::OS,
+        std::env::consts::ARCH,
+        env!("CARGO_PKG_VERSION")
+    ));
+    lines
+}
+
+/// The page.
+pub fn page(facts: &Facts, kernel: &str, yaml: &str, repro: Option<&str>) -> String {
+    let signature = &facts.signature;
+    let mut page = format!("# {}\n\n## Describe the bug\n\n", title(signature));
+    let _ = writeln!(page, "```python\n{}\n```\n", kernel.trim_end());
+    match repro {
+        Some(repro) => {
+            let _ = writeln!(
+                page,
+                "<details><summary>{REPRO}: needs torch and triton, runs it interpreted and compiled</summary>\n\n```python\n{}\n```\n\n</details>\n",
+                repro.trim_end()
+            );
+        }
+        None => page
+            .push_str("The case cannot be written as one script; the case file below is all there is.\n\n"),
+    }
+    let _ = writeln!(page, "### Expected\n\n```\n{}\n```\n", facts.expected);
+    let _ = writeln!(
+        page,
+        "Why: that is what the language says, as Conch's reference reads it. See {}.\n",
+        link(signature)
+    );
+    let _ = writeln!(
+        page,
+        "### Observed with {}\n\n```\n{}\n```\n",
+        signature.engine, facts.got
+    );
+    let blame = if facts.blame.is_empty() {
+        "nobody".to_owned()
+    } else {
+        facts.blame.join(", ")
+    };
+    let _ = writeln!(page, "Verdict: {}; blamed: {blame}.\n", facts.verdict);
+    page.push_str("### Versions\n\n");
+    if facts.range.is_empty() {
+        page.push_str("Not asked yet: `conch fuzz range` with this folder asks every installed version.\n\n");
+    } else {
+        page.push_str("| engine | does the same | verdict | it |\n|---|---|---|---|\n");
+        for asked in &facts.range {
+            let same = if asked.same { "yes" } else { "no" };
+            let _ = writeln!(
+                page,
+                "| {} | {same} | {} | {}{} |",
+                asked.engine,
+                asked.verdict,
+                asked.outcome,
+                asked.message.as_deref().map_or_else(String::new, |message| {
+                    let first = message.lines().next().unwrap_or_default();
+                    format!(": {}", first.replace('|', "\\|"))
+                })
+            );
+        }
+        page.push('\n');
+    }
+    page.push_str("## Environment details\n\n");
+    for line in &facts.environment {
+        let _ = writeln!(page, "- {line}");
+    }
+    let _ = writeln!(
+        page,
+        "\n## For whoever runs Conch\n\nFrom {}; {} lines then, {} now.\n\n    conch explain --cases FOLDER case\n",
+        facts.origin,
+        facts.lines,
+        lines(kernel)
+    );
+    let _ = writeln!(
+        page,
+        "```yaml\n{}\n```\n\n```\n{}\n```",
+        yaml.trim_end(),
+        facts.observed
+    );
+    page
+}

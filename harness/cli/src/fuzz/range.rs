@@ -1,0 +1,169 @@
+//! `conch fuzz range`: what every installed version does with a finding's case. Left out: versions that are not installed.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use conch_case::{Case, Shard, VerdictKind};
+use conch_engine::{EngineId, Reference};
+use conch_toolchain::Home;
+use conch_verdict::{Panel, Trial, try_case};
+use serde::{Deserialize, Serialize};
+
+use super::finding::Finding;
+use super::signature::Signature;
+use crate::args::RangeArgs;
+use crate::corpus::Selected;
+use crate::engines::set_up;
+use crate::terminal::Terminal;
+
+/// What one engine did with a case.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Asked {
+    /// Who.
+    pub engine: String,
+    /// Whether it differs as the finding does: in the same way, and with words of the same kind.
+    pub same: bool,
+    /// The verdict of the case with it and the reference.
+    pub verdict: String,
+    /// What it did, in one word.
+    pub outcome: String,
+    /// What the reference did, by its rules.
+    pub reference: String,
+    /// What it said.
+    pub message: Option<String>,
+}
+
+/// Asks all versions about findings, and answers with the exit code.
+pub fn range(args: &RangeArgs, stop: &'static AtomicBool) -> u8 {
+    let mut terminal = Terminal::new();
+    for folder in &args.findings {
+        let done = Finding::read(folder)
+            .map_err(|error| format!("error: {error}"))
+            .and_then(|finding| asked(finding, folder, stop));
+        match done {
+            Ok(finding) => {
+                let mut lines = vec![finding.name()];
+                lines.extend(finding.facts.range.iter().map(|one| {
+                    let same = if one.same { "the same" } else { "not so" };
+                    format!("  {:<20} {same}: {}, {}", one.engine, one.verdict, one.outcome)
+                }));
+                lines.push(String::new());
+                terminal.print(&lines.join("\n"));
+            }
+            Err(message) => {
+                terminal.note(&message);
+                return 2;
+            }
+        }
+        if stop.load(Ordering::Relaxed) {
+            return 130;
+        }
+    }
+    0
+}
+
+/// The finding with what all installed versions do, written to its folder.
+pub fn asked(mut finding: Finding, folder: &Path, stop: &'static AtomicBool) -> Result<Finding, String> {
+    let selected = Selected::open(Some(folder), &[])?;
+    let case = only_case(&selected)?;
+    finding.facts.range = ask(&case, &finding.facts.signature, &selected, stop)?;
+    finding
+        .write(folder)
+        .map_err(|error| format!("error: {}: {error}", folder.display()))?;
+    Ok(finding)
+}
+
+/// The case of a corpus that has one.
+pub fn only_case(selected: &Selected) -> Result<Case, String> {
+    if let Some(problem) = selected.problems().first() {
+        return Err(problem.rendered.clone());
+    }
+    let entry = selected.entries(Shard::ALL).next();
+    entry
+        .and_then(|entry| entry.resolve().ok())
+        .ok_or_else(|| format!("error: there is no case in {}", selected.root().display()))
+}
+
+/// The engines of the finding's kind that are installed, by version.
+pub fn engines(signature: &Signature) -> Result<Vec<EngineId>, String> {
+    let engine: EngineId = signature
+        .engine
+        .parse()
+        .map_err(|error| format!("error: {error}"))?;
+    let home = Home::discover().map_err(|error| format!("error: failed to {error}"))?;
+    let installed = home.list().map_err(|error| format!("error: failed to {error}"))?;
+    let plain = installed
+        .into_iter()
+        .filter(|one| one.id.numpy().is_none() && one.id.torch().is_none());
+    let found: Vec<EngineId> = match engine {
+        EngineId::Interpret { host, .. } => plain
+            .map(|one| EngineId::Interpret {
+                toolchain: one.id,
+                host,
+                torch: false,
+            })
+            .collect(),
+        EngineId::Cuda { .. } => plain
+            .map(|one| EngineId::Cuda {
+                version: one.triton(),
+            })
+            .collect(),
+        other => {
+            return Err(format!(
+                "error: {other} has no versions that are asked one by one"
+            ));
+        }
+    };
+    Ok(found)
+}
+
+/// A panel of the reference and one engine.
+pub fn panel(id: &EngineId, selected: &Selected, stop: &'static AtomicBool) -> Panel {
+    let wanted = [EngineId::Reference, id.clone()];
+    set_up(Reference::default(), &wanted, true, 1, selected, stop).panel
+}
+
+fn ask(
+    case: &Case,
+    signature: &Signature,
+    selected: &Selected,
+    stop: &'static AtomicBool,
+) -> Result<Vec<Asked>, String> {
+    let mut range = Vec::new();
+    for id in engines(signature)? {
+        let panel = panel(&id, selected, stop);
+        if panel.others.is_empty() {
+            continue;
+        }
+        let trial = try_case(case, &panel).map_err(|_| "error: interrupted".to_owned())?;
+        range.extend(answer(&trial, &id, signature));
+    }
+    Ok(range)
+}
+
+fn answer(trial: &Trial, id: &EngineId, signature: &Signature) -> Option<Asked> {
+    let record = trial.others.iter().find(|record| record.id == *id)?;
+    let complaint = record.outcome.complaint();
+    let mut differences = trial.verdict.differences.iter().filter(|one| one.engine == *id);
+    // Words begin with the kind of the complaint, an exception's type say.
+    let says_so = complaint.is_none_or(|complaint| {
+        signature.kind == "memory"
+            || signature.kind == "guard"
+            || signature.first.starts_with(&complaint.kind)
+    });
+    let same = trial.verdict.kind != VerdictKind::Undefined
+        && differences.any(|one| one.kind.name() == signature.kind)
+        && says_so;
+    Some(Asked {
+        engine: id.to_string(),
+        same,
+        verdict: trial.verdict.kind.to_string(),
+        outcome: record.outcome.kind().to_string(),
+        reference: trial
+            .references
+            .first()
+            .map_or_else(String::new, |record| record.outcome.kind().to_string()),
+        message: complaint.map(|complaint| complaint.message.clone()),
+    })
+}

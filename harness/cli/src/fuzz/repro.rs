@@ -1,0 +1,415 @@
+//! `repro.py` of a finding: a script that needs torch and triton and nothing of Conch's, runs the kernel interpreted and compiled, and
+//! prints what each leaves beside what is expected. Left out: running it.
+//!
+//! Data are written as a reader would (`torch.arange(12)`), and as packed bytes where that would be long. What is expected are the
+//! reference's values of the elements that differ.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use conch_case::{ArgValue, Case, Descriptor, Launch, Padding};
+use conch_memory::{GUARD, GUARD_BYTE, Storage, Tensor};
+use conch_tile::DType;
+use conch_tile::numeric;
+use conch_verdict::{Difference, Element, Kind, Trial, Zone};
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+
+/// What every script ends with.
+const FRAME: &str = include_str!("repro_frame.py");
+
+/// The names that a script has beside the kernel's own.
+const NAMES: [&str; 14] = [
+    "memory_of",
+    "packed",
+    "view_of",
+    "run_here",
+    "run_in_child",
+    "as_value",
+    "is_right",
+    "compare_all",
+    "launches",
+    "EXPECTED",
+    "MEANT",
+    "FINISHES",
+    "GUARD",
+    "MARK",
+];
+
+/// Storages of at most this many elements are written as numbers.
+const LITERAL: usize = 32;
+
+/// The script for a difference; `None` where a case cannot be written as one: its modules are several, its kernel is inside of a
+/// function, nothing is launched, or its names are those of the script.
+pub fn script(title: &str, case: &Case, trial: &Trial, news: &Difference) -> Option<String> {
+    let module = &case.module;
+    let plain = |launch: &Launch| {
+        let host = launch.host.as_ref();
+        let own = launch.kernel.module.path == module.path
+            && host.is_none_or(|host| host.module.path == module.path && !host.name.contains('.'));
+        own && !launch.kernel.name.contains('.')
+    };
+    let text = module.file.text.trim_end();
+    let taken = |name: &&str| {
+        let binds = |line: &str| {
+            let line = line.strip_prefix("def ").unwrap_or(line);
+            line.strip_prefix(*name)
+                .is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+        };
+        text.lines().any(binds)
+    };
+    if case.is_import_only()
+        || !case.launches.iter().all(plain)
+        || !module.imports.is_empty()
+        || NAMES.iter().any(|name| taken(&name))
+    {
+        return None;
+    }
+    let writer = Writer::new(case);
+    let mut script = format!(
+        "\"\"\"{}\n\nNeeds torch and triton. Exit code: 1 if an engine is wrong, 0 if none is.\n\"\"\"\n",
+        title.replace('\\', "\\\\").replace('"', "'")
+    );
+    let _ = writeln!(script, "{text}\n\n");
+    script.push_str("import base64\nimport json\nimport math\nimport os\nimport subprocess\nimport sys\nimport zlib\n\nimport torch\n");
+    if writer.has_descriptor() {
+        script.push_str("from triton.tools.tensor_descriptor import TensorDescriptor\n");
+    }
+    for import in ["import triton", "import triton.language as tl"] {
+        if !text.lines().any(|line| line.trim() == import) {
+            let _ = writeln!(script, "{import}");
+        }
+    }
+    script.push('\n');
+    expectation(&mut script, trial, news);
+    writer.launches(&mut script);
+    script.push_str(FRAME);
+    Some(script)
+}
+
+/// What is expected: whether the launches finish, and elements.
+fn expectation(script: &mut String, trial: &Trial, news: &Difference) {
+    let baseline = trial
+        .references
+        .iter()
+        .chain(&trial.others)
+        .find(|record| record.id == news.baseline);
+    let finishes = baseline.is_none_or(|record| record.outcome.finished().is_some());
+    let meant = match baseline.and_then(|record| record.outcome.complaint()) {
+        Some(complaint) if !finishes => format!("it is refused: {}", complaint.message),
+        _ => "it finishes, and leaves these values".to_owned(),
+    };
+    let guard = if news.kind == Kind::Guard { GUARD } else { 0 };
+    let _ = writeln!(
+        script,
+        "MEANT = {}\nFINISHES = {}\nGUARD, GUARD_BYTE = {guard}, {GUARD_BYTE}\nMARK = \"left in memory: \"",
+        string(&meant),
+        boolean(finishes)
+    );
+    script.push_str("# Storage, first byte of the element, its bytes, its dtype, and the range that rounding leaves open.\n");
+    let elements = news.comparison.iter().flat_map(|comparison| &comparison.first);
+    let lines: Vec<String> = elements
+        .filter(|element| guard > 0 || element.zone == Zone::Inside)
+        .map(|element| expected(element, trial))
+        .collect();
+    if lines.is_empty() {
+        script.push_str("EXPECTED = []\n");
+        return;
+    }
+    let _ = writeln!(script, "EXPECTED = [\n    {},\n]", lines.join(",\n    "));
+}
+
+/// One element as the script has it.
+fn expected(element: &Element, trial: &Trial) -> String {
+    let size = |trial: &Trial| {
+        let record = trial
+            .references
+            .iter()
+            .find_map(|record| record.outcome.finished());
+        record.map_or(0, |finished| finished.memory.size(element.id))
+    };
+    let byte = match element.zone {
+        Zone::Inside => element.byte as i64,
+        Zone::Before => element.byte as i64 - GUARD as i64,
+        Zone::Behind => (size(trial) + element.byte) as i64,
+    };
+    let bits = element.bits[0].to_le_bytes();
+    let bytes: String = bits
+        .iter()
+        .take(element.size)
+        .fold(String::new(), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        });
+    let dtype = element
+        .dtype
+        .filter(|dtype| dtype.size() == element.size)
+        .and_then(DType::torch_name)
+        .map_or("None".to_owned(), string);
+    let accepted = element.accepted.map_or("None".to_owned(), |[low, high]| {
+        format!("({}, {})", float(low), float(high))
+    });
+    format!(
+        "({}, {byte}, \"{bytes}\", {dtype}, {accepted})",
+        string(&element.storage)
+    )
+}
+
+/// Writes a case's launches.
+struct Writer<'a> {
+    case: &'a Case,
+    /// What each storage is called in the script.
+    names: Vec<String>,
+}
+
+impl<'a> Writer<'a> {
+    fn new(case: &'a Case) -> Self {
+        let own: Vec<&str> = case
+            .module
+            .functions
+            .iter()
+            .map(|function| function.name.as_str())
+            .collect();
+        let plain = |name: &str| {
+            let letters = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+            let reserved = ["torch", "triton", "tl", "device", "base64", "zlib"].contains(&name)
+                || NAMES.contains(&name);
+            letters
+                && name.starts_with(|c: char| c.is_ascii_alphabetic())
+                && !reserved
+                && !own.contains(&name)
+                && conch_case::is_name(name)
+        };
+        let names = case
+            .storages
+            .iter()
+            .map(|(id, storage)| match storage.name() {
+                name if plain(name) => name.to_owned(),
+                _ => format!("memory_{}", id.0),
+            })
+            .collect();
+        Self { case, names }
+    }
+
+    fn name(&self, storage: conch_memory::StorageId) -> &str {
+        self.names.get(storage.0 as usize).map_or("", String::as_str)
+    }
+
+    fn has_descriptor(&self) -> bool {
+        let mut arguments = self.case.launches.iter().flat_map(Launch::arguments);
+        arguments.any(|(_, arg)| matches!(arg.value, ArgValue::Descriptor(_)))
+    }
+
+    fn launches(&self, script: &mut String) {
+        script.push_str("\n\ndef launches(device):\n    \"\"\"Makes the launches; answers with the memory that they leave.\"\"\"\n");
+        for (at, (id, storage)) in self.case.storages.iter().enumerate() {
+            let dtype = self
+                .case
+                .declared
+                .get(at)
+                .map_or(DType::U8, |declared| declared.dtype);
+            let _ = writeln!(
+                script,
+                "    {} = memory_of({}, device)",
+                self.name(id),
+                values(storage, dtype)
+            );
+        }
+        for (id, storage) in self.case.storages.iter() {
+            for pointer in storage.pointers() {
+                let _ = writeln!(
+                    script,
+                    "    view_of({}, torch.int64, (1,), (1,), {})[0] = {}.data_ptr() + {}",
+                    self.name(id),
+                    pointer.offset / 8,
+                    self.name(pointer.target),
+                    pointer.target_offset
+                );
+            }
+        }
+        for launch in &self.case.launches {
+            let _ = writeln!(script, "    {}", self.launch(launch));
+        }
+        let names: Vec<String> = self
+            .case
+            .storages
+            .iter()
+            .map(|(id, storage)| format!("{}: {}", string(storage.name()), self.name(id)))
+            .collect();
+        let _ = writeln!(script, "    return {{{}}}", names.join(", "));
+    }
+
+    fn launch(&self, launch: &Launch) -> String {
+        let dims = usize::from(launch.grid_dims.clamp(1, 3));
+        let grid: Vec<String> = launch.grid.iter().take(dims).map(u32::to_string).collect();
+        let grid = format!("({},)", grid.join(", "));
+        let positional = launch.positional.iter().map(|arg| self.value(&arg.value));
+        let named = launch
+            .keyword
+            .iter()
+            .map(|(name, arg)| (name, self.value(&arg.value)))
+            .chain(
+                launch
+                    .options
+                    .iter()
+                    .map(|(name, value)| (name, self.value(value))),
+            );
+        if let Some(host) = &launch.host {
+            let pairs: Vec<String> = named
+                .map(|(name, value)| format!("{}: {value}", string(name)))
+                .collect();
+            return format!(
+                "{}({}, {grid}, {{{}}})",
+                host.name,
+                launch.kernel.name,
+                pairs.join(", ")
+            );
+        }
+        let arguments: Vec<String> = positional
+            .chain(named.map(|(name, value)| format!("{name}={value}")))
+            .collect();
+        format!("{}[{grid}]({})", launch.kernel.name, arguments.join(", "))
+    }
+
+    fn value(&self, value: &ArgValue) -> String {
+        match value {
+            ArgValue::None => "None".to_owned(),
+            ArgValue::Bool(value) => boolean(*value).to_owned(),
+            ArgValue::Int(value) => value.to_string(),
+            ArgValue::Float(value) => float(*value),
+            ArgValue::Str(text) => string(text),
+            ArgValue::DType(dtype) => format!("tl.{}", dtype.triton_name()),
+            ArgValue::Constexpr(inner) => format!("tl.constexpr({})", self.value(inner)),
+            ArgValue::Global(name) => name.clone(),
+            ArgValue::Tensor { tensor, .. } => self.tensor(tensor),
+            ArgValue::Descriptor(descriptor) => self.descriptor(descriptor),
+            ArgValue::Tuple(items) => {
+                let items: Vec<String> = items.iter().map(|item| self.value(item) + ",").collect();
+                format!("({})", items.join(" "))
+            }
+        }
+    }
+
+    fn tensor(&self, tensor: &Tensor) -> String {
+        let name = self.name(tensor.storage);
+        let (dtype, outer) = match tensor.dtype.torch_name() {
+            Some(dtype) => (dtype, None),
+            None => ("uint8", Some(tensor.dtype)),
+        };
+        let shape = tuple(&tensor.shape);
+        let whole = Tensor::contiguous(tensor.storage, tensor.dtype, &tensor.shape);
+        let text = if *tensor == whole {
+            format!("view_of({name}, torch.{dtype}, {shape})")
+        } else {
+            format!(
+                "view_of({name}, torch.{dtype}, {shape}, {}, {})",
+                tuple(&tensor.strides),
+                tensor.offset
+            )
+        };
+        match outer {
+            Some(dtype) => format!("triton.reinterpret({text}, tl.{})", dtype.triton_name()),
+            None => text,
+        }
+    }
+
+    fn descriptor(&self, descriptor: &Descriptor) -> String {
+        let list = |dims: &[i64]| format!("{dims:?}");
+        let mut text = format!(
+            "TensorDescriptor({}, {}, {}, {}",
+            self.tensor(&descriptor.base),
+            list(&descriptor.shape),
+            list(&descriptor.strides),
+            list(&descriptor.block_shape)
+        );
+        if descriptor.padding != Padding::Zero {
+            let _ = write!(text, ", padding={}", string(descriptor.padding.name()));
+        }
+        if descriptor.round_f32_to_tf32 {
+            text.push_str(", round_f32_to_tf32=True");
+        }
+        text.push(')');
+        text
+    }
+}
+
+/// A tensor of a storage's first bytes, as a reader would write it.
+fn values(storage: &Storage, dtype: DType) -> String {
+    let bytes = storage.bytes();
+    let count = bytes.len() / dtype.size();
+    let whole = count * dtype.size() == bytes.len();
+    if let Some(name) = dtype.torch_name().filter(|_| whole) {
+        let elements: Vec<u64> = bytes
+            .chunks_exact(dtype.size())
+            .map(|chunk| {
+                chunk
+                    .iter()
+                    .rev()
+                    .fold(0, |bits, &byte| bits << 8 | u64::from(byte))
+            })
+            .collect();
+        if elements.iter().all(|&bits| bits == 0) {
+            return format!("torch.zeros({count}, dtype=torch.{name})");
+        }
+        if elements.len() > 1 && dtype.is_int() && dtype != DType::I1 {
+            let ordered = (0..)
+                .zip(&elements)
+                .all(|(at, &bits)| bits == numeric::encode_int(dtype, at));
+            if ordered && count <= 100 {
+                return format!("torch.arange({count}, dtype=torch.{name})");
+            }
+        }
+        if let (true, Some(numbers)) = (
+            count <= LITERAL,
+            elements
+                .iter()
+                .map(|&bits| number(dtype, bits))
+                .collect::<Option<Vec<String>>>(),
+        ) {
+            return format!("torch.tensor([{}], dtype=torch.{name})", numbers.join(", "));
+        }
+    }
+    let mut packer = ZlibEncoder::new(Vec::new(), Compression::best());
+    // Writing to memory cannot fail.
+    let packed = packer.write_all(bytes).and_then(|()| packer.finish());
+    format!("packed(\"{}\")", STANDARD.encode(packed.unwrap_or_default()))
+}
+
+/// An element as Python has it, if torch makes the same bits of it.
+fn number(dtype: DType, bits: u64) -> Option<String> {
+    if dtype == DType::I1 {
+        return Some(boolean(bits != 0).to_owned()).filter(|_| bits < 2);
+    }
+    if !dtype.is_float() {
+        return Some(numeric::decode_int(dtype, bits).to_string());
+    }
+    let value = numeric::decode(dtype, bits);
+    (!value.is_nan() && !dtype.is_fp8()).then(|| float(value))
+}
+
+fn tuple(dims: &[i64]) -> String {
+    let dims: String = dims.iter().fold(String::new(), |mut text, dim| {
+        let _ = write!(text, "{}{dim},", if text.is_empty() { "" } else { " " });
+        text
+    });
+    format!("({dims})")
+}
+
+const fn boolean(value: bool) -> &'static str {
+    if value { "True" } else { "False" }
+}
+
+fn float(value: f64) -> String {
+    if value.is_finite() {
+        format!("{value:?}")
+    } else {
+        format!("float(\"{value}\")")
+    }
+}
+
+/// A string literal: what JSON has is one in Python too.
+fn string(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}

@@ -1,0 +1,109 @@
+
+
+def memory_of(values, device):
+    """Memory of its own that holds the bytes of these values."""
+    data = values.reshape(values.numel()).view(torch.uint8)
+    whole = torch.full((data.numel() + 2 * GUARD,), GUARD_BYTE, dtype=torch.uint8)
+    whole[GUARD : GUARD + data.numel()] = data
+    return whole.to(device)[GUARD : GUARD + data.numel()]
+
+
+def packed(text):
+    """The bytes that a text stands for."""
+    return torch.frombuffer(bytearray(zlib.decompress(base64.b64decode(text))), dtype=torch.uint8)
+
+
+def view_of(memory, dtype, shape, strides=None, offset=0):
+    """A tensor in this memory; strides and offset count elements."""
+    if strides is None:
+        strides, step = [], 1
+        for extent in reversed(shape):
+            strides.insert(0, step)
+            step *= max(extent, 1)
+    size = torch.empty(0, dtype=dtype).element_size()
+    typed = memory[: memory.numel() // size * size].view(dtype)
+    return typed.as_strided(shape, tuple(strides), typed.storage_offset() + offset)
+
+
+def run_here():
+    """Makes the launches and prints what they leave in memory."""
+    left = {}
+    for name, memory in launches("cuda" if torch.cuda.is_available() else "cpu").items():
+        whole = memory.as_strided((memory.numel() + 2 * GUARD,), (1,), memory.storage_offset() - GUARD)
+        left[name] = base64.b64encode(bytes(whole.cpu().tolist())).decode()
+    print(MARK + json.dumps(left))
+
+
+def run_in_child(way):
+    """What the launches leave in memory when they are interpreted or compiled; or why there is nothing."""
+    environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
+    if way == "interpreted":
+        environment["TRITON_INTERPRET"] = "1"
+    command = [sys.executable, os.path.abspath(__file__), "--run"]
+    try:
+        child = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    except subprocess.TimeoutExpired:
+        return None, "it had not ended after 300 s"
+    found = [line for line in child.stdout.splitlines() if line.startswith(MARK)]
+    if child.returncode == 0 and found:
+        left = json.loads(found[-1][len(MARK) :])
+        return {name: base64.b64decode(text) for name, text in left.items()}, None
+    last = "\n".join(child.stderr.strip().splitlines()[-12:])
+    return None, f"it ended with {child.returncode}\n{last}"
+
+
+def as_value(data, dtype):
+    """The element that these bytes are; the bytes themselves where no tensor shows them."""
+    if dtype is None:
+        return data.hex()
+    return torch.frombuffer(bytearray(data), dtype=torch.uint8).view(getattr(torch, dtype))[0].item()
+
+
+def is_right(data, wanted, dtype, accepted):
+    """Whether an element is what is expected, or in the range that rounding leaves open."""
+    value, other = as_value(data, dtype), as_value(wanted, dtype)
+    if data == wanted or not isinstance(value, float):
+        return data == wanted
+    if math.isnan(value) or math.isnan(other):
+        return math.isnan(value) and math.isnan(other)
+    return accepted is not None and accepted[0] <= value <= accepted[1]
+
+
+def compare_all():
+    """Runs the kernel both ways and says which of them is wrong."""
+    has_gpu = torch.cuda.is_available()
+    gpu = torch.cuda.get_device_name() if has_gpu else "none"
+    print(f"Triton {triton.__version__}, torch {torch.__version__}, GPU: {gpu}")
+    print(f"expected: {MEANT}")
+    wrong, memories = False, []
+    for way in ("interpreted", "compiled"):
+        if way == "compiled" and not has_gpu:
+            print("compiled: left out, there is no GPU")
+            continue
+        left, failure = run_in_child(way)
+        bad = failure is not None if FINISHES else failure is None
+        lines = [] if failure is None else failure.splitlines()
+        if left is not None:
+            memories.append(left)
+            for name, byte, wanted, dtype, accepted in EXPECTED:
+                wanted = bytes.fromhex(wanted)
+                got = left[name][GUARD + byte : GUARD + byte + len(wanted)]
+                right = is_right(got, wanted, dtype, accepted)
+                bad = bad or not right
+                at = f"{name}[{byte // len(wanted)}]" if dtype else f"{name} at byte {byte}"
+                lines.append(f"{at}: {as_value(got, dtype)}, expected {as_value(wanted, dtype)}")
+        print(f"{way}: {'WRONG' if bad else 'as expected'}")
+        for line in lines:
+            print(f"    {line}")
+        wrong = wrong or bad
+    if len(memories) == 2:
+        same = memories[0] == memories[1]
+        print(f"interpreted and compiled leave {'the same' if same else 'different'} memory")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    if "--run" in sys.argv:
+        run_here()
+    else:
+        sys.exit(compare_all())

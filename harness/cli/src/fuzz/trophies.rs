@@ -1,0 +1,125 @@
+//! `conch fuzz trophies`: the table of what Conch has found, out of the case files that say so (`found:`). Left out: findings that are
+//! not promoted.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use conch_case::{CaseFile, Corpus, Finder};
+
+use crate::args::TrophiesArgs;
+use crate::corpus::Selected;
+use crate::terminal::Terminal;
+
+/// The table's file, beside the corpus.
+const FILE: &str = "reports/findings.md";
+
+/// Writes the table or looks whether it is up to date, and answers with the exit code.
+pub fn trophies(args: &TrophiesArgs) -> u8 {
+    let mut terminal = Terminal::new();
+    let selected = match Selected::open(args.cases.as_deref(), &[]) {
+        Ok(selected) => selected,
+        Err(message) => {
+            terminal.note(&message);
+            return 2;
+        }
+    };
+    if args.check {
+        let path = path(selected.root());
+        let there = fs::read_to_string(&path).unwrap_or_default();
+        if there == table(&selected.corpus) {
+            return 0;
+        }
+        terminal.note(&format!(
+            "error: {} is not what the cases say\n  = help: `conch fuzz trophies` writes it",
+            path.display()
+        ));
+        return 1;
+    }
+    match write(&selected) {
+        Ok(path) => {
+            terminal.print(&format!("{}\n", path.display()));
+            0
+        }
+        Err(message) => {
+            terminal.note(&message);
+            2
+        }
+    }
+}
+
+/// Writes the table of a corpus, beside it.
+pub fn write(selected: &Selected) -> Result<PathBuf, String> {
+    let path = path(selected.root());
+    path.parent()
+        .map_or(Ok(()), fs::create_dir_all)
+        .and_then(|()| fs::write(&path, table(&selected.corpus)))
+        .map_err(|error| format!("error: {}: {error}", path.display()))?;
+    Ok(path)
+}
+
+fn path(root: &Path) -> PathBuf {
+    root.parent().unwrap_or(Path::new("")).join(FILE)
+}
+
+fn table(corpus: &Corpus) -> String {
+    let mut found: Vec<_> = corpus
+        .files()
+        .iter()
+        .filter_map(|file| Some((file.found()?, &**file)))
+        .collect();
+    found.sort_by_key(|(_, file)| file.path.clone());
+    let new = found.iter().filter(|(found, _)| found.upstream.is_none()).count();
+    let fuzzed = found.iter().filter(|(found, _)| found.by == Finder::Fuzz).count();
+    let mut text = format!(
+        "# What Conch has found\n\nBugs of Triton: {}. By random kernels: {fuzzed}; by cases of the corpus: {}. New, as far as is \
+         known: {new}.\n\nThis page is made of the case files that say `found:`. `conch fuzz trophies` writes it; \
+         do not edit it. An engine without versions has it in all. A bug that is `unreported` was not sent to anybody.\n\n\
+         | what | engines | program | by | upstream | state |\n|---|---|---|---|---|---|\n",
+        found.len(),
+        found.len() - fuzzed,
+    );
+    for (found, file) in found {
+        let program = file.kernel_path().map_or_else(
+            || format!("[`{}`](../cases/{})", file.id, file.path),
+            |kernel| {
+                format!(
+                    "[`{}`](../cases/{}), [kernel](../cases/{kernel})",
+                    file.id, file.path
+                )
+            },
+        );
+        let _ = writeln!(
+            text,
+            "| {} | {} | {program} | {} | {} | {} |",
+            cell(file.about()),
+            engines(file),
+            found.by,
+            found.upstream.as_deref().map_or_else(|| "new".to_owned(), cell),
+            found.state
+        );
+    }
+    text
+}
+
+/// The engines that have it, each with its versions.
+fn engines(file: &CaseFile) -> String {
+    let mut engines: Vec<String> = Vec::new();
+    for (engine, versions, _) in file.exceptions() {
+        let versions = versions.to_string();
+        let text = if versions == "*" {
+            engine.to_string()
+        } else {
+            format!("{engine} {versions}")
+        };
+        if !engines.contains(&text) {
+            engines.push(text);
+        }
+    }
+    cell(&engines.join("; "))
+}
+
+/// Text in which nothing ends a cell.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace('\n', " ")
+}
