@@ -29,7 +29,7 @@ use crate::nearest::{list, suggestion};
 use crate::resolve;
 use crate::schema::{LaunchSchema, Program, Schema};
 use crate::template::Template;
-use crate::variant::Layout;
+use crate::variant::{Axis, Layout};
 use crate::versions::VersionRange;
 
 /// Bytes of the longest case file or kernel that is read. Spans are of 32 bits.
@@ -212,6 +212,19 @@ fn suggest_condition(conditions: &str, entries: &[Entry]) -> Option<String> {
     )
 }
 
+/// What a case file says of one engine.
+#[derive(Clone, Copy, Debug)]
+pub struct Exception<'a> {
+    /// Whom it speaks of.
+    pub engine: &'a EnginePattern,
+    /// Which of its versions.
+    pub versions: &'a VersionRange,
+    /// The axes of a sweep, where it is about one.
+    pub axes: &'a [Axis],
+    /// The reason, in words.
+    pub why: &'a str,
+}
+
 /// A case file whose kernels were found.
 #[derive(Clone, Debug)]
 pub struct CaseFile {
@@ -247,15 +260,23 @@ impl CaseFile {
         paths.all(|path| path == first).then_some(first)
     }
 
-    /// The engines that it says something of, with their versions and why, in the order of the file. The reference is none of
-    /// them.
-    pub fn exceptions(&self) -> impl Iterator<Item = (&EnginePattern, &VersionRange, &str)> {
-        self.schema.expect.iter().flat_map(|expect| {
-            let engines = expect
-                .engines
-                .iter()
-                .filter(|engine| engine.to_string() != "reference");
-            engines.map(|engine| (engine, &expect.versions, expect.why.as_str()))
+    /// What it says of engines whose bug it shows: all but the reference, or those that `found` names.
+    pub fn exceptions(&self) -> impl Iterator<Item = Exception<'_>> {
+        let named = self.found().map_or(&[][..], |found| &found.engines[..]);
+        self.schema.expect.iter().flat_map(move |expect| {
+            let meant = move |engine: &&EnginePattern| {
+                if named.is_empty() {
+                    engine.to_string() != "reference"
+                } else {
+                    named.contains(engine)
+                }
+            };
+            expect.engines.iter().filter(meant).map(|engine| Exception {
+                engine,
+                versions: &expect.versions,
+                axes: &expect.axes,
+                why: &expect.why,
+            })
         })
     }
 

@@ -1,6 +1,6 @@
 //! Who found what a case shows, and what became of it. Left out: the table of all that was found (`conch fuzz trophies`).
 
-use crate::expectation::words;
+use crate::expectation::{EnginePattern, words};
 
 words! {
     /// Who found it.
@@ -29,6 +29,8 @@ words! {
 pub struct Found {
     /// Who found it.
     pub by: Finder,
+    /// Whose bug it is, as its expectations name engines; with none, all that they name.
+    pub engines: Vec<EnginePattern>,
     /// Where upstream has it, a link; nothing where it is new as far as is known.
     pub upstream: Option<String>,
     /// What became of it.

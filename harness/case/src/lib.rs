@@ -289,6 +289,7 @@
 //! | key | holds |
 //! |---|---|
 //! | `by` | `fuzz`: a generated case, or another random kernel; `corpus`: a case that somebody wrote. Required |
+//! | `engine` | whose bug it is, where expectations speak of other engines too: `cuda`, or a list |
 //! | `upstream` | a link to where upstream has it, or `new`. Required |
 //! | `state` | `unreported`, `reported`, or `fixed` where the newest Triton does not have it any more. Required |
 //!
@@ -388,7 +389,7 @@ mod yaml;
 pub use canonical::{Canonical, CanonicalLaunch, CanonicalStorage, ContentHash};
 pub use case::{Arg, ArgValue, Case, Declared, Launch};
 pub use compile::Compile;
-pub use corpus::{CaseFile, Corpus, Entry, Input, Missing, Problems};
+pub use corpus::{CaseFile, Corpus, Entry, Exception, Input, Missing, Problems};
 pub use descriptor::{Descriptor, Padding};
 pub use expectation::{EnginePattern, Expectation, OutcomeKind, VerdictKind};
 pub use filter::{BadPattern, BadShard, Filter, Shard};

@@ -19,7 +19,6 @@ use crate::case::{Arg, ArgValue, Case, Launch};
 use crate::compile::Compile;
 use crate::descriptor::{Descriptor, Padding};
 use crate::expectation::Expectation;
-use crate::found::Found;
 use crate::recorded::{Ending, Recorded, Source};
 use crate::resolve::without_addresses;
 
@@ -78,11 +77,17 @@ impl<'a> Printer<'a> {
         if let Some(origin) = &self.case.origin {
             self.line(0, &format!("origin: {}", quoted(origin)));
         }
-        if let Some(Found { by, upstream, state }) = &self.case.found {
-            let upstream = quoted(upstream.as_deref().unwrap_or("new"));
+        if let Some(found) = &self.case.found {
+            let engines: Vec<String> = found.engines.iter().map(ToString::to_string).collect();
             self.line(
                 0,
-                &format!("found: {{ by: {by}, upstream: {upstream}, state: {state} }}"),
+                &format!(
+                    "found: {{ by: {}, engine: [{}], upstream: {}, state: {} }}",
+                    found.by,
+                    engines.join(", "),
+                    quoted(found.upstream.as_deref().unwrap_or("new")),
+                    found.state
+                ),
             );
         }
         let module = &self.case.module;

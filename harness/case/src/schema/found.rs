@@ -6,9 +6,9 @@ use conch_tile::source::Span;
 use super::Reader;
 use crate::found::{Finder, Found, FoundState};
 use crate::nearest::list;
-use crate::yaml::Node;
+use crate::yaml::{Node, Yaml};
 
-const FOUND_KEYS: [&str; 3] = ["by", "upstream", "state"];
+const FOUND_KEYS: [&str; 4] = ["by", "engine", "upstream", "state"];
 
 /// What `upstream` says of what nobody has told yet.
 const NEW: &str = "new";
@@ -26,6 +26,12 @@ impl Reader<'_> {
         let by = self
             .need(&fields, "by", what, start, "say who found it: `by: fuzz`")
             .and_then(|node| self.word(node, "by", &finders, Finder::from_name));
+        let engines = fields
+            .get("engine")
+            .map_or_else(Vec::new, |node| match &node.value {
+                Yaml::Seq(items) => items.iter().filter_map(|item| self.engine(item)).collect(),
+                _ => self.engine(node).into_iter().collect(),
+            });
         let upstream = self
             .need(
                 &fields,
@@ -46,6 +52,7 @@ impl Reader<'_> {
             .and_then(|node| self.word(node, "state", &states, FoundState::from_name));
         Some(Found {
             by: by?,
+            engines,
             upstream: upstream.map(|text| (text != NEW).then_some(text))?,
             state: state?,
         })

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use conch_case::{CaseFile, Corpus, Finder};
+use conch_case::{CaseFile, Corpus, Exception, Finder};
 
 use crate::args::TrophiesArgs;
 use crate::corpus::Selected;
@@ -75,7 +75,7 @@ fn table(corpus: &Corpus) -> String {
         "# What Conch has found\n\nBugs of Triton: {}. By random kernels: {fuzzed}; by cases of the corpus: {}. New, as far as is \
          known: {new}.\n\nThis page is made of the case files that say `found:`. `conch fuzz trophies` writes it; \
          do not edit it. An engine without versions has it in all. A bug that is `unreported` was not sent to anybody.\n\n\
-         | what | engines | program | by | upstream | state |\n|---|---|---|---|---|---|\n",
+         | shown by | engines, versions and how | program | by | upstream | state |\n|---|---|---|---|---|---|\n",
         found.len(),
         found.len() - fuzzed,
     );
@@ -102,21 +102,31 @@ fn table(corpus: &Corpus) -> String {
     text
 }
 
-/// The engines that have it, each with its versions.
+/// The engines that have it, each with its versions and what it does.
 fn engines(file: &CaseFile) -> String {
     let mut engines: Vec<String> = Vec::new();
-    for (engine, versions, _) in file.exceptions() {
-        let versions = versions.to_string();
-        let text = if versions == "*" {
-            engine.to_string()
-        } else {
-            format!("{engine} {versions}")
-        };
+    for Exception {
+        engine,
+        versions,
+        axes,
+        why,
+    } in file.exceptions()
+    {
+        let mut text = engine.to_string();
+        if versions.to_string() != "*" {
+            let _ = write!(text, " {versions}");
+        }
+        for (nth, axis) in axes.iter().enumerate() {
+            let _ = write!(text, "{}{axis}", if nth == 0 { " over " } else { ", " });
+        }
+        if !why.is_empty() {
+            let _ = write!(text, ": {why}");
+        }
         if !engines.contains(&text) {
             engines.push(text);
         }
     }
-    cell(&engines.join("; "))
+    cell(&engines.join(". "))
 }
 
 /// Text in which nothing ends a cell.
