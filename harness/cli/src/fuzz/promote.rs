@@ -155,14 +155,12 @@ fn case_file(finding: &Finding, name: &str, args: &PromoteArgs) -> Result<String
             let _ = writeln!(text, "{line}");
         }
     }
-    let why = match &args.why {
-        Some(why) => why.clone(),
-        None => {
-            let first = |text: &str| text.lines().next().unwrap_or_default().to_owned();
-            let (got, expected) = (first(&facts.got), first(&facts.expected));
-            format!("{}: {got}; expected: {expected}", facts.signature.first)
-        }
+    let first = |text: &str| text.lines().next().unwrap_or_default().to_owned();
+    let seen = || {
+        let (got, expected) = (first(&facts.got), first(&facts.expected));
+        format!("{}: {got}; expected: {expected}", facts.signature.first)
     };
+    let why = args.why.clone().unwrap_or_else(seen);
     text.push_str("expect:\n");
     for line in expectations(&facts.range, &why)? {
         let _ = writeln!(text, "  - {line}");

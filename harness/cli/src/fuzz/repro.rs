@@ -63,7 +63,7 @@ pub fn script(title: &str, case: &Case, trial: &Trial, news: &Difference) -> Opt
     if case.is_import_only()
         || !case.launches.iter().all(plain)
         || !module.imports.is_empty()
-        || NAMES.iter().any(|name| taken(&name))
+        || NAMES.iter().any(taken)
     {
         return None;
     }

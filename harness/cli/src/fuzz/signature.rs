@@ -121,7 +121,7 @@ fn remaining(case: &Case, panel: &Panel, rules: Rules) -> Vec<String> {
                     Some(method) => method.strip_prefix("__")?.strip_suffix("__")?,
                     None => found.name.rsplit('.').next().unwrap_or(&found.name),
                 };
-                let dtype = found.dtype.map(|dtype| dtype.name());
+                let dtype = found.dtype.map(DType::name);
                 let is_dtype = name.parse::<DType>().is_ok();
                 (!is_dtype && !PLUMBING.contains(&name)).then(|| (name.to_owned(), dtype))
             }));
