@@ -276,7 +276,7 @@ impl<'u, 'b> Maker<'u, 'b> {
         if self.u.ratio(1, 8)? {
             options.push(("enable_fp_fusion", "false".to_owned()));
         }
-        if self.u.ratio(1, 24)? {
+        if self.u.ratio(1, 40)? {
             options.push(("num_ctas", "2".to_owned()));
         }
         if self.has_twist(Twist::Options) {
