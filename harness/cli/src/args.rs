@@ -672,9 +672,13 @@ pub struct FuzzArgs {
     #[arg(long, value_name = "DIR", default_value = "reports/fuzz")]
     pub out: PathBuf,
 
-    /// Go on with the campaign in that folder.
-    #[arg(long)]
-    pub resume: bool,
+    /// Go on with the campaign in that folder; `--resume DIR` is short for `--resume --out DIR`.
+    #[arg(long, value_name = "DIR", num_args = 0..=1)]
+    pub resume: Option<Option<PathBuf>>,
+
+    /// What `conch exec` made of the campaign's bundles: it is judged. Again for more.
+    #[arg(long, value_name = "FILE", requires = "resume")]
+    pub results: Vec<PathBuf>,
 
     /// What to do with findings.
     #[command(subcommand)]

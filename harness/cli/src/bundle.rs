@@ -38,14 +38,16 @@ pub fn bundle(args: &BundleArgs, stop: &AtomicBool) -> u8 {
 }
 
 /// What compiling one case, or one variant of it, came to.
-enum Done {
+pub enum Done {
+    /// It can be executed.
     Ready(Box<CaseEntry>),
-    /// With what was said.
+    /// It has come to its end, with what was said.
     Decided(Box<Decided>, Said),
     /// A variant that need not be executed.
     Note(Box<Note>),
     /// A program that is not swept: it has no defined answer, or launches nothing.
     Unswept,
+    /// The case file is wrong.
     Wrong(String, Vec<conch_tile::diagnostic::Diagnostic>),
     /// Nothing can be put on record: Conch failed, or the compiler could not be asked.
     Failed(String),
@@ -53,7 +55,7 @@ enum Done {
 
 /// The end that a case came to when it was compiled, in the words of the compiler, or of `ptxas` behind it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Said {
+pub struct Said {
     outcome: &'static str,
     kind: String,
     message: String,
@@ -274,18 +276,23 @@ fn compile(entry: &Entry, compiler: &Compiler, id: &EngineId) -> Done {
         Ok(Err(problems)) => return Done::Wrong(entry.id.clone(), problems),
         Err(panic) => return Done::Failed(format!("{}: {panic}", entry.id)),
     };
-    match guarded(|| compiler.job(&case)) {
+    compile_case(&case, compiler, id)
+}
+
+/// Compiles one case for a bundle.
+pub fn compile_case(case: &Case, compiler: &Compiler, id: &EngineId) -> Done {
+    match guarded(|| compiler.job(case)) {
         Ok(Ok(Compiling::Ready(job))) => {
             let cubins = job.compiled.kernels.iter().map(|kernel| digest(kernel)).collect();
             Done::Ready(Box::new(CaseEntry {
-                label: label(&case, None, compiler, id, cubins),
+                label: label(case, None, compiler, id, cubins),
                 job: *job,
             }))
         }
-        Ok(Ok(Compiling::Ended(outcome))) => decided(&case, None, compiler, id, &outcome),
-        Ok(Err(Failure::Stopped)) => Done::Failed(format!("{}: stopped", entry.id)),
-        Ok(Err(failure)) => Done::Failed(format!("{}: failed to {failure}", entry.id)),
-        Err(panic) => Done::Failed(format!("{}: {panic}", entry.id)),
+        Ok(Ok(Compiling::Ended(outcome))) => decided(case, None, compiler, id, &outcome),
+        Ok(Err(Failure::Stopped)) => Done::Failed(format!("{}: stopped", case.id)),
+        Ok(Err(failure)) => Done::Failed(format!("{}: failed to {failure}", case.id)),
+        Err(panic) => Done::Failed(format!("{}: {panic}", case.id)),
     }
 }
 

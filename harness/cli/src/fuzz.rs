@@ -1,7 +1,9 @@
 //! `conch fuzz`: generated cases through engines. What known bugs explain is counted, what they do not is kept, once for each
-//! signature. Left out: engines that need a GPU to be asked again, making findings smaller.
+//! signature. Without another engine the reference is held to itself; without a GPU a compiler's cases go into bundles. Left out:
+//! making findings smaller (`conch reduce`).
 
 mod campaign;
+mod compiled;
 mod finding;
 mod keep;
 mod made;
@@ -11,6 +13,7 @@ mod range;
 mod repro;
 mod signature;
 mod trophies;
+mod twins;
 
 pub use self::keep::keep;
 pub use self::promote::promote;
@@ -23,7 +26,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use conch_engine::{EngineId, Reference, guarded};
+use conch_engine::cuda::{Executor, Options};
+use conch_engine::{Engine, EngineId, Reference, guarded};
 use conch_gen::case::Detail;
 use conch_tile::rules::Version;
 use conch_toolchain::ToolchainId;
@@ -37,8 +41,10 @@ use crate::pipeline;
 use crate::terminal::Terminal;
 
 use self::campaign::Campaign;
+use self::compiled::Executed;
 use self::finding::Finding;
 use self::made::{Recipe, make};
+use self::twins::Unlike;
 
 /// How often a campaign is saved and says how far it is.
 const HEARTBEAT: Duration = Duration::from_secs(5);
@@ -49,15 +55,40 @@ enum Tried {
     Judged {
         verdict: String,
         explained: Vec<String>,
-        finding: Option<Box<Finding>>,
+        news: Option<News>,
     },
     /// Conch itself failed at it.
     Failed(String),
 }
 
+/// What is kept.
+enum News {
+    /// A difference between engines.
+    Finding(Box<Finding>),
+    /// A twin that stores something else.
+    Unlike(Box<Unlike>),
+}
+
+impl News {
+    fn name(&self) -> String {
+        match self {
+            Self::Finding(finding) => finding.name(),
+            Self::Unlike(unlike) => unlike.name(),
+        }
+    }
+
+    fn keep(&self, findings: &Path) -> std::io::Result<()> {
+        match self {
+            Self::Finding(finding) => finding.keep(findings),
+            Self::Unlike(unlike) => unlike.keep(findings),
+        }
+    }
+}
+
 /// Fuzzes, and answers with the exit code.
 pub fn fuzz(args: &FuzzArgs, stop: &'static AtomicBool) -> u8 {
     let terminal = Terminal::new();
+    let out = args.resume.clone().flatten().unwrap_or_else(|| args.out.clone());
     let named = if args.engines.engines.is_empty() {
         Vec::new()
     } else {
@@ -65,7 +96,8 @@ pub fn fuzz(args: &FuzzArgs, stop: &'static AtomicBool) -> u8 {
     };
     let resumed = args
         .resume
-        .then(|| Campaign::resume(&args.out, args.seed, &named))
+        .is_some()
+        .then(|| Campaign::resume(&out, args.seed, &named))
         .transpose();
     let resumed = match resumed {
         Ok(resumed) => resumed,
@@ -78,10 +110,10 @@ pub fn fuzz(args: &FuzzArgs, stop: &'static AtomicBool) -> u8 {
         Some(campaign) => campaign.engines.iter().filter_map(|id| id.parse().ok()).collect(),
         None => with_reference(&args.engines.engines),
     };
-    let findings = args.out.join("findings");
+    let findings = out.join("findings");
     let campaign = match resumed {
         Some(campaign) => campaign,
-        None => match Campaign::begin(&args.out, args.seed.unwrap_or(0), shown(&wanted)) {
+        None => match Campaign::begin(&out, args.seed.unwrap_or(0), shown(&wanted)) {
             Ok(campaign) => campaign,
             Err(error) => {
                 terminal.note(&format!("error: {error}"));
@@ -100,6 +132,19 @@ pub fn fuzz(args: &FuzzArgs, stop: &'static AtomicBool) -> u8 {
         }
     };
     let jobs = pipeline::jobs(args.jobs);
+    if !args.results.is_empty() {
+        return judge(args, out, findings, &wanted, campaign, stop);
+    }
+    let compilers: Vec<EngineId> = wanted.iter().filter(|id| is_compiler(id)).cloned().collect();
+    if !compilers.is_empty() && !has_gpu() {
+        if compilers.len() + 1 < wanted.len() {
+            terminal.note(
+                "error: without a GPU, compilers are fuzzed by themselves\n  = help: name the other engines in another campaign",
+            );
+            return 2;
+        }
+        return send(args, &out, &findings, &compilers, campaign, stop);
+    }
     let Setup {
         mut panel,
         left_out,
@@ -121,12 +166,13 @@ pub fn fuzz(args: &FuzzArgs, stop: &'static AtomicBool) -> u8 {
             "error: {engine} is left out: what it gives is known beforehand and comes out otherwise: {why}"
         ));
     }
-    if panel.others.is_empty() || !failed.is_empty() {
+    let alone = wanted == [EngineId::Reference];
+    if panel.others.is_empty() && !alone || !failed.is_empty() {
         terminal.note(
             "error: there is no engine to hold the reference to\n  = help: `--engine interpret@3.9.0` names one",
         );
         // What was made for a campaign that does not begin goes again, if nothing is in it.
-        let _ = fs::remove_dir(&findings).and_then(|()| fs::remove_dir(&args.out));
+        let _ = fs::remove_dir(&findings).and_then(|()| fs::remove_dir(&out));
         return 3;
     }
     if let Some(mistrial) = guarded(conch_verdict::selfcheck)
@@ -138,23 +184,108 @@ pub fn fuzz(args: &FuzzArgs, stop: &'static AtomicBool) -> u8 {
         ));
         return 1;
     }
-    if let Err(error) = campaign.save(&args.out) {
-        terminal.note(&format!("error: {}: {error}", args.out.display()));
+    if let Err(error) = campaign.save(&out) {
+        terminal.note(&format!("error: {}: {error}", out.display()));
         return 2;
     }
     let panel = Arc::new(panel);
     interrupt::on_interrupt(&panel);
-    let hunt = Hunt {
-        began: Instant::now(),
-        first: campaign.done,
-        out: args.out.clone(),
-        findings,
-        terminal,
-        campaign,
-        saved: Instant::now(),
-        unwritten: None,
+    let end = args
+        .count
+        .map_or(u64::MAX, |count| campaign.done.saturating_add(count));
+    Hunt::new(out, findings, campaign).run(args, end, &panel, jobs, stop)
+}
+
+fn is_compiler(id: &EngineId) -> bool {
+    matches!(id, EngineId::Cuda { .. })
+}
+
+fn has_gpu() -> bool {
+    Executor::start(Options::default()).is_ok_and(|executor| !executor.gpus().is_empty())
+}
+
+/// Compiles cases for a machine with a GPU.
+fn send(
+    args: &FuzzArgs,
+    out: &Path,
+    findings: &Path,
+    compilers: &[EngineId],
+    mut campaign: Campaign,
+    stop: &AtomicBool,
+) -> u8 {
+    let mut terminal = Terminal::new();
+    let first = campaign.bundled;
+    let most = if args.time.is_some() {
+        u64::MAX
+    } else {
+        compiled::MOST
     };
-    hunt.run(args, &panel, jobs, stop)
+    let order = compiled::Order {
+        engines: compilers,
+        recipe: Recipe::new(campaign.seed, compilers),
+        numbers: first..first.saturating_add(args.count.unwrap_or(most)),
+        offline: args.engines.offline,
+        jobs: pipeline::jobs(args.jobs),
+    };
+    let began = Instant::now();
+    let over = || args.time.is_some_and(|time| began.elapsed() >= time);
+    let written = compiled::bundle(&order, out, findings, stop, over).and_then(|(bundle, end)| {
+        campaign.bundled = end;
+        campaign
+            .save(out)
+            .map_err(|error| format!("{}: {error}", out.display()))?;
+        Ok(bundle)
+    });
+    match written {
+        Ok(bundle) => {
+            terminal.print(&format!(
+                "no GPU is here; on a machine with one: conch exec {} -o results.conch\nthen, here: conch fuzz --resume {} \
+                 --results results.conch\n",
+                bundle.display(),
+                out.display()
+            ));
+            if stop.load(Ordering::Relaxed) { 130 } else { 0 }
+        }
+        Err(message) => {
+            terminal.note(&format!("error: {message}"));
+            2
+        }
+    }
+}
+
+/// Judges what came of bundles elsewhere.
+fn judge(
+    args: &FuzzArgs,
+    out: PathBuf,
+    findings: PathBuf,
+    wanted: &[EngineId],
+    campaign: Campaign,
+    stop: &'static AtomicBool,
+) -> u8 {
+    let mut others: Vec<Arc<dyn Engine>> = Vec::new();
+    let mut end = 0;
+    for id in wanted.iter().filter(|id| is_compiler(id)) {
+        match Executed::read(id, &args.results) {
+            Ok(executed) => {
+                end = end.max(executed.end());
+                others.push(Arc::new(executed));
+            }
+            Err(message) => {
+                Terminal::new().note(&format!("error: {message}"));
+                return 2;
+            }
+        }
+    }
+    if others.is_empty() {
+        Terminal::new().note(
+            "error: this campaign has no compiler, whose results could be judged\n  = help: leave `--results` out",
+        );
+        return 2;
+    }
+    let panel = Arc::new(Panel::new(Some(Arc::new(Reference::default())), others));
+    interrupt::on_interrupt(&panel);
+    let jobs = pipeline::jobs(args.jobs);
+    Hunt::new(out, findings, campaign).run(args, end, &panel, jobs, stop)
 }
 
 /// The engines asked for and the reference, without which nothing is explained; or it and the newest interpreter.
@@ -164,6 +295,7 @@ fn with_reference(asked: &[EngineId]) -> Vec<EngineId> {
         host: false,
         torch: false,
     };
+    // The reference alone is held to itself.
     let others = if asked.is_empty() {
         std::slice::from_ref(&newest)
     } else {
@@ -195,15 +327,26 @@ struct Hunt {
 }
 
 impl Hunt {
-    fn run(mut self, args: &FuzzArgs, panel: &Panel, jobs: usize, stop: &AtomicBool) -> u8 {
-        let end = args
-            .count
-            .map_or(u64::MAX, |count| self.first.saturating_add(count));
+    fn new(out: PathBuf, findings: PathBuf, campaign: Campaign) -> Self {
+        Self {
+            began: Instant::now(),
+            first: campaign.done,
+            out,
+            findings,
+            terminal: Terminal::new(),
+            campaign,
+            saved: Instant::now(),
+            unwritten: None,
+        }
+    }
+
+    fn run(mut self, args: &FuzzArgs, end: u64, panel: &Panel, jobs: usize, stop: &AtomicBool) -> u8 {
         let (began, time) = (self.began, args.time);
         let recipe = Recipe::new(self.campaign.seed, &panel.order);
         let numbers = (self.first..end)
             .take_while(|_| !stop.load(Ordering::Relaxed) && time.is_none_or(|time| began.elapsed() < time));
         let folder = self.findings.clone();
+        let alone = panel.reference.clone();
         let full = AtomicBool::new(false);
         pipeline::in_order(
             numbers,
@@ -212,7 +355,11 @@ impl Hunt {
                 if full.load(Ordering::Relaxed) {
                     return None;
                 }
-                attempt(&recipe, number, panel, &folder).map(|tried| (number, tried))
+                let tried = match (&alone, panel.others.is_empty()) {
+                    (Some(reference), true) => Some(held_to_itself(reference, &recipe, number, &folder)),
+                    _ => attempt(&recipe, number, panel, &folder),
+                };
+                tried.map(|tried| (number, tried))
             },
             |(number, tried)| {
                 self.note(number, tried);
@@ -240,14 +387,14 @@ impl Hunt {
             Tried::Judged {
                 verdict,
                 explained,
-                finding,
+                news,
             } => {
                 *self.campaign.verdicts.entry(verdict).or_default() += 1;
                 for bug in explained {
                     *self.campaign.explained.entry(bug).or_default() += 1;
                 }
-                if let Some(finding) = finding {
-                    self.keep(number, &finding);
+                if let Some(news) = news {
+                    self.keep(number, &news);
                 }
             }
         }
@@ -259,7 +406,7 @@ impl Hunt {
         }
     }
 
-    fn keep(&mut self, number: u64, finding: &Finding) {
+    fn keep(&mut self, number: u64, finding: &News) {
         let seen = self.campaign.findings.entry(finding.name()).or_default();
         *seen += 1;
         if *seen > 1 {
@@ -343,16 +490,34 @@ fn attempt(recipe: &Recipe, number: u64, panel: &Panel, folder: &Path) -> Option
             return Some(Tried::Judged {
                 verdict: "unrepeated".to_owned(),
                 explained: explained(&trial),
-                finding: None,
+                news: None,
             });
         }
         Some(Tried::Judged {
             verdict: trial.verdict.kind.to_string(),
             explained: explained(&trial),
-            finding: finding::find(&made, &trial, panel, recipe, number, folder).map(Box::new),
+            news: finding::find(&made, &trial, panel, recipe, number, folder)
+                .map(|finding| News::Finding(Box::new(finding))),
         })
     });
     judged.unwrap_or_else(|panic| Some(Tried::Failed(panic)))
+}
+
+/// Holds the reference to itself: a kernel and its twins.
+fn held_to_itself(reference: &Reference, recipe: &Recipe, number: u64, folder: &Path) -> Tried {
+    match guarded(|| twins::compare(reference, recipe, number, folder)) {
+        Ok(Ok(compared)) => Tried::Judged {
+            verdict: match (&compared.unlike, compared.silent) {
+                (Some(_), _) => "differ",
+                (None, true) => "inconclusive",
+                (None, false) => "agree",
+            }
+            .to_owned(),
+            explained: Vec::new(),
+            news: compared.unlike.map(|unlike| News::Unlike(Box::new(unlike))),
+        },
+        Ok(Err(message)) | Err(message) => Tried::Failed(message),
+    }
 }
 
 /// The known bugs in a trial.

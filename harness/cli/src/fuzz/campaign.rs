@@ -24,6 +24,9 @@ pub struct Campaign {
     pub engines: Vec<String>,
     /// How many cases are done, which is the next one's number.
     pub done: u64,
+    /// The number after the last case that is in a bundle, where a compiler was asked and there was no GPU.
+    #[serde(default)]
+    pub bundled: u64,
     /// How many ended in each verdict.
     pub verdicts: BTreeMap<String, u64>,
     /// How many differences each known bug explains; one may need several.
@@ -63,6 +66,7 @@ impl Campaign {
             seed,
             engines,
             done: 0,
+            bundled: 0,
             verdicts: BTreeMap::new(),
             explained: BTreeMap::new(),
             findings: BTreeMap::new(),

@@ -32,11 +32,16 @@ impl Made {
     /// # Errors
     /// What is wrong with them.
     pub fn read(name: &str, kernel: &str, yaml: &str, folder: &Path) -> Result<Self, String> {
+        Self::named(name, CASE, kernel, yaml, folder)
+    }
+
+    /// The same, of a case file with another name.
+    fn named(name: &str, case: &str, kernel: &str, yaml: &str, folder: &Path) -> Result<Self, String> {
         let input = |file: &str, text: &str| Input {
             name: folder.join(name).join(file).display().to_string(),
             ..Input::text(format!("{name}/{file}"), text)
         };
-        let corpus = Corpus::load([input(CASE, yaml), input(KERNEL, kernel)]);
+        let corpus = Corpus::load([input(case, yaml), input(KERNEL, kernel)]);
         if let Some(problem) = corpus.problems().first() {
             return Err(problem.message.clone());
         }
@@ -110,12 +115,58 @@ impl Recipe {
 /// # Errors
 /// What is wrong with what was made: a bug of the generator.
 pub fn make(recipe: &Recipe, number: u64, detail: Detail, folder: &Path) -> Result<Made, String> {
-    let seed = recipe.seed;
-    let bytes = seeded::bytes(seed, number / TOGETHER);
-    let name = format!("k{}", number / TOGETHER);
-    let form = recipe.form(number, detail);
+    let (kernel, one) = (number / TOGETHER, number % TOGETHER);
+    made(recipe.seed, kernel, recipe.form(number, detail), one, folder)
+}
+
+/// A kernel and all its twins that are not just itself, each with what was twisted.
+///
+/// # Errors
+/// As [`make`].
+pub fn family(recipe: &Recipe, kernel: u64, folder: &Path) -> Result<(Made, Vec<(Twist, Made)>), String> {
+    let form = |twist| Form {
+        twist,
+        limits: recipe.limits,
+        ..Form::default()
+    };
+    let plain = made(recipe.seed, kernel, form(None), 0, folder)?;
+    let mut twins = Vec::new();
+    for (one, twist) in (1..).zip(Twist::ALL) {
+        let twin = made(recipe.seed, kernel, form(Some(twist)), one, folder)?;
+        if (&twin.kernel, &twin.yaml) != (&plain.kernel, &plain.yaml) {
+            twins.push((twist, twin));
+        }
+    }
+    Ok((plain, twins))
+}
+
+fn made(seed: u64, kernel: u64, form: Form, one: u64, folder: &Path) -> Result<Made, String> {
+    let bytes = seeded::bytes(seed, kernel);
+    let name = format!("k{kernel}");
+    let wrong = |why: String| format!("kernel {kernel} of seed {seed}, case {one} of it: {why}");
     let generated = Generated::new(&name, form, &mut Unstructured::new(&bytes))
-        .map_err(|error| format!("generate case {number}: {error}"))?;
-    Made::read(&name, &generated.module(), &generated.case_file(KERNEL), folder)
-        .map_err(|why| format!("case {number} of seed {seed} cannot be read: {why}"))
+        .map_err(|error| wrong(error.to_string()))?;
+    let (module, yaml) = (generated.module(), generated.case_file(KERNEL));
+    Made::named(&name, &format!("case{one}.yaml"), &module, &yaml, folder).map_err(wrong)
+}
+
+/// The number of a made case, by its id.
+pub fn number(id: &str) -> Option<u64> {
+    let (kernel, one) = id.strip_prefix('k')?.split_once("/case")?;
+    Some(kernel.parse::<u64>().ok()? * TOGETHER + one.parse::<u64>().ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_tells_the_number() {
+        let recipe = Recipe::new(1, &[]);
+        for at in [0, 3, 4, 4711] {
+            let made = make(&recipe, at, Detail::Chosen, Path::new("somewhere")).expect("a case");
+            assert_eq!(number(&made.case.id), Some(at));
+        }
+        assert_eq!(number("alias/same_twice"), None);
+    }
 }

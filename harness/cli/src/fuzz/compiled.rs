@@ -1,0 +1,219 @@
+//! Campaigns against a compiler where there is no GPU: bundles of generated cases, and what came of them elsewhere. Left out:
+//! executing them (`conch exec`).
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::{BufReader, BufWriter};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use conch_case::Case;
+use conch_engine::cuda::bundle::{BundleError, Reader, Writer};
+use conch_engine::cuda::job::Ran;
+use conch_engine::cuda::outcome;
+use conch_engine::cuda::record::Record;
+use conch_engine::{Capabilities, Engine, EngineId, Failure, Needs, Outcome, Preparation};
+use conch_gen::case::Detail;
+use conch_tile::rules::Rules;
+use conch_toolchain::compiled::Target;
+
+use crate::bundle::{Done, compile_case};
+use crate::engines;
+use crate::part::Part;
+use crate::pipeline;
+use crate::terminal::Terminal;
+
+use super::made::{Recipe, make};
+
+/// Cases of a bundle where neither a count nor a time is given.
+pub const MOST: u64 = 10_000;
+
+/// What a bundle is made of.
+pub struct Order<'a> {
+    /// The compilers.
+    pub engines: &'a [EngineId],
+    /// Which cases.
+    pub recipe: Recipe,
+    /// The first case, and the one after the last.
+    pub numbers: std::ops::Range<u64>,
+    /// Whether toolchains must be there.
+    pub offline: bool,
+    /// How many are compiled at once.
+    pub jobs: usize,
+}
+
+/// Compiles cases into a bundle in the campaign's folder. Answers with the bundle, and the number after its last case, which
+/// comes early where `until` says so.
+///
+/// # Errors
+/// Words for the user.
+pub fn bundle(
+    order: &Order<'_>,
+    out: &Path,
+    findings: &Path,
+    stop: &AtomicBool,
+    until: impl Fn() -> bool + Sync,
+) -> Result<(PathBuf, u64), String> {
+    let folder = out.join("bundles");
+    fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let first = order.numbers.start;
+    let path = folder.join(format!("from-{first:07}.conch"));
+    let shown = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let part = Part::create(&path)?;
+    let mut writer = Writer::cases(BufWriter::new(&part.file)).map_err(|error| shown(&error))?;
+    let mut compilers = Vec::new();
+    for id in order.engines {
+        let EngineId::Cuda { version } = id else { continue };
+        let compiler = engines::compiler(
+            *version,
+            Target::HOPPER,
+            order.offline,
+            order.jobs,
+            findings,
+            stop,
+        )
+        .map_err(|why| format!("failed to compile with Triton {version}: {why}"))?;
+        compilers.push((id, compiler));
+    }
+    let mut terminal = Terminal::new();
+    let (mut end, mut compiled, mut decided, mut unwritten) = (first, 0_u64, 0_u64, None);
+    pipeline::in_order(
+        order
+            .numbers
+            .clone()
+            .take_while(|_| !stop.load(Ordering::Relaxed) && !until()),
+        order.jobs,
+        |number| {
+            let made = make(&order.recipe, number, Detail::Chosen, findings);
+            let all = made.map(|made| {
+                let compile = |(id, compiler): &(&EngineId, _)| compile_case(&made.case, compiler, id);
+                compilers.iter().map(compile).collect::<Vec<_>>()
+            });
+            Some((number, all))
+        },
+        |(number, all)| {
+            end = number + 1;
+            let all = all.unwrap_or_else(|message| vec![Done::Failed(message)]);
+            for done in all {
+                let written = match done {
+                    Done::Ready(entry) => {
+                        compiled += 1;
+                        writer.case(&entry)
+                    }
+                    Done::Decided(one, _) => {
+                        decided += 1;
+                        writer.decided(&one)
+                    }
+                    Done::Failed(why) => {
+                        terminal.note(&format!("error: {why}"));
+                        Ok(())
+                    }
+                    // What a campaign makes is read before it is compiled, and is not swept.
+                    Done::Note(_) | Done::Unswept | Done::Wrong(..) => Ok(()),
+                };
+                if let Err(error) = written {
+                    unwritten.get_or_insert(error);
+                    stop.store(true, Ordering::Relaxed);
+                }
+            }
+        },
+    );
+    for (_, compiler) in &compilers {
+        compiler.stop();
+    }
+    if let Some(error) = unwritten {
+        return Err(shown(&error));
+    }
+    drop(writer.finish().map_err(|error| shown(&error))?);
+    part.keep(&path)?;
+    terminal.print(&format!(
+        "{}: cases {first} to {}, {compiled} compiled, {decided} ended when they were compiled\n",
+        path.display(),
+        end.saturating_sub(1)
+    ));
+    Ok((path, end))
+}
+
+/// What came of a case elsewhere.
+enum Found {
+    Ran(Ran),
+    Decided(Record),
+}
+
+/// A compiler and the GPU of another machine: it gives what came of the bundles.
+pub struct Executed {
+    id: EngineId,
+    capabilities: Capabilities,
+    found: HashMap<String, Found>,
+}
+
+impl Executed {
+    /// Those of a compiler, out of files of results.
+    ///
+    /// # Errors
+    /// Words for the user.
+    pub fn read(id: &EngineId, files: &[PathBuf]) -> Result<Self, String> {
+        let mut found = HashMap::new();
+        for path in files {
+            of_file(id, path, &mut found).map_err(|error| format!("{}: {error}", path.display()))?;
+        }
+        if found.is_empty() {
+            return Err(format!("there is nothing of {id} in the results"));
+        }
+        let capabilities = Capabilities {
+            dtypes: Vec::new(),
+            features: Vec::new(),
+            needs: Needs::default(),
+        };
+        Ok(Self {
+            id: id.clone(),
+            capabilities,
+            found,
+        })
+    }
+
+    /// The number after the last case of which something came.
+    pub fn end(&self) -> u64 {
+        let numbers = self.found.keys().filter_map(|case| super::made::number(case));
+        numbers.max().map_or(0, |last| last + 1)
+    }
+}
+
+fn of_file(id: &EngineId, path: &Path, found: &mut HashMap<String, Found>) -> Result<(), BundleError> {
+    let file = File::open(path).map_err(BundleError::Read)?;
+    let mut reader = Reader::results(BufReader::new(file))?;
+    while let Some(result) = reader.next_result()? {
+        if result.label.engine == *id {
+            found.insert(result.label.case, Found::Ran(result.ran));
+        }
+    }
+    for decided in reader.take_decided() {
+        if decided.label.engine == *id {
+            found.insert(decided.label.case, Found::Decided(decided.record));
+        }
+    }
+    Ok(())
+}
+
+impl Engine for Executed {
+    fn id(&self) -> &EngineId {
+        &self.id
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    fn prepare(&self, case: &Case, _rules: Rules) -> Result<Preparation, Failure> {
+        let outcome = match self.found.get(&case.id) {
+            Some(Found::Ran(ran)) => outcome(case, ran)?,
+            Some(Found::Decided(record)) => record.outcome(case).unwrap_or_else(unknown),
+            None => unknown("no result of it was given".to_owned()),
+        };
+        Ok(Preparation::Ended(outcome))
+    }
+}
+
+fn unknown(why: String) -> Outcome {
+    Outcome::Unavailable(Box::new(conch_engine::Complaint::new("unavailable", why)))
+}

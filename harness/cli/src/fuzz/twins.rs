@@ -1,0 +1,93 @@
+//! Generated kernels against their twins: the reference alone, held to itself. A difference is a bug of Conch's. Left out: twins
+//! beside other engines, which are cases like any other there.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use conch_engine::Reference;
+use conch_gen::case::Twist;
+use conch_tile::rules::Rules;
+use conch_verdict::{Twins, twins};
+
+use super::made::{CASE, KERNEL, Made, Recipe, family};
+
+/// A kernel and a twin of it that stores something else.
+pub struct Unlike {
+    twist: Twist,
+    plain: Made,
+    twin: Made,
+    how: String,
+}
+
+/// What came of a kernel and its twins.
+pub struct Compared {
+    /// How many twins there were to compare.
+    pub twins: u64,
+    /// Whether the kernel says nothing: it does not come to its end, or depends on an order.
+    pub silent: bool,
+    /// The first twin that stores something else.
+    pub unlike: Option<Unlike>,
+}
+
+/// Holds a kernel to its twins.
+///
+/// # Errors
+/// Conch's own failure, in words.
+pub fn compare(
+    reference: &Reference,
+    recipe: &Recipe,
+    kernel: u64,
+    folder: &Path,
+) -> Result<Compared, String> {
+    let (plain, all) = family(recipe, kernel, folder)?;
+    let mut compared = Compared {
+        twins: 0,
+        silent: false,
+        unlike: None,
+    };
+    for (twist, twin) in all {
+        let told = twins(reference, &plain.case, &twin.case, Rules::default());
+        match told.map_err(|failure| failure.to_string())? {
+            Twins::Same => compared.twins += 1,
+            Twins::Silent(_) => compared.silent = true,
+            Twins::Differ(how) => {
+                compared.twins += 1;
+                compared.unlike = Some(Unlike {
+                    twist,
+                    plain,
+                    twin,
+                    how,
+                });
+                break;
+            }
+        }
+    }
+    Ok(compared)
+}
+
+impl Unlike {
+    /// What it is called.
+    pub fn name(&self) -> String {
+        format!("reference-twin-{}", self.twist.name())
+    }
+
+    /// Keeps it: both kernels, both case files, and what differs.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn keep(&self, findings: &Path) -> io::Result<()> {
+        let folder = findings.join(self.name());
+        for (made, folder) in [(&self.plain, folder.clone()), (&self.twin, folder.join("twin"))] {
+            fs::create_dir_all(&folder)?;
+            fs::write(folder.join(KERNEL), &made.kernel)?;
+            fs::write(folder.join(CASE), &made.yaml)?;
+        }
+        let page = format!(
+            "# The reference is not at one with itself\n\nThe kernel and its twin (`twin/`, twisted: {}) must store the same. {}\n",
+            self.twist.name(),
+            self.how
+        );
+        fs::write(folder.join("report.md"), page)
+    }
+}
