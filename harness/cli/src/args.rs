@@ -69,6 +69,8 @@ pub enum Command {
     Accept(AcceptArgs),
     /// Make kernels and layouts that nobody wrote, and keep what no known bug explains.
     Fuzz(FuzzArgs),
+    /// Make a case that differs as small as it gets.
+    Reduce(ReduceArgs),
     /// The process that opens a GPU; started by Conch itself.
     #[command(name = child::ARGUMENT, hide = true)]
     CudaChild {
@@ -772,6 +774,44 @@ pub struct RangeArgs {
     /// Folders of findings: `DIR/findings/NAME`.
     #[arg(value_name = "FINDING", required = true)]
     pub findings: Vec<PathBuf>,
+}
+
+/// Arguments of `conch reduce`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  conch reduce layout/split_columns:dtype=f32 --engine interpret@3.2.0
+  conch reduce --cases reports/fuzz/findings interpret-3.9.0-memory-sum/case --time 30
+
+What stays: the engine that differs, the kind of difference, the known bugs that explain it or that none does, and the words of
+an exception. The reference is asked first whether a candidate is accepted and has an answer; only those go to engines.
+Ctrl-C keeps the smallest case so far.
+
+Exit codes: 0 it was made smaller as far as it gets in the time, 2 something is wrong with what was given, nothing differs, or
+nothing can be written, 3 an engine that was asked for cannot run, 130 interrupted.")]
+pub struct ReduceArgs {
+    /// The case's id; before it, a folder that is the corpus, as for `conch run`.
+    #[arg(value_name = "CASE", required = true)]
+    pub case: Vec<String>,
+
+    /// The folder of case files.
+    #[arg(long, value_name = "DIR")]
+    pub cases: Option<PathBuf>,
+
+    /// Which engines: those of them that differ are held to it.
+    #[command(flatten)]
+    pub engines: Engines,
+
+    /// For how many seconds at most.
+    #[arg(long, value_name = "S", value_parser = seconds, default_value = "60")]
+    pub time: Duration,
+
+    /// How many candidates to try at once. Without it, as many as there are cores.
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub jobs: Option<u16>,
+
+    /// The folder for the smaller case. Without it `reports/reduce/ID` beside the corpus.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
 }
 
 /// What a run prints.

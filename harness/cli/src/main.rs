@@ -22,6 +22,7 @@ mod part;
 mod picture;
 mod pipeline;
 mod record;
+mod reduce;
 mod report;
 mod run;
 mod sweep;
@@ -65,6 +66,8 @@ fn main() -> ExitCode {
             Some(FuzzCommand::Promote(args)) => fuzz::promote(args, stop),
             Some(FuzzCommand::Trophies(args)) => fuzz::trophies(args),
         },
+        Command::Fuzz(args) => fuzz::fuzz(args, stop),
+        Command::Reduce(args) => reduce::reduce(args, stop),
         // Served above.
         Command::CudaChild { .. } => 0,
     });

@@ -15,7 +15,9 @@
 //!
 //! [`kernel`] is what IR is built with by hand, for tests.
 //!
-//! Left out: minimising what was found (it comes with `conch fuzz`).
+//! [`reduce`] makes cases smaller, generated or not, for as long as an oracle says that they still show what they show.
+//!
+//! Left out: engines, and what makes a finding (`conch fuzz`).
 //!
 //! Invariants: no fuzzing engine, no IO; the same bytes are the same trial.
 #![warn(missing_docs)]
@@ -24,6 +26,7 @@ pub mod case;
 pub mod case_file;
 pub mod kernel;
 pub mod program;
+pub mod reduce;
 pub mod seeded;
 pub mod text;
 pub mod view;

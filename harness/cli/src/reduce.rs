@@ -1,0 +1,306 @@
+//! `conch reduce`: a case made as small as it gets while its difference stays. Left out: how candidates are made (`conch_gen::reduce`).
+
+mod asked;
+mod mark;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use conch_case::{Case, Shard};
+use conch_engine::{Reference, guarded};
+use conch_gen::reduce::{Candidate, Reduced, Size};
+use conch_verdict::{Panel, Trial, try_case};
+
+use crate::args::ReduceArgs;
+use crate::corpus::Selected;
+use crate::engines::set_up;
+use crate::interrupt;
+use crate::pipeline;
+use crate::terminal::Terminal;
+
+use self::asked::{Asked, Tally};
+use self::mark::Mark;
+
+/// The name of a kernel's file.
+const KERNEL: &str = "kernel.py";
+
+/// The name of a case's file.
+const CASE: &str = "case.yaml";
+
+/// What bounds a reduction.
+#[derive(Clone, Copy)]
+pub struct Bounds<'a> {
+    /// How long it may take.
+    pub time: Duration,
+    /// How many candidates are tried at once.
+    pub jobs: usize,
+    /// Set to end it.
+    pub stop: &'a AtomicBool,
+}
+
+/// A case made smaller.
+pub struct Smaller {
+    /// The smallest case that differs as the first did.
+    pub reduced: Reduced,
+    /// How large the case was.
+    pub before: Size,
+    /// What stayed, a line for each engine.
+    pub kept: Vec<String>,
+    /// What was done for it.
+    pub tally: Tally,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// Why there is no smaller case.
+#[derive(Debug, thiserror::Error)]
+pub enum Unreduced {
+    /// No engine differs.
+    #[error(
+        "nothing differs: the verdict is {0}\n  = help: `--engine ID` names engines to ask; `conch explain` shows what each gives"
+    )]
+    NoDifference(String),
+    /// There is no kernel to make smaller.
+    #[error("the case launches nothing, or kernels of several files\n  = help: reduce a case that launches kernels of one file")]
+    NoKernel,
+    /// The plain form of the case does not differ as the case does.
+    #[error(
+        "the difference is not there once the case is written with its values in place of its expressions\n  = help: this is a bug in Conch, or the engine does not give the same twice"
+    )]
+    Unsteady,
+    /// Conch failed at the case.
+    #[error("{0}")]
+    Failed(String),
+    /// It was stopped before anything was found.
+    #[error("stopped")]
+    Stopped,
+}
+
+/// Makes a case smaller, for as long as its differences stay as they are: the engine, the kind, what explains it, what is said.
+pub fn smaller(case: &Case, panel: &Panel, bounds: Bounds<'_>) -> Result<Smaller, Unreduced> {
+    let began = Instant::now();
+    let trial = match guarded(|| try_case(case, panel)) {
+        Ok(Ok(trial)) => trial,
+        Ok(Err(_)) => return Err(Unreduced::Stopped),
+        Err(panic) => return Err(Unreduced::Failed(panic)),
+    };
+    if let Some(failed) = trial.failed.first() {
+        return Err(Unreduced::Failed(format!("{}: {}", failed.engine, failed.message)));
+    }
+    let marks = Mark::of(&trial);
+    if marks.is_empty() {
+        return Err(Unreduced::NoDifference(ended(&trial)));
+    }
+    let start = Candidate::of(case).ok_or(Unreduced::NoKernel)?;
+    // Engines that do not differ have nothing to say.
+    let asked = Panel::new(
+        panel.reference.clone(),
+        panel
+            .others
+            .iter()
+            .filter(|engine| marks.iter().any(|mark| mark.engine == *engine.id()))
+            .cloned()
+            .collect(),
+    );
+    let end = began + bounds.time;
+    let mut oracle = Asked::new(case, &trial, &asked, &marks, bounds.jobs, bounds.stop, end);
+    match oracle.holds(&start) {
+        Ok(true) => {}
+        Ok(false) => return Err(Unreduced::Unsteady),
+        Err(_) => return Err(Unreduced::Stopped),
+    }
+    let before = start.size();
+    let reduced = conch_gen::reduce::reduce(start, &mut oracle);
+    Ok(Smaller {
+        before,
+        kept: marks.iter().map(Mark::shown).collect(),
+        tally: oracle.tally(),
+        took: began.elapsed(),
+        reduced,
+    })
+}
+
+/// How a trial without differences ended.
+fn ended(trial: &Trial) -> String {
+    let word = trial.verdict.kind.to_string();
+    match &trial.verdict.reason {
+        Some(reason) => format!("{word}: {reason}"),
+        None => word,
+    }
+}
+
+impl Smaller {
+    /// Keeps the case in a folder.
+    pub fn keep(&self, folder: &Path) -> io::Result<()> {
+        fs::create_dir_all(folder)?;
+        let candidate = &self.reduced.candidate;
+        let yaml = candidate
+            .case_file()
+            .ok_or_else(|| io::Error::other("there is no way to write the case"))?;
+        fs::write(folder.join(KERNEL), candidate.kernel())?;
+        for (path, text) in candidate.beside() {
+            let path = folder.join(path);
+            if let Some(parent) = path.parent() {
+                fs::create_dir_all(parent)?;
+            }
+            fs::write(path, text)?;
+        }
+        fs::write(folder.join(CASE), yaml)
+    }
+
+    /// What came of it, for people.
+    pub fn shown(&self) -> String {
+        let after = self.reduced.candidate.size();
+        let row = |what: &str, before: usize, after: usize| format!("  {what:<16}{before:>8} {after:>8}\n");
+        let tally = self.tally;
+        let seconds = tally.filter.as_secs_f64().max(1e-9);
+        let share = if tally.filtered == 0 {
+            0.0
+        } else {
+            100.0 * (tally.filtered - tally.passed) as f64 / tally.filtered as f64
+        };
+        let mut text = String::new();
+        for line in &self.kept {
+            text.push_str(&format!("kept {line}\n"));
+        }
+        text.push_str(&format!("  {:<16}{:>8} {:>8}\n", "", "before", "after"));
+        text.push_str(&row("kernel lines", self.before.lines, after.lines));
+        text.push_str(&row("arguments", self.before.arguments, after.arguments));
+        text.push_str(&row("elements", self.before.elements, after.elements));
+        text.push_str(&row("programs", self.before.programs, after.programs));
+        text.push_str(&format!(
+            "{} steps in {:.1} s{}: {} candidates, of which the reference left out {share:.0}% at {:.0} a second and \
+             core; {} went to engines\n",
+            self.reduced.steps,
+            self.took.as_secs_f64(),
+            if self.reduced.complete { "" } else { ", not at its end" },
+            tally.filtered,
+            tally.filtered as f64 / seconds,
+            tally.passed,
+        ));
+        text
+    }
+}
+
+/// Reduces a case of a corpus, and answers with the exit code.
+pub fn reduce(args: &ReduceArgs, stop: &'static AtomicBool) -> u8 {
+    let mut terminal = Terminal::new();
+    let selected = match Selected::open(args.cases.as_deref(), &args.case) {
+        Ok(selected) => selected,
+        Err(message) => {
+            terminal.note(&message);
+            return 2;
+        }
+    };
+    let entries: Vec<_> = selected.entries(Shard::ALL).take(2).collect();
+    let (entry, unmatched) = match (entries.as_slice(), selected.unmatched()) {
+        ([entry], unmatched) if unmatched.is_empty() => (entry, unmatched),
+        ([_, _], _) => {
+            terminal.note(&format!(
+                "error: `{}` means more than one case\n  = help: name one of them by its id: {}, {}, …",
+                args.case.join(" "),
+                entries.first().map_or("", |entry| entry.id.as_str()),
+                entries.get(1).map_or("", |entry| entry.id.as_str()),
+            ));
+            return 2;
+        }
+        (_, unmatched) => {
+            for problem in selected.problems().into_iter().chain(unmatched) {
+                terminal.note(&problem.rendered);
+            }
+            return 2;
+        }
+    };
+    drop(unmatched);
+    let case = match entry.resolve() {
+        Ok(case) => case,
+        Err(problems) => {
+            let mut wrong = conch_case::Problems::default();
+            wrong.add(&entry.id, problems);
+            for problem in wrong.finish() {
+                let shown = conch_report::describe::problem(&problem, selected.corpus.sources());
+                terminal.note(&shown.rendered);
+            }
+            return 2;
+        }
+    };
+    let jobs = pipeline::jobs(args.jobs);
+    let setup = set_up(
+        Reference::default(),
+        &args.engines.engines,
+        args.engines.offline,
+        jobs,
+        &selected,
+        stop,
+    );
+    for silent in &setup.left_out {
+        terminal.note(&format!("left out {}: {}", silent.engine, silent.why));
+    }
+    for problem in setup.warnings.iter().chain(&setup.problems()) {
+        terminal.note(&problem.rendered);
+    }
+    if !setup.failed.is_empty() {
+        return 3;
+    }
+    let panel = Arc::new(setup.panel);
+    interrupt::on_interrupt(&panel);
+    let bounds = Bounds {
+        time: args.time,
+        jobs,
+        stop,
+    };
+    let mut smaller = match smaller(&case, &panel, bounds) {
+        Ok(smaller) => smaller,
+        Err(Unreduced::Stopped) => return 130,
+        Err(why @ Unreduced::Failed(_)) => {
+            terminal.note(&format!("internal error: {why}"));
+            return 1;
+        }
+        Err(why) => {
+            terminal.note(&format!("error: {}: {why}", entry.id));
+            return 2;
+        }
+    };
+    let origin = case.origin.clone().or_else(|| Some(format!("reduced from {}", case.id)));
+    smaller.reduced.candidate = smaller.reduced.candidate.about(case.about.clone(), origin);
+    let out = args.out.clone().unwrap_or_else(|| default_folder(&selected, &case.id));
+    if let Err(error) = smaller.keep(&out) {
+        terminal.note(&format!(
+            "error: {}: {error}\n  = help: `--out DIR` names another folder\n\n{}",
+            out.display(),
+            smaller.reduced.candidate.kernel()
+        ));
+        return 2;
+    }
+    if let Err(why) = smaller.reduced.candidate.read_back() {
+        terminal.note(&format!(
+            "internal error: the reduced case in {} cannot be read: {why}",
+            out.display()
+        ));
+        return 1;
+    }
+    terminal.print(&format!(
+        "{}\n{}\n{}\nwritten to {}\n",
+        entry.id,
+        smaller.shown(),
+        smaller.reduced.candidate.kernel().trim_end(),
+        out.display()
+    ));
+    if stop.load(Ordering::Relaxed) { 130 } else { 0 }
+}
+
+/// `reports/reduce/ID`, beside the corpus.
+fn default_folder(selected: &Selected, id: &str) -> PathBuf {
+    let name: String = id
+        .chars()
+        .map(|c| {
+            let plain = c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '=');
+            if plain { c } else { '-' }
+        })
+        .collect();
+    selected.report_folder("reduce").path.join(name)
+}

@@ -1,0 +1,235 @@
+//! Who answers whether a smaller candidate still differs: the reference first, which is quick, and then the engines, of so many
+//! candidates at once as there are jobs. Left out: what makes candidates.
+
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use conch_case::Case;
+use conch_engine::{Engine as _, EngineId, Outcome, Reference, guarded};
+use conch_gen::reduce::{Candidate, Ended, Oracle};
+use conch_interp::Config;
+use conch_tile::rules::Rules;
+use conch_verdict::{Panel, Trial, try_case};
+
+use super::mark::{Mark, words};
+
+/// Bytes of stack of a job: kernels are nested text, and walking them is recursive.
+const STACK: usize = 64 << 20;
+
+/// Work of a candidate, in the reference's units: the first of these that the case itself gets along with.
+const FUEL: [u64; 3] = [1 << 22, 1 << 26, 1 << 30];
+
+/// At once, where an engine takes many together.
+const TOGETHER: usize = 16;
+
+/// What was done, and how long it took.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tally {
+    /// Candidates that the reference was asked about.
+    pub filtered: u64,
+    /// Those that went on to the engines.
+    pub passed: u64,
+    /// Time of the reference, over all jobs.
+    pub filter: Duration,
+    /// Time of the engines, over all jobs.
+    pub engines: Duration,
+}
+
+/// What the reference must say of a candidate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Expected {
+    /// It finishes, with an answer.
+    Finished,
+    /// It rejects it, in these words.
+    Rejected(String),
+}
+
+/// Asks the reference and engines.
+pub struct Asked<'a> {
+    panel: &'a Panel,
+    marks: &'a [Mark],
+    filter: Option<(Reference, Vec<(Rules, Expected)>)>,
+    jobs: usize,
+    stop: &'a AtomicBool,
+    end: Instant,
+    filtered: AtomicU64,
+    passed: AtomicU64,
+    filter_time: AtomicU64,
+    engine_time: AtomicU64,
+}
+
+impl<'a> Asked<'a> {
+    /// Asks of candidates of a case whether these marks stay. `trial` is what the case itself came to.
+    pub fn new(
+        case: &Case,
+        trial: &Trial,
+        panel: &'a Panel,
+        marks: &'a [Mark],
+        jobs: usize,
+        stop: &'a AtomicBool,
+        end: Instant,
+    ) -> Self {
+        let batches = panel
+            .order
+            .iter()
+            .any(|id| matches!(id, EngineId::Cuda { .. } | EngineId::Jit { .. }));
+        Self {
+            panel,
+            marks,
+            filter: filter(case, trial, marks),
+            jobs: if batches { jobs.max(TOGETHER) } else { jobs.max(1) },
+            stop,
+            end,
+            filtered: AtomicU64::new(0),
+            passed: AtomicU64::new(0),
+            filter_time: AtomicU64::new(0),
+            engine_time: AtomicU64::new(0),
+        }
+    }
+
+    /// What was done so far.
+    pub fn tally(&self) -> Tally {
+        let time = |of: &AtomicU64| Duration::from_nanos(of.load(Ordering::Relaxed));
+        Tally {
+            filtered: self.filtered.load(Ordering::Relaxed),
+            passed: self.passed.load(Ordering::Relaxed),
+            filter: time(&self.filter_time),
+            engines: time(&self.engine_time),
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || Instant::now() >= self.end
+    }
+
+    /// Whether a candidate still differs as the case did; an error where the engines were stopped.
+    pub fn holds(&self, candidate: &Candidate) -> Result<bool, Ended> {
+        let began = Instant::now();
+        let case = guarded(|| candidate.case().filter(|case| self.passes(case)));
+        let spent = began.elapsed().as_nanos() as u64;
+        self.filter_time.fetch_add(spent, Ordering::Relaxed);
+        self.filtered.fetch_add(1, Ordering::Relaxed);
+        // What Conch fails at is no smaller case.
+        let Ok(Some(case)) = case else {
+            return Ok(false);
+        };
+        self.passed.fetch_add(1, Ordering::Relaxed);
+        let began = Instant::now();
+        let held = self.differs(&case);
+        let spent = began.elapsed().as_nanos() as u64;
+        self.engine_time.fetch_add(spent, Ordering::Relaxed);
+        held
+    }
+
+    /// Whether a case differs as the first one did.
+    pub fn differs(&self, case: &Case) -> Result<bool, Ended> {
+        match guarded(|| try_case(case, self.panel)) {
+            Ok(Ok(trial)) => Ok(self.marks.iter().all(|mark| mark.is_in(&trial))),
+            Ok(Err(_)) => Err(Ended),
+            Err(_) => Ok(false),
+        }
+    }
+
+    /// Whether the reference says what it must.
+    fn passes(&self, case: &Case) -> bool {
+        let Some((reference, expected)) = &self.filter else {
+            return true;
+        };
+        expected
+            .iter()
+            .all(|(rules, expected)| said(reference, case, *rules).as_ref() == Some(expected))
+    }
+}
+
+/// The reference that filters candidates, with what it must say by which rules. None where it says nothing of the case itself.
+fn filter(case: &Case, trial: &Trial, marks: &[Mark]) -> Option<(Reference, Vec<(Rules, Expected)>)> {
+    if trial.references.is_empty() {
+        return None;
+    }
+    let mut rules: Vec<Rules> = Vec::new();
+    for record in &trial.others {
+        if marks.iter().any(|mark| mark.engine == record.id) && !rules.contains(&record.rules) {
+            rules.push(record.rules);
+        }
+    }
+    FUEL.iter().find_map(|&fuel| {
+        let reference = Reference::new(Config {
+            fuel,
+            program_fuel: fuel,
+            ..Config::default()
+        });
+        let expected = rules
+            .iter()
+            .map(|&rules| Some((rules, said(&reference, case, rules)?)))
+            .collect::<Option<Vec<_>>>()?;
+        Some((reference, expected))
+    })
+}
+
+/// What the reference says of a case; nothing where that is no answer.
+fn said(reference: &Reference, case: &Case, rules: Rules) -> Option<Expected> {
+    match reference.run(case, rules).ok()?.outcome {
+        Outcome::Finished(finished) if finished.tracked.is_none_or(|tracked| !tracked.vacuous) => {
+            Some(Expected::Finished)
+        }
+        Outcome::Rejected(complaint) => Some(Expected::Rejected(format!(
+            "{} {}",
+            complaint.kind,
+            words(&complaint)
+        ))),
+        _ => None,
+    }
+}
+
+impl Oracle for Asked<'_> {
+    fn first(&mut self, candidates: &[Candidate]) -> Result<Option<usize>, Ended> {
+        let next = AtomicUsize::new(0);
+        let found = AtomicUsize::new(usize::MAX);
+        let ended = AtomicBool::new(false);
+        let failed = Mutex::new(None);
+        let this = &*self;
+        let work = || {
+            loop {
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                let Some(candidate) = candidates.get(at) else { return };
+                if at > found.load(Ordering::Relaxed) || ended.load(Ordering::Relaxed) {
+                    return;
+                }
+                if this.is_over() {
+                    ended.store(true, Ordering::Relaxed);
+                    return;
+                }
+                match guarded(|| this.holds(candidate)) {
+                    Ok(Ok(true)) => {
+                        found.fetch_min(at, Ordering::Relaxed);
+                    }
+                    Ok(Ok(false)) => {}
+                    Ok(Err(Ended)) => ended.store(true, Ordering::Relaxed),
+                    Err(panic) => {
+                        *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(panic);
+                    }
+                }
+            }
+        };
+        thread::scope(|scope| {
+            for _ in 0..this.jobs.min(candidates.len()) {
+                let job = thread::Builder::new().stack_size(STACK);
+                if job.spawn_scoped(scope, work).is_err() {
+                    // The system has no more threads to give: the jobs that there are do the work.
+                    break;
+                }
+            }
+        });
+        let found = found.into_inner();
+        if found < candidates.len() {
+            return Ok(Some(found));
+        }
+        if ended.into_inner() {
+            return Err(Ended);
+        }
+        Ok(None)
+    }
+}

@@ -1,0 +1,187 @@
+//! What of a difference must stay while a case is made smaller: whose it is, of which kind, which known bugs it is told by, and what
+//! was said. Left out: how candidates are made and asked about.
+
+use conch_engine::{Complaint, EngineId, Outcome};
+use conch_tile::quirk::Quirks;
+use conch_tile::quirk::told::Told;
+use conch_verdict::{Difference, Kind, Record, Trial};
+
+/// What must stay of one engine's difference.
+#[derive(Clone, Debug)]
+pub struct Mark {
+    /// Whose difference it is.
+    pub engine: EngineId,
+    kind: Kind,
+    known: Known,
+    seen: Seen,
+}
+
+/// What is known of a difference.
+#[derive(Clone, Copy, Debug)]
+enum Known {
+    /// Nothing: it is news.
+    News,
+    /// These bugs explain it.
+    Explained(Quirks),
+    /// It is told by this one.
+    Told(&'static Told),
+}
+
+/// How a difference looks, without what a smaller case may have otherwise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Seen {
+    /// Words of an exception or a rejection, and the file that it came out of.
+    Words(String, Option<String>),
+    /// Elements: whether they are floats, and which side has a NaN.
+    Elements { float: bool, nan: [bool; 2] },
+    /// Nothing that has a look.
+    Nothing,
+}
+
+impl Mark {
+    /// What must stay of each engine's differences; of several of one engine, of the one that is news.
+    pub fn of(trial: &Trial) -> Vec<Self> {
+        let mut marks: Vec<Self> = Vec::new();
+        for difference in &trial.verdict.differences {
+            let mark = Self {
+                engine: difference.engine.clone(),
+                kind: difference.kind,
+                known: Known::of(difference),
+                seen: Seen::of(difference, trial),
+            };
+            match marks.iter_mut().find(|other| other.engine == mark.engine) {
+                Some(other) if matches!((other.known, mark.known), (Known::News, _)) => {}
+                Some(other) if matches!(mark.known, Known::News) => *other = mark,
+                Some(_) => {}
+                None => marks.push(mark),
+            }
+        }
+        marks
+    }
+
+    /// Whether it is still there.
+    pub fn is_in(&self, trial: &Trial) -> bool {
+        trial.failed.is_empty()
+            && trial.verdict.differences.iter().any(|one| {
+                one.engine == self.engine
+                    && one.kind == self.kind
+                    && self.known.stays(one)
+                    && self.seen.stays(&Seen::of(one, trial), self.known)
+            })
+    }
+
+    /// What is kept, for people.
+    pub fn shown(&self) -> String {
+        let known = match self.known {
+            Known::News => "that no known bug explains".to_owned(),
+            Known::Explained(quirks) => {
+                let names: Vec<String> = quirks.iter().map(|quirk| quirk.to_string()).collect();
+                format!("that {} explains", names.join(" and "))
+            }
+            Known::Told(told) => format!("told as {}", told.name),
+        };
+        let words = match &self.seen {
+            Seen::Words(words, _) if !words.is_empty() => format!(": {words}"),
+            _ => String::new(),
+        };
+        format!("{}: {} {known}{words}", self.engine, self.kind.name())
+    }
+}
+
+impl Known {
+    fn of(difference: &Difference) -> Self {
+        match difference.told {
+            Some(told) => Self::Told(told),
+            None if difference.explained.is_empty() => Self::News,
+            None => Self::Explained(difference.explained),
+        }
+    }
+
+    /// Whether a smaller difference is known by the same: of several bugs, any may go.
+    fn stays(self, difference: &Difference) -> bool {
+        match (self, Self::of(difference)) {
+            (Self::News, Self::News) => true,
+            (Self::Explained(before), Self::Explained(now)) => {
+                now.iter().all(|quirk| before.iter().any(|other| other == quirk))
+            }
+            (Self::Told(before), Self::Told(now)) => before.name == now.name,
+            _ => false,
+        }
+    }
+}
+
+impl Seen {
+    fn of(difference: &Difference, trial: &Trial) -> Self {
+        if let Some(comparison) = &difference.comparison {
+            let Some(first) = comparison.first.first() else {
+                return Self::Nothing;
+            };
+            return Self::Elements {
+                float: first.dtype.is_some_and(conch_tile::DType::is_float),
+                nan: [0, 1].map(|side| {
+                    let bits = first.bits.get(side).copied().unwrap_or(0);
+                    first
+                        .dtype
+                        .is_some_and(|dtype| conch_tile::numeric::is_nan(dtype, bits))
+                }),
+            };
+        }
+        let of_engine = trial.others.iter().find(|one| one.id == difference.engine);
+        let of_baseline = trial
+            .others
+            .iter()
+            .chain(&trial.references)
+            .find(|one| one.id == difference.baseline);
+        let said = |record: Option<&Record>| record.and_then(|record| complaint(&record.outcome).cloned());
+        said(of_engine)
+            .or_else(|| said(of_baseline))
+            .map_or(Self::Nothing, |said| {
+                Self::Words(format!("{} {}", said.kind, words(&said)), said.raised)
+            })
+    }
+
+    /// Whether it looks the same. What a known bug explains may look as it does.
+    fn stays(&self, now: &Self, known: Known) -> bool {
+        match (self, now) {
+            (Self::Elements { .. }, Self::Elements { .. }) if !matches!(known, Known::News) => true,
+            _ => self == now,
+        }
+    }
+}
+
+/// Why an outcome is no end of a run.
+fn complaint(outcome: &Outcome) -> Option<&Complaint> {
+    outcome.complaint().filter(|_| outcome.finished().is_none())
+}
+
+/// What was said, without what is of one case: names in quotes, numbers, shapes, dtypes.
+pub fn words(complaint: &Complaint) -> String {
+    let line = complaint.message.lines().next().unwrap_or_default();
+    let mut kept: Vec<&str> = Vec::new();
+    for (nth, part) in line.split(['\'', '`', '"']).enumerate() {
+        if nth % 2 == 1 {
+            continue;
+        }
+        let plain = part
+            .split(|c: char| !(c.is_alphanumeric() || c == '_'))
+            .filter(|word| word.len() > 1 && !word.contains(|c: char| c.is_ascii_digit() || c == '_'));
+        kept.extend(plain);
+    }
+    kept.truncate(16);
+    kept.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_those_that_another_kernel_has_too() {
+        let said = |message: &str| words(&Complaint::new("TypeError", message));
+        assert_eq!(
+            said("cannot cast v19 of int32 to 'fp16' with (4, 8) elements"),
+            "cannot cast of to with elements"
+        );
+        assert_eq!(said("a\nb"), "");
+    }
+}

@@ -1,0 +1,183 @@
+//! Smaller cases that still show what a case shows. Works on the syntax tree of the kernel's file and on the case's storages,
+//! arguments and launches, so that it takes generated, hand-written and recorded cases alike.
+//!
+//! Who reduces brings an [`Oracle`], which is asked of smaller candidates, some at a time, which is the first that still shows
+//! it. So a cheap filter and a slow engine behind it may look at many at once. Each step begins with the smallest candidate so
+//! far; passes are repeated until none finds anything.
+//!
+//! | module | makes smaller |
+//! |---|---|
+//! | `statements` | statements, loops, branches |
+//! | `functions` | calls of functions, parameters, names that nothing reads, decorators |
+//! | `expressions` | expressions, call arguments, variables that are used once |
+//! | `numbers` | literals, dimensions |
+//! | `data` | launches, grids, options, layouts, storages, dtypes, fills |
+//! | `tidy` | parentheses, comments and blank lines |
+//!
+//! Left out: engines, and what of an outcome has to stay (the oracle's business). Names stay as they are.
+
+mod candidate;
+mod data;
+mod expressions;
+mod functions;
+mod numbers;
+mod statements;
+mod tidy;
+mod tree;
+
+use std::collections::HashSet;
+
+pub use self::candidate::{Candidate, Size};
+use self::candidate::Change;
+use self::tree::Tree;
+
+/// How many candidates an oracle is asked about at once.
+const BATCH: usize = 64;
+
+/// Passes are repeated this often at most: each makes something smaller, and few rounds leave anything to do.
+const ROUNDS: usize = 8;
+
+/// The search was ended from outside: by its time, or by its user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended;
+
+/// Who says of candidates whether they still show it.
+pub trait Oracle {
+    /// The first candidate that still shows it, by its place in the batch; none where none does.
+    ///
+    /// # Errors
+    /// Where the search is to end.
+    fn first(&mut self, candidates: &[Candidate]) -> Result<Option<usize>, Ended>;
+}
+
+/// The smallest candidate that was found.
+#[derive(Clone, Debug)]
+pub struct Reduced {
+    /// The case.
+    pub candidate: Candidate,
+    /// How many steps led to it.
+    pub steps: usize,
+    /// How many candidates the oracle was asked about.
+    pub asked: usize,
+    /// Whether the search came to its own end.
+    pub complete: bool,
+}
+
+/// Changes that make a candidate smaller, each by itself, the boldest first.
+type Pass = fn(&Candidate, &Tree<'_>) -> Vec<Change>;
+
+/// The passes of a round, in order: what takes most away comes first.
+const PASSES: [(&str, Pass); 28] = [
+    ("launches", data::launches),
+    ("slices", statements::slices),
+    ("statements", statements::dropped),
+    ("unused", functions::unused),
+    ("options", data::options),
+    ("decorators", functions::decorators),
+    ("flow", statements::flow),
+    ("calls", functions::inlined),
+    ("statements", statements::dropped),
+    ("unused", functions::unused),
+    ("grids", data::grids),
+    ("parameters", functions::known),
+    ("operands", expressions::operands),
+    ("call arguments", expressions::call_arguments),
+    ("unused", functions::unused),
+    ("numbers", numbers::literals),
+    ("axes", numbers::axes),
+    ("operands", expressions::operands),
+    ("loads", expressions::loads),
+    ("unused", functions::unused),
+    ("layouts", data::layouts),
+    ("sizes", data::sizes),
+    ("fills", data::fills),
+    ("dtypes", data::dtypes),
+    ("scalars", data::scalars),
+    ("variables", expressions::variables),
+    ("pointers", functions::merged),
+    ("tidy", tidy::tidied),
+];
+
+/// Makes a case smaller for as long as the oracle allows.
+pub fn reduce(start: Candidate, oracle: &mut dyn Oracle) -> Reduced {
+    let mut search = Search {
+        now: start,
+        seen: HashSet::new(),
+        steps: 0,
+        asked: 0,
+        oracle,
+    };
+    let complete = search.run().is_ok();
+    Reduced {
+        candidate: search.now,
+        steps: search.steps,
+        asked: search.asked,
+        complete,
+    }
+}
+
+struct Search<'o> {
+    now: Candidate,
+    /// What was asked about already.
+    seen: HashSet<u64>,
+    steps: usize,
+    asked: usize,
+    oracle: &'o mut dyn Oracle,
+}
+
+impl Search<'_> {
+    fn run(&mut self) -> Result<(), Ended> {
+        for _ in 0..ROUNDS {
+            let before = self.steps;
+            for (_, pass) in PASSES {
+                self.pass(pass)?;
+            }
+            if self.steps == before {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes through a pass's changes. After a step the changes are those of the smaller candidate, from the same place on.
+    fn pass(&mut self, pass: Pass) -> Result<(), Ended> {
+        let mut at = 0;
+        loop {
+            let Some(tree) = Tree::of(&self.now.text) else {
+                return Ok(());
+            };
+            let changes = pass(&self.now, &tree);
+            let mut step = None;
+            while step.is_none() && at < changes.len() {
+                let mut batch = Vec::with_capacity(BATCH);
+                let mut places = Vec::with_capacity(BATCH);
+                while batch.len() < BATCH
+                    && let Some(change) = changes.get(at)
+                {
+                    if let Some(candidate) = self.now.with(change)
+                        && self.seen.insert(candidate.key())
+                    {
+                        batch.push(candidate);
+                        places.push(at);
+                    }
+                    at += 1;
+                }
+                if batch.is_empty() {
+                    continue;
+                }
+                self.asked += batch.len();
+                if let Some(first) = self.oracle.first(&batch)?
+                    && first < batch.len()
+                {
+                    step = Some((places.get(first).copied().unwrap_or(0), batch.swap_remove(first)));
+                }
+            }
+            let Some((place, smaller)) = step else {
+                return Ok(());
+            };
+            self.now = smaller;
+            self.steps += 1;
+            at = place;
+        }
+    }
+}

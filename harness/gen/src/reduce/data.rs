@@ -1,0 +1,444 @@
+//! Less data: fewer launches, programs and options, contiguous tensors, smaller storages with plainer elements and dtypes,
+//! rounder numbers among the arguments. Left out: the kernel, but for the names of dtypes in it.
+
+use std::sync::Arc;
+
+use conch_case::{ArgValue, Launch};
+use conch_memory::{ByteState, Tensor};
+use conch_tile::DType;
+use conch_tile::ir::Rounding;
+use conch_tile::numeric;
+use ruff_python_ast::Expr;
+use ruff_text_size::{Ranged, TextRange};
+
+use super::candidate::{Candidate, Change, Content, Edit, Held, Own};
+use super::numbers::{below, rounder};
+use super::tree::Tree;
+
+/// Storages of more elements than this are not made plainer element by element.
+const FEW: usize = 32;
+
+/// Fewer launches.
+pub(super) fn launches(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change> {
+    let all = &candidate.launches;
+    let mut changes = Vec::new();
+    let mut length = all.len() / 2;
+    while length > 0 {
+        for first in (0..all.len()).step_by(length) {
+            let mut fewer = all.clone();
+            fewer.drain(first..(first + length).min(all.len()));
+            if !fewer.is_empty() {
+                changes.push(of_launches(fewer));
+            }
+        }
+        length /= 2;
+    }
+    changes
+}
+
+fn of_launches(launches: Vec<Launch>) -> Change {
+    Change {
+        launches: Some(launches),
+        ..Change::default()
+    }
+}
+
+/// For each launch, changes of a copy of it.
+fn each_launch(candidate: &Candidate, mut change: impl FnMut(&Launch) -> Vec<Launch>) -> Vec<Change> {
+    let mut changes = Vec::new();
+    for (at, launch) in candidate.launches.iter().enumerate() {
+        for other in change(launch) {
+            let mut launches = candidate.launches.clone();
+            launches.splice(at..=at, [other]);
+            changes.push(of_launches(launches));
+        }
+    }
+    changes
+}
+
+/// Fewer options.
+pub(super) fn options(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change> {
+    let mut changes = Vec::new();
+    if candidate.launches.iter().any(|launch| !launch.options.is_empty()) {
+        let mut launches = candidate.launches.clone();
+        for launch in &mut launches {
+            launch.options.clear();
+        }
+        changes.push(of_launches(launches));
+    }
+    changes.extend(each_launch(candidate, |launch| {
+        (0..launch.options.len())
+            .map(|at| {
+                let mut fewer = launch.clone();
+                fewer.options.remove(at);
+                fewer
+            })
+            .collect()
+    }));
+    changes
+}
+
+/// Fewer programs, and no host functions.
+pub(super) fn grids(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change> {
+    each_launch(candidate, |launch| {
+        let mut found = Vec::new();
+        let mut with = |grid: [u32; 3], dims: u8| {
+            if grid != launch.grid || dims != launch.grid_dims {
+                let mut smaller = launch.clone();
+                (smaller.grid, smaller.grid_dims) = (grid, dims);
+                found.push(smaller);
+            }
+        };
+        let largest = launch.grid.iter().copied().max().unwrap_or(0);
+        if largest > 0 {
+            with([1, 1, 1], 1);
+        }
+        for dim in 0..3 {
+            let mut grid = launch.grid;
+            for smaller in [1, launch.grid[dim] / 2, launch.grid[dim].saturating_sub(1)] {
+                if (1..launch.grid[dim]).contains(&smaller) {
+                    grid[dim] = smaller;
+                    with(grid, launch.grid_dims);
+                }
+            }
+        }
+        if launch.host.is_some() {
+            let mut plain = launch.clone();
+            plain.host = None;
+            found.push(plain);
+        }
+        found
+    })
+}
+
+/// Every tensor among the arguments.
+fn tensors(launches: &mut [Launch]) -> Vec<&mut Tensor> {
+    fn inside<'t>(value: &'t mut ArgValue, found: &mut Vec<&'t mut Tensor>) {
+        match value {
+            ArgValue::Tensor { tensor, .. } => found.push(tensor),
+            ArgValue::Constexpr(inner) => inside(inner, found),
+            ArgValue::Tuple(items) => items.iter_mut().for_each(|item| inside(item, found)),
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    for launch in launches {
+        let values = launch
+            .positional
+            .iter_mut()
+            .chain(launch.keyword.iter_mut().map(|(_, arg)| arg));
+        values.for_each(|arg| inside(&mut arg.value, &mut found));
+    }
+    found
+}
+
+/// Tensors that are whole storages, or begin where these do; storages of the dtype that they are seen as, of one dimension.
+pub(super) fn layouts(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change> {
+    let whole = |tensor: &mut Tensor| {
+        if let Some(held) = candidate.storages.get(tensor.storage.0 as usize) {
+            *tensor = Tensor::contiguous(tensor.storage, held.dtype, &held.shape);
+        }
+    };
+    let mut changes = Vec::new();
+    let mut all = candidate.launches.clone();
+    tensors(&mut all).into_iter().for_each(whole);
+    changes.push(of_launches(all));
+    let mut seen: Vec<(usize, DType)> = Vec::new();
+    let mut launches = candidate.launches.clone();
+    let count = tensors(&mut launches).len();
+    for at in 0..count {
+        let mut each = candidate.launches.clone();
+        if let Some(tensor) = tensors(&mut each).into_iter().nth(at) {
+            seen.push((tensor.storage.0 as usize, tensor.dtype));
+            whole(tensor);
+        }
+        changes.push(of_launches(each));
+        let mut each = candidate.launches.clone();
+        if let Some(tensor) = tensors(&mut each).into_iter().nth(at) {
+            tensor.offset = 0;
+        }
+        changes.push(of_launches(each));
+    }
+    for (at, dtype) in seen {
+        let Some(held) = candidate.storages.get(at) else {
+            continue;
+        };
+        let bytes = held.count() * held.dtype.size();
+        if held.dtype != dtype && bytes % dtype.size() == 0 {
+            changes.push(with_storage(
+                candidate,
+                at,
+                Held {
+                    dtype,
+                    shape: vec![(bytes / dtype.size()) as i64],
+                    content: Content::Own(Arc::new(own(candidate, held))),
+                    ..held.clone()
+                },
+            ));
+        }
+    }
+    for (at, held) in candidate.storages.iter().enumerate() {
+        if held.shape.len() != 1 {
+            let shape = vec![held.count() as i64];
+            changes.push(with_storage(candidate, at, Held { shape, ..held.clone() }));
+        }
+    }
+    changes
+}
+
+/// Another storage in place of one, and the tensors that are all of it with it.
+fn with_storage(candidate: &Candidate, at: usize, held: Held) -> Change {
+    let mut storages = candidate.storages.clone();
+    let mut launches = candidate.launches.clone();
+    if let Some(old) = candidate.storages.get(at) {
+        for tensor in tensors(&mut launches) {
+            let all = Tensor::contiguous(tensor.storage, old.dtype, &old.shape);
+            if tensor.storage.0 as usize == at && *tensor == all {
+                *tensor = Tensor::contiguous(tensor.storage, held.dtype, &held.shape);
+            }
+        }
+    }
+    storages.splice(at..=at, [held]);
+    Change {
+        storages: Some(storages),
+        launches: Some(launches),
+        ..Change::default()
+    }
+}
+
+/// The bytes of a storage, however they are given.
+fn own(candidate: &Candidate, held: &Held) -> Own {
+    if let Content::Own(own) = &held.content {
+        return (**own).clone();
+    }
+    // What is no address does not depend on the other storages.
+    let alone = candidate.alone(held);
+    alone.unwrap_or(Own {
+        bytes: Vec::new(),
+        states: Vec::new(),
+        pointers: Vec::new(),
+    })
+}
+
+/// Smaller storages.
+pub(super) fn sizes(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change> {
+    let mut changes = Vec::new();
+    for (at, held) in candidate.storages.iter().enumerate() {
+        let count = held.count();
+        for smaller in below(count as i128) {
+            let smaller = usize::try_from(smaller).unwrap_or(0);
+            let bytes = smaller * held.dtype.size();
+            let cut = match &held.content {
+                Content::Own(own) if own.pointers.iter().any(|pointer| pointer.offset + 8 > bytes) => continue,
+                Content::Own(own) => Content::Own(Arc::new(Own {
+                    bytes: own.bytes.iter().take(bytes).copied().collect(),
+                    states: own.states.iter().take(bytes).copied().collect(),
+                    pointers: own.pointers.clone(),
+                })),
+                plain => plain.clone(),
+            };
+            if smaller == 0 {
+                continue;
+            }
+            let change = with_storage(
+                candidate,
+                at,
+                Held {
+                    shape: vec![smaller as i64],
+                    content: cut,
+                    ..held.clone()
+                },
+            );
+            // A view of what is no longer there is no case.
+            let mut launches = change.launches.clone().unwrap_or_default();
+            let fits = tensors(&mut launches).into_iter().all(|tensor| {
+                tensor.storage.0 as usize != at
+                    || tensor.byte_range().is_none_or(|(_, end)| end <= bytes as i64)
+            });
+            if fits {
+                changes.push(change);
+            }
+        }
+    }
+    changes
+}
+
+/// Storages with plainer elements.
+pub(super) fn fills(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change> {
+    let mut changes = Vec::new();
+    for (at, held) in candidate.storages.iter().enumerate() {
+        if held.content.has_pointers() {
+            continue;
+        }
+        let plainer: &[Content] = match &held.content {
+            Content::Own(_) => &[Content::Zeros, Content::Ones, Content::Arange],
+            Content::Arange => &[Content::Zeros, Content::Ones],
+            Content::Ones => &[Content::Zeros],
+            Content::Zeros => &[],
+        };
+        let with = |content: Content| with_storage(candidate, at, Held { content, ..held.clone() });
+        changes.extend(plainer.iter().cloned().map(with));
+        let Content::Own(own) = &held.content else {
+            continue;
+        };
+        let (size, count) = (held.dtype.size(), held.count());
+        let one = if held.dtype.is_float() {
+            numeric::encode(held.dtype, 1.0, Rounding::NearestEven)
+        } else {
+            1
+        };
+        let mut length = count / 2;
+        while length > 0 && (count <= FEW || length * 8 >= count) {
+            for first in (0..count).step_by(length) {
+                for value in [0, one] {
+                    let bits = value.to_le_bytes();
+                    let mut plain = (**own).clone();
+                    let mut changed = false;
+                    for element in first..(first + length).min(count) {
+                        let place = element * size..(element + 1) * size;
+                        let (Some(bytes), Some(states), Some(bits)) = (
+                            plain.bytes.get_mut(place.clone()),
+                            plain.states.get_mut(place),
+                            bits.get(..size),
+                        ) else {
+                            continue;
+                        };
+                        // What is 0 already does not become 1.
+                        if bytes != bits && bytes.iter().any(|&byte| byte != 0) {
+                            bytes.copy_from_slice(bits);
+                            states.fill(ByteState::Init);
+                            changed = true;
+                        }
+                    }
+                    if changed {
+                        changes.push(with(Content::Own(Arc::new(plain))));
+                    }
+                }
+            }
+            length /= 2;
+        }
+    }
+    changes
+}
+
+/// Rounder numbers among the arguments.
+pub(super) fn scalars(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change> {
+    each_launch(candidate, |launch| {
+        let mut found = Vec::new();
+        for (at, (_, arg)) in launch.keyword.iter().enumerate() {
+            let values: Vec<ArgValue> = match &arg.value {
+                ArgValue::Int(value) => below(*value).into_iter().map(ArgValue::Int).collect(),
+                ArgValue::Float(value) => rounder(*value).into_iter().map(ArgValue::Float).collect(),
+                ArgValue::Bool(true) => vec![ArgValue::Bool(false)],
+                _ => Vec::new(),
+            };
+            for value in values {
+                let mut rounder = launch.clone();
+                if let Some((_, arg)) = rounder.keyword.get_mut(at) {
+                    arg.value = value;
+                    found.push(rounder);
+                }
+            }
+        }
+        found
+    })
+}
+
+/// Plainer dtypes: f32 for floats and i32 for integers, everywhere, and for storages and in the kernel alone.
+pub(super) fn dtypes(candidate: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
+    let mut named: Vec<(DType, TextRange)> = Vec::new();
+    for expr in tree.all_expressions() {
+        if let Expr::Call(call) = expr {
+            let args = call.arguments.args.iter();
+            for arg in args.chain(call.arguments.keywords.iter().map(|keyword| &keyword.value)) {
+                named.extend(dtype_of(arg).map(|dtype| (dtype, arg.range())));
+            }
+        }
+    }
+    let mut used: Vec<DType> = candidate.storages.iter().map(|held| held.dtype).collect();
+    used.extend(named.iter().map(|(dtype, _)| *dtype));
+    used.sort_unstable_by_key(|dtype| dtype.name());
+    used.dedup();
+    let mut changes = Vec::new();
+    for from in used {
+        let to = if from.is_float() { DType::F32 } else { DType::I32 };
+        if from == to {
+            continue;
+        }
+        let edit = |range: TextRange| Edit::new(range, format!("tl.{}", to.triton_name()));
+        let places: Vec<TextRange> = named
+            .iter()
+            .filter(|(dtype, _)| *dtype == from)
+            .map(|(_, range)| *range)
+            .collect();
+        let holding: Vec<usize> = (0..candidate.storages.len())
+            .filter(|&at| {
+                candidate
+                    .storages
+                    .get(at)
+                    .is_some_and(|held| held.dtype == from && !held.content.has_pointers())
+            })
+            .collect();
+        let edits: Vec<Edit> = places.iter().map(|&range| edit(range)).collect();
+        if !holding.is_empty() {
+            let all = retyped(candidate, &holding, from, to);
+            if !edits.is_empty() {
+                changes.push(Change { edits: edits.clone(), ..all.clone() });
+            }
+            changes.push(all);
+            if holding.len() > 1 {
+                changes.extend(holding.iter().map(|&at| retyped(candidate, &[at], from, to)));
+            }
+        }
+        changes.extend(edits.into_iter().map(|edit| Change::text(vec![edit])));
+    }
+    changes
+}
+
+/// The dtype that an expression names: `tl.float16`.
+fn dtype_of(expr: &Expr) -> Option<DType> {
+    let Expr::Attribute(attribute) = expr else { return None };
+    DType::ALL
+        .into_iter()
+        .find(|dtype| dtype.triton_name() == attribute.attr.as_str())
+}
+
+/// Storages and the tensors in them with another dtype, each element with the nearest value.
+fn retyped(candidate: &Candidate, holding: &[usize], from: DType, to: DType) -> Change {
+    let mut storages = candidate.storages.clone();
+    let mut launches = candidate.launches.clone();
+    for &at in holding {
+        let Some(held) = storages.get_mut(at) else { continue };
+        held.dtype = to;
+        if let Content::Own(own) = &held.content {
+            let mut cast = Own {
+                bytes: Vec::new(),
+                states: Vec::new(),
+                pointers: Vec::new(),
+            };
+            let elements = own
+                .bytes
+                .chunks_exact(from.size())
+                .zip(own.states.chunks_exact(from.size()));
+            for (bytes, states) in elements {
+                let bits = bytes.iter().rev().fold(0, |bits, &byte| bits << 8 | u64::from(byte));
+                let value = numeric::cast(from, to, Rounding::NearestEven, bits).bits();
+                let bits = value.unwrap_or(0).to_le_bytes();
+                cast.bytes.extend(bits.iter().take(to.size()));
+                let state = states.first().copied().unwrap_or_default();
+                cast.states.extend(std::iter::repeat_n(state, to.size()));
+            }
+            held.content = Content::Own(Arc::new(cast));
+        }
+    }
+    for tensor in tensors(&mut launches) {
+        if holding.contains(&(tensor.storage.0 as usize)) && tensor.dtype == from {
+            tensor.dtype = to;
+        }
+    }
+    Change {
+        storages: Some(storages),
+        launches: Some(launches),
+        ..Change::default()
+    }
+}
