@@ -40,6 +40,8 @@ pub struct Bounds<'a> {
     pub jobs: usize,
     /// Set to end it.
     pub stop: &'a AtomicBool,
+    /// A function that smaller kernels still call, where it is known what goes wrong.
+    pub keeps: Option<&'a str>,
 }
 
 /// A case made smaller.
@@ -65,7 +67,9 @@ pub enum Unreduced {
     )]
     NoDifference(String),
     /// There is no kernel to make smaller.
-    #[error("the case launches nothing, or kernels of several files\n  = help: reduce a case that launches kernels of one file")]
+    #[error(
+        "the case launches nothing, or kernels of several files\n  = help: reduce a case that launches kernels of one file"
+    )]
     NoKernel,
     /// The plain form of the case does not differ as the case does.
     #[error(
@@ -89,7 +93,10 @@ pub fn smaller(case: &Case, panel: &Panel, bounds: Bounds<'_>) -> Result<Smaller
         Err(panic) => return Err(Unreduced::Failed(panic)),
     };
     if let Some(failed) = trial.failed.first() {
-        return Err(Unreduced::Failed(format!("{}: {}", failed.engine, failed.message)));
+        return Err(Unreduced::Failed(format!(
+            "{}: {}",
+            failed.engine, failed.message
+        )));
     }
     let marks = Mark::of(&trial);
     if marks.is_empty() {
@@ -106,8 +113,12 @@ pub fn smaller(case: &Case, panel: &Panel, bounds: Bounds<'_>) -> Result<Smaller
             .cloned()
             .collect(),
     );
-    let end = began + bounds.time;
-    let mut oracle = Asked::new(case, &trial, &asked, &marks, bounds.jobs, bounds.stop, end);
+    let start_calls = bounds.keeps.filter(|name| start.calls(name));
+    let bounds = Bounds {
+        keeps: start_calls,
+        ..bounds
+    };
+    let mut oracle = Asked::new(case, &trial, &asked, &marks, bounds);
     match oracle.holds(&start) {
         Ok(true) => {}
         Ok(false) => return Err(Unreduced::Unsteady),
@@ -174,13 +185,14 @@ impl Smaller {
         text.push_str(&row("programs", self.before.programs, after.programs));
         text.push_str(&format!(
             "{} steps in {:.1} s{}: {} candidates, of which the reference left out {share:.0}% at {:.0} a second and \
-             core; {} went to engines\n",
+             core; {} went to engines, {:.1} s\n",
             self.reduced.steps,
             self.took.as_secs_f64(),
             if self.reduced.complete { "" } else { ", not at its end" },
             tally.filtered,
             tally.filtered as f64 / seconds,
             tally.passed,
+            tally.engines.as_secs_f64(),
         ));
         text
     }
@@ -252,6 +264,7 @@ pub fn reduce(args: &ReduceArgs, stop: &'static AtomicBool) -> u8 {
         time: args.time,
         jobs,
         stop,
+        keeps: None,
     };
     let mut smaller = match smaller(&case, &panel, bounds) {
         Ok(smaller) => smaller,
@@ -265,9 +278,15 @@ pub fn reduce(args: &ReduceArgs, stop: &'static AtomicBool) -> u8 {
             return 2;
         }
     };
-    let origin = case.origin.clone().or_else(|| Some(format!("reduced from {}", case.id)));
+    let origin = case
+        .origin
+        .clone()
+        .or_else(|| Some(format!("reduced from {}", case.id)));
     smaller.reduced.candidate = smaller.reduced.candidate.about(case.about.clone(), origin);
-    let out = args.out.clone().unwrap_or_else(|| default_folder(&selected, &case.id));
+    let out = args
+        .out
+        .clone()
+        .unwrap_or_else(|| default_folder(&selected, &case.id));
     if let Err(error) = smaller.keep(&out) {
         terminal.note(&format!(
             "error: {}: {error}\n  = help: `--out DIR` names another folder\n\n{}",

@@ -27,8 +27,8 @@ mod tree;
 
 use std::collections::HashSet;
 
-pub use self::candidate::{Candidate, Size};
 use self::candidate::Change;
+pub use self::candidate::{Candidate, Size};
 use self::tree::Tree;
 
 /// How many candidates an oracle is asked about at once.

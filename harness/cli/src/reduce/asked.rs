@@ -14,6 +14,7 @@ use conch_interp::Config;
 use conch_tile::rules::Rules;
 use conch_verdict::{Panel, Trial, try_case};
 
+use super::Bounds;
 use super::mark::{Mark, words};
 
 /// Bytes of stack of a job: kernels are nested text, and walking them is recursive.
@@ -51,6 +52,8 @@ enum Expected {
 pub struct Asked<'a> {
     panel: &'a Panel,
     marks: &'a [Mark],
+    /// A function that candidates call.
+    keeps: Option<&'a str>,
     filter: Option<(Reference, Vec<(Rules, Expected)>)>,
     jobs: usize,
     stop: &'a AtomicBool,
@@ -63,15 +66,7 @@ pub struct Asked<'a> {
 
 impl<'a> Asked<'a> {
     /// Asks of candidates of a case whether these marks stay. `trial` is what the case itself came to.
-    pub fn new(
-        case: &Case,
-        trial: &Trial,
-        panel: &'a Panel,
-        marks: &'a [Mark],
-        jobs: usize,
-        stop: &'a AtomicBool,
-        end: Instant,
-    ) -> Self {
+    pub fn new(case: &Case, trial: &Trial, panel: &'a Panel, marks: &'a [Mark], bounds: Bounds<'a>) -> Self {
         let batches = panel
             .order
             .iter()
@@ -79,10 +74,11 @@ impl<'a> Asked<'a> {
         Self {
             panel,
             marks,
+            keeps: bounds.keeps,
             filter: filter(case, trial, marks),
-            jobs: if batches { jobs.max(TOGETHER) } else { jobs.max(1) },
-            stop,
-            end,
+            jobs: bounds.jobs.max(if batches { TOGETHER } else { 1 }),
+            stop: bounds.stop,
+            end: Instant::now() + bounds.time,
             filtered: AtomicU64::new(0),
             passed: AtomicU64::new(0),
             filter_time: AtomicU64::new(0),
@@ -108,7 +104,8 @@ impl<'a> Asked<'a> {
     /// Whether a candidate still differs as the case did; an error where the engines were stopped.
     pub fn holds(&self, candidate: &Candidate) -> Result<bool, Ended> {
         let began = Instant::now();
-        let case = guarded(|| candidate.case().filter(|case| self.passes(case)));
+        let keeps = || self.keeps.is_none_or(|name| candidate.calls(name));
+        let case = guarded(|| candidate.case().filter(|case| keeps() && self.passes(case)));
         let spent = began.elapsed().as_nanos() as u64;
         self.filter_time.fetch_add(spent, Ordering::Relaxed);
         self.filtered.fetch_add(1, Ordering::Relaxed);
@@ -194,7 +191,9 @@ impl Oracle for Asked<'_> {
         let work = || {
             loop {
                 let at = next.fetch_add(1, Ordering::Relaxed);
-                let Some(candidate) = candidates.get(at) else { return };
+                let Some(candidate) = candidates.get(at) else {
+                    return;
+                };
                 if at > found.load(Ordering::Relaxed) || ended.load(Ordering::Relaxed) {
                     return;
                 }

@@ -11,7 +11,7 @@ use conch_tile::DType;
 use conch_tile::numeric;
 use ruff_text_size::{Ranged, TextRange};
 
-use super::tree::Tree;
+use super::tree::{Tree, callee};
 
 /// The name that a reduced case's kernel file has.
 const KERNEL: &str = "kernel.py";
@@ -87,6 +87,20 @@ impl Held {
             .iter()
             .fold(1, |count, &extent| count.saturating_mul(extent.max(0)));
         usize::try_from(count).unwrap_or(0)
+    }
+
+    /// Its bytes, if it holds no addresses.
+    pub fn alone(&self) -> Option<Own> {
+        let mut storages = Storages::new();
+        let bytes = (self.count() as u64).checked_mul(self.dtype.size() as u64)?;
+        let id = storages.add("alone", bytes).ok()?;
+        self.fill(&mut storages, id);
+        let storage = storages.get(id)?;
+        Some(Own {
+            bytes: storage.bytes().to_vec(),
+            states: storage.states().to_vec(),
+            pointers: Vec::new(),
+        })
     }
 
     fn fill(&self, storages: &mut Storages, id: StorageId) {
@@ -177,13 +191,12 @@ impl Candidate {
         let mut storages = Vec::with_capacity(case.storages.len());
         for (at, (_, storage)) in case.storages.iter().enumerate() {
             let bytes = storage.bytes().len();
-            let (name, dtype, shape) = match case.declared.get(at) {
-                Some(declared) => (storage.name().to_owned(), declared.dtype, declared.shape.clone()),
-                None => {
-                    let dtype = viewed(case, at).filter(|dtype| bytes % dtype.size() == 0);
-                    let dtype = dtype.unwrap_or(DType::U8);
-                    (format!("copy_{at}"), dtype, vec![(bytes / dtype.size()) as i64])
-                }
+            let (name, dtype, shape) = if let Some(declared) = case.declared.get(at) {
+                (storage.name().to_owned(), declared.dtype, declared.shape.clone())
+            } else {
+                let dtype = viewed(case, at).filter(|dtype| bytes % dtype.size() == 0);
+                let dtype = dtype.unwrap_or(DType::U8);
+                (format!("copy_{at}"), dtype, vec![(bytes / dtype.size()) as i64])
             };
             storages.push(Held {
                 name,
@@ -306,9 +319,7 @@ impl Candidate {
         let lines = Tree::of(&self.text).zip(kernel).and_then(|(tree, kernel)| {
             let def = tree.function(kernel)?;
             let (first, last) = (def.body.first()?, def.body.last()?);
-            let body = self
-                .text
-                .get(first.start().to_usize()..last.end().to_usize())?;
+            let body = self.text.get(first.start().to_usize()..last.end().to_usize())?;
             Some(
                 body.lines()
                     .filter(|line| !line.trim().is_empty() && !line.trim().starts_with('#'))
@@ -377,17 +388,13 @@ impl Candidate {
         self
     }
 
-    /// The bytes of a storage that holds no addresses.
-    pub(super) fn alone(&self, held: &Held) -> Option<Own> {
-        let mut storages = Storages::new();
-        let bytes = (held.count() as u64).checked_mul(held.dtype.size() as u64)?;
-        let id = storages.add("alone", bytes).ok()?;
-        held.fill(&mut storages, id);
-        let storage = storages.get(id)?;
-        Some(Own {
-            bytes: storage.bytes().to_vec(),
-            states: storage.states().to_vec(),
-            pointers: Vec::new(),
+    /// Whether its text still calls a function of this name.
+    pub fn calls(&self, name: &str) -> bool {
+        Tree::of(&self.text).is_some_and(|tree| {
+            tree.all_expressions().iter().any(|expr| match expr {
+                ruff_python_ast::Expr::Call(call) => callee(call) == Some(name),
+                _ => false,
+            })
         })
     }
 

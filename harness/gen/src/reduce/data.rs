@@ -164,14 +164,21 @@ pub(super) fn layouts(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change> {
             continue;
         };
         let bytes = held.count() * held.dtype.size();
-        if held.dtype != dtype && bytes % dtype.size() == 0 {
+        let content = match &held.content {
+            Content::Own(own) => Some(Content::Own(Arc::clone(own))),
+            _ => held.alone().map(|own| Content::Own(Arc::new(own))),
+        };
+        if let Some(content) = content
+            && held.dtype != dtype
+            && bytes % dtype.size() == 0
+        {
             changes.push(with_storage(
                 candidate,
                 at,
                 Held {
                     dtype,
                     shape: vec![(bytes / dtype.size()) as i64],
-                    content: Content::Own(Arc::new(own(candidate, held))),
+                    content,
                     ..held.clone()
                 },
             ));
@@ -180,7 +187,14 @@ pub(super) fn layouts(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change> {
     for (at, held) in candidate.storages.iter().enumerate() {
         if held.shape.len() != 1 {
             let shape = vec![held.count() as i64];
-            changes.push(with_storage(candidate, at, Held { shape, ..held.clone() }));
+            changes.push(with_storage(
+                candidate,
+                at,
+                Held {
+                    shape,
+                    ..held.clone()
+                },
+            ));
         }
     }
     changes
@@ -206,20 +220,6 @@ fn with_storage(candidate: &Candidate, at: usize, held: Held) -> Change {
     }
 }
 
-/// The bytes of a storage, however they are given.
-fn own(candidate: &Candidate, held: &Held) -> Own {
-    if let Content::Own(own) = &held.content {
-        return (**own).clone();
-    }
-    // What is no address does not depend on the other storages.
-    let alone = candidate.alone(held);
-    alone.unwrap_or(Own {
-        bytes: Vec::new(),
-        states: Vec::new(),
-        pointers: Vec::new(),
-    })
-}
-
 /// Smaller storages.
 pub(super) fn sizes(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change> {
     let mut changes = Vec::new();
@@ -229,7 +229,9 @@ pub(super) fn sizes(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change> {
             let smaller = usize::try_from(smaller).unwrap_or(0);
             let bytes = smaller * held.dtype.size();
             let cut = match &held.content {
-                Content::Own(own) if own.pointers.iter().any(|pointer| pointer.offset + 8 > bytes) => continue,
+                Content::Own(own) if own.pointers.iter().any(|pointer| pointer.offset + 8 > bytes) => {
+                    continue;
+                }
                 Content::Own(own) => Content::Own(Arc::new(Own {
                     bytes: own.bytes.iter().take(bytes).copied().collect(),
                     states: own.states.iter().take(bytes).copied().collect(),
@@ -276,7 +278,16 @@ pub(super) fn fills(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change> {
             Content::Ones => &[Content::Zeros],
             Content::Zeros => &[],
         };
-        let with = |content: Content| with_storage(candidate, at, Held { content, ..held.clone() });
+        let with = |content: Content| {
+            with_storage(
+                candidate,
+                at,
+                Held {
+                    content,
+                    ..held.clone()
+                },
+            )
+        };
         changes.extend(plainer.iter().cloned().map(with));
         let Content::Own(own) = &held.content else {
             continue;
@@ -383,7 +394,10 @@ pub(super) fn dtypes(candidate: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
         if !holding.is_empty() {
             let all = retyped(candidate, &holding, from, to);
             if !edits.is_empty() {
-                changes.push(Change { edits: edits.clone(), ..all.clone() });
+                changes.push(Change {
+                    edits: edits.clone(),
+                    ..all.clone()
+                });
             }
             changes.push(all);
             if holding.len() > 1 {
@@ -397,7 +411,9 @@ pub(super) fn dtypes(candidate: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
 
 /// The dtype that an expression names: `tl.float16`.
 fn dtype_of(expr: &Expr) -> Option<DType> {
-    let Expr::Attribute(attribute) = expr else { return None };
+    let Expr::Attribute(attribute) = expr else {
+        return None;
+    };
     DType::ALL
         .into_iter()
         .find(|dtype| dtype.triton_name() == attribute.attr.as_str())
@@ -408,7 +424,9 @@ fn retyped(candidate: &Candidate, holding: &[usize], from: DType, to: DType) -> 
     let mut storages = candidate.storages.clone();
     let mut launches = candidate.launches.clone();
     for &at in holding {
-        let Some(held) = storages.get_mut(at) else { continue };
+        let Some(held) = storages.get_mut(at) else {
+            continue;
+        };
         held.dtype = to;
         if let Content::Own(own) = &held.content {
             let mut cast = Own {
@@ -421,7 +439,10 @@ fn retyped(candidate: &Candidate, holding: &[usize], from: DType, to: DType) -> 
                 .chunks_exact(from.size())
                 .zip(own.states.chunks_exact(from.size()));
             for (bytes, states) in elements {
-                let bits = bytes.iter().rev().fold(0, |bits, &byte| bits << 8 | u64::from(byte));
+                let bits = bytes
+                    .iter()
+                    .rev()
+                    .fold(0, |bits, &byte| bits << 8 | u64::from(byte));
                 let value = numeric::cast(from, to, Rounding::NearestEven, bits).bits();
                 let bits = value.unwrap_or(0).to_le_bytes();
                 cast.bytes.extend(bits.iter().take(to.size()));

@@ -66,7 +66,12 @@ pub(super) fn call_arguments(_: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
     let mut changes = Vec::new();
     for expr in tree.all_expressions() {
         let Expr::Call(call) = expr else { continue };
-        let args: Vec<&str> = call.arguments.args.iter().map(|arg| tree.slice(arg.range())).collect();
+        let args: Vec<&str> = call
+            .arguments
+            .args
+            .iter()
+            .map(|arg| tree.slice(arg.range()))
+            .collect();
         let keywords: Vec<&str> = call
             .arguments
             .keywords

@@ -66,7 +66,7 @@ fn dead_statements<'a>(tree: &'a Tree<'_>) -> Vec<&'a Stmt> {
             }
         }
     }
-    dead.sort_by_key(|stmt| stmt.start());
+    dead.sort_by_key(Ranged::start);
     dead.dedup_by_key(|stmt| stmt.range());
     dead
 }
@@ -361,15 +361,18 @@ fn first_configuration(call: &ast::ExprCall) -> Vec<(String, i128)> {
     let Some(Expr::Dict(dict)) = config.arguments.find_argument_value("kwargs", 0) else {
         return Vec::new();
     };
-    let pairs = dict.items.iter().filter_map(|item| match (&item.key, &item.value) {
-        (Some(Expr::StringLiteral(key)), Expr::NumberLiteral(number)) => {
-            let ast::Number::Int(value) = &number.value else {
-                return None;
-            };
-            Some((key.value.to_str().to_owned(), i128::from(value.as_i64()?)))
-        }
-        _ => None,
-    });
+    let pairs = dict
+        .items
+        .iter()
+        .filter_map(|item| match (&item.key, &item.value) {
+            (Some(Expr::StringLiteral(key)), Expr::NumberLiteral(number)) => {
+                let ast::Number::Int(value) = &number.value else {
+                    return None;
+                };
+                Some((key.value.to_str().to_owned(), i128::from(value.as_i64()?)))
+            }
+            _ => None,
+        });
     pairs.collect()
 }
 
@@ -399,7 +402,11 @@ pub(super) fn inlined(_: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
 }
 
 /// What a call passes, by parameter.
-fn passed(tree: &Tree<'_>, def: &ast::StmtFunctionDef, call: &ast::ExprCall) -> Option<HashMap<String, String>> {
+fn passed(
+    tree: &Tree<'_>,
+    def: &ast::StmtFunctionDef,
+    call: &ast::ExprCall,
+) -> Option<HashMap<String, String>> {
     let parameters: Vec<&ast::ParameterWithDefault> = plain(def).collect();
     let mut found = HashMap::new();
     for (parameter, arg) in parameters.iter().zip(&*call.arguments.args) {
@@ -450,7 +457,7 @@ fn substituted(tree: &Tree<'_>, expr: &Expr, known: &HashMap<String, String>) ->
     let mut names = Names::default();
     names.visit_expr(expr);
     let mut reads = names.reads;
-    reads.sort_by_key(|name| name.start());
+    reads.sort_by_key(Ranged::start);
     let mut text = String::new();
     let mut at = expr.start();
     for name in reads {
@@ -510,7 +517,11 @@ fn literal(value: &ArgValue) -> Option<String> {
         ArgValue::Int(number) => number.to_string(),
         ArgValue::Float(number) if number.is_finite() && *number >= 0.0 => format!("{number:?}"),
         ArgValue::Float(number) => format!("float('{number}')"),
-        ArgValue::Str(text) if text.chars().all(|c| c.is_ascii_graphic() && c != '\'' && c != '\\') => {
+        ArgValue::Str(text)
+            if text
+                .chars()
+                .all(|c| c.is_ascii_graphic() && c != '\'' && c != '\\') =>
+        {
             format!("'{text}'")
         }
         ArgValue::DType(dtype) => format!("tl.{}", dtype.triton_name()),

@@ -11,8 +11,28 @@ use super::tree::{Tree, callee};
 
 /// Calls whose second argument is an axis.
 const ALONG: [&str; 22] = [
-    "sum", "max", "min", "argmax", "argmin", "xor_sum", "reduce_or", "reduce", "cumsum", "cumprod", "associative_scan",
-    "sort", "topk", "bitonic_merge", "flip", "softmax", "expand_dims", "gather", "scan", "squeeze", "unsqueeze", "any",
+    "sum",
+    "max",
+    "min",
+    "argmax",
+    "argmin",
+    "xor_sum",
+    "reduce_or",
+    "reduce",
+    "cumsum",
+    "cumprod",
+    "associative_scan",
+    "sort",
+    "topk",
+    "bitonic_merge",
+    "flip",
+    "softmax",
+    "expand_dims",
+    "gather",
+    "scan",
+    "squeeze",
+    "unsqueeze",
+    "any",
 ];
 
 /// The integers below one that are tried in its place, the smallest first.
@@ -34,7 +54,9 @@ pub(super) fn rounder(value: f64) -> Vec<f64> {
     let mut tried = vec![0.0, 1.0, 2.0, value.trunc()];
     let rank = |value: f64| (format!("{value:?}").len(), value.abs());
     tried.retain(|&other| {
-        other.is_finite() && (!value.is_finite() || rank(other) < rank(value)) && other.to_bits() != value.to_bits()
+        other.is_finite()
+            && (!value.is_finite() || rank(other) < rank(value))
+            && other.to_bits() != value.to_bits()
     });
     tried.dedup();
     tried
@@ -69,10 +91,10 @@ pub(super) fn literals(_: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
 
 fn smaller(number: &Number) -> Vec<String> {
     match number {
-        Number::Int(value) => value
-            .as_i64()
-            .map(|value| below(value.into()).iter().map(ToString::to_string).collect())
-            .unwrap_or_else(|| vec!["0".to_owned(), "1".to_owned()]),
+        Number::Int(value) => {
+            let value = value.as_i64().unwrap_or(i64::MAX);
+            below(value.into()).iter().map(ToString::to_string).collect()
+        }
         Number::Float(value) => rounder(*value).iter().map(|value| format!("{value:?}")).collect(),
         Number::Complex { .. } => Vec::new(),
     }

@@ -57,7 +57,9 @@ fn without_parentheses(text: &str) -> String {
             let same = Tree::of(&fewer).is_some_and(|other| {
                 let both = tree.body().iter().zip(other.body());
                 tree.body().len() == other.body().len()
-                    && both.into_iter().all(|(a, b)| ComparableStmt::from(a) == ComparableStmt::from(b))
+                    && both
+                        .into_iter()
+                        .all(|(a, b)| ComparableStmt::from(a) == ComparableStmt::from(b))
             });
             if same {
                 from = first;

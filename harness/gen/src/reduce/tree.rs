@@ -47,7 +47,9 @@ impl<'t> Tree<'t> {
     /// The function of a dotted name: the last of its last part.
     pub fn function(&self, name: &str) -> Option<&ast::StmtFunctionDef> {
         let last = name.rsplit('.').next().unwrap_or(name);
-        self.functions().into_iter().rfind(|def| def.name.as_str() == last)
+        self.functions()
+            .into_iter()
+            .rfind(|def| def.name.as_str() == last)
     }
 
     /// Every statement with the block that it is in, outer ones first.
@@ -117,9 +119,9 @@ impl<'t> Tree<'t> {
             if !is_gone(stmt) {
                 continue;
             }
-            let inside = gone.iter().any(|other| {
-                other.range() != stmt.range() && other.range().contains_range(stmt.range())
-            });
+            let inside = gone
+                .iter()
+                .any(|other| other.range() != stmt.range() && other.range().contains_range(stmt.range()));
             if inside {
                 continue;
             }
@@ -142,7 +144,9 @@ impl<'t> Tree<'t> {
                 found.visit_stmt(stmt);
             }
         }
-        found.0.sort_by_key(|expr| (expr.start(), std::cmp::Reverse(expr.end())));
+        found
+            .0
+            .sort_by_key(|expr| (expr.start(), std::cmp::Reverse(expr.end())));
         found.0.dedup_by_key(|expr| expr.range());
         found.0
     }
@@ -177,7 +181,11 @@ pub(super) fn wrapped(expr: &Expr, text: &str) -> String {
             | Expr::List(_)
             | Expr::Dict(_)
     ) || matches!(expr, Expr::Tuple(tuple) if tuple.parenthesized);
-    if whole { text.to_owned() } else { format!("({text})") }
+    if whole {
+        text.to_owned()
+    } else {
+        format!("({text})")
+    }
 }
 
 /// The blocks of a statement.
@@ -253,7 +261,10 @@ pub(super) fn operands(expr: &Expr) -> Vec<&Expr> {
 /// `tl`, `triton`, `tl.math` and the like.
 fn is_module(expr: &Expr) -> bool {
     match expr {
-        Expr::Name(name) => matches!(name.id.as_str(), "tl" | "triton" | "language" | "math" | "libdevice"),
+        Expr::Name(name) => matches!(
+            name.id.as_str(),
+            "tl" | "triton" | "language" | "math" | "libdevice"
+        ),
         Expr::Attribute(attribute) => is_module(&attribute.value),
         _ => false,
     }
