@@ -66,7 +66,6 @@ fn main() -> ExitCode {
             Some(FuzzCommand::Promote(args)) => fuzz::promote(args, stop),
             Some(FuzzCommand::Trophies(args)) => fuzz::trophies(args),
         },
-        Command::Fuzz(args) => fuzz::fuzz(args, stop),
         Command::Reduce(args) => reduce::reduce(args, stop),
         // Served above.
         Command::CudaChild { .. } => 0,

@@ -3,6 +3,7 @@
 mod asked;
 mod mark;
 
+use std::fmt::Write as _;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use conch_case::{Case, Shard};
-use conch_engine::{Reference, guarded};
+use conch_engine::{EngineId, Reference, guarded};
 use conch_gen::reduce::{Candidate, Reduced, Size};
 use conch_verdict::{Panel, Trial, try_case};
 
@@ -66,6 +67,11 @@ pub enum Unreduced {
         "nothing differs: the verdict is {0}\n  = help: `--engine ID` names engines to ask; `conch explain` shows what each gives"
     )]
     NoDifference(String),
+    /// What differs is on record, and cannot be asked.
+    #[error(
+        "{0} differs by what is on record of it, and nothing is on record of a smaller case\n  = help: reduce it on a machine where {0} runs"
+    )]
+    OnRecord(String),
     /// There is no kernel to make smaller.
     #[error(
         "the case launches nothing, or kernels of several files\n  = help: reduce a case that launches kernels of one file"
@@ -98,9 +104,24 @@ pub fn smaller(case: &Case, panel: &Panel, bounds: Bounds<'_>) -> Result<Smaller
             failed.engine, failed.message
         )));
     }
-    let marks = Mark::of(&trial);
+    let mut marks = Mark::of(&trial);
     if marks.is_empty() {
         return Err(Unreduced::NoDifference(ended(&trial)));
+    }
+    // Nothing is on record of a smaller case.
+    let on_record = |mark: &Mark| {
+        mark.engine == EngineId::Recorded
+            || trial
+                .others
+                .iter()
+                .any(|one| one.id == mark.engine && one.remembered.is_some())
+    };
+    if let Some(mark) = marks.iter().find(|mark| on_record(mark)) {
+        let engine = mark.engine.to_string();
+        marks.retain(|mark| !on_record(mark));
+        if marks.is_empty() {
+            return Err(Unreduced::OnRecord(engine));
+        }
     }
     let start = Candidate::of(case).ok_or(Unreduced::NoKernel)?;
     // Engines that do not differ have nothing to say.
@@ -176,24 +197,29 @@ impl Smaller {
         };
         let mut text = String::new();
         for line in &self.kept {
-            text.push_str(&format!("kept {line}\n"));
+            let _ = writeln!(text, "kept {line}");
         }
-        text.push_str(&format!("  {:<16}{:>8} {:>8}\n", "", "before", "after"));
+        let _ = writeln!(text, "  {:<16}{:>8} {:>8}", "", "before", "after");
         text.push_str(&row("kernel lines", self.before.lines, after.lines));
         text.push_str(&row("arguments", self.before.arguments, after.arguments));
         text.push_str(&row("elements", self.before.elements, after.elements));
         text.push_str(&row("programs", self.before.programs, after.programs));
-        text.push_str(&format!(
+        let _ = writeln!(
+            text,
             "{} steps in {:.1} s{}: {} candidates, of which the reference left out {share:.0}% at {:.0} a second and \
-             core; {} went to engines, {:.1} s\n",
+             core; {} went to engines, {:.1} s",
             self.reduced.steps,
             self.took.as_secs_f64(),
-            if self.reduced.complete { "" } else { ", not at its end" },
+            if self.reduced.complete {
+                ""
+            } else {
+                ", not at its end"
+            },
             tally.filtered,
             tally.filtered as f64 / seconds,
             tally.passed,
             tally.engines.as_secs_f64(),
-        ));
+        );
         text
     }
 }

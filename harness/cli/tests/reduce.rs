@@ -1,0 +1,98 @@
+//! `conch reduce`: differences that stay what they are, and words for what is wrong. Some need Triton 3.9.0 and say so where it is
+//! not installed; where `CONCH_TEST_TOOLCHAINS` names it, it must be.
+
+mod done;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use conch_tile::rules::Version;
+use conch_toolchain::Home;
+use done::Done;
+use tempfile::TempDir;
+
+const ENGINES: [&str; 5] = [
+    "--offline",
+    "--engine",
+    "reference",
+    "--engine",
+    "interpret@3.9.0",
+];
+
+fn conch(args: &[&str]) -> Done {
+    let output = Command::new(env!("CARGO_BIN_EXE_conch"))
+        .args(args)
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
+        .output()
+        .expect("conch runs");
+    Done::of(&output)
+}
+
+fn reduce(case: &str, out: &Path, args: &[&str]) -> Done {
+    let out = out.to_str().expect("a plain path");
+    conch(&[&["reduce", case, "--out", out], args].concat())
+}
+
+/// Whether there is a Triton to ask.
+fn has_triton() -> bool {
+    let home = Home::discover().expect("a home");
+    let there = home.resolve_compiler(Version::new(3, 9, 0)).is_some();
+    let wanted = std::env::var("CONCH_TEST_TOOLCHAINS").unwrap_or_default();
+    assert!(
+        there || !wanted.contains("3.9.0"),
+        "Triton 3.9.0 is not installed"
+    );
+    if !there {
+        println!("left out: Triton 3.9.0 is not installed");
+    }
+    there
+}
+
+#[test]
+fn a_difference_stays_explained_by_the_same_bug() {
+    if !has_triton() {
+        return;
+    }
+    let folder = TempDir::new().expect("a folder");
+    let done = reduce("dtype/bf16_binary", folder.path(), &ENGINES);
+    assert_eq!(done.code, Some(2), "{}", done.err);
+    assert!(done.err.contains("means more than one case"), "{}", done.err);
+
+    let out = folder.path().join("small");
+    let done = reduce("control_flow/condition_every:what=sum", &out, &ENGINES);
+    assert_eq!(done.code, Some(0), "{}", done.err);
+}
+
+#[test]
+fn what_cannot_be_reduced_is_said() {
+    let folder = TempDir::new().expect("a folder");
+    let reference = ["--engine", "reference"];
+    let check = |case: &str, args: &[&str], code: i32, words: &str| {
+        let done = reduce(case, folder.path(), args);
+        assert_eq!(done.code, Some(code), "{}", done.err);
+        assert!(done.err.contains(words), "{}", done.err);
+        assert!(!folder.path().join("case.yaml").exists());
+    };
+    check("layout/split_colums:dtype=f16", &reference, 2, "no case matches");
+    check("layout/split_columns:dtype=f16", &reference, 2, "nothing differs");
+    check("layout/split_columns", &reference, 2, "means more than one case");
+    let missing = ["--offline", "--engine", "interpret@2.9.9"];
+    let done = reduce("layout/split_columns:dtype=f16", folder.path(), &missing);
+    assert!(matches!(done.code, Some(2 | 3)), "{:?} {}", done.code, done.err);
+    assert!(done.err.contains("2.9.9"), "{}", done.err);
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_loses_nothing() {
+    if !has_triton() {
+        return;
+    }
+    let folder = TempDir::new().expect("a folder");
+    let file = folder.path().join("file");
+    fs::write(&file, "mine").expect("written");
+    let done = reduce("dtype/bf16_nan", &file.join("out"), &ENGINES);
+    assert_eq!(done.code, Some(2), "{}", done.err);
+    // The kernel is told instead.
+    assert!(done.err.contains("@triton.jit"), "{}", done.err);
+}
