@@ -682,6 +682,10 @@ pub struct FuzzArgs {
     #[arg(long, value_name = "FILE", requires = "resume")]
     pub results: Vec<PathBuf>,
 
+    /// Keep findings as they were made. Without it they are made smaller when the campaign is over, a minute each at most.
+    #[arg(long)]
+    pub no_reduce: bool,
+
     /// What to do with findings.
     #[command(subcommand)]
     pub command: Option<FuzzCommand>,

@@ -1,6 +1,6 @@
 //! `conch fuzz`: generated cases through engines. What known bugs explain is counted, what they do not is kept, once for each
-//! signature. Without another engine the reference is held to itself; without a GPU a compiler's cases go into bundles. Left out:
-//! making findings smaller (`conch reduce`).
+//! signature and as small as it gets. Without another engine the reference is held to itself; without a GPU a compiler's cases go
+//! into bundles. Left out: how cases are made smaller (`conch reduce`).
 
 mod campaign;
 mod compiled;
@@ -12,6 +12,7 @@ mod promote;
 mod range;
 mod repro;
 mod signature;
+mod smaller;
 mod trophies;
 mod twins;
 
@@ -38,16 +39,21 @@ use crate::corpus::Selected;
 use crate::engines::{Setup, set_up};
 use crate::interrupt;
 use crate::pipeline;
+use crate::reduce::Bounds;
 use crate::terminal::Terminal;
 
 use self::campaign::Campaign;
 use self::compiled::Executed;
 use self::finding::Finding;
 use self::made::{Recipe, make};
+use self::smaller::Done;
 use self::twins::Unlike;
 
 /// How often a campaign is saved and says how far it is.
 const HEARTBEAT: Duration = Duration::from_secs(5);
+
+/// How long a finding may take to be made smaller.
+const REDUCTION: Duration = Duration::from_mins(1);
 
 /// What came of one case.
 enum Tried {
@@ -368,7 +374,38 @@ impl Hunt {
                 }
             },
         );
+        if !args.no_reduce && self.unwritten.is_none() {
+            self.shrink(panel, jobs, stop);
+        }
         self.finish(stop.load(Ordering::Relaxed))
+    }
+
+    /// Makes what was found smaller, this time or before, where that was not done yet.
+    fn shrink(&mut self, panel: &Panel, jobs: usize, stop: &AtomicBool) {
+        self.save();
+        for name in self.campaign.findings.keys() {
+            if stop.load(Ordering::Relaxed) {
+                return;
+            }
+            let bounds = Bounds {
+                time: REDUCTION,
+                jobs,
+                stop,
+                keeps: None,
+            };
+            match smaller::shrink(&self.findings.join(name), panel, bounds) {
+                Ok(Done::Smaller(before, after, seconds)) => self.terminal.note(&format!(
+                    "reduced: {name} from {before} lines to {after} in {seconds:.1} s"
+                )),
+                Ok(Done::Before) => {}
+                Ok(Done::Kept(why)) => self.terminal.note(&format!("not reduced: {name}: {why}")),
+                Ok(Done::Stopped) => return,
+                Err(error) => {
+                    self.unwritten = Some(error);
+                    return;
+                }
+            }
+        }
     }
 
     /// Counts what came of a case, and keeps what is news.

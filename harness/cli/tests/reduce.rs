@@ -54,14 +54,47 @@ fn a_difference_stays_explained_by_the_same_bug() {
     if !has_triton() {
         return;
     }
-    let folder = TempDir::new().expect("a folder");
-    let done = reduce("dtype/bf16_binary", folder.path(), &ENGINES);
-    assert_eq!(done.code, Some(2), "{}", done.err);
-    assert!(done.err.contains("means more than one case"), "{}", done.err);
+    let check = |case: &str, bug: &str, most: usize| {
+        let folder = TempDir::new().expect("a folder");
+        let done = reduce(case, folder.path(), &ENGINES);
+        assert_eq!(done.code, Some(0), "{}", done.err);
+        assert!(done.out.contains(bug), "{}", done.out);
+        let kernel = fs::read_to_string(folder.path().join("kernel.py")).expect("a kernel");
+        let body = kernel.lines().filter(|line| line.starts_with("    ")).count();
+        assert!((1..=most).contains(&body), "{kernel}");
+        // What was written is a corpus in which the same bug explains the difference.
+        let out = folder.path().to_str().expect("a plain path");
+        let again = conch(&[&["explain", "case", "--cases", out], &ENGINES[..]].concat());
+        assert!(
+            again.out.contains(&format!("explained by {bug}")),
+            "{}",
+            again.out
+        );
+    };
+    check("dtype/bf16_multiply_rounding", "bf16-is-bits", 3);
+    check(
+        "scalar/loop_divide_literal:dtype=i64",
+        "loop-indices-are-python",
+        3,
+    );
+    check("control_flow/bound_in_loop:n=3", "names-outlive-loops", 4);
+}
 
-    let out = folder.path().join("small");
-    let done = reduce("control_flow/condition_every:what=sum", &out, &ENGINES);
+#[test]
+fn a_search_that_runs_out_of_time_keeps_what_it_has() {
+    if !has_triton() {
+        return;
+    }
+    let folder = TempDir::new().expect("a folder");
+    let args = [&ENGINES[..], &["--time", "0.2"]].concat();
+    let done = reduce(
+        "reduction/every_dtype:dtype=bf16,op=argmax,axis=0",
+        folder.path(),
+        &args,
+    );
     assert_eq!(done.code, Some(0), "{}", done.err);
+    assert!(done.out.contains("not at its end"), "{}", done.out);
+    assert!(folder.path().join("case.yaml").exists());
 }
 
 #[test]

@@ -372,7 +372,13 @@ impl Candidate {
             }
         }
         for launch in &self.launches {
-            (&launch.kernel.name, launch.grid).hash(&mut hasher);
+            (
+                &launch.kernel.name,
+                launch.grid,
+                launch.grid_dims,
+                launch.host.is_some(),
+            )
+                .hash(&mut hasher);
             let values = (&launch.positional, &launch.keyword, &launch.options);
             format!("{values:?}").hash(&mut hasher);
         }
