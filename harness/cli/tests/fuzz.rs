@@ -54,13 +54,21 @@ fn a_seed_makes_the_same_campaign_in_one_go_and_in_two() {
         return;
     }
     let (whole, parts) = (folder(), folder());
-    let seed = ["--seed", "3", "--count"];
+    let seed = ["--no-reduce", "--seed", "3", "--count"];
     let run = |out: &TempDir, args: &[&str]| fuzz(out.path(), args);
     let one = run(&whole, &[&ENGINE[..], &seed, &["300", "--jobs", "2"]].concat());
     run(&parts, &[&ENGINE[..], &seed, &["120"]].concat());
     let two = run(
         &parts,
-        &["--offline", "--resume", "--count", "180", "--jobs", "1"],
+        &[
+            "--offline",
+            "--no-reduce",
+            "--resume",
+            "--count",
+            "180",
+            "--jobs",
+            "1",
+        ],
     );
     assert_eq!(campaign(whole.path()), campaign(parts.path()));
     assert_eq!(one.code, two.code);
@@ -92,7 +100,8 @@ fn findings_are_cases_that_explain_reads() {
         return drop(done.ends(0, &["0 findings"], &[]));
     };
     let name = first.expect("an entry").file_name();
-    done.ends(1, &["findings, in", name.to_str().expect("text")], &["new: "]);
+    let done = done.ends(1, &["findings, in", name.to_str().expect("text")], &["new: "]);
+    assert!(done.err.contains("reduced: "), "{}", done.err);
     for file in ["case.yaml", "kernel.py", "repro.py", "report.md", "finding.json"] {
         assert!(findings.join(&name).join(file).is_file(), "{file}");
     }

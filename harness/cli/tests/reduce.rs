@@ -108,10 +108,19 @@ fn what_cannot_be_reduced_is_said() {
         assert!(!folder.path().join("case.yaml").exists());
     };
     check("layout/split_colums:dtype=f16", &reference, 2, "no case matches");
-    check("layout/split_columns:dtype=f16", &reference, 2, "nothing differs");
+    check(
+        "layout/split_columns:dtype=f16,block=4x4",
+        &reference,
+        2,
+        "nothing differs",
+    );
     check("layout/split_columns", &reference, 2, "means more than one case");
     let missing = ["--offline", "--engine", "interpret@2.9.9"];
-    let done = reduce("layout/split_columns:dtype=f16", folder.path(), &missing);
+    let done = reduce(
+        "layout/split_columns:dtype=f16,block=4x4",
+        folder.path(),
+        &missing,
+    );
     assert!(matches!(done.code, Some(2 | 3)), "{:?} {}", done.code, done.err);
     assert!(done.err.contains("2.9.9"), "{}", done.err);
 }
