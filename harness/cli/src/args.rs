@@ -676,6 +676,10 @@ pub struct FuzzArgs {
 
     /// Go on with the campaign in that folder; `--resume DIR` is short for `--resume --out DIR`.
     #[arg(long, value_name = "DIR", num_args = 0..=1)]
+    #[allow(
+        clippy::option_option,
+        reason = "how clap tells an option with no value from none"
+    )]
     pub resume: Option<Option<PathBuf>>,
 
     /// What `conch exec` made of the campaign's bundles: it is judged. Again for more.

@@ -374,7 +374,9 @@ impl Hunt {
                 }
             },
         );
-        if !args.no_reduce && self.unwritten.is_none() {
+        // Results are of the cases that were sent, and of no smaller ones; twins are no engine's.
+        let asks = args.results.is_empty() && !panel.others.is_empty();
+        if asks && !args.no_reduce && self.unwritten.is_none() {
             self.shrink(panel, jobs, stop);
         }
         self.finish(stop.load(Ordering::Relaxed))
