@@ -666,6 +666,11 @@ pub struct FuzzArgs {
     #[arg(long, value_name = "S")]
     pub seed: Option<u64>,
 
+    /// Try cases that break one rule on purpose: undefined and illegal programs. The reference must say what is foretold, and no
+    /// engine may die of it. A campaign that is resumed stays what it is.
+    #[arg(long)]
+    pub broken: bool,
+
     /// How many cases to try at once. Without it, as many as there are cores.
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub jobs: Option<u16>,

@@ -2,6 +2,7 @@
 //! signature and as small as it gets. Without another engine the reference is held to itself; without a GPU a compiler's cases go
 //! into bundles. Left out: how cases are made smaller (`conch reduce`).
 
+mod broken;
 mod campaign;
 mod compiled;
 mod finding;
@@ -120,7 +121,7 @@ pub fn fuzz(args: &FuzzArgs, stop: &'static AtomicBool) -> u8 {
     let campaign = match resumed {
         Some(campaign) => campaign,
         None => match Campaign::begin(&out, args.seed.unwrap_or(0), shown(&wanted)) {
-            Ok(campaign) => campaign,
+            Ok(campaign) => campaign.breaking(args.broken),
             Err(error) => {
                 terminal.note(&format!("error: {error}"));
                 return 2;
@@ -142,7 +143,8 @@ pub fn fuzz(args: &FuzzArgs, stop: &'static AtomicBool) -> u8 {
         return judge(args, out, findings, &wanted, campaign, stop);
     }
     let compilers: Vec<EngineId> = wanted.iter().filter(|id| is_compiler(id)).cloned().collect();
-    if !compilers.is_empty() && !has_gpu() {
+    // Of a rule that is broken, what the compiler says is enough.
+    if !compilers.is_empty() && !campaign.broken && !has_gpu() {
         if compilers.len() + 1 < wanted.len() {
             terminal.note(
                 "error: without a GPU, compilers are fuzzed by themselves\n  = help: name the other engines in another campaign",
@@ -349,6 +351,7 @@ impl Hunt {
     fn run(mut self, args: &FuzzArgs, end: u64, panel: &Panel, jobs: usize, stop: &AtomicBool) -> u8 {
         let (began, time) = (self.began, args.time);
         let recipe = Recipe::new(self.campaign.seed, &panel.order);
+        let breaks = self.campaign.broken;
         let numbers = (self.first..end)
             .take_while(|_| !stop.load(Ordering::Relaxed) && time.is_none_or(|time| began.elapsed() < time));
         let folder = self.findings.clone();
@@ -362,6 +365,7 @@ impl Hunt {
                     return None;
                 }
                 let tried = match (&alone, panel.others.is_empty()) {
+                    _ if breaks => broken::attempt(&recipe, number, panel, &folder),
                     (Some(reference), true) => Some(held_to_itself(reference, &recipe, number, &folder)),
                     _ => attempt(&recipe, number, panel, &folder),
                 };
@@ -376,7 +380,7 @@ impl Hunt {
         );
         // Results are of the cases that were sent, and of no smaller ones; twins are no engine's.
         let asks = args.results.is_empty() && !panel.others.is_empty();
-        if asks && !args.no_reduce && self.unwritten.is_none() {
+        if asks && !breaks && !args.no_reduce && self.unwritten.is_none() {
             self.shrink(panel, jobs, stop);
         }
         self.finish(stop.load(Ordering::Relaxed))

@@ -21,10 +21,12 @@
 //! | `tiles` | tensor descriptors, block pointers, loops that load and multiply |
 //! | `form` | what a case is made for |
 //! | `twist` | twins: kernels that must store the same |
+//! | [`breach`] | cases that break one rule on purpose |
 //!
 //! Left out: autotuning.
 
 mod block;
+pub mod breach;
 mod chain;
 mod data;
 mod expr;

@@ -68,7 +68,7 @@ impl Contents {
         let mut bytes = Vec::new();
         // One byte more than it says shows that there are more.
         let unpacked = ZlibDecoder::new(packed)
-            .take(place.size + 1)
+            .take(place.size.saturating_add(1))
             .read_to_end(&mut bytes);
         Ok(match unpacked {
             Ok(_) if bytes.len() as u64 == place.size => Ok(bytes),

@@ -22,6 +22,9 @@ pub struct Campaign {
     pub seed: u64,
     /// The engines, the reference among them.
     pub engines: Vec<String>,
+    /// Whether its cases break a rule on purpose.
+    #[serde(default)]
+    pub broken: bool,
     /// How many cases are done, which is the next one's number.
     pub done: u64,
     /// The number after the last case that is in a bundle, where a compiler was asked and there was no GPU.
@@ -65,6 +68,7 @@ impl Campaign {
             format: FORMAT,
             seed,
             engines,
+            broken: false,
             done: 0,
             bundled: 0,
             verdicts: BTreeMap::new(),
@@ -72,6 +76,12 @@ impl Campaign {
             findings: BTreeMap::new(),
             failed: 0,
         }
+    }
+
+    /// The same, with cases that break a rule on purpose or without.
+    #[must_use]
+    pub fn breaking(self, broken: bool) -> Self {
+        Self { broken, ..self }
     }
 
     /// A new campaign for a folder that is empty or not there yet. Nothing is written.

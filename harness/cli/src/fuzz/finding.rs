@@ -12,6 +12,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use conch_engine::EngineId;
 use conch_report::event::Event;
 use conch_report::{Human, Palette, describe};
 use conch_verdict::{Difference, Panel, Trial, try_case};
@@ -148,6 +149,36 @@ impl Finding {
                 got,
                 observed: shown(made, trial, panel),
                 environment: page::environment(&news.engine),
+                range: Vec::new(),
+            },
+            kernel: made.kernel.clone(),
+            yaml: made.yaml.clone(),
+        }
+    }
+
+    /// A finding in a case that breaks a rule on purpose: what should have been said, and what was. There is no script: what is
+    /// wrong is no difference of results.
+    pub fn of_breach(
+        made: &Made,
+        trial: &Trial,
+        panel: &Panel,
+        engine: &EngineId,
+        signature: Signature,
+        (expected, got, origin): (String, String, String),
+    ) -> Self {
+        Self {
+            repro: None,
+            facts: Facts {
+                format: FORMAT,
+                signature,
+                verdict: trial.verdict.kind.to_string(),
+                blame: vec![engine.to_string()],
+                origin,
+                lines: page::lines(&made.kernel),
+                expected,
+                got,
+                observed: shown(made, trial, panel),
+                environment: page::environment(engine),
                 range: Vec::new(),
             },
             kernel: made.kernel.clone(),

@@ -23,6 +23,8 @@ pub fn title(signature: &Signature) -> String {
         "crash" => "ends its process",
         "nondeterminism" => "gives one thing and then another",
         "time" => "does not come to its end",
+        "taken" => "takes an illegal program",
+        "unnoticed" => "does not notice a broken rule",
         other => other,
     };
     let axis = signature

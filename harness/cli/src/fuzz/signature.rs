@@ -81,6 +81,17 @@ impl Signature {
         }
     }
 
+    /// The signature of what an engine does with a rule that is broken on purpose.
+    pub fn of_breach(engine: String, kind: &str, rule: &str) -> Self {
+        Self {
+            engine,
+            kind: kind.to_owned(),
+            first: rule.to_owned(),
+            remaining: Vec::new(),
+            axis: None,
+        }
+    }
+
     fn new(news: &Difference, first: String) -> Self {
         Self {
             engine: news.engine.to_string(),

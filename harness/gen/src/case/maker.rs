@@ -223,6 +223,16 @@ impl<'u, 'b> Maker<'u, 'b> {
 
     /// The case.
     pub(super) fn finish(mut self) -> Result<Generated> {
+        self.begin()?;
+        let steps = self.u.int_in_range(1..=9)?;
+        for _ in 0..steps {
+            self.step()?;
+        }
+        self.end()
+    }
+
+    /// What a kernel begins with.
+    pub(super) fn begin(&mut self) -> Result<()> {
         let pid = match self.form.twist {
             Some(Twist::Order) => format!("{} - tl.program_id(0)", self.programs - 1),
             Some(Twist::Launches) => {
@@ -237,25 +247,19 @@ impl<'u, 'b> Maker<'u, 'b> {
         for _ in 0..inputs {
             self.input()?;
         }
-        let steps = self.u.int_in_range(1..=9)?;
-        for _ in 0..steps {
-            self.step()?;
-        }
+        Ok(())
+    }
+
+    /// What it ends with, and the case.
+    pub(super) fn end(&mut self) -> Result<Generated> {
         self.stores()?;
         let options = self.options()?;
-        let functions = format!(
-            "{above}\n\n@triton.jit\ndef {name}({parameters}):\n{lines}",
-            above = self.above,
-            name = self.name,
-            parameters = self.parameters.join(", "),
-            lines = self.lines,
-        );
         Ok(Generated {
-            name: self.name,
-            functions,
-            storages: self.storages,
-            tensors: self.tensors,
-            arguments: self.arguments,
+            name: self.name.clone(),
+            functions: self.functions(),
+            storages: self.storages.clone(),
+            tensors: self.tensors.clone(),
+            arguments: self.arguments.clone(),
             options,
             programs: self.programs,
             split: self.form.twist == Some(Twist::Launches),
@@ -298,8 +302,19 @@ impl<'u, 'b> Maker<'u, 'b> {
         within
     }
 
+    /// The kernel with the functions above it.
+    pub(super) fn functions(&self) -> String {
+        format!(
+            "{above}\n\n@triton.jit\ndef {name}({parameters}):\n{lines}",
+            above = self.above,
+            name = self.name,
+            parameters = self.parameters.join(", "),
+            lines = self.lines,
+        )
+    }
+
     /// One more value or effect.
-    fn step(&mut self) -> Result<()> {
+    pub(super) fn step(&mut self) -> Result<()> {
         type Step<'u, 'b> = fn(&mut Maker<'u, 'b>) -> Result<()>;
         let steps: [(u32, Step<'u, 'b>); 24] = [
             (10, Self::elementwise),

@@ -303,7 +303,8 @@ impl Reader<'_> {
             self.gathered.collected.repeated += 1;
             return;
         }
-        let total: u64 = frame.storages.iter().map(|storage| storage.size).sum();
+        let sizes = frame.storages.iter().map(|storage| storage.size);
+        let total = sizes.fold(0, u64::saturating_add);
         if total > MAX_BYTES {
             let why = format!("its storages have {total} bytes, more than the {MAX_BYTES} of a case");
             skip(&mut self.gathered.skipped, &function, why, 1);

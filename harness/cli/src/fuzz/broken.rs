@@ -1,0 +1,119 @@
+//! Cases that break one rule on purpose: the reference must say what is foretold, and no engine may die of them. Left out: what
+//! rules there are (`conch_gen::case::breach`), and whether the reference says so (`conch_laws::broken`).
+//!
+//! An interpreter that dies of a program without a defined answer is no finding: it does what its memory lets it. That it dies of
+//! an illegal one is, and so is a compiler that dies of either or takes what is illegal.
+
+use std::path::Path;
+
+use arbitrary::Unstructured;
+use conch_engine::{EngineId, Outcome, guarded};
+use conch_gen::case::Form;
+use conch_gen::case::breach::{Broken, Foretold};
+use conch_gen::seeded;
+use conch_laws::broken::{is_whole, noticed};
+use conch_laws::case::run;
+use conch_tile::rules::{Rules, Version};
+use conch_verdict::{Panel, Record, try_case};
+
+use super::finding::Finding;
+use super::made::{KERNEL, Made, Recipe};
+use super::signature::Signature;
+use super::{News, Tried};
+
+/// Makes a case that breaks a rule and holds every engine to it; nothing where the run was stopped.
+pub fn attempt(recipe: &Recipe, number: u64, panel: &Panel, folder: &Path) -> Option<Tried> {
+    let tried = guarded(|| {
+        let bytes = seeded::bytes(recipe.seed, number);
+        let form = Form {
+            limits: recipe.limits,
+            ..Form::default()
+        };
+        match Broken::new(&format!("k{number}"), form, &mut Unstructured::new(&bytes)) {
+            Ok(broken) => judged(&broken, (recipe.seed, number), panel, folder),
+            Err(error) => Some(Tried::Failed(format!("generate case {number}: {error}"))),
+        }
+    });
+    tried.unwrap_or_else(|panic| Some(Tried::Failed(panic)))
+}
+
+fn judged(broken: &Broken, (seed, number): (u64, u64), panel: &Panel, folder: &Path) -> Option<Tried> {
+    let (kernel, yaml) = (broken.case.module(), broken.case.case_file(KERNEL));
+    let made = match Made::read(&format!("k{number}"), &kernel, &yaml, folder) {
+        Ok(made) => made,
+        Err(why) => {
+            return Some(Tried::Failed(format!(
+                "case {number} of seed {seed} cannot be read: {why}"
+            )));
+        }
+    };
+    let reference = panel.reference.as_deref()?;
+    let rules = Rules::of(Version::NEWEST);
+    let name = broken.breach.name;
+    let missed = match run(reference, &made.case, rules) {
+        Err(fault) => return Some(Tried::Failed(fault.to_string())),
+        Ok(outcome) => noticed(broken.breach.foretold, &outcome).err(),
+    };
+    let verdict = match (&missed, broken.breach.foretold) {
+        (None, Foretold::Rejected) => "rejected as foretold",
+        (None, _) => "undefined as foretold",
+        (Some(_), _) if is_whole(broken, reference, rules) == Ok(false) => "not whole without it",
+        (Some(_), _) => "not noticed",
+    };
+    let trial = try_case(&made.case, panel).ok()?;
+    if let Some(failed) = trial.failed.first() {
+        return Some(Tried::Failed(format!("{}: {}", failed.engine, failed.message)));
+    }
+    let is_illegal = broken.breach.foretold == Foretold::Rejected;
+    let unnoticed = verdict == "not noticed";
+    let died = trial
+        .others
+        .iter()
+        .find_map(|record| Some((record, wrong(record, is_illegal && missed.is_none())?)));
+    let finding = match died {
+        Some((record, kind)) => Some((&record.id, kind, record.outcome.complaint())),
+        None if unnoticed => {
+            let first = trial.references.first();
+            let said = first.and_then(|record| record.outcome.complaint());
+            Some((&EngineId::Reference, "unnoticed", said))
+        }
+        None => None,
+    };
+    let news = finding.map(|(engine, kind, said)| {
+        let expected = format!("{:?}, because of {name}", broken.breach.foretold);
+        let said = said.map_or_else(String::new, |complaint| {
+            complaint
+                .detail
+                .clone()
+                .unwrap_or_else(|| complaint.message.clone())
+        });
+        let got = missed
+            .as_ref()
+            .map_or_else(String::new, |fault| format!("{fault}\n"))
+            + &said;
+        let signature = Signature::of_breach(engine.to_string(), kind, name);
+        let origin = format!("case {number} of seed {seed}, broken");
+        let said = (expected, got, origin);
+        let finding = Finding::of_breach(&made, &trial, panel, engine, signature, said);
+        News::Finding(Box::new(finding))
+    });
+    Some(Tried::Judged {
+        verdict: verdict.to_owned(),
+        explained: Vec::new(),
+        news,
+    })
+}
+
+/// What an engine may not do with a case that breaks a rule.
+fn wrong(record: &Record, is_illegal: bool) -> Option<&'static str> {
+    let compiles = matches!(record.id, EngineId::Cuda { .. } | EngineId::Jit { .. });
+    match &record.outcome {
+        Outcome::Crashed(_) if compiles || is_illegal => Some("crash"),
+        Outcome::Finished(_) if compiles && is_illegal => Some("taken"),
+        // Without a GPU, what compiles is not executed, and says so.
+        Outcome::Unavailable(complaint) if is_illegal && complaint.message.contains("; it compiles") => {
+            Some("taken")
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,116 @@
+//! What the reference makes of generated cases: `share N [SEED [broken]]` tries the cases 0 to N of a seed and says how many
+//! finish, and why the others do not, each cause with its first case. With `broken`, cases that break a rule on purpose, and
+//! whether the reference notices. Left out: other engines (`conch fuzz`).
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Instant;
+
+use arbitrary::Unstructured;
+use conch_engine::{Outcome, Reference};
+use conch_gen::case::breach::Broken;
+use conch_gen::case::{Detail, Generated};
+use conch_gen::seeded::bytes;
+use conch_laws::broken::{is_whole, noticed};
+use conch_laws::case::{read, reference, run};
+use conch_tile::rules::{Rules, Version};
+
+/// What came of a case, and why.
+fn outcome(bytes: &[u8], breaks: bool, reference: &Reference) -> (&'static str, String) {
+    let mut u = Unstructured::new(bytes);
+    let rules = Rules::of(Version::NEWEST);
+    if breaks {
+        let broken = Broken::new("kernel", Detail::Chosen, &mut u).expect("any bytes are a case");
+        let name = broken.breach.name.to_owned();
+        let told = read(&broken.case)
+            .and_then(|case| run(reference, &case, rules))
+            .and_then(|outcome| noticed(broken.breach.foretold, &outcome));
+        return match told {
+            Ok(()) => ("noticed", name),
+            Err(_) if is_whole(&broken, reference, rules) == Ok(false) => ("not whole", String::new()),
+            Err(fault) => ("not noticed", format!("{name}: {fault}")),
+        };
+    }
+    let generated = Generated::new("kernel", Detail::Chosen, &mut u).expect("any bytes are a case");
+    match read(&generated).and_then(|case| run(reference, &case, rules)) {
+        Err(fault) => ("fault", fault.to_string()),
+        Ok(Outcome::Finished(_)) => ("finished", String::new()),
+        Ok(outcome) => {
+            let words = outcome.complaint().map_or_else(String::new, |complaint| {
+                format!("{}: {}", complaint.kind, complaint.message)
+            });
+            (outcome.kind().name(), words)
+        }
+    }
+}
+
+/// Words without what belongs to one kernel.
+fn plain(text: &str) -> String {
+    let mut plain: String = text
+        .chars()
+        .map(|c| if c.is_ascii_digit() { '0' } else { c })
+        .take(200)
+        .collect();
+    while plain.contains("00") {
+        plain = plain.replace("00", "0");
+    }
+    plain
+}
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let number = |at: usize| words.get(at).map_or(Ok(0), |word| word.parse::<u64>());
+    let (Ok(count @ 1..), Ok(seed)) = (number(0), number(1)) else {
+        eprintln!("share N [SEED [broken]]");
+        std::process::exit(2);
+    };
+    let breaks = words.get(2).is_some_and(|word| word == "broken");
+    let begin = Instant::now();
+    let next = AtomicU64::new(0);
+    let found: Vec<BTreeMap<(&'static str, String), (u64, u64)>> = thread::scope(|scope| {
+        let worker = || {
+            let reference = reference();
+            let mut found: BTreeMap<_, (u64, u64)> = BTreeMap::new();
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                if number >= count {
+                    return found;
+                }
+                let (word, why) = outcome(&bytes(seed, number), breaks, &reference);
+                found.entry((word, plain(&why))).or_insert((0, number)).0 += 1;
+            }
+        };
+        let threads: Vec<_> = (0..2).map(|_| scope.spawn(worker)).collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().expect("no panic"))
+            .collect()
+    });
+    let mut all: BTreeMap<(&'static str, String), (u64, u64)> = BTreeMap::new();
+    for (key, (many, first)) in found.into_iter().flatten() {
+        let entry = all.entry(key).or_insert((0, first));
+        entry.0 += many;
+        entry.1 = entry.1.min(first);
+    }
+    let mut words: BTreeMap<&str, u64> = BTreeMap::new();
+    for ((word, _), (many, _)) in &all {
+        *words.entry(word).or_default() += many;
+    }
+    for (word, many) in &words {
+        println!("{many:>8} {:>7.3}%  {word}", *many as f64 * 100.0 / count as f64);
+    }
+    let mut causes: Vec<_> = all.into_iter().collect();
+    causes.sort_by_key(|(_, (many, _))| std::cmp::Reverse(*many));
+    for ((word, why), (many, first)) in causes
+        .into_iter()
+        .filter(|((word, _), _)| !matches!(*word, "finished" | "noticed" | "not whole"))
+    {
+        println!("{many:>8}  {word} {why} (case {first})");
+    }
+    let seconds = begin.elapsed().as_secs_f64();
+    println!(
+        "{count} cases in {seconds:.1} s, {:.0} a second",
+        count as f64 / seconds
+    );
+}

@@ -1,0 +1,87 @@
+//! Cases that break a rule on purpose, and what the reference must say of each: what is foretold, always. Left out: other engines,
+//! which need only not crash (`conch fuzz --broken`).
+
+use arbitrary::Unstructured;
+use conch_engine::{Outcome, Reference};
+use conch_gen::case::Detail;
+use conch_gen::case::breach::{BAD, Broken, Foretold};
+use conch_gen::{Ended, Fault, Trial};
+use conch_memory::ByteState;
+use conch_tile::rules::{Rules, Version};
+
+use crate::case::{placed, read, reference, run};
+use crate::ensure;
+
+/// Holds the reference to what is foretold of the case that some bytes are. Where the kernel has no answer without the lines that
+/// break a rule either, nothing is foretold.
+pub fn check(bytes: &[u8]) -> Trial {
+    let broken = Broken::new("kernel", Detail::Chosen, &mut Unstructured::new(bytes))
+        .map_err(|error| Fault(format!("no case: {error}")))?;
+    let rules = Rules::of(Version::NEWEST);
+    let reference = reference();
+    let outcome = run(&reference, &read(&broken.case)?, rules)?;
+    let noticed = noticed(broken.breach.foretold, &outcome);
+    if noticed.is_ok() {
+        return Ok(match outcome {
+            Outcome::Rejected(_) => Ended::Refused,
+            _ => Ended::Stopped,
+        });
+    }
+    if !is_whole(&broken, &reference, rules)? {
+        return Ok(Ended::Finished);
+    }
+    noticed.map_err(|fault| {
+        Fault(format!(
+            "{}: {fault}\n{}",
+            broken.breach.name,
+            broken.case.module()
+        ))
+    })?;
+    Ok(Ended::Stopped)
+}
+
+/// Whether the kernel has an answer without the lines that break a rule.
+///
+/// # Errors
+/// The reference failed.
+pub fn is_whole(broken: &Broken, reference: &Reference, rules: Rules) -> Result<bool, Fault> {
+    Ok(match run(reference, &read(&broken.whole)?, rules)? {
+        Outcome::Finished(finished) => finished.remark.is_none(),
+        _ => false,
+    })
+}
+
+/// That the reference says what was foretold.
+///
+/// # Errors
+/// What it said instead.
+pub fn noticed(foretold: Foretold, outcome: &Outcome) -> Result<(), Fault> {
+    let as_foretold = match (foretold, outcome) {
+        (Foretold::Rejected, Outcome::Rejected(complaint)) => return placed(complaint),
+        (Foretold::Trapped(code), Outcome::Trapped(_, complaint)) if complaint.kind == code => {
+            return placed(complaint);
+        }
+        (Foretold::Remarked(code), Outcome::Finished(finished)) => finished
+            .remark
+            .as_ref()
+            .is_some_and(|complaint| complaint.kind == code),
+        (Foretold::Poison, Outcome::Finished(finished)) => finished.memory.ids().any(|id| {
+            finished.memory.name(id).starts_with(BAD)
+                && finished.memory.states(id).contains(&ByteState::Poison)
+        }),
+        (Foretold::AnyOrder, Outcome::Finished(finished)) => {
+            finished.tracked.is_some_and(|tracked| tracked.order_dependent)
+        }
+        (Foretold::Endless, Outcome::Exhausted(_)) => true,
+        _ => false,
+    };
+    ensure(as_foretold, || {
+        let words = outcome.complaint().map_or_else(String::new, |complaint| {
+            format!(" with {}: {}", complaint.kind, complaint.message)
+        });
+        format!(
+            "not noticed: foretold {foretold:?}, and it came to {}{words}",
+            outcome.kind()
+        )
+    })
+}

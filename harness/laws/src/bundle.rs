@@ -1,0 +1,171 @@
+//! Bundles, as [`conch_engine::cuda::bundle`] specifies them. Left out: what they are for.
+//!
+//! An input begins with a byte that says what the rest is:
+//!
+//! | byte | the rest |
+//! |---|---|
+//! | even | the file as it is |
+//! | odd | sections before they are packed, so that changes get through checksum and compression: first a byte for the kind of bundle; then for each section a `u16` with the length of the header, a `u16` with that of the blobs, both little endian, header, blobs |
+
+use std::io::Write as _;
+
+use conch_engine::cuda::bundle::{BundleError, CaseEntry, Decided, Note, Reader, ResultEntry, Writer};
+use conch_gen::{Ended, Fault, Trial};
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+
+use crate::ensure;
+
+/// The first bytes of every bundle.
+const MAGIC: [u8; 8] = *b"\x89CONCH\r\n";
+
+/// The version whose sections are packed.
+const VERSION: u32 = 2;
+
+/// Holds the reader of bundles to the laws on some bytes.
+pub fn check(bytes: &[u8]) -> Trial {
+    let Some((how, rest)) = bytes.split_first() else {
+        return Ok(Ended::Refused);
+    };
+    let file = if how % 2 == 0 { rest.to_vec() } else { packed(rest) };
+    let (cases, results) = (cases(&file)?, results(&file)?);
+    Ok(if cases || results {
+        Ended::Finished
+    } else {
+        Ended::Refused
+    })
+}
+
+/// What is in a bundle.
+type Held<T> = (Vec<T>, Vec<Decided>, Vec<Note>);
+
+/// Whether a file is a bundle of cases.
+fn cases(file: &[u8]) -> Result<bool, Fault> {
+    let read = |file: &[u8]| -> Result<Held<CaseEntry>, BundleError> {
+        let mut reader = Reader::cases(file)?;
+        let mut entries = Vec::new();
+        while let Some(entry) = reader.next_case()? {
+            entries.push(entry);
+        }
+        Ok((entries, reader.take_decided(), reader.take_notes()))
+    };
+    let Some(held) = told(read(file))? else {
+        return Ok(false);
+    };
+    let write = || -> Result<Vec<u8>, BundleError> {
+        let mut writer = Writer::cases(Vec::new())?;
+        for entry in &held.0 {
+            writer.case(entry)?;
+        }
+        beside(&mut writer, &held)?;
+        writer.finish()
+    };
+    same(&held, write().and_then(|file| read(&file)))?;
+    Ok(true)
+}
+
+/// Whether a file is a bundle of results.
+fn results(file: &[u8]) -> Result<bool, Fault> {
+    let read = |file: &[u8]| -> Result<(Held<ResultEntry>, _), BundleError> {
+        let mut reader = Reader::results(file)?;
+        let mut entries = Vec::new();
+        while let Some(entry) = reader.next_result()? {
+            entries.push(entry);
+        }
+        let held = (entries, reader.take_decided(), reader.take_notes());
+        Ok((held, reader.opening().provenance.clone()))
+    };
+    let Some((held, provenance)) = told(read(file))? else {
+        return Ok(false);
+    };
+    let write = || -> Result<Vec<u8>, BundleError> {
+        let mut writer = match &provenance {
+            Some(provenance) => Writer::results(Vec::new(), provenance.clone())?,
+            None => Writer::unexecuted(Vec::new())?,
+        };
+        for entry in &held.0 {
+            writer.result(entry)?;
+        }
+        beside(&mut writer, &held)?;
+        writer.finish()
+    };
+    same(&held, write().and_then(|file| read(&file)).map(|(held, _)| held))?;
+    Ok(true)
+}
+
+fn beside<T>(writer: &mut Writer<Vec<u8>>, (_, decided, notes): &Held<T>) -> Result<(), BundleError> {
+    decided.iter().try_for_each(|one| writer.decided(one))?;
+    notes.iter().try_for_each(|one| writer.note(one))
+}
+
+/// What was read; nothing where it is refused, in words.
+fn told<T>(read: Result<T, BundleError>) -> Result<Option<T>, Fault> {
+    match read {
+        Ok(held) => Ok(Some(held)),
+        Err(error) => {
+            crate::words(&error)?;
+            Ok(None)
+        }
+    }
+}
+
+fn same<T: PartialEq + std::fmt::Debug>(
+    first: &Held<T>,
+    again: Result<Held<T>, BundleError>,
+) -> Result<(), Fault> {
+    match again {
+        Ok(again) => ensure(*first == again, || {
+            format!("what was written is read as something else:\n{first:?}\n{again:?}")
+        }),
+        Err(error) => Err(Fault(format!("what was written cannot be read: {error}"))),
+    }
+}
+
+/// A bundle of sections that are not packed yet: what comes after the first byte of an input.
+pub fn packed(plain: &[u8]) -> Vec<u8> {
+    let mut file = MAGIC.to_vec();
+    let (kind, mut rest) = plain
+        .split_first()
+        .map_or((0, plain), |(kind, rest)| (*kind, rest));
+    file.extend(VERSION.to_le_bytes());
+    file.extend(u32::from(kind).to_le_bytes());
+    let mut section = 0u64;
+    while let Some((lengths, behind)) = rest.split_at_checked(4) {
+        let length = |at: usize| usize::from(u16::from_le_bytes([lengths[at], lengths[at + 1]]));
+        let (header, blobs) = (length(0).min(behind.len()), length(2));
+        let (header, behind) = behind.split_at(header);
+        let (blobs, behind) = behind.split_at(blobs.min(behind.len()));
+        rest = behind;
+        let mut frame = (header.len() as u32).to_le_bytes().to_vec();
+        frame.extend((blobs.len() as u64).to_le_bytes());
+        frame.extend_from_slice(header);
+        frame.extend_from_slice(blobs);
+        let mut packer = ZlibEncoder::new(Vec::new(), Compression::fast());
+        let stored = packer
+            .write_all(&frame)
+            .and_then(|()| packer.finish())
+            .unwrap_or_default();
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&section.to_le_bytes());
+        hasher.update(&stored);
+        file.extend((stored.len() as u32).to_le_bytes());
+        file.extend((frame.len() as u32).to_le_bytes());
+        file.extend(hasher.finalize().as_bytes());
+        file.extend(stored);
+        section += 1;
+    }
+    file
+}
+
+/// Sections as an input has them that is to be packed: headers with their blobs.
+pub fn plain(kind: u8, sections: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut bytes = vec![1, kind];
+    for (header, blobs) in sections {
+        let length = |length: usize| u16::try_from(length).unwrap_or(u16::MAX).to_le_bytes();
+        bytes.extend(length(header.len()));
+        bytes.extend(length(blobs.len()));
+        bytes.extend_from_slice(header.as_bytes());
+        bytes.extend_from_slice(blobs);
+    }
+    bytes
+}

@@ -1,0 +1,141 @@
+//! Generated cases, and what the reference must do with any of them. Left out: what breaks a rule on purpose ([`crate::broken`]).
+
+use arbitrary::Unstructured;
+use conch_case::{Case, Corpus, Input};
+use conch_engine::{Complaint, Engine, Outcome, Reference};
+use conch_gen::case::{Detail, Form, Generated, Twist};
+use conch_gen::{Ended, Fault, Trial};
+use conch_interp::Config;
+use conch_tile::rules::{Rules, Version};
+use conch_verdict::Twins;
+
+use crate::ensure;
+
+/// The name of a kernel's file.
+const KERNEL: &str = "kernel.py";
+
+/// What a launch may do here: far more than a generated case takes.
+const FUEL: u64 = 1 << 26;
+
+/// The reference, which is quick to give up.
+pub fn reference() -> Reference {
+    Reference::new(config())
+}
+
+fn config() -> Config {
+    Config {
+        fuel: FUEL,
+        program_fuel: FUEL,
+        memory_limit: 1 << 28,
+        ..Config::default()
+    }
+}
+
+/// Holds the reference to the laws on the case that some bytes are.
+pub fn check(bytes: &[u8]) -> Trial {
+    let generated = Generated::new("kernel", Detail::Chosen, &mut Unstructured::new(bytes))
+        .map_err(|error| Fault(format!("no case: {error}")))?;
+    let case = read(&generated)?;
+    let rules = Rules::of(Version::NEWEST);
+    let reference = reference();
+    let first = run(&reference, &case, rules)?;
+    let shown = || generated.module();
+    ensure(run(&reference, &case, rules)? == first, || {
+        format!("it is not the same twice:\n{}", shown())
+    })?;
+    // However little there is to do, each program in a thread of its own where that is allowed.
+    let threads = Reference::new(Config {
+        threads: 4,
+        share_work: 0,
+        ..config()
+    });
+    ensure(run(&threads, &case, rules)? == first, || {
+        format!("it is not the same in threads:\n{}", shown())
+    })?;
+    if let Outcome::Finished(_) = first {
+        twins(bytes, &case, &reference, rules)?;
+    }
+    ended(&first).map_err(|fault| Fault(format!("{fault}\n{}", shown())))
+}
+
+/// That every twin stores what the case stores.
+fn twins(bytes: &[u8], case: &Case, reference: &Reference, rules: Rules) -> Result<(), Fault> {
+    for twist in Twist::ALL {
+        let form = Form {
+            twist: Some(twist),
+            ..Form::default()
+        };
+        let twin = Generated::new("kernel", form, &mut Unstructured::new(bytes))
+            .map_err(|error| Fault(format!("no twin: {error}")))?;
+        let compared = conch_verdict::twins(reference, case, &read(&twin)?, rules)
+            .map_err(|failure| Fault(format!("the reference failed: {failure}")))?;
+        if let Twins::Differ(how) = compared {
+            let name = twist.name();
+            return Err(Fault(format!(
+                "its twin by {name} differs: {how}\n{}",
+                twin.module()
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// What a generated case is when it is read.
+///
+/// # Errors
+/// What is wrong with the texts: a fault of the generator.
+pub fn read(generated: &Generated) -> Result<Case, Fault> {
+    let (kernel, yaml) = (generated.module(), generated.case_file(KERNEL));
+    let wrong = |what: &str| Fault(format!("it does not read as a case: {what}\n{kernel}\n{yaml}"));
+    let corpus = Corpus::load([Input::text("case.yaml", &yaml), Input::text(KERNEL, &kernel)]);
+    if let Some(problem) = corpus.problems().first() {
+        return Err(wrong(&problem.render(corpus.sources(), false)));
+    }
+    let entry = corpus.entries().next().ok_or_else(|| wrong("there is none"))?;
+    entry.resolve().map_err(|problems| {
+        let shown = problems
+            .iter()
+            .map(|problem| problem.render(corpus.sources(), false));
+        wrong(&shown.collect::<Vec<_>>().join("\n"))
+    })
+}
+
+/// What the reference makes of a case.
+///
+/// # Errors
+/// It failed, which it never may.
+pub fn run(reference: &Reference, case: &Case, rules: Rules) -> Result<Outcome, Fault> {
+    reference
+        .run(case, rules)
+        .map(|run| run.outcome)
+        .map_err(|failure| Fault(format!("the reference failed: {failure}")))
+}
+
+/// How a trial ended that came to this outcome. What did not finish has words and a place in the kernel.
+fn ended(outcome: &Outcome) -> Trial {
+    let (how, complaint) = match outcome {
+        Outcome::Finished(..) => return Ok(Ended::Finished),
+        Outcome::Rejected(complaint) => (Ended::Refused, complaint),
+        Outcome::Trapped(_, complaint) | Outcome::Unsupported(complaint) | Outcome::Exhausted(complaint) => {
+            (Ended::Stopped, complaint)
+        }
+        Outcome::Crashed(complaint) | Outcome::Unavailable(complaint) => {
+            return Err(Fault(format!("the reference is gone: {}", complaint.message)));
+        }
+    };
+    placed(complaint)?;
+    Ok(how)
+}
+
+/// That a complaint has words and a place.
+pub(crate) fn placed(complaint: &Complaint) -> Result<(), Fault> {
+    crate::words(&complaint.message)?;
+    // What a library function does is told where that is written, and the call beside it.
+    let called = |detail: &String| detail.contains(&format!("{KERNEL}:"));
+    let at = complaint.position.as_ref().filter(|at| at.line > 0);
+    let placed =
+        at.is_some_and(|at| at.file.ends_with(KERNEL) || complaint.detail.as_ref().is_some_and(called));
+    ensure(placed, || {
+        format!("no place in the kernel: {}", complaint.message)
+    })
+}

@@ -1,0 +1,125 @@
+//! Part files of a recorder, and the archives of bytes that recordings have. Left out: recorders.
+//!
+//! An input begins with a byte that says what the rest is:
+//!
+//! | byte | the rest |
+//! |---|---|
+//! | `z` | a data archive, beside a case file that takes bytes from it |
+//! | any other | a part file, but that the lengths in front of a frame are two `u16`, little endian, as no input has more bytes; the last frame may be cut short |
+
+use std::fs;
+
+use conch_case::Corpus;
+use conch_gen::{Ended, Fault, Trial, case_file};
+use conch_recording::part::Part;
+use conch_recording::{Options, collect};
+
+use crate::ensure;
+
+/// Holds the reader of part files, what is collected of them, and the reader of archives to the laws on some bytes.
+pub fn check(bytes: &[u8]) -> Trial {
+    let Some((how, rest)) = bytes.split_first() else {
+        return Ok(Ended::Refused);
+    };
+    if *how == b'z' {
+        return archive(rest);
+    }
+    let file = part(rest);
+    let mut damaged = false;
+    for frame in Part::new(file.as_slice()) {
+        if let Err(error) = frame {
+            crate::words(&error)?;
+            ensure(error.to_string().contains("at byte"), || {
+                format!("an error without a place: {error}")
+            })?;
+            damaged = true;
+        }
+    }
+    let cases = collected(&file)?;
+    Ok(if damaged {
+        Ended::Refused
+    } else if cases == 0 {
+        Ended::Stopped
+    } else {
+        Ended::Finished
+    })
+}
+
+/// The case file takes bytes from an archive.
+fn archive(bytes: &[u8]) -> Trial {
+    let case = case_file::SEEDS[0].as_bytes();
+    let read = case_file::read(case, case_file::KERNEL.as_bytes(), bytes)?;
+    Ok(if read.problems.is_empty() {
+        Ended::Finished
+    } else {
+        Ended::Refused
+    })
+}
+
+/// How many cases are made of a part file; what is made has no problem.
+fn collected(file: &[u8]) -> Result<u64, Fault> {
+    let io = |error: std::io::Error| Fault(format!("a folder cannot be used: {error}"));
+    let folder = tempfile::tempdir().map_err(io)?;
+    let (parts, out) = (folder.path().join("parts"), folder.path().join("out"));
+    fs::create_dir(&parts).map_err(io)?;
+    fs::write(parts.join("1-0.part"), file).map_err(io)?;
+    let options = Options {
+        parts,
+        out: out.clone(),
+        command: None,
+        sample: "layout".to_owned(),
+    };
+    let collected = match collect(&options) {
+        Ok(collected) => collected,
+        Err(error) => return Err(Fault(format!("nothing is collected: {error}"))),
+    };
+    let corpus =
+        Corpus::read(&out).map_err(|error| Fault(format!("what was collected is no corpus: {error}")))?;
+    if let Some(problem) = corpus.problems().first() {
+        return Err(Fault(problem.render(corpus.sources(), false)));
+    }
+    let mut cases = 0;
+    for entry in corpus.entries() {
+        cases += 1;
+        entry.resolve().map_err(|problems| {
+            let shown = problems
+                .iter()
+                .map(|problem| problem.render(corpus.sources(), false));
+            Fault(shown.collect::<Vec<_>>().join("\n"))
+        })?;
+    }
+    ensure(cases == collected.cases, || {
+        format!("{} cases are said to be there, and {cases} are", collected.cases)
+    })?;
+    Ok(cases)
+}
+
+/// A part file of frames whose lengths are short.
+pub fn part(plain: &[u8]) -> Vec<u8> {
+    let mut file = Vec::new();
+    let mut rest = plain;
+    while let Some((lengths, behind)) = rest.split_at_checked(4) {
+        let length = |at: usize| usize::from(u16::from_le_bytes([lengths[at], lengths[at + 1]]));
+        let (header, payload) = (length(0), length(2));
+        let (frame, behind) = behind.split_at((header + payload).min(behind.len()));
+        file.extend((header as u32).to_le_bytes());
+        file.extend((payload as u64).to_le_bytes());
+        file.extend_from_slice(frame);
+        rest = behind;
+    }
+    file.extend_from_slice(rest);
+    file
+}
+
+/// Frames as an input has them.
+pub fn plain(frames: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut bytes = vec![b'p'];
+    for (header, payload) in frames {
+        let length = |length: usize| u16::try_from(length).unwrap_or(u16::MAX).to_le_bytes();
+        bytes.extend(length(header.len()));
+        bytes.extend(length(payload.len()));
+        bytes.extend_from_slice(header.as_bytes());
+        bytes.extend_from_slice(payload);
+    }
+    bytes
+}

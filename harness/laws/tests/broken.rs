@@ -1,0 +1,73 @@
+//! Rules that are broken on purpose: the reference notices each, wherever the lines stand.
+
+use arbitrary::Unstructured;
+use conch_gen::case::Detail;
+use conch_gen::case::breach::{Breach, Broken, Foretold};
+use conch_gen::{Ended, seeded};
+use conch_laws::broken::{check, is_whole, noticed};
+use conch_laws::case::{read, reference, run};
+use conch_tile::rules::{Rules, Version};
+
+/// Kernels that each rule is broken in.
+const KERNELS: u64 = 6;
+
+#[test]
+fn every_breach_is_noticed() {
+    let rules = Rules::of(Version::NEWEST);
+    let reference = reference();
+    let mut faults = Vec::new();
+    for breach in Breach::all() {
+        let mut seen = 0;
+        let kernels = if breach.foretold == Foretold::Endless {
+            1
+        } else {
+            KERNELS
+        };
+        for seed in 0..kernels {
+            let bytes = seeded::bytes(1, seed);
+            let broken = Broken::of(breach, "kernel", Detail::Chosen, &mut Unstructured::new(&bytes))
+                .expect("any bytes are a case");
+            let case = read(&broken.case).unwrap_or_else(|fault| panic!("{fault}"));
+            let outcome = run(&reference, &case, rules).unwrap_or_else(|fault| panic!("{fault}"));
+            match noticed(breach.foretold, &outcome) {
+                Ok(()) => seen += 1,
+                Err(fault) if is_whole(&broken, &reference, rules) == Ok(true) => {
+                    faults.push(format!("{}: {fault}\n{}", breach.name, broken.case.module()));
+                }
+                Err(_) => {}
+            }
+        }
+        assert!(seen > 0, "{}: in no kernel", breach.name);
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn a_case_that_is_whole_is_no_breach() {
+    // The law fails where nothing is wrong: `noticed` does not say yes to anything.
+    let rules = Rules::of(Version::NEWEST);
+    let reference = reference();
+    for breach in Breach::all().step_by(9) {
+        let bytes = seeded::bytes(2, 1);
+        let broken = Broken::of(breach, "kernel", Detail::Chosen, &mut Unstructured::new(&bytes))
+            .expect("any bytes are a case");
+        if is_whole(&broken, &reference, rules) == Ok(true) {
+            let whole = read(&broken.whole).unwrap_or_else(|fault| panic!("{fault}"));
+            let outcome = run(&reference, &whole, rules).unwrap_or_else(|fault| panic!("{fault}"));
+            assert!(noticed(breach.foretold, &outcome).is_err(), "{}", breach.name);
+        }
+    }
+}
+
+#[test]
+fn any_bytes_are_a_broken_case() {
+    let ended = |bytes: &[u8]| check(bytes).unwrap_or_else(|fault| panic!("{fault}"));
+    let mut finished = 0;
+    for seed in 0..200 {
+        let bytes = seeded::bytes(3, seed);
+        finished += usize::from(ended(&bytes) == Ended::Finished);
+        ended(&bytes[..seed as usize]);
+    }
+    // Where the kernel is no good by itself, nothing is foretold.
+    assert!(finished < 10, "{finished} of 200 break nothing");
+}
