@@ -1,5 +1,7 @@
 //! What the targets share: randomness for structured changes out of libFuzzer's seed, and the way from a fault to a crash.
 
+pub mod interpreter;
+
 use arbitrary::Unstructured;
 use conch_gen::Trial;
 

@@ -155,3 +155,24 @@ fn bad_words_are_told() {
         &["no engine to hold the reference to"],
     );
 }
+
+#[test]
+fn broken_cases_are_noticed_by_the_reference_alone() {
+    let out = folder();
+    let done = fuzz(
+        out.path(),
+        &["--offline", "--engine", "reference", "--broken", "--count", "120"],
+    );
+    assert_eq!(done.code, Some(0), "{}{}", done.out, done.err);
+    assert!(
+        done.out.contains("rejected as foretold") && done.out.contains("undefined as foretold"),
+        "{}",
+        done.out
+    );
+    assert!(!done.out.contains("not noticed"), "{}", done.out);
+    // It stays what it is.
+    let more = fuzz(out.path(), &["--offline", "--resume", "--count", "20"]);
+    assert_eq!(more.code, Some(0), "{}{}", more.out, more.err);
+    assert!(campaign(out.path()).contains("\"broken\": true"));
+    assert!(more.out.contains("140 cases"), "{}", more.out);
+}

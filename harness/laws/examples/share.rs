@@ -16,6 +16,9 @@ use conch_laws::broken::{is_whole, noticed};
 use conch_laws::case::{read, reference, run};
 use conch_tile::rules::{Rules, Version};
 
+/// How often a case came to a word for a reason, and the first one that did.
+type Causes = BTreeMap<(&'static str, String), (u64, u64)>;
+
 /// What came of a case, and why.
 fn outcome(bytes: &[u8], breaks: bool, reference: &Reference) -> (&'static str, String) {
     let mut u = Unstructured::new(bytes);
@@ -68,10 +71,10 @@ fn main() {
     let breaks = words.get(2).is_some_and(|word| word == "broken");
     let begin = Instant::now();
     let next = AtomicU64::new(0);
-    let found: Vec<BTreeMap<(&'static str, String), (u64, u64)>> = thread::scope(|scope| {
+    let found: Vec<Causes> = thread::scope(|scope| {
         let worker = || {
             let reference = reference();
-            let mut found: BTreeMap<_, (u64, u64)> = BTreeMap::new();
+            let mut found = Causes::new();
             loop {
                 let number = next.fetch_add(1, Ordering::Relaxed);
                 if number >= count {
@@ -87,7 +90,7 @@ fn main() {
             .map(|thread| thread.join().expect("no panic"))
             .collect()
     });
-    let mut all: BTreeMap<(&'static str, String), (u64, u64)> = BTreeMap::new();
+    let mut all = Causes::new();
     for (key, (many, first)) in found.into_iter().flatten() {
         let entry = all.entry(key).or_insert((0, first));
         entry.0 += many;

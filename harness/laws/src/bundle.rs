@@ -7,11 +7,12 @@
 //! | even | the file as it is |
 //! | odd | sections before they are packed, so that changes get through checksum and compression: first a byte for the kind of bundle; then for each section a `u16` with the length of the header, a `u16` with that of the blobs, both little endian, header, blobs |
 
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 
 use conch_engine::cuda::bundle::{BundleError, CaseEntry, Decided, Note, Reader, ResultEntry, Writer};
 use conch_gen::{Ended, Fault, Trial};
 use flate2::Compression;
+use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 
 use crate::ensure;
@@ -168,4 +169,29 @@ pub fn plain(kind: u8, sections: &[(&str, &[u8])]) -> Vec<u8> {
         bytes.extend_from_slice(blobs);
     }
     bytes
+}
+
+/// A bundle as an input that is to be packed: what [`packed`] makes it of. None for what is no bundle.
+pub fn unpacked(file: &[u8]) -> Option<Vec<u8>> {
+    let mut rest = file.strip_prefix(&MAGIC)?.get(4..)?;
+    let (kind, behind) = rest.split_first_chunk::<4>()?;
+    rest = behind;
+    let mut bytes = vec![1, u8::try_from(u32::from_le_bytes(*kind)).ok()?];
+    while !rest.is_empty() {
+        let (stored, behind) = rest.split_first_chunk::<4>()?;
+        let stored = u32::from_le_bytes(*stored) as usize;
+        let (packed, behind) = behind.get(36..)?.split_at_checked(stored)?;
+        rest = behind;
+        let mut frame = Vec::new();
+        ZlibDecoder::new(packed).read_to_end(&mut frame).ok()?;
+        let (header, behind) = frame.split_first_chunk::<4>()?;
+        let (header, blobs) = behind
+            .get(8..)?
+            .split_at_checked(u32::from_le_bytes(*header) as usize)?;
+        bytes.extend(u16::try_from(header.len()).ok()?.to_le_bytes());
+        bytes.extend(u16::try_from(blobs.len()).ok()?.to_le_bytes());
+        bytes.extend_from_slice(header);
+        bytes.extend_from_slice(blobs);
+    }
+    Some(bytes)
 }

@@ -8,6 +8,8 @@
 //! | [`recording`] | a part file, or a data archive | likewise; what is collected is a corpus without a problem |
 //! | [`event_stream`] | a stream of events | likewise; every printer takes what is read |
 //!
+//! [`seeds`] makes inputs to begin with.
+//!
 //! They are apart from `conch_gen` because that knows no engine. `fuzz/` calls them, and `tests/regressions.rs` replays what was
 //! found.
 //!
@@ -22,6 +24,7 @@ pub mod bundle;
 pub mod case;
 pub mod event_stream;
 pub mod recording;
+pub mod seeds;
 
 use conch_gen::Fault;
 

@@ -112,7 +112,12 @@ impl Broken {
     ///
     /// # Errors
     /// None that are known: what the bytes lack is made up.
-    pub fn of(breach: &'static Breach, name: &str, detail: Detail, u: &mut Unstructured<'_>) -> Result<Self> {
+    pub fn of(
+        breach: &'static Breach,
+        name: &str,
+        form: impl Into<Form>,
+        u: &mut Unstructured<'_>,
+    ) -> Result<Self> {
         let (case, whole) = Maker::new(name, form.into(), u)?.broken(breach)?;
         Ok(Self { case, whole, breach })
     }

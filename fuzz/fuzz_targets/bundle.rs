@@ -1,0 +1,6 @@
+//! Bundles to their reader; what it takes, to the writer and back.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| conch_fuzz::hold(conch_laws::bundle::check(data)));

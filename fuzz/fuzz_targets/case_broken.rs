@@ -1,0 +1,6 @@
+//! Generated cases that break a rule on purpose to the reference, which must notice.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| conch_fuzz::hold(conch_laws::broken::check(data)));

@@ -1,0 +1,6 @@
+//! Generated cases to the reference, each with its twins.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| conch_fuzz::hold(conch_laws::case::check(data)));

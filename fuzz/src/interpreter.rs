@@ -1,0 +1,92 @@
+//! The panel of the target `case_interpreter`: the reference, and Triton's interpreter in a worker that lives as long as the target.
+//! Left out: other engines (`conch fuzz`).
+
+use std::process;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use arbitrary::Unstructured;
+use conch_engine::{Interpret, Reference};
+use conch_gen::case::{Form, Generated, Limits};
+use conch_laws::case::read;
+use conch_tile::rules::Version;
+use conch_toolchain::{Home, Pool};
+use conch_verdict::{Panel, try_case};
+
+/// The environment variable that names the version.
+const VARIABLE: &str = "CONCH_FUZZ_TRITON";
+
+/// Holds the interpreter to the reference on the case that some bytes are.
+pub fn hold(bytes: &[u8]) {
+    static PANEL: OnceLock<(Panel, Limits)> = OnceLock::new();
+    let (panel, limits) = PANEL.get_or_init(panel);
+    let form = Form {
+        limits: *limits,
+        ..Form::default()
+    };
+    let generated =
+        Generated::new("kernel", form, &mut Unstructured::new(bytes)).expect("any bytes are a case");
+    let case = read(&generated).unwrap_or_else(|fault| panic!("{fault}"));
+    let trial = try_case(&case, panel).expect("nobody stops it");
+    if let Some(failed) = trial.failed.first() {
+        panic!("{}: {}", failed.engine, failed.message);
+    }
+    let differences = trial.verdict.differences.iter();
+    let news: Vec<String> = differences
+        .filter(|one| one.explained.is_empty() && one.told.is_none())
+        .map(|one| {
+            format!(
+                "{} differs from {}: {:?}, {:?}",
+                one.engine, one.baseline, one.kind, one.comparison
+            )
+        })
+        .collect();
+    assert!(
+        news.is_empty(),
+        "{}\n{}\n{}",
+        news.join("\n"),
+        generated.module(),
+        generated.case_file("kernel.py")
+    );
+}
+
+/// The engines; a target without a toolchain ends, with words and no crash.
+fn panel() -> (Panel, Limits) {
+    match started() {
+        Ok(started) => started,
+        Err(why) => {
+            eprintln!("case_interpreter has nothing to do: {why}");
+            process::exit(0);
+        }
+    }
+}
+
+fn started() -> Result<(Panel, Limits), String> {
+    let home = Home::discover().map_err(|error| error.to_string())?;
+    let mend = "`conch toolchain add 3.9.0` installs one";
+    let toolchain = match std::env::var(VARIABLE) {
+        Ok(named) => {
+            let id = named
+                .parse()
+                .map_err(|error| format!("{VARIABLE} is `{named}`: {error}"))?;
+            home.resolve(&id).ok_or_else(|| {
+                format!("Triton {named} is not installed; `conch toolchain add {named}` does")
+            })?
+        }
+        Err(_) => {
+            let all = home.list().map_err(|error| error.to_string())?;
+            let newest = all.into_iter().max_by_key(|one| one.id.triton());
+            newest.ok_or_else(|| format!("no Triton is installed; {mend}"))?
+        }
+    };
+    let version: Version = toolchain.id.triton();
+    // Nothing is read but what a request has in it.
+    let pool = Pool::new(toolchain, 1).map_err(|error| format!("a worker does not start: {error}"))?;
+    let limits = conch_toolchain::Limits {
+        time: Duration::from_secs(20),
+        ..conch_toolchain::Limits::default()
+    };
+    let interpreter = Interpret::new(pool, false, limits);
+    let panel = Panel::new(Some(Arc::new(Reference::default())), vec![Arc::new(interpreter)]);
+    Ok((panel, Limits::interpreted(version)))
+}

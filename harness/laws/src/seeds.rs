@@ -1,0 +1,293 @@
+//! Inputs for fuzz targets to begin with, made from the corpus, and the dictionary of Triton's names. Left out: reading and writing
+//! files (`examples/seeds.rs`).
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::sync::Arc;
+
+use conch_engine::cuda::GpuHeader;
+use conch_engine::cuda::bundle::{
+    BundleError, CaseEntry, Label, Note, Provenance, ResultEntry, Unexecuted, Writer,
+};
+use conch_engine::cuda::job::{Job, Ran};
+use conch_gen::{case_file, seeded};
+use conch_report::Event;
+use conch_report::event;
+use conch_toolchain::compiled::{Compiled, Invocation, Kernel, Metadata, Param, Target};
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+
+use crate::{bundle, recording};
+
+/// The targets that need no Triton.
+pub const TARGETS: [&str; 9] = [
+    "bundle",
+    "case_broken",
+    "case_file",
+    "case_reference",
+    "event_stream",
+    "frontend_text",
+    "interp_program",
+    "memory_views",
+    "recording",
+];
+
+/// The largest input that targets are given.
+const MOST: usize = 16 << 10;
+
+/// How many inputs of plain bytes a target gets.
+const PLAIN: u64 = 32;
+
+/// A name and the bytes.
+pub type Seed = (String, Vec<u8>);
+
+/// Inputs for a target to begin with; `corpus` has the names and bytes of the corpus's files. None for a target that is not known.
+pub fn seeds(target: &str, corpus: &[Seed]) -> Option<Vec<Seed>> {
+    let plain = |length: usize| {
+        (0..PLAIN)
+            .map(|number| {
+                let bytes = seeded::bytes(0, number);
+                (
+                    format!("{number:02}"),
+                    bytes.get(..length).unwrap_or(&bytes).to_vec(),
+                )
+            })
+            .collect()
+    };
+    Some(match target {
+        "frontend_text" => files(corpus, "py", MOST),
+        "case_file" => {
+            let own = case_file::SEEDS.iter().enumerate();
+            let own = own.map(|(nth, text)| (format!("seed-{nth}.yaml"), text.as_bytes().to_vec()));
+            own.chain(files(corpus, "yaml", MOST)).collect()
+        }
+        "case_reference" | "case_broken" | "case_interpreter" => plain(4096),
+        "interp_program" => plain(280),
+        "memory_views" => plain(160),
+        "bundle" => bundles(),
+        "recording" => recordings(corpus),
+        "event_stream" => streams(corpus),
+        _ => return None,
+    })
+}
+
+/// The files of the corpus with this ending, but those that are too large.
+fn files(corpus: &[Seed], ending: &str, most: usize) -> Vec<Seed> {
+    let fits = |(name, bytes): &&Seed| {
+        name.rsplit_once('.').is_some_and(|(_, last)| last == ending) && bytes.len() <= most
+    };
+    corpus.iter().filter(fits).cloned().collect()
+}
+
+/// A dictionary of libFuzzer's, of the names that a list has in front of `:` (`tests/golden/coverage_3.9.0.txt` of the frontend).
+pub fn dictionary(listed: &str) -> String {
+    let mut text =
+        "# Names of Triton's language. Kept by `cargo run -p conch-laws --example seeds`.\n".to_owned();
+    let names = listed.lines().filter_map(|line| line.split_once(':'));
+    for name in names.map(|(name, _)| name.trim()).filter(|name| !name.is_empty()) {
+        let spelled = name.strip_prefix("tensor").unwrap_or(name);
+        let _ = writeln!(text, "\"{spelled}\"");
+    }
+    for word in [
+        "@triton.jit",
+        "def ",
+        "tl.constexpr",
+        "tl.program_id(0)",
+        "mask=",
+        "other=",
+        "axis=",
+        "for ",
+        " in range(",
+    ] {
+        let _ = writeln!(text, "\"{word}\"");
+    }
+    text
+}
+
+fn label(variant: Option<&str>) -> Label {
+    Label {
+        case: "alias/same_twice:dtype=f32".to_owned(),
+        variant: variant.and_then(|text| text.parse().ok()),
+        engine: conch_engine::EngineId::Cuda {
+            version: conch_tile::rules::Version::NEWEST,
+        },
+        target: Target::HOPPER,
+        source: "5e".to_owned(),
+        layout: "1a".to_owned(),
+        cubins: vec!["0c".to_owned()],
+    }
+}
+
+fn job() -> Job {
+    let kernel = Kernel {
+        cubin: vec![7; 64].into(),
+        ptx: String::new(),
+        ttir: String::new(),
+        metadata: Metadata {
+            name: "add".to_owned(),
+            num_warps: 4,
+            num_ctas: 1,
+            cluster_dims: None,
+            shared: 0,
+            global_scratch: None,
+            profile_scratch: None,
+            cooperative: false,
+            pdl: false,
+        },
+    };
+    Job {
+        arena: vec![1; 256],
+        storages: vec![(64, 64), (128, 8)],
+        addresses: vec![64],
+        may_hold_addresses: vec![1],
+        compiled: Compiled {
+            kernels: vec![Arc::new(kernel)],
+            invocations: vec![Invocation {
+                launch: 0,
+                kernel: 0,
+                grid: [1, 2, 3],
+                params: vec![
+                    Param::Address {
+                        storage: 0,
+                        offset: -4,
+                    },
+                    Param::Bytes(vec![1, 0, 0, 0]),
+                ],
+            }],
+        },
+    }
+}
+
+fn bundles() -> Vec<Seed> {
+    let note = Note {
+        label: label(Some("num_warps=8")),
+        why: Unexecuted::NotApplicable("the kernel fixes it".to_owned()),
+    };
+    let cases = || -> Result<Vec<u8>, BundleError> {
+        let mut writer = Writer::cases(Vec::new())?;
+        for variant in [None, Some("num_warps=8")] {
+            writer.case(&CaseEntry {
+                label: label(variant),
+                job: job(),
+            })?;
+        }
+        writer.note(&note)?;
+        writer.finish()
+    };
+    let results = || -> Result<Vec<u8>, BundleError> {
+        let mut writer = Writer::results(
+            Vec::new(),
+            Provenance {
+                gpu: GpuHeader {
+                    name: "NVIDIA H200".to_owned(),
+                    driver: "580".to_owned(),
+                    cuda: 13000,
+                    capability: 90,
+                    count: 1,
+                },
+                repetitions: 3,
+                time_limit: 10_000,
+            },
+        )?;
+        let finished = Ran::Finished {
+            arena: vec![1; 64],
+            other: Some(vec![2; 64]),
+            repetitions: 3,
+        };
+        let faulted = Ran::Faulted {
+            name: "CUDA_ERROR_ILLEGAL_ADDRESS".to_owned(),
+            message: "an illegal memory access was encountered".to_owned(),
+        };
+        for ran in [finished, faulted] {
+            writer.result(&ResultEntry {
+                label: label(None),
+                ran,
+            })?;
+        }
+        writer.finish()
+    };
+    let mut seeds = Vec::new();
+    for (name, file) in [("cases", cases()), ("results", results())] {
+        let Ok(file) = file else { continue };
+        seeds.extend(bundle::unpacked(&file).map(|plain| (format!("{name}-sections"), plain)));
+        seeds.push((format!("{name}-file"), [vec![0], file].concat()));
+    }
+    seeds
+}
+
+fn recordings(corpus: &[Seed]) -> Vec<Seed> {
+    let process = r#"{"frame":"process","format":1,"pid":1,"argv":["train.py"],"python":"3.12.3","triton":"3.6.0","torch":null,"numpy":"2.3.5","platform":"linux-x86_64"}"#;
+    let launch = r#"{"frame":"launch","kernel":0,"engine":"interpret+host","target":null,"grid":[2],"storages":[{"size":16,"name":"x","before":"0123456789abcdef0123456789abcdef","after":null,"why":null}],"args":[["x",["t",{"storage":0,"dtype":"f32","shape":[4],"strides":[1],"offset":0}]],["n",["i","7"]]],"options":[["num_warps",["i","4"]]],"raised":null}"#;
+    let bytes = r#"{"frame":"bytes","hash":"0123456789abcdef0123456789abcdef","size":16}"#;
+    let end = r#"{"frame":"end","launches":1,"kept":1,"repeated":0,"filtered":0,"skipped":0,"seconds":{"run":0.1,"recording":0.05}}"#;
+    let skipped = r#"{"frame":"skipped","kernel":"k","why":"odd","count":2}"#;
+    let text =
+        "import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef k(x, n):\n    tl.store(x, n)\n";
+    let kernel = |function: &str, text: &str| {
+        let quoted = serde_json::Value::from(text);
+        format!(
+            r#"{{"frame":"kernel","kernel":0,"function":"{function}","files":[{{"name":"k.py","text":{quoted}}}],"inspectable":true,"origin":"train.py:4"}}"#
+        )
+    };
+    let mut packer = ZlibEncoder::new(Vec::new(), Compression::fast());
+    let payload = packer
+        .write_all(&[1; 16])
+        .and_then(|()| packer.finish())
+        .unwrap_or_default();
+    let own = kernel("k", text);
+    let frames: Vec<(&str, &[u8])> = vec![
+        (process, b""),
+        (&own, b""),
+        (bytes, &payload),
+        (launch, b""),
+        (skipped, b""),
+        (end, b""),
+    ];
+    let mut seeds = vec![
+        ("launch".to_owned(), recording::plain(&frames)),
+        (
+            "archive".to_owned(),
+            [b"z".as_slice(), case_file::ARCHIVE].concat(),
+        ),
+    ];
+    // Kernels of the corpus, as a recorder writes them.
+    for (name, bytes) in files(corpus, "py", 2000).into_iter().take(8) {
+        let frame = kernel("k", &String::from_utf8_lossy(&bytes));
+        seeds.push((
+            name,
+            recording::plain(&[(process, b""), (frame.as_str(), b""), (launch, b"")]),
+        ));
+    }
+    seeds
+}
+
+fn streams(corpus: &[Seed]) -> Vec<Seed> {
+    let events = [
+        Event::Start(event::Start {
+            format: conch_report::FORMAT,
+            cases: 2,
+            shard: Some("1/2".to_owned()),
+            ..event::Start::default()
+        }),
+        Event::Problem(event::Problem::new(
+            "error",
+            "case",
+            "no such storage: `x`",
+            "write `y`",
+        )),
+        Event::Verdict(Box::new(event::Verdict {
+            case: "alias/same_twice:dtype=f32".to_owned(),
+            engines: vec!["reference".to_owned(), "interpret@3.9.0".to_owned()],
+            ..event::Verdict::default()
+        })),
+        Event::Summary(event::Summary::default()),
+    ];
+    let mut writer = conch_report::Writer::new(Vec::new());
+    for event in &events {
+        // A stream in memory does not fail.
+        let _ = writer.event(event);
+    }
+    let mut seeds = vec![("events".to_owned(), writer.into_parts().0)];
+    seeds.extend(files(corpus, "jsonl", MOST));
+    seeds
+}

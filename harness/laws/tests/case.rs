@@ -1,0 +1,21 @@
+//! Generated cases hold to the laws, whatever bytes they are made of.
+
+use conch_gen::{Ended, seeded};
+use conch_laws::case::check;
+
+#[test]
+fn generated_cases_are_steady_and_have_their_twins() {
+    let mut finished = 0;
+    for seed in 0..120 {
+        let bytes = seeded::bytes(4, seed);
+        // Some that end early.
+        let some = if seed % 4 == 0 {
+            &bytes[..2 * seed as usize]
+        } else {
+            &bytes[..]
+        };
+        let ended = check(some).unwrap_or_else(|fault| panic!("{fault}"));
+        finished += usize::from(ended == Ended::Finished);
+    }
+    assert!(finished > 110, "{finished} of 120 finish");
+}
