@@ -67,7 +67,7 @@ pub struct Reduced {
 type Pass = fn(&Candidate, &Tree<'_>) -> Vec<Change>;
 
 /// The passes of a round, in order: what takes most away comes first.
-const PASSES: [(&str, Pass); 28] = [
+const PASSES: [(&str, Pass); 29] = [
     ("launches", data::launches),
     ("slices", statements::slices),
     ("statements", statements::dropped),
@@ -89,6 +89,7 @@ const PASSES: [(&str, Pass); 28] = [
     ("loads", expressions::loads),
     ("unused", functions::unused),
     ("layouts", data::layouts),
+    ("descriptors", data::described),
     ("sizes", data::sizes),
     ("fills", data::fills),
     ("dtypes", data::dtypes),

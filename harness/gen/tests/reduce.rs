@@ -42,10 +42,11 @@ fn generated(number: u64) -> Case {
     of_texts(&made.module(), &made.case_file("kernel.py"))
 }
 
-fn of_corpus(id: &str) -> Case {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cases");
-    let corpus = Corpus::read(&root).expect("the corpus");
-    let filter = Filter::parse(&[id], &root.to_string_lossy()).expect("an id");
+/// The first case of a folder's that a filter means.
+fn of_folder(folder: &str, filter: &[&str]) -> Case {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
+    let corpus = Corpus::read(&root).expect("a corpus");
+    let filter = Filter::parse(filter, &root.to_string_lossy()).expect("a filter");
     let entry = corpus.select(&filter, Shard::ALL).next().expect("a case");
     entry.resolve().expect("a case that is right")
 }
@@ -131,8 +132,21 @@ fn what_is_not_wanted_goes() {
 
 #[test]
 fn a_case_of_the_corpus_loses_its_matrix() {
-    let case = of_corpus("layout/split_columns:dtype=f16");
+    let case = of_folder("cases", &["layout/split_columns:dtype=f16"]);
     insta::assert_snapshot!("split_columns", calling(&case, &["load", "store"]));
+}
+
+#[test]
+fn a_descriptor_describes_less() {
+    let case = of_folder("cases", &["descriptor/store_edge"]);
+    insta::assert_snapshot!("store_edge", calling(&case, &["store"]));
+}
+
+#[test]
+fn a_recorded_case_needs_its_archive_no_more() {
+    let case = of_folder("harness/cli/tests/recordings/bf16", &[]);
+    let left = calling(&case, &["load", "store"]);
+    assert!(!left.contains("bytes:"), "{left}");
 }
 
 #[test]

@@ -115,7 +115,7 @@ impl<'a> Asked<'a> {
         };
         self.passed.fetch_add(1, Ordering::Relaxed);
         let began = Instant::now();
-        let held = self.differs(&case);
+        let held = self.differs(&case).map(|held| held && written(candidate, &case));
         let spent = began.elapsed().as_nanos() as u64;
         self.engine_time.fetch_add(spent, Ordering::Relaxed);
         held
@@ -139,6 +139,12 @@ impl<'a> Asked<'a> {
             .iter()
             .all(|(rules, expected)| said(reference, case, *rules).as_ref() == Some(expected))
     }
+}
+
+/// Whether a candidate's files say what was asked about.
+fn written(candidate: &Candidate, case: &Case) -> bool {
+    let read = guarded(|| candidate.read_back());
+    matches!(read, Ok(Ok(read)) if read.content_hash() == case.content_hash())
 }
 
 /// The reference that filters candidates, with what it must say by which rules. None where it says nothing of the case itself.

@@ -217,6 +217,7 @@ impl Candidate {
         frame.given = Vec::new();
         frame.expectations = Vec::new();
         frame.recorded = None;
+        frame.found = None;
         frame.compile = None;
         frame.point = Vec::new();
         Some(Self {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use conch_case::{ArgValue, Launch};
+use conch_case::{ArgValue, Descriptor, Launch, Padding};
 use conch_memory::{ByteState, Tensor};
 use conch_tile::DType;
 use conch_tile::ir::Rounding;
@@ -132,6 +132,75 @@ fn tensors(launches: &mut [Launch]) -> Vec<&mut Tensor> {
     found
 }
 
+/// Every descriptor among the arguments.
+fn descriptors(launches: &mut [Launch]) -> Vec<&mut Descriptor> {
+    let args = launches.iter_mut().flat_map(|launch| {
+        let named = launch.keyword.iter_mut().map(|(_, arg)| arg);
+        launch.positional.iter_mut().chain(named)
+    });
+    args.filter_map(|arg| match &mut arg.value {
+        ArgValue::Descriptor(descriptor) => Some(&mut **descriptor),
+        _ => None,
+    })
+    .collect()
+}
+
+/// Descriptors of less: of as much as their block, of smaller blocks, without padding and rounding.
+pub(super) fn described(candidate: &Candidate, tree: &Tree<'_>) -> Vec<Change> {
+    let literals: Vec<TextRange> = tree
+        .all_expressions()
+        .into_iter()
+        .filter(|expr| matches!(expr, Expr::NumberLiteral(_)))
+        .map(Ranged::range)
+        .collect();
+    let mut launches = candidate.launches.clone();
+    let mut changes = Vec::new();
+    for at in 0..descriptors(&mut launches).len() {
+        let with = |change: &dyn Fn(&mut Descriptor)| {
+            let mut launches = candidate.launches.clone();
+            if let Some(descriptor) = descriptors(&mut launches).into_iter().nth(at) {
+                change(descriptor);
+                if !descriptor.is_whole() && descriptor.base.shape.len() == descriptor.shape.len() {
+                    // The tensor is what is described.
+                    descriptor.base.shape = descriptor.shape.as_slice().into();
+                }
+            }
+            of_launches(launches)
+        };
+        changes.push(with(&|descriptor| descriptor.padding = Padding::Zero));
+        changes.push(with(&|descriptor| descriptor.round_f32_to_tf32 = false));
+        changes.push(with(&|descriptor| {
+            let both = descriptor.shape.iter_mut().zip(&descriptor.block_shape);
+            both.for_each(|(extent, block)| *extent = (*extent).min(*block));
+        }));
+        let blocks = descriptors(&mut launches)
+            .get(at)
+            .map_or_else(Vec::new, |descriptor| descriptor.block_shape.clone());
+        for (dim, extent) in blocks.into_iter().enumerate().filter(|(_, extent)| *extent > 1) {
+            let halved = with(&|descriptor| {
+                if let Some(slot) = descriptor.block_shape.get_mut(dim) {
+                    *slot = extent / 2;
+                }
+            });
+            // The kernel has the extent in it, too.
+            let places = literals
+                .iter()
+                .filter(|range| tree.slice(**range) == extent.to_string());
+            let edits: Vec<Edit> = places
+                .map(|&range| Edit::new(range, (extent / 2).to_string()))
+                .collect();
+            if !edits.is_empty() {
+                changes.push(Change {
+                    edits,
+                    ..halved.clone()
+                });
+            }
+            changes.push(halved);
+        }
+    }
+    changes
+}
+
 /// Tensors that are whole storages, or begin where these do; storages of the dtype that they are seen as, of one dimension.
 pub(super) fn layouts(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change> {
     let whole = |tensor: &mut Tensor| {
@@ -253,7 +322,16 @@ pub(super) fn sizes(candidate: &Candidate, _: &Tree<'_>) -> Vec<Change> {
             );
             // A view of what is no longer there is no case.
             let mut launches = change.launches.clone().unwrap_or_default();
-            let fits = tensors(&mut launches).into_iter().all(|tensor| {
+            let mut views: Vec<Tensor> = tensors(&mut launches)
+                .into_iter()
+                .map(|tensor| tensor.clone())
+                .collect();
+            views.extend(
+                descriptors(&mut launches)
+                    .into_iter()
+                    .map(|descriptor| descriptor.base.clone()),
+            );
+            let fits = views.iter().all(|tensor| {
                 tensor.storage.0 as usize != at
                     || tensor.byte_range().is_none_or(|(_, end)| end <= bytes as i64)
             });
@@ -452,11 +530,14 @@ fn retyped(candidate: &Candidate, holding: &[usize], from: DType, to: DType) -> 
             held.content = Content::Own(Arc::new(cast));
         }
     }
-    for tensor in tensors(&mut launches) {
+    let retype = |tensor: &mut Tensor| {
         if holding.contains(&(tensor.storage.0 as usize)) && tensor.dtype == from {
             tensor.dtype = to;
         }
-    }
+    };
+    tensors(&mut launches).into_iter().for_each(retype);
+    let described = descriptors(&mut launches).into_iter();
+    described.for_each(|descriptor| retype(&mut descriptor.base));
     Change {
         storages: Some(storages),
         launches: Some(launches),
