@@ -16,9 +16,15 @@ use conch_verdict::{Panel, try_case};
 /// The environment variable that names the version.
 const VARIABLE: &str = "CONCH_FUZZ_TRITON";
 
+static PANEL: OnceLock<(Panel, Limits)> = OnceLock::new();
+
+/// Starts the engines. Where there is none the target ends here, before libFuzzer takes an end for a crash.
+pub fn ready() {
+    PANEL.get_or_init(panel);
+}
+
 /// Holds the interpreter to the reference on the case that some bytes are.
 pub fn hold(bytes: &[u8]) {
-    static PANEL: OnceLock<(Panel, Limits)> = OnceLock::new();
     let (panel, limits) = PANEL.get_or_init(panel);
     let form = Form {
         limits: *limits,
