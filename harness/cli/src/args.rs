@@ -170,6 +170,7 @@ pub struct RunArgs {
   conch coverage                                 every public name of the newest Triton, by kinds of dtypes
   conch coverage tl.atomic                       the names that begin so
   conch coverage --triton 3.2.0 --holes          what Triton 3.2.0 has and the reference has not
+  conch coverage --campaign reports/fuzz         what the kernels of a campaign have in them, and what none has
 
 The names are those of the installed Triton. `yes` is traced, `no` is rejected as the compiler rejects it, `?` is not known to
 the reference, `HOLE` has no place in it at all. The number behind it is that of the cases that use the name on such dtypes.
@@ -195,6 +196,10 @@ pub struct CoverageArgs {
     /// The folder of case files, as in `conch run`.
     #[arg(long, value_name = "DIR")]
     pub cases: Option<PathBuf>,
+
+    /// What the kernels of the fuzzing campaign in this folder have in them, and what none has.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["names", "cases", "triton"])]
+    pub campaign: Option<PathBuf>,
 }
 
 /// How coverage is printed.
@@ -694,6 +699,10 @@ pub struct FuzzArgs {
     /// Keep findings as they were made. Without it they are made smaller when the campaign is over, a minute each at most.
     #[arg(long)]
     pub no_reduce: bool,
+
+    /// Take kernels as they come, and not those that have most in them that few others had.
+    #[arg(long, conflicts_with = "resume")]
+    pub unsteered: bool,
 
     /// What to do with findings.
     #[command(subcommand)]

@@ -15,6 +15,7 @@ use serde_json::json;
 
 use crate::args::{CoverageArgs, CoverageFormat};
 use crate::corpus::Selected;
+use crate::fuzz;
 use crate::terminal::Terminal;
 
 /// Kinds of dtypes, a column each.
@@ -48,6 +49,9 @@ struct Counts {
 
 /// Prints the table, and answers with the exit code.
 pub fn coverage(args: &CoverageArgs) -> u8 {
+    if let Some(campaign) = &args.campaign {
+        return fuzz::covered(args, campaign);
+    }
     let mut terminal = Terminal::new();
     match rows(args, &terminal) {
         Ok(rows) => {

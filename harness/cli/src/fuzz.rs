@@ -5,6 +5,7 @@
 mod broken;
 mod campaign;
 mod compiled;
+mod covered;
 mod finding;
 mod keep;
 mod made;
@@ -14,9 +15,11 @@ mod range;
 mod repro;
 mod signature;
 mod smaller;
+mod steer;
 mod trophies;
 mod twins;
 
+pub use self::covered::covered;
 pub use self::keep::keep;
 pub use self::promote::promote;
 pub use self::range::range;
@@ -46,8 +49,9 @@ use crate::terminal::Terminal;
 use self::campaign::Campaign;
 use self::compiled::Executed;
 use self::finding::Finding;
-use self::made::{Recipe, make};
+use self::made::{Recipe, TOGETHER, make};
 use self::smaller::Done;
+use self::steer::Steer;
 use self::twins::Unlike;
 
 /// How often a campaign is saved and says how far it is.
@@ -121,7 +125,9 @@ pub fn fuzz(args: &FuzzArgs, stop: &'static AtomicBool) -> u8 {
     let campaign = match resumed {
         Some(campaign) => campaign,
         None => match Campaign::begin(&out, args.seed.unwrap_or(0), shown(&wanted)) {
-            Ok(campaign) => campaign.breaking(args.broken),
+            Ok(campaign) => campaign
+                .breaking(args.broken)
+                .steered(!args.unsteered && !args.broken),
             Err(error) => {
                 terminal.note(&format!("error: {error}"));
                 return 2;
@@ -239,6 +245,8 @@ fn send(
     let over = || args.time.is_some_and(|time| began.elapsed() >= time);
     let written = compiled::bundle(&order, out, findings, stop, over).and_then(|(bundle, end)| {
         campaign.bundled = end;
+        // What is compiled elsewhere is known too late to choose by.
+        campaign.seen = None;
         campaign
             .save(out)
             .map_err(|error| format!("{}: {error}", out.display()))?;
@@ -332,13 +340,20 @@ struct Hunt {
     saved: Instant,
     /// Why something could not be kept.
     unwritten: Option<std::io::Error>,
+    /// What chooses among kernels.
+    steer: Option<Arc<Steer>>,
+    /// How many numbers have one kernel.
+    together: u64,
 }
 
 impl Hunt {
     fn new(out: PathBuf, findings: PathBuf, campaign: Campaign) -> Self {
+        let seen = campaign.seen.clone();
         Self {
             began: Instant::now(),
             first: campaign.done,
+            steer: seen.map(|seen| Arc::new(Steer::new(seen))),
+            together: TOGETHER,
             out,
             findings,
             terminal: Terminal::new(),
@@ -350,12 +365,22 @@ impl Hunt {
 
     fn run(mut self, args: &FuzzArgs, end: u64, panel: &Panel, jobs: usize, stop: &AtomicBool) -> u8 {
         let (began, time) = (self.began, args.time);
-        let recipe = Recipe::new(self.campaign.seed, &panel.order);
+        let alone = panel.reference.clone().filter(|_| panel.others.is_empty());
+        if alone.is_some() {
+            // A number is a kernel with all its twins.
+            self.together = 1;
+        }
+        let (steer, together) = (self.steer.clone(), self.together);
+        let recipe = Recipe {
+            steer: steer.clone(),
+            ..Recipe::new(self.campaign.seed, &panel.order)
+        };
+        // Nothing that is waited for comes out any more.
+        let end_steering = || steer.iter().for_each(|steer| steer.end());
         let breaks = self.campaign.broken;
         let numbers = (self.first..end)
             .take_while(|_| !stop.load(Ordering::Relaxed) && time.is_none_or(|time| began.elapsed() < time));
         let folder = self.findings.clone();
-        let alone = panel.reference.clone();
         let full = AtomicBool::new(false);
         pipeline::in_order(
             numbers,
@@ -364,17 +389,21 @@ impl Hunt {
                 if full.load(Ordering::Relaxed) {
                     return None;
                 }
-                let tried = match (&alone, panel.others.is_empty()) {
+                let tried = recipe.choose(number / together).and_then(|_| match &alone {
                     _ if breaks => broken::attempt(&recipe, number, panel, &folder),
-                    (Some(reference), true) => Some(held_to_itself(reference, &recipe, number, &folder)),
-                    _ => attempt(&recipe, number, panel, &folder),
-                };
+                    Some(reference) => Some(held_to_itself(reference, &recipe, number, &folder)),
+                    None => attempt(&recipe, number, panel, &folder),
+                });
+                if tried.is_none() {
+                    end_steering();
+                }
                 tried.map(|tried| (number, tried))
             },
             |(number, tried)| {
                 self.note(number, tried);
                 if self.unwritten.is_some() {
                     full.store(true, Ordering::Relaxed);
+                    end_steering();
                 }
             },
         );
@@ -418,6 +447,13 @@ impl Hunt {
     fn note(&mut self, number: u64, tried: Tried) {
         if self.unwritten.is_some() {
             return;
+        }
+        if let Some(steer) = self
+            .steer
+            .as_ref()
+            .filter(|_| number.is_multiple_of(self.together))
+        {
+            steer.note(number / self.together);
         }
         match tried {
             Tried::Failed(message) => {
@@ -463,6 +499,9 @@ impl Hunt {
     }
 
     fn save(&mut self) {
+        if let Some(steer) = &self.steer {
+            self.campaign.seen = Some(steer.seen());
+        }
         if let Err(error) = self.campaign.save(&self.out) {
             self.unwritten = Some(error);
         }

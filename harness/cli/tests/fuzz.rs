@@ -81,7 +81,19 @@ fn a_seed_makes_the_same_campaign_in_one_go_and_in_two() {
         names
     };
     assert_eq!(found(&whole), found(&parts));
-    assert!(one.out.contains("bf16-is-bits"), "{}", one.out);
+    assert!(one.out.contains("bf16-"), "{}", one.out);
+    // What it covered is told, and what it did not.
+    let coverage = |args: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_conch"))
+            .args(["coverage", "--campaign"])
+            .arg(whole.path())
+            .args(args)
+            .output();
+        Done::of(&output.expect("conch runs"))
+    };
+    coverage(&[]).ends(0, &["operation ", "\nload "], &["features in 300 cases"]);
+    coverage(&["--holes"]).ends(0, &["never: "], &[]);
+    coverage(&["--format", "json"]).ends(0, &["\"covered\"", "op load "], &[]);
 }
 
 #[test]
@@ -149,11 +161,17 @@ fn bad_words_are_told() {
     let campaign = out.path().join("campaign");
     fuzz(&campaign, &["--seed", "many"]).ends(2, &[], &["invalid value 'many' for '--seed <S>'"]);
     fuzz(&campaign, &["--engine", "interpert@3.9.0"]).ends(2, &[], &["interpert@3.9.0"]);
-    fuzz(&campaign, &["--engine", "reference", "--count", "1"]).ends(
-        3,
-        &[],
-        &["no engine to hold the reference to"],
-    );
+    let empty = out.path().join("nothing");
+    let covered = Command::new(env!("CARGO_BIN_EXE_conch"))
+        .args(["coverage", "--campaign"])
+        .arg(&empty)
+        .output();
+    Done::of(&covered.expect("conch runs")).ends(2, &[], &["no campaign is in"]);
+    fuzz(
+        &campaign,
+        &["--offline", "--engine", "interpret@3.3.0", "--count", "1"],
+    )
+    .ends(3, &[], &["no engine to hold the reference to"]);
 }
 
 #[test]

@@ -16,6 +16,7 @@
 //! | `expr` | elementwise expressions |
 //! | `block` | reductions, scans, changes of shape, sorts, gathers, histograms, products |
 //! | `flow` | loops, branches, functions, tuples |
+//! | `features`, `coverage` | nothing: what a kernel has in it, and all kernels of a campaign |
 //! | `data` | inputs with their views, outputs, atomics |
 //! | `chain` | operations on whole blocks one after the other, each on what the last one gave |
 //! | `tiles` | tensor descriptors, block pointers, loops that load and multiply |
@@ -28,8 +29,10 @@
 mod block;
 pub mod breach;
 mod chain;
+mod coverage;
 mod data;
 mod expr;
+mod features;
 mod flow;
 mod form;
 mod maker;
@@ -37,12 +40,15 @@ mod tiles;
 mod twist;
 mod types;
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use arbitrary::{Result, Unstructured};
 
+use self::features::Known;
 use self::maker::{FIRST, Maker};
 
+pub use self::coverage::Coverage;
 pub use self::form::{Detail, Form, Limits, Twist};
 
 /// The first lines of every module.
@@ -60,6 +66,8 @@ pub struct Generated {
     programs: usize,
     /// Whether each program is a launch of its own.
     split: bool,
+    /// What was known of its values.
+    known: HashMap<String, Known>,
 }
 
 impl Generated {

@@ -13,6 +13,11 @@ pub fn bytes(seed: u64, number: u64) -> Vec<u8> {
     (0..BYTES / 8).flat_map(|_| next().to_le_bytes()).collect()
 }
 
+/// The bytes of one of several cases that a number may have; of the first one, those of [`bytes`].
+pub fn candidate(seed: u64, number: u64, candidate: u64) -> Vec<u8> {
+    bytes(seed ^ scrambled(candidate), number)
+}
+
 /// The output function of splitmix64, which gives 0 for 0.
 const fn scrambled(state: u64) -> u64 {
     let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -30,5 +35,7 @@ mod tests {
         assert_eq!(bytes(0, 7), bytes(0, 7));
         assert_ne!(bytes(0, 7), bytes(0, 8));
         assert_ne!(bytes(1, 7), bytes(0, 7));
+        assert_eq!(candidate(1, 7, 0), bytes(1, 7));
+        assert_ne!(candidate(1, 7, 1), candidate(1, 7, 2));
     }
 }

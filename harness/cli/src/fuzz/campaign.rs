@@ -7,6 +7,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::steer::Seen;
+
 /// The file that makes a folder a campaign's.
 const FILE: &str = "campaign.json";
 
@@ -38,6 +40,9 @@ pub struct Campaign {
     pub findings: BTreeMap<String, u64>,
     /// How many cases Conch itself failed at.
     pub failed: u64,
+    /// What the kernels had in them, by which the next ones are chosen; nothing where they are taken as they come.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen: Option<Seen>,
 }
 
 /// Why a folder cannot be a campaign's.
@@ -75,6 +80,7 @@ impl Campaign {
             explained: BTreeMap::new(),
             findings: BTreeMap::new(),
             failed: 0,
+            seen: Some(Seen::default()),
         }
     }
 
@@ -95,6 +101,13 @@ impl Campaign {
             return Err(BadFolder::Foreign(shown));
         }
         Ok(Self::new(seed, engines))
+    }
+
+    /// The same, with kernels chosen by what the ones before had in them, or not.
+    #[must_use]
+    pub fn steered(mut self, steered: bool) -> Self {
+        self.seen = steered.then(Seen::default);
+        self
     }
 
     /// The campaign of a folder, which must be one of this seed and these engines where they are given.

@@ -1,12 +1,15 @@
 //! A case made out of texts: those of a generated one, made out of its number, or those of a finding. Left out: what is done with it.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use arbitrary::Unstructured;
 use conch_case::{Case, Corpus, Input};
-use conch_engine::EngineId;
+use conch_engine::{EngineId, guarded};
 use conch_gen::case::{Detail, Form, Generated, Limits, Twist};
 use conch_gen::seeded;
+
+use super::steer::Steer;
 
 /// The name of a kernel's file.
 pub const KERNEL: &str = "kernel.py";
@@ -60,15 +63,17 @@ impl Made {
 }
 
 /// How many cases have one kernel: itself, itself with other data, and a twin of it.
-const TOGETHER: u64 = 4;
+pub const TOGETHER: u64 = 4;
 
 /// Which cases a campaign makes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone)]
 pub struct Recipe {
     /// What they are made of.
     pub seed: u64,
     /// What the engines can do.
     pub limits: Limits,
+    /// What chooses among kernels; without it the first ones are taken.
+    pub steer: Option<Arc<Steer>>,
 }
 
 impl Recipe {
@@ -81,7 +86,33 @@ impl Recipe {
                 (_, None) => limits,
             }
         });
-        Self { seed, limits }
+        Self {
+            seed,
+            limits,
+            steer: None,
+        }
+    }
+
+    /// Which of the kernels that there are to choose from is the one of this number; nothing where the campaign ended before it was
+    /// known.
+    pub fn choose(&self, kernel: u64) -> Option<u64> {
+        let form = Form {
+            limits: self.limits,
+            ..Form::default()
+        };
+        let candidate = |candidate| {
+            let generated = guarded(|| self.generated(kernel, candidate, form));
+            generated.ok().and_then(Result::ok)
+        };
+        match &self.steer {
+            Some(steer) => steer.choose(kernel, candidate),
+            None => Some(0),
+        }
+    }
+
+    fn generated(&self, kernel: u64, candidate: u64, form: Form) -> arbitrary::Result<Generated> {
+        let bytes = seeded::candidate(self.seed, kernel, candidate);
+        Generated::new(&format!("k{kernel}"), form, &mut Unstructured::new(&bytes))
     }
 
     /// What the case of a number is made for.
@@ -116,7 +147,7 @@ impl Recipe {
 /// What is wrong with what was made: a bug of the generator.
 pub fn make(recipe: &Recipe, number: u64, detail: Detail, folder: &Path) -> Result<Made, String> {
     let (kernel, one) = (number / TOGETHER, number % TOGETHER);
-    made(recipe.seed, kernel, recipe.form(number, detail), one, folder)
+    made(recipe, kernel, recipe.form(number, detail), one, folder)
 }
 
 /// A kernel and all its twins that are not just itself, each with what was twisted.
@@ -129,10 +160,10 @@ pub fn family(recipe: &Recipe, kernel: u64, folder: &Path) -> Result<(Made, Vec<
         limits: recipe.limits,
         ..Form::default()
     };
-    let plain = made(recipe.seed, kernel, form(None), 0, folder)?;
+    let plain = made(recipe, kernel, form(None), 0, folder)?;
     let mut twins = Vec::new();
     for (one, twist) in (1..).zip(Twist::ALL) {
-        let twin = made(recipe.seed, kernel, form(Some(twist)), one, folder)?;
+        let twin = made(recipe, kernel, form(Some(twist)), one, folder)?;
         if (&twin.kernel, &twin.yaml) != (&plain.kernel, &plain.yaml) {
             twins.push((twist, twin));
         }
@@ -140,11 +171,12 @@ pub fn family(recipe: &Recipe, kernel: u64, folder: &Path) -> Result<(Made, Vec<
     Ok((plain, twins))
 }
 
-fn made(seed: u64, kernel: u64, form: Form, one: u64, folder: &Path) -> Result<Made, String> {
-    let bytes = seeded::bytes(seed, kernel);
-    let name = format!("k{kernel}");
+fn made(recipe: &Recipe, kernel: u64, form: Form, one: u64, folder: &Path) -> Result<Made, String> {
+    let (seed, name) = (recipe.seed, format!("k{kernel}"));
     let wrong = |why: String| format!("kernel {kernel} of seed {seed}, case {one} of it: {why}");
-    let generated = Generated::new(&name, form, &mut Unstructured::new(&bytes))
+    let candidate = recipe.choose(kernel).unwrap_or_default();
+    let generated = recipe
+        .generated(kernel, candidate, form)
         .map_err(|error| wrong(error.to_string()))?;
     let (module, yaml) = (generated.module(), generated.case_file(KERNEL));
     Made::named(&name, &format!("case{one}.yaml"), &module, &yaml, folder).map_err(wrong)

@@ -30,6 +30,7 @@ impl Maker<'_, '_> {
             shape,
             rough: text.rough,
         };
+        self.know(&value);
         self.values.push(value.clone());
         Ok(value)
     }

@@ -1,5 +1,6 @@
 //! The state of a kernel that is being made.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use arbitrary::{Result, Unstructured};
@@ -7,6 +8,7 @@ use conch_tile::DType;
 
 use super::Generated;
 use super::data::address;
+use super::features::Known;
 use super::form::{Detail, Form, Twist};
 use super::types::{self, convert};
 
@@ -76,6 +78,8 @@ pub(super) struct Maker<'u, 'b> {
     pub(super) beside: usize,
     /// Elements that engines take one by one, so far.
     one_by_one: usize,
+    /// What is known of every value, whatever is in scope.
+    pub(super) known: HashMap<String, Known>,
 }
 
 /// The parameter that says which program a launch begins with, where each is a launch of its own.
@@ -123,6 +127,7 @@ impl<'u, 'b> Maker<'u, 'b> {
             twisted: 0,
             beside: 0,
             one_by_one: 0,
+            known: HashMap::new(),
         })
     }
 
@@ -169,12 +174,19 @@ impl<'u, 'b> Maker<'u, 'b> {
             shape: shape.to_vec(),
             rough,
         };
+        self.know(&value);
         self.values.push(value.clone());
         self.twist(&value);
         if self.form.detail == Detail::Every && self.depth == 1 {
             self.store(&value, "t");
         }
         value
+    }
+
+    /// Remembers what a value is, for what is told of the kernel.
+    pub(super) fn know(&mut self, value: &Value) {
+        let (dtype, shape) = (value.dtype, value.shape.clone());
+        self.known.insert(value.name.clone(), Known { dtype, shape });
     }
 
     /// Stores a value in a storage of its own, in order.
@@ -263,6 +275,7 @@ impl<'u, 'b> Maker<'u, 'b> {
             options,
             programs: self.programs,
             split: self.form.twist == Some(Twist::Launches),
+            known: self.known,
         })
     }
 

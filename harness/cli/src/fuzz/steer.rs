@@ -1,0 +1,237 @@
+//! Steering: of some kernels, a campaign runs the one with most that few others had. The same seed gives the same cases on every
+//! machine, with any number of jobs, in one go or in several: what has been seen counts only once a whole epoch of it is out.
+//! Left out: what a kernel has in it, and what that is worth (`conch_gen::case`).
+//!
+//! A kernel is chosen by what the epochs before the last one had. So nobody waits for the end of an epoch but where more jobs than
+//! an epoch has cases are at work.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use conch_gen::case::{Coverage, Generated};
+use serde::{Deserialize, Serialize};
+
+/// How many kernels an epoch has.
+pub const EPOCH: u64 = 32;
+
+/// How many kernels there are to choose from.
+pub const CANDIDATES: u64 = 3;
+
+/// What a campaign has seen, as its file keeps it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Seen {
+    /// In how many kernels each feature was, of the epochs that are settled: all but the last two.
+    pub settled: BTreeMap<String, u64>,
+    /// The last whole epoch.
+    pub last: BTreeMap<String, u64>,
+    /// The one under way.
+    pub current: BTreeMap<String, u64>,
+    /// The number of the one under way.
+    pub epoch: u64,
+}
+
+impl Seen {
+    /// In how many kernels each feature was, over all.
+    pub fn all(&self) -> Coverage {
+        let mut all = Coverage::of(self.settled.clone());
+        all.merge(&Coverage::of(self.last.clone()));
+        all.merge(&Coverage::of(self.current.clone()));
+        all
+    }
+}
+
+/// What is known as kernels come out, in order.
+struct Book {
+    seen: Seen,
+    current: Coverage,
+    /// For each epoch that may be asked for, what was seen two epochs before it.
+    known: BTreeMap<u64, Arc<Coverage>>,
+    /// What was chosen for kernels that are not out yet, and what is in it.
+    chosen: BTreeMap<u64, (u64, BTreeSet<String>)>,
+    /// Whether nothing more comes out.
+    ended: bool,
+}
+
+/// Chooses kernels. Shared by the jobs of a run.
+pub struct Steer {
+    book: Mutex<Book>,
+    moved: Condvar,
+}
+
+impl Steer {
+    /// Goes on from what a campaign has seen.
+    pub fn new(seen: Seen) -> Self {
+        let mut known = BTreeMap::new();
+        let settled = Coverage::of(seen.settled.clone());
+        let mut next = settled.clone();
+        next.merge(&Coverage::of(seen.last.clone()));
+        // The epoch under way knows what is settled; the next one knows the last one too.
+        known.insert(seen.epoch, Arc::new(settled));
+        known.insert(seen.epoch + 1, Arc::new(next));
+        let current = Coverage::of(seen.current.clone());
+        Self {
+            book: Mutex::new(Book {
+                seen,
+                current,
+                known,
+                chosen: BTreeMap::new(),
+                ended: false,
+            }),
+            moved: Condvar::new(),
+        }
+    }
+
+    fn book(&self) -> MutexGuard<'_, Book> {
+        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Which of some kernels is run, by what they have in them; nothing where the run has ended before that is known.
+    pub fn choose(&self, kernel: u64, candidate: impl Fn(u64) -> Option<Generated>) -> Option<u64> {
+        if let Some(chosen) = self.book().chosen.get(&kernel) {
+            return Some(chosen.0);
+        }
+        let known = self.known(kernel)?;
+        let candidates: Vec<Option<Generated>> = (0..CANDIDATES).map(candidate).collect();
+        let keys = |one: &Option<Generated>| one.as_ref().map(Generated::feature_keys).unwrap_or_default();
+        let best = known.best(&candidates.iter().map(keys).collect::<Vec<_>>());
+        let features = candidates
+            .get(best)
+            .and_then(Option::as_ref)
+            .map(Generated::features);
+        let chosen = (best as u64, features.unwrap_or_default());
+        self.book().chosen.insert(kernel, chosen);
+        Some(best as u64)
+    }
+
+    /// What kernels of an epoch are chosen by.
+    fn known(&self, kernel: u64) -> Option<Arc<Coverage>> {
+        let epoch = kernel / EPOCH;
+        let mut book = self.book();
+        loop {
+            if let Some(known) = book.known.get(&epoch) {
+                return Some(Arc::clone(known));
+            }
+            if book.ended {
+                return None;
+            }
+            book = self.moved.wait(book).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Nothing more comes out: nobody waits for it.
+    pub fn end(&self) {
+        self.book().ended = true;
+        self.moved.notify_all();
+    }
+
+    /// A kernel that was chosen is out. Kernels come in order.
+    pub fn note(&self, kernel: u64) {
+        let mut book = self.book();
+        while book.seen.epoch < kernel / EPOCH {
+            book.turn();
+            self.moved.notify_all();
+        }
+        // Nobody asks for those before it any more.
+        book.chosen = book.chosen.split_off(&kernel);
+        let features = book.chosen.get(&kernel).map(|(_, features)| features.clone());
+        book.current.add(features.iter().flatten());
+    }
+
+    /// What was seen, to be kept.
+    pub fn seen(&self) -> Seen {
+        let book = self.book();
+        Seen {
+            current: book.current.counts().clone(),
+            ..book.seen.clone()
+        }
+    }
+}
+
+impl Book {
+    /// Ends the epoch under way.
+    fn turn(&mut self) {
+        let ended = std::mem::take(&mut self.current);
+        let mut settled = Coverage::of(std::mem::take(&mut self.seen.settled));
+        settled.merge(&Coverage::of(std::mem::take(&mut self.seen.last)));
+        let mut next = settled.clone();
+        next.merge(&ended);
+        self.seen = Seen {
+            settled: settled.counts().clone(),
+            last: ended.counts().clone(),
+            current: BTreeMap::new(),
+            epoch: self.seen.epoch + 1,
+        };
+        self.known.insert(self.seen.epoch + 1, Arc::new(next));
+        // Whoever is still asked for belongs to the epoch that has just ended, or to a later one.
+        let oldest = self.seen.epoch.saturating_sub(2);
+        self.known.retain(|&epoch, _| epoch >= oldest);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use arbitrary::Unstructured;
+    use conch_gen::case::Detail;
+    use conch_gen::seeded;
+
+    use super::*;
+
+    fn candidate(kernel: u64, candidate: u64) -> Option<Generated> {
+        let bytes = seeded::candidate(3, kernel, candidate);
+        Generated::new("k", Detail::Chosen, &mut Unstructured::new(&bytes)).ok()
+    }
+
+    /// Lets a kernel out: what it was chosen by, and what was chosen.
+    fn out(steer: &Steer, kernel: u64) -> (Arc<Coverage>, u64) {
+        let known = steer.known(kernel).expect("it is known");
+        let chosen = steer.choose(kernel, |at| candidate(kernel, at));
+        assert_eq!(chosen, steer.choose(kernel, |_| None), "a choice stays");
+        steer.note(kernel);
+        (known, chosen.expect("it is known"))
+    }
+
+    fn whole(count: u64) -> Vec<(Arc<Coverage>, u64)> {
+        let steer = Steer::new(Seen::default());
+        (0..count).map(|kernel| out(&steer, kernel)).collect()
+    }
+
+    #[test]
+    fn an_epoch_knows_all_but_the_one_before_it() {
+        let known = whole(3 * EPOCH);
+        let epoch = |nth: u64| &*known[(nth * EPOCH) as usize].0;
+        assert_eq!((epoch(0), epoch(1)), (&Coverage::default(), &Coverage::default()));
+        let mut first = Coverage::default();
+        for kernel in 0..EPOCH {
+            let chosen = candidate(kernel, known[kernel as usize].1).expect("a kernel");
+            first.add(&chosen.features());
+        }
+        assert_eq!(epoch(2), &first);
+    }
+
+    #[test]
+    fn a_campaign_in_parts_chooses_the_same() {
+        let expected = whole(4 * EPOCH);
+        for part in [1, EPOCH - 1, EPOCH, EPOCH + 5, 3 * EPOCH + 1] {
+            let mut steer = Steer::new(Seen::default());
+            for kernel in 0..4 * EPOCH {
+                if kernel % part == 0 {
+                    let text = serde_json::to_string(&steer.seen()).expect("JSON");
+                    steer = Steer::new(serde_json::from_str(&text).expect("what was written"));
+                }
+                assert_eq!(out(&steer, kernel), expected[kernel as usize], "{part} {kernel}");
+            }
+        }
+    }
+
+    #[test]
+    fn who_asks_too_early_waits_and_goes_when_the_run_ends() {
+        let steer = Steer::new(Seen::default());
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| steer.choose(2 * EPOCH, |_| None));
+            steer.end();
+            assert!(waiting.join().expect("no panic").is_none());
+        });
+        assert!(steer.choose(EPOCH, |_| None).is_some());
+    }
+}

@@ -1,0 +1,117 @@
+//! What all kernels of a campaign have in them, and which of some kernels has most that few others have. Left out: what is in one
+//! kernel (see [`super::Generated::features`]), and when a campaign asks.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::features::key;
+
+/// What has been seen so often is common: more of it is worth nothing.
+const COMMON: u64 = 12;
+
+/// What a feature is worth that nobody has seen.
+const WORTH: u64 = 1_000_000;
+
+/// How many kernels have each feature.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Coverage {
+    counts: BTreeMap<String, u64>,
+    /// The same by the features' numbers.
+    by_key: HashMap<u64, u64>,
+}
+
+impl Coverage {
+    /// The coverage that these counts say.
+    pub fn of(counts: BTreeMap<String, u64>) -> Self {
+        let by_key = counts
+            .iter()
+            .map(|(feature, &count)| (number(feature), count))
+            .collect();
+        Self { counts, by_key }
+    }
+
+    /// How many kernels have each feature.
+    pub fn counts(&self) -> &BTreeMap<String, u64> {
+        &self.counts
+    }
+
+    /// Counts one more kernel.
+    pub fn add<'a>(&mut self, features: impl IntoIterator<Item = &'a String>) {
+        for feature in features {
+            self.more(feature, 1);
+        }
+    }
+
+    /// Counts all kernels of another one.
+    pub fn merge(&mut self, other: &Self) {
+        for (feature, &count) in &other.counts {
+            self.more(feature, count);
+        }
+    }
+
+    fn more(&mut self, feature: &str, more: u64) {
+        if let Some(count) = self.counts.get_mut(feature) {
+            *count += more;
+        } else {
+            self.counts.insert(feature.to_owned(), more);
+        }
+        *self.by_key.entry(number(feature)).or_default() += more;
+    }
+
+    /// What a kernel with these features is worth ([`super::Generated::feature_keys`]): the rarer they are, the more.
+    pub fn worth(&self, features: &[u64]) -> u64 {
+        let worth = |feature: &u64| match self.by_key.get(feature) {
+            Some(&count) if count >= COMMON => 0,
+            count => WORTH / (1 + count.copied().unwrap_or_default()),
+        };
+        features.iter().map(worth).sum()
+    }
+
+    /// Which of some kernels is worth most; of equals the first.
+    pub fn best(&self, kernels: &[Vec<u64>]) -> usize {
+        let mut best = (0, 0);
+        for (at, features) in kernels.iter().enumerate() {
+            let worth = self.worth(features);
+            if worth > best.1 {
+                best = (at, worth);
+            }
+        }
+        best.0
+    }
+}
+
+/// The number of a feature.
+fn number(feature: &str) -> u64 {
+    key(&feature.split(' ').collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_rare_is_worth_more_and_what_is_common_nothing() {
+        let mut coverage = Coverage::default();
+        let (seen, new) = (vec![number("op a")], vec![number("op b")]);
+        assert_eq!(
+            coverage.best(&[seen.clone(), new.clone()]),
+            0,
+            "of equals the first"
+        );
+        for _ in 0..COMMON {
+            coverage.add(&["op a".to_owned()]);
+            assert_eq!(coverage.best(&[seen.clone(), new.clone()]), 1);
+        }
+        assert_eq!(coverage.worth(&seen), 0);
+        assert_eq!(coverage.worth(&new), WORTH);
+    }
+
+    #[test]
+    fn merged_counts_are_sums() {
+        let mut one = Coverage::default();
+        one.add(&["a".to_owned(), "b".to_owned()]);
+        let mut two = one.clone();
+        two.merge(&one);
+        assert_eq!(two.counts().get("a"), Some(&2));
+        assert_eq!(Coverage::of(two.counts().clone()), two);
+    }
+}
