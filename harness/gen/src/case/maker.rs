@@ -275,7 +275,7 @@ impl<'u, 'b> Maker<'u, 'b> {
             options,
             programs: self.programs,
             split: self.form.twist == Some(Twist::Launches),
-            known: self.known,
+            known: self.known.clone(),
         })
     }
 
