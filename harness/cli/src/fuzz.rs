@@ -43,22 +43,17 @@ use crate::corpus::Selected;
 use crate::engines::{Setup, set_up};
 use crate::interrupt;
 use crate::pipeline;
-use crate::reduce::Bounds;
 use crate::terminal::Terminal;
 
 use self::campaign::Campaign;
 use self::compiled::Executed;
 use self::finding::Finding;
 use self::made::{Recipe, TOGETHER, make};
-use self::smaller::Done;
 use self::steer::Steer;
 use self::twins::Unlike;
 
 /// How often a campaign is saved and says how far it is.
 const HEARTBEAT: Duration = Duration::from_secs(5);
-
-/// How long a finding may take to be made smaller.
-const REDUCTION: Duration = Duration::from_mins(1);
 
 /// What came of one case.
 enum Tried {
@@ -415,34 +410,6 @@ impl Hunt {
         self.finish(stop.load(Ordering::Relaxed))
     }
 
-    /// Makes what was found smaller, this time or before, where that was not done yet.
-    fn shrink(&mut self, panel: &Panel, jobs: usize, stop: &AtomicBool) {
-        self.save();
-        for name in self.campaign.findings.keys() {
-            if stop.load(Ordering::Relaxed) {
-                return;
-            }
-            let bounds = Bounds {
-                time: REDUCTION,
-                jobs,
-                stop,
-                keeps: None,
-            };
-            match smaller::shrink(&self.findings.join(name), panel, bounds) {
-                Ok(Done::Smaller(before, after, seconds)) => self.terminal.note(&format!(
-                    "reduced: {name} from {before} lines to {after} in {seconds:.1} s"
-                )),
-                Ok(Done::Before) => {}
-                Ok(Done::Kept(why)) => self.terminal.note(&format!("not reduced: {name}: {why}")),
-                Ok(Done::Stopped) => return,
-                Err(error) => {
-                    self.unwritten = Some(error);
-                    return;
-                }
-            }
-        }
-    }
-
     /// Counts what came of a case, and keeps what is news.
     fn note(&mut self, number: u64, tried: Tried) {
         if self.unwritten.is_some() {
@@ -486,7 +453,8 @@ impl Hunt {
     }
 
     fn keep(&mut self, number: u64, finding: &News) {
-        let seen = self.campaign.findings.entry(finding.name()).or_default();
+        let name = self.campaign.counted_as(finding.name());
+        let seen = self.campaign.findings.entry(name).or_default();
         *seen += 1;
         if *seen > 1 {
             return;

@@ -38,6 +38,9 @@ pub struct Campaign {
     pub explained: BTreeMap<String, u64>,
     /// Each finding's signature with how often it was seen.
     pub findings: BTreeMap<String, u64>,
+    /// Signatures that came down to the same as another one's when they were reduced, with that one.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub merged: BTreeMap<String, String>,
     /// How many cases Conch itself failed at.
     pub failed: u64,
     /// What the kernels had in them, by which the next ones are chosen; nothing where they are taken as they come.
@@ -79,6 +82,7 @@ impl Campaign {
             verdicts: BTreeMap::new(),
             explained: BTreeMap::new(),
             findings: BTreeMap::new(),
+            merged: BTreeMap::new(),
             failed: 0,
             seen: Some(Seen::default()),
         }
@@ -147,6 +151,18 @@ impl Campaign {
         let beside = folder.join(".campaign.json.new");
         fs::write(&beside, text + "\n")?;
         fs::rename(&beside, folder.join(FILE))
+    }
+
+    /// Takes one finding for another one.
+    pub fn merge(&mut self, gone: String, first: &str) {
+        let seen = self.findings.remove(&gone).unwrap_or_default();
+        *self.findings.entry(first.to_owned()).or_default() += seen;
+        self.merged.insert(gone, first.to_owned());
+    }
+
+    /// What a signature is counted as.
+    pub fn counted_as(&self, signature: String) -> String {
+        self.merged.get(&signature).cloned().unwrap_or(signature)
     }
 
     /// How many findings there are, each signature once.

@@ -102,6 +102,13 @@ impl Signature {
         }
     }
 
+    /// Whether two reduced findings are one: the same is left of them, and they say the same where they say something.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let words = |one: &Self| (one.kind != "memory" && one.kind != "guard").then(|| one.first.clone());
+        let kind = |one: &Self| (one.engine.clone(), one.kind.clone(), one.axis.clone(), words(one));
+        !self.remaining.is_empty() && self.remaining == other.remaining && kind(self) == kind(other)
+    }
+
     /// The name of its folder.
     pub fn name(&self) -> String {
         let axis = self.axis.as_deref().unwrap_or_default();

@@ -1,14 +1,87 @@
 //! Findings made smaller when a campaign is over, each in its folder, which keeps its name. Left out: how (`crate::reduce`).
 
+use std::fs;
 use std::io;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use conch_verdict::{Panel, try_case};
 
+use super::Hunt;
 use super::finding::{Finding, news};
 use super::made::Made;
 use super::signature::Signature;
 use crate::reduce::{Bounds, Unreduced, smaller};
+
+/// Takes findings of which the same is left for one: the first of them stays. Answers with those that are gone, each with the one
+/// that it is.
+///
+/// # Errors
+/// What cannot be removed.
+pub fn merge<'a>(
+    findings: &Path,
+    names: impl Iterator<Item = &'a String>,
+) -> io::Result<Vec<(String, String)>> {
+    let mut kept: Vec<(Signature, &String)> = Vec::new();
+    let mut gone = Vec::new();
+    for name in names {
+        let folder = findings.join(name);
+        let Ok(finding) = Finding::read(&folder) else {
+            continue;
+        };
+        let signature = finding.facts.signature;
+        if let Some((_, first)) = kept.iter().find(|(known, _)| known.is_same(&signature)) {
+            fs::remove_dir_all(&folder)?;
+            gone.push((name.clone(), (*first).clone()));
+        } else {
+            kept.push((signature, name));
+        }
+    }
+    Ok(gone)
+}
+
+/// How long a finding may take to be made smaller.
+const REDUCTION: Duration = Duration::from_mins(1);
+
+impl Hunt {
+    /// Makes what was found smaller, this time or before, where that was not done yet.
+    pub(super) fn shrink(&mut self, panel: &Panel, jobs: usize, stop: &AtomicBool) {
+        self.save();
+        for name in self.campaign.findings.keys() {
+            if stop.load(Ordering::Relaxed) {
+                return;
+            }
+            let bounds = Bounds {
+                time: REDUCTION,
+                jobs,
+                stop,
+                keeps: None,
+            };
+            match shrink(&self.findings.join(name), panel, bounds) {
+                Ok(Done::Smaller(before, after, seconds)) => self.terminal.note(&format!(
+                    "reduced: {name} from {before} lines to {after} in {seconds:.1} s"
+                )),
+                Ok(Done::Before) => {}
+                Ok(Done::Kept(why)) => self.terminal.note(&format!("not reduced: {name}: {why}")),
+                Ok(Done::Stopped) => return,
+                Err(error) => {
+                    self.unwritten = Some(error);
+                    return;
+                }
+            }
+        }
+        match merge(&self.findings, self.campaign.findings.keys()) {
+            Ok(merged) => {
+                for (gone, first) in merged {
+                    self.terminal.note(&format!("the same: {gone} is {first}"));
+                    self.campaign.merge(gone, &first);
+                }
+            }
+            Err(error) => self.unwritten = Some(error),
+        }
+    }
+}
 
 /// What came of a finding.
 pub enum Done {
@@ -89,4 +162,50 @@ pub fn shrink(folder: &Path, panel: &Panel, bounds: Bounds<'_>) -> io::Result<Do
         after.lines,
         small.took.as_secs_f64(),
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn write(findings: &Path, name: &str, kind: &str, first: &str, remaining: &[&str]) {
+        let folder = findings.join(name);
+        fs::create_dir_all(&folder).expect("a folder");
+        let signature = json!({
+            "engine": "interpret@3.9.0", "kind": kind, "first": first, "remaining": remaining, "axis": null,
+        });
+        let facts = json!({
+            "format": 1, "signature": signature, "verdict": "differ", "blame": [], "origin": "case 1 of seed 0", "lines": 9,
+            "expected": "", "got": "", "observed": "", "environment": [], "range": [],
+        });
+        for (file, text) in [
+            ("finding.json", facts.to_string()),
+            ("case.yaml", String::new()),
+            ("kernel.py", String::new()),
+        ] {
+            fs::write(folder.join(file), text).expect("it is written");
+        }
+    }
+
+    #[test]
+    fn findings_that_come_down_to_the_same_are_one() {
+        let folder = tempfile::TempDir::new().expect("a folder");
+        let findings = folder.path();
+        write(findings, "a", "memory", "exp f32", &["sort i8"]);
+        write(findings, "b", "memory", "sum f16", &["sort i8"]);
+        write(findings, "c", "memory", "sum f16", &["sort f16"]);
+        write(findings, "d", "trap", "TypeError one", &["sort i8"]);
+        write(findings, "e", "trap", "TypeError other", &["sort i8"]);
+        // Nothing is known of what is left of these.
+        write(findings, "f", "memory", "exp f32", &[]);
+        write(findings, "g", "memory", "exp f32", &[]);
+        let names: Vec<String> = ["a", "b", "c", "d", "e", "f", "g", "gone"]
+            .map(str::to_owned)
+            .into();
+        let merged = merge(findings, names.iter()).expect("it is removed");
+        assert_eq!(merged, [("b".to_owned(), "a".to_owned())]);
+        assert!(!findings.join("b").exists() && findings.join("c").exists());
+    }
 }
