@@ -64,12 +64,19 @@ fn judged(broken: &Broken, (seed, number): (u64, u64), panel: &Panel, folder: &P
     if let Some(failed) = trial.failed.first() {
         return Some(Tried::Failed(format!("{}: {}", failed.engine, failed.message)));
     }
-    let is_illegal = broken.breach.foretold == Foretold::Rejected;
+    let is_foretold_illegal = broken.breach.foretold == Foretold::Rejected && missed.is_none();
+    // An older version may take what the newest does not: the reference says so by that version's rules.
+    let is_illegal = |record: &Record| {
+        let references = || trial.references.iter();
+        let same = references().find(|one| one.rules == record.rules);
+        let by_its_rules = same.or(references().next());
+        is_foretold_illegal && by_its_rules.is_some_and(|one| matches!(one.outcome, Outcome::Rejected(_)))
+    };
     let unnoticed = verdict == "not noticed";
     let died = trial
         .others
         .iter()
-        .find_map(|record| Some((record, wrong(record, is_illegal && missed.is_none())?)));
+        .find_map(|record| Some((record, wrong(record, is_illegal(record))?)));
     let finding = match died {
         Some((record, kind)) => Some((&record.id, kind, record.outcome.complaint())),
         None if unnoticed => {
