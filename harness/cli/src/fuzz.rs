@@ -55,6 +55,9 @@ use self::twins::Unlike;
 /// How often a campaign is saved and says how far it is.
 const HEARTBEAT: Duration = Duration::from_secs(5);
 
+/// The word for a difference that was there once.
+const UNREPEATED: &str = "unrepeated";
+
 /// What came of one case.
 enum Tried {
     /// It was judged.
@@ -435,6 +438,12 @@ impl Hunt {
                 explained,
                 news,
             } => {
+                if verdict == UNREPEATED {
+                    self.terminal.note(&format!(
+                        "not again: case {number} of seed {} differed, and did not when it was tried once more",
+                        self.campaign.seed
+                    ));
+                }
                 *self.campaign.verdicts.entry(verdict).or_default() += 1;
                 for bug in explained {
                     *self.campaign.explained.entry(bug).or_default() += 1;
@@ -538,7 +547,7 @@ fn attempt(recipe: &Recipe, number: u64, panel: &Panel, folder: &Path) -> Option
         if finding::news(&trial).is_some() && !finding::repeats(&made, &trial, panel) {
             // A worker that died for want of memory, say: nothing that could be shown to anybody.
             return Some(Tried::Judged {
-                verdict: "unrepeated".to_owned(),
+                verdict: UNREPEATED.to_owned(),
                 explained: explained(&trial),
                 news: None,
             });
