@@ -114,7 +114,10 @@ pub fn shrink(folder: &Path, panel: &Panel, bounds: Bounds<'_>) -> io::Result<Do
     // An operation is known to go wrong: a smaller kernel shows another bug if it has lost it.
     let first = finding.facts.signature.first.clone();
     let bounds = Bounds {
-        keeps: first.split(' ').next(),
+        keeps: match first.rsplit_once(" at ") {
+            Some((_, operation)) => Some(operation),
+            None => first.split(' ').next(),
+        },
         ..bounds
     };
     let small = match smaller(&made.case, panel, bounds) {
