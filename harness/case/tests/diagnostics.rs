@@ -101,6 +101,15 @@ fn malformed_yaml() {
 }
 
 #[test]
+fn words_of_who_found_it() {
+    let found = |text: &str| format!("about: Adds one.\nfound: {text}\n");
+    let wrong = |name, text| change(name, "about: Adds one.\n", &found(text));
+    wrong("found_by_nobody", "{ by: chance, upstream: new, state: fixed }");
+    wrong("found_in_no_state", "{ by: fuzz, upstream: new, state: open }");
+    wrong("found_upstream_left_out", "{ by: fuzz, state: fixed }");
+}
+
+#[test]
 fn unreadable_files() {
     bless("not_utf8", &[input("area/wrong.yaml", Ok(b"about: caf\xe9\n"))]);
     let unreadable = Missing::Unreadable("Permission denied (os error 13)".to_owned());

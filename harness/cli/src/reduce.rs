@@ -267,9 +267,14 @@ pub fn reduce(args: &ReduceArgs, stop: &'static AtomicBool) -> u8 {
         }
     };
     let jobs = pipeline::jobs(args.jobs);
+    let mut wanted = args.engines.engines.clone();
+    // It says what candidates are worth, whoever else was asked for.
+    if !wanted.is_empty() && !wanted.contains(&EngineId::Reference) {
+        wanted.insert(0, EngineId::Reference);
+    }
     let setup = set_up(
         Reference::default(),
-        &args.engines.engines,
+        &wanted,
         args.engines.offline,
         jobs,
         &selected,
