@@ -642,7 +642,10 @@ pub struct ExecArgs {
     after_help = "Examples:
   conch fuzz --count 10000                       against the newest Triton's interpreter
   conch fuzz --engine interpret@3.6.0 --time 600 --seed 7 --out reports/fuzz-3.6
-  conch fuzz --resume --out reports/fuzz-3.6     goes on where that ended
+  conch fuzz --resume reports/fuzz-3.6           goes on where that ended
+  conch fuzz --engine reference --count 10000    no other engine: kernels against their twins
+  conch fuzz --engine cuda@3.9.0 --out DIR       without a GPU: a bundle, for `conch exec`
+  conch fuzz --resume DIR --results FILE         what came of it
   conch fuzz range reports/fuzz/findings/NAME    which versions have it?
   conch fuzz promote reports/fuzz/findings/NAME  a case of the corpus, and a row of reports/findings.md
 

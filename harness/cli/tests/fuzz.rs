@@ -208,3 +208,34 @@ fn broken_cases_are_noticed_by_the_reference_alone() {
     assert!(campaign(out.path()).contains("\"broken\": true"));
     assert!(more.out.contains("140 cases"), "{}", more.out);
 }
+
+#[test]
+fn without_another_engine_kernels_are_held_to_their_twins() {
+    let folder = folder();
+    let out = folder.path().join("campaign");
+    fuzz(&out, &["--engine", "reference", "--count", "30"]).ends(0, &["30 cases"], &[]);
+}
+
+#[test]
+fn without_a_gpu_a_compiler_gets_a_bundle() {
+    if !has_triton() {
+        return;
+    }
+    let folder = folder();
+    let out = folder.path().join("campaign");
+    let done = fuzz(&out, &["--offline", "--engine", "cuda@3.9.0", "--count", "4"]);
+    if done.out.contains(" a second") {
+        // There is a GPU, and the campaign is a live one.
+        return;
+    }
+    done.ends(0, &["conch exec", "--results"], &[]);
+    let bundle = out.join("bundles/from-0000000.conch");
+    assert!(bundle.exists());
+    // A bundle is not what came of it.
+    let bundle = bundle.to_str().expect("text");
+    fuzz(&out, &["--resume", "--results", bundle]).ends(2, &[], &["from-0000000.conch"]);
+    fuzz(&out, &["--resume", "--results", "nowhere.conch"]).ends(2, &[], &["nowhere.conch"]);
+    // It goes on behind the last bundle.
+    fuzz(&out, &["--offline", "--resume", "--count", "4"]).ends(0, &["cases 4 to 7"], &[]);
+    assert!(out.join("bundles/from-0000004.conch").exists());
+}
