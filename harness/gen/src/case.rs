@@ -18,6 +18,11 @@
 //! | `flow` | loops, branches, functions, tuples |
 //! | `features`, `coverage` | nothing: what a kernel has in it, and all kernels of a campaign |
 //! | `data` | inputs with their views, outputs, atomics |
+//! | `cells` | atomics on elements of one's own, whose results have one value |
+//! | `corners` | reductions, scans and the like with all their parameters, on blocks of special numbers |
+//! | `narrow` | 8-bit floats |
+//! | `products` | matrix products of every shape, dtype and precision; scaled ones |
+//! | `library` | CUDA's library, functions as methods, functions of scalars |
 //! | `chain` | operations on whole blocks one after the other, each on what the last one gave |
 //! | `tiles` | tensor descriptors, block pointers, loops that load and multiply |
 //! | `form` | what a case is made for |
@@ -28,14 +33,19 @@
 
 mod block;
 pub mod breach;
+mod cells;
 mod chain;
+mod corners;
 mod coverage;
 mod data;
 mod expr;
 mod features;
 mod flow;
 mod form;
+mod library;
 mod maker;
+mod narrow;
+mod products;
 mod tiles;
 mod twist;
 mod types;
@@ -53,6 +63,9 @@ pub use self::form::{Detail, Form, Limits, Twist};
 
 /// The first lines of every module.
 const HEAD: &str = "import triton\nimport triton.language as tl\n";
+
+/// What a module that uses CUDA's library has besides.
+const LIBRARY: &str = "from triton.language.extra import libdevice\n";
 
 /// A random case.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -132,6 +145,9 @@ impl Generated {
 /// A Python module with the functions of several cases.
 pub fn module(cases: &[Generated]) -> String {
     let mut text = HEAD.to_owned();
+    if cases.iter().any(|case| case.functions.contains("libdevice.")) {
+        text.push_str(LIBRARY);
+    }
     for case in cases {
         text.push_str(&case.functions);
     }

@@ -79,13 +79,16 @@ pub struct Recipe {
 impl Recipe {
     /// That of a campaign with these engines.
     pub fn new(seed: u64, engines: &[EngineId]) -> Self {
-        let limits = engines.iter().fold(Limits::default(), |limits, engine| {
-            match (engine, engine.version()) {
-                (EngineId::Interpret { .. }, Some(version)) => limits.both(Limits::interpreted(version)),
-                (_, Some(version)) => limits.both(Limits::compiled(version)),
-                (_, None) => limits,
-            }
-        });
+        // Without another engine the reference is asked, by the newest version's rules.
+        let limits = engines
+            .iter()
+            .filter_map(|engine| match (engine, engine.version()) {
+                (EngineId::Interpret { .. }, Some(version)) => Some(Limits::interpreted(version)),
+                (_, Some(version)) => Some(Limits::compiled(version)),
+                (_, None) => None,
+            })
+            .reduce(Limits::both)
+            .unwrap_or_default();
         Self {
             seed,
             limits,

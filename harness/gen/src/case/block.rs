@@ -22,7 +22,7 @@ impl Maker<'_, '_> {
     }
 
     /// A function above the kernel: its name.
-    fn above(&mut self, parameters: &str, body: &str) -> String {
+    pub(super) fn above(&mut self, parameters: &str, body: &str) -> String {
         let fresh = self.fresh("f");
         let function = format!("{}_{fresh}", self.name);
         let _ = write!(
@@ -105,7 +105,7 @@ impl Maker<'_, '_> {
     }
 
     /// A function that combines two elements, in any order and grouping the same but for rounding.
-    fn combine(&mut self, dtype: DType) -> Result<(String, bool)> {
+    pub(super) fn combine(&mut self, dtype: DType) -> Result<(String, bool)> {
         let mut bodies = vec![
             ("a + b", dtype.is_float()),
             ("tl.maximum(a, b)", false),
@@ -381,7 +381,7 @@ impl Maker<'_, '_> {
         let text = match self.u.int_in_range(0..=4)? {
             0 if last <= 64 => format!("tl.sort({})", value.name),
             1 if last <= 64 => format!("tl.sort({}, descending=True)", value.name),
-            2 if last <= 64 && !value.dtype.is_float() => {
+            2 if last <= 64 && !value.dtype.is_float() && self.form.limits.since(3, 4) => {
                 let k = 1 << self.u.int_in_range(0..=last.trailing_zeros() - 1)?;
                 let at = shape.len() - 1;
                 shape[at] = k;
@@ -389,7 +389,12 @@ impl Maker<'_, '_> {
                 format!("tl.topk({}, {k}).to({})", value.name, tl(value.dtype))
             }
             _ => {
-                let axis = self.axis(value)?;
+                // Before 3.4 it is the last axis.
+                let axis = if self.form.limits.since(3, 4) {
+                    self.axis(value)?
+                } else {
+                    shape.len() - 1
+                };
                 if value.shape[axis] == 1 {
                     return Ok(());
                 }

@@ -67,6 +67,12 @@ pub struct Limits {
     /// How many elements a kernel may have in operations that an engine does one by one: Triton's interpreter calls a
     /// Python function for each element of a reduction or scan with a function of its own, and of a sort.
     pub one_by_one: usize,
+    /// The oldest version of Triton among them.
+    pub oldest: Version,
+    /// The newest one.
+    pub newest: Version,
+    /// Whether they have the 8-bit floats that no CUDA GPU has, `fp8e4b8` and `fp8e5b16`.
+    pub fnuz: bool,
     /// Whether there are tensor descriptors.
     pub descriptors: bool,
     /// Whether there are block pointers.
@@ -79,6 +85,9 @@ impl Limits {
         let rules = Rules::of(version);
         Self {
             one_by_one: usize::MAX,
+            oldest: version,
+            newest: version,
+            fnuz: false,
             descriptors: rules.holds(Rule::Descriptors),
             block_pointers: !rules.holds(Rule::NoBlockPointers),
         }
@@ -88,6 +97,7 @@ impl Limits {
     pub fn interpreted(version: Version) -> Self {
         Self {
             one_by_one: 48,
+            fnuz: true,
             ..Self::compiled(version)
         }
     }
@@ -97,9 +107,27 @@ impl Limits {
     pub fn both(self, other: Self) -> Self {
         Self {
             one_by_one: self.one_by_one.min(other.one_by_one),
+            oldest: self.oldest.min(other.oldest),
+            newest: self.newest.max(other.newest),
+            fnuz: self.fnuz && other.fnuz,
             descriptors: self.descriptors && other.descriptors,
             block_pointers: self.block_pointers && other.block_pointers,
         }
+    }
+
+    /// Whether all of them have what came with this version.
+    pub fn since(self, major: u16, minor: u16) -> bool {
+        self.oldest >= Version::new(major, minor, 0)
+    }
+
+    /// Whether all of them have what came with this patch.
+    pub fn hold_since(self, major: u16, minor: u16, patch: u16) -> bool {
+        self.oldest >= Version::new(major, minor, patch)
+    }
+
+    /// Whether all of them go by this rule.
+    pub fn hold(self, rule: Rule) -> bool {
+        self.oldest >= rule.since()
     }
 }
 

@@ -329,7 +329,7 @@ impl<'u, 'b> Maker<'u, 'b> {
     /// One more value or effect.
     pub(super) fn step(&mut self) -> Result<()> {
         type Step<'u, 'b> = fn(&mut Maker<'u, 'b>) -> Result<()>;
-        let steps: [(u32, Step<'u, 'b>); 24] = [
+        let steps: [(u32, Step<'u, 'b>); 29] = [
             (10, Self::elementwise),
             (5, Self::reduce),
             (3, Self::scan),
@@ -353,7 +353,12 @@ impl<'u, 'b> Maker<'u, 'b> {
             (5, Self::chain),
             (2, Self::pipelined),
             (2, Self::described),
-            (1, Self::block_pointer),
+            (3, Self::block_pointer),
+            (2, Self::cells),
+            (6, Self::corner),
+            (3, Self::narrow),
+            (2, Self::products),
+            (2, Self::library),
         ];
         let step = self.weighted(&steps)?;
         step(self)

@@ -1,0 +1,74 @@
+//! Atomics of which each lane has an element of its own, so that what they give back has one value: of every dtype that they
+//! take, with every order and scope.
+
+use arbitrary::Result;
+use conch_tile::DType;
+
+use super::data::address;
+use super::maker::{Maker, Text};
+use super::types::tl;
+
+const INTS: [DType; 4] = [DType::I32, DType::I64, DType::U32, DType::U64];
+const FLOATS: [DType; 4] = [DType::F32, DType::F64, DType::F16, DType::BF16];
+
+impl Maker<'_, '_> {
+    /// An atomic whose result is used.
+    pub(super) fn cells(&mut self) -> Result<()> {
+        let shape = self.small_shape()?;
+        let float = self.u.ratio(1, 2)?;
+        let dtype = *self.u.choose(if float { &FLOATS } else { &INTS })?;
+        let wide = dtype.bits() >= 32;
+        let mut ops = vec!["cas"];
+        if !float {
+            ops.extend(["add", "max", "min", "and", "or", "xor", "xchg"]);
+        } else if wide {
+            ops.extend(["add", "max", "min", "max", "min", "xchg"]);
+        } else if dtype == DType::F16 || self.form.limits.since(3, 4) {
+            ops.extend(["add", "add"]);
+        }
+        let op = self.word(&ops)?;
+        let value = self.special(dtype, &shape)?.name;
+        let out = self.fresh("o");
+        let all = self.programs * shape.iter().product::<usize>();
+        let fill = match self.u.int_in_range(0..=3)? {
+            0 => "zeros".to_owned(),
+            1 => "arange".to_owned(),
+            _ => format!("{{ random: {} }}", self.u.int_in_range(0..=255u16)?),
+        };
+        self.storages.push((
+            out.clone(),
+            format!("{{ dtype: {}, shape: [{all}], fill: {fill} }}", dtype.name()),
+        ));
+        self.parameter(&out, "", out.clone());
+        let place = address(&out, &shape);
+        let order = self.word(&[
+            "",
+            ", sem=\"relaxed\"",
+            ", sem=\"acquire\"",
+            ", sem=\"release\"",
+            ", sem=\"acq_rel\"",
+        ])?;
+        let scope = self.word(&["", ", scope=\"gpu\"", ", scope=\"cta\"", ", scope=\"sys\""])?;
+        let how = format!("{order}{scope}");
+        let text = if op == "cas" {
+            let expected = self.word(&["0", "1", "3"])?;
+            let expected = format!("tl.full({shape:?}, {expected}, {})", tl(dtype));
+            format!("tl.atomic_cas({place}, {expected}, {value}{how})")
+        } else if self.u.ratio(1, 4)? {
+            let mask = self.full(DType::I1, &shape, 1)?;
+            if !mask.rough {
+                // What a lane gives that is masked off has no meaning.
+                self.line(&format!(
+                    "tl.atomic_{op}({place}, {value}, mask={}{how})",
+                    mask.text
+                ));
+                return Ok(());
+            }
+            format!("tl.atomic_{op}({place}, {value}{how})")
+        } else {
+            format!("tl.atomic_{op}({place}, {value}{how})")
+        };
+        self.assign(&Text::exact(text), dtype, &shape);
+        Ok(())
+    }
+}

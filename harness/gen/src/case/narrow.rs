@@ -1,0 +1,183 @@
+//! 8-bit floats: loaded, made of bytes, cast from and to other floats, moved, stored. Nothing is computed in them, but once in a
+//! while, to see who takes it. They never get into scope: what is left of them is a wide float or bytes.
+
+use arbitrary::Result;
+use conch_tile::DType;
+
+use super::block::count;
+use super::data::address;
+use super::maker::{Maker, Text};
+use super::types::tl;
+
+impl Maker<'_, '_> {
+    pub(super) fn narrow_dtype(&mut self) -> Result<DType> {
+        let mut all = vec![
+            DType::F8E5,
+            DType::F8E4NV,
+            DType::F8E5,
+            DType::F8E4NV,
+            DType::F8E4B15,
+        ];
+        if self.form.limits.fnuz {
+            all.extend([DType::F8E4B8, DType::F8E5B16]);
+        }
+        self.u.choose(&all).copied()
+    }
+
+    /// A block of 8-bit floats, moved about, and then a wide float or in memory.
+    pub(super) fn narrow(&mut self) -> Result<()> {
+        let dtype = self.narrow_dtype()?;
+        let mut shape = self.small_shape()?;
+        let source = self.narrow_source(dtype, &shape)?;
+        let mut name = self.fresh("e");
+        self.line(&format!("{name} = {source}"));
+        let moves = self.u.int_in_range(0..=2)?;
+        for _ in 0..moves {
+            let moved = self.narrow_moved(&name, &mut shape)?;
+            name = self.fresh("e");
+            self.line(&format!("{name} = {moved}"));
+        }
+        if dtype == DType::F8E4B15 && self.u.ratio(1, 4)? {
+            let positive = self.fresh("e");
+            self.line(&format!("{positive} = tl.abs({name})"));
+            name = positive;
+        }
+        if self.u.ratio(1, 24)? {
+            let computed = self.fresh("e");
+            let op = self.word(&["+", "*", "-"])?;
+            self.line(&format!("{computed} = ({name} {op} {name}).to({})", tl(dtype)));
+            name = computed;
+        }
+        self.narrow_end(&name, dtype, &shape)
+    }
+
+    /// An expression that is a block of 8-bit floats.
+    fn narrow_source(&mut self, dtype: DType, shape: &[usize]) -> Result<String> {
+        let in_memory = matches!(dtype, DType::F8E5 | DType::F8E4NV);
+        Ok(match self.u.int_in_range(0..=7)? {
+            0 | 1 if in_memory => {
+                let all = self.programs * count(shape);
+                let seed: u16 = self.u.arbitrary()?;
+                let (storage, pointer) = (self.fresh("b"), self.fresh("x"));
+                let name = dtype.name();
+                let fill = self.word(&["random: ", "random: ", "arange: "])?;
+                self.storages.push((
+                    storage.clone(),
+                    format!(
+                        "{{ dtype: {name}, shape: [{all}], fill: {{ {fill}{} }} }}",
+                        seed % 100
+                    ),
+                ));
+                self.parameter(&pointer, "", storage);
+                let place = address(&pointer, shape);
+                let masked = self.form.limits.hold_since(3, 7, 1) && self.u.ratio(1, 2)?;
+                let mask = if masked {
+                    self.full(DType::I1, shape, 1)?
+                } else {
+                    Text::exact("")
+                };
+                if masked && !mask.rough {
+                    let other = self.word(&["0.0", "1.5", "-2.0"])?;
+                    format!("tl.load({place}, mask={}, other={other})", mask.text)
+                } else {
+                    format!("tl.load({place})")
+                }
+            }
+            2 | 3 => {
+                let from = *self.u.choose(&[DType::U8, DType::I8])?;
+                let bytes = self.special(from, shape)?.name;
+                format!("{bytes}.to({}, bitcast=True)", tl(dtype))
+            }
+            4 if in_memory && self.form.limits.hold_since(3, 7, 1) => {
+                let number = self.word(&["1.5", "0.0", "-3.0", "448.0", "0.3125"])?;
+                format!("tl.full({shape:?}, {number}, {})", tl(dtype))
+            }
+            5 if in_memory => format!("tl.full({shape:?}, 1.5, tl.float32).to({})", tl(dtype)),
+            _ => {
+                let from = *self
+                    .u
+                    .choose(&[DType::F32, DType::F32, DType::F16, DType::BF16])?;
+                let value = self.special(from, shape)?.name;
+                let toward_zero = dtype == DType::F8E5 && from == DType::F32 && self.u.ratio(1, 4)?;
+                let how = if toward_zero {
+                    ", fp_downcast_rounding=\"rtz\""
+                } else {
+                    ""
+                };
+                format!("{value}.to({}{how})", tl(dtype))
+            }
+        })
+    }
+
+    /// The same block in another shape or order, or with lanes of it chosen.
+    fn narrow_moved(&mut self, name: &str, shape: &mut Vec<usize>) -> Result<String> {
+        let rank = shape.len();
+        let all = count(shape);
+        Ok(match self.u.int_in_range(0..=6)? {
+            0 => {
+                *shape = vec![all];
+                format!("tl.reshape({name}, [{all}])")
+            }
+            1 if rank == 2 => {
+                shape.reverse();
+                format!("tl.trans({name})")
+            }
+            2 if shape[rank - 1] > 1 => format!("tl.flip({name})"),
+            3 if rank < 3 && all <= 512 => {
+                shape.push(2);
+                format!("tl.join({name}, {name})")
+            }
+            4 if rank < 3 => {
+                shape.insert(0, 1);
+                format!("tl.expand_dims({name}, 0)")
+            }
+            5 if rank == 1 => {
+                let at = self.indices(all, shape)?;
+                format!("tl.gather({name}, {at}, 0)")
+            }
+            _ => {
+                let mask = self.full(DType::I1, shape, 1)?;
+                if mask.rough {
+                    return Ok(format!("tl.ravel({name}).reshape({shape:?})"));
+                }
+                format!("tl.where({}, {name}, {name})", mask.text)
+            }
+        })
+    }
+
+    /// What becomes of them.
+    fn narrow_end(&mut self, name: &str, dtype: DType, shape: &[usize]) -> Result<()> {
+        let in_memory = matches!(dtype, DType::F8E5 | DType::F8E4NV);
+        match self.u.int_in_range(0..=7)? {
+            0 | 1 if in_memory => {
+                let out = self.fresh("o");
+                self.output(&out, dtype, shape);
+                self.line(&format!("tl.store({}, {name})", address(&out, shape)));
+            }
+            2 if in_memory => {
+                // A store casts to what the pointer points to.
+                let out = self.fresh("o");
+                self.output(&out, dtype, shape);
+                let value = self.special(DType::F32, shape)?.name;
+                self.line(&format!(
+                    "tl.store({}, {value} + {name}.to(tl.float32))",
+                    address(&out, shape)
+                ));
+            }
+            3 | 4 => {
+                let text = Text::exact(format!("{name}.to(tl.uint8, bitcast=True)"));
+                self.assign(&text, DType::U8, shape);
+            }
+            kind => {
+                let wide = match kind {
+                    5 => DType::F16,
+                    6 => DType::BF16,
+                    _ => DType::F32,
+                };
+                let text = Text::exact(format!("{name}.to({})", tl(wide)));
+                self.assign(&text, wide, shape);
+            }
+        }
+        Ok(())
+    }
+}
