@@ -179,5 +179,8 @@ def _rewritten() -> dict[object, object]:
 
 
 def _forget(rewritten: dict[object, object], functions: set[object]) -> None:
+    """Takes functions from that table. Those of Triton's own library are few and stay, as they do in any
+    process."""
     for function in functions:
-        rewritten.pop(function, None)
+        if not str(getattr(function, "__module__", "")).startswith("triton."):
+            rewritten.pop(function, None)

@@ -197,27 +197,30 @@ impl Maker<'_, '_> {
         shape: &[usize],
         limit: Option<String>,
     ) -> Result<()> {
-        let strides: Vec<String> = if let Some(view) = view {
+        let strides: Option<Vec<String>> = if let Some(view) = view {
             let tensor = format!("t_{pointer}");
             self.tensors.push((tensor.clone(), format!("\"{view}\"")));
             self.parameter(pointer, "", tensor.clone());
-            (0..shape.len())
-                .map(|axis| {
-                    let name = format!("{pointer}_s{axis}");
-                    self.parameter(&name, "", format!("{tensor}.stride({axis})"));
-                    name
-                })
-                .collect()
+            let names = (0..shape.len()).map(|axis| {
+                let name = format!("{pointer}_s{axis}");
+                self.parameter(&name, "", format!("{tensor}.stride({axis})"));
+                name
+            });
+            Some(names.collect())
         } else {
             self.parameter(pointer, "", base);
-            (0..shape.len())
-                .map(|axis| shape[axis + 1..].iter().product::<usize>().to_string())
-                .collect()
+            None
         };
-        let mut address = format!("{pointer} + pid * {} * {}", shape[0], strides[0]);
-        for (axis, stride) in strides.iter().enumerate() {
-            let _ = write!(address, " + {} * {stride}", index(shape, axis));
-        }
+        let address = match strides {
+            None => self.address(pointer, shape),
+            Some(strides) => {
+                let mut address = self.part(pointer, &format!("{} * {}", shape[0], strides[0]));
+                for (axis, stride) in strides.iter().enumerate() {
+                    let _ = write!(address, " + {} * {stride}", index(shape, axis));
+                }
+                address
+            }
+        };
         let text = match limit {
             None => format!("tl.load({address})"),
             Some(n) => {
@@ -264,6 +267,24 @@ impl Maker<'_, '_> {
         self.parameter(name, "", name);
     }
 
+    /// Where the part of a program begins, of so many elements each. In a small kernel of one program that is the pointer.
+    fn part(&self, pointer: &str, count: &str) -> String {
+        if self.small && self.programs == 1 {
+            pointer.to_owned()
+        } else {
+            format!("{pointer} + pid * {count}")
+        }
+    }
+
+    /// Where a program's value of this shape is, one after the other.
+    pub(super) fn address(&self, pointer: &str, shape: &[usize]) -> String {
+        if shape.is_empty() {
+            return format!("{pointer} + pid");
+        }
+        let count: usize = shape.iter().product();
+        format!("{} + {}", self.part(pointer, &count.to_string()), offsets(shape))
+    }
+
     /// Stores a value: as it is, where a mask says so, transposed, as another dtype.
     pub(super) fn store_somehow(&mut self, value: &Value) -> Result<()> {
         let kind = self.u.int_in_range(0..=9)?;
@@ -277,7 +298,7 @@ impl Maker<'_, '_> {
             };
         }
         self.output(&out, dtype, &value.shape);
-        let mut place = address(&out, &value.shape);
+        let mut place = self.address(&out, &value.shape);
         let mut mask = String::new();
         match kind {
             1 | 2 if !value.shape.is_empty() => {
@@ -288,7 +309,7 @@ impl Maker<'_, '_> {
             }
             3 if value.shape.len() > 1 => {
                 let count: usize = value.shape.iter().product();
-                place = format!("{out} + pid * {count}");
+                place = self.part(&out, &count.to_string());
                 let mut stride = 1;
                 for (axis, extent) in value.shape.iter().enumerate() {
                     let _ = write!(place, " + {} * {stride}", index(&value.shape, axis));
@@ -398,13 +419,4 @@ impl Maker<'_, '_> {
         self.assign(&Text { text, rough }, dtype, &shape);
         Ok(())
     }
-}
-
-/// Where a program's value goes.
-pub(super) fn address(out: &str, shape: &[usize]) -> String {
-    if shape.is_empty() {
-        return format!("{out} + pid");
-    }
-    let count: usize = shape.iter().product();
-    format!("{out} + pid * {count} + {}", offsets(shape))
 }

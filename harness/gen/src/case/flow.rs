@@ -63,12 +63,12 @@ impl Maker<'_, '_> {
         if self.depth > 2 {
             return Ok(());
         }
-        let count = self.u.int_in_range(1..=2)?;
+        let count = self.u.int_in_range(1..=if self.small { 1 } else { 2 })?;
         let mut carried = Vec::new();
         for _ in 0..count {
             carried.push(self.carried()?);
         }
-        let times = self.u.int_in_range(0..=6)?;
+        let times = self.u.int_in_range(0..=if self.small { 3 } else { 6 })?;
         let stepped = if self.u.ratio(1, 2)? {
             Some(self.rows(times)?)
         } else {

@@ -73,6 +73,9 @@ pub struct Limits {
     pub newest: Version,
     /// Whether they have the 8-bit floats that no CUDA GPU has, `fp8e4b8` and `fp8e5b16`.
     pub fnuz: bool,
+    /// Of ten kernels, how many are small. Triton's interpreter takes some 50 microseconds for each operation, so that one large kernel
+    /// costs as much as ten small ones, and shows less.
+    pub small: u8,
     /// Whether there are tensor descriptors.
     pub descriptors: bool,
     /// Whether there are block pointers.
@@ -88,6 +91,7 @@ impl Limits {
             oldest: version,
             newest: version,
             fnuz: false,
+            small: 7,
             descriptors: rules.holds(Rule::Descriptors),
             block_pointers: !rules.holds(Rule::NoBlockPointers),
         }
@@ -98,6 +102,7 @@ impl Limits {
         Self {
             one_by_one: 48,
             fnuz: true,
+            small: 9,
             ..Self::compiled(version)
         }
     }
@@ -110,6 +115,7 @@ impl Limits {
             oldest: self.oldest.min(other.oldest),
             newest: self.newest.max(other.newest),
             fnuz: self.fnuz && other.fnuz,
+            small: self.small.max(other.small),
             descriptors: self.descriptors && other.descriptors,
             block_pointers: self.block_pointers && other.block_pointers,
         }

@@ -7,7 +7,6 @@ use arbitrary::{Result, Unstructured};
 use conch_tile::DType;
 
 use super::Generated;
-use super::data::address;
 use super::features::Known;
 use super::form::{Detail, Form, Twist};
 use super::types::{self, convert};
@@ -63,6 +62,8 @@ pub(super) struct Maker<'u, 'b> {
     pub(super) storages: Vec<(String, String)>,
     pub(super) tensors: Vec<(String, String)>,
     pub(super) arguments: Vec<(String, String)>,
+    /// Whether it has few operations.
+    pub(super) small: bool,
     /// The shape that most values have.
     pub(super) shape: Vec<usize>,
     pub(super) programs: usize,
@@ -90,13 +91,14 @@ pub(super) const MOST: usize = 4096;
 
 impl<'u, 'b> Maker<'u, 'b> {
     pub(super) fn new(name: &str, form: Form, u: &'u mut Unstructured<'b>) -> Result<Self> {
-        let programs = if u.ratio(1, 3)? { 2 } else { 1 };
+        let small = u.ratio(form.limits.small, 10)?;
+        let programs = if u.ratio(1, if small { 6 } else { 3 })? { 2 } else { 1 };
         let extent = |u: &mut Unstructured<'b>, most: u32| Ok(1usize << u.int_in_range(0..=most)?);
-        let small = form.limits.one_by_one < MOST && u.ratio(2, 3)?;
+        let few = form.limits.one_by_one < MOST && u.ratio(2, 3)?;
         let shape = match u.int_in_range(0..=9)? {
-            0..=3 if small => vec![2 * extent(u, 3)?],
-            4..=7 if small => vec![extent(u, 3)?, extent(u, 2)?],
-            8 if small => vec![2 * extent(u, 1)?, 1, 2 * extent(u, 2)?],
+            0..=3 if few => vec![2 * extent(u, 3)?],
+            4..=7 if few => vec![extent(u, 3)?, extent(u, 2)?],
+            8 if few => vec![2 * extent(u, 1)?, 1, 2 * extent(u, 2)?],
             0..=3 => vec![2 * extent(u, 8)?],
             4 | 5 => vec![2 * extent(u, 4)?, 2 * extent(u, 4)?],
             6 => vec![extent(u, 5)?, extent(u, 5)?],
@@ -118,6 +120,7 @@ impl<'u, 'b> Maker<'u, 'b> {
             storages: Vec::new(),
             tensors: Vec::new(),
             arguments: Vec::new(),
+            small,
             shape,
             programs,
             has_program: true,
@@ -194,7 +197,7 @@ impl<'u, 'b> Maker<'u, 'b> {
         self.outputs += 1;
         let out = format!("{kind}{}", self.outputs);
         self.output(&out, value.dtype, &value.shape);
-        let address = address(&out, &value.shape);
+        let address = self.address(&out, &value.shape);
         self.line(&format!("tl.store({address}, {})", value.name));
     }
 
@@ -236,7 +239,7 @@ impl<'u, 'b> Maker<'u, 'b> {
     /// The case.
     pub(super) fn finish(mut self) -> Result<Generated> {
         self.begin()?;
-        let steps = self.u.int_in_range(1..=9)?;
+        let steps = self.u.int_in_range(1..=if self.small { 2 } else { 9 })?;
         for _ in 0..steps {
             self.step()?;
         }
@@ -255,7 +258,7 @@ impl<'u, 'b> Maker<'u, 'b> {
         };
         self.line(&format!("pid = {pid}"));
         self.launch_scalars()?;
-        let inputs = self.u.int_in_range(1..=3)?;
+        let inputs = self.u.int_in_range(1..=if self.small { 2 } else { 3 })?;
         for _ in 0..inputs {
             self.input()?;
         }
@@ -371,7 +374,7 @@ impl<'u, 'b> Maker<'u, 'b> {
             _ => self.shape.clone(),
         };
         let dtype = types::any(self.u)?;
-        let depth = self.u.int_in_range(1..=3)?;
+        let depth = self.u.int_in_range(1..=if self.small { 2 } else { 3 })?;
         let text = self.full(dtype, &shape, depth)?;
         self.assign(&text, dtype, &shape);
         Ok(())
@@ -380,7 +383,7 @@ impl<'u, 'b> Maker<'u, 'b> {
     /// Stores the last value and some others.
     fn stores(&mut self) -> Result<()> {
         let mut chosen: Vec<Value> = self.values.last().cloned().into_iter().collect();
-        let more = self.u.int_in_range(0..=3)?;
+        let more = self.u.int_in_range(0..=if self.small { 1 } else { 3 })?;
         for _ in 0..more {
             chosen.extend(self.some(|_| true)?);
         }

@@ -3,7 +3,6 @@
 
 use conch_tile::DType;
 
-use super::data::address;
 use super::form::Twist;
 use super::maker::{Maker, Value};
 
@@ -61,7 +60,7 @@ impl Maker<'_, '_> {
     fn through_memory(&mut self, value: &Value) {
         let place = self.beside("s");
         self.output(&place, value.dtype, &value.shape);
-        let address = address(&place, &value.shape);
+        let address = self.address(&place, &value.shape);
         let name = &value.name;
         if self.depth > 1 {
             // The turn before may still be reading.

@@ -20,7 +20,6 @@ use std::collections::BTreeMap;
 use arbitrary::Result;
 use conch_tile::DType;
 
-use super::super::data::address;
 use super::super::maker::{Maker, Value};
 use super::super::types;
 use super::BAD;
@@ -142,7 +141,7 @@ impl<'m, 'u, 'b> Snippet<'m, 'u, 'b> {
             Some("bad") => {
                 let all = count * self.maker.programs;
                 let bad = self.storage(BAD, DType::I32, all, "zeros");
-                address(&bad, &value.shape)
+                self.maker.address(&bad, &value.shape)
             }
             _ => value.name.clone(),
         }
