@@ -4,7 +4,6 @@
 use arbitrary::Result;
 use conch_tile::DType;
 
-use super::data::address;
 use super::maker::{Maker, Text};
 use super::types::tl;
 
@@ -40,7 +39,7 @@ impl Maker<'_, '_> {
             format!("{{ dtype: {}, shape: [{all}], fill: {fill} }}", dtype.name()),
         ));
         self.parameter(&out, "", out.clone());
-        let place = address(&out, &shape);
+        let place = self.address(&out, &shape);
         let order = self.word(&[
             "",
             ", sem=\"relaxed\"",

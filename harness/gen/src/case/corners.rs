@@ -7,7 +7,6 @@ use arbitrary::Result;
 use conch_tile::DType;
 
 use super::block::count;
-use super::data::address;
 use super::maker::{Maker, Text, Value};
 use super::types::{self, tl};
 
@@ -91,7 +90,7 @@ impl Maker<'_, '_> {
             format!("{{ dtype: {dtype_name}, shape: [{all}], fill: {fill} }}"),
         ));
         self.parameter(&pointer, "", storage);
-        let text = Text::exact(format!("tl.load({})", address(&pointer, shape)));
+        let text = Text::exact(format!("tl.load({})", self.address(&pointer, shape)));
         Ok(self.assign(&text, dtype, shape))
     }
 
@@ -308,7 +307,7 @@ impl Maker<'_, '_> {
             ),
         ));
         self.parameter(&pointer, "", storage);
-        let text = Text::exact(format!("tl.load({})", address(&pointer, &[n])));
+        let text = Text::exact(format!("tl.load({})", self.address(&pointer, &[n])));
         let value = self.assign(&text, dtype, &[n]);
         let mut mask = String::new();
         if self.form.limits.since(3, 4) && self.u.ratio(1, 2)? {
@@ -370,13 +369,13 @@ impl Maker<'_, '_> {
             ", eviction_policy=\"evict_last\"",
         ])?);
         how.push_str(self.word(&["", "", ", volatile=True"])?);
-        let text = Text::exact(format!("tl.load({}{how})", address(&pointer, &shape)));
+        let text = Text::exact(format!("tl.load({}{how})", self.address(&pointer, &shape)));
         let value = self.assign(&text, dtype, &shape);
         if self.u.ratio(1, 3)? {
             let out = self.fresh("o");
             self.output(&out, dtype, &shape);
             let cache = self.word(&[".wb", ".cg", ".cs", ".wt"])?;
-            let place = address(&out, &shape);
+            let place = self.address(&out, &shape);
             self.line(&format!(
                 "tl.store({place}, {}, cache_modifier=\"{cache}\")",
                 value.name

@@ -92,7 +92,11 @@ pub(super) const MOST: usize = 4096;
 impl<'u, 'b> Maker<'u, 'b> {
     pub(super) fn new(name: &str, form: Form, u: &'u mut Unstructured<'b>) -> Result<Self> {
         let small = u.ratio(form.limits.small, 10)?;
-        let programs = if u.ratio(1, if small { 6 } else { 3 })? { 2 } else { 1 };
+        let programs = if u.ratio(1, if small { 6 } else { 3 })? {
+            2
+        } else {
+            1
+        };
         let extent = |u: &mut Unstructured<'b>, most: u32| Ok(1usize << u.int_in_range(0..=most)?);
         let few = form.limits.one_by_one < MOST && u.ratio(2, 3)?;
         let shape = match u.int_in_range(0..=9)? {

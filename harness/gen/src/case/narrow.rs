@@ -5,7 +5,6 @@ use arbitrary::Result;
 use conch_tile::DType;
 
 use super::block::count;
-use super::data::address;
 use super::maker::{Maker, Text};
 use super::types::tl;
 
@@ -69,7 +68,7 @@ impl Maker<'_, '_> {
                     ),
                 ));
                 self.parameter(&pointer, "", storage);
-                let place = address(&pointer, shape);
+                let place = self.address(&pointer, shape);
                 let masked = self.form.limits.hold_since(3, 7, 1) && self.u.ratio(1, 2)?;
                 let mask = if masked {
                     self.full(DType::I1, shape, 1)?
@@ -152,7 +151,7 @@ impl Maker<'_, '_> {
             0 | 1 if in_memory => {
                 let out = self.fresh("o");
                 self.output(&out, dtype, shape);
-                self.line(&format!("tl.store({}, {name})", address(&out, shape)));
+                self.line(&format!("tl.store({}, {name})", self.address(&out, shape)));
             }
             2 if in_memory => {
                 // A store casts to what the pointer points to.
@@ -161,7 +160,7 @@ impl Maker<'_, '_> {
                 let value = self.special(DType::F32, shape)?.name;
                 self.line(&format!(
                     "tl.store({}, {value} + {name}.to(tl.float32))",
-                    address(&out, shape)
+                    self.address(&out, shape)
                 ));
             }
             3 | 4 => {

@@ -7,7 +7,6 @@ use arbitrary::Result;
 use conch_tile::DType;
 use conch_tile::rules::Rule;
 
-use super::data::address;
 use super::maker::{Maker, Text};
 
 impl Maker<'_, '_> {
@@ -58,7 +57,7 @@ impl Maker<'_, '_> {
             format!("{{ dtype: {}, shape: [{all}], fill: {fill} }}", dtype.name()),
         ));
         self.parameter(&pointer, "", storage);
-        self.line(&format!("{name} = tl.load({})", address(&pointer, shape)));
+        self.line(&format!("{name} = tl.load({})", self.address(&pointer, shape)));
         name
     }
 
