@@ -23,13 +23,13 @@
 //! | `narrow` | 8-bit floats |
 //! | `products` | matrix products of every shape, dtype and precision; scaled ones |
 //! | `library` | CUDA's library, functions as methods, functions of scalars |
+//! | `idiom` | the ways in which Python and Triton let a thing be said |
+//! | `host` | the ways in which a kernel is made and launched |
 //! | `chain` | operations on whole blocks one after the other, each on what the last one gave |
 //! | `tiles` | tensor descriptors, block pointers, loops that load and multiply |
 //! | `form` | what a case is made for |
 //! | `twist` | twins: kernels that must store the same |
 //! | [`breach`] | cases that break one rule on purpose |
-//!
-//! Left out: autotuning.
 
 mod block;
 pub mod breach;
@@ -42,6 +42,8 @@ mod expr;
 mod features;
 mod flow;
 mod form;
+mod host;
+mod idiom;
 mod library;
 mod maker;
 mod narrow;
@@ -56,6 +58,7 @@ use std::fmt::Write as _;
 use arbitrary::{Result, Unstructured};
 
 use self::features::Known;
+use self::host::Launched;
 use self::maker::{FIRST, Maker};
 
 pub use self::coverage::Coverage;
@@ -76,11 +79,14 @@ pub struct Generated {
     tensors: Vec<(String, String)>,
     arguments: Vec<(String, String)>,
     options: Vec<(&'static str, String)>,
+    launched: Launched,
     programs: usize,
     /// Whether each program is a launch of its own.
     split: bool,
     /// What was known of its values.
     known: HashMap<String, Known>,
+    /// The idioms that it is written in.
+    idioms: Vec<&'static str>,
 }
 
 impl Generated {
@@ -123,7 +129,8 @@ impl Generated {
         let arguments: Vec<String> = self.arguments.iter().map(|(k, v)| format!("{k}: {v}")).collect();
         let options: Vec<String> = self.options.iter().map(|(k, v)| format!("{k}: {v}")).collect();
         let launches = if self.split { self.programs } else { 1 };
-        for first in 0..launches {
+        let times = if self.launched.again { 2 } else { 1 };
+        for first in (0..times).flat_map(|_| 0..launches) {
             let mut arguments = arguments.clone();
             if self.split {
                 arguments.push(format!("{FIRST}: {first}"));
@@ -136,6 +143,12 @@ impl Generated {
             );
             if !options.is_empty() {
                 let _ = writeln!(text, "    options: {{ {} }}", joined(&options));
+            }
+            if let Some(host) = &self.launched.host {
+                let _ = writeln!(text, "    host: {host}");
+            }
+            if self.launched.unchecked {
+                text.push_str("    unchecked: true\n");
             }
         }
         text

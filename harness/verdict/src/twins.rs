@@ -34,7 +34,9 @@ pub fn twins(engine: &dyn Engine, case: &Case, twin: &Case, rules: Rules) -> Res
         ));
     }
     Ok(match engine.run(twin, rules)?.outcome {
-        Outcome::Finished(other) => difference(&one.memory, &other.memory).map_or(Twins::Same, Twins::Differ),
+        Outcome::Finished(other) => {
+            difference(case, &one.memory, &other.memory).map_or(Twins::Same, Twins::Differ)
+        }
         // What is not known, or takes too long, is no answer.
         outcome @ (Outcome::Unsupported(_) | Outcome::Exhausted(_)) => Twins::Silent(said(&outcome)),
         outcome => Twins::Differ(format!("the twin does not come to its end: {}", said(&outcome))),
@@ -48,10 +50,16 @@ fn said(outcome: &Outcome) -> String {
     )
 }
 
-/// The first byte in which two memories differ, over the storages of the one that the other has too.
-fn difference(one: &Memory, other: &Memory) -> Option<String> {
+/// The first byte in which two memories differ, over the storages of the one that the other has too. Addresses are not looked at:
+/// what lies in memory is not the same storages.
+fn difference(case: &Case, one: &Memory, other: &Memory) -> Option<String> {
     let named = |name: &str| other.ids().find(|&id| other.name(id) == name);
-    one.ids().find_map(|id| {
+    let has_addresses = |id| {
+        case.storages
+            .get(id)
+            .is_some_and(|storage| !storage.pointers().is_empty())
+    };
+    one.ids().filter(|&id| !has_addresses(id)).find_map(|id| {
         let name = one.name(id);
         let twin = named(name)?;
         let at = (0..one.size(id)).find(|&at| {

@@ -136,6 +136,9 @@ impl Generated {
                 }
             }
         }
+        for idiom in &self.idioms {
+            found(&["idiom", idiom]);
+        }
         for layout in self.layouts() {
             for operation in &operations {
                 found(&["layout", &layout, operation]);

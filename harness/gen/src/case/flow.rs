@@ -142,8 +142,9 @@ impl Maker<'_, '_> {
             });
         }
         if self.u.ratio(1, 3)? {
-            let inner = self.u.int_in_range(0..=3)?;
+            let inner = self.u.int_in_range(0..=4)?;
             match inner {
+                4 => self.idiom()?,
                 0 => self.reduce()?,
                 1 => self.product()?,
                 2 if self.depth < 3 => self.branch()?,

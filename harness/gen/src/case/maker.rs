@@ -51,6 +51,8 @@ pub(super) struct Maker<'u, 'b> {
     pub(super) form: Form,
     /// Functions above the kernel.
     pub(super) above: String,
+    /// What stands right above the kernel.
+    pub(super) decorators: String,
     pub(super) lines: String,
     /// How deep in loops and branches the next line is.
     pub(super) depth: usize,
@@ -81,10 +83,15 @@ pub(super) struct Maker<'u, 'b> {
     one_by_one: usize,
     /// What is known of every value, whatever is in scope.
     pub(super) known: HashMap<String, Known>,
+    /// The idioms that it is written in.
+    pub(super) idioms: Vec<&'static str>,
 }
 
 /// The parameter that says which program a launch begins with, where each is a launch of its own.
 pub(super) const FIRST: &str = "first";
+
+/// Of so many kernels one more has something in it that its compilers do not take.
+const STRAYS: u32 = 79;
 
 /// The most elements of a block.
 pub(super) const MOST: usize = 4096;
@@ -115,6 +122,7 @@ impl<'u, 'b> Maker<'u, 'b> {
             name: name.to_owned(),
             form,
             above: String::new(),
+            decorators: "@triton.jit".to_owned(),
             lines: String::new(),
             depth: 1,
             values: Vec::new(),
@@ -135,6 +143,7 @@ impl<'u, 'b> Maker<'u, 'b> {
             beside: 0,
             one_by_one: 0,
             known: HashMap::new(),
+            idioms: Vec::new(),
         })
     }
 
@@ -247,6 +256,10 @@ impl<'u, 'b> Maker<'u, 'b> {
         for _ in 0..steps {
             self.step()?;
         }
+        // Also without bytes, of which the least number is made, most kernels are compiled.
+        if self.u.int_in_range(0..=STRAYS)? == STRAYS {
+            self.stray()?;
+        }
         self.end()
     }
 
@@ -272,7 +285,8 @@ impl<'u, 'b> Maker<'u, 'b> {
     /// What it ends with, and the case.
     pub(super) fn end(&mut self) -> Result<Generated> {
         self.stores()?;
-        let options = self.options()?;
+        let mut options = self.options()?;
+        let launched = self.launched(&mut options)?;
         Ok(Generated {
             name: self.name.clone(),
             functions: self.functions(),
@@ -280,9 +294,11 @@ impl<'u, 'b> Maker<'u, 'b> {
             tensors: self.tensors.clone(),
             arguments: self.arguments.clone(),
             options,
+            launched,
             programs: self.programs,
             split: self.form.twist == Some(Twist::Launches),
             known: self.known.clone(),
+            idioms: self.idioms.clone(),
         })
     }
 
@@ -325,8 +341,9 @@ impl<'u, 'b> Maker<'u, 'b> {
     /// The kernel with the functions above it.
     pub(super) fn functions(&self) -> String {
         format!(
-            "{above}\n\n@triton.jit\ndef {name}({parameters}):\n{lines}",
+            "{above}\n\n{decorators}\ndef {name}({parameters}):\n{lines}",
             above = self.above,
+            decorators = self.decorators,
             name = self.name,
             parameters = self.parameters.join(", "),
             lines = self.lines,
@@ -336,7 +353,7 @@ impl<'u, 'b> Maker<'u, 'b> {
     /// One more value or effect.
     pub(super) fn step(&mut self) -> Result<()> {
         type Step<'u, 'b> = fn(&mut Maker<'u, 'b>) -> Result<()>;
-        let steps: [(u32, Step<'u, 'b>); 29] = [
+        let steps: [(u32, Step<'u, 'b>); 30] = [
             (10, Self::elementwise),
             (5, Self::reduce),
             (3, Self::scan),
@@ -366,6 +383,7 @@ impl<'u, 'b> Maker<'u, 'b> {
             (3, Self::narrow),
             (2, Self::products),
             (2, Self::library),
+            (16, Self::idiom),
         ];
         let step = self.weighted(&steps)?;
         step(self)

@@ -1,0 +1,428 @@
+//! Idioms: ways in which kernels are written, as a few lines with words in braces. What they compute is plain; how they say it is
+//! not: functions with defaults, tuples, Python's numbers and operators, hints, assertions.
+//!
+//! An idiom says since when and until when compilers take it. Kernels for other versions have it seldom, as what
+//! [`NEVER`] is compiled by any: an engine that runs them all the same is wrong.
+//!
+//! | word | stands for |
+//! |---|---|
+//! | `x` | the operand: a value in scope |
+//! | `y`, `z` | expressions of its dtype and shape |
+//! | `T`, `shape`, `at` | its dtype, its shape, and `0, 1, …` in it |
+//! | `l` | a number beside it |
+//! | `+`, `*` | operators that keep its dtype |
+//! | `<` | a comparison |
+//! | `n`, `m` | small integers of the launch |
+//! | `fl`, `flag`, `wide`, `none` | a float, a bool, an integer beyond 32 bits and None of the launch |
+//! | `k` | a small integer that is a constant of the kernel; `dtype`, one that is a dtype |
+//! | `c`, `d` | small integers, written out |
+//! | `cond`, `test` | conditions that the launch or the program decides |
+//! | `F` | a parameter that is the function `f`; `pair`, one that is two integers; `ptrs`, one to addresses of blocks |
+//! | `f`, `g`, `G` | names of the module |
+//! | `r`, `q` | what comes out |
+//! | `t`, `u`, `w`, `j` | other names |
+//!
+//! Left out: how a kernel is launched (`host`).
+
+mod calls;
+mod flows;
+mod scalars;
+mod strays;
+mod tuples;
+
+use std::collections::BTreeMap;
+
+use arbitrary::Result;
+use conch_tile::DType;
+use conch_tile::rules::Version;
+
+use super::block::count;
+use super::form::Limits;
+use super::maker::{Maker, Value, offsets};
+use super::types::{literal, tl};
+
+/// No compiler takes it.
+const NEVER: (u16, u16) = (u16::MAX, 0);
+
+/// What an idiom's operand is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Takes {
+    Any,
+    Block,
+    Int,
+    Float,
+    /// An integer that is no block.
+    Scalar,
+    /// A number that is no block.
+    Number,
+}
+
+/// What comes out of it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Gives {
+    Nothing,
+    /// `r`, like the operand.
+    One,
+    /// `r` and `q`, like the operand.
+    Two,
+    /// `r`, no block, of this dtype.
+    Scalar(DType),
+    /// `r`, of the operand's shape without its first dimension.
+    Reduced,
+}
+
+/// A way in which kernels are written.
+#[derive(Clone, Copy)]
+pub(super) struct Idiom {
+    /// What it is, in a word or three.
+    name: &'static str,
+    weight: u32,
+    since: (u16, u16),
+    until: (u16, u16),
+    takes: Takes,
+    gives: Gives,
+    /// What stands above the kernel.
+    above: &'static str,
+    /// Lines of the kernel, of which one is chosen.
+    lines: &'static [&'static str],
+}
+
+impl Idiom {
+    const fn new(
+        name: &'static str,
+        takes: Takes,
+        gives: Gives,
+        above: &'static str,
+        lines: &'static [&'static str],
+    ) -> Self {
+        Self {
+            name,
+            weight: 4,
+            since: (3, 0),
+            until: NEVER,
+            takes,
+            gives,
+            above,
+            lines,
+        }
+    }
+
+    const fn since(self, major: u16, minor: u16) -> Self {
+        Self {
+            since: (major, minor),
+            ..self
+        }
+    }
+
+    const fn until(self, major: u16, minor: u16) -> Self {
+        Self {
+            until: (major, minor),
+            ..self
+        }
+    }
+
+    const fn never(self) -> Self {
+        Self { since: NEVER, ..self }
+    }
+
+    const fn weight(self, weight: u32) -> Self {
+        Self { weight, ..self }
+    }
+
+    /// Every idiom.
+    pub(super) fn all() -> impl Iterator<Item = &'static Self> {
+        let tables = [
+            calls::IDIOMS,
+            flows::IDIOMS,
+            scalars::IDIOMS,
+            strays::IDIOMS,
+            tuples::IDIOMS,
+        ];
+        tables.into_iter().flatten()
+    }
+
+    /// Whether all of these versions' compilers take it.
+    pub(super) fn is_taken(&self, limits: Limits) -> bool {
+        let (since, until) = (self.since, self.until);
+        limits.since(since.0, since.1)
+            && (until == NEVER || limits.newest < Version::new(until.0, until.1, 0))
+    }
+}
+
+/// An idiom that is being filled in.
+struct Filling {
+    words: BTreeMap<String, String>,
+    operand: Value,
+    /// Whether engines may round what comes out differently.
+    rough: bool,
+}
+
+impl Maker<'_, '_> {
+    /// Some idiom that the versions take.
+    pub(super) fn idiom(&mut self) -> Result<()> {
+        let limits = self.form.limits;
+        self.some_idiom(|idiom| idiom.is_taken(limits))
+    }
+
+    /// Some idiom that they do not take.
+    pub(super) fn stray(&mut self) -> Result<()> {
+        let limits = self.form.limits;
+        self.some_idiom(|idiom| !idiom.is_taken(limits))
+    }
+
+    fn some_idiom(&mut self, fits: impl Fn(&Idiom) -> bool) -> Result<()> {
+        let fitting = Idiom::all().filter(|idiom| fits(idiom));
+        let choices: Vec<(u32, &Idiom)> = fitting.map(|idiom| (idiom.weight, idiom)).collect();
+        let idiom = self.weighted(&choices)?;
+        self.write(idiom)
+    }
+
+    /// Writes an idiom.
+    pub(super) fn write(&mut self, idiom: &Idiom) -> Result<()> {
+        self.idioms.push(idiom.name);
+        let operand = self.operand(idiom.takes)?;
+        if idiom.gives == Gives::Reduced && !self.takes_one_by_one(count(&operand.shape)) {
+            return Ok(());
+        }
+        let mut filling = Filling {
+            words: BTreeMap::new(),
+            rough: operand.rough,
+            operand,
+        };
+        if !idiom.above.is_empty() {
+            let above = self.filled(idiom.above, &mut filling)?;
+            self.above.push_str("\n\n");
+            self.above.push_str(&above);
+            self.above.push('\n');
+        }
+        let lines = *self.u.choose(idiom.lines)?;
+        let text = self.filled(lines, &mut filling)?;
+        for line in text.lines() {
+            self.line(line);
+        }
+        let Filling {
+            words,
+            operand,
+            rough,
+        } = filling;
+        let mut give = |word: &str, dtype: DType, shape: &[usize]| {
+            if let Some(name) = words.get(word) {
+                self.named(name.clone(), dtype, shape, rough);
+            }
+        };
+        match idiom.gives {
+            Gives::Nothing => {}
+            Gives::One => give("r", operand.dtype, &operand.shape),
+            Gives::Two => {
+                give("r", operand.dtype, &operand.shape);
+                give("q", operand.dtype, &operand.shape);
+            }
+            Gives::Scalar(dtype) => give("r", dtype, &[]),
+            Gives::Reduced => give("r", operand.dtype, &operand.shape[1..]),
+        }
+        Ok(())
+    }
+
+    /// A value for an idiom: one in scope, or one made for it.
+    fn operand(&mut self, takes: Takes) -> Result<Value> {
+        let whole = |dtype: DType| dtype != DType::I1 && (!dtype.is_float() || dtype.bits() > 8);
+        let fits = |value: &Value| match takes {
+            Takes::Any => true,
+            Takes::Block => !value.shape.is_empty(),
+            Takes::Int => !value.dtype.is_float(),
+            Takes::Float => value.dtype.is_float(),
+            Takes::Scalar => value.shape.is_empty() && !value.dtype.is_float() && !value.rough,
+            Takes::Number => value.shape.is_empty() && !value.rough,
+        };
+        let found = self.some(|value| whole(value.dtype) && fits(value))?;
+        if let Some(value) = found {
+            return Ok(value);
+        }
+        let dtype = if takes == Takes::Float {
+            DType::F32
+        } else {
+            DType::I32
+        };
+        let shape = match takes {
+            Takes::Scalar | Takes::Number => Vec::new(),
+            _ => self.shape.clone(),
+        };
+        let text = self.anchor(dtype, &shape)?;
+        Ok(self.assign(&text, dtype, &shape))
+    }
+
+    fn filled(&mut self, lines: &str, filling: &mut Filling) -> Result<String> {
+        let mut text = String::new();
+        let mut rest = lines;
+        while let Some((before, after)) = rest.split_once('{') {
+            text.push_str(before);
+            if let Some(after) = after.strip_prefix('{') {
+                text.push('{');
+                rest = after;
+                continue;
+            }
+            let (word, behind) = after.split_once('}').unwrap_or((after, ""));
+            text.push_str(&self.wording(word, filling)?);
+            rest = behind;
+        }
+        text.push_str(rest);
+        Ok(text.replace("}}", "}"))
+    }
+
+    fn wording(&mut self, word: &str, filling: &mut Filling) -> Result<String> {
+        if let Some(known) = filling.words.get(word) {
+            return Ok(known.clone());
+        }
+        let text = self.meaning(word, filling)?;
+        // Another `l` is another number.
+        if word != "l" {
+            filling.words.insert(word.to_owned(), text.clone());
+        }
+        Ok(text)
+    }
+
+    fn meaning(&mut self, word: &str, filling: &mut Filling) -> Result<String> {
+        let (dtype, shape) = (filling.operand.dtype, filling.operand.shape.clone());
+        Ok(match word {
+            "x" => filling.operand.name.clone(),
+            "y" | "z" => {
+                let text = self.full(dtype, &shape, 1)?;
+                filling.rough |= text.rough;
+                text.text
+            }
+            "T" => tl(dtype),
+            "shape" => format!("{shape:?}"),
+            "at" => offsets(&shape),
+            "l" => literal(dtype, self.u)?,
+            "+" | "*" => {
+                filling.rough |= dtype.is_float();
+                let ops: &[&str] = if dtype.is_float() {
+                    &["+", "*", "-"]
+                } else {
+                    &["+", "*", "-", "&", "|", "^"]
+                };
+                (*self.u.choose(ops)?).to_owned()
+            }
+            "<" => (*self.u.choose(&["<", "<=", ">", ">=", "==", "!="])?).to_owned(),
+            "n" | "m" => {
+                let value = self.u.int_in_range(0..=4)?;
+                self.run_time_int(value)
+            }
+            "k" => self.constant()?,
+            "c" | "d" => self.u.int_in_range(1..=5)?.to_string(),
+            "cond" | "test" => self.condition()?,
+            "fl" => self.one_of("n", "", &["0.5", "1.5", "-2.0", "0.1", "3.0"])?,
+            "flag" => self.one_of("n", "", &["true", "false"])?,
+            "none" => self.given("n", "", "null"),
+            "wide" => {
+                let numbers = [
+                    "2147483648",
+                    "4294967295",
+                    "3000000000",
+                    "4294967296",
+                    "-2147483649",
+                ];
+                self.one_of("n", "", &numbers)?
+            }
+            "pair" => self.one_of("n", "", &["\"(2, 3)\"", "\"(17, 1)\"", "\"(-1, 40)\""])?,
+            "dtype" => self.one_of("D", ": tl.constexpr", &["tl.float32", "tl.float64", "tl.float16"])?,
+            "F" => {
+                let function = self.wording("f", filling)?;
+                let annotation = *self.u.choose(&[": tl.constexpr", ""])?;
+                self.given("F", annotation, &format!("{{ global: {function} }}"))
+            }
+            "ptrs" => self.addresses(dtype, &shape)?,
+            "f" | "g" | "G" => {
+                let fresh = self.fresh(word);
+                format!("{}_{fresh}", self.name)
+            }
+            "j" => self.fresh("j"),
+            _ => self.fresh("v"),
+        })
+    }
+
+    /// A parameter of its own, with this argument.
+    pub(super) fn given(&mut self, kind: &str, annotation: &str, argument: &str) -> String {
+        let name = self.fresh(kind);
+        self.parameter(&name, annotation, argument);
+        name
+    }
+
+    /// A parameter of its own, with one of these arguments.
+    fn one_of(&mut self, kind: &str, annotation: &str, arguments: &[&str]) -> Result<String> {
+        let argument = *self.u.choose(arguments)?;
+        Ok(self.given(kind, annotation, argument))
+    }
+
+    /// A parameter that points to the addresses of two blocks.
+    fn addresses(&mut self, dtype: DType, shape: &[usize]) -> Result<String> {
+        // The place of a number is its program.
+        let each = if shape.is_empty() {
+            self.programs
+        } else {
+            count(shape)
+        };
+        let blocks = [self.storage(dtype, &[each])?, self.storage(dtype, &[each])?];
+        let table = self.fresh("b");
+        let fill = format!("{{ addresses: [{}] }}", blocks.join(", "));
+        self.storages.push((
+            table.clone(),
+            format!("{{ dtype: i64, shape: [2], fill: {fill} }}"),
+        ));
+        Ok(self.given("x", "", &table))
+    }
+
+    /// A condition that is not known when the kernel is compiled.
+    fn condition(&mut self) -> Result<String> {
+        let scalar = self.some(|value| value.shape.is_empty() && !value.rough)?;
+        Ok(match (self.u.int_in_range(0..=4)?, scalar) {
+            (0 | 1, Some(scalar)) if scalar.dtype == DType::I1 => format!("{} != 0", scalar.name),
+            (0, Some(scalar)) if scalar.dtype.is_float() => format!("{} > 0.5", scalar.name),
+            (0, Some(scalar)) => format!("{} != 0", scalar.name),
+            (1, Some(scalar)) if scalar.dtype.is_float() => format!("{} <= 1", scalar.name),
+            (1, Some(scalar)) => format!("{} % 3 == 1", scalar.name),
+            (2, _) => "pid == 0".to_owned(),
+            (3, _) => {
+                let wide = self.given("n", "", "4294967296");
+                format!("{wide} > pid")
+            }
+            _ => {
+                let value = self.u.int_in_range(0..=4)?;
+                format!("{} > 2", self.run_time_int(value))
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn names_are_of_one_idiom() {
+        let names: Vec<&str> = Idiom::all().map(|idiom| idiom.name).collect();
+        let unique: BTreeSet<&str> = names.iter().copied().collect();
+        assert_eq!(names.len(), unique.len());
+    }
+
+    #[test]
+    fn what_an_idiom_gives_is_bound_in_all_of_its_lines() {
+        for idiom in Idiom::all() {
+            for lines in idiom.lines {
+                assert_eq!(
+                    lines.contains("{r}"),
+                    idiom.gives != Gives::Nothing,
+                    "{}",
+                    idiom.name
+                );
+                assert!(
+                    idiom.gives != Gives::Two || lines.contains("{q}"),
+                    "{}",
+                    idiom.name
+                );
+            }
+        }
+    }
+}
