@@ -22,6 +22,7 @@
 //! | `corners` | reductions, scans and the like with all their parameters, on blocks of special numbers |
 //! | `narrow` | 8-bit floats |
 //! | `products` | matrix products of every shape, dtype and precision; scaled ones |
+//! | `edges` | tiles over the edges of a matrix, atomics and gathers through descriptors |
 //! | `library` | CUDA's library, functions as methods, functions of scalars |
 //! | `idiom` | the ways in which Python and Triton let a thing be said |
 //! | `host` | the ways in which a kernel is made and launched |
@@ -38,6 +39,7 @@ mod chain;
 mod corners;
 mod coverage;
 mod data;
+mod edges;
 mod expr;
 mod features;
 mod flow;

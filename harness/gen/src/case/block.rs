@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use arbitrary::Result;
 use conch_tile::DType;
+use conch_tile::rules::Rule;
 
 use super::maker::{MOST, Maker, Text, Value};
 use super::types::{self, tl};
@@ -124,7 +125,13 @@ impl Maker<'_, '_> {
             ]);
         }
         let (body, rough) = *self.u.choose(&bodies)?;
-        let function = self.above("a, b", &format!("    return {body}\n"));
+        let widens = dtype == DType::BF16 && !self.form.limits.hold(Rule::BfloatExtremaStayBfloat);
+        let back = if widens && body.starts_with("tl.m") {
+            ".to(tl.bfloat16)"
+        } else {
+            ""
+        };
+        let function = self.above("a, b", &format!("    return {body}{back}\n"));
         Ok((function, rough))
     }
 
@@ -371,10 +378,16 @@ impl Maker<'_, '_> {
         }
     }
 
+    /// Whether blocks of a dtype are sorted: before 3.2 small integers and `bf16` change their type.
+    pub(super) fn sorts(&self, dtype: DType) -> bool {
+        self.form.limits.since(3, 2) || dtype.bits() >= 32 || dtype == DType::F16
+    }
+
     pub(super) fn sort(&mut self, value: &Value) -> Result<()> {
         let last = value.shape[value.shape.len() - 1];
         let rounds = last.ilog2() as usize;
-        if !self.takes_one_by_one(count(&value.shape) * rounds.pow(2)) {
+        let takes = self.sorts(value.dtype) && self.takes_one_by_one(count(&value.shape) * rounds.pow(2));
+        if !takes {
             return Ok(());
         }
         let mut shape = value.shape.clone();
@@ -382,7 +395,8 @@ impl Maker<'_, '_> {
             0 if last <= 64 => format!("tl.sort({})", value.name),
             1 if last <= 64 => format!("tl.sort({}, descending=True)", value.name),
             2 if last <= 64 && !value.dtype.is_float() && self.form.limits.since(3, 4) => {
-                let k = 1 << self.u.int_in_range(0..=last.trailing_zeros() - 1)?;
+                let least = u32::from(shape.len() == 1 && !self.form.limits.since(3, 9) && last > 2);
+                let k = 1 << self.u.int_in_range(least..=last.trailing_zeros() - 1)?;
                 let at = shape.len() - 1;
                 shape[at] = k;
                 // Integers below 32 bits come back as 32 bits.
@@ -413,6 +427,9 @@ impl Maker<'_, '_> {
         let Some(value) = self.block()? else {
             return Ok(());
         };
+        if !self.form.limits.hold_since(3, 3, 1) {
+            return Ok(());
+        }
         let axis = self.axis(&value)?;
         let at = self.indices(value.shape[axis], &value.shape)?;
         let text = Text {
@@ -456,7 +473,10 @@ impl Maker<'_, '_> {
             (2, (DType::F32, ", input_precision=\"tf32\"", DType::F32)),
             (1, (DType::F32, "", DType::F32)),
             (1, (DType::F16, ", out_dtype=tl.float16", DType::F16)),
-            (if k >= 32 { 3 } else { 0 }, (DType::I8, "", DType::I32)),
+            (
+                if k >= 32 { 3 } else { 0 },
+                (DType::I8, ", out_dtype=tl.int32", DType::I32),
+            ),
         ];
         let (dtype, how, result) = self.weighted(&kinds)?;
         let a = self.anchor(dtype, &[m, k])?;

@@ -244,10 +244,17 @@ impl Maker<'_, '_> {
         let rank = value.shape.len();
         let last = value.shape[rank - 1];
         let mut shape = value.shape.clone();
-        let dim = self.word(&["", ", dim=-1", ", dim=None"])?;
+        let dim = match self.u.int_in_range(0..=2)? {
+            0 => String::new(),
+            1 => ", dim=None".to_owned(),
+            _ => format!(", dim={}", rank - 1),
+        };
         let name = &value.name;
         let rounds = last.ilog2() as usize;
-        let sorts = last > 1 && last <= 64 && self.takes_one_by_one(count(&shape) * rounds.pow(2));
+        let sorts = last > 1
+            && self.sorts(value.dtype)
+            && last <= 64
+            && self.takes_one_by_one(count(&shape) * rounds.pow(2));
         let kind = self.u.int_in_range(0..=4)?;
         let text = match kind {
             0 | 1 if sorts => {
@@ -255,7 +262,9 @@ impl Maker<'_, '_> {
                 format!("tl.sort({name}{dim}{down})")
             }
             2 if sorts && self.form.limits.since(3, 4) => {
-                let k = 1 << self.u.int_in_range(0..=last.trailing_zeros())?;
+                // One element of one row was left without a dimension up to 3.8.
+                let least = u32::from(rank == 1 && !self.form.limits.since(3, 9));
+                let k = 1 << self.u.int_in_range(least..=last.trailing_zeros())?;
                 shape[rank - 1] = k;
                 format!("tl.topk({name}, {k}).to({})", tl(value.dtype))
             }
@@ -268,7 +277,7 @@ impl Maker<'_, '_> {
                 }
                 format!("tl.flip({name}, {written})")
             }
-            _ => format!("tl.flip({name}{dim})"),
+            _ => format!("tl.flip({name}, {})", rank - 1),
         };
         let text = Text {
             text,
@@ -394,7 +403,7 @@ impl Maker<'_, '_> {
         );
         let text = match self.u.int_in_range(0..=7)? {
             0..=3 => format!("tl.umulhi({a}, {b})"),
-            4 => format!("tl.cdiv({a}, 7)"),
+            4 if dtype.is_signed_int() => format!("tl.cdiv({a}, 7)"),
             5 if dtype.is_signed_int() => format!("tl.abs({a})"),
             6 if self.form.limits.hold_since(3, 9, 0) => format!("tl.clamp({a}, tl.minimum({a}, {b}), {b})"),
             _ => format!("tl.maximum({a}, {b}) - tl.minimum({a}, {b})"),
@@ -420,7 +429,13 @@ impl Maker<'_, '_> {
         let shape = self.small_shape()?;
         let value = self.special(DType::F32, &shape)?;
         let dim = if self.form.limits.since(3, 4) {
-            format!(", dim={}", self.axis(&value)?)
+            // Up to 3.8 the axis is lost where it is not kept.
+            let keep = if self.form.limits.since(3, 9) {
+                ""
+            } else {
+                ", keep_dims=True"
+            };
+            format!(", dim={}{keep}", self.axis(&value)?)
         } else {
             String::new()
         };

@@ -2,6 +2,7 @@
 
 use arbitrary::Result;
 use conch_tile::DType;
+use conch_tile::rules::Rule;
 
 use super::maker::{Maker, Text, Value};
 use super::types::{self, convert, literal, promote, tl};
@@ -264,9 +265,14 @@ impl Maker<'_, '_> {
             } else {
                 self.operation(dtype, &a, op, &b)
             };
+            let text = self.kept(dtype, text);
             return Ok(Text { text, rough });
         }
+        // Before 3.2 a number is signed, and not divided by.
+        let divides = dtype.is_signed_int() || self.form.limits.hold(Rule::WeakPythonScalars);
         let text = match kind {
+            8 | 14 | 15 if !divides => format!("({a} >> 2)"),
+            9 if !divides => format!("({a} & 63)"),
             8 if literal_beside => format!("({a} // {})", positive(&b)),
             8 => format!("({a} // (({b} & 15) + 1))"),
             9 if literal_beside => format!("({a} % {})", positive(&b)),
@@ -282,6 +288,7 @@ impl Maker<'_, '_> {
             16 => format!("tl.minimum({a}, {b})"),
             _ => format!("tl.maximum({a}, {b})"),
         };
+        let text = self.kept(dtype, text);
         Ok(Text { text, rough })
     }
 
@@ -362,7 +369,7 @@ impl Maker<'_, '_> {
             _ => (back(format!("({wide_a} % 2.0)")), false),
         };
         Ok(Text {
-            text,
+            text: self.kept(dtype, text),
             rough: rough || !exact,
         })
     }

@@ -71,8 +71,8 @@ pub struct Limits {
     pub oldest: Version,
     /// The newest one.
     pub newest: Version,
-    /// Whether they have the 8-bit floats that no CUDA GPU has, `fp8e4b8` and `fp8e5b16`.
-    pub fnuz: bool,
+    /// Whether they have what the GPUs here have not: the 8-bit floats `fp8e4b8` and `fp8e5b16`, and gathers of a descriptor.
+    pub emulated: bool,
     /// Of ten kernels, how many are small. Triton's interpreter takes some 50 microseconds for each operation, so that one large kernel
     /// costs as much as ten small ones, and shows less.
     pub small: u8,
@@ -90,7 +90,7 @@ impl Limits {
             one_by_one: usize::MAX,
             oldest: version,
             newest: version,
-            fnuz: false,
+            emulated: false,
             small: 7,
             descriptors: rules.holds(Rule::Descriptors),
             block_pointers: !rules.holds(Rule::NoBlockPointers),
@@ -101,7 +101,7 @@ impl Limits {
     pub fn interpreted(version: Version) -> Self {
         Self {
             one_by_one: 48,
-            fnuz: true,
+            emulated: true,
             small: 9,
             ..Self::compiled(version)
         }
@@ -114,7 +114,7 @@ impl Limits {
             one_by_one: self.one_by_one.min(other.one_by_one),
             oldest: self.oldest.min(other.oldest),
             newest: self.newest.max(other.newest),
-            fnuz: self.fnuz && other.fnuz,
+            emulated: self.emulated && other.emulated,
             small: self.small.max(other.small),
             descriptors: self.descriptors && other.descriptors,
             block_pointers: self.block_pointers && other.block_pointers,

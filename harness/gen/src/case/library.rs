@@ -6,7 +6,7 @@ use conch_tile::DType;
 
 use super::block::count;
 use super::maker::{MOST, Maker, Text};
-use super::types::{self, tl};
+use super::types::tl;
 
 /// Functions of one float that give one of its dtype, the same everywhere.
 const EXACT: [&str; 7] = ["trunc", "rint", "floor", "ceil", "nearbyint", "round", "abs"];
@@ -50,19 +50,28 @@ impl Maker<'_, '_> {
         let shape = self.small_shape()?;
         let a = self.special(dtype, &shape)?.name;
         let (text, dtype, rough) = match self.u.int_in_range(0..=4)? {
-            0 | 1 => (format!("libdevice.{}({a})", self.word(&EXACT)?), dtype, false),
-            2 => (format!("libdevice.{}({a})", self.word(&ROUNDED)?), dtype, true),
+            0 => (
+                format!("tl.abs(libdevice.{}({a}))", self.word(&EXACT)?),
+                dtype,
+                false,
+            ),
+            1 => {
+                let (outer, inner) = (self.word(&EXACT)?, self.word(&EXACT)?);
+                (format!("libdevice.{outer}(libdevice.{inner}({a}))"), dtype, false)
+            }
+            2 => (
+                format!("libdevice.{}({a}) + {a}", self.word(&ROUNDED)?),
+                dtype,
+                true,
+            ),
             3 => {
                 let test = self.word(&["isnan", "isinf"])?;
                 (format!("libdevice.{test}({a}).to(tl.int32)"), DType::I32, false)
             }
             _ => {
                 let b = self.special(dtype, &shape)?.name;
-                (
-                    format!("libdevice.{}({a}, {b})", self.word(&OF_TWO)?),
-                    dtype,
-                    false,
-                )
+                let text = format!("libdevice.{}({a}, {b}).to({})", self.word(&OF_TWO)?, tl(dtype));
+                (text, dtype, false)
             }
         };
         self.assign(&Text { text, rough }, dtype, &shape);
@@ -74,9 +83,12 @@ impl Maker<'_, '_> {
         let shape = self.small_shape()?;
         let a = self.special(dtype, &shape)?.name;
         let (text, dtype) = if self.u.ratio(1, 3)? {
-            (format!("libdevice.brev({a})"), dtype)
+            (format!("libdevice.brev({a}) ^ {a}"), dtype)
         } else {
-            (format!("libdevice.{}({a})", self.word(&OF_BITS)?), DType::I32)
+            (
+                format!("libdevice.{}({a}).to(tl.int32)", self.word(&OF_BITS)?),
+                DType::I32,
+            )
         };
         self.assign(&Text::exact(text), dtype, &shape);
         Ok(())
@@ -121,8 +133,8 @@ impl Maker<'_, '_> {
             rough: value.rough || method != "floor",
         };
         self.assign(&text, dtype, &value.shape);
-        let integer = types::int(self.u)?;
-        if self.u.ratio(1, 4)? {
+        let integer = *self.u.choose(&[DType::I32, DType::I8, DType::I16, DType::I64])?;
+        if self.form.limits.since(3, 4) && self.u.ratio(1, 4)? {
             let shape = self.small_shape()?;
             let value = self.special(integer, &shape)?;
             let text = Text::exact(format!("{}.cdiv(3).to({})", value.name, tl(integer)));

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use arbitrary::{Result, Unstructured};
 use conch_tile::DType;
+use conch_tile::rules::Rule;
 
 use super::Generated;
 use super::features::Known;
@@ -178,6 +179,10 @@ impl<'u, 'b> Maker<'u, 'b> {
     /// A new name for a value, which is stored at once if every value is.
     pub(super) fn assign(&mut self, text: &Text, dtype: DType, shape: &[usize]) -> Value {
         let name = self.fresh("v");
+        let text = Text {
+            text: self.loaded(dtype, &text.text),
+            rough: text.rough,
+        };
         self.line(&format!("{name} = {}", text.text));
         self.named(name, dtype, shape, text.rough)
     }
@@ -197,6 +202,24 @@ impl<'u, 'b> Maker<'u, 'b> {
             self.store(&value, "t");
         }
         value
+    }
+
+    /// What is loaded, as this dtype: bools come as bytes before 3.2.
+    pub(super) fn loaded(&self, dtype: DType, text: &str) -> String {
+        let bytes = dtype == DType::I1 && !self.form.limits.hold(Rule::LoadedBoolsAreI1);
+        if bytes && text.starts_with("tl.load(") {
+            format!("({text} != 0)")
+        } else {
+            text.to_owned()
+        }
+    }
+
+    /// What a number beside it has made of a value of this dtype, as this dtype: before 3.2 a number has 32 bits or more.
+    pub(super) fn kept(&self, dtype: DType, text: String) -> String {
+        if self.form.limits.hold(Rule::WeakPythonScalars) || !(8..32).contains(&dtype.bits()) {
+            return text;
+        }
+        format!("({text}).to({})", types::tl(dtype))
     }
 
     /// Remembers what a value is, for what is told of the kernel.
@@ -353,7 +376,7 @@ impl<'u, 'b> Maker<'u, 'b> {
     /// One more value or effect.
     pub(super) fn step(&mut self) -> Result<()> {
         type Step<'u, 'b> = fn(&mut Maker<'u, 'b>) -> Result<()>;
-        let steps: [(u32, Step<'u, 'b>); 30] = [
+        let steps: [(u32, Step<'u, 'b>); 31] = [
             (10, Self::elementwise),
             (5, Self::reduce),
             (3, Self::scan),
@@ -384,6 +407,7 @@ impl<'u, 'b> Maker<'u, 'b> {
             (2, Self::products),
             (2, Self::library),
             (16, Self::idiom),
+            (2, Self::edges),
         ];
         let step = self.weighted(&steps)?;
         step(self)

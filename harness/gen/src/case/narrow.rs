@@ -3,6 +3,7 @@
 
 use arbitrary::Result;
 use conch_tile::DType;
+use conch_tile::rules::Rule;
 
 use super::block::count;
 use super::maker::{Maker, Text};
@@ -17,7 +18,7 @@ impl Maker<'_, '_> {
             DType::F8E4NV,
             DType::F8E4B15,
         ];
-        if self.form.limits.fnuz {
+        if self.form.limits.emulated {
             all.extend([DType::F8E4B8, DType::F8E5B16]);
         }
         self.u.choose(&all).copied()
@@ -41,7 +42,7 @@ impl Maker<'_, '_> {
             self.line(&format!("{positive} = tl.abs({name})"));
             name = positive;
         }
-        if self.u.ratio(1, 24)? {
+        if self.u.ratio(1, 40)? {
             let computed = self.fresh("e");
             let op = self.word(&["+", "*", "-"])?;
             self.line(&format!("{computed} = ({name} {op} {name}).to({})", tl(dtype)));
@@ -121,7 +122,7 @@ impl Maker<'_, '_> {
                 shape.reverse();
                 format!("tl.trans({name})")
             }
-            2 if shape[rank - 1] > 1 => format!("tl.flip({name})"),
+            2 if shape[rank - 1] > 1 => format!("tl.flip({name}, {})", rank - 1),
             3 if rank < 3 && all <= 512 => {
                 shape.push(2);
                 format!("tl.join({name}, {name})")
@@ -130,13 +131,13 @@ impl Maker<'_, '_> {
                 shape.insert(0, 1);
                 format!("tl.expand_dims({name}, 0)")
             }
-            5 if rank == 1 => {
+            5 if rank == 1 && self.form.limits.hold_since(3, 3, 1) => {
                 let at = self.indices(all, shape)?;
                 format!("tl.gather({name}, {at}, 0)")
             }
             _ => {
                 let mask = self.full(DType::I1, shape, 1)?;
-                if mask.rough {
+                if mask.rough || !self.form.limits.hold(Rule::Fp8PairsPromote) {
                     return Ok(format!("tl.ravel({name}).reshape({shape:?})"));
                 }
                 format!("tl.where({}, {name}, {name})", mask.text)

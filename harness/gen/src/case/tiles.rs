@@ -11,20 +11,20 @@ use super::types;
 const RUN: usize = 16;
 
 /// A matrix that tiles are taken of, and the names of what the kernel knows of it.
-struct Matrix {
-    pointer: String,
-    dtype: DType,
+pub(super) struct Matrix {
+    pub(super) pointer: String,
+    pub(super) dtype: DType,
     /// Rows and columns that are there.
-    rows: String,
-    columns: String,
+    pub(super) rows: String,
+    pub(super) columns: String,
     /// Elements from one row to the next.
-    stride: usize,
-    tile: [usize; 2],
+    pub(super) stride: usize,
+    pub(super) tile: [usize; 2],
 }
 
 impl Maker<'_, '_> {
     /// A matrix with at least a part of a tile for each program; its last tile may hang over.
-    fn matrix(&mut self, turns: usize) -> Result<Matrix> {
+    pub(super) fn matrix(&mut self, turns: usize) -> Result<Matrix> {
         let mut dtype = types::any(self.u)?;
         if dtype == DType::I1 {
             dtype = DType::I8;
@@ -171,10 +171,10 @@ impl Maker<'_, '_> {
         let (acc, sum, j) = (self.fresh("v"), self.fresh("v"), self.fresh("j"));
         let count_of = self.run_time_int(turns);
         let stages = self.u.int_in_range(0..=4)?;
-        let how = if dtype == DType::F32 {
-            ", input_precision=\"ieee\""
-        } else {
-            ""
+        let how = match dtype {
+            DType::F32 => ", input_precision=\"ieee\"",
+            DType::I8 => ", out_dtype=tl.int32",
+            _ => "",
         };
         let twice = self.u.ratio(1, 2)?;
         let stored = self.u.ratio(1, 4)?;

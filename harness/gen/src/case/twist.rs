@@ -68,7 +68,8 @@ impl Maker<'_, '_> {
         }
         self.line(&format!("tl.store({address}, {name})"));
         self.line("tl.debug_barrier()");
-        self.line(&format!("{name} = tl.load({address})"));
+        let loaded = self.loaded(value.dtype, &format!("tl.load({address})"));
+        self.line(&format!("{name} = {loaded}"));
     }
 
     fn in_no_branch(&mut self, value: &Value) {
@@ -103,10 +104,10 @@ impl Maker<'_, '_> {
         }
         self.twisted += 1;
         match (op, self.twisted % 3) {
-            ("+", 1) => format!("(({b} - 5) + ({a} + 5))"),
-            ("-", 0 | 1) => format!("(({a} + 5) - ({b} + 5))"),
-            ("*", 1) => format!("(({b} - 1) * {a} + {a})"),
-            ("^", 1) if dtype != DType::I1 => format!("(({b} ^ 5) ^ ({a} ^ 5))"),
+            ("+", 1) => self.kept(dtype, format!("(({b} - 5) + ({a} + 5))")),
+            ("-", 0 | 1) => self.kept(dtype, format!("(({a} + 5) - ({b} + 5))")),
+            ("*", 1) => self.kept(dtype, format!("(({b} - 1) * {a} + {a})")),
+            ("^", 1) if dtype != DType::I1 => self.kept(dtype, format!("(({b} ^ 5) ^ ({a} ^ 5))")),
             ("-", _) => plain(a, b),
             _ => plain(b, a),
         }
