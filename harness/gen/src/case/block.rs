@@ -378,9 +378,9 @@ impl Maker<'_, '_> {
         }
     }
 
-    /// Whether blocks of a dtype are sorted: before 3.2 small integers and `bf16` change their type.
+    /// Whether blocks of a dtype are sorted: before 3.2 small integers change their type.
     pub(super) fn sorts(&self, dtype: DType) -> bool {
-        self.form.limits.since(3, 2) || dtype.bits() >= 32 || dtype == DType::F16
+        self.form.limits.since(3, 2) || dtype.bits() >= 32 || dtype.is_float()
     }
 
     pub(super) fn sort(&mut self, value: &Value) -> Result<()> {

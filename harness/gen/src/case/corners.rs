@@ -116,7 +116,7 @@ impl Maker<'_, '_> {
     /// An axis as it may be written: from the start or from the end.
     fn axis_of(&mut self, value: &Value) -> Result<(usize, String)> {
         let axis = self.axis(value)?;
-        let written = if self.u.ratio(1, 2)? {
+        let written = if self.u.ratio(1, 4)? {
             format!("-{}", value.shape.len() - axis)
         } else {
             axis.to_string()
@@ -152,6 +152,13 @@ impl Maker<'_, '_> {
                 shape.remove(axis);
             }
         }
+        // What is combined by a function is mostly counted from the start: interpreters lose the shape of what is not.
+        let combined = matches!(op, "xor_sum" | "reduce_or");
+        let written = if combined && self.u.ratio(3, 4)? {
+            axis.to_string()
+        } else {
+            written
+        };
         let mut how = if all {
             "axis=None".to_owned()
         } else {
@@ -291,15 +298,15 @@ impl Maker<'_, '_> {
     fn counted(&mut self) -> Result<()> {
         let bins = 1 << self.u.int_in_range(1..=5)?;
         let n = 1 << self.u.int_in_range(1..=6)?;
-        // Before 3.8 only numbers that have a bin are counted as they should be, and from 3.9 on only those of 32 bits are taken.
-        let any = self.form.limits.hold_since(3, 8, 0);
-        let dtype = if self.u.ratio(1, 24)? {
+        // Only integers of 32 bits are taken.
+        let dtype = if self.u.ratio(1, 8)? {
             types::int(self.u)?
         } else {
             DType::I32
         };
-        let most = if any { bins + 2 } else { bins };
-        let low = if any && self.u.ratio(1, 2)? && dtype.is_signed_int() {
+        // What has no bin is counted nowhere.
+        let most = bins + self.u.int_in_range(0..=2)?;
+        let low = if self.u.ratio(1, 3)? && dtype.is_signed_int() {
             -2
         } else {
             0
@@ -401,10 +408,14 @@ impl Maker<'_, '_> {
             self.special(dtype, &shape)?.name,
             self.special(dtype, &shape)?.name,
         );
-        let text = match self.u.int_in_range(0..=7)? {
+        let text = match self.u.int_in_range(0..=8)? {
             0..=3 => format!("tl.umulhi({a}, {b})"),
             4 if dtype.is_signed_int() => format!("tl.cdiv({a}, 7)"),
             5 if dtype.is_signed_int() => format!("tl.abs({a})"),
+            7 => {
+                let other = other_sign(dtype);
+                format!("({a}.to({other}) >> 3).to({}) // (({b} & 7) + 1)", tl(dtype))
+            }
             6 if self.form.limits.hold_since(3, 9, 0) => format!("tl.clamp({a}, tl.minimum({a}, {b}), {b})"),
             _ => format!("tl.maximum({a}, {b}) - tl.minimum({a}, {b})"),
         };
@@ -478,6 +489,12 @@ impl Maker<'_, '_> {
         self.assign(&Text { text, rough }, dtype, &shape);
         Ok(())
     }
+}
+
+/// The dtype of as many bits that has a sign where this one has none.
+fn other_sign(dtype: DType) -> String {
+    let sign = if dtype.is_signed_int() { "u" } else { "" };
+    format!("tl.{sign}int{}", dtype.bits())
 }
 
 /// The least and the largest number of a dtype of integers.

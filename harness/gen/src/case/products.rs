@@ -77,7 +77,7 @@ impl Maker<'_, '_> {
         }
         let dtype = *self.u.choose(&dtypes)?;
         let (mut side, mut inner) = self.least(dtype);
-        if self.u.ratio(1, 48)? {
+        if self.u.ratio(1, 24)? {
             // Smaller than what is taken, mostly.
             (side, inner) = (1, 1);
         }
