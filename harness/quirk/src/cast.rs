@@ -62,7 +62,15 @@ impl Model {
                 Foreign::new("fp8e5 without specials to bf16", specials_as_numbers),
             );
         }
-        let foreign = if from.is_fp8() || to.is_fp8() {
+        let cuts = !nearest && from.is_float() && matches!(to, DType::F16 | DType::F32);
+        let foreign = if cuts && from.bits() > to.bits() && !from.is_fp8() {
+            let cut = self.manner(false);
+            self.has(Quirk::CutsConvertByParts).then(|| {
+                Foreign::new(&format!("{from} cut by parts to {to}"), move |x| {
+                    convert(from, to, cut, x[0])
+                })
+            })
+        } else if from.is_fp8() || to.is_fp8() {
             self.fp8(from, to, nearest)
         } else if to == DType::BF16 {
             self.to_bf16(from)

@@ -6,7 +6,9 @@ use conch_interp::{Config, Outcome, Program};
 use conch_memory::StorageId;
 use conch_quirk::follow;
 use conch_tile::DType;
-use conch_tile::ir::{BinaryOp, Combine, Function, OpKind, TernaryOp, UnaryOp, ValueId};
+use conch_tile::ir::{
+    BinaryOp, CastKind, Combine, Elem, Function, OpKind, Rounding, TernaryOp, UnaryOp, ValueId,
+};
 use conch_tile::quirk::{Quirk, Quirks};
 use conch_tile::rules::Version;
 
@@ -191,6 +193,24 @@ fn the_high_half_of_a_product_is_signed() {
         (I32, [u64::from(u32::MAX), 2, 0x8000_0000, 0]),
         (I32, &[0, 0, 0x4000_0000, 0]),
         |k, x| k.binary(BinaryOp::MulHi, x, x),
+    );
+}
+
+#[test]
+fn what_is_cut_past_the_largest_half_is_a_nan() {
+    check(
+        Quirk::CutsConvertByParts,
+        NEW,
+        (DType::F32, [0x477f_ff00, 0x4780_0000, 0x4788_b800, 0x3f80_1fff]),
+        (DType::F16, &[0x7bff, 0x7c00, 0x7c45, 0x3c00]),
+        |k, x| {
+            let ty = k.b.ty(x).with_elem(Elem::Num(DType::F16));
+            let cut = OpKind::Cast {
+                kind: CastKind::Value,
+                rounding: Rounding::TowardZero,
+            };
+            k.b.op(cut, &[x], ty)
+        },
     );
 }
 

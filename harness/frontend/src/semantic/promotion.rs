@@ -266,6 +266,8 @@ pub(crate) fn number_constant(
             };
             let bits = if dtype == DType::BF16 && tr.rules.follows(Quirk::Bf16Truncates) {
                 u64::from((value as f32).to_bits() >> 16)
+            } else if dtype == DType::F16 && tr.rules.follows(Quirk::HalvesRoundOnce) {
+                encode(dtype, value, Rounding::NearestEven)
             } else {
                 encode_float(dtype, value)
             };

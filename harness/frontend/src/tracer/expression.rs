@@ -4,6 +4,7 @@ use conch_tile::fault::{Fault, is_planted};
 use std::rc::Rc;
 
 use conch_tile::ir::{CmpPredicate, OpKind, ValueId};
+use conch_tile::quirk::Quirk;
 use conch_tile::rules::Rule;
 use ruff_python_ast::{self as ast, Expr, Number};
 use ruff_text_size::Ranged;
@@ -177,7 +178,7 @@ impl Tracer<'_> {
             Expr::Named(_) if !self.speaks(Rule::NamedExpressions) => Err(self.not_in_triton("`:=`")),
             Expr::Named(node) => {
                 let value = self.eval(&node.value)?;
-                self.assign(&node.target, value)?;
+                self.assign_elsewhere(&node.target, value)?;
                 self.eval(&node.target)
             }
             Expr::Attribute(node) => self.attribute_node(node),
@@ -426,6 +427,7 @@ impl Tracer<'_> {
             return Err(self.reject("simultaneous multiple comparison is not supported"));
         }
         let mut lhs = self.eval(&node.left)?;
+        let mut left: &Expr = &node.left;
         let mut pairs = node.ops.iter().zip(&node.comparators);
         let mut next = |tr: &mut Self| -> Traced<Option<Value>> {
             let Some((op, comparator)) = pairs.next() else {
@@ -435,7 +437,16 @@ impl Tracer<'_> {
             if !matches!(op, ast::CmpOp::Is | ast::CmpOp::IsNot) && node.ops.len() == 1 {
                 tr.check_held(&[(&node.left, &lhs), (comparator, &rhs)])?;
             }
-            let value = tr.compare(*op, &lhs, &rhs)?;
+            let is_object = |value: &Value, expression| tr.is_object(value, expression);
+            let value = match op {
+                ast::CmpOp::Is | ast::CmpOp::IsNot
+                    if is_object(&lhs, left) != is_object(&rhs, comparator) =>
+                {
+                    Value::bool(*op == ast::CmpOp::IsNot)
+                }
+                _ => tr.compare(*op, &lhs, &rhs)?,
+            };
+            left = comparator;
             let value = if pairs.len() > 0 && is_planted(Fault::ComparisonChainIsCut) {
                 Value::bool(true)
             } else {
@@ -448,6 +459,25 @@ impl Tracer<'_> {
             return Ok(next(self)?.unwrap_or(Value::NONE));
         }
         self.boolean(false, &mut next)
+    }
+
+    /// Whether Python would compare a constexpr here, and not what it holds: a global one.
+    fn is_object(&self, value: &Value, expression: &Expr) -> bool {
+        let Expr::Name(name) = expression else {
+            return false;
+        };
+        self.rules.follows(Quirk::ConstexprsAreObjects)
+            && !self.frame.names.contains_key(name.id.as_str())
+            && matches!(
+                value,
+                Value::Constant(
+                    Constant::None
+                        | Constant::Bool(_)
+                        | Constant::Int(_)
+                        | Constant::Float(_)
+                        | Constant::Str(_)
+                )
+            )
     }
 
     fn compare(&mut self, op: ast::CmpOp, lhs: &Value, rhs: &Value) -> Traced<Value> {

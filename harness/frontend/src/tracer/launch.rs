@@ -597,7 +597,7 @@ impl<'a> Tracer<'a> {
     ) -> Traced<(Value, Kind)> {
         let Place { scope, name } = place;
         let typed = match annotation {
-            Parameter::Typed(dtype) => Some(dtype),
+            Parameter::Typed(dtype) if !self.rules.follows(Quirk::AnnotationsAreIgnored) => Some(dtype),
             _ => None,
         };
         let elem = match arg {

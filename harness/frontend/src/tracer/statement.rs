@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use conch_tile::quirk::Quirk;
 use conch_tile::rules::Rule;
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
@@ -44,7 +45,7 @@ impl Tracer<'_> {
                     return Err(self.reject("the operator `@` is not implemented by Triton's compiler"));
                 };
                 let value = self.binary(op, &lhs, &rhs)?;
-                self.assign(&node.target, value)?;
+                self.assign_elsewhere(&node.target, value)?;
             }
             Stmt::Return(node) => {
                 let Some(value) = node.value.as_deref() else {
@@ -140,7 +141,9 @@ impl Tracer<'_> {
         let Some(value) = &node.value else {
             if let (Expr::Name(name), true) = (
                 &*node.target,
-                is_constexpr && self.speaks(Rule::BareAnnotationsCount),
+                is_constexpr
+                    && self.speaks(Rule::BareAnnotationsCount)
+                    && !self.rules.follows(Quirk::AnnouncementsAreIgnored),
             ) {
                 self.frame.pending.insert(name.id.as_str().into());
             }
@@ -151,7 +154,7 @@ impl Tracer<'_> {
             if !self.speaks(Rule::PlainAnnotations) {
                 return Err(self.reject("an annotation other than `tl.constexpr` is not supported"));
             }
-            return self.assign(&node.target, value);
+            return self.assign_elsewhere(&node.target, value);
         }
         let Expr::Name(name) = &*node.target else {
             return Err(self.reject("only a name can be annotated as constexpr"));
@@ -183,6 +186,18 @@ impl Tracer<'_> {
     fn makes_constexpr(&mut self, expression: &Expr) -> bool {
         matches!(expression, Expr::Call(call)
             if matches!(self.eval(&call.func), Ok(Value::Builtin(builtin)) if builtin.name() == "tl.constexpr"))
+    }
+
+    /// What assigns in another form than `target = value`. Python numbers become tensors here, too.
+    pub(super) fn assign_elsewhere(&mut self, target: &Expr, value: Value) -> Traced<()> {
+        if let (Expr::Name(name), Value::Constant(Constant::Bool(_) | Constant::Int(_) | Constant::Float(_))) =
+            (target, &value)
+            && self.rules.follows(Quirk::NumbersStayPython)
+        {
+            self.frame.set(&name.id.as_str().into(), value, Kind::Plain);
+            return Ok(());
+        }
+        self.assign(target, value)
     }
 
     /// `target = value`: Python numbers become tensors here.

@@ -223,6 +223,24 @@ quirks! {
     /// A load of a loop passes the stores before it that are of the same iteration.
     LoadsPassStores = "loads-pass-stores": Compiler, (Version::new(3, 3, 0), None),
         "H200, wheels 3.3.1 to 3.9.0; triton#8259";
+    /// A number that a variable gets in another way than by a plain `=` stays one of Python, and follows the dtype beside it.
+    NumbersStayPython = "numbers-stay-python": Interpreter, (Version::new(3, 2, 0), None),
+        "interpreter.py, ASTTransformer.visit_Assign";
+    /// A variable that is announced as a constexpr is a tensor all the same.
+    AnnouncementsAreIgnored = "announcements-are-ignored": Interpreter, (Version::new(3, 8, 0), None),
+        "interpreter.py, ASTTransformer.visit_Assign; triton#10322";
+    /// An argument has the dtype of its value, whatever its parameter is annotated with.
+    AnnotationsAreIgnored = "annotations-are-ignored": Interpreter, (FIRST, None),
+        "interpreter.py, _implicit_cvt";
+    /// `is` compares a global constexpr itself, and not what it holds.
+    ConstexprsAreObjects = "constexprs-are-objects": Interpreter, (FIRST, None),
+        "interpreter.py: `is` is left to Python";
+    /// A number of the source becomes `f16` without becoming `f32` before.
+    HalvesRoundOnce = "halves-round-once": Interpreter, (FIRST, None),
+        "interpreter.py, get_fp16: np.float16";
+    /// What is rounded toward zero is converted from exponent and significand, and past the largest number becomes a NaN.
+    CutsConvertByParts = "cuts-convert-by-parts": Interpreter, (FIRST, None),
+        "interpreter.py, _convert_float";
     /// `histogram` counts a value that equals the number of bins in the last one.
     HistogramClosesLastBin = "histogram-closes-last-bin": Interpreter, (FIRST, Some(v(3, 9, 0))),
         "interpreter.py, create_histogram: np.histogram";

@@ -125,6 +125,10 @@ told! {
         "descriptors have no atomics";
     "float-stays-python": Interpreter, FIRST, NEVER, Raises("AttributeError", "'float' object has no attribute '"), [".to(", ".shape", ".dtype"],
         "a float stays a Python number, which has no dtype, shape or conversion";
+    "truth-is-python": Interpreter, FIRST, NEVER, Raises("AttributeError", "'bool' object has no attribute '"), ["not "],
+        "`not` gives a truth value of Python, which has nothing that tensors have";
+    "constexprs-are-their-values": Interpreter, FIRST, NEVER, Raises("AttributeError", "has no attribute 'value'"), [".value"],
+        "a constexpr parameter is passed as what it holds";
     "int-stays-python": Interpreter, FIRST, NEVER, Raises("AttributeError", "'int' object has no attribute '"), [".to(", "tl."],
         "an int stays a Python number, which has nothing that tensors have";
     "constexpr-stays-python": Interpreter, FIRST, V32, Raises("AttributeError", "'constexpr' object has no attribute 'to'"), [".to("],
@@ -217,6 +221,12 @@ told! {
         "a scan of one lane comes back as a tuple";
     "bits-of-bf16-sorted": Interpreter, FIRST, V32, Raises("ValueError", "Cannot bitcast data-type of size"), ["tl.sort"],
         "bf16 has no bits of its own width in the interpreter";
+    "pairs-are-not-laid-flat": Interpreter, FIRST, NEVER, Raises("ValueError", "can only convert an array of size 1 to a Python scalar"), ["tl.reduce"],
+        "of several blocks that are reduced over all axes, only the first is laid flat";
+    "docstrings-begin-functions": Interpreter, v(3, 2, 0), NEVER, Raises("SyntaxError", "unterminated triple-quoted string literal"), [],
+        "the last line that begins with `def` is taken for the beginning of the kernel, inside of a docstring too";
+    "constexprs-by-other-names": Interpreter, v(3, 4, 0), NEVER, Raises("ValueError", "arguments must be of type tl.constexpr"), ["arange("],
+        "a parameter is a constexpr only if its annotation is spelled `constexpr` or `tl.constexpr`, and a variable only where its number is";
     "closures-are-lost": Interpreter, v(3, 2, 0), NEVER, Raises("NameError", "is not defined"), [],
         "the rewritten kernel is executed with its module's globals only";
     "bool-arguments-are-wide": Interpreter, v(3, 6, 0), V38, Raises("ValueError", "numpy data itemsize (32 bits) exceeds dtype primitive_bitwidth (1 bits)"), [],
@@ -249,6 +259,20 @@ told! {
         "compiled kernels move and convert 8-bit floats, and divide them from 3.9 on; the interpreter computes in them";
     "fp8-is-computed-in-before-3.2": Interpreter, FIRST, V32, Runs("no common type of fp8"), [],
         "compiled kernels move and convert 8-bit floats; the interpreter computes in them";
+    "names-of-the-interpreter": Interpreter, v(3, 2, 0), NEVER, Runs("`math` is not defined"), [],
+        "the interpreter puts the names of its own module into the kernel's";
+    "static-ranges-are-python": Interpreter, FIRST, NEVER, Runs("bounds and step of `tl.static_range` have to be constexprs"), [],
+        "a static range is Python's, which takes a tensor";
+    "static-asserts-are-python": Interpreter, FIRST, NEVER, Runs("could not be determined at compile time"), ["static_assert"],
+        "a static assertion is Python's, which takes a tensor";
+    "hints-take-anything": Interpreter, FIRST, NEVER, Runs("must be a constexpr int, not a tensor"), ["multiple_of", "max_contiguous", "max_constancy"],
+        "the interpreter keeps whatever a hint holds";
+    "transposes-reverse": Interpreter, v(3, 3, 0), NEVER, Runs("permute dims must have the same length as the input's shape"), [".T"],
+        "`.T` reverses all dimensions, and takes any number of them";
+    "fractions-are-cut": Interpreter, FIRST, NEVER, Runs("is no value of int"), [],
+        "NumPy makes an integer of a number with a fraction";
+    "integers-are-fused": Interpreter, FIRST, NEVER, Runs("fma of int"), ["fma"],
+        "the interpreter multiplies and adds whatever it is given";
     "names-outlive-loops": Interpreter, FIRST, NEVER, Runs("is not defined"), [],
         "Python's names outlive their loop and parameters by name alone are bound, the compiler's are not";
     "tuples-are-carried": Interpreter, FIRST, V33, Runs("unsupported tensor index"), [],
@@ -327,6 +351,8 @@ told! {
         "the interpreter runs what Python runs";
     "cluster-reductions": Compiler, FIRST, V38, Raises("RuntimeError", "parent layout must have at least rank >= 2"), [],
         "the compiler gives up on a reduction across the blocks of a cluster";
+    "python-asserts": Interpreter, FIRST, NEVER, Raises("AssertionError", ""), ["assert "],
+        "an assertion of Python's is left to Python, which always checks; compiled, it is a device assertion";
 }
 
 impl Told {
