@@ -57,7 +57,8 @@ impl Maker<'_, '_> {
             ),
             1 => {
                 let (outer, inner) = (self.word(&EXACT)?, self.word(&EXACT)?);
-                (format!("libdevice.{outer}(libdevice.{inner}({a}))"), dtype, false)
+                let text = format!("libdevice.{outer}(libdevice.{inner}({a})).to({})", tl(dtype));
+                (text, dtype, false)
             }
             2 => (
                 format!("libdevice.{}({a}) + {a}", self.word(&ROUNDED)?),
