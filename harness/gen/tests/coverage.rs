@@ -59,6 +59,7 @@ fn a_kernel_has_the_features_that_it_is_made_of() {
         " helper",
         "after ",
         "layout strided ",
+        "idiom ",
     ] {
         assert!(all.iter().any(|feature| feature.contains(part)), "no {part:?}");
     }

@@ -90,34 +90,34 @@ impl Maker<'_, '_> {
     /// Chooses how the kernel is made and launched.
     pub(super) fn launched(&mut self, options: &mut Vec<(&'static str, String)>) -> Result<Launched> {
         let tunes = u32::from(self.form.limits.since(3, 2) && !self.lines.contains("atomic"));
-        let rare = |since| if since { 2 } else { 1 };
+        let rare = |since| if since { 8 } else { 4 };
         let misspells = u32::from(self.form.limits.since(3, 3));
         let ways = [
-            (160, Way::Plain),
-            (2, Way::Host(Host::ListGrid)),
-            (4, Way::Host(Host::FunctionGrid)),
-            (2, Way::Host(Host::TensorGrid)),
-            (2, Way::Host(Host::Handle)),
-            (2, Way::Host(Host::Warmup)),
-            (2, Way::Host(Host::Hook)),
-            (1, Way::Host(Host::Language)),
+            (640, Way::Plain),
+            (8, Way::Host(Host::ListGrid)),
+            (16, Way::Host(Host::FunctionGrid)),
+            (8, Way::Host(Host::TensorGrid)),
+            (8, Way::Host(Host::Handle)),
+            (8, Way::Host(Host::Warmup)),
+            (8, Way::Host(Host::Hook)),
+            (4, Way::Host(Host::Language)),
             (
                 rare(self.form.limits.since(3, 3)),
                 Way::Option("launch_cooperative_grid"),
             ),
             (rare(self.form.limits.since(3, 4)), Way::Option("launch_pdl")),
-            (2, Way::NamedLikeAnOption),
+            (8, Way::NamedLikeAnOption),
             (misspells, Way::Misspelled),
-            (6, Way::Unspecialised),
+            (24, Way::Unspecialised),
             (1, Way::UnspecialisedConstant),
-            (6, Way::Debug),
-            (2 * tunes, Way::Tuned(Tuning::One)),
-            (2 * tunes, Way::Tuned(Tuning::Several)),
-            (tunes, Way::Tuned(Tuning::Pruned)),
-            (tunes, Way::Tuned(Tuning::Restored)),
-            (tunes, Way::Tuned(Tuning::Fraction)),
-            (tunes, Way::Tuned(Tuning::SmallFraction)),
-            (6, Way::Again),
+            (24, Way::Debug),
+            (8 * tunes, Way::Tuned(Tuning::One)),
+            (8 * tunes, Way::Tuned(Tuning::Several)),
+            (4 * tunes, Way::Tuned(Tuning::Pruned)),
+            (4 * tunes, Way::Tuned(Tuning::Restored)),
+            (4 * tunes, Way::Tuned(Tuning::Fraction)),
+            (4 * tunes, Way::Tuned(Tuning::SmallFraction)),
+            (24, Way::Again),
         ];
         let way = self.weighted(&ways)?;
         let mut launched = Launched::default();

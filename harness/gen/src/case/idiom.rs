@@ -380,7 +380,7 @@ impl Maker<'_, '_> {
             (0, Some(scalar)) if scalar.dtype.is_float() => format!("{} > 0.5", scalar.name),
             (0, Some(scalar)) => format!("{} != 0", scalar.name),
             (1, Some(scalar)) if scalar.dtype.is_float() => format!("{} <= 1", scalar.name),
-            (1, Some(scalar)) => format!("{} % 3 == 1", scalar.name),
+            (1, Some(scalar)) => format!("({} & 3) == 1", scalar.name),
             (2, _) => "pid == 0".to_owned(),
             (3, _) => {
                 let wide = self.given("n", "", "4294967296");

@@ -44,6 +44,17 @@ pub(super) const IDIOMS: &[Idiom] = &[
         ],
     ),
     Idiom::new(
+        "argument-beside-a-block",
+        Int,
+        One,
+        "",
+        &[
+            "{r} = (({x} + {n}) >> 1).to({T})",
+            "{r} = tl.maximum({x} - {n}, {m}).to({T})",
+            "{r} = tl.where({x} + {n} > {x}, {x}, {y})",
+        ],
+    ),
+    Idiom::new(
         "wide-argument",
         Any,
         Gave(DType::I64),
@@ -286,7 +297,7 @@ pub(super) const IDIOMS: &[Idiom] = &[
         One,
         "",
         &[
-            "{r} = (({x} >> 1) // 3 + {y}).to({T})",
+            "{r} = (({x} >> 1).to(tl.int32) // 3 + {y}).to({T})",
             "{r} = ({x}.to(tl.int16) >> tl.full({shape}, 1, tl.uint16)).to(tl.int32).to({T})",
             "{r} = ({x}.to(tl.int32) >> tl.full({shape}, 3, tl.uint32)).to(tl.float32).to(tl.int64).to({T})",
         ],
