@@ -175,7 +175,7 @@ impl Maker<'_, '_> {
         name
     }
 
-    /// A parameter that is a storage of one dimension, and how many elements it has.
+    /// A parameter that is an output of one dimension, and how many elements it has. A twin has it too.
     fn flat(&self) -> Option<(String, String)> {
         self.storages.iter().find_map(|(name, text)| {
             let (_, shape) = text.split_once("shape: [")?;
@@ -185,7 +185,7 @@ impl Maker<'_, '_> {
                 .arguments
                 .iter()
                 .any(|(key, value)| key == name && value == name);
-            (is_flat && is_given).then(|| (name.clone(), count.to_owned()))
+            (name.starts_with('o') && is_flat && is_given).then(|| (name.clone(), count.to_owned()))
         })
     }
 
