@@ -98,6 +98,27 @@ fn programs_may_write_the_same() {
 }
 
 #[test]
+fn programs_may_write_the_same_more_than_once() {
+    let function = kernel(|k, out, _| {
+        let one = k.int(1);
+        k.store(out, one, None);
+        k.store(out, one, None);
+    });
+    let (mut memory, args) = world(1);
+    kernels::finish(&function, [3, 1, 1], &args, &mut memory);
+    assert_eq!(kernels::ints(&memory, 0), [1]);
+    // And a block of it, of which a part was there before.
+    let function = kernel(|k, out, _| {
+        let i = k.arange(8);
+        let p = k.offset(out, i);
+        k.store(p, i, None);
+        k.store(p, i, None);
+    });
+    let (mut memory, args) = world(8);
+    kernels::finish(&function, [3, 1, 1], &args, &mut memory);
+}
+
+#[test]
 fn a_later_program_reads_what_an_earlier_wrote() {
     let function = kernel(|k, out, pid| {
         let p = k.offset(out, pid);

@@ -333,10 +333,13 @@ impl Shadow {
         let kept = |(nth, new): (usize, &[u8])| {
             old.get(index + nth * stride..index + nth * stride + size) == Some(new)
         };
-        if new.chunks_exact(size).enumerate().all(kept)
-            && self.load_elements(index, size, stride, count, false).is_ok()
-        {
-            return Ok(());
+        if new.chunks_exact(size).enumerate().all(kept) {
+            return by_granule(index, size, stride, count, |granule, bytes, first, elements| {
+                if self.keep_piece(granule, bytes) {
+                    return Ok(());
+                }
+                (first..first + elements).try_for_each(|nth| self.keep(index + nth * stride, size))
+            });
         }
         by_granule(index, size, stride, count, |granule, bytes, first, elements| {
             if self.store_piece(granule, bytes) {
@@ -433,9 +436,8 @@ impl Shadow {
 
     /// A store of bytes; `old` is what is there before it.
     pub(crate) fn store(&mut self, index: usize, old: &[u8], new: &[u8]) -> Result<(), Conflict> {
-        // What changes nothing is in the way of those who change it, as a load is, and of nobody else.
-        if old == new && self.load(index, new.len(), false).is_ok() {
-            return Ok(());
+        if old == new {
+            return self.keep(index, new.len());
         }
         let end = index + new.len();
         let (first, last) = (index.div_ceil(GRANULE), end / GRANULE);
@@ -447,6 +449,67 @@ impl Shadow {
             self.store_pieces(first * GRANULE, last * GRANULE, index, old, new)?;
         }
         self.store_pieces(last * GRANULE, end, index, old, new)
+    }
+
+    /// A store of what is there. It is in the way of those who change it, as a load is, and of nobody else. Where the program itself
+    /// wrote that before, its write is in their way already.
+    fn keep(&mut self, index: usize, len: usize) -> Result<(), Conflict> {
+        let end = index + len;
+        let (first, last) = (index.div_ceil(GRANULE), end / GRANULE);
+        if first >= last {
+            return self.keep_pieces(index, end);
+        }
+        self.keep_pieces(index, first * GRANULE)?;
+        let base = self.base;
+        let is_written = |writers: &[u32]| writers.iter().any(|&w| w >= base);
+        if self.writers.get(first..last).is_some_and(is_written) || !self.load_whole(first, last) {
+            self.keep_pieces(first * GRANULE, last * GRANULE)?;
+        }
+        self.keep_pieces(last * GRANULE, end)
+    }
+
+    fn keep_pieces(&mut self, from: usize, to: usize) -> Result<(), Conflict> {
+        let mut at = from;
+        while at < to {
+            let granule = at / GRANULE;
+            let start = granule * GRANULE;
+            let stop = to.min(start + GRANULE);
+            if !self.keep_piece(granule, set(at - start, stop - start)) {
+                self.keep_bytes(at, stop - at)?;
+            }
+            at = stop;
+        }
+        Ok(())
+    }
+
+    /// A store of what is there to some bytes of a granule; false, and nothing done, where they must be looked at one by one.
+    fn keep_piece(&mut self, granule: usize, bytes: u32) -> bool {
+        let (Some(&writer), Some(&written)) = (self.writers.get(granule), self.written.get(granule)) else {
+            return true;
+        };
+        let mine = if writer != APART && writer & NUMBER == self.me {
+            touched(writer, written)
+        } else {
+            0
+        };
+        bytes & !mine == 0 || self.load_piece(granule, bytes & !mine)
+    }
+
+    fn keep_bytes(&mut self, index: usize, len: usize) -> Result<(), Conflict> {
+        self.apart(index, len, |shadow, cell, at| {
+            let is_mine = shadow.live(cell.writer) && shadow.own(cell.writer);
+            // After its own atomic, a store may undo another program's atomic.
+            if is_mine && cell.writer & ATOMIC == 0 {
+                return Ok(());
+            }
+            if shadow.live(cell.writer) && !is_mine && !shadow.knows(cell.writer) {
+                return shadow.write(cell, at, false);
+            }
+            if !shadow.live(cell.reader) || shadow.own(cell.reader) || shadow.knows(cell.reader) {
+                cell.reader = shadow.me;
+            }
+            Ok(())
+        })
     }
 
     #[inline]
@@ -519,45 +582,50 @@ impl Shadow {
         old: &[u8],
         new: &[u8],
     ) -> Result<(), Conflict> {
-        let me = self.me;
         self.apart(from, to - from, |shadow, cell, at| {
             let differs = old.get(at - index) != new.get(at - index);
-            if shadow.live(cell.reader) && !shadow.own(cell.reader) && !shadow.knows(cell.reader) {
-                return Err(Conflict {
-                    index: at,
-                    other: Some(shadow.number(cell.reader)),
-                    did: Access::Load,
-                });
-            }
-            if !shadow.live(cell.writer) || shadow.knows(cell.writer) {
-                cell.writer = me;
-                return Ok(());
-            }
-            if !shadow.own(cell.writer) {
-                let did = if cell.writer & ATOMIC == 0 {
-                    Access::Store
-                } else {
-                    Access::Atomic
-                };
-                if differs || did == Access::Atomic {
-                    return Err(Conflict {
-                        index: at,
-                        other: Some(shadow.number(cell.writer)),
-                        did,
-                    });
-                }
-                cell.writer = me | SHARED;
-            } else if cell.writer & SHARED != 0 && differs {
-                return Err(Conflict {
-                    index: at,
-                    other: None,
-                    did: Access::Store,
-                });
-            } else {
-                cell.writer = me | cell.writer & SHARED;
-            }
-            Ok(())
+            shadow.write(cell, at, differs)
         })
+    }
+
+    /// A write to a byte, of what is there or something else.
+    fn write(&self, cell: &mut Cell, at: usize, differs: bool) -> Result<(), Conflict> {
+        let me = self.me;
+        if self.live(cell.reader) && !self.own(cell.reader) && !self.knows(cell.reader) {
+            return Err(Conflict {
+                index: at,
+                other: Some(self.number(cell.reader)),
+                did: Access::Load,
+            });
+        }
+        if !self.live(cell.writer) || self.knows(cell.writer) {
+            cell.writer = me;
+            return Ok(());
+        }
+        if !self.own(cell.writer) {
+            let did = if cell.writer & ATOMIC == 0 {
+                Access::Store
+            } else {
+                Access::Atomic
+            };
+            if differs || did == Access::Atomic {
+                return Err(Conflict {
+                    index: at,
+                    other: Some(self.number(cell.writer)),
+                    did,
+                });
+            }
+            cell.writer = me | SHARED;
+        } else if cell.writer & SHARED != 0 && differs {
+            return Err(Conflict {
+                index: at,
+                other: None,
+                did: Access::Store,
+            });
+        } else {
+            cell.writer = me | cell.writer & SHARED;
+        }
+        Ok(())
     }
 
     /// An atomic of `len` bytes.
@@ -664,9 +732,14 @@ mod tests {
                 let other_wrote = self.writers[at].iter().any(|&w| w != me);
                 let other_read = self.readers[at].iter().any(|&r| r != me);
                 match store {
-                    None | Some(true) if other_is_last => return false,
-                    // A store of what is there is as a load.
-                    None | Some(true) => self.readers[at].push(me),
+                    None if other_is_last => return false,
+                    None => self.readers[at].push(me),
+                    // What another program wrote is written once more, and is the same.
+                    Some(true) if other_is_last && other_read => return false,
+                    Some(true) if other_is_last => self.writers[at].push(me),
+                    // A store of what is there is as a load, but where the program wrote it itself.
+                    Some(true) if self.writers[at].is_empty() => self.readers[at].push(me),
+                    Some(true) => {}
                     Some(false) if other_read || other_wrote => return false,
                     Some(false) => self.writers[at].push(me),
                 }
@@ -702,18 +775,6 @@ mod tests {
                     let start = from / 4 * 4;
                     let strided = kind % 2 == 0 && start + elements * 12 <= BYTES;
                     let store = (kind / 2 >= 2).then_some(value == 0);
-                    let places: Vec<(usize, usize)> = if strided {
-                        (0..elements).map(|nth| (start + nth * 12, 4)).collect()
-                    } else {
-                        vec![(from, len)]
-                    };
-                    // What is written over what another program wrote last, and is the same, is looked at byte by byte.
-                    let shared = places.iter().any(|&(from, len)| {
-                        (from..from + len).any(|at| model.writers[at].last().is_some_and(|&w| w != me as u32))
-                    });
-                    if store == Some(true) && shared {
-                        continue;
-                    }
                     let got = match (kind / 2 < 2, strided) {
                         (true, true) => shadow.load_elements(start, 4, 12, elements, false),
                         (true, false) => shadow.load(from, len, false),
