@@ -48,12 +48,15 @@ use crate::terminal::Terminal;
 use self::campaign::Campaign;
 use self::compiled::Executed;
 use self::finding::Finding;
-use self::made::{Recipe, TOGETHER, make};
+use self::made::{Recipe, make};
 use self::steer::Steer;
 use self::twins::Unlike;
 
 /// How often a campaign is saved and says how far it is.
 const HEARTBEAT: Duration = Duration::from_secs(5);
+
+/// How many cases are under way for each job where a GPU is waited for.
+const WAITING: usize = 8;
 
 /// The word for a difference that was there once.
 const UNREPEATED: &str = "unrepeated";
@@ -123,9 +126,7 @@ pub fn fuzz(args: &FuzzArgs, stop: &'static AtomicBool) -> u8 {
     let campaign = match resumed {
         Some(campaign) => campaign,
         None => match Campaign::begin(&out, args.seed.unwrap_or(0), shown(&wanted)) {
-            Ok(campaign) => campaign
-                .breaking(args.broken)
-                .steered(!args.unsteered && !args.broken),
+            Ok(campaign) => campaign.breaking(args.broken).steered(!args.unsteered),
             Err(error) => {
                 terminal.note(&format!("error: {error}"));
                 return 2;
@@ -232,9 +233,13 @@ fn send(
     } else {
         compiled::MOST
     };
+    let steer = campaign.sent.take().map(|sent| Arc::new(Steer::new(sent)));
     let order = compiled::Order {
         engines: compilers,
-        recipe: Recipe::new(campaign.seed, compilers),
+        recipe: Recipe {
+            steer: steer.clone(),
+            ..Recipe::new(campaign.seed, compilers)
+        },
         numbers: first..first.saturating_add(args.count.unwrap_or(most)),
         offline: args.engines.offline,
         jobs: pipeline::jobs(args.jobs),
@@ -243,8 +248,7 @@ fn send(
     let over = || args.time.is_some_and(|time| began.elapsed() >= time);
     let written = compiled::bundle(&order, out, findings, stop, over).and_then(|(bundle, end)| {
         campaign.bundled = end;
-        // What is compiled elsewhere is known too late to choose by.
-        campaign.seen = None;
+        campaign.sent = steer.map(|steer| steer.seen());
         campaign
             .save(out)
             .map_err(|error| format!("{}: {error}", out.display()))?;
@@ -278,10 +282,11 @@ fn judge(
 ) -> u8 {
     let mut others: Vec<Arc<dyn Engine>> = Vec::new();
     let mut end = 0;
+    let recipe = Recipe::new(campaign.seed, wanted);
     for id in wanted.iter().filter(|id| is_compiler(id)) {
         match Executed::read(id, &args.results) {
             Ok(executed) => {
-                end = end.max(executed.end());
+                end = end.max(executed.end(&recipe));
                 others.push(Arc::new(executed));
             }
             Err(message) => {
@@ -351,7 +356,7 @@ impl Hunt {
             began: Instant::now(),
             first: campaign.done,
             steer: seen.map(|seen| Arc::new(Steer::new(seen))),
-            together: TOGETHER,
+            together: 1,
             out,
             findings,
             terminal: Terminal::new(),
@@ -364,25 +369,30 @@ impl Hunt {
     fn run(mut self, args: &FuzzArgs, end: u64, panel: &Panel, jobs: usize, stop: &AtomicBool) -> u8 {
         let (began, time) = (self.began, args.time);
         let alone = panel.reference.clone().filter(|_| panel.others.is_empty());
-        if alone.is_some() {
-            // A number is a kernel with all its twins.
-            self.together = 1;
-        }
-        let (steer, together) = (self.steer.clone(), self.together);
+        let (steer, breaks) = (self.steer.clone(), self.campaign.broken);
         let recipe = Recipe {
             steer: steer.clone(),
+            broken: breaks,
             ..Recipe::new(self.campaign.seed, &panel.order)
         };
+        // Alone, a number is a kernel with all its twins; and what breaks a rule is a kernel by itself.
+        self.together = if alone.is_some() || breaks {
+            1
+        } else {
+            recipe.together
+        };
+        let together = self.together;
+        // Threads that wait for a GPU leave the cores to the others, and fill its batches.
+        let at_once = if recipe.varies { jobs * WAITING } else { jobs };
         // Nothing that is waited for comes out any more.
         let end_steering = || steer.iter().for_each(|steer| steer.end());
-        let breaks = self.campaign.broken;
         let numbers = (self.first..end)
             .take_while(|_| !stop.load(Ordering::Relaxed) && time.is_none_or(|time| began.elapsed() < time));
         let folder = self.findings.clone();
         let full = AtomicBool::new(false);
         pipeline::in_order(
             numbers,
-            jobs,
+            at_once,
             |number| {
                 if full.load(Ordering::Relaxed) {
                     return None;

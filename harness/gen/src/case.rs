@@ -110,6 +110,11 @@ impl Generated {
         module(std::slice::from_ref(self))
     }
 
+    /// The options of its launches, with their values.
+    pub fn options(&self) -> &[(&'static str, String)] {
+        &self.options
+    }
+
     /// The case file, with the kernel in this file beside it.
     pub fn case_file(&self, kernels: &str) -> String {
         let mut text = format!(

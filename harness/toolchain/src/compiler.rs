@@ -1,10 +1,13 @@
 //! Compiling the launches of a case with a toolchain's Triton, ahead of time and without a GPU. Left out: what it gives
 //! ([`crate::compiled`]), keeping it on disk, executing it.
 
+use std::collections::HashSet;
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
+
+use blake3::Hash;
 
 use crate::compiled::{Compiled, Target};
 use crate::pool::{Limits, Pool};
@@ -76,6 +79,42 @@ impl Answer for Compilation {
 pub struct Compilers {
     pool: Pool,
     cache: Option<Cache>,
+    turns: Turns,
+}
+
+/// Requests that are being compiled, so that nobody else compiles the same meanwhile.
+#[derive(Debug, Default)]
+struct Turns {
+    taken: Mutex<HashSet<Hash>>,
+    free: Condvar,
+}
+
+/// A request's turn, which ends when this is dropped.
+struct Turn<'a>(&'a Turns, Hash);
+
+impl Turns {
+    /// Waits for who has the turn of a request, and takes it.
+    fn take(&self, key: Hash) -> Turn<'_> {
+        let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = self
+            .free
+            .wait_while(taken, |taken| taken.contains(&key))
+            .unwrap_or_else(PoisonError::into_inner);
+        taken.insert(key);
+        Turn(self, key)
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        let Self(turns, key) = self;
+        turns
+            .taken
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(key);
+        turns.free.notify_all();
+    }
 }
 
 impl Compilers {
@@ -90,7 +129,11 @@ impl Compilers {
     /// # Errors
     /// The folder for their private files cannot be made.
     pub fn new(toolchain: Toolchain, size: usize, cache: Option<Cache>) -> io::Result<Self> {
-        Pool::of(toolchain, size, Mode::Compile).map(|pool| Self { pool, cache })
+        Pool::of(toolchain, size, Mode::Compile).map(|pool| Self {
+            pool,
+            cache,
+            turns: Turns::default(),
+        })
     }
 
     /// Lets them read a folder ([`Pool::reading`]).
@@ -120,6 +163,11 @@ impl Compilers {
             return self.compile_now(request, limits);
         };
         let key = cache::key(self.toolchain(), request).map_err(WorkerFailure::Protocol)?;
+        if let Some(compilation) = cache.get(&key, request) {
+            return Ok(compilation);
+        }
+        // Cases of one kernel come together, and differ in bytes that no compiler sees.
+        let _turn = self.turns.take(key);
         if let Some(compilation) = cache.get(&key, request) {
             return Ok(compilation);
         }

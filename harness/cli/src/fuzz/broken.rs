@@ -21,18 +21,24 @@ use super::made::{KERNEL, Made, Recipe};
 use super::signature::Signature;
 use super::{News, Tried};
 
+/// Of the kernels that there are to choose from for a number, one with a rule that it breaks.
+///
+/// # Errors
+/// None that are known.
+pub fn generated(recipe: &Recipe, number: u64, candidate: u64) -> arbitrary::Result<Broken> {
+    let bytes = seeded::candidate(recipe.seed, number, candidate);
+    let form = Form {
+        limits: recipe.limits,
+        ..Form::default()
+    };
+    Broken::new(&format!("k{number}"), form, &mut Unstructured::new(&bytes))
+}
+
 /// Makes a case that breaks a rule and holds every engine to it; nothing where the run was stopped.
 pub fn attempt(recipe: &Recipe, number: u64, panel: &Panel, folder: &Path) -> Option<Tried> {
-    let tried = guarded(|| {
-        let bytes = seeded::bytes(recipe.seed, number);
-        let form = Form {
-            limits: recipe.limits,
-            ..Form::default()
-        };
-        match Broken::new(&format!("k{number}"), form, &mut Unstructured::new(&bytes)) {
-            Ok(broken) => judged(&broken, (recipe.seed, number), panel, folder),
-            Err(error) => Some(Tried::Failed(format!("generate case {number}: {error}"))),
-        }
+    let tried = guarded(|| match generated(recipe, number, recipe.choose(number)?) {
+        Ok(broken) => judged(&broken, (recipe.seed, number), panel, folder),
+        Err(error) => Some(Tried::Failed(format!("generate case {number}: {error}"))),
     });
     tried.unwrap_or_else(|panic| Some(Tried::Failed(panic)))
 }

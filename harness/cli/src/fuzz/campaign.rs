@@ -46,6 +46,9 @@ pub struct Campaign {
     /// What the kernels had in them, by which the next ones are chosen; nothing where they are taken as they come.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<Seen>,
+    /// The same of those that are in bundles: they are chosen before it is known what came of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent: Option<Seen>,
 }
 
 /// Why a folder cannot be a campaign's.
@@ -85,6 +88,7 @@ impl Campaign {
             merged: BTreeMap::new(),
             failed: 0,
             seen: Some(Seen::default()),
+            sent: Some(Seen::default()),
         }
     }
 
@@ -111,6 +115,7 @@ impl Campaign {
     #[must_use]
     pub fn steered(mut self, steered: bool) -> Self {
         self.seen = steered.then(Seen::default);
+        self.sent = self.seen.clone();
         self
     }
 

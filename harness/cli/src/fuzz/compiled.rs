@@ -92,6 +92,15 @@ pub fn bundle(
             Some((number, all))
         },
         |(number, all)| {
+            let together = order.recipe.together;
+            if let Some(steer) = order
+                .recipe
+                .steer
+                .as_ref()
+                .filter(|_| number.is_multiple_of(together))
+            {
+                steer.note(number / together);
+            }
             end = number + 1;
             let all = all.unwrap_or_else(|message| vec![Done::Failed(message)]);
             for done in all {
@@ -173,8 +182,8 @@ impl Executed {
     }
 
     /// The number after the last case of which something came.
-    pub fn end(&self) -> u64 {
-        let numbers = self.found.keys().filter_map(|case| super::made::number(case));
+    pub fn end(&self, recipe: &Recipe) -> u64 {
+        let numbers = self.found.keys().filter_map(|case| recipe.number(case));
         numbers.max().map_or(0, |last| last + 1)
     }
 }

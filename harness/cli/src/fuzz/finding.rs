@@ -18,7 +18,7 @@ use conch_report::{Human, Palette, describe};
 use conch_verdict::{Difference, Panel, Trial, try_case};
 use serde::{Deserialize, Serialize};
 
-use super::made::{CASE, KERNEL, Made, Recipe, TOGETHER};
+use super::made::{CASE, KERNEL, Made, Recipe};
 use super::range::Asked;
 use super::signature::Signature;
 use super::{page, repro};
@@ -120,7 +120,7 @@ pub fn find(
 ) -> Option<Finding> {
     let news = news(trial)?;
     let signature = Signature::of_generated(trial, news, panel, (recipe, number), folder);
-    let candidate = match recipe.choose(number / TOGETHER) {
+    let candidate = match recipe.choose(number / recipe.together) {
         None | Some(0) => String::new(),
         Some(candidate) => format!(", candidate {candidate}"),
     };

@@ -1,5 +1,6 @@
 //! A case made out of texts: those of a generated one, made out of its number, or those of a finding. Left out: what is done with it.
 
+use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,6 +10,7 @@ use conch_engine::{EngineId, guarded};
 use conch_gen::case::{Detail, Form, Generated, Limits, Twist};
 use conch_gen::seeded;
 
+use super::broken;
 use super::steer::Steer;
 
 /// The name of a kernel's file.
@@ -63,7 +65,11 @@ impl Made {
 }
 
 /// How many cases have one kernel: itself, itself with other data, and a twin of it.
-pub const TOGETHER: u64 = 4;
+const TOGETHER: u64 = 4;
+
+/// How many of those there are for a compiler: each time with other warps and stages, and with as many data, for which nothing
+/// is compiled again.
+const VARIED: u64 = 4 * TOGETHER;
 
 /// Which cases a campaign makes.
 #[derive(Clone)]
@@ -74,6 +80,12 @@ pub struct Recipe {
     pub limits: Limits,
     /// What chooses among kernels; without it the first ones are taken.
     pub steer: Option<Arc<Steer>>,
+    /// How many cases have one kernel.
+    pub together: u64,
+    /// Whether cases are tried with other options too: all engines but the reference compile.
+    pub varies: bool,
+    /// Whether cases break a rule on purpose.
+    pub broken: bool,
 }
 
 impl Recipe {
@@ -89,10 +101,14 @@ impl Recipe {
             })
             .reduce(Limits::both)
             .unwrap_or_default();
+        let varies = varies(engines);
         Self {
             seed,
             limits,
             steer: None,
+            together: if varies { VARIED } else { TOGETHER },
+            varies,
+            broken: false,
         }
     }
 
@@ -104,7 +120,13 @@ impl Recipe {
             ..Form::default()
         };
         let candidate = |candidate| {
-            let generated = guarded(|| self.generated(kernel, candidate, form));
+            let generated = guarded(|| {
+                if self.broken {
+                    broken::generated(self, kernel, candidate).map(|broken| broken.case)
+                } else {
+                    self.generated(kernel, candidate, form)
+                }
+            });
             generated.ok().and_then(Result::ok)
         };
         match &self.steer {
@@ -120,14 +142,14 @@ impl Recipe {
 
     /// What the case of a number is made for.
     fn form(&self, number: u64, detail: Detail) -> Form {
-        let kernel = number / TOGETHER;
+        let kernel = number / self.together;
         let limits = self.limits;
         let plain = Form {
             detail,
             limits,
             ..Form::default()
         };
-        match number % TOGETHER {
+        match number % self.together {
             0 => plain,
             3 => Form {
                 twist: Twist::ALL
@@ -135,8 +157,10 @@ impl Recipe {
                     .copied(),
                 ..plain
             },
-            data => Form {
-                data: data as u16,
+            // Those after them are in groups, each with options of its own.
+            one => Form {
+                data: (one % TOGETHER) as u16,
+                options: (one / TOGETHER) as u8,
                 ..plain
             },
         }
@@ -149,7 +173,7 @@ impl Recipe {
 /// # Errors
 /// What is wrong with what was made: a bug of the generator.
 pub fn make(recipe: &Recipe, number: u64, detail: Detail, folder: &Path) -> Result<Made, String> {
-    let (kernel, one) = (number / TOGETHER, number % TOGETHER);
+    let (kernel, one) = (number / recipe.together, number % recipe.together);
     made(recipe, kernel, recipe.form(number, detail), one, folder)
 }
 
@@ -182,26 +206,96 @@ fn made(recipe: &Recipe, kernel: u64, form: Form, one: u64, folder: &Path) -> Re
         .generated(kernel, candidate, form)
         .map_err(|error| wrong(error.to_string()))?;
     let (module, yaml) = (generated.module(), generated.case_file(KERNEL));
-    Made::named(&name, &format!("case{one}.yaml"), &module, &yaml, folder).map_err(wrong)
+    let mut file = format!("case{one}");
+    if form.options > 0 {
+        // A reader of a report sees what is other about it.
+        for (option, value) in generated
+            .options()
+            .iter()
+            .filter(|(option, _)| VARYING.contains(option))
+        {
+            let _ = write!(file, "-{option}={value}");
+        }
+    }
+    Made::named(&name, &format!("{file}.yaml"), &module, &yaml, folder).map_err(wrong)
 }
 
-/// The number of a made case, by its id.
-pub fn number(id: &str) -> Option<u64> {
-    let (kernel, one) = id.strip_prefix('k')?.split_once("/case")?;
-    Some(kernel.parse::<u64>().ok()? * TOGETHER + one.parse::<u64>().ok()?)
+/// Options that variants have otherwise.
+const VARYING: [&str; 2] = ["num_warps", "num_stages"];
+
+/// Whether cases are tried with other options too: where all engines but the reference compile.
+fn varies(engines: &[EngineId]) -> bool {
+    let mut others = engines.iter().filter(|id| **id != EngineId::Reference).peekable();
+    others.peek().is_some() && others.all(|id| matches!(id, EngineId::Cuda { .. } | EngineId::Jit { .. }))
+}
+
+impl Recipe {
+    /// The number of a made case, by its id.
+    pub fn number(&self, id: &str) -> Option<u64> {
+        let (kernel, one) = id.strip_prefix('k')?.split_once("/case")?;
+        let one = one.split('-').next()?;
+        Some(kernel.parse::<u64>().ok()? * self.together + one.parse::<u64>().ok()?)
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use conch_case::ArgValue;
+
     use super::*;
 
     #[test]
     fn an_id_tells_the_number() {
-        let recipe = Recipe::new(1, &[]);
-        for at in [0, 3, 4, 4711] {
-            let made = make(&recipe, at, Detail::Chosen, Path::new("somewhere")).expect("a case");
-            assert_eq!(number(&made.case.id), Some(at));
+        for engines in [&[][..], &[cuda()][..]] {
+            let recipe = Recipe::new(1, engines);
+            for at in [0, 3, 4, 4711] {
+                let made = make(&recipe, at, Detail::Chosen, Path::new("somewhere")).expect("a case");
+                assert_eq!(recipe.number(&made.case.id), Some(at));
+            }
+            assert_eq!(recipe.number("alias/same_twice"), None);
         }
-        assert_eq!(number("alias/same_twice"), None);
+    }
+
+    fn cuda() -> EngineId {
+        "cuda@3.9.0".parse().expect("an engine")
+    }
+
+    fn options_of(made: &Made) -> Vec<Vec<(String, ArgValue)>> {
+        let launches = made.case.launches.iter();
+        launches.map(|launch| launch.options.clone()).collect()
+    }
+
+    #[test]
+    fn a_compiler_gets_each_kernel_with_other_options_and_data() {
+        let recipe = Recipe::new(1, &[EngineId::Reference, cuda()]);
+        let made =
+            |one| make(&recipe, 5 * VARIED + one, Detail::Chosen, Path::new("somewhere")).expect("a case");
+        let plain = made(0);
+        let mut options = Vec::new();
+        for group in 1..VARIED / TOGETHER {
+            let first = made(group * TOGETHER);
+            assert_eq!(first.kernel, plain.kernel);
+            assert_eq!(first.case.storages, plain.case.storages, "the same data");
+            assert!(first.case.id.contains("-num_warps="), "{}", first.case.id);
+            options.push(options_of(&first));
+            let other = made(group * TOGETHER + 1);
+            assert_eq!(other.kernel, plain.kernel);
+            assert_eq!(
+                options_of(&other),
+                options_of(&first),
+                "nothing is compiled again"
+            );
+            assert_eq!(other.case.tensors, first.case.tensors);
+        }
+        options.push(options_of(&plain));
+        let distinct = (0..options.len()).all(|at| !options[..at].contains(&options[at]));
+        assert!(distinct, "{options:?}");
+    }
+
+    #[test]
+    fn an_interpreter_gets_no_other_options() {
+        let interpreter: EngineId = "interpret@3.9.0".parse().expect("an engine");
+        assert_eq!(Recipe::new(1, &[EngineId::Reference]).together, TOGETHER);
+        assert_eq!(Recipe::new(1, &[cuda(), interpreter]).together, TOGETHER);
     }
 }

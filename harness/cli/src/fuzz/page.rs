@@ -30,7 +30,7 @@ pub fn title(signature: &Signature) -> String {
     let axis = signature
         .axis
         .as_ref()
-        .map_or_else(String::new, |axis| format!(" with another {axis}"));
+        .map_or_else(String::new, |axis| format!(" along axis {axis}"));
     format!("{} {does}{axis}: {}", signature.engine, signature.first)
 }
 

@@ -27,6 +27,9 @@ const PLUMBING: [&str; 6] = ["load", "store", "arange", "program_id", "num_progr
 const ADDRESSES: [&str; 2] = ["add", "radd"];
 const INDICES: [&str; 2] = ["mul", "rmul"];
 
+/// Functions whose last argument is an axis, where no keyword says so.
+const AXIS_LAST: [&str; 4] = ["expand_dims", "flip", "gather", "cumsum"];
+
 /// What tells findings apart.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -39,7 +42,7 @@ pub struct Signature {
     pub first: String,
     /// Of a reduced case, the operations that remain with their dtypes.
     pub remaining: Vec<String>,
-    /// The axis of variants that do not agree, where it is those.
+    /// Along which axis that operation goes, where it names one: of a reduced case, where all that remain name the same.
     pub axis: Option<String>,
 }
 
@@ -52,13 +55,16 @@ impl Signature {
         (recipe, number): (&Recipe, u64),
         folder: &Path,
     ) -> Self {
-        let first = match news.kind {
+        let (first, axis) = match news.kind {
             Kind::Memory | Kind::Guard | Kind::Nondeterminism => {
                 first_operation(recipe, number, panel, folder)
             }
             _ => words(trial, &news.engine.to_string()),
         };
-        Self::new(news, first)
+        Self {
+            axis,
+            ..Self::new(news, first)
+        }
     }
 
     /// The signature of a difference in any case, told by the operations that remain.
@@ -73,10 +79,11 @@ impl Signature {
         );
         let first = match news.kind {
             Kind::Memory | Kind::Guard | Kind::Nondeterminism => remaining.join(" "),
-            _ => words(trial, &news.engine.to_string()),
+            _ => words(trial, &news.engine.to_string()).0,
         };
         Self {
             remaining,
+            axis: only_axis(&case.module.file.text),
             ..Self::new(news, first)
         }
     }
@@ -111,7 +118,8 @@ impl Signature {
 
     /// The name of its folder.
     pub fn name(&self) -> String {
-        let axis = self.axis.as_deref().unwrap_or_default();
+        let axis = self.axis.as_ref();
+        let axis = axis.map_or_else(String::new, |axis| format!("axis{}", axis.replace('-', "minus")));
         let full = slug(&format!("{} {} {axis} {}", self.engine, self.kind, self.first));
         if full.len() <= LONGEST {
             return full;
@@ -157,8 +165,8 @@ fn remaining(case: &Case, panel: &Panel, rules: Rules) -> Vec<String> {
         .collect()
 }
 
-/// The operation that makes the first value to differ, and the dtypes that it is made of.
-fn first_operation(recipe: &Recipe, number: u64, panel: &Panel, folder: &Path) -> String {
+/// The operation that makes the first value to differ, and the dtypes that it is made of; and its axis.
+fn first_operation(recipe: &Recipe, number: u64, panel: &Panel, folder: &Path) -> (String, Option<String>) {
     let every = || {
         let made = make(recipe, number, Detail::Every, folder).ok()?;
         let trial = try_case(&made.case, panel).ok()?;
@@ -182,12 +190,43 @@ fn first_operation(recipe: &Recipe, number: u64, panel: &Panel, folder: &Path) -
             .take(place)
             .rev()
             .find_map(|line| assigned(line, name))?;
-        Some(operation(expression, |name| dtype_of(&made, name)))
+        let axis = axis(expression).map(str::to_owned);
+        Some((operation(expression, |name| dtype_of(&made, name)), axis))
     };
     guarded(every)
         .ok()
         .flatten()
-        .unwrap_or_else(|| "somewhere".to_owned())
+        .unwrap_or_else(|| ("somewhere".to_owned(), None))
+}
+
+/// The first axis that an expression names.
+fn axis(expression: &str) -> Option<&str> {
+    axes(expression).next()
+}
+
+/// The axis that all of a text's operations name, where there is but one.
+fn only_axis(text: &str) -> Option<String> {
+    let mut named = axes(text);
+    let first = named.next()?;
+    named.all(|axis| axis == first).then(|| first.to_owned())
+}
+
+/// The axes that a text names, by keyword or as the last argument of what takes its operand and an axis.
+fn axes(text: &str) -> impl Iterator<Item = &str> {
+    let is_end = |c: char| !(c.is_ascii_digit() || c == '-');
+    text.split("tl.").skip(1).filter_map(move |call| {
+        let (name, arguments) = call.split_once('(')?;
+        let named = ["axis=", "dim="]
+            .iter()
+            .find_map(|keyword| Some(call.split_once(keyword)?.1));
+        let text = match named {
+            Some(text) => text,
+            None if AXIS_LAST.contains(&name) => arguments.split_once(')')?.0.rsplit_once(", ")?.1,
+            None => return None,
+        };
+        let number = text.get(..text.find(is_end).unwrap_or(text.len()))?;
+        (!number.is_empty()).then_some(number)
+    })
 }
 
 /// What a line assigns to a name, alone or among others.
@@ -268,8 +307,8 @@ fn operators(expression: &str) -> String {
     }
 }
 
-/// What an engine said, without what differs from case to case, and the operation of the line that it is about.
-fn words(trial: &Trial, engine: &str) -> String {
+/// What an engine said, without what differs from case to case, and the operation of the line that it is about; and its axis.
+fn words(trial: &Trial, engine: &str) -> (String, Option<String>) {
     let record = trial.others.iter().find(|record| record.id.to_string() == engine);
     let complaint = record.and_then(|record| record.outcome.complaint());
     let judge = trial
@@ -277,18 +316,18 @@ fn words(trial: &Trial, engine: &str) -> String {
         .first()
         .and_then(|record| record.outcome.complaint());
     let Some(complaint) = complaint.or(judge) else {
-        return "without words".to_owned();
+        return ("without words".to_owned(), None);
     };
     let line = complaint.position.as_ref().map(|position| position.text.trim());
-    let at = line
-        .filter(|line| line.contains("tl."))
-        .map_or_else(String::new, |line| {
-            let expression = line.split_once(" = ").map_or(line, |(_, expression)| expression);
-            format!(" at {}", operation(expression, |_| None))
-        });
+    let line = line.filter(|line| line.contains("tl."));
+    let axis = line.and_then(axis).map(str::to_owned);
+    let at = line.map_or_else(String::new, |line| {
+        let expression = line.split_once(" = ").map_or(line, |(_, expression)| expression);
+        format!(" at {}", operation(expression, |_| None))
+    });
     // The first line says what; those below say where.
     let message = complaint.message.lines().next().unwrap_or_default();
-    format!("{} {message}{at}", complaint.kind)
+    (format!("{} {message}{at}", complaint.kind), axis)
 }
 
 /// A name for a folder: lower case, words with dashes between, no numbers of one kernel.
@@ -329,6 +368,39 @@ mod tests {
         check("tl.sum(v7, axis=0).to(tl.int64)", "sum");
         check("(v1 * tl.exp(v1))", "exp f16");
         check("v9", "expression");
+    }
+
+    #[test]
+    fn an_axis_is_that_of_the_first_operation_that_names_one() {
+        let check = |text: &str, expected: Option<&str>| assert_eq!(axis(text), expected, "{text}");
+        check("tl.sum(v7, axis=1).to(tl.int64)", Some("1"));
+        check("tl.reduce(v7, axis=-1, combine_fn=f)", Some("-1"));
+        check("tl.sum(v7, axis=None)", None);
+        check("tl.gather(v1, v2, 0)", Some("0"));
+        check("tl.dot(v1, v2)", None);
+        check("(v1 + 1)", None);
+        assert_eq!(
+            only_axis("tl.sum(a, axis=1)\ntl.sort(b, dim=1)"),
+            Some("1".to_owned())
+        );
+        assert_eq!(only_axis("tl.sum(a, axis=1)\ntl.sort(b, dim=0)"), None);
+    }
+
+    #[test]
+    fn findings_along_other_axes_have_other_names() {
+        let named = |axis: Option<&str>| Signature {
+            engine: "interpret@3.9.0".to_owned(),
+            kind: "memory".to_owned(),
+            first: "sum f32".to_owned(),
+            remaining: Vec::new(),
+            axis: axis.map(str::to_owned),
+        };
+        assert_eq!(named(None).name(), "interpret-3.9.0-memory-sum-f32");
+        assert_eq!(named(Some("1")).name(), "interpret-3.9.0-memory-axis1-sum-f32");
+        assert_eq!(
+            named(Some("-1")).name(),
+            "interpret-3.9.0-memory-axisminus1-sum-f32"
+        );
     }
 
     #[test]

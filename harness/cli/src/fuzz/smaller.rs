@@ -145,8 +145,10 @@ pub fn shrink(folder: &Path, panel: &Panel, bounds: Bounds<'_>) -> io::Result<Do
             "the smaller case does not differ once it is read back".to_owned(),
         ));
     };
+    let of_reduced = Signature::of_reduced(&made.case, &trial, difference, panel);
     let signature = Signature {
-        remaining: Signature::of_reduced(&made.case, &trial, difference, panel).remaining,
+        remaining: of_reduced.remaining,
+        axis: of_reduced.axis,
         ..finding.facts.signature.clone()
     };
     let mut less = Finding::new(

@@ -152,6 +152,8 @@ pub struct Form {
     pub twist: Option<Twist>,
     /// Which data it has: another number is other data of the same kernel.
     pub data: u16,
+    /// Which options it has: 0 is its own, others are other warps and stages.
+    pub options: u8,
     /// For whom.
     pub limits: Limits,
 }

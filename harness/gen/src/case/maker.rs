@@ -97,6 +97,13 @@ const STRAYS: u32 = 139;
 /// The most elements of a block.
 pub(super) const MOST: usize = 4096;
 
+/// Warps and stages of a launch that names none.
+const WARPS: u32 = 4;
+const STAGES: u32 = 3;
+
+/// Other warps and stages that a case is tried with: few and many, without pipelining and with much of it.
+const OPTIONS: [(u32, u32); 4] = [(8, 1), (1, 4), (2, 2), (4, 3)];
+
 impl<'u, 'b> Maker<'u, 'b> {
     pub(super) fn new(name: &str, form: Form, u: &'u mut Unstructured<'b>) -> Result<Self> {
         let small = u.ratio(form.limits.small, 10)?;
@@ -341,6 +348,13 @@ impl<'u, 'b> Maker<'u, 'b> {
         }
         if self.u.ratio(1, 40)? {
             options.push(("num_ctas", "2".to_owned()));
+        }
+        if let Some(nth) = self.form.options.checked_sub(1) {
+            let own = (warps.unwrap_or(WARPS), stages.unwrap_or(STAGES));
+            let mut others = OPTIONS.into_iter().filter(|&other| other != own);
+            if let Some((other_warps, other_stages)) = others.nth(usize::from(nth)) {
+                (warps, stages) = (Some(other_warps), Some(other_stages));
+            }
         }
         if self.has_twist(Twist::Options) {
             warps = Some(if warps == Some(8) { 2 } else { 8 });
