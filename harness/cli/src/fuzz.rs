@@ -145,7 +145,7 @@ pub fn fuzz(args: &FuzzArgs, stop: &'static AtomicBool) -> u8 {
     };
     let jobs = pipeline::jobs(args.jobs);
     if !args.results.is_empty() {
-        return judge(args, out, findings, &wanted, campaign, stop);
+        return judge(args, out, &selected, &wanted, campaign, stop);
     }
     let compilers: Vec<EngineId> = wanted.iter().filter(|id| is_compiler(id)).cloned().collect();
     // Of a rule that is broken, what the compiler says is enough.
@@ -275,7 +275,7 @@ fn send(
 fn judge(
     args: &FuzzArgs,
     out: PathBuf,
-    findings: PathBuf,
+    selected: &Selected,
     wanted: &[EngineId],
     campaign: Campaign,
     stop: &'static AtomicBool,
@@ -304,7 +304,19 @@ fn judge(
     let panel = Arc::new(Panel::new(Some(Arc::new(Reference::default())), others));
     interrupt::on_interrupt(&panel);
     let jobs = pipeline::jobs(args.jobs);
-    Hunt::new(out, findings, campaign).run(args, end, &panel, jobs, stop)
+    let findings = out.join("findings");
+    let mut hunt = Hunt::new(out, findings, campaign);
+    if !args.no_reduce {
+        // Results are of the cases that were sent, and of no smaller ones. What a compiler says needs no GPU.
+        let offline = args.engines.offline;
+        let asked = set_up(Reference::default(), wanted, offline, jobs, selected, stop);
+        for silent in asked.left_out.iter().chain(&asked.failed) {
+            hunt.terminal
+                .note(&format!("not asked to reduce: {}: {}", silent.engine, silent.why));
+        }
+        hunt.smaller = Some(asked.panel);
+    }
+    hunt.run(args, end, &panel, jobs, stop)
 }
 
 /// The engines asked for and the reference, without which nothing is explained; or it and the newest interpreter.
@@ -347,6 +359,8 @@ struct Hunt {
     steer: Option<Arc<Steer>>,
     /// How many numbers have one kernel.
     together: u64,
+    /// Who is asked of smaller cases, where it is somebody else.
+    smaller: Option<Panel>,
 }
 
 impl Hunt {
@@ -357,6 +371,7 @@ impl Hunt {
             first: campaign.done,
             steer: seen.map(|seen| Arc::new(Steer::new(seen))),
             together: 1,
+            smaller: None,
             out,
             findings,
             terminal: Terminal::new(),
@@ -415,10 +430,13 @@ impl Hunt {
                 }
             },
         );
-        // Results are of the cases that were sent, and of no smaller ones; twins are no engine's.
-        let asks = args.results.is_empty() && !panel.others.is_empty();
+        let asked = self.smaller.take();
+        let without_gpu = asked.is_some();
+        let asked = asked.as_ref().unwrap_or(panel);
+        // Twins are no engine's.
+        let asks = !asked.others.is_empty();
         if asks && !breaks && !args.no_reduce && self.unwritten.is_none() {
-            self.shrink(panel, jobs, stop);
+            self.shrink(asked, without_gpu, jobs, stop);
         }
         self.finish(stop.load(Ordering::Relaxed))
     }

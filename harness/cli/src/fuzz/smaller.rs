@@ -45,8 +45,9 @@ pub fn merge<'a>(
 const REDUCTION: Duration = Duration::from_mins(1);
 
 impl Hunt {
-    /// Makes what was found smaller, this time or before, where that was not done yet.
-    pub(super) fn shrink(&mut self, panel: &Panel, jobs: usize, stop: &AtomicBool) {
+    /// Makes what was found smaller, this time or before, where that was not done yet. What is `judged` from results may need a GPU
+    /// that is not here.
+    pub(super) fn shrink(&mut self, panel: &Panel, judged: bool, jobs: usize, stop: &AtomicBool) {
         self.save();
         for name in self.campaign.findings.keys() {
             if stop.load(Ordering::Relaxed) {
@@ -63,6 +64,12 @@ impl Hunt {
                     "reduced: {name} from {before} lines to {after} in {seconds:.1} s"
                 )),
                 Ok(Done::Before) => {}
+                Ok(Done::Unseen(engine)) if judged => self.terminal.note(&format!(
+                    "not reduced: {name}: its compiler says nothing of it; where a GPU is: conch reduce --cases {} {name}/case \
+                     --engine {engine}",
+                    self.findings.display()
+                )),
+                Ok(Done::Unseen(_)) => self.terminal.note(&format!("not reduced: {name}: it is not there any more")),
                 Ok(Done::Kept(why)) => self.terminal.note(&format!("not reduced: {name}: {why}")),
                 Ok(Done::Stopped) => return,
                 Err(error) => {
@@ -91,6 +98,8 @@ pub enum Done {
     Before,
     /// It stays as it is, for this reason.
     Kept(String),
+    /// The engine does not differ when it is asked here.
+    Unseen(String),
     /// The run was stopped.
     Stopped,
 }
@@ -123,6 +132,7 @@ pub fn shrink(folder: &Path, panel: &Panel, bounds: Bounds<'_>) -> io::Result<Do
     let small = match smaller(&made.case, panel, bounds) {
         Ok(small) => small,
         Err(Unreduced::Stopped) => return Ok(Done::Stopped),
+        Err(Unreduced::NoDifference(_)) => return Ok(Done::Unseen(finding.facts.signature.engine)),
         Err(why) => return Ok(Done::Kept(why.to_string())),
     };
     let candidate = small
