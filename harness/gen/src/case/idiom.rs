@@ -147,6 +147,11 @@ impl Idiom {
         limits.since(since.0, since.1)
             && (until == NEVER || limits.newest < Version::new(until.0, until.1, 0))
     }
+
+    /// Whether it announces a constexpr in the kernel, which may have a value once.
+    fn announces(&self) -> bool {
+        self.lines.iter().any(|line| line.contains("}: tl.constexpr"))
+    }
 }
 
 /// An idiom that is being filled in.
@@ -171,7 +176,9 @@ impl Maker<'_, '_> {
     }
 
     fn some_idiom(&mut self, fits: impl Fn(&Idiom) -> bool) -> Result<()> {
-        let fitting = Idiom::all().filter(|idiom| fits(idiom));
+        // A loop that is unrolled would give a constexpr its value twice.
+        let again = self.depth > 1;
+        let fitting = Idiom::all().filter(|idiom| fits(idiom) && !(again && idiom.announces()));
         let choices: Vec<(u32, &Idiom)> = fitting.map(|idiom| (idiom.weight, idiom)).collect();
         let idiom = self.weighted(&choices)?;
         self.write(idiom)

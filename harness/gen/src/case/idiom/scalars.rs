@@ -152,7 +152,7 @@ pub(super) const IDIOMS: &[Idiom] = &[
             "{r} = {x} if {cond} else {y}",
             "{r} = {x} {+} ({y} if {cond} else {z})",
             "{r} = {y} if {k} > 2 else {x}",
-            "{t} = {c} if {k} == 1 else {d}\n{r} = {x} {+} {t}",
+            "{t} = {c} if {k} == 1 else {d}\n{r} = ({x} {+} {t}).to({T})",
         ],
     ),
     Idiom::new(
@@ -246,7 +246,7 @@ pub(super) const IDIOMS: &[Idiom] = &[
             "{t}: tl.constexpr = triton.cdiv({k} + 9, 4)\n{r} = {x} {+} {t}",
             "{r} = {x} {+} (7 // ({k} + 1)) ",
             "{r} = {x} {+} (1 << {k})",
-            "{t} = {k} + 1\n{r} = {x} {+} {t}",
+            "{t} = {k} + 1\n{r} = ({x} {+} {t}).to({T})",
         ],
     ),
     Idiom::new(
