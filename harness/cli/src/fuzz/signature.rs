@@ -325,9 +325,17 @@ fn words(trial: &Trial, engine: &str) -> (String, Option<String>) {
         let expression = line.split_once(" = ").map_or(line, |(_, expression)| expression);
         format!(" at {}", operation(expression, |_| None))
     });
-    // The first line says what; those below say where.
-    let message = complaint.message.lines().next().unwrap_or_default();
-    (format!("{} {message}{at}", complaint.kind), axis)
+    (
+        format!("{} {}{at}", complaint.kind, without_paths(&complaint.message)),
+        axis,
+    )
+}
+
+/// The first line of a message, which says what; those below say where. Paths in it are of one run.
+fn without_paths(message: &str) -> String {
+    let line = message.lines().next().unwrap_or_default();
+    let words: Vec<&str> = line.split(' ').filter(|word| !word.starts_with('/')).collect();
+    words.join(" ")
 }
 
 /// A name for a folder: lower case, words with dashes between, no numbers of one kernel.
@@ -354,6 +362,17 @@ fn slug(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn paths_of_one_run_are_no_words() {
+        let check = |text: &str, expected: &str| assert_eq!(without_paths(text), expected);
+        check(
+            "ptxas /tmp/w-1/tmpa1b.ptx, line 3; error\nbelow",
+            "ptxas line 3; error",
+        );
+        check("a / b of one", "a b of one");
+        check("", "");
+    }
 
     #[test]
     fn an_operation_is_the_outermost_function_with_the_dtypes_of_its_operands() {
