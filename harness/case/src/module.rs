@@ -18,8 +18,11 @@ const MAX_BYTES: usize = 256 * 1024;
 /// Expressions and statements may nest this deep. Python's own compiler gives up at a similar depth.
 const MAX_DEPTH: usize = 400;
 
-/// Stack for the parser, the walk and the drop of the deepest tree that [`MAX_BYTES`] of text can make.
-const STACK: usize = 256 * 1024 * 1024;
+/// Stack for the parser, the walk and the drop of the deepest tree that a byte of text can add to.
+const STACK_OF_BYTE: usize = 1024;
+
+/// Stack that any text may take.
+const STACK: usize = 256 * 1024;
 
 /// How many syntax errors of one file are shown.
 const MAX_SYNTAX_ERRORS: usize = 5;
@@ -42,7 +45,7 @@ pub(crate) fn parse(source: SourceId, text: &str) -> Result<Contents, Vec<Diagno
         let message = format!("kernel file of {} bytes, more than {MAX_BYTES}", text.len());
         return Err(vec![Diagnostic::error("kernel-syntax", whole, message)]);
     }
-    stacker::grow(STACK, || {
+    with_stack(text, || {
         let parsed = ruff_python_parser::parse_unchecked_source(text, PySourceType::Python);
         if !parsed.errors().is_empty() {
             let mut errors: Vec<_> = parsed.errors().iter().collect();
@@ -90,9 +93,11 @@ pub(crate) fn parse(source: SourceId, text: &str) -> Result<Contents, Vec<Diagno
     })
 }
 
-/// Does something to a module's tree, which may be as deep as [`MAX_DEPTH`] allows.
-pub(crate) fn with_stack<T>(work: impl FnOnce() -> T) -> T {
-    stacker::grow(STACK, work)
+/// Does something to the tree of this text, with stack enough. A new stack costs more than a small kernel's text takes to
+/// read, so there is one only where the thread's own may be too small.
+pub(crate) fn with_stack<T>(text: &str, work: impl FnOnce() -> T) -> T {
+    let needed = STACK + STACK_OF_BYTE * text.len();
+    stacker::maybe_grow(needed, needed, work)
 }
 
 fn lower_first(text: &str) -> String {

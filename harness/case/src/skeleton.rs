@@ -88,7 +88,7 @@ fn read(text: &str, name: &str, function: &Function) -> Uses {
         ..Uses::default()
     };
     // `module::parse` has been through: it is neither too long nor too deep.
-    module::with_stack(|| {
+    module::with_stack(text, || {
         let parsed = ruff_python_parser::parse_unchecked_source(text, PySourceType::Python);
         if let Some(body) = body_of(&parsed.syntax().body, name) {
             uses.visit_body(body);

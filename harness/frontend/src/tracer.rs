@@ -36,6 +36,7 @@ use conch_tile::ir::{Builder, LocId, OpKind, Type, ValueId};
 use conch_tile::rules::{Rule, Rules};
 use conch_tile::source::{SourceId, Span};
 use ruff_text_size::TextRange;
+use rustc_hash::FxHashMap;
 
 pub(crate) use self::aggregate::Aggregate;
 pub(crate) use self::function::{JitOptions, Parameter, UserFunction, Wrapper};
@@ -97,7 +98,7 @@ pub(crate) struct Tracer<'a> {
     frame: Frame,
     /// Functions whose bodies are being run, outermost first, with the calls' places and arguments.
     calls: Vec<call::ActiveCall>,
-    locs: HashMap<(Span, Option<LocId>), LocId>,
+    locs: FxHashMap<(Span, Option<LocId>), LocId>,
     scopes: Vec<Scope>,
     modules: HashMap<Rc<str>, ScopeId>,
     prelude_sources: HashSet<SourceId>,
@@ -269,12 +270,11 @@ impl Tracer<'_> {
         let span = module::span_of(self.frame.source, range);
         let before = (self.span, self.builder.loc());
         self.span = span;
-        let known = self.locs.get(&(span, self.caller)).copied();
-        let loc = known.unwrap_or_else(|| {
-            let loc = self.builder.add_loc(span, self.caller);
-            self.locs.insert((span, self.caller), loc);
-            loc
-        });
+        let (builder, caller) = (&mut self.builder, self.caller);
+        let loc = *self
+            .locs
+            .entry((span, caller))
+            .or_insert_with(|| builder.add_loc(span, caller));
         self.builder.set_loc(loc);
         before
     }

@@ -11,6 +11,7 @@ use conch_tile::quirk::Quirk;
 use conch_tile::rules::Rule;
 use conch_tile::source::{Sources, Span};
 use ruff_text_size::Ranged;
+use rustc_hash::FxHashMap;
 
 use super::frame::{Frame, Kind};
 use super::function::lists;
@@ -113,7 +114,7 @@ impl<'a> Tracer<'a> {
             caller: None,
             frame: Frame::default(),
             calls: Vec::new(),
-            locs: HashMap::new(),
+            locs: FxHashMap::default(),
             scopes: Vec::new(),
             modules: HashMap::new(),
             prelude_sources: HashSet::new(),

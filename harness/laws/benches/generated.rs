@@ -1,0 +1,111 @@
+//! How long a generated case takes, and where: made, read as a case, traced and launched by the reference, and all of it.
+//! `mix` is what campaigns against compilers make, `small` only its small kernels. One thread; the peers are the steps.
+
+use arbitrary::Unstructured;
+use conch_case::Case;
+use conch_engine::{Outcome, Reference};
+use conch_gen::case::{Form, Generated, Limits};
+use conch_gen::seeded::bytes;
+use conch_laws::case::{read, run};
+use conch_tile::rules::{Rules, Version};
+use divan::counter::ItemsCount;
+use divan::{Bencher, black_box};
+use mimalloc::MiMalloc;
+
+/// As `conch` has it.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
+
+/// Cases of a sample.
+const CASES: u64 = 500;
+
+fn main() {
+    divan::main();
+}
+
+/// Which kernels.
+#[derive(Clone, Copy, Debug)]
+enum Kernels {
+    Small,
+    Mix,
+}
+
+const KERNELS: [Kernels; 2] = [Kernels::Small, Kernels::Mix];
+
+fn form(kernels: Kernels) -> Form {
+    let mut limits = Limits::default();
+    if matches!(kernels, Kernels::Small) {
+        limits.small = 10;
+    }
+    Form {
+        limits,
+        ..Form::default()
+    }
+}
+
+fn generated(kernels: Kernels, number: u64) -> Generated {
+    let bytes = bytes(15, number);
+    Generated::new("kernel", form(kernels), &mut Unstructured::new(&bytes)).expect("any bytes are a case")
+}
+
+fn cases(kernels: Kernels) -> Vec<Case> {
+    (0..CASES)
+        .map(|number| read(&generated(kernels, number)).expect("it reads as a case"))
+        .collect()
+}
+
+fn launched(reference: &Reference, case: &Case) -> Outcome {
+    run(reference, case, Rules::of(Version::NEWEST)).expect("the reference does not fail")
+}
+
+#[divan::bench(args = KERNELS, sample_count = 5, sample_size = 1)]
+fn generate(bencher: Bencher<'_, '_>, kernels: Kernels) {
+    bencher
+        .counter(ItemsCount::new(CASES))
+        .bench(|| (0..CASES).for_each(|number| drop(black_box(generated(kernels, number)))));
+}
+
+#[divan::bench(args = KERNELS, sample_count = 5, sample_size = 1)]
+fn load(bencher: Bencher<'_, '_>, kernels: Kernels) {
+    let made: Vec<_> = (0..CASES).map(|number| generated(kernels, number)).collect();
+    bencher.counter(ItemsCount::new(CASES)).bench(|| {
+        for case in &made {
+            black_box(read(case).expect("it reads as a case"));
+        }
+    });
+}
+
+#[divan::bench(args = KERNELS, sample_count = 5, sample_size = 1)]
+fn trace(bencher: Bencher<'_, '_>, kernels: Kernels) {
+    let cases = cases(kernels);
+    bencher.counter(ItemsCount::new(CASES)).bench(|| {
+        let reference = conch_laws::case::reference();
+        let rules = Rules::of(Version::NEWEST);
+        for launch in cases.iter().flat_map(|case| &case.launches) {
+            black_box(reference.kernel(launch, rules).is_ok());
+        }
+    });
+}
+
+/// Launches of kernels that are traced already: as many as are kept traced.
+#[divan::bench(args = KERNELS, sample_count = 5, sample_size = 1)]
+fn launch(bencher: Bencher<'_, '_>, kernels: Kernels) {
+    let cases = cases(kernels);
+    let reference = conch_laws::case::reference();
+    bencher.counter(ItemsCount::new(CASES)).bench(|| {
+        for case in &cases {
+            black_box(launched(&reference, case));
+        }
+    });
+}
+
+#[divan::bench(args = KERNELS, sample_count = 5, sample_size = 1)]
+fn whole(bencher: Bencher<'_, '_>, kernels: Kernels) {
+    let reference = conch_laws::case::reference();
+    bencher.counter(ItemsCount::new(CASES)).bench(|| {
+        for number in 0..CASES {
+            let case = read(&generated(kernels, number)).expect("it reads as a case");
+            black_box(launched(&reference, &case));
+        }
+    });
+}
