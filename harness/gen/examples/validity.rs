@@ -1,5 +1,5 @@
-//! How generated kernels end in the reference by a version's rules: `validity COUNT SEED [VERSION]`, with the limits of that
-//! version's interpreter. Prints how many end how, with the first number of each.
+//! How generated kernels end in the reference by a version's rules: `validity COUNT SEED [VERSION [elsewhere]]`, with the limits of
+//! that version's interpreter; `elsewhere` with another layout and a program more. Prints how many end how, with the first number of each.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use arbitrary::Unstructured;
 use conch_case::{Corpus, Input};
 use conch_engine::{Engine, Reference};
-use conch_gen::case::{Form, Generated, Limits};
+use conch_gen::case::{Form, Generated, Layout, Limits};
 use conch_gen::seeded::bytes;
 use conch_tile::rules::{Rules, Version};
 
@@ -16,14 +16,17 @@ fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let number = |at: usize| words.get(at).and_then(|word| word.parse::<u64>().ok());
     let (Some(count), Some(seed)) = (number(0), number(1)) else {
-        eprintln!("validity COUNT SEED [VERSION]");
+        eprintln!("validity COUNT SEED [VERSION [elsewhere]]");
         std::process::exit(2);
     };
     let version = words
         .get(2)
         .map(|word| word.parse::<Version>().expect("a version"));
+    let elsewhere = words.get(3).is_some_and(|word| word == "elsewhere");
     let form = Form {
         limits: version.map_or_else(Limits::default, Limits::interpreted),
+        layout: if elsewhere { Layout::Inside } else { Layout::Tight },
+        programs: elsewhere.into(),
         ..Form::default()
     };
     let rules = version.map_or_else(Rules::default, Rules::of);

@@ -64,7 +64,7 @@ use self::host::Launched;
 use self::maker::{FIRST, Maker};
 
 pub use self::coverage::Coverage;
-pub use self::form::{Detail, Form, Limits, Twist};
+pub use self::form::{Detail, Form, Layout, Limits, Twist};
 
 /// The first lines of every module.
 const HEAD: &str = "import triton\nimport triton.language as tl\n";

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arbitrary::Unstructured;
 use conch_case::{Case, Corpus, Input};
 use conch_engine::{EngineId, guarded};
-use conch_gen::case::{Detail, Form, Generated, Limits, Twist};
+use conch_gen::case::{Detail, Form, Generated, Layout, Limits, Twist};
 use conch_gen::seeded;
 
 use super::broken;
@@ -64,7 +64,7 @@ impl Made {
     }
 }
 
-/// How many cases have one kernel: itself, itself with other data, and a twin of it.
+/// How many cases have one kernel: itself, itself with other data, then also in another layout and with a program more, and a twin of it.
 const TOGETHER: u64 = 4;
 
 /// How many of those there are for a compiler: each time with other warps and stages, and with as many data, for which nothing
@@ -158,11 +158,16 @@ impl Recipe {
                 ..plain
             },
             // Those after them are in groups, each with options of its own.
-            one => Form {
-                data: (one % TOGETHER) as u16,
-                options: (one / TOGETHER) as u8,
-                ..plain
-            },
+            one => {
+                let data = one % TOGETHER;
+                Form {
+                    data: data as u16,
+                    layout: if data > 1 { Layout::Inside } else { Layout::Tight },
+                    programs: (data == 2).into(),
+                    options: (one / TOGETHER) as u8,
+                    ..plain
+                }
+            }
         }
     }
 }
@@ -202,9 +207,18 @@ fn made(recipe: &Recipe, kernel: u64, form: Form, one: u64, folder: &Path) -> Re
     let (seed, name) = (recipe.seed, format!("k{kernel}"));
     let wrong = |why: String| format!("kernel {kernel} of seed {seed}, case {one} of it: {why}");
     let candidate = recipe.choose(kernel).unwrap_or_default();
-    let generated = recipe
-        .generated(kernel, candidate, form)
-        .map_err(|error| wrong(error.to_string()))?;
+    let generated = |form| {
+        let generated = recipe.generated(kernel, candidate, form);
+        generated.map_err(|error| wrong(error.to_string()))
+    };
+    let mut made = generated(form)?;
+    if form.programs > 0 {
+        let own = generated(Form { programs: 0, ..form })?;
+        if own.functions() != made.functions() {
+            made = own;
+        }
+    }
+    let generated = made;
     let (module, yaml) = (generated.module(), generated.case_file(KERNEL));
     let mut file = format!("case{one}");
     if form.options > 0 {
@@ -286,6 +300,9 @@ mod tests {
                 "nothing is compiled again"
             );
             assert_eq!(other.case.tensors, first.case.tensors);
+            let elsewhere = made(group * TOGETHER + 2);
+            assert_eq!(elsewhere.kernel, plain.kernel);
+            assert_ne!(elsewhere.case.tensors, first.case.tensors, "another layout");
         }
         options.push(options_of(&plain));
         let distinct = (0..options.len()).all(|at| !options[..at].contains(&options[at]));

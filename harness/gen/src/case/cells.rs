@@ -34,10 +34,7 @@ impl Maker<'_, '_> {
             1 => "arange".to_owned(),
             _ => format!("{{ random: {} }}", self.u.int_in_range(0..=255u16)?),
         };
-        self.storages.push((
-            out.clone(),
-            format!("{{ dtype: {}, shape: [{all}], fill: {fill} }}", dtype.name()),
-        ));
+        self.keep(&out, dtype, &[all], &fill);
         self.parameter(&out, "", out.clone());
         let place = self.address(&out, &shape);
         let order = self.word(&[

@@ -84,11 +84,7 @@ impl Maker<'_, '_> {
         let all = self.programs * count(shape);
         let fill = self.special_fill(dtype, all)?;
         let (storage, pointer) = (self.fresh("b"), self.fresh("x"));
-        let dtype_name = dtype.name();
-        self.storages.push((
-            storage.clone(),
-            format!("{{ dtype: {dtype_name}, shape: [{all}], fill: {fill} }}"),
-        ));
+        self.keep(&storage, dtype, &[all], &fill);
         self.parameter(&pointer, "", storage);
         let text = Text::exact(format!("tl.load({})", self.address(&pointer, shape)));
         Ok(self.assign(&text, dtype, shape))
@@ -315,13 +311,8 @@ impl Maker<'_, '_> {
         let seed = seed ^ self.form.data;
         let all = self.programs * n;
         let (storage, pointer) = (self.fresh("b"), self.fresh("x"));
-        self.storages.push((
-            storage.clone(),
-            format!(
-                "{{ dtype: {}, shape: [{all}], fill: {{ random: {{ seed: {seed}, low: {low}, high: {most}, edges: false }} }} }}",
-                dtype.name()
-            ),
-        ));
+        let fill = format!("{{ random: {{ seed: {seed}, low: {low}, high: {most}, edges: false }} }}");
+        self.keep(&storage, dtype, &[all], &fill);
         self.parameter(&pointer, "", storage);
         let text = Text::exact(format!("tl.load({})", self.address(&pointer, &[n])));
         let value = self.assign(&text, dtype, &[n]);

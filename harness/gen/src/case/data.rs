@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use arbitrary::Result;
 use conch_tile::DType;
 
+use super::form::Layout;
 use super::maker::{Maker, Scalar, Text, Value, index, offsets};
 use super::types::{self, tl};
 
@@ -31,6 +32,9 @@ pub(super) struct Rows {
     pub(super) shape: Vec<usize>,
     pub(super) dtype: DType,
 }
+
+/// Bytes that lie before a tensor in another layout: pointers stay multiples of 16.
+const AHEAD: usize = 64;
 
 const FLOATS: [&str; 6] = ["0.5", "1.0", "-2.0", "0.1", "0.0", "3.25"];
 
@@ -93,11 +97,41 @@ impl Maker<'_, '_> {
     pub(super) fn storage(&mut self, dtype: DType, shape: &[usize]) -> Result<String> {
         let name = self.fresh("b");
         let fill = self.fill(dtype)?;
-        self.storages.push((
-            name.clone(),
-            format!("{{ dtype: {}, shape: {shape:?}, fill: {fill} }}", dtype.name()),
-        ));
+        self.keep(&name, dtype, shape, &fill);
         Ok(name)
+    }
+
+    /// A storage that no tensor but the whole of it is made of.
+    pub(super) fn whole_storage(&mut self, dtype: DType, shape: &[usize]) -> Result<String> {
+        let name = self.fresh("b");
+        let fill = self.fill(dtype)?;
+        self.hold(name.clone(), dtype, &format!("{shape:?}"), &fill);
+        Ok(name)
+    }
+
+    /// Memory of this name and shape: a storage, or in another layout what lies behind the first bytes of a larger one.
+    pub(super) fn keep(&mut self, name: &str, dtype: DType, shape: &[usize], fill: &str) {
+        // A list of values has as many as there are elements.
+        if self.form.layout == Layout::Tight || fill.contains('[') {
+            self.hold(name.to_owned(), dtype, &format!("{shape:?}"), fill);
+            return;
+        }
+        let before = AHEAD * 8 / (dtype.bits() as usize).max(8);
+        let count: usize = shape.iter().product();
+        let storage = format!("{name}_all");
+        self.tensors.push((
+            name.to_owned(),
+            format!("\"{storage}[{before}:-1].view({shape:?})\""),
+        ));
+        self.hold(storage, dtype, &format!("[{}]", before + count + 1), fill);
+    }
+
+    fn hold(&mut self, name: String, dtype: DType, shape: &str, fill: &str) {
+        let dtype = dtype.name();
+        self.storages.push((
+            name,
+            format!("{{ dtype: {dtype}, shape: {shape}, fill: {fill} }}"),
+        ));
     }
 
     /// Loads a block through some view of a storage.
@@ -260,10 +294,7 @@ impl Maker<'_, '_> {
     /// An output for a value of this shape from each program.
     pub(super) fn output(&mut self, name: &str, dtype: DType, shape: &[usize]) {
         let count = self.programs * shape.iter().product::<usize>();
-        self.storages.push((
-            name.to_owned(),
-            format!("{{ dtype: {}, shape: [{count}], fill: zeros }}", dtype.name()),
-        ));
+        self.keep(name, dtype, &[count], "zeros");
         self.parameter(name, "", name);
     }
 
@@ -366,10 +397,7 @@ impl Maker<'_, '_> {
         };
         let count = 1usize << self.u.int_in_range(0..=6)?;
         let out = self.fresh("o");
-        self.storages.push((
-            out.clone(),
-            format!("{{ dtype: {}, shape: [{count}], fill: arange }}", dtype.name()),
-        ));
+        self.keep(&out, dtype, &[count], "arange");
         self.parameter(&out, "", out.clone());
         let shape = match self.some(|_| true)? {
             Some(value) => value.shape,

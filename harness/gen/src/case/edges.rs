@@ -118,14 +118,7 @@ impl Maker<'_, '_> {
         let tile = [1usize << self.u.int_in_range(0..=2)?, 16];
         let (out, descriptor) = (self.fresh("o"), self.fresh("d"));
         let rows = tile[0] * self.programs;
-        self.storages.push((
-            out.clone(),
-            format!(
-                "{{ dtype: {}, shape: [{}], fill: arange }}",
-                dtype.name(),
-                rows * 16
-            ),
-        ));
+        self.keep(&out, dtype, &[rows * 16], "arange");
         self.parameter(&out, "", out.clone());
         let columns = self.word(&["16", "16", "8"])?;
         self.line(&format!(

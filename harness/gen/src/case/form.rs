@@ -143,6 +143,16 @@ impl Default for Limits {
     }
 }
 
+/// How what a kernel is given lies in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Layout {
+    /// Each in a storage of its own, but for views that the kernel's number chose.
+    #[default]
+    Tight,
+    /// Inside of a larger storage, from a multiple of 16 bytes on: what is compiled is the same.
+    Inside,
+}
+
 /// What a case is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Form {
@@ -152,6 +162,10 @@ pub struct Form {
     pub twist: Option<Twist>,
     /// Which data it has: another number is other data of the same kernel.
     pub data: u16,
+    /// How its memory lies.
+    pub layout: Layout,
+    /// How many programs more than its own it is launched with. Its text may be another one for that.
+    pub programs: u8,
     /// Which options it has: 0 is its own, others are other warps and stages.
     pub options: u8,
     /// For whom.

@@ -369,7 +369,10 @@ impl Maker<'_, '_> {
         } else {
             count(shape)
         };
-        let blocks = [self.storage(dtype, &[each])?, self.storage(dtype, &[each])?];
+        let blocks = [
+            self.whole_storage(dtype, &[each])?,
+            self.whole_storage(dtype, &[each])?,
+        ];
         let table = self.fresh("b");
         let fill = format!("{{ addresses: [{}] }}", blocks.join(", "));
         self.storages.push((

@@ -112,6 +112,7 @@ impl<'u, 'b> Maker<'u, 'b> {
         } else {
             1
         };
+        let programs = programs + usize::from(form.programs);
         let extent = |u: &mut Unstructured<'b>, most: u32| Ok(1usize << u.int_in_range(0..=most)?);
         let few = form.limits.one_by_one < MOST && u.ratio(2, 3)?;
         let shape = match u.int_in_range(0..=9)? {

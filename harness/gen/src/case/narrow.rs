@@ -59,15 +59,8 @@ impl Maker<'_, '_> {
                 let all = self.programs * count(shape);
                 let seed: u16 = self.u.arbitrary()?;
                 let (storage, pointer) = (self.fresh("b"), self.fresh("x"));
-                let name = dtype.name();
                 let fill = self.word(&["random: ", "random: ", "arange: "])?;
-                self.storages.push((
-                    storage.clone(),
-                    format!(
-                        "{{ dtype: {name}, shape: [{all}], fill: {{ {fill}{} }} }}",
-                        seed % 100
-                    ),
-                ));
+                self.keep(&storage, dtype, &[all], &format!("{{ {fill}{} }}", seed % 100));
                 self.parameter(&pointer, "", storage);
                 let place = self.address(&pointer, shape);
                 let masked = self.form.limits.hold_since(3, 7, 1) && self.u.ratio(1, 2)?;

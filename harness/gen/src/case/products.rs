@@ -52,10 +52,7 @@ impl Maker<'_, '_> {
     fn factor_of(&mut self, dtype: DType, shape: &[usize], fill: &str) -> String {
         let all = self.programs * shape.iter().product::<usize>();
         let (storage, pointer, name) = (self.fresh("b"), self.fresh("x"), self.fresh("e"));
-        self.storages.push((
-            storage.clone(),
-            format!("{{ dtype: {}, shape: [{all}], fill: {fill} }}", dtype.name()),
-        ));
+        self.keep(&storage, dtype, &[all], fill);
         self.parameter(&pointer, "", storage);
         self.line(&format!("{name} = tl.load({})", self.address(&pointer, shape)));
         name
