@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use conch_case::{FoundState, Shard};
 use conch_engine::EngineId;
 use conch_engine::cuda::child;
+use conch_report::bump::Change;
 use conch_tile::rules::Version;
 use conch_toolchain::ToolchainId;
 use conch_toolchain::compiled::Target;
@@ -51,6 +52,12 @@ pub enum Command {
     Record(RecordArgs),
     /// Hold two engines to each other: what each did, in which words, and every byte, with nothing accepted.
     Compare(CompareArgs),
+    /// Say what a version of Triton fixed and broke, by cause.
+    Bump(BumpArgs),
+    /// Find the first version that is wrong in a case, or right.
+    Bisect(BisectArgs),
+    /// Say which versions of Triton are wrong for which causes, since when and until when.
+    Matrix(MatrixArgs),
     /// Show one case in full: storages, tensors, IR, every engine's outcome, the first elements that differ.
     Explain(ExplainArgs),
     /// Show what of Triton's language the reference knows, and how many cases use it.
@@ -379,6 +386,220 @@ pub struct CompareArgs {
     pub format: RunFormat,
 }
 
+/// Arguments of `conch bump`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  conch bump 3.8.0 3.9.0                              what 3.9.0 fixed and broke
+  conch bump 3.9.0 ../triton/.venv/bin/python dtype   the same of a Triton of your own, in one area
+  conch bump 3.9.0 pr-1234                            of one that was adopted by that name
+  conch bump 3.8.0 3.9.0 --format markdown            for a pull request
+  conch run --engine reference --engine interpret@3.8.0 --out old       on one machine, and then
+  conch bump 3.8.0 3.9.0 --against old/events.jsonl                     on another
+
+Each case is right or wrong by the language of its own version. Changes: broke, newly-rejected, changed (wrong in another way),
+newly-undefined, rule-changed (the language changed), newly-accepted, fixed, newly-defined; and still-wrong, not-compared,
+unchanged, which are counted.
+
+Exit codes: 0 nothing got worse, 1 a case came to a change of --fail-on, 2 something is wrong with what was given or cannot be
+written, 3 nothing was compared, 130 interrupted.")]
+pub struct BumpArgs {
+    /// The old Triton: a version, the Python of an environment that has it, or the name of a build that was adopted.
+    #[arg(value_name = "OLD", value_parser = crate::bump::side)]
+    pub old: Side,
+
+    /// The new one.
+    #[arg(value_name = "NEW", value_parser = crate::bump::side)]
+    pub new: Side,
+
+    /// Which cases.
+    #[command(flatten)]
+    pub selection: Selection,
+
+    /// What of Triton is compared. Again for more. Without it, the interpreters.
+    #[arg(long = "engine", value_name = "KIND", value_enum)]
+    pub engines: Vec<BumpEngine>,
+
+    /// A stream that `conch run` or `conch bump` wrote, which tells of the old side: only the new one is run.
+    #[arg(long, value_name = "FILE")]
+    pub against: Option<PathBuf>,
+
+    /// Show only these changes: `broke,fixed`.
+    #[arg(long, value_name = "CHANGE", value_delimiter = ',', value_parser = change)]
+    pub only: Vec<Change>,
+
+    /// Exit with 1 if a case comes to one of these. Without it, `broke,newly-rejected`.
+    #[arg(long, value_name = "CHANGE", value_delimiter = ',', value_parser = change)]
+    pub fail_on: Vec<Change>,
+
+    /// What to print.
+    #[arg(long, value_enum, default_value_t = BumpFormat::Human)]
+    pub format: BumpFormat,
+
+    /// Where the stream and the reports of the run go. Without it, `reports/bump` beside the corpus.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+
+    /// How many cases to run at once. Without it, as many as there are cores.
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub jobs: Option<u16>,
+
+    /// Do not install toolchains; use those that are there.
+    #[arg(long)]
+    pub offline: bool,
+
+    /// Name all cases of each group.
+    #[arg(long, short)]
+    pub verbose: bool,
+}
+
+/// Arguments of `conch matrix`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  conch matrix                                   all installed versions, the whole corpus
+  conch matrix 3.2.0 3.9.0 alias dtype -v
+  conch matrix --format markdown > matrix.md
+
+A case counts once for each known bug that it shows, and for one that nothing explains by what was said.
+
+Exit codes: 0, 2 something is wrong with what was given or cannot be written, 3 nothing was judged, 130 interrupted.")]
+pub struct MatrixArgs {
+    /// Versions, and which cases: filters as in `conch run`. Without versions, all that are installed.
+    #[arg(value_name = "VERSION|FILTER")]
+    pub words: Vec<String>,
+
+    /// The Python of an environment with Triton, or the name of a build that was adopted. Again for more.
+    #[arg(long = "build", value_name = "BUILD", value_parser = crate::bump::side)]
+    pub builds: Vec<Side>,
+
+    /// The folder of case files, as in `conch run`.
+    #[arg(long, value_name = "DIR")]
+    pub cases: Option<PathBuf>,
+
+    /// What of Triton.
+    #[arg(long, value_name = "KIND", value_enum, default_value_t = BumpEngine::Interpret)]
+    pub engine: BumpEngine,
+
+    /// What to print.
+    #[arg(long, value_enum, default_value_t = MatrixFormat::Human)]
+    pub format: MatrixFormat,
+
+    /// Where the stream and the reports of the run go. Without it, `reports/matrix` beside the corpus.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+
+    /// How many cases to run at once. Without it, as many as there are cores.
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub jobs: Option<u16>,
+
+    /// Do not install toolchains; use those that are there.
+    #[arg(long)]
+    pub offline: bool,
+
+    /// Show every case that does not stand alike in all versions.
+    #[arg(long, short)]
+    pub verbose: bool,
+}
+
+/// How a matrix is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum MatrixFormat {
+    /// Text for people.
+    Human,
+    /// A table.
+    Markdown,
+    /// One row per line.
+    Jsonl,
+}
+
+/// Arguments of `conch bisect`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  conch bisect alias/same_twice:dtype=f32             between the oldest and the newest release of Triton
+  conch bisect dtype/bf16_where 3.6.0 3.9.0           between these
+  conch bisect dot/odd_shapes --engine cuda           of the compiler: on a GPU, or of what is on record
+  conch bisect scalar/negative --numpy 3.0.0          over releases of NumPy, beside one Triton
+  conch bisect alias/x v3.8.0 main --git ../triton --build 'make dev-install' --python ../triton/.venv/bin/python
+
+Releases are installed as they are needed. The ends must not stand alike; then every step halves what lies between.
+
+Exit codes: 0 it was found, 1 the ends stand alike, 2 something is wrong with what was given, 3 a version that was needed says
+nothing, 130 interrupted.")]
+pub struct BisectArgs {
+    /// The case's id, or a filter that means one case.
+    #[arg(value_name = "CASE")]
+    pub case: String,
+
+    /// From which version on; with --git, which commit.
+    #[arg(value_name = "FROM")]
+    pub from: Option<String>,
+
+    /// Up to which.
+    #[arg(value_name = "TO")]
+    pub to: Option<String>,
+
+    /// What of Triton.
+    #[arg(long, value_name = "KIND", value_enum, default_value_t = BumpEngine::Interpret)]
+    pub engine: BumpEngine,
+
+    /// Over releases of NumPy beside this Triton.
+    #[arg(long, value_name = "TRITON", conflicts_with_all = ["git", "from", "to"])]
+    pub numpy: Option<ToolchainId>,
+
+    /// A checkout of Triton's source, of which commits are built.
+    #[arg(long, value_name = "DIR", requires_all = ["build", "python", "from", "to"])]
+    pub git: Option<PathBuf>,
+
+    /// What builds and installs the commit that is checked out, in that folder, by a shell. Where it fails, the commit is left
+    /// out.
+    #[arg(long, value_name = "COMMAND", requires = "git")]
+    pub build: Option<String>,
+
+    /// The Python that has it then.
+    #[arg(long, value_name = "PYTHON", requires = "git")]
+    pub python: Option<PathBuf>,
+
+    /// The folder of case files, as in `conch run`.
+    #[arg(long, value_name = "DIR")]
+    pub cases: Option<PathBuf>,
+
+    /// Do not install toolchains; leave out the releases that are not there.
+    #[arg(long)]
+    pub offline: bool,
+}
+
+/// One side of a bump.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// A toolchain by its name.
+    Toolchain(ToolchainId),
+    /// A Python, which is to be adopted.
+    Python(PathBuf),
+    /// A build that was adopted, by its name.
+    Build(String),
+}
+
+/// What of Triton is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BumpEngine {
+    /// Its interpreter.
+    Interpret,
+    /// Its compiler, on a GPU or on record.
+    Cuda,
+}
+
+/// How changes are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BumpFormat {
+    /// Text for people.
+    Human,
+    /// For a pull request.
+    Markdown,
+    /// Annotations of a GitHub workflow.
+    Github,
+    /// One group per line.
+    Jsonl,
+}
+
 /// Arguments of `conch toolchain`.
 #[derive(Debug, Args)]
 pub struct ToolchainArgs {
@@ -406,14 +627,22 @@ Toolchains live in your data directory; CONCH_HOME names another one.")]
     #[command(after_help = "Examples:
   conch toolchain adopt
   conch toolchain adopt /opt/venv/bin/python
+  conch toolchain adopt --name pr-1234 ../triton/.venv/bin/python
 
-It is named after the Triton and the NumPy in it: `3.6.0+numpy2.3.5`. Engines of Triton 3.6.0 find it where no toolchain
+It is named after the Triton and the NumPy in it: `3.6.0+numpy2.3.5`. A build is called by its name besides, its own or the
+one of --name, so that several of one version stand beside each other: `interpret@3.10.0+git1a2b3c4`, `interpret@3.9.0+pr-1234`.
+Engines of Triton 3.6.0 find it where no toolchain
 of their own is installed; those that need torch (`jit`, `interpret@3.6.0+torch`) find it in any case. `remove` removes
 the name and leaves the environment alone.")]
     Adopt {
         /// Its Python: a path, or a name on PATH.
         #[arg(value_name = "PYTHON", default_value = "python3")]
         python: OsString,
+
+        /// What to call the Triton in it, which is no release: `pr-1234`. Letters, digits, `.`, `_` and `-`, with a digit or a
+        /// hyphen among them.
+        #[arg(long, value_name = "NAME", value_parser = build)]
+        name: Option<String>,
     },
     /// List what is installed or adopted.
     List,
@@ -879,6 +1108,25 @@ fn engine_id(text: &str) -> Result<EngineId, String> {
             Some(suggestion) => format!("{}\n  did you mean `{suggestion}`?", error.reason),
             None => error.reason,
         })
+}
+
+fn change(text: &str) -> Result<Change, String> {
+    let all = Change::ALL.into_iter();
+    all.clone().find(|change| change.name() == text).ok_or_else(|| {
+        let names: Vec<&str> = all.map(Change::name).collect();
+        format!("the changes are {}", names.join(", "))
+    })
+}
+
+fn build(text: &str) -> Result<String, String> {
+    if conch_toolchain::id::is_build(text) {
+        Ok(text.to_owned())
+    } else {
+        Err(
+            "write letters, digits, `.`, `_` and `-`, with a digit or a hyphen among them, such as pr-1234"
+                .to_owned(),
+        )
+    }
 }
 
 fn target(text: &str) -> Result<Target, String> {

@@ -385,13 +385,18 @@ pub fn add(home: &Home, id: &ToolchainId, stop: &AtomicBool) -> Result<Toolchain
 }
 
 /// Registers a Python that somebody else made, showing how it goes.
-pub fn adopt(home: &Home, python: &OsStr, stop: &AtomicBool) -> Result<Toolchain, AdoptError> {
+pub fn adopt(
+    home: &Home,
+    python: &OsStr,
+    name: Option<&str>,
+    stop: &AtomicBool,
+) -> Result<Toolchain, AdoptError> {
     let installation = Installation {
         bar: RefCell::new(None),
         stop,
         id: python.to_string_lossy().into_owned(),
     };
-    let result = home.adopt(python, &installation);
+    let result = home.adopt(python, name, &installation);
     if let Some(bar) = installation.bar.into_inner() {
         bar.finish_and_clear();
     }

@@ -2,6 +2,8 @@
 
 mod accept;
 mod args;
+mod bisect;
+mod bump;
 mod bundle;
 mod compare;
 mod corpus;
@@ -16,7 +18,9 @@ mod import;
 mod inductor;
 mod interrupt;
 mod judge;
+mod judged;
 mod list;
+mod matrix;
 mod output;
 mod part;
 mod picture;
@@ -56,6 +60,9 @@ fn main() -> ExitCode {
         Command::Record(args) => record::record(args, stop),
         Command::List(args) => list::list(args),
         Command::Compare(args) => compare::compare(args, stop),
+        Command::Bump(args) => bump::bump(args, stop),
+        Command::Matrix(args) => matrix::matrix(args, stop),
+        Command::Bisect(args) => bisect::bisect(args, stop),
         Command::Explain(args) => explain::explain(args, stop),
         Command::Coverage(args) => coverage::coverage(args),
         Command::Toolchain(args) => toolchain::toolchain(args, stop),

@@ -21,9 +21,19 @@ use crate::terminal::Terminal;
 pub struct Output {
     /// The terminal.
     pub terminal: Terminal,
-    human: Option<Human>,
+    shown: Shown,
     summary: Summary,
     store: Option<Store>,
+}
+
+/// What the terminal hears of events.
+enum Shown {
+    /// Text for people.
+    Human(Box<Human>),
+    /// A line of JSON for each.
+    Lines,
+    /// Nothing: the command prints what it made of them.
+    Nothing,
 }
 
 /// Another run writes into the folder.
@@ -91,17 +101,42 @@ impl Output {
     /// # Errors
     /// Another run writes there.
     pub fn new(args: &Reports, otherwise: &ReportFolder, terminal: Terminal) -> Result<Self, Taken> {
-        let asked = args.out.is_some();
+        let shown = match args.format {
+            RunFormat::Human => {
+                let mut human = Human::new(terminal.palette);
+                human.verbose = args.verbose;
+                Shown::Human(Box::new(human))
+            }
+            RunFormat::Jsonl => Shown::Lines,
+        };
+        Self::showing(shown, args.out.as_deref(), otherwise, terminal)
+    }
+
+    /// The same, which shows nothing but the progress.
+    ///
+    /// # Errors
+    /// Another run writes there.
+    pub fn quiet(out: Option<&Path>, otherwise: &ReportFolder, terminal: Terminal) -> Result<Self, Taken> {
+        Self::showing(Shown::Nothing, out, otherwise, terminal)
+    }
+
+    fn showing(
+        shown: Shown,
+        out: Option<&Path>,
+        otherwise: &ReportFolder,
+        terminal: Terminal,
+    ) -> Result<Self, Taken> {
+        let asked = out.is_some();
         let mut summary = Summary::default();
-        let (folder, own) = match &args.out {
+        let (folder, own) = match out {
             Some(folder) => (folder, None),
-            None => (&otherwise.path, otherwise.own.as_deref()),
+            None => (&*otherwise.path, otherwise.own.as_deref()),
         };
         let store = match Store::create(folder, own) {
             Ok(store) => Some(store),
             Err(NoStore::Taken) => {
                 return Err(Taken {
-                    folder: folder.clone(),
+                    folder: folder.to_owned(),
                 });
             }
             Err(NoStore::Io(error)) => {
@@ -120,14 +155,9 @@ impl Output {
                 None
             }
         };
-        let human = (args.format == RunFormat::Human).then(|| {
-            let mut human = Human::new(terminal.palette);
-            human.verbose = args.verbose;
-            human
-        });
         Ok(Self {
             terminal,
-            human,
+            shown,
             summary,
             store,
         })
@@ -154,13 +184,15 @@ impl Output {
     }
 
     fn show(&mut self, event: &Event) {
-        let text = if let Some(human) = &mut self.human {
-            human.event(event)
-        } else {
-            let mut line = Vec::new();
-            match Writer::new(&mut line).event(event) {
-                Ok(()) => String::from_utf8(line).unwrap_or_default(),
-                Err(_) => String::new(),
+        let text = match &mut self.shown {
+            Shown::Nothing => return,
+            Shown::Human(human) => human.event(event),
+            Shown::Lines => {
+                let mut line = Vec::new();
+                match Writer::new(&mut line).event(event) {
+                    Ok(()) => String::from_utf8(line).unwrap_or_default(),
+                    Err(_) => String::new(),
+                }
             }
         };
         self.terminal.print(&text);
@@ -207,7 +239,7 @@ impl Output {
         self.summary.exit = self.summary.exit_code();
         let exit = self.summary.exit;
         self.show(&Event::Summary(self.summary.clone()));
-        if let Some(folder) = written.filter(|_| self.human.is_some()) {
+        if let Some(folder) = written.filter(|_| matches!(self.shown, Shown::Human(_))) {
             self.terminal.print(&format!("reports: {}\n", folder.display()));
         }
         if self.terminal.failed() && matches!(exit, 0 | 3) {

@@ -49,16 +49,18 @@ pub fn toolchain(args: &ToolchainArgs, stop: &AtomicBool) -> u8 {
                 }
             }
         }
-        ToolchainCommand::Adopt { python } => match engines::adopt(&home, python, stop) {
-            Ok(toolchain) => {
-                let what = format!("adopted as {}: {}\n", toolchain.id, words(&toolchain.contents));
-                terminal.print(&what);
+        ToolchainCommand::Adopt { python, name } => {
+            match engines::adopt(&home, python, name.as_deref(), stop) {
+                Ok(toolchain) => {
+                    let what = format!("adopted as {}: {}\n", toolchain.id, words(&toolchain.contents));
+                    terminal.print(&what);
+                }
+                Err(error) => {
+                    terminal.note(&format!("error: failed to {error}"));
+                    exit = 2;
+                }
             }
-            Err(error) => {
-                terminal.note(&format!("error: failed to {error}"));
-                exit = 2;
-            }
-        },
+        }
         ToolchainCommand::List => match home.list() {
             Ok(list) if list.is_empty() => {
                 terminal.print("nothing is installed; `conch toolchain add 3.9.0` installs Triton 3.9.0\n");

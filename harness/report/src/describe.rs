@@ -1,11 +1,12 @@
 //! From a verdict to its event: the only place where the engines' and verdicts' own types become the public stream.
 
-use conch_case::{Case, Expectation, Variant};
+use conch_case::{Case, Expectation, Variant, VerdictKind};
 use conch_engine::{Complaint, EngineId, Outcome};
 use conch_tile::diagnostic::{Diagnostic, Severity};
 use conch_tile::source::{Sources, Span};
 use conch_verdict::{
-    Bytes, Comparison, Kind, LeftOut, Met, Panel, Record, Samples, SweepTrial, Trial, Witness, Zone,
+    Bytes, Comparison, Kind, LeftOut, Met, Panel, Record, Samples, Standing, SweepTrial, Trial, Verdict,
+    Witness, Zone,
 };
 use indexmap::IndexMap;
 
@@ -141,6 +142,7 @@ pub fn trial(case: &Case, trial: &Trial, panel: &Panel, sources: &Sources) -> ev
         silent: assessment.silent.iter().map(ToString::to_string).collect(),
         stopped: assessment.stopped.iter().map(ToString::to_string).collect(),
         expectations: tried(case, &assessment.expectations, sources),
+        without_answer: without_answer(verdict),
         rules: trial
             .rules
             .iter()
@@ -155,6 +157,18 @@ pub fn trial(case: &Case, trial: &Trial, panel: &Panel, sources: &Sources) -> ev
         position: if quiet { None } else { position(sources, case.span) },
         sweep: None,
     }
+}
+
+/// Who has no defined answer, where others have one.
+fn without_answer(verdict: &Verdict) -> Vec<String> {
+    if verdict.kind == VerdictKind::Undefined {
+        return Vec::new();
+    }
+    let standings = verdict.standings.iter();
+    standings
+        .filter(|(_, standing)| *standing == Standing::Undefined)
+        .map(|(id, _)| id.to_string())
+        .collect()
 }
 
 fn bytes(bytes: Bytes) -> event::Bytes {

@@ -191,6 +191,9 @@ pub struct Verdict {
     /// The expectations that speak of an engine of this run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expectations: Vec<Expectation>,
+    /// Engines by whose rules the program has no defined answer, where it has one by those of others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub without_answer: Vec<String>,
     /// Language rules, one of which makes the case mean something else to some of the engines; each engine was judged
     /// by its own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

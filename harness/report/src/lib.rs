@@ -31,6 +31,7 @@
 //! Invariants: a printer sees events and nothing else; text from kernels and case files is escaped in HTML and XML.
 #![warn(missing_docs)]
 
+pub mod bump;
 mod bytes;
 pub mod describe;
 pub mod digest;
@@ -40,7 +41,10 @@ mod human;
 mod joined;
 mod junit;
 mod markdown;
+pub mod matrix;
+pub mod safe;
 mod silence;
+pub mod standing;
 mod stream;
 mod style;
 

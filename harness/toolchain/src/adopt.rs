@@ -10,6 +10,7 @@ use conch_tile::rules::Version;
 use serde::Deserialize;
 
 use crate::home::{self, Adopted, Contents, Event, Observer};
+use crate::id::is_build;
 use crate::request::Device;
 use crate::{Home, HomeError, Pool, Toolchain, ToolchainId, install, worker};
 
@@ -80,7 +81,18 @@ pub(crate) fn release(version: &str) -> Option<Version> {
     numbers.trim_end_matches('.').parse().ok()
 }
 
-pub(crate) fn adopt(home: &Home, python: &OsStr, observer: &dyn Observer) -> Result<Toolchain, AdoptError> {
+/// What a build puts behind its version: `git1a2b3c4` of `3.10.0+git1a2b3c4`. Other words do not tell builds apart.
+fn build(version: &str) -> Option<&str> {
+    let (_, label) = version.split_once('+')?;
+    is_build(label).then_some(label)
+}
+
+pub(crate) fn adopt(
+    home: &Home,
+    python: &OsStr,
+    name: Option<&str>,
+    observer: &dyn Observer,
+) -> Result<Toolchain, AdoptError> {
     let unfit = |reason: String| AdoptError::Unfit {
         python: python.into(),
         reason,
@@ -93,7 +105,9 @@ pub(crate) fn adopt(home: &Home, python: &OsStr, observer: &dyn Observer) -> Res
             told.triton, told.numpy
         )));
     };
-    let name = format!("{triton}+numpy{numpy}");
+    let build = name.or_else(|| build(&told.triton));
+    let build = build.map_or_else(String::new, |build| format!("+{build}"));
+    let name = format!("{triton}{build}+numpy{numpy}");
     let id: ToolchainId = name.parse().map_err(|error: crate::BadId| unfit(error.problem))?;
     let contents = Contents {
         schema: home::SCHEMA,
@@ -210,7 +224,7 @@ mod tests {
     #[track_caller]
     fn check(says: &str, expected: &str) {
         let (_folder, home, python) = python(says);
-        let error = adopt(&home, python.as_os_str(), &()).expect_err("it cannot be");
+        let error = adopt(&home, python.as_os_str(), None, &()).expect_err("it cannot be");
         let expected = expected.replace("PYTHON", &python.display().to_string());
         assert_eq!(error.to_string(), expected);
         assert_eq!(home.list().expect("a list"), []);
@@ -252,7 +266,7 @@ mod tests {
         let text =
             r#"{"schema":1,"id":"3.6.0+numpy2.3.5","triton":"3.6.0","numpy":"2.3.5","python":"3.11.7"}"#;
         fs::write(&marker, text).expect("written");
-        let error = adopt(&home, python.as_os_str(), &()).expect_err("taken");
+        let error = adopt(&home, python.as_os_str(), None, &()).expect_err("taken");
         assert_eq!(
             error.to_string(),
             format!(

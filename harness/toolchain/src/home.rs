@@ -88,15 +88,23 @@ impl Contents {
         crate::adopt::release(&self.triton)
     }
 
+    /// Whether it holds this release, and not a build of it.
     fn is_of(&self, triton: Version) -> bool {
-        self.version() == Some(triton)
+        self.version() == Some(triton) && self.build().is_none()
+    }
+
+    /// The name of the build, of a Triton that is no release.
+    fn build(&self) -> Option<String> {
+        let id: ToolchainId = self.id.parse().ok()?;
+        id.build().map(str::to_owned)
     }
 
     /// Whether it holds the Triton of a name, its torch if it has one in it, and the NumPy that it asks for or else one
     /// that fits.
     fn satisfies(&self, id: &ToolchainId) -> bool {
         let torch = self.torch.as_ref().and_then(|torch| crate::adopt::release(torch));
-        self.is_of(id.triton())
+        self.version() == Some(id.triton())
+            && self.build().as_deref() == id.build()
             && (id.torch().is_none() || id.torch() == torch)
             && match id.numpy() {
                 Some(wanted) => self
@@ -314,11 +322,17 @@ impl Home {
 
     /// Registers the environment of a Python, made by somebody else, as a toolchain of the Triton, NumPy and torch that
     /// it holds. `python` is a path, or a name to be looked for on PATH. Nothing is installed; only a marker is written.
+    /// A Triton whose version names a build (`3.10.0+git1a2b3c4`) is called by it; `name` is another name for the build.
     ///
     /// # Errors
     /// There is no such Python, it has no Triton, a worker does not run in it, or its name is taken.
-    pub fn adopt(&self, python: &OsStr, observer: &dyn Observer) -> Result<Toolchain, AdoptError> {
-        crate::adopt::adopt(self, python, observer)
+    pub fn adopt(
+        &self,
+        python: &OsStr,
+        name: Option<&str>,
+        observer: &dyn Observer,
+    ) -> Result<Toolchain, AdoptError> {
+        crate::adopt::adopt(self, python, name, observer)
     }
 
     /// Installs a toolchain from PyPI with uv or pip, or returns it if it is already there.

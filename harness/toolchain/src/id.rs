@@ -7,12 +7,14 @@ use std::str::FromStr;
 use conch_tile::rules::Version;
 
 /// A pair of a Triton version and a NumPy, written `3.9.0` (with the NumPy that fits it) or `3.0.0+numpy2`; or a torch
-/// with the Triton that it pins, written `torch2.11.0`.
+/// with the Triton that it pins, written `torch2.11.0`. A Triton that somebody built has its build's name besides:
+/// `3.10.0+git1a2b3c4`, `3.9.0+pr-1234`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ToolchainId {
     // First, so that in a sorted list those with torch come last.
     torch: Option<Version>,
     triton: Version,
+    build: Option<String>,
     numpy: Option<String>,
 }
 
@@ -77,6 +79,7 @@ impl ToolchainId {
     pub const fn of(triton: Version) -> Self {
         Self {
             triton,
+            build: None,
             numpy: None,
             torch: None,
         }
@@ -94,6 +97,11 @@ impl ToolchainId {
     /// The Triton version; of one with torch, the Triton that this torch pins.
     pub const fn triton(&self) -> Version {
         self.triton
+    }
+
+    /// The name of the build, of a Triton that is no release.
+    pub fn build(&self) -> Option<&str> {
+        self.build.as_deref()
     }
 
     /// The NumPy asked for: a major (`2`), a series (`2.3`) or a release (`2.3.5`); none means the one that fits.
@@ -122,6 +130,9 @@ impl fmt::Display for ToolchainId {
             Some(torch) => write!(f, "{TORCH}{torch}")?,
             None => write!(f, "{}", self.triton)?,
         }
+        if let Some(build) = &self.build {
+            write!(f, "+{build}")?;
+        }
         self.numpy
             .as_ref()
             .map_or(Ok(()), |numpy| write!(f, "+numpy{numpy}"))
@@ -132,7 +143,7 @@ impl FromStr for ToolchainId {
     type Err = BadId;
 
     /// Reads `3.9.0`, `3.9` (its newest known patch) and `torch2.11.0`, each also with `+numpy2`, `+numpy2.3` or
-    /// `+numpy2.3.5`.
+    /// `+numpy2.3.5`, and before that with the name of a build: `3.9.0+pr-1234`.
     fn from_str(name: &str) -> Result<Self, BadId> {
         let bad = |problem: String| BadId {
             name: name.to_owned(),
@@ -142,23 +153,31 @@ impl FromStr for ToolchainId {
             Some((triton, extra)) => (triton, Some(extra)),
             None => (name, None),
         };
-        let numpy = match extra {
-            None => None,
-            Some(extra) => {
-                let numbers = extra.strip_prefix("numpy").ok_or_else(|| {
-                    bad(format!(
+        let (mut build, mut numpy) = (None, None);
+        for extra in extra.into_iter().flat_map(|extra| extra.split('+')) {
+            match extra.strip_prefix("numpy") {
+                Some(numbers) if numpy.is_none() => {
+                    numbers.parse::<Version>().map_err(|_| {
+                        bad(format!(
+                            "`{numbers}` is not a NumPy version; write `+numpy2` or `+numpy1.26.4`"
+                        ))
+                    })?;
+                    numpy = Some(numbers.to_owned());
+                }
+                None if is_build(extra) && build.is_none() && numpy.is_none() => {
+                    build = Some(extra.to_owned());
+                }
+                _ => {
+                    return Err(bad(format!(
                         "`+{extra}` is not a NumPy to pair it with; write `+numpy2` or `+numpy1.26.4`"
-                    ))
-                })?;
-                numbers.parse::<Version>().map_err(|_| {
-                    bad(format!(
-                        "`{numbers}` is not a NumPy version; write `+numpy2` or `+numpy1.26.4`"
-                    ))
-                })?;
-                Some(numbers.to_owned())
+                    )));
+                }
             }
-        };
+        }
         if let Some(torch) = triton.strip_prefix(TORCH) {
+            if let Some(build) = build {
+                return Err(bad(format!("a torch has no builds, and `+{build}` would be one")));
+            }
             return Ok(Self {
                 numpy,
                 ..known_torch(torch).map_err(bad)?
@@ -181,10 +200,24 @@ impl FromStr for ToolchainId {
         };
         Ok(Self {
             triton: version,
+            build,
             numpy,
             torch: None,
         })
     }
+}
+
+/// Whether a word can name a build. A digit or a hyphen has to be in it, so that no mistyped word of an engine's name is one.
+pub fn is_build(word: &str) -> bool {
+    const MOST: usize = 64;
+    word.len() <= MOST
+        && word.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && word
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'))
+        && word.contains(|c: char| c.is_ascii_digit() || c == '-')
+        && !word.starts_with("numpy")
+        && !word.starts_with(TORCH)
 }
 
 /// The toolchain of a torch by its version, `2.11.0` or `2.11` (its newest known patch), or what is wrong.
@@ -232,6 +265,20 @@ mod tests {
         check("3.10", Ok("3.10.0"));
         check("3.0+numpy2", Ok("3.0.0+numpy2"));
         check("3.0.0+numpy2.3.5", Ok("3.0.0+numpy2.3.5"));
+        check("3.10.0+git1a2b3c4", Ok("3.10.0+git1a2b3c4"));
+        check("3.9+pr-1234+numpy2.3.5", Ok("3.9.0+pr-1234+numpy2.3.5"));
+        check(
+            "3.9.0+numpy2+pr-1",
+            Err("`+pr-1` is not a NumPy to pair it with; write `+numpy2` or `+numpy1.26.4`"),
+        );
+        check(
+            "3.9.0+../x1",
+            Err("`+../x1` is not a NumPy to pair it with; write `+numpy2` or `+numpy1.26.4`"),
+        );
+        check(
+            "torch2.11.0+pr-1",
+            Err("a torch has no builds, and `+pr-1` would be one"),
+        );
         check("3", Err("say which Triton 3, as in `3.9.0`"));
         check(
             "latest",

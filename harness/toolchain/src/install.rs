@@ -73,6 +73,15 @@ pub(crate) fn add(
     if let Some(there) = home.find(id) {
         return Ok(there);
     }
+    if let Some(build) = id.build() {
+        return Err(AddError::NoSuchVersion {
+            package: "triton",
+            version: id.to_string(),
+            hint: format!(
+                "a build is not in it; `conch toolchain adopt --name {build} PYTHON` registers the Python that has it"
+            ),
+        });
+    }
     if id.triton() < OLDEST {
         return Err(AddError::NoSuchVersion {
             package: "triton",

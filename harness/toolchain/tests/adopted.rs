@@ -24,7 +24,7 @@ fn with_torch() -> (TempDir, Vec<Toolchain>) {
         .collect();
     let named = std::env::var("CONCH_TEST_TORCH").unwrap_or_default();
     for python in named.split_whitespace() {
-        let toolchain = home.adopt(OsStr::new(python), &()).expect(python);
+        let toolchain = home.adopt(OsStr::new(python), None, &()).expect(python);
         assert!(toolchain.contents.torch.is_some(), "{python} has no torch");
         found.push(toolchain);
     }
@@ -53,7 +53,7 @@ fn a_python_is_adopted_and_left_alone() {
         let folder = TempDir::new().expect("a folder");
         let home = Home::at(folder.path());
         let python = theirs.python();
-        let adopted = home.adopt(python.as_os_str(), &()).expect("adopted");
+        let adopted = home.adopt(python.as_os_str(), None, &()).expect("adopted");
         let name = format!("{}+numpy{}", theirs.contents.triton, theirs.contents.numpy);
         assert_eq!(adopted.id.to_string(), name);
         assert_eq!(
@@ -65,7 +65,10 @@ fn a_python_is_adopted_and_left_alone() {
             (true, python.clone(), None)
         );
         // Again is no harm.
-        assert_eq!(home.adopt(python.as_os_str(), &()).expect("adopted"), adopted);
+        assert_eq!(
+            home.adopt(python.as_os_str(), None, &()).expect("adopted"),
+            adopted
+        );
         assert_eq!(home.list().expect("a list"), std::slice::from_ref(&adopted));
 
         // Under the name that a user means it by.
@@ -94,7 +97,9 @@ fn an_installed_one_goes_before_an_adopted_one() {
     for theirs in toolchains(&[NEWEST]) {
         let folder = TempDir::new().expect("a folder");
         let home = Home::at(folder.path());
-        let adopted = home.adopt(theirs.python().as_os_str(), &()).expect("adopted");
+        let adopted = home
+            .adopt(theirs.python().as_os_str(), None, &())
+            .expect("adopted");
         let toolchains = adopted.root().parent().expect("a folder");
         std::os::unix::fs::symlink(theirs.root(), toolchains.join(NEWEST)).expect("linked");
         let found = home.resolve(&theirs.id).expect("there");

@@ -1,0 +1,358 @@
+//! `conch bisect`: the first version that is wrong in a case, or right, in log steps. Left out: several cases at once
+//! (`conch matrix`), and what else changed (`conch bump`).
+
+mod commits;
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use conch_case::{Case, Shard};
+use conch_engine::{EngineId, Reference, guarded};
+use conch_report::describe;
+use conch_report::standing::Standing;
+use conch_tile::rules::Version;
+use conch_toolchain::ToolchainId;
+use conch_toolchain::id::KNOWN;
+use conch_verdict::try_case;
+
+use self::commits::Commits;
+use crate::args::{BisectArgs, BumpEngine};
+use crate::corpus::Selected;
+use crate::engines::set_up;
+use crate::terminal::Terminal;
+
+/// Releases of NumPy that Triton's interpreter was run with: the last patch of each minor. Source: `pip index versions numpy`.
+const NUMPYS: [&str; 6] = ["1.26.4", "2.0.2", "2.1.3", "2.2.6", "2.3.5", "2.4.4"];
+
+/// Looks for it, and answers with the exit code.
+pub fn bisect(args: &BisectArgs, stop: &'static AtomicBool) -> u8 {
+    let mut terminal = Terminal::new();
+    match found(args, stop, &mut terminal) {
+        Ok(exit) => exit,
+        Err(message) => {
+            terminal.note(&message);
+            if stop.load(Ordering::Relaxed) { 130 } else { 2 }
+        }
+    }
+}
+
+fn found(args: &BisectArgs, stop: &'static AtomicBool, terminal: &mut Terminal) -> Result<u8, String> {
+    let selected = Selected::open(args.cases.as_deref(), std::slice::from_ref(&args.case))?;
+    let mut entries = selected.entries(Shard::ALL);
+    let entry = match (entries.next(), entries.next()) {
+        (Some(entry), None) => entry,
+        (None, _) => {
+            let unmatched = selected.unmatched().into_iter().next();
+            return Err(unmatched.map_or_else(
+                || "error: there is no such case".to_owned(),
+                |problem| problem.rendered,
+            ));
+        }
+        (Some(first), Some(_)) => {
+            return Err(format!(
+                "error: `{}` means several cases\n  = help: name one: `{}`; `conch list '{}'` shows all",
+                args.case, first.id, args.case
+            ));
+        }
+    };
+    let case = entry
+        .resolve()
+        .map_err(|_| format!("error: `{}` is no good case; `conch run` says why", entry.id))?;
+    drop(entries);
+    let asked = Asked {
+        case: &case,
+        selected: &selected,
+        offline: args.offline,
+        stop,
+    };
+    let engine = |toolchain: ToolchainId| match args.engine {
+        BumpEngine::Interpret => EngineId::Interpret {
+            toolchain,
+            host: false,
+            torch: false,
+        },
+        BumpEngine::Cuda => EngineId::Cuda {
+            version: toolchain.triton(),
+        },
+    };
+    if let (Some(folder), Some(build), Some(python), Some(from), Some(to)) =
+        (&args.git, &args.build, &args.python, &args.from, &args.to)
+    {
+        let commits = Commits::between(folder, from, to, build, python)?;
+        let names = commits.names();
+        let found = search(&names, stop, terminal, |place| {
+            let toolchain = match commits.built(place, stop) {
+                Ok(toolchain) => toolchain,
+                // One that does not build is passed over.
+                Err(why) => return Ok(Stand::Silent(why)),
+            };
+            let stand = asked.of(&engine(toolchain.clone()));
+            commits::forget(&toolchain);
+            stand
+        });
+        commits.restore();
+        return Ok(told(found?, &names, &case.id, terminal, stop));
+    }
+    let toolchains: Vec<ToolchainId> = match &args.numpy {
+        Some(triton) => NUMPYS
+            .iter()
+            .filter_map(|numpy| format!("{}+numpy{numpy}", triton.triton()).parse().ok())
+            .collect(),
+        None => releases(args)?.into_iter().map(ToolchainId::of).collect(),
+    };
+    let names: Vec<String> = toolchains
+        .iter()
+        .map(|id| engine(id.clone()).to_string())
+        .collect();
+    let found = search(&names, stop, terminal, |place| {
+        toolchains.get(place).map_or_else(
+            || Ok(Stand::Silent(String::new())),
+            |id| asked.of(&engine(id.clone())),
+        )
+    })?;
+    Ok(told(found, &names, &case.id, terminal, stop))
+}
+
+/// The releases that are asked for.
+fn releases(args: &BisectArgs) -> Result<Vec<Version>, String> {
+    let read = |text: &Option<String>, otherwise: Version| match text {
+        None => Ok(otherwise),
+        Some(text) => text
+            .parse::<ToolchainId>()
+            .map(|id| id.triton())
+            .map_err(|bad| format!("error: {}", bad.problem)),
+    };
+    let (from, to) = (
+        read(&args.from, Version::new(3, 0, 0))?,
+        read(&args.to, Version::NEWEST)?,
+    );
+    let between: Vec<Version> = KNOWN
+        .iter()
+        .copied()
+        .filter(|&version| from.max(Version::new(3, 0, 0)) <= version && version <= to)
+        .collect();
+    if between.len() < 2 {
+        return Err(format!(
+            "error: there are no two releases from {from} to {to}\n  = help: name the older one first: `conch bisect CASE 3.2.0 {}`",
+            Version::NEWEST
+        ));
+    }
+    Ok(between)
+}
+
+/// How a version stands in the case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stand {
+    /// Right.
+    Right,
+    /// Wrong, in these words.
+    Wrong(String),
+    /// It says nothing, for this reason.
+    Silent(String),
+}
+
+impl Stand {
+    const fn is_wrong(&self) -> bool {
+        matches!(self, Self::Wrong(_))
+    }
+}
+
+impl fmt::Display for Stand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Right => f.write_str("right"),
+            Self::Wrong(how) => write!(f, "wrong: {how}"),
+            Self::Silent(why) => write!(f, "says nothing: {why}"),
+        }
+    }
+}
+
+/// What is asked of every version.
+struct Asked<'a> {
+    case: &'a Case,
+    selected: &'a Selected,
+    offline: bool,
+    stop: &'static AtomicBool,
+}
+
+impl Asked<'_> {
+    /// How an engine stands in the case.
+    fn of(&self, engine: &EngineId) -> Result<Stand, String> {
+        let wanted = [EngineId::Reference, engine.clone()];
+        let setup = set_up(
+            Reference::default(),
+            &wanted,
+            self.offline,
+            1,
+            self.selected,
+            self.stop,
+        );
+        if let Some(failed) = setup.failed.first() {
+            return Ok(Stand::Silent(failed.why.clone()));
+        }
+        let trial = guarded(|| try_case(self.case, &setup.panel))
+            .map_err(|panic| format!("internal error: {panic}"))?
+            .map_err(|_| "interrupted".to_owned())?;
+        let verdict = describe::trial(self.case, &trial, &setup.panel, self.selected.corpus.sources());
+        Ok(match Standing::of(&verdict, &engine.to_string()) {
+            Some(Standing::Right { .. }) => Stand::Right,
+            Some(Standing::Wrong(wrong)) if !wrong.known.is_empty() => Stand::Wrong(wrong.known.join(", ")),
+            Some(Standing::Wrong(wrong)) if !wrong.said.is_empty() => Stand::Wrong(wrong.said),
+            Some(Standing::Wrong(wrong)) => {
+                Stand::Wrong(format!("{} ({} elements)", wrong.kind, wrong.elements))
+            }
+            Some(Standing::Undefined) => Stand::Silent("the program has no defined answer".to_owned()),
+            Some(Standing::Silent { why, .. }) => Stand::Silent(why),
+            None => Stand::Silent("it was not asked".to_owned()),
+        })
+    }
+}
+
+/// What a search came to.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Found {
+    /// The first that stands otherwise than all before it, how those stand, and how it does. Between the last that was asked
+    /// before it and it lie those that say nothing.
+    First {
+        /// The place of the last one before.
+        before: usize,
+        /// Its place.
+        at: usize,
+        /// How the ones before stand.
+        old: Stand,
+        /// How it stands.
+        new: Stand,
+    },
+    /// The ends stand alike.
+    Alike(Stand),
+    /// An end says nothing.
+    Silent(usize, String),
+}
+
+/// Looks for the place where versions begin to stand otherwise: both ends, and then the middle of what is left. One that says
+/// nothing is passed over for its neighbours.
+fn search(
+    names: &[String],
+    stop: &AtomicBool,
+    terminal: &mut Terminal,
+    mut ask: impl FnMut(usize) -> Result<Stand, String>,
+) -> Result<Found, String> {
+    let mut tried = |place: usize| -> Result<Stand, String> {
+        if stop.load(Ordering::Relaxed) {
+            return Err("interrupted".to_owned());
+        }
+        let stand = ask(place)?;
+        let name = names.get(place).map_or("", String::as_str);
+        terminal.print(&format!("  {name}  {stand}\n"));
+        Ok(stand)
+    };
+    let last = names.len().saturating_sub(1);
+    let (mut low, mut high) = (0, last);
+    let (old, mut new) = (tried(0)?, tried(last)?);
+    for (place, end) in [(0, &old), (last, &new)] {
+        if let Stand::Silent(why) = end {
+            return Ok(Found::Silent(place, why.clone()));
+        }
+    }
+    if old.is_wrong() == new.is_wrong() {
+        return Ok(Found::Alike(old));
+    }
+    let mut open: Vec<usize> = (1..last).collect();
+    while let Some(&place) = open
+        .iter()
+        .min_by_key(|place| place.abs_diff(low + (high - low) / 2))
+    {
+        open.retain(|&other| other != place);
+        let stand = tried(place)?;
+        if matches!(stand, Stand::Silent(_)) {
+            continue;
+        }
+        if stand.is_wrong() == new.is_wrong() {
+            (high, new) = (place, stand);
+        } else {
+            low = place;
+        }
+        open.retain(|other| (low + 1..high).contains(other));
+    }
+    Ok(Found::First {
+        before: low,
+        at: high,
+        old,
+        new,
+    })
+}
+
+fn told(found: Found, names: &[String], case: &str, terminal: &mut Terminal, stop: &AtomicBool) -> u8 {
+    let name = |place: usize| names.get(place).map_or("", String::as_str);
+    let (text, exit) = match found {
+        Found::First { before, at, old, new } => {
+            let what = match (&new, &old) {
+                (Stand::Wrong(how), _) => format!("the first that is wrong in {case}: {how}"),
+                (_, Stand::Wrong(how)) => {
+                    format!("the first that is right in {case}; up to {}: {how}", name(before))
+                }
+                _ => String::new(),
+            };
+            let between = match at - before {
+                0 | 1 => String::new(),
+                steps => format!("; {} between it and {} say nothing", steps - 1, name(before)),
+            };
+            (format!("{} is {what}{between}\n", name(at)), 0)
+        }
+        Found::Alike(stand) => (
+            format!(
+                "{} and {} stand alike in {case}: {stand}; there is nothing to look for between them\n",
+                name(0),
+                name(names.len().saturating_sub(1))
+            ),
+            1,
+        ),
+        Found::Silent(place, why) => (format!("{} says nothing of {case}: {why}\n", name(place)), 3),
+    };
+    terminal.print(&text);
+    if stop.load(Ordering::Relaxed) { 130 } else { exit }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `.` is right, `X` wrong, `?` silent. The answer, and how many were asked.
+    fn check(versions: &str, expected: &str, most: usize) {
+        let names: Vec<String> = (0..versions.len()).map(|n| n.to_string()).collect();
+        let mut asked = 0;
+        let found = search(&names, &AtomicBool::new(false), &mut Terminal::new(), |place| {
+            asked += 1;
+            Ok(match versions.as_bytes()[place] {
+                b'.' => Stand::Right,
+                b'X' => Stand::Wrong("x".to_owned()),
+                _ => Stand::Silent("?".to_owned()),
+            })
+        });
+        let shown = match found.expect("not interrupted") {
+            Found::First { before, at, .. } => format!("{before}..{at}"),
+            Found::Alike(stand) => format!("alike {stand}"),
+            Found::Silent(place, _) => format!("silent {place}"),
+        };
+        assert_eq!(shown, expected, "{versions}");
+        assert!(asked <= most, "{versions}: {asked} asked");
+    }
+
+    #[test]
+    fn the_first_that_stands_otherwise_is_found_in_log_steps() {
+        check("XX.", "1..2", 3);
+        check("..........X", "9..10", 6);
+        check(".XXXXXXXXXX", "0..1", 6);
+        check("XXXXXXX....", "6..7", 6);
+        check("..", "alike right", 2);
+        check("XXXX", "alike wrong: x", 2);
+    }
+
+    #[test]
+    fn one_that_says_nothing_is_passed_over() {
+        check("..?XX", "1..3", 5);
+        check("?.X", "silent 0", 2);
+        check(".???X", "0..4", 5);
+        check(".?X?X", "0..2", 5);
+    }
+}

@@ -1,0 +1,262 @@
+//! `conch bump`: what a version of Triton fixed and broke. Left out: who is right in a case (`conch run`), and how changes
+//! are told and grouped (`conch_report::bump`).
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use conch_engine::EngineId;
+use conch_report::bump::{Bump, Change, Changes, github, human, markdown};
+use conch_report::event::{Event, Verdict};
+use conch_report::{Joined, read};
+use conch_tile::rules::Version;
+use conch_toolchain::{Home, ToolchainId};
+use serde::Serialize;
+
+use crate::args::{BumpArgs, BumpEngine, BumpFormat, Side};
+use crate::corpus::Selected;
+use crate::engines;
+use crate::judged;
+use crate::output::Output;
+use crate::pipeline;
+use crate::terminal::Terminal;
+
+/// Runs both sides, and answers with the exit code.
+pub fn bump(args: &BumpArgs, stop: &'static AtomicBool) -> u8 {
+    match done(args, stop) {
+        Ok(exit) => exit,
+        Err(message) => {
+            Terminal::new().note(&message);
+            if stop.load(Ordering::Relaxed) { 130 } else { 2 }
+        }
+    }
+}
+
+fn done(args: &BumpArgs, stop: &'static AtomicBool) -> Result<u8, String> {
+    let began = Instant::now();
+    let selected = Selected::open(args.selection.cases.as_deref(), &args.selection.filters)?;
+    let home = Home::discover().map_err(|error| format!("error: failed to {error}"))?;
+    let [old, new] = [&args.old, &args.new].map(|side| toolchain(side, &home, stop));
+    let (old, new) = (old?, new?);
+    if old == new {
+        return Err(format!(
+            "error: {old} is the same on both sides; name two versions"
+        ));
+    }
+    let pairs = pairs(&old, &new, &args.engines)?;
+    let told = match &args.against {
+        Some(path) => told(path, &pairs)?,
+        None => Vec::new(),
+    };
+    let here = pairs.iter().flat_map(|(old, new)| {
+        let old = args.against.is_none().then_some(old);
+        old.into_iter().chain([new])
+    });
+    let wanted: Vec<EngineId> = std::iter::once(EngineId::Reference)
+        .chain(here.cloned())
+        .collect();
+    let mut output = Output::quiet(
+        args.out.as_deref(),
+        &selected.report_folder("bump"),
+        Terminal::new(),
+    )
+    .map_err(|taken| format!("error: {taken}"))?;
+    let jobs = pipeline::jobs(args.jobs);
+    let (judged, problems) = judged::run(&selected, &wanted, args.offline, jobs, &mut output, stop);
+    let interrupted = stop.load(Ordering::Relaxed);
+    let written = output.finish(began, interrupted);
+    let mut terminal = Terminal::new();
+    let mut worse = false;
+    let mut compared = 0;
+    let fail_on = if args.fail_on.is_empty() {
+        &[Change::Broke, Change::NewlyRejected][..]
+    } else {
+        &args.fail_on
+    };
+    for (old, new) in &pairs {
+        let mut bump = Bump::new(old.to_string(), new.to_string());
+        if args.against.is_some() {
+            bump = bump.against(&told);
+        }
+        for one in &judged {
+            bump.verdict(&one.verdict, Arc::clone(&one.uses));
+        }
+        let changes = bump.finish();
+        worse |= fail_on.iter().any(|&change| changes.count(change) > 0);
+        compared += changes.cases - changes.count(Change::NotCompared);
+        let text = match args.format {
+            BumpFormat::Human => human(&changes, &args.only, terminal.palette, args.verbose),
+            BumpFormat::Markdown => markdown(&changes, &args.only),
+            BumpFormat::Github => github(&changes, &args.only),
+            BumpFormat::Jsonl => lines(&changes, &args.only),
+        };
+        terminal.print(&text);
+    }
+    Ok(match () {
+        () if interrupted => 130,
+        () if problems > 0 || written == 2 || terminal.failed() => 2,
+        () if worse => 1,
+        () if compared == 0 => 3,
+        () => 0,
+    })
+}
+
+/// The toolchain of a side: a version, a build that was adopted, or a Python that is adopted now.
+pub fn toolchain(side: &Side, home: &Home, stop: &AtomicBool) -> Result<ToolchainId, String> {
+    match side {
+        Side::Toolchain(id) => Ok(id.clone()),
+        Side::Python(python) => {
+            let adopted = engines::adopt(home, python.as_os_str(), None, stop)
+                .map_err(|error| format!("error: failed to {error}"))?;
+            Terminal::new().note(&format!("{} is {}", python.display(), adopted.id));
+            Ok(adopted.id)
+        }
+        Side::Build(name) => {
+            let all = home.list().map_err(|error| format!("error: failed to {error}"))?;
+            let mut named = all.into_iter().filter(|one| one.id.build() == Some(name));
+            named.next().map(|one| one.id).ok_or_else(|| {
+                format!(
+                    "error: `{name}` is no version, no Python and no build that was adopted\n  = help: write a version \
+                     ({}), the path of a Python, or register one: `conch toolchain adopt --name {name} PYTHON`",
+                    Version::NEWEST
+                )
+            })
+        }
+    }
+}
+
+/// The engines that are held against each other.
+fn pairs(
+    old: &ToolchainId,
+    new: &ToolchainId,
+    kinds: &[BumpEngine],
+) -> Result<Vec<(EngineId, EngineId)>, String> {
+    let interpret = |toolchain: &ToolchainId| EngineId::Interpret {
+        toolchain: toolchain.clone(),
+        host: false,
+        torch: false,
+    };
+    let cuda = |toolchain: &ToolchainId| EngineId::Cuda {
+        version: toolchain.triton(),
+    };
+    let builds = old.build().is_some() || new.build().is_some();
+    let kinds = if kinds.is_empty() {
+        &[BumpEngine::Interpret]
+    } else {
+        kinds
+    };
+    kinds
+        .iter()
+        .map(|kind| match kind {
+            BumpEngine::Interpret => Ok((interpret(old), interpret(new))),
+            BumpEngine::Cuda if builds => Err(
+                "error: `--engine cuda` takes releases of Triton, not builds\n  = help: leave it out, and the \
+                 interpreters are compared"
+                    .to_owned(),
+            ),
+            BumpEngine::Cuda => Ok((cuda(old), cuda(new))),
+        })
+        .collect()
+}
+
+/// The verdicts of a stored run, which must tell of the old engines.
+fn told(path: &Path, pairs: &[(EngineId, EngineId)]) -> Result<Vec<Verdict>, String> {
+    let failed = |error: &dyn std::fmt::Display| format!("error: {}: failed to {error}", path.display());
+    let file = File::open(path).map_err(|error| format!("error: read {}: {error}", path.display()))?;
+    let mut joined = Joined::default();
+    joined.begin(path.display().to_string());
+    let (mut verdicts, mut asked) = (Vec::new(), Vec::new());
+    let mut keep = |event| match event {
+        Event::Verdict(verdict) => verdicts.push(*verdict),
+        Event::Start(start) => asked.extend(start.engines),
+        _ => {}
+    };
+    let cut = read(BufReader::new(file), |event| {
+        joined.event(event).into_iter().for_each(&mut keep);
+    })
+    .map_err(|error| failed(&error))?;
+    joined.end(cut);
+    let ended = joined.finish();
+    if let Some(fault) = ended.faults.iter().find(|fault| fault.severity == "error") {
+        return Err(fault.rendered.clone());
+    }
+    let missing = pairs.iter().map(|(old, _)| old.to_string());
+    if let Some(missing) = missing.into_iter().find(|id| !asked.contains(id)) {
+        return Err(format!(
+            "error: {} tells nothing of {missing}\n  = help: it tells of {}; `conch run --engine reference --engine \
+             {missing}` writes such a stream",
+            path.display(),
+            asked.join(", ")
+        ));
+    }
+    Ok(verdicts)
+}
+
+/// The first line of `--format jsonl`: all but the groups, of which each has a line of its own.
+#[derive(Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+enum Line<'c> {
+    /// The changes in numbers.
+    Changes {
+        old: &'c str,
+        new: &'c str,
+        cases: u64,
+        counts: &'c std::collections::BTreeMap<Change, u64>,
+        alone: &'c [Vec<String>; 2],
+    },
+    /// One group.
+    Group(&'c conch_report::bump::Group),
+}
+
+fn lines(changes: &Changes, only: &[Change]) -> String {
+    let head = Line::Changes {
+        old: &changes.old,
+        new: &changes.new,
+        cases: changes.cases,
+        counts: &changes.counts,
+        alone: &changes.alone,
+    };
+    let groups = changes
+        .groups
+        .iter()
+        .filter(|group| only.is_empty() || only.contains(&group.change))
+        .map(Line::Group);
+    let mut text = String::new();
+    for line in std::iter::once(head).chain(groups) {
+        text.push_str(&serde_json::to_string(&line).unwrap_or_default());
+        text.push('\n');
+    }
+    text
+}
+
+/// What a side is called on the command line.
+pub fn side(text: &str) -> Result<Side, String> {
+    match text.parse::<ToolchainId>() {
+        Ok(id) if id.torch().is_some() => Err(format!(
+            "`{text}` is a torch; name the Triton in it: {}",
+            id.triton()
+        )),
+        Ok(id) if id.triton() < Version::new(3, 0, 0) => {
+            Err("Conch knows the language from Triton 3.0.0 on".to_owned())
+        }
+        Ok(id) => Ok(Side::Toolchain(id)),
+        Err(bad) => {
+            let path = Path::new(text);
+            let inside = ["bin/python", ".venv/bin/python"].map(|python| path.join(python));
+            if path.is_file() {
+                Ok(Side::Python(path.to_owned()))
+            } else if let Some(python) = inside.into_iter().find(|python| python.is_file()) {
+                Ok(Side::Python(python))
+            } else if conch_toolchain::id::is_build(text) {
+                Ok(Side::Build(text.to_owned()))
+            } else if text.contains(std::path::MAIN_SEPARATOR) {
+                Err(format!("there is no Python at {text}"))
+            } else {
+                Err(bad.problem)
+            }
+        }
+    }
+}

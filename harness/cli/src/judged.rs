@@ -1,0 +1,126 @@
+//! All cases of a selection through some engines, for commands that make something of the verdicts. Left out: what they make
+//! (`conch bump`, `conch matrix`), and whether all is as expected (`conch run`).
+
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use conch_case::{Entry, Shard};
+use conch_engine::{EngineId, Reference, guarded};
+use conch_report::FORMAT;
+use conch_report::event::{Event, Internal, Start, Verdict};
+use conch_tile::rules::Rules;
+use conch_tile::source::Sources;
+use conch_verdict::Panel;
+
+use crate::corpus::Selected;
+use crate::engines::set_up;
+use crate::judge;
+use crate::output::{Done, Output};
+use crate::pipeline;
+
+/// A verdict, with what the case's kernels use of the language.
+pub struct Judged {
+    place: usize,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// What the kernels use, each name with the dtype that it is used on.
+    pub uses: Arc<[String]>,
+}
+
+/// Runs the engines over the cases. The verdicts, in the order of the corpus, and how many errors there were in what was
+/// given.
+pub fn run(
+    selected: &Selected,
+    wanted: &[EngineId],
+    offline: bool,
+    jobs: usize,
+    output: &mut Output,
+    stop: &'static AtomicBool,
+) -> (Vec<Judged>, u64) {
+    let total = selected.entries(Shard::ALL).count() as u64;
+    let reference = Reference::default().with_threads(pipeline::threads(jobs, total));
+    let setup = set_up(reference, wanted, offline, jobs, selected, stop);
+    let mut problems = setup.problems();
+    problems.extend(selected.problems());
+    problems.extend(selected.unmatched());
+    let panel = Arc::new(setup.panel);
+    crate::interrupt::on_interrupt(&panel);
+    output.event(&Event::Start(Start {
+        format: FORMAT,
+        conch: env!("CARGO_PKG_VERSION").to_owned(),
+        engines: panel.order.iter().map(ToString::to_string).collect(),
+        recorded: setup.recorded,
+        cases: total,
+        ..Start::default()
+    }));
+    for problem in setup.warnings.into_iter().chain(problems.iter().cloned()) {
+        output.terminal.note(&problem.rendered);
+        output.event(&Event::Problem(problem));
+    }
+    let errors = problems
+        .iter()
+        .filter(|problem| problem.severity == "error")
+        .count() as u64;
+    if errors > 0 {
+        return (Vec::new(), errors);
+    }
+    output.terminal.begin(total);
+    let judged = Mutex::new(Vec::with_capacity(usize::try_from(total).unwrap_or_default()));
+    let sources = selected.corpus.sources();
+    output.follow(
+        selected.entries(Shard::ALL).enumerate(),
+        jobs,
+        stop,
+        sources,
+        |(place, entry)| one(&entry, &panel, sources, place, &judged),
+    );
+    output.terminal.end();
+    let mut judged = judged.into_inner().unwrap_or_else(PoisonError::into_inner);
+    judged.sort_by_key(|one| one.place);
+    (judged, 0)
+}
+
+fn one(
+    entry: &Entry,
+    panel: &Panel,
+    sources: &Sources,
+    place: usize,
+    judged: &Mutex<Vec<Judged>>,
+) -> Option<Done> {
+    let case = match guarded(|| entry.resolve()) {
+        Ok(Ok(case)) => case,
+        Ok(Err(problems)) => return Some(Done::Wrong(entry.id.clone(), problems)),
+        Err(message) => {
+            return Some(Done::Events(vec![Event::Internal(Internal {
+                case: Some(entry.id.clone()),
+                engine: None,
+                message,
+            })]));
+        }
+    };
+    let events = judge::events(&case, panel, sources).ok()?;
+    let newest = panel
+        .others
+        .iter()
+        .filter_map(|engine| engine.id().version())
+        .max();
+    let rules = newest.map_or_else(Rules::default, Rules::of);
+    let used = panel
+        .reference
+        .as_deref()
+        .and_then(|reference| guarded(|| reference.used(&case, rules)).ok()?.ok());
+    let uses: Arc<[String]> = used.unwrap_or_default().into();
+    for event in &events {
+        if let Event::Verdict(verdict) = event {
+            judged
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(Judged {
+                    place,
+                    verdict: (**verdict).clone(),
+                    uses: Arc::clone(&uses),
+                });
+        }
+    }
+    Some(Done::Events(events))
+}

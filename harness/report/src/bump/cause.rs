@@ -1,0 +1,238 @@
+//! Why cases changed: groups of them, each with one cause. Left out: how they changed ([`super::change`]).
+//!
+//! Where neither a known bug nor words tell the cause, what the kernels use of the language does: an operation that many
+//! cases of a change use, and few or none that are right in both versions.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use serde::Serialize;
+
+use super::change::Change;
+use super::{Group, Seen};
+use crate::standing::{Standing, Wrong};
+
+/// Why cases changed.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// Known bugs that came, or went.
+    Known(Vec<String>),
+    /// Known bugs that took the place of others.
+    Instead {
+        /// Those that were there.
+        old: Vec<String>,
+        /// Those that are.
+        new: Vec<String>,
+    },
+    /// Rules of the language.
+    Rules(Vec<String>),
+    /// An operation that all of the cases execute.
+    Operation {
+        /// Its name; several, where the same cases use them.
+        names: Vec<String>,
+        /// How many cases use it and are right in both versions.
+        elsewhere: u64,
+    },
+    /// What was said.
+    Said(String),
+    /// None that is known.
+    Unknown {
+        /// The kind of difference.
+        kind: String,
+    },
+}
+
+/// How sure an operation must be to be called the cause: of the cases that use it, this share changed.
+const SURE: f64 = 0.5;
+
+/// The fewest cases that make an operation the cause, where there are more that nothing explains.
+const FEWEST: usize = 2;
+
+/// The changes, grouped by cause: the worst change first, and of one change the cause with most cases.
+pub(super) fn groups(seen: &[Seen]) -> Vec<Group> {
+    let mut groups: BTreeMap<(Change, Cause), Vec<&Seen>> = BTreeMap::new();
+    let mut open: BTreeMap<Change, Vec<&Seen>> = BTreeMap::new();
+    for one in seen.iter().filter(|one| one.change.is_news()) {
+        match told(one) {
+            Some(cause) => groups.entry((one.change, cause)).or_default().push(one),
+            None => open.entry(one.change).or_default().push(one),
+        }
+    }
+    let right = Right::of(seen);
+    for (change, cases) in open {
+        for (cause, cases) in right.apart(cases) {
+            groups.entry((change, cause)).or_default().extend(cases);
+        }
+    }
+    let mut groups: Vec<Group> = groups
+        .into_iter()
+        .map(|((change, cause), cases)| Group {
+            change,
+            cause,
+            smallest: smallest(&cases),
+            cases: cases.iter().map(|one| one.case.clone()).collect(),
+        })
+        .collect();
+    groups.sort_by_key(|group| (group.change, std::cmp::Reverse(group.cases.len())));
+    groups
+}
+
+fn smallest(cases: &[&Seen]) -> String {
+    cases
+        .iter()
+        .min_by_key(|one| (one.uses.len(), one.case.len(), &one.case))
+        .map_or_else(String::new, |one| one.case.clone())
+}
+
+/// What a known bug, a rule or words tell of a change.
+fn told(one: &Seen) -> Option<Cause> {
+    let wrong = |standing: &Standing| match standing {
+        Standing::Wrong(wrong) => Some(wrong.clone()),
+        _ => None,
+    };
+    let (old, new) = (wrong(&one.old), wrong(&one.new));
+    match one.change {
+        Change::RuleChanged | Change::NewlyUndefined | Change::NewlyDefined => {
+            // Of several rules that came with one version, what the cases execute tells more.
+            return (one.rules.len() == 1).then(|| Cause::Rules(one.rules.clone()));
+        }
+        _ => {}
+    }
+    let only = |wrong: &Wrong| {
+        if !wrong.known.is_empty() {
+            Some(Cause::Known(wrong.known.clone()))
+        } else if !wrong.said.is_empty() {
+            Some(Cause::Said(wrong.said.clone()))
+        } else {
+            None
+        }
+    };
+    match (old, new) {
+        (Some(old), Some(new)) => {
+            let minus = |left: &[String], right: &[String]| -> Vec<String> {
+                let rest = left.iter().filter(|name| !right.contains(name));
+                rest.cloned().collect()
+            };
+            let (gone, came) = (minus(&old.known, &new.known), minus(&new.known, &old.known));
+            match (gone.is_empty(), came.is_empty()) {
+                (false, true) if !new.known.is_empty() => Some(Cause::Known(gone)),
+                (true, false) if !old.known.is_empty() => Some(Cause::Known(came)),
+                (false, false) => Some(Cause::Instead { old: gone, new: came }),
+                _ => only(&new),
+            }
+        }
+        (Some(one), None) | (None, Some(one)) => only(&one),
+        (None, None) => None,
+    }
+}
+
+/// How many cases that are right in both versions use each name.
+struct Right<'s> {
+    right: HashMap<&'s str, u64>,
+    /// The same of all cases, however they stand.
+    all: HashMap<&'s str, u64>,
+}
+
+impl<'s> Right<'s> {
+    fn of(seen: &'s [Seen]) -> Self {
+        let (mut right, mut all) = (HashMap::new(), HashMap::new());
+        for one in seen {
+            for name in names(one) {
+                *all.entry(name).or_default() += 1;
+                if one.change == Change::Unchanged {
+                    *right.entry(name).or_default() += 1;
+                }
+            }
+        }
+        Self { right, all }
+    }
+
+    /// Cases by the operation that tells them from those that are right.
+    fn apart<'c>(&self, mut cases: Vec<&'c Seen>) -> Vec<(Cause, Vec<&'c Seen>)> {
+        let mut found = Vec::new();
+        while let Some((names, elsewhere)) = self.best(&cases) {
+            let (with, without): (Vec<&Seen>, Vec<&Seen>) =
+                cases.into_iter().partition(|one| has(one, &names));
+            cases = without;
+            found.push((Cause::Operation { names, elsewhere }, with));
+        }
+        let mut rest: BTreeMap<Cause, Vec<&Seen>> = BTreeMap::new();
+        for one in cases {
+            let kind = match (&one.new, &one.old) {
+                (Standing::Wrong(wrong), _) | (_, Standing::Wrong(wrong)) => wrong.kind.clone(),
+                _ => String::new(),
+            };
+            let cause = if one.rules.is_empty() {
+                Cause::Unknown { kind }
+            } else {
+                Cause::Rules(one.rules.clone())
+            };
+            rest.entry(cause).or_default().push(one);
+        }
+        found.extend(rest);
+        found
+    }
+
+    /// The names that tell most of the cases from those that are right, and how many right cases use them.
+    fn best(&self, cases: &[&Seen]) -> Option<(Vec<String>, u64)> {
+        let mut uses: HashMap<&str, u64> = HashMap::new();
+        for one in cases {
+            for name in names(one) {
+                *uses.entry(name).or_default() += 1;
+            }
+        }
+        let score = |name: &str, here: u64| {
+            let elsewhere = self.right.get(name).copied().unwrap_or_default();
+            let sure = here as f64 / (here + elsewhere) as f64;
+            (sure * here as f64, sure, elsewhere)
+        };
+        let few = FEWEST.min(cases.len()) as u64;
+        let candidates = || uses.iter().filter(|&(_, &here)| here >= few);
+        let (best, _, _) = candidates()
+            .map(|(name, &here)| score(name, here))
+            .filter(|&(_, sure, _)| sure >= SURE)
+            .max_by(|left, right| left.0.total_cmp(&right.0))?;
+        let mut named: Vec<(&str, u64)> = candidates()
+            .map(|(name, &here)| (*name, score(name, here)))
+            .filter(|(_, (value, sure, _))| *sure >= SURE && *value >= best)
+            .map(|(name, (_, _, elsewhere))| (name, elsewhere))
+            .collect();
+        // What few cases use at all says most.
+        named.sort_unstable_by_key(|&(name, _)| (self.all.get(name).copied().unwrap_or_default(), name));
+        // A name with a dtype says no more than the name where both stand for the same cases.
+        let alone: HashSet<&str> = named.iter().map(|&(name, _)| name).collect();
+        named.retain(|(name, _)| *name == bare(name) || !alone.contains(bare(name)));
+        let elsewhere = named.first().map_or(0, |&(_, elsewhere)| elsewhere);
+        let first = named.first()?.0;
+        // Several that the same cases use are one cause; of others, the first is as good as any.
+        let same = |name: &str| cases.iter().all(|one| has_one(one, name) == has_one(one, first));
+        let names: Vec<String> = named
+            .iter()
+            .filter(|(name, _)| same(name))
+            .map(|&(name, _)| name.to_owned())
+            .collect();
+        Some((names, elsewhere))
+    }
+}
+
+/// A name without the dtype that it is used on.
+fn bare(name: &str) -> &str {
+    name.split_once(' ').map_or(name, |(bare, _)| bare)
+}
+
+fn has_one(one: &Seen, wanted: &str) -> bool {
+    names(one).any(|name| name == wanted)
+}
+
+fn has(one: &Seen, wanted: &[String]) -> bool {
+    wanted.first().is_some_and(|wanted| has_one(one, wanted))
+}
+
+/// What a case uses: each name by itself, and with each dtype, once.
+fn names(one: &Seen) -> impl Iterator<Item = &str> {
+    let mut seen = HashSet::new();
+    one.uses
+        .iter()
+        .flat_map(|name| [name.as_str(), bare(name)])
+        .filter(move |name| seen.insert(*name))
+}

@@ -1,0 +1,124 @@
+//! What became of a case from one version to the next. Left out: why ([`super::cause`]).
+
+use serde::Serialize;
+
+use crate::standing::{Standing, Wrong};
+
+/// What became of a case. The worst comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Change {
+    /// It was right and is wrong.
+    Broke,
+    /// It ran, rightly or not, and is rejected, which it should not be.
+    NewlyRejected,
+    /// It is wrong in another way than before.
+    Changed,
+    /// It had a defined answer and has none.
+    NewlyUndefined,
+    /// A rule of the language changed, and both versions go by their own.
+    RuleChanged,
+    /// It was rejected, which it should not have been, and is right.
+    NewlyAccepted,
+    /// It was wrong and is right.
+    Fixed,
+    /// It had no defined answer and has one.
+    NewlyDefined,
+    /// It is as wrong as it was.
+    StillWrong,
+    /// It cannot be held against what was: one of the two says nothing.
+    NotCompared,
+    /// Nothing changed, and nothing is wrong.
+    Unchanged,
+}
+
+impl Change {
+    /// All, the worst first.
+    pub const ALL: [Self; 11] = [
+        Self::Broke,
+        Self::NewlyRejected,
+        Self::Changed,
+        Self::NewlyUndefined,
+        Self::RuleChanged,
+        Self::NewlyAccepted,
+        Self::Fixed,
+        Self::NewlyDefined,
+        Self::StillWrong,
+        Self::NotCompared,
+        Self::Unchanged,
+    ];
+
+    /// As users write it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Broke => "broke",
+            Self::NewlyRejected => "newly-rejected",
+            Self::Changed => "changed",
+            Self::NewlyUndefined => "newly-undefined",
+            Self::RuleChanged => "rule-changed",
+            Self::NewlyAccepted => "newly-accepted",
+            Self::Fixed => "fixed",
+            Self::NewlyDefined => "newly-defined",
+            Self::StillWrong => "still-wrong",
+            Self::NotCompared => "not-compared",
+            Self::Unchanged => "unchanged",
+        }
+    }
+
+    /// What it means, in a few words.
+    pub const fn about(self) -> &'static str {
+        match self {
+            Self::Broke => "right before, wrong now",
+            Self::NewlyRejected => "ran before, rejected now, which the language does not ask for",
+            Self::Changed => "wrong before and now, in another way",
+            Self::NewlyUndefined => "has no defined answer any more",
+            Self::RuleChanged => "means something else: a rule of the language changed",
+            Self::NewlyAccepted => "wrongly rejected before, right now",
+            Self::Fixed => "wrong before, right now",
+            Self::NewlyDefined => "has a defined answer now",
+            Self::StillWrong => "as wrong as before",
+            Self::NotCompared => "one of the two says nothing",
+            Self::Unchanged => "right before and now",
+        }
+    }
+
+    /// Whether something changed.
+    pub const fn is_news(self) -> bool {
+        !matches!(self, Self::StillWrong | Self::NotCompared | Self::Unchanged)
+    }
+
+    /// What became of a case. `rules` says whether a rule of the language lies between the two versions that changes what
+    /// the case means.
+    pub(super) fn between(old: &Standing, new: &Standing, rules: bool) -> Self {
+        use Standing::{Right, Silent, Undefined, Wrong};
+        match (old, new) {
+            (Silent { .. }, _) | (_, Silent { .. }) => Self::NotCompared,
+            (Undefined, Undefined) => Self::Unchanged,
+            (Undefined, _) => Self::NewlyDefined,
+            (_, Undefined) => Self::NewlyUndefined,
+            (Right { outcome: old }, Right { outcome: new }) if rules || old != new => Self::RuleChanged,
+            (Right { .. }, Right { .. }) => Self::Unchanged,
+            (Right { .. }, Wrong(new)) if new.outcome == "rejected" => Self::NewlyRejected,
+            (Right { .. }, Wrong(_)) => Self::Broke,
+            (Wrong(old), Right { .. }) if old.outcome == "rejected" => Self::NewlyAccepted,
+            (Wrong(_), Right { .. }) => Self::Fixed,
+            (Wrong(old), Wrong(new)) if same(old, new) => Self::StillWrong,
+            (Wrong(old), Wrong(new)) if new.outcome == "rejected" && old.outcome != "rejected" => {
+                Self::NewlyRejected
+            }
+            (Wrong(_), Wrong(_)) => Self::Changed,
+        }
+    }
+}
+
+/// Whether two versions are wrong in the same way.
+fn same(old: &Wrong, new: &Wrong) -> bool {
+    // Words of one bug change from version to version; its name does not.
+    if !old.known.is_empty() && old.known == new.known && old.kind == new.kind {
+        return true;
+    }
+    (&old.kind, &old.outcome, &old.said) == (&new.kind, &new.outcome, &new.said)
+        && old.known == new.known
+        && old.elements == new.elements
+        && old.has_elements_of(new)
+}

@@ -1,0 +1,231 @@
+//! Changes out of verdicts that the tests make up.
+
+use super::*;
+use crate::event::{Difference, Element, Outcome, Rule};
+use crate::style::Palette;
+
+/// What an engine does in a case.
+#[derive(Clone, Copy)]
+enum Does {
+    Right,
+    /// Other bytes, explained by this known bug, or by none.
+    Bytes(&'static str),
+    /// Raises this.
+    Raises(&'static str),
+    /// Rejects it.
+    Rejects,
+    Silent,
+}
+
+fn verdict(case: &str, engines: &[(&str, Does)]) -> Verdict {
+    let mut verdict = Verdict {
+        case: case.to_owned(),
+        engines: engines.iter().map(|(id, _)| (*id).to_owned()).collect(),
+        verdict: "agree".to_owned(),
+        ..Verdict::default()
+    };
+    for &(id, does) in engines {
+        let mut outcome = Outcome::default();
+        let mut difference = Difference {
+            baseline: "reference".to_owned(),
+            engine: id.to_owned(),
+            kind: "trap".to_owned(),
+            ..Difference::default()
+        };
+        match does {
+            Does::Right => continue,
+            Does::Silent => {
+                outcome.outcome = "unavailable".to_owned();
+                verdict.outcomes.insert(id.to_owned(), outcome);
+                continue;
+            }
+            Does::Bytes(bug) => {
+                difference.kind = "memory".to_owned();
+                difference.elements = 3;
+                difference.first = vec![Element {
+                    bits: ["0x1".to_owned(), format!("0x{}", bug.len())],
+                    ..Element::default()
+                }];
+                if !bug.is_empty() && !bug.starts_with('?') {
+                    difference.explained = vec![bug.to_owned()];
+                }
+            }
+            Does::Raises(message) => {
+                outcome.outcome = "trapped".to_owned();
+                outcome.error = "TypeError".to_owned();
+                outcome.message = message.to_owned();
+                verdict.outcomes.insert(id.to_owned(), outcome);
+            }
+            Does::Rejects => {
+                outcome.outcome = "rejected".to_owned();
+                outcome.message = "no such thing".to_owned();
+                verdict.outcomes.insert(id.to_owned(), outcome);
+                difference.kind = "acceptance".to_owned();
+            }
+        }
+        verdict.verdict = "differ".to_owned();
+        verdict.blame.push(id.to_owned());
+        verdict.differences.push(difference);
+    }
+    verdict
+}
+
+const OLD: &str = "interpret@3.8.0";
+const NEW: &str = "interpret@3.9.0";
+
+fn both(case: &str, old: Does, new: Does) -> Verdict {
+    verdict(case, &[("reference", Does::Right), (OLD, old), (NEW, new)])
+}
+
+fn uses(names: &[&str]) -> Arc<[String]> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+fn check(old: Does, new: Does, expected: Change) {
+    let mut bump = Bump::new(OLD, NEW);
+    bump.verdict(&both("a/b", old, new), uses(&[]));
+    let counts = bump.finish().counts;
+    assert_eq!(counts.keys().collect::<Vec<_>>(), [&expected]);
+}
+
+#[test]
+fn each_case_comes_to_one_change() {
+    check(Does::Right, Does::Right, Change::Unchanged);
+    check(Does::Right, Does::Bytes("bf16-is-bits"), Change::Broke);
+    check(Does::Right, Does::Rejects, Change::NewlyRejected);
+    check(Does::Bytes("bf16-is-bits"), Does::Right, Change::Fixed);
+    check(Does::Rejects, Does::Right, Change::NewlyAccepted);
+    check(Does::Raises("x"), Does::Right, Change::Fixed);
+    check(Does::Raises("x 1"), Does::Raises("x 22"), Change::StillWrong);
+    check(Does::Raises("x"), Does::Raises("y"), Change::Changed);
+    check(Does::Bytes("?"), Does::Bytes("?"), Change::StillWrong);
+    check(Does::Bytes("?"), Does::Bytes("??"), Change::Changed);
+    check(Does::Silent, Does::Right, Change::NotCompared);
+    check(Does::Bytes("?"), Does::Rejects, Change::NewlyRejected);
+}
+
+#[test]
+fn a_rule_of_the_language_is_nobodys_fault() {
+    let mut bump = Bump::new(OLD, NEW);
+    let mut one = both("a/b", Does::Right, Does::Right);
+    one.rules = vec![Rule {
+        rule: "WeakPythonScalars".to_owned(),
+        ..Rule::default()
+    }];
+    bump.verdict(&one, uses(&[]));
+    let changes = bump.finish();
+    assert_eq!(changes.count(Change::RuleChanged), 1);
+    assert_eq!(
+        changes.groups[0].cause,
+        Cause::Rules(vec!["WeakPythonScalars".to_owned()])
+    );
+}
+
+#[test]
+fn what_nothing_explains_is_told_by_what_the_cases_execute() {
+    let mut bump = Bump::new(OLD, NEW);
+    for (n, names) in [
+        (0, &["tl.load f32", "tensor.__xor__ i32"][..]),
+        (1, &["tl.load i32", "tensor.__xor__ i32", "tl.sum i32"]),
+        (2, &["tl.load i32", "tensor.__xor__ u8"]),
+        (3, &["tl.load i32", "tl.maximum f32"]),
+        (4, &["tl.load i32", "tl.maximum f32", "tl.sum f32"]),
+    ] {
+        bump.verdict(
+            &both(&format!("broken/c{n}"), Does::Right, Does::Bytes("?")),
+            uses(names),
+        );
+    }
+    for n in 0..9 {
+        let names = ["tl.load i32", "tl.load f32", "tl.sum i32", "tl.sum f32"];
+        bump.verdict(
+            &both(&format!("right/c{n}"), Does::Right, Does::Right),
+            uses(&names),
+        );
+    }
+    // A maximum that is right all the same.
+    bump.verdict(
+        &both("right/max", Does::Right, Does::Right),
+        uses(&["tl.maximum f32"]),
+    );
+    let changes = bump.finish();
+    let told: Vec<(String, usize, &str)> = changes
+        .groups
+        .iter()
+        .map(|group| (text::title(&group.cause), group.cases.len(), &*group.smallest))
+        .collect();
+    let expected = [
+        (
+            "each executes `tensor.__xor__`; no case that is right does".to_owned(),
+            3,
+            "broken/c0",
+        ),
+        (
+            "each executes `tl.maximum`; one that is right does too".to_owned(),
+            2,
+            "broken/c3",
+        ),
+    ];
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn another_run_tells_of_the_old_engine() {
+    let old: Vec<Verdict> = [("a", Does::Right), ("b", Does::Right), ("gone", Does::Right)]
+        .map(|(case, does)| verdict(case, &[("reference", Does::Right), (OLD, does)]))
+        .into();
+    let mut bump = Bump::new(OLD, NEW).against(&old);
+    for (case, does) in [
+        ("a", Does::Right),
+        ("b", Does::Raises("x")),
+        ("added", Does::Right),
+    ] {
+        bump.verdict(
+            &verdict(case, &[("reference", Does::Right), (NEW, does)]),
+            uses(&[]),
+        );
+    }
+    let changes = bump.finish();
+    assert_eq!(changes.count(Change::Unchanged), 1);
+    assert_eq!(changes.count(Change::Broke), 1);
+    assert_eq!(changes.alone, [vec!["gone".to_owned()], vec!["added".to_owned()]]);
+}
+
+fn some() -> Changes {
+    let mut bump = Bump::new(OLD, NEW);
+    for n in 0..5 {
+        bump.verdict(
+            &both(&format!("dtype/b{n}"), Does::Right, Does::Bytes("bf16-is-bits")),
+            uses(&["tl.load bf16"]),
+        );
+    }
+    bump.verdict(&both("dtype/x", Does::Right, Does::Rejects), uses(&[]));
+    bump.verdict(&both("alias/y", Does::Raises("x"), Does::Right), uses(&[]));
+    bump.verdict(
+        &both("alias/z|\u{1b}[2J\n::error::", Does::Raises("<b>|x"), Does::Right),
+        uses(&[]),
+    );
+    bump.verdict(&both("alias/same", Does::Right, Does::Right), uses(&[]));
+    bump.finish()
+}
+
+fn shows(name: &str, text: &str) {
+    insta::with_settings!({snapshot_path => "../../../../snapshots/report", prepend_module_to_snapshot => false}, {
+        insta::assert_snapshot!(name, text);
+    });
+}
+
+#[test]
+fn a_terminal_hears_of_causes_first() {
+    shows("bump_human", &human(&some(), &[], Palette::default(), false));
+}
+
+#[test]
+fn a_pull_request_gets_a_table_that_nothing_in_a_case_breaks() {
+    shows("bump_markdown", &markdown(&some(), &[]));
+}
+
+#[test]
+fn a_workflow_gets_one_command_for_each_group() {
+    shows("bump_github", &github(&some(), &[]));
+}

@@ -1,0 +1,266 @@
+//! Changes as text: for a terminal, for a pull request, for the annotations of a workflow. Left out: the groups
+//! ([`super::cause`]).
+
+use std::fmt::Write as _;
+
+use super::cause::Cause;
+use super::change::Change;
+use super::{Changes, Group};
+use crate::safe;
+use crate::standing::known;
+use crate::style::{Palette, Tone};
+
+/// How many cases of a group are named.
+const NAMED: usize = 3;
+
+/// The most characters of a page of Markdown: what a comment on a pull request may have is 65,536.
+const PAGE: usize = 60_000;
+
+/// What changed, for a terminal: the groups of these changes, all cases of each with `verbose`.
+pub fn human(changes: &Changes, only: &[Change], palette: Palette, verbose: bool) -> String {
+    let mut text = String::new();
+    let head = format!("{} → {}", changes.old, changes.new);
+    let _ = writeln!(
+        text,
+        "{}: {} cases",
+        palette.paint(Tone::Strong, &head),
+        changes.cases
+    );
+    for change in Change::ALL.into_iter().filter(|change| change.is_news()) {
+        let count = changes.count(change);
+        if count == 0 || !shown(change, only) {
+            continue;
+        }
+        let groups: Vec<&Group> = of(changes, change).collect();
+        let _ = writeln!(
+            text,
+            "\n{}: {count} {} by {} {}  {}",
+            palette.paint(tone(change), change.name()),
+            plural(count, "case"),
+            groups.len(),
+            plural(groups.len() as u64, "cause"),
+            palette.paint(Tone::Dim, change.about()),
+        );
+        for group in groups {
+            let _ = writeln!(text, "{:>7}  {}", group.cases.len(), title(&group.cause));
+            if let Some(about) = about(&group.cause) {
+                let _ = writeln!(text, "         {}", palette.paint(Tone::Dim, &about));
+            }
+            let cases = named(group, verbose);
+            let _ = writeln!(text, "         {}", palette.paint(Tone::Name, &cases));
+        }
+    }
+    let _ = writeln!(text, "\n{}", counts(changes));
+    for (who, alone) in [&changes.old, &changes.new].into_iter().zip(&changes.alone) {
+        if let Some(first) = alone.first() {
+            let _ = writeln!(
+                text,
+                "{} {} {} only {who} was asked about: {}{}",
+                palette.paint(Tone::Warn, "left out:"),
+                alone.len(),
+                plural(alone.len() as u64, "case"),
+                safe::line(first),
+                if alone.len() > 1 { ", …" } else { "" }
+            );
+        }
+    }
+    if let Some(group) = changes.groups.iter().find(|group| shown(group.change, only)) {
+        let _ = writeln!(
+            text,
+            "next: conch explain '{}' --engine {} --engine {}",
+            safe::line(&group.smallest),
+            changes.old,
+            changes.new
+        );
+    }
+    text
+}
+
+/// What changed, as a page for a pull request. What does not fit is counted, the least bad first.
+pub fn markdown(changes: &Changes, only: &[Change]) -> String {
+    let mut page = format!("# `{}` → `{}`\n\n{}\n", changes.old, changes.new, counts(changes));
+    let mut left_out = 0;
+    for change in Change::ALL.into_iter().filter(|change| change.is_news()) {
+        let count = changes.count(change);
+        if count == 0 || !shown(change, only) {
+            continue;
+        }
+        let head = format!(
+            "\n## {} ({count})\n\n{}.\n\n| cases | cause | smallest |\n|--:|---|---|\n",
+            change.name(),
+            sentence(change.about())
+        );
+        let mut table = String::new();
+        for group in of(changes, change) {
+            let words =
+                about(&group.cause).map_or_else(String::new, |about| format!("<br>{}", safe::cell(&about)));
+            let row = format!(
+                "| {} | {}{words} | {} |\n",
+                group.cases.len(),
+                safe::cell(&title(&group.cause)),
+                safe::code(&group.smallest)
+            );
+            if page.len() + head.len() + table.len() + row.len() > PAGE {
+                left_out += 1;
+            } else {
+                table.push_str(&row);
+            }
+        }
+        if !table.is_empty() {
+            page.push_str(&head);
+            page.push_str(&table);
+        }
+    }
+    for (who, alone) in [&changes.old, &changes.new].into_iter().zip(&changes.alone) {
+        if !alone.is_empty() {
+            let _ = writeln!(page, "\n{} cases were only run with `{who}`.", alone.len());
+        }
+    }
+    if left_out > 0 {
+        let _ = writeln!(
+            page,
+            "\n{left_out} more groups do not fit on this page; `--format jsonl` has all."
+        );
+    }
+    page
+}
+
+/// What got worse, as annotations of a workflow on GitHub.
+pub fn github(changes: &Changes, only: &[Change]) -> String {
+    let mut text = String::new();
+    for group in changes.groups.iter().filter(|group| shown(group.change, only)) {
+        let level = match group.change {
+            Change::Broke | Change::NewlyRejected => "error",
+            Change::Changed | Change::NewlyUndefined => "warning",
+            _ => "notice",
+        };
+        let _ = writeln!(
+            text,
+            "::{level} title={}::{}",
+            safe::property(&format!(
+                "{} → {}: {} {}",
+                changes.old,
+                changes.new,
+                group.cases.len(),
+                group.change.name()
+            )),
+            safe::data(&format!("{}; smallest: {}", title(&group.cause), group.smallest))
+        );
+    }
+    text
+}
+
+fn of(changes: &Changes, change: Change) -> impl Iterator<Item = &Group> {
+    changes.groups.iter().filter(move |group| group.change == change)
+}
+
+fn shown(change: Change, only: &[Change]) -> bool {
+    only.is_empty() || only.contains(&change)
+}
+
+const fn tone(change: Change) -> Tone {
+    match change {
+        Change::Broke | Change::NewlyRejected => Tone::Bad,
+        Change::Changed | Change::NewlyUndefined | Change::RuleChanged => Tone::Warn,
+        _ => Tone::Good,
+    }
+}
+
+/// What a cause is called.
+pub(super) fn title(cause: &Cause) -> String {
+    match cause {
+        Cause::Known(names) => names.join(" + "),
+        Cause::Instead { old, new } => format!("{} instead of {}", new.join(" + "), old.join(" + ")),
+        Cause::Rules(rules) if rules.len() > 1 => {
+            format!("one of {} rules that came in between", rules.len())
+        }
+        Cause::Rules(rules) => rules.join(", "),
+        Cause::Operation { names, elsewhere } => {
+            let shown: Vec<String> = names
+                .iter()
+                .take(NAMED)
+                .map(|name| format!("`{}`", safe::line(name)))
+                .collect();
+            let more = match names.len() - shown.len() {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            let others = match elsewhere {
+                0 => "no case that is right does".to_owned(),
+                1 => "one that is right does too".to_owned(),
+                many => format!("{many} that are right do too"),
+            };
+            format!("each executes {}{more}; {others}", shown.join(", "))
+        }
+        Cause::Said(said) => format!("says: {}", safe::line(said)),
+        Cause::Unknown { kind } if kind.is_empty() => "by no known cause".to_owned(),
+        Cause::Unknown { kind } => format!("by no known cause ({kind})"),
+    }
+}
+
+/// What is known of a cause.
+fn about(cause: &Cause) -> Option<String> {
+    match cause {
+        Cause::Known(names) => match &names[..] {
+            [name] => known(name).map(|(about, _)| about.to_owned()),
+            _ => None,
+        },
+        Cause::Rules(rules) => match &rules[..] {
+            [rule] => conch_tile::rules::Rule::ALL
+                .iter()
+                .find(|known| format!("{known:?}") == *rule)
+                .map(|rule| rule.about().trim().to_owned()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn named(group: &Group, all: bool) -> String {
+    if all {
+        let cases: Vec<String> = group
+            .cases
+            .iter()
+            .map(|case| safe::line(case).into_owned())
+            .collect();
+        return cases.join("\n         ");
+    }
+    let others = group.cases.iter().filter(|case| **case != group.smallest);
+    let mut cases: Vec<String> = std::iter::once(&group.smallest)
+        .chain(others)
+        .take(NAMED)
+        .map(|case| safe::line(case).into_owned())
+        .collect();
+    if group.cases.len() > cases.len() {
+        cases.push(format!("{} more", group.cases.len() - cases.len()));
+    }
+    cases.join(", ")
+}
+
+/// All cases in numbers.
+fn counts(changes: &Changes) -> String {
+    let mut counts: Vec<String> = Change::ALL
+        .into_iter()
+        .filter(|change| changes.count(*change) > 0)
+        .map(|change| format!("{} {}", changes.count(change), change.name()))
+        .collect();
+    if counts.is_empty() {
+        counts.push("nothing was compared".to_owned());
+    }
+    counts.join(", ")
+}
+
+fn plural(count: u64, word: &str) -> String {
+    if count == 1 {
+        word.to_owned()
+    } else {
+        format!("{word}s")
+    }
+}
+
+fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    chars
+        .next()
+        .map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}

@@ -1,0 +1,111 @@
+//! Words of cases, kernels and exceptions made safe for where they are shown: a terminal, a table of Markdown, a command
+//! of a GitHub workflow. Left out: HTML and XML (their printers escape).
+//!
+//! A name may hold anything: escape sequences that move the cursor, marks that turn the direction of text around, a line
+//! break and then `::error::`. Each such character is shown as its number.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// Text of one line: no control characters, no marks that reorder or hide text.
+pub fn line(text: &str) -> Cow<'_, str> {
+    replaced(text, |c| is_unsafe(c) || matches!(c, '\n' | '\r' | '\t'))
+}
+
+/// Text of several lines: line breaks and tabs stay.
+pub fn lines(text: &str) -> Cow<'_, str> {
+    replaced(text, |c| is_unsafe(c) && !matches!(c, '\n' | '\t'))
+}
+
+/// A cell of a table of Markdown: what would begin something else there is escaped.
+pub fn cell(text: &str) -> String {
+    let mut cell = String::with_capacity(text.len());
+    for c in line(text).chars() {
+        match c {
+            '|' | '[' | ']' => {
+                cell.push('\\');
+                cell.push(c);
+            }
+            '<' => cell.push_str("&lt;"),
+            '>' => cell.push_str("&gt;"),
+            '&' => cell.push_str("&amp;"),
+            '@' => cell.push_str("&#64;"),
+            c => cell.push(c),
+        }
+    }
+    cell
+}
+
+/// Code in a cell of a table of Markdown, with the marks around it.
+pub fn code(text: &str) -> String {
+    format!("`{}`", line(text).replace('`', "'").replace('|', "\\|"))
+}
+
+/// The message of a workflow's command. Source: GitHub's toolkit, `escapeData`.
+pub fn data(text: &str) -> String {
+    let text = lines(text);
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+/// A property of a workflow's command. Source: GitHub's toolkit, `escapeProperty`.
+pub fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+/// Control characters, and marks that reorder text or hide in it.
+const fn is_unsafe(c: char) -> bool {
+    matches!(c, '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}')
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}')
+        || matches!(
+            c,
+            '\u{2028}' | '\u{2029}' | '\u{61c}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}'
+        )
+}
+
+fn replaced(text: &str, unwanted: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(&unwanted) {
+        return Cow::Borrowed(text);
+    }
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        if unwanted(c) {
+            let _ = write!(safe, "\\u{{{:x}}}", u32::from(c));
+        } else {
+            safe.push(c);
+        }
+    }
+    Cow::Owned(safe)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_moves_a_cursor_or_turns_text_around_is_shown_as_a_number() {
+        assert_eq!(line("alias/twice:dtype=f32"), "alias/twice:dtype=f32");
+        assert_eq!(line("a\u{1b}[2Jb"), "a\\u{1b}[2Jb");
+        assert_eq!(line("a\u{202e}b\nc"), "a\\u{202e}b\\u{a}c");
+        assert_eq!(lines("a\n\tb\rc"), "a\n\tb\\u{d}c");
+    }
+
+    #[test]
+    fn a_cell_stays_a_cell() {
+        assert_eq!(cell("a|b\n| c"), "a\\|b\\u{a}\\| c");
+        assert_eq!(
+            cell("<img src=x> @team [x](y)"),
+            "&lt;img src=x&gt; &#64;team \\[x\\](y)"
+        );
+    }
+
+    #[test]
+    fn code_stays_code() {
+        assert_eq!(code("a`b|c"), "`a'b\\|c`");
+    }
+
+    #[test]
+    fn a_command_of_a_workflow_is_one_command() {
+        assert_eq!(data("50%\n::error::x"), "50%25%0A::error::x");
+        assert_eq!(property("a: b, c"), "a%3A b%2C c");
+    }
+}

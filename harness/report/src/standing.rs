@@ -1,0 +1,223 @@
+//! How one engine stands in a verdict's event: right, wrong and in what way, without an answer, or silent. Left out: what
+//! became of it in another version ([`crate::bump`]).
+
+use conch_tile::quirk::{Quirk, told};
+
+use crate::event::{Difference, Element, Outcome, Verdict};
+use crate::safe;
+
+/// How an engine stands to the language, by the rules of its own version.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Standing {
+    /// It did what the language says.
+    Right {
+        /// The word of its outcome: `finished`, `rejected`, `trapped`.
+        outcome: String,
+    },
+    /// It did something else.
+    Wrong(Wrong),
+    /// The program has no defined answer.
+    Undefined,
+    /// It said nothing, or nothing can be said of what it did.
+    Silent {
+        /// The word of its outcome, or of the verdict.
+        outcome: String,
+        /// Why.
+        why: String,
+    },
+}
+
+/// In what way an engine is wrong.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Wrong {
+    /// The kind of difference: `memory`, `trap`, as in the event.
+    pub kind: String,
+    /// The word of its outcome.
+    pub outcome: String,
+    /// The known bugs that explain it, by name.
+    pub known: Vec<String>,
+    /// What was said, without what belongs to one case; empty where both sides finished.
+    pub said: String,
+    /// The kernel's line that the words are about.
+    pub line: String,
+    /// How many elements differ.
+    pub elements: u64,
+    /// The first of them.
+    first: Vec<Element>,
+}
+
+impl Wrong {
+    /// Whether the first elements that differ are the same, with the same values.
+    pub fn has_elements_of(&self, other: &Self) -> bool {
+        self.first == other.first
+    }
+}
+
+impl Standing {
+    /// That of an engine in a verdict; nothing if it was not asked.
+    pub fn of(verdict: &Verdict, engine: &str) -> Option<Self> {
+        if !verdict.engines.iter().any(|id| id == engine) {
+            return None;
+        }
+        let outcome = verdict.outcomes.get(engine);
+        let word = outcome.map_or("finished", |outcome| outcome.outcome.as_str());
+        if matches!(word, "unavailable" | "unsupported" | "exhausted") {
+            return Some(Self::Silent {
+                outcome: word.to_owned(),
+                why: outcome.map_or_else(String::new, |outcome| {
+                    let first = outcome.message.lines().next().unwrap_or_default();
+                    safe::line(first).into_owned()
+                }),
+            });
+        }
+        let differences = || verdict.differences.iter().filter(|one| one.engine == engine);
+        let difference = differences()
+            .find(|one| one.baseline == "reference")
+            .or_else(|| differences().next());
+        let blamed = verdict.blame.iter().any(|id| id == engine);
+        if verdict.verdict == "undefined" || verdict.without_answer.iter().any(|id| id == engine) {
+            return Some(Self::Undefined);
+        }
+        Some(match difference {
+            Some(difference) if blamed => Self::Wrong(wrong(verdict, engine, difference)),
+            _ if verdict.verdict == "inconclusive" => Self::Silent {
+                outcome: "inconclusive".to_owned(),
+                why: verdict.reason.clone().unwrap_or_default(),
+            },
+            Some(difference) => Self::Wrong(wrong(verdict, engine, difference)),
+            None => Self::Right {
+                outcome: word.to_owned(),
+            },
+        })
+    }
+}
+
+fn wrong(verdict: &Verdict, engine: &str, difference: &Difference) -> Wrong {
+    let outcome = |engine: &str| verdict.outcomes.get(engine);
+    let speaks = |outcome: Option<&Outcome>| outcome.is_some_and(|one| !one.message.is_empty());
+    // What runs a program that the language rejects says nothing; the reference says why.
+    let spoken = [engine, &difference.baseline]
+        .into_iter()
+        .map(outcome)
+        .find(|outcome| speaks(*outcome))
+        .flatten();
+    let mut known = difference.explained.clone();
+    known.sort();
+    Wrong {
+        kind: difference.kind.clone(),
+        outcome: outcome(engine).map_or_else(|| "finished".to_owned(), |one| one.outcome.clone()),
+        known,
+        said: spoken.map_or_else(String::new, |one| {
+            let error = if one.error.is_empty() {
+                String::new()
+            } else {
+                format!("{}: ", one.error)
+            };
+            format!("{error}{}", plain(&one.message))
+        }),
+        line: spoken
+            .and_then(|one| one.position.as_ref())
+            .map_or_else(String::new, |position| position.text.trim().to_owned()),
+        elements: difference.elements,
+        first: difference.first.clone(),
+    }
+}
+
+/// The first line of a message, without the numbers that belong to one case.
+fn plain(message: &str) -> String {
+    const MOST: usize = 160;
+    let mut plain = String::new();
+    let mut number = false;
+    for c in message.lines().next().unwrap_or_default().chars() {
+        let digit = c.is_ascii_digit();
+        match (digit, number) {
+            (true, true) => {}
+            (true, false) => plain.push('N'),
+            (false, _) if c.is_control() => plain.push(' '),
+            (false, _) => plain.push(c),
+        }
+        number = digit;
+    }
+    if plain.chars().count() > MOST {
+        plain = plain.chars().take(MOST - 1).chain(['…']).collect();
+    }
+    plain.trim().to_owned()
+}
+
+/// What is known of a bug by the name that reports use: what goes wrong, and where that is written, if it is.
+pub fn known(name: &str) -> Option<(&'static str, Option<&'static str>)> {
+    if let Some(quirk) = Quirk::from_name(name) {
+        return Some((quirk.about().trim(), Some(quirk.origin())));
+    }
+    let told = told::ALL.iter().find(|told| told.name == name)?;
+    Some((told.about.trim(), None))
+}
+
+#[cfg(test)]
+mod tests {
+    use indexmap::IndexMap;
+
+    use super::*;
+
+    fn verdict() -> Verdict {
+        Verdict {
+            case: "a/b".to_owned(),
+            engines: vec!["reference".to_owned(), "interpret@3.8.0".to_owned()],
+            verdict: "differ".to_owned(),
+            blame: vec!["interpret@3.8.0".to_owned()],
+            differences: vec![Difference {
+                baseline: "reference".to_owned(),
+                engine: "interpret@3.8.0".to_owned(),
+                kind: "trap".to_owned(),
+                ..Difference::default()
+            }],
+            outcomes: IndexMap::from([(
+                "interpret@3.8.0".to_owned(),
+                Outcome {
+                    outcome: "trapped".to_owned(),
+                    error: "ValueError".to_owned(),
+                    message: "shape (16, 4) of v12\nand more".to_owned(),
+                    ..Outcome::default()
+                },
+            )]),
+            ..Verdict::default()
+        }
+    }
+
+    #[test]
+    fn words_of_a_wrong_engine_lose_their_numbers() {
+        let Some(Standing::Wrong(wrong)) = Standing::of(&verdict(), "interpret@3.8.0") else {
+            panic!("it is wrong");
+        };
+        assert_eq!(wrong.said, "ValueError: shape (N, N) of vN");
+        assert_eq!(wrong.outcome, "trapped");
+    }
+
+    #[test]
+    fn who_is_not_blamed_and_does_not_differ_is_right() {
+        let right = Standing::Right {
+            outcome: "finished".to_owned(),
+        };
+        assert_eq!(Standing::of(&verdict(), "reference"), Some(right));
+        assert_eq!(Standing::of(&verdict(), "cuda@3.8.0"), None);
+    }
+
+    #[test]
+    fn what_has_no_answer_for_one_version_has_none_for_that_one_alone() {
+        let undefined = Verdict {
+            without_answer: vec!["interpret@3.8.0".to_owned()],
+            ..verdict()
+        };
+        assert_eq!(
+            Standing::of(&undefined, "interpret@3.8.0"),
+            Some(Standing::Undefined)
+        );
+        assert_ne!(Standing::of(&undefined, "reference"), Some(Standing::Undefined));
+    }
+
+    #[test]
+    fn every_known_bug_has_words() {
+        assert!(known("bf16-is-bits").is_some_and(|(about, origin)| !about.is_empty() && origin.is_some()));
+        assert_eq!(known("no-such-bug"), None);
+    }
+}
