@@ -19,7 +19,7 @@ pub(crate) mod shape;
 pub(crate) mod tile;
 
 use conch_tile::DType;
-use conch_tile::ir::{CmpPredicate, Elem, ValueId};
+use conch_tile::ir::{CmpPredicate, Elem, OpKind, ValueId};
 use conch_tile::quirk::Quirk;
 
 pub(crate) use self::promotion::integer_promote;
@@ -68,6 +68,35 @@ pub(crate) fn compare(
 pub(crate) fn logical(tr: &mut Tracer<'_>, is_or: bool, lhs: &Value, rhs: &Value) -> Traced<Value> {
     let (lhs, rhs) = (to_tensor(tr, lhs)?, to_tensor(tr, rhs)?);
     arithmetic::logical(tr, is_or, lhs, rhs).map(Value::Tensor)
+}
+
+/// `lhs and rhs` (`lhs or rhs` when `is_or`) as Python has them, of a scalar whose truth is known at run time: one of the two.
+/// A number beside it becomes its dtype, if that holds it, as nothing here is of one dtype or another.
+pub(crate) fn either(tr: &mut Tracer<'_>, is_or: bool, lhs: &Value, rhs: &Value) -> Traced<Value> {
+    let lhs = to_tensor(tr, lhs)?;
+    let truth = cast::cast_elem(tr, lhs, Elem::Num(DType::I1), None)?;
+    let number = match rhs {
+        Value::Constant(number @ (Constant::Bool(_) | Constant::Int(_) | Constant::Float(_))) => Some(number),
+        _ => None,
+    };
+    let bool = tr.dtype(lhs) == Some(DType::I1);
+    let is_bit = matches!(number, Some(Constant::Bool(_)));
+    let (lhs, rhs) = match (number, tr.dtype(lhs)) {
+        (Some(number), Some(dtype)) if is_bit || !bool => (lhs, scalar_constant(tr, number, dtype)?),
+        _ => {
+            let rhs = to_tensor(tr, rhs)?;
+            match tr.dtype(rhs) {
+                Some(dtype) if number.is_some() && bool => (cast::cast(tr, lhs, dtype)?, rhs),
+                _ => (lhs, rhs),
+            }
+        }
+    };
+    let ty = tr.ty(lhs).clone();
+    if ty != *tr.ty(rhs) {
+        return Err(tr.unsupported("a choice between values of two dtypes"));
+    }
+    let (yes, no) = if is_or { (lhs, rhs) } else { (rhs, lhs) };
+    Ok(Value::Tensor(tr.op(OpKind::Select, &[truth, yes, no], ty)))
 }
 
 /// A unary operator of a tensor.

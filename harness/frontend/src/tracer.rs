@@ -110,8 +110,12 @@ pub(crate) struct Tracer<'a> {
     /// How many loop bodies are being run only to learn what they carry.
     discovering: usize,
     uses: uses::Uses,
+    /// Pointers of the kernel that nothing is stored through.
+    pub read_only: HashSet<ValueId>,
     /// Values that are ints of Python's, known only at run time; none but where a quirk is followed.
     pub python_ints: HashSet<ValueId>,
+    /// Values that are floats of Python's, chosen at run time and held in `f64`; none but where a quirk is followed.
+    pub python_floats: HashSet<ValueId>,
     /// What is wrong with the first block that got too many elements for Triton to hold.
     oversized: Option<Box<Diagnostic>>,
     fuel: u64,

@@ -6,6 +6,8 @@ mod common;
 
 use common::{F32, I32, Program, body};
 use conch_frontend::Arg;
+use conch_tile::DType;
+use conch_tile::ir::Elem;
 use conch_tile::quirk::Quirk;
 
 check!(
@@ -69,6 +71,68 @@ tl.store(p + i, not i)
 "
     )
     .following(Quirk::BlocksAreTrue)
+);
+
+check!(
+    a_number_that_is_chosen_stays_one_of_python,
+    body(
+        "
+h = tl.load(p + tl.arange(0, 4)).to(tl.float16)
+tl.store(p + tl.arange(0, 4), h * (0.1 if n > 3 else 0.2))
+c = 0.1 if n > 3 else 0.2
+tl.store(p + tl.arange(0, 4), h * c)
+"
+    )
+    .following(Quirk::NumbersStayPython)
+);
+
+check!(
+    a_global_constexpr_is_an_instance_of_constexpr,
+    Program::new(
+        "
+THREE = tl.constexpr(3)
+
+@triton.jit
+def k(p):
+    tl.store(p, isinstance(THREE, int))
+    tl.store(p, isinstance(THREE, tl.constexpr))
+    tl.store(p, isinstance(3, int))
+"
+    )
+    .args([I32])
+    .following(Quirk::ConstexprsAreObjects)
+);
+
+check!(
+    logic_picks_an_operand,
+    body(
+        "
+i = tl.arange(0, 4)
+tl.store(p + i, i and 3 - i)
+tl.store(p + i, i or tl.load(p + i) or 7)
+tl.store(p, n and 7)
+tl.store(p, 0 or n)
+"
+    )
+    .following(Quirk::LogicPicksOperands)
+);
+
+check!(
+    a_scaled_dot_goes_by_parts,
+    Program::new(
+        "
+@triton.jit
+def k(p, x, s):
+    i = tl.arange(0, 16)
+    j = tl.arange(0, 32)
+    a = tl.load(x + i[:, None] * 32 + j[None, :]).to(tl.bfloat16)
+    b = tl.load(x + j[:, None] * 16 + i[None, :]).to(tl.float8e5)
+    scales = tl.load(s + i[:, None] + tl.arange(0, 1)[None, :])
+    tl.store(p + i[:, None] * 16 + i[None, :], tl.dot_scaled(a, None, 'bf16', b, scales, 'e5m2'))
+"
+    )
+    .args([F32, F32, Arg::Pointer(Elem::Num(DType::U8))])
+    .following(Quirk::ScaledDotsByParts)
 );
 
 check!(

@@ -5,6 +5,8 @@ mod common;
 
 use common::{F32, I32, Program, body, calling};
 use conch_frontend::Arg;
+use conch_tile::DType;
+use conch_tile::ir::Elem;
 
 check!(syntax, Program::whole("def k(:\n    pass\n"));
 check!(
@@ -191,4 +193,36 @@ check!(
     )
     .kernel("k")
     .args([I32])
+);
+
+check!(
+    store_through_a_constant_pointer,
+    Program::new("@triton.jit\ndef k(p: tl.const, n):\n    tl.store(p + tl.arange(0, 4), n)\n")
+        .args([I32, I32])
+);
+check!(
+    atomic_through_a_constant_pointer_of_a_loop,
+    Program::new(
+        "@triton.jit\ndef k(p: 'const *i32', n):\n    q = p\n    for i in range(n):\n        tl.atomic_add(q, 1)\n        q += 1\n"
+    )
+    .args([I32, Arg::Int(5)])
+);
+check!(
+    store_through_a_pointer_made_of_a_constant_one,
+    Program::new(
+        "@triton.jit\ndef k(p: tl.const, q):\n    tl.store(q, tl.load(p))\n    tl.store(p.to(tl.pointer_type(tl.int32)), 1)\n"
+    )
+    .args([I32, I32])
+);
+check!(
+    cast_between_8_bit_floats,
+    Program::new("@triton.jit\ndef k(p, q):\n    tl.store(q, tl.load(p).to(tl.float8e5))\n").args([
+        Arg::Pointer(Elem::Num(DType::F8E4NV)),
+        Arg::Pointer(Elem::Num(DType::F8E5))
+    ])
+);
+check!(
+    cast_between_8_bit_floats_that_nothing_uses,
+    Program::new("@triton.jit\ndef k(p):\n    x = tl.load(p).to(tl.float8e5)\n")
+        .args([Arg::Pointer(Elem::Num(DType::F8E4NV))])
 );

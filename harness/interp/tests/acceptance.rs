@@ -5,8 +5,8 @@ mod kernels;
 use conch_interp::{Acceptance, AcceptanceMap, Accepted, Arg, Config, Program};
 use conch_memory::{Memory, StorageId};
 use conch_tile::ir::{
-    AtomicOp, BinaryOp, CmpPredicate, Combine, Function, InputPrecision, OpKind, Rounding, Type, UnaryOp,
-    ValueId,
+    AtomicOp, BinaryOp, CmpPredicate, Combine, Function, InputPrecision, OpKind, Rounding, TernaryOp, Type,
+    UnaryOp, ValueId,
 };
 use conch_tile::{DType, numeric};
 use kernels::{F32, Kernel, World};
@@ -900,4 +900,20 @@ fn a_product_that_was_widened_is_fused_where_the_sum_is_narrowed_again() {
     let left = (exact - rounded) as f32;
     assert_eq!(within(sum(true)), (left.min(0.0), left.max(0.0)));
     assert_eq!(sum(false), Accepted::Exact);
+}
+
+#[test]
+fn which_zero_a_clamp_gives_is_not_known() {
+    for op in [TernaryOp::Clamp, TernaryOp::ClampPropagateNan] {
+        let accepted = of(0.0, 0.0, |k, x, _| {
+            let (low, high) = (constant(k, -0.0), constant(k, 1.0));
+            k.b.op(OpKind::Ternary(op), &[x, low, high], Type::scalar(F32))
+        });
+        assert_eq!(within(accepted), (0.0, 0.0), "{op:?}");
+        let accepted = of(0.5, 0.0, |k, x, _| {
+            let (low, high) = (constant(k, 0.0), constant(k, 1.0));
+            k.b.op(OpKind::Ternary(op), &[x, low, high], Type::scalar(F32))
+        });
+        assert_eq!(accepted, Accepted::Exact, "{op:?}");
+    }
 }

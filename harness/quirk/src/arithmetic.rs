@@ -4,7 +4,7 @@ use conch_tile::DType;
 use conch_tile::ir::{
     BinaryOp, CastKind, CmpPredicate, Combine, Foreign, OpKind, Operation, TernaryOp, UnaryOp, ValueId,
 };
-use conch_tile::numeric::{self, decode, decode_int, encode_int};
+use conch_tile::numeric::{self, decode_int, encode_int};
 use conch_tile::quirk::Quirk;
 use conch_tile::rules::Version;
 
@@ -25,12 +25,6 @@ impl Model {
         if let Some(foreign) = foreign {
             return by(op, foreign);
         }
-        if dtype == DType::F16
-            && self.has(Quirk::ZerosAreEqual)
-            && let Some(foreign) = self.first_of_equals(&op.kind, place)
-        {
-            return by(op, foreign);
-        }
         match &op.kind {
             OpKind::Binary(binary) => {
                 let binary = *binary;
@@ -47,59 +41,6 @@ impl Model {
                 }),
             ),
             _ => Rewritten::Same(op),
-        }
-    }
-
-    /// Extrema of `f16` as NumPy has them: by comparison, where zeros are equal, and the first of equal ones stays.
-    fn first_of_equals(&self, kind: &OpKind, place: Place) -> Option<Foreign> {
-        let by_comparison = |larger: bool, propagates: bool| {
-            move |one: u64, other: u64| {
-                let (x, y) = (decode(DType::F16, one), decode(DType::F16, other));
-                let stays = if larger { x >= y } else { x <= y };
-                match (x.is_nan(), y.is_nan()) {
-                    (true, _) => {
-                        if propagates || y.is_nan() {
-                            one
-                        } else {
-                            other
-                        }
-                    }
-                    (false, true) => {
-                        if propagates {
-                            other
-                        } else {
-                            one
-                        }
-                    }
-                    _ if stays => one,
-                    _ => other,
-                }
-            }
-        };
-        let lets_through = self.has(Quirk::ExtremaLetNanThrough);
-        let name =
-            |what: &str, propagates: bool| format!("{what} of f16 by comparison, NaN stays: {propagates}");
-        match kind {
-            OpKind::Binary(
-                op @ (BinaryOp::Min | BinaryOp::Max | BinaryOp::MinPropagateNan | BinaryOp::MaxPropagateNan),
-            ) if place == Place::Code => {
-                let larger = matches!(op, BinaryOp::Max | BinaryOp::MaxPropagateNan);
-                let propagates =
-                    lets_through || matches!(op, BinaryOp::MinPropagateNan | BinaryOp::MaxPropagateNan);
-                let choose = by_comparison(larger, propagates);
-                Some(Foreign::new(
-                    &name(if larger { "max" } else { "min" }, propagates),
-                    move |x| choose(x[0], x[1]),
-                ))
-            }
-            OpKind::Ternary(op @ (TernaryOp::Clamp | TernaryOp::ClampPropagateNan)) => {
-                let propagates = lets_through || *op == TernaryOp::ClampPropagateNan;
-                let (low, high) = (by_comparison(true, propagates), by_comparison(false, propagates));
-                Some(Foreign::new(&name("clamp", propagates), move |x| {
-                    high(low(x[0], x[1]), x[2])
-                }))
-            }
-            _ => None,
         }
     }
 

@@ -8,8 +8,8 @@ use conch_tile::numeric::{self, decode, encode};
 use conch_tile::quirk::Quirk;
 use conch_tile::rules::Version;
 
-use crate::convert::{Manner, convert};
 use crate::model::{Model, Rewritten, by};
+use conch_tile::quirk::by_parts::{Manner, convert};
 
 /// A number as an unsigned integer of so many bits, as NumPy makes it on x86: by way of an `i32`, and 0 where that does not
 /// hold it.
@@ -123,7 +123,7 @@ impl Model {
         let cut = self.manner(false);
         match from {
             DType::F32 | DType::F16 if self.has(Quirk::Bf16Truncates) => {
-                Some(Foreign::new(&format!("{from} cut off to bf16"), move |x| {
+                Some(Foreign::rising(&format!("{from} cut off to bf16"), move |x| {
                     let wide = plain(from, DType::F32, x[0]);
                     convert(DType::F32, DType::BF16, cut, wide)
                 }))

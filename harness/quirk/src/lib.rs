@@ -5,7 +5,6 @@
 //! set of them is followed at once. [`follow`] says nothing where none of a set has anything to change: then the quirks
 //! cannot be what makes an engine differ.
 //!
-//! - `convert`: how the interpreter converts floats from sign, exponent and significand.
 //! - `cast`, `arithmetic`, `reduction`: casts, elementwise operations, and reductions with `dot`.
 //! - `loads`: loads of a loop that pass stores.
 //! - `passed`, `wide`: arguments that are held in another width, and integers that become 64 bits wide and stay so. They come last, as
@@ -18,7 +17,6 @@
 
 mod arithmetic;
 mod cast;
-mod convert;
 mod form;
 mod loads;
 mod model;

@@ -10,8 +10,8 @@ use conch_tile::rules::Version;
 use smallvec::smallvec;
 
 use crate::cast::{bits_as_f32, plain};
-use crate::convert::convert;
 use crate::model::{Model, Rewritten};
+use conch_tile::quirk::by_parts::convert;
 
 /// Which end a reduction with indices looks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -214,26 +214,33 @@ impl Model {
         if self.has(Quirk::DotSaturates) && left.bits() == 8 && sum == Some(DType::I32) {
             return self.saturating(op);
         }
+        let eight = left.is_fp8() || right.is_fp8();
+        let wide = match self.dtype(op.results[0]) {
+            Some(wide @ DType::F32) => wide,
+            Some(wide @ DType::F16) if eight => wide,
+            _ => return Rewritten::Same(op),
+        };
         let taken = |dtype: DType| -> Option<Foreign> {
-            if dtype == DType::BF16 && self.has(Quirk::Bf16DotOfBits) {
+            if dtype == DType::BF16 && wide == DType::F32 && self.has(Quirk::Bf16DotOfBits) {
                 return Some(Foreign::new("bits of bf16 as a number", |x| bits_as_f32(x[0])));
             }
-            let eight = left.is_fp8() || right.is_fp8();
             let cut = self.manner(false);
             (eight && self.has(Quirk::Fp8ConvertsByParts)).then(|| {
-                Foreign::new(&format!("{dtype} by parts to f16 to f32"), move |x| {
-                    plain(DType::F16, DType::F32, convert(dtype, DType::F16, cut, x[0]))
+                Foreign::new(&format!("{dtype} by parts to f16 to {wide}"), move |x| {
+                    let half = convert(dtype, DType::F16, cut, x[0]);
+                    if wide == DType::F16 {
+                        half
+                    } else {
+                        plain(DType::F16, wide, half)
+                    }
                 })
             })
         };
         let (Some(a), Some(b)) = (taken(left), taken(right)) else {
             return Rewritten::Same(op);
         };
-        if self.dtype(op.results[0]) != Some(DType::F32) {
-            return Rewritten::Same(op);
-        }
-        let a = self.mapped(op.operands[0], DType::F32, &op, a);
-        let b = self.mapped(op.operands[1], DType::F32, &op, b);
+        let a = self.mapped(op.operands[0], wide, &op, a);
+        let b = self.mapped(op.operands[1], wide, &op, b);
         op.operands[0] = a.results[0];
         op.operands[1] = b.results[0];
         if let OpKind::Dot { precision, .. } = &mut op.kind {

@@ -238,21 +238,6 @@ fn a_kernel_without_the_operation_is_left_alone() {
 }
 
 #[test]
-fn zeros_are_equal() {
-    // The larger one is +0.0; the first of equals stays.
-    check(
-        Quirk::ZerosAreEqual,
-        NEW,
-        (DType::F16, [0x8000, 0, 0x3c00, 0xbc00]),
-        (DType::F16, &[0x8000, 0, 0x3c00, 0]),
-        |k, x| {
-            let zero = k.full(DType::F16, 0, &[4]);
-            k.binary(BinaryOp::Max, x, zero)
-        },
-    );
-}
-
-#[test]
 fn a_quotient_of_bits_is_cut_off() {
     // 6 / 2, 7 / 2, and by zero what no integer is.
     check(

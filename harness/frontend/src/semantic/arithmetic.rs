@@ -47,6 +47,7 @@ fn misfit(tr: &Tracer<'_>, lhs: Elem, rhs: Elem) -> Stop {
 /// The type that an operand has for promotion.
 fn elem(tr: &mut Tracer<'_>, operand: Operand) -> Traced<Elem> {
     match operand {
+        Operand::Tensor(id) if tr.python_floats.contains(&id) => Ok(Elem::Num(DType::F32)),
         Operand::Tensor(id) if is_python_int(tr, operand) => {
             Ok(Elem::Num(if tr.dtype(id) == Some(DType::I1) {
                 DType::I1
@@ -84,7 +85,10 @@ pub(crate) fn matched(
         let (lhs, rhs) = (operand_tensor(tr, lhs)?, operand_tensor(tr, rhs)?);
         return broadcast(tr, lhs, rhs);
     };
-    let is_scalar = |operand| matches!(operand, Operand::Number(_)) || is_python_int(tr, operand);
+    let is_scalar = |operand| match operand {
+        Operand::Number(_) => true,
+        Operand::Tensor(id) => is_python_int(tr, operand) || tr.python_floats.contains(&id),
+    };
     let dtype = computation_type(
         tr.rules,
         (a, is_scalar(lhs)),

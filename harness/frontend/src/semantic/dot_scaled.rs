@@ -10,10 +10,11 @@
 //! the dtype that it is widened to.
 
 use conch_tile::DType;
-use conch_tile::ir::{BinaryOp, CmpPredicate, Elem, InputPrecision, OpKind, Shape, Type, ValueId};
-use conch_tile::numeric::encode;
+use conch_tile::ir::{BinaryOp, CmpPredicate, Elem, Foreign, InputPrecision, OpKind, Shape, Type, ValueId};
+use conch_tile::numeric::{decode, encode};
 use conch_tile::quirk::Quirk;
-use conch_tile::rules::Rule;
+use conch_tile::quirk::by_parts::{Manner, convert};
+use conch_tile::rules::{Rule, Version};
 
 use super::cast::{bitcast, cast, elem_shown};
 use super::promotion::shown;
@@ -39,6 +40,25 @@ pub(crate) struct Side {
     pub format: Format,
     /// Whether `e2m1` is packed along the inner dimension, and not along rows or columns.
     pub k_pack: bool,
+}
+
+/// What operands are widened to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wide {
+    Dtype(DType),
+    /// To `f32` as Triton's interpreter does ([`Quirk::ScaledDotsByParts`]), where one of them is an `f16` or none is.
+    ByParts {
+        half: bool,
+    },
+}
+
+impl Wide {
+    const fn dtype(self) -> DType {
+        match self {
+            Self::Dtype(dtype) => dtype,
+            Self::ByParts { .. } => DType::F32,
+        }
+    }
 }
 
 /// Which side it is.
@@ -100,10 +120,13 @@ pub(crate) fn dot_scaled(
             )));
         }
     }
-    let wide = if [lhs.format, rhs.format].contains(&Format::Fp16) {
-        DType::F16
+    let half = [lhs.format, rhs.format].contains(&Format::Fp16);
+    let wide = if tr.rules.follows(Quirk::ScaledDotsByParts) {
+        Wide::ByParts { half }
+    } else if half {
+        Wide::Dtype(DType::F16)
     } else {
-        DType::BF16
+        Wide::Dtype(DType::BF16)
     };
     let left = widened(tr, lhs, Place::Lhs, wide)?;
     let right = widened(tr, rhs, Place::Rhs, wide)?;
@@ -131,8 +154,8 @@ pub(crate) fn dot_scaled(
         return Err(tr.reject(format!("expected accumulator of {ty}, got {}", tr.ty(acc))));
     }
     let group = group(tr, [lhs.scale, rhs.scale], k)?;
-    let left = scaled(tr, left, lhs.scale, Place::Lhs, group, fast_math)?;
-    let right = scaled(tr, right, rhs.scale, Place::Rhs, group, fast_math)?;
+    let left = scaled(tr, left, lhs.scale, Place::Lhs, group, (wide, fast_math))?;
+    let right = scaled(tr, right, rhs.scale, Place::Rhs, group, (wide, fast_math))?;
     let acc = match acc {
         Some(acc) => acc,
         None => tr.constant(0, ty.clone()),
@@ -172,9 +195,12 @@ fn in_format(tr: &mut Tracer<'_>, side: Side, place: Place) -> Traced<ValueId> {
 }
 
 /// The operand as a matrix of a wide dtype.
-fn widened(tr: &mut Tracer<'_>, side: Side, place: Place, wide: DType) -> Traced<ValueId> {
+fn widened(tr: &mut Tracer<'_>, side: Side, place: Place, wide: Wide) -> Traced<ValueId> {
     if side.format != Format::E2m1 {
-        return cast(tr, side.value, wide);
+        return match wide {
+            Wide::Dtype(wide) => cast(tr, side.value, wide),
+            Wide::ByParts { .. } => Ok(by_parts(tr, side.value)),
+        };
     }
     let ty = tr.ty(side.value).clone();
     let mask = tr.constant(0xf, ty.clone());
@@ -200,7 +226,43 @@ fn widened(tr: &mut Tracer<'_>, side: Side, place: Place, wide: DType) -> Traced
         *extent *= 2;
     }
     let value = reshape(tr, both, &packed, false)?;
-    cast(tr, value, wide)
+    cast(tr, value, wide.dtype())
+}
+
+/// What Triton's interpreter makes of an operand that is not packed: an `f16`, from exponent and significand, and of the
+/// infinities and NaN of 8-bit floats those of `f32`.
+fn by_parts(tr: &mut Tracer<'_>, value: ValueId) -> ValueId {
+    let dtype = tr.dtype(value).unwrap_or(DType::F16);
+    let manner = Manner {
+        rounds: false,
+        mends_zeros: tr.rules.version >= Version::new(3, 9, 0),
+    };
+    let foreign = Foreign::new(&format!("{dtype} by parts to f16 to f32, {manner:?}"), move |x| {
+        let special = decode(dtype, x[0]);
+        if dtype.is_fp8() && !special.is_finite() {
+            return number(DType::F32, special);
+        }
+        let half = convert(dtype, DType::F16, manner, x[0]);
+        number(DType::F32, decode(DType::F16, half))
+    });
+    let ty = tr.ty(value).with_elem(Elem::Num(DType::F32));
+    tr.op(OpKind::Foreign(foreign), &[value], ty)
+}
+
+/// What Triton's interpreter makes of scales: the byte is the exponent of an `f32`, whatever its dtype.
+fn byte_as_exponent(tr: &mut Tracer<'_>, scale: ValueId, half: bool) -> ValueId {
+    let e8m0 = tr.dtype(scale).is_some_and(DType::is_int);
+    let newest = tr.rules.version >= Version::new(3, 9, 0);
+    let zero = half || !e8m0 || tr.rules.follows(Quirk::ScaleOfZeroIsZero);
+    let nan = newest && e8m0;
+    let name = format!("byte as the exponent of f32, 0 is zero: {zero}, 255 is NaN: {nan}");
+    let foreign = Foreign::new(&name, move |x| match x[0] & 0xff {
+        0 if !zero => 0x0040_0000,
+        255 if nan => 0x7fc0_0000,
+        byte => byte << 23,
+    });
+    let ty = tr.ty(scale).with_elem(Elem::Num(DType::F32));
+    tr.op(OpKind::Foreign(foreign), &[scale], ty)
 }
 
 /// `e2m1` in the low halves of bytes as `f16`, which holds every one of them: its bits are those of a number whose
@@ -257,7 +319,7 @@ fn scaled(
     scale: Option<ValueId>,
     place: Place,
     group: usize,
-    fast_math: bool,
+    (wide, fast_math): (Wide, bool),
 ) -> Traced<ValueId> {
     let Some(scale) = scale else {
         return Ok(value);
@@ -283,14 +345,18 @@ fn scaled(
             shape::shown(&own.shape)
         )));
     }
-    let wide = tr.dtype(value).unwrap_or(DType::BF16);
-    let scale = match own.elem {
-        Elem::Num(DType::I8 | DType::U8) => exponents(tr, scale, wide, fast_math)?,
-        Elem::Num(DType::F8E4NV) if tr.rules.holds(Rule::ScaledDotTakesFp8Scales) => cast(tr, scale, wide)?,
-        Elem::Num(dtype) if dtype.is_float() => {
+    let scale = match (own.elem, wide) {
+        (Elem::Num(DType::I8 | DType::U8 | DType::F8E4NV), Wide::ByParts { half }) => {
+            byte_as_exponent(tr, scale, half)
+        }
+        (Elem::Num(DType::I8 | DType::U8), Wide::Dtype(wide)) => exponents(tr, scale, wide, fast_math)?,
+        (Elem::Num(DType::F8E4NV), Wide::Dtype(wide)) if tr.rules.holds(Rule::ScaledDotTakesFp8Scales) => {
+            cast(tr, scale, wide)?
+        }
+        (Elem::Num(dtype), _) if dtype.is_float() => {
             return Err(tr.unsupported(format!("`tl.dot_scaled` with scales of {}", shown(dtype))));
         }
-        elem => {
+        (elem, _) => {
             return Err(tr.reject(format!(
                 "{}_scale must hold e8m0 in 8-bit integers, got {}",
                 place.name(),

@@ -4,7 +4,7 @@
 use conch_tile::DType;
 use conch_tile::fault::{Fault, is_planted};
 use conch_tile::ir::{BinaryOp, Block, CmpPredicate, Combine, Elem, OpKind, Shape, Type, ValueId};
-use conch_tile::quirk::Quirk;
+use conch_tile::quirk::{Quirk, told};
 use smallvec::SmallVec;
 
 use super::cast::{bitcast, bool_like};
@@ -125,6 +125,7 @@ pub(crate) fn reduce(
 ) -> Traced<Vec<ValueId>> {
     let shape = same_shape(tr, inputs, "a reduction")?;
     let rank = shape.len();
+    let negative = at.is_some_and(|at| at < 0);
     let (inputs, at, rest) = match at {
         Some(at) => {
             let at = axis(tr, at, rank)?;
@@ -152,9 +153,19 @@ pub(crate) fn reduce(
         .iter()
         .map(|element| Type::block(element.elem, rest.clone()))
         .collect();
+    let combined = known(&region);
+    // Sums and extrema of the library, and places of extrema, are NumPy's in Triton's interpreter.
+    let by_numpy = tr.is_of_prelude(combine)
+        && (inputs.len() > 1 || matches!(combined, Some(Combine::Add | Combine::Min | Combine::Max)));
+    if negative && !by_numpy {
+        tr.used(told::NEGATIVE_AXIS);
+    }
+    if keep_dims {
+        tr.used(told::KEPT_DIMENSIONS);
+    }
     let kind = OpKind::Reduce {
         axis: at,
-        combine: known(&region),
+        combine: combined,
         region,
     };
     let reduced = tr.builder.op_multi(kind, &inputs, &results);

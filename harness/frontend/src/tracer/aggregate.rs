@@ -6,6 +6,7 @@
 
 use std::rc::Rc;
 
+use conch_tile::quirk::told::AGGREGATE_METHOD;
 use conch_tile::rules::Rule;
 use conch_tile::source::Span;
 use ruff_python_ast::{self as ast, Expr, Stmt};
@@ -405,13 +406,16 @@ impl Tracer<'_> {
             return Err(self.unsupported("the type of an aggregate as a value"));
         }
         match value.class.member(name).cloned() {
-            Some(member) => match self.kernel_value(&member) {
-                Some(callee) => Ok(Value::Bound(
-                    Rc::new(Value::Aggregate(Rc::clone(value))),
-                    Rc::new(callee),
-                )),
-                None => Err(self.unsupported(format!("the method `{name}` of {}", value.class.name))),
-            },
+            Some(member) => {
+                self.used(AGGREGATE_METHOD);
+                match self.kernel_value(&member) {
+                    Some(callee) => Ok(Value::Bound(
+                        Rc::new(Value::Aggregate(Rc::clone(value))),
+                        Rc::new(callee),
+                    )),
+                    None => Err(self.unsupported(format!("the method `{name}` of {}", value.class.name))),
+                }
+            }
             None => Err(self.reject_with(
                 "unknown-attribute",
                 format!("'{}' object has no attribute '{name}'", value.class.name),

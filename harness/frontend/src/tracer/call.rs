@@ -14,7 +14,7 @@ use super::host::Host;
 use super::host_call::HostArguments;
 use super::{Stop, Traced, Tracer, UserFunction, python};
 use crate::builtin::Builtin;
-use crate::value::{Constant, Value};
+use crate::value::{Constant, TypeValue, Value};
 
 /// Calls of `@triton.jit` functions inside of each other.
 const MAX_CALLS: usize = 100;
@@ -110,6 +110,20 @@ impl Tracer<'_> {
                 return Err(self.reject(format!("keyword argument repeated: {}", name.as_str())));
             }
             keyword.push((name.as_str().into(), value));
+        }
+        if let (Value::Builtin(builtin), [value, class], Some(argument)) =
+            (&callee, positional.as_slice(), node.arguments.args.first())
+            && builtin.name() == "isinstance"
+            && self.is_object(value, argument)
+        {
+            let of_constexprs = match class {
+                Value::Builtin(class) => class.name() == "tl.constexpr",
+                class => matches!(
+                    class,
+                    Value::Constant(Constant::Type(TypeValue::Named("constexpr")))
+                ),
+            };
+            return Ok(Value::bool(of_constexprs));
         }
         if replaces {
             return self.aggregate_replace(&positional, &keyword);

@@ -3,6 +3,7 @@
 use conch_tile::fault::{Fault, is_planted};
 use std::rc::Rc;
 
+use conch_tile::DType;
 use conch_tile::ir::{CmpPredicate, OpKind, ValueId};
 use conch_tile::quirk::Quirk;
 use conch_tile::rules::Rule;
@@ -160,6 +161,7 @@ impl Tracer<'_> {
                 }
                 self.unary(node.op, &operand)
             }
+            Expr::BoolOp(node) if self.rules.follows(Quirk::LogicPicksOperands) => self.picked(node),
             Expr::BoolOp(node) if !self.speaks(Rule::ShortCircuits) => self.both(node),
             Expr::BoolOp(node) => {
                 let mut operands = node.values.iter();
@@ -385,6 +387,31 @@ impl Tracer<'_> {
         }
     }
 
+    /// `and` and `or` as Python has them: the first operand that decides, else the last one. A block decides as what is true.
+    fn picked(&mut self, node: &ast::ExprBoolOp) -> Traced<Value> {
+        let is_or = node.op == ast::BoolOp::Or;
+        let mut operands = node.values.iter();
+        let mut value = match operands.next() {
+            Some(first) => self.eval(first)?,
+            None => Value::NONE,
+        };
+        for operand in operands {
+            let truth = match &value {
+                Value::Tensor(id) if self.ty(*id).numel() > 1 => Some(true),
+                value => Self::known_truth(value),
+            };
+            value = match truth {
+                Some(truth) if truth == is_or => return Ok(value),
+                Some(_) => self.eval(operand)?,
+                None => {
+                    let next = self.eval(operand)?;
+                    semantic::either(self, is_or, &value, &next)?
+                }
+            };
+        }
+        Ok(value)
+    }
+
     /// Whether an expression is a name whose value is a tensor inside of a constexpr, as versions have it where a
     /// run-time value is annotated as `constexpr`.
     pub(super) fn is_held(&self, expression: &Expr) -> bool {
@@ -462,7 +489,7 @@ impl Tracer<'_> {
     }
 
     /// Whether Python would compare a constexpr here, and not what it holds: a global one.
-    fn is_object(&self, value: &Value, expression: &Expr) -> bool {
+    pub(super) fn is_object(&self, value: &Value, expression: &Expr) -> bool {
         let Expr::Name(name) = expression else {
             return false;
         };
@@ -573,16 +600,19 @@ impl Tracer<'_> {
             return Err(self.ambiguous());
         }
         let condition = semantic::condition(self, tensor)?;
+        let is_float = |arm| matches!(literal(arm), Some(Constant::Float(_)));
+        let stays_python =
+            self.rules.follows(Quirk::NumbersStayPython) && is_float(&node.body) && is_float(&node.orelse);
         // What `:=` binds in here is gone afterwards.
         let (names, bound) = (self.frame.names.clone(), self.frame.bound.clone());
         self.builder.open_block(&[]);
         let value = self.eval(&node.body)?;
-        let then_value = self.arm(&node.body, &value)?;
+        let then_value = self.arm(&node.body, &value, stays_python)?;
         let then_block = self.builder.close_block(then_value.as_slice());
         self.frame.names.clone_from(&names);
         self.builder.open_block(&[]);
         let value = self.eval(&node.orelse)?;
-        let else_value = self.arm(&node.orelse, &value)?;
+        let else_value = self.arm(&node.orelse, &value, stays_python)?;
         let else_block = self.builder.close_block(else_value.as_slice());
         self.frame.names = names;
         self.frame.bound = bound;
@@ -614,19 +644,25 @@ impl Tracer<'_> {
                 "ternary expression with dynamic condition has inconsistent types {a} and {b}"
             )));
         }
-        Ok(Value::Tensor(self.builder.op(
-            OpKind::If {
-                then_block,
-                else_block,
-            },
-            &[condition],
-            ty,
-        )))
+        let kind = OpKind::If {
+            then_block,
+            else_block,
+        };
+        let chosen = self.builder.op(kind, &[condition], ty);
+        if stays_python {
+            self.python_floats.insert(chosen);
+        }
+        Ok(Value::Tensor(chosen))
     }
 
     /// The value of an arm of a conditional expression; none where the arm is a call of what only has an effect, as
-    /// `tl.store` is.
-    fn arm(&mut self, arm: &Expr, value: &Value) -> Traced<Option<ValueId>> {
+    /// `tl.store` is. A number that stays one of Python is held in `f64`.
+    fn arm(&mut self, arm: &Expr, value: &Value, stays_python: bool) -> Traced<Option<ValueId>> {
+        if let Value::Constant(number) = value
+            && stays_python
+        {
+            return semantic::scalar_constant(self, number, DType::F64).map(Some);
+        }
         if value.is_none() && self.is_effect(arm) {
             return Ok(None);
         }

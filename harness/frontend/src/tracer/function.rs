@@ -134,6 +134,8 @@ pub(crate) enum Parameter {
     Typed(DType),
     /// A pointer.
     Pointer,
+    /// A pointer that nothing is stored through (`tl.const`).
+    ReadOnly,
 }
 
 impl Tracer<'_> {
@@ -202,6 +204,7 @@ impl Tracer<'_> {
         match value {
             TypeValue::Elem(Elem::Num(dtype)) => self.annotated_type(dtype.triton_name()),
             TypeValue::Elem(Elem::Ptr { .. }) => Parameter::Pointer,
+            TypeValue::Named("const") => Parameter::ReadOnly,
             _ => Parameter::Plain,
         }
     }
@@ -212,7 +215,9 @@ impl Tracer<'_> {
         if text.contains("constexpr") {
             return Parameter::Constexpr;
         }
-        let text = text.strip_prefix("const ").unwrap_or(text).trim();
+        if text.contains("const") || text.starts_with("*k") {
+            return Parameter::ReadOnly;
+        }
         if text.starts_with('*') || text.ends_with('*') {
             return Parameter::Pointer;
         }

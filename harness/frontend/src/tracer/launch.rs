@@ -64,7 +64,10 @@ pub(crate) fn trace(request: &Request) -> Result<TracedKernel, Refused> {
             Ok((bindings, arguments)) => {
                 let function = tracer.builder.finish();
                 match function.verify() {
-                    Ok(()) if let Some(diagnostic) = super::passes::refused(&function, request.rules) => {
+                    Ok(())
+                        if let Some(diagnostic) = super::passes::refused(&function, request.rules)
+                            .or_else(|| super::passes::stored(&function, tracer.read_only)) =>
+                    {
                         Err(Refused {
                             refusal: Refusal::Rejected(Box::new(diagnostic)),
                             sources: function.sources,
@@ -124,7 +127,9 @@ impl<'a> Tracer<'a> {
             held_arguments: Vec::new(),
             discovering: 0,
             uses: super::uses::Uses::new(),
+            read_only: HashSet::new(),
             python_ints: HashSet::new(),
+            python_floats: HashSet::new(),
             oversized: None,
             fuel: FUEL,
         }
@@ -685,6 +690,9 @@ impl<'a> Tracer<'a> {
             path: path.clone(),
             part: Part::Whole,
         });
+        if annotation == Parameter::ReadOnly && elem.pointee().is_some() {
+            self.read_only.insert(value);
+        }
         let value = match (typed, scalar_type(arg)) {
             (None, Some(dtype)) if self.held_as(arg).is_some() => semantic::cast(self, value, dtype)?,
             _ => value,

@@ -1,11 +1,14 @@
-//! What a compiler's passes refuse of IR that its front makes: operations that they have no instruction for.
+//! What a compiler's passes refuse of IR that its front makes: operations that they have no instruction for. Beside that, what the
+//! front refuses that is easier seen in the whole of it: stores through constant pointers.
 //!
 //! Passes drop what nothing uses before they look at it, so only what is live is asked about. Left out: what is refused
 //! for a target's sake, by ptxas say.
 
+use std::collections::HashSet;
+
 use conch_tile::DType;
 use conch_tile::diagnostic::Diagnostic;
-use conch_tile::ir::{Block, Function, OpKind, Operation, ValueId};
+use conch_tile::ir::{Block, CastKind, Function, LocId, OpKind, Operation, ValueId};
 use conch_tile::rules::Rules;
 
 use super::gap::Gap;
@@ -21,6 +24,61 @@ pub(super) fn refused(function: &Function, rules: Rules) -> Option<Diagnostic> {
     };
     search.block(&function.body, true);
     search.found
+}
+
+/// The first store through one of these pointers, or what is made of one, as a diagnostic. The front refuses it, whether live or
+/// not, and of an atomic too, but of no compare-and-swap.
+pub(super) fn stored(function: &Function, mut read_only: HashSet<ValueId>) -> Option<Diagnostic> {
+    if read_only.is_empty() {
+        return None;
+    }
+    let at = first_store(function, &function.body, &mut read_only)?;
+    Some(Diagnostic::error(
+        "rejected",
+        function.span(at),
+        "Cannot store to a constant pointer",
+    ))
+}
+
+fn first_store(function: &Function, block: &Block, read_only: &mut HashSet<ValueId>) -> Option<LocId> {
+    for operation in &block.ops {
+        let stores = matches!(operation.kind, OpKind::Store { .. } | OpKind::AtomicRmw { .. });
+        if stores
+            && operation
+                .operands
+                .first()
+                .is_some_and(|pointer| read_only.contains(pointer))
+        {
+            return Some(operation.loc);
+        }
+        let pointer = |value: &ValueId| {
+            let value = function.values.get(value.0 as usize);
+            value.is_some_and(|value| value.ty.elem.pointee().is_some())
+        };
+        let mut pointers = operation
+            .operands
+            .iter()
+            .filter(|&operand| pointer(operand))
+            .peekable();
+        // A cast to a pointer's type names one that is not constant.
+        let stays = pointers.peek().is_some() && !matches!(operation.kind, OpKind::Cast { .. });
+        let moved = stays && pointers.all(|operand| read_only.contains(operand));
+        // What a loop carries comes last among its operands, its parameters and its results.
+        for region in operation.kind.regions() {
+            for (operand, arg) in operation.operands.iter().rev().zip(region.args.iter().rev()) {
+                if pointer(arg) && read_only.contains(operand) {
+                    read_only.insert(*arg);
+                }
+            }
+            if let Some(at) = first_store(function, region, read_only) {
+                return Some(at);
+            }
+        }
+        if moved {
+            read_only.extend(operation.results.iter().filter(|&result| pointer(result)));
+        }
+    }
+    None
 }
 
 struct Search<'a> {
@@ -87,6 +145,21 @@ impl Search<'_> {
                 (operand.is_float() && result.is_int()).then(|| {
                     format!(
                         "dot of {} into {} has no instruction",
+                        shown(operand),
+                        shown(result)
+                    )
+                })
+            }
+            OpKind::Cast {
+                kind: CastKind::Value,
+                ..
+            } => {
+                let result = self.dtype(operation.results.first())?;
+                let passes = |dtype| matches!(dtype, DType::F8E4NV | DType::F8E5);
+                // Up to 3.2 the compiler aborts, and says that a conversion to an 8-bit float has to be told how to round.
+                (operand != result && passes(operand) && passes(result)).then(|| {
+                    format!(
+                        "cast of {} to {}: a pass of the compiler fails",
                         shown(operand),
                         shown(result)
                     )

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use conch_tile::DType;
 use conch_tile::quirk::Quirk;
 use conch_tile::rules::Rule;
 use ruff_python_ast::{self as ast, Expr, Stmt};
@@ -284,6 +285,9 @@ impl Tracer<'_> {
     /// What a variable holds after it was assigned `value`.
     fn sanitize(&mut self, value: Value) -> Traced<(Value, Kind)> {
         Ok(match value {
+            Value::Tensor(id) if self.python_floats.contains(&id) => {
+                (Value::Tensor(semantic::cast(self, id, DType::F32)?), Kind::Plain)
+            }
             Value::Tensor(_) | Value::BlockPointer(_) | Value::Descriptor(_) | Value::Aggregate(_) => {
                 (value, Kind::Plain)
             }

@@ -165,7 +165,6 @@ impl<'a> Machine<'a> {
             Op::If(..) | Op::For(_) | Op::While(..) | Op::Reduce { .. } | Op::Scan { .. } => false,
             Op::Plain(kind) => match kind {
                 OpKind::Constant(_)
-                | OpKind::Foreign(_)
                 | OpKind::ProgramId(_)
                 | OpKind::NumPrograms(_)
                 | OpKind::Poison
@@ -182,7 +181,15 @@ impl<'a> Machine<'a> {
                 | OpKind::Cat { .. }
                 | OpKind::Gather { .. }
                 | OpKind::Hint { .. } => true,
-                OpKind::Ternary(op) => !float(self, step.outs[0]) || *op != TernaryOp::Fma,
+                OpKind::Foreign(_) => !step
+                    .ins
+                    .iter()
+                    .any(|&slot| float(self, slot) && self.any_nan(slot)),
+                // A clamp is two extrema, of which one may be between zeros.
+                OpKind::Ternary(op) => {
+                    !float(self, step.outs[0])
+                        || *op != TernaryOp::Fma && !step.ins.iter().any(|&slot| self.minus_zero(slot))
+                }
                 OpKind::Library(symbol) => {
                     !symbol.result.is_float() || (symbol.is_exact() && !symbol.flushes())
                 }

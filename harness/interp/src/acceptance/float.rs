@@ -501,7 +501,8 @@ pub(crate) fn ternary(op: TernaryOp, dtype: DType, x: Lane, y: Lane, z: Lane) ->
     {
         return lane;
     }
-    if let (Some(x), Some(y), Some(z)) = (x.bits(), y.bits(), z.bits()) {
+    let extrema = dtype.is_float() && op != TernaryOp::Fma;
+    if let (Some(x), Some(y), Some(z), false) = (x.bits(), y.bits(), z.bits(), extrema) {
         return computed(numeric::ternary(op, dtype, x, y, z));
     }
     if !dtype.is_float() {

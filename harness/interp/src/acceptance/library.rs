@@ -1,9 +1,9 @@
 //! Functions of CUDA's math library, and of models of bugs, on lanes that are not exact.
 
 use conch_tile::DType;
-use conch_tile::ir::Foreign;
-use conch_tile::numeric::Range;
+use conch_tile::ir::{Foreign, Rounding};
 use conch_tile::numeric::library::Symbol;
+use conch_tile::numeric::{self, Range, decode, encode};
 use smallvec::SmallVec;
 
 use super::float::computed;
@@ -44,11 +44,180 @@ pub(crate) fn library(symbol: &Symbol, lanes: &[Lane]) -> Lane {
     }
 }
 
-/// What a function of a model of somebody's bug gives: nothing is known of it but where every operand is exact.
-pub(crate) fn foreign(foreign: &Foreign, lanes: &[Lane]) -> Lane {
+/// How many numbers a lane may be for a model's function to be asked of each.
+const MOST_NUMBERS: usize = 64;
+/// How often it is asked at most for one lane of the result.
+const MOST_ASKED: usize = 512;
+
+/// What a function of a model of somebody's bug gives. Where an operand is not exact, it is asked of all that the operands may
+/// be, if those are few, or of the ends if it rises; of any other nothing is known.
+pub(crate) fn foreign(foreign: &Foreign, lanes: &[Lane], from: &[Option<DType>], to: Option<DType>) -> Lane {
     if lanes.contains(&Lane::Poison) {
         return Lane::Poison;
     }
     let exact: Option<Operands> = lanes.iter().map(|lane| lane.bits()).collect();
-    exact.map_or(Lane::Unknown, |bits| Lane::Bits(foreign.value(&bits)))
+    let is_nan =
+        |(&bits, dtype): (&u64, &Option<DType>)| dtype.is_some_and(|dtype| numeric::is_nan(dtype, bits));
+    match exact {
+        Some(bits) if !bits.iter().zip(from).any(is_nan) => Lane::Bits(foreign.value(&bits)),
+        _ => of_several(foreign, lanes, from, to).unwrap_or(Lane::Unknown),
+    }
+}
+
+fn of_several(foreign: &Foreign, lanes: &[Lane], from: &[Option<DType>], to: Option<DType>) -> Option<Lane> {
+    let mut asked: Vec<Operands> = vec![Operands::new()];
+    for (&lane, &dtype) in lanes.iter().zip(from) {
+        let mut values = match lane {
+            Lane::Within { low, high, .. } => {
+                let dtype = dtype.filter(|dtype| dtype.is_float())?;
+                numbers(dtype, low, high, foreign.rises() && lanes.len() == 1)?
+            }
+            lane => Operands::from_slice(&[lane.bits()?]),
+        };
+        if let Some(dtype) = dtype
+            && (matches!(lane, Lane::Within { nan: true, .. })
+                || values.iter().any(|&bits| numeric::is_nan(dtype, bits)))
+        {
+            // Which NaN it is, is not specified: that of an invalid operation is a quiet one of either sign, with all bits of the
+            // fraction (NVIDIA) or the first one alone (x86).
+            let fraction = dtype.float_format().map_or(1, |(fraction, _)| fraction);
+            let all = (1u64 << (dtype.bits() - 1)) - 1;
+            let first = all ^ ((1 << fraction.saturating_sub(1)) - 1);
+            let quiet = [all, first, negated(dtype, all), negated(dtype, first)].into_iter();
+            values.extend(quiet.filter(|&bits| numeric::is_nan(dtype, bits)));
+        }
+        if asked.len().checked_mul(values.len())? > MOST_ASKED {
+            return None;
+        }
+        let with = |operands: &Operands| {
+            let operands = operands.clone();
+            values.clone().into_iter().map(move |value| {
+                let mut operands = operands.clone();
+                operands.push(value);
+                operands
+            })
+        };
+        asked = asked.iter().flat_map(with).collect();
+    }
+    let mut results = asked.iter().map(|operands| foreign.value(operands));
+    let first = results.next()?;
+    let others: Vec<u64> = results.filter(|&other| other != first).collect();
+    if others.is_empty() {
+        return Some(Lane::Bits(first));
+    }
+    let to = to.filter(|to| to.is_float())?;
+    let range = others
+        .iter()
+        .map(|&bits| Interval::point(decode(to, bits)))
+        .fold(Interval::point(decode(to, first)), Interval::hull);
+    Some(range.lane(to))
+}
+
+/// The numbers of a dtype between two, both zeros where there is one; the least and the largest alone if the ends are enough.
+/// None where there are too many, or none at all.
+fn numbers(dtype: DType, low: f64, high: f64, ends: bool) -> Option<Operands> {
+    let inside = |value: f64| encode(dtype, value, Rounding::NearestEven);
+    let mut bits = inside(low);
+    if decode(dtype, bits) < low {
+        bits = next(dtype, bits)?;
+    }
+    if ends {
+        let mut last = negated(dtype, inside(high));
+        if decode(dtype, negated(dtype, last)) > high {
+            last = next(dtype, last)?;
+        }
+        let last = negated(dtype, last);
+        return (decode(dtype, bits) <= decode(dtype, last)).then(|| Operands::from_slice(&[bits, last]));
+    }
+    let mut all = Operands::new();
+    while decode(dtype, bits) <= high {
+        if all.len() >= MOST_NUMBERS {
+            return None;
+        }
+        all.push(bits);
+        if decode(dtype, bits) == 0.0 {
+            all.push(negated(dtype, bits));
+        }
+        match next(dtype, bits) {
+            Some(larger) => bits = larger,
+            None => break,
+        }
+    }
+    (!all.is_empty()).then_some(all)
+}
+
+fn negated(dtype: DType, bits: u64) -> u64 {
+    bits ^ (1 << (dtype.bits() - 1))
+}
+
+/// The next larger number of a dtype; of a zero of either sign the least positive one. None behind the last.
+fn next(dtype: DType, bits: u64) -> Option<u64> {
+    let sign = 1u64 << (dtype.bits() - 1);
+    let larger = match (bits & sign != 0, bits & (sign - 1)) {
+        (_, 0) => 1,
+        (true, _) => bits - 1,
+        (false, _) => bits + 1,
+    };
+    let value = decode(dtype, larger);
+    (!value.is_nan() && value > decode(dtype, bits)).then_some(larger)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn within(low: f64, high: f64) -> Lane {
+        Interval {
+            low,
+            high,
+            nan: false,
+        }
+        .lane(DType::BF16)
+    }
+
+    fn ask(foreign: &Foreign, lanes: &[Lane]) -> Lane {
+        let from = vec![Some(DType::BF16); lanes.len()];
+        super::foreign(foreign, lanes, &from, Some(DType::F32))
+    }
+
+    fn interval(lane: Lane) -> (f64, f64) {
+        let interval = lane.interval(DType::F32);
+        (interval.low, interval.high)
+    }
+
+    #[test]
+    fn a_function_is_asked_of_every_number_that_an_operand_may_be() {
+        let bits = Foreign::new("bits as a number", |x| {
+            encode(DType::F32, x[0] as f64, Rounding::NearestEven)
+        });
+        let two = ask(&bits, &[within(1.0, 1.0078125)]);
+        assert_eq!(interval(two), (f64::from(0x3f80), f64::from(0x3f81)));
+        let zeros = ask(&bits, &[within(-0.0, 0.0)]);
+        assert_eq!(interval(zeros), (0.0, f64::from(0x8000)));
+        assert_eq!(ask(&bits, &[within(1.0, 4.0)]), Lane::Unknown, "too many");
+        let pair = Foreign::new("sum of bits", |x| {
+            encode(DType::F32, (x[0] + x[1]) as f64, Rounding::NearestEven)
+        });
+        let both = ask(&pair, &[within(1.0, 1.0078125), within(1.0, 1.0078125)]);
+        assert_eq!(interval(both), (f64::from(0x7f00), f64::from(0x7f02)));
+    }
+
+    #[test]
+    fn which_nan_it_is_is_not_known() {
+        let bits = Foreign::new("bits as a number", |x| {
+            encode(DType::F32, x[0] as f64, Rounding::NearestEven)
+        });
+        let nan = ask(&bits, &[Lane::Bits(0x7fc1)]);
+        assert_eq!(interval(nan), (f64::from(0x7fc0), f64::from(0xffff)));
+    }
+
+    #[test]
+    fn a_function_that_rises_is_asked_of_the_ends() {
+        let doubled = Foreign::rising("twice", |x| {
+            encode(DType::F32, 2.0 * decode(DType::BF16, x[0]), Rounding::NearestEven)
+        });
+        assert_eq!(interval(ask(&doubled, &[within(-3.0, 40.0)])), (-6.0, 80.0));
+        let (low, high) = interval(ask(&doubled, &[within(1.001, 1.9999)]));
+        assert_eq!((low, high), (2.0 * 1.0078125, 2.0 * 1.9921875));
+    }
 }

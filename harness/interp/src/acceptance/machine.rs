@@ -594,7 +594,14 @@ impl<'a> Machine<'a> {
                 });
             }
             OpKind::Library(symbol) => self.each(step.outs[0], &step.ins, |x| library::library(symbol, x)),
-            OpKind::Foreign(foreign) => self.each(step.outs[0], &step.ins, |x| library::foreign(foreign, x)),
+            OpKind::Foreign(foreign) => {
+                let number = |&slot: &Slot| self.layout(slot).elem.num();
+                let from: smallvec::SmallVec<[Option<DType>; 3]> = step.ins.iter().map(number).collect();
+                let to = number(&step.outs[0]);
+                self.each(step.outs[0], &step.ins, |x| {
+                    library::foreign(foreign, x, &from, to)
+                });
+            }
             OpKind::Compare(predicate) => self.compare(*predicate, step),
             OpKind::Select => {
                 let dtype = self.layout(step.outs[0]).elem.num();

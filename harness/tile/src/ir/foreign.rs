@@ -12,6 +12,7 @@ type Function = dyn Fn(&[u64]) -> u64 + Send + Sync;
 pub struct Foreign {
     name: Arc<str>,
     function: Arc<Function>,
+    rises: bool,
 }
 
 impl Foreign {
@@ -20,7 +21,21 @@ impl Foreign {
         Self {
             name: name.into(),
             function: Arc::new(function),
+            rises: false,
         }
+    }
+
+    /// A function of one float that gives no smaller a float of a larger one.
+    pub fn rising(name: &str, function: impl Fn(&[u64]) -> u64 + Send + Sync + 'static) -> Self {
+        Self {
+            rises: true,
+            ..Self::new(name, function)
+        }
+    }
+
+    /// Whether it gives no smaller a float of a larger one.
+    pub const fn rises(&self) -> bool {
+        self.rises
     }
 
     /// Its name.

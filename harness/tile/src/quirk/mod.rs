@@ -4,6 +4,7 @@
 //! itself: where an engine differs, the reference is asked again with those that apply, and if it then gives the engine's bytes, the
 //! difference is explained.
 
+pub mod by_parts;
 pub mod told;
 
 use std::fmt;
@@ -176,9 +177,6 @@ quirks! {
     /// `atomic_min` of `f64` gives the bits of what was there as a number.
     AtomicMinGivesBits = "atomic-min-gives-bits": Interpreter, (FIRST, Some(v(3, 8, 0))),
         "interpreter.py, create_select: np.where of np.int64 and np.uint64 is np.float64; triton#8594";
-    /// Extrema of `f16` take zeros of either sign for equal.
-    ZerosAreEqual = "zeros-are-equal": Interpreter, (FIRST, None),
-        "interpreter.py, create_clampf: np.clip";
     /// The NaN that lanes outside of a tensor hold is converted to an 8-bit float from sign, exponent and significand, and comes
     /// out as a number.
     PaddingNanIsANumber = "padding-nan-is-a-number": Interpreter, (Version::new(3, 8, 0), Some(v(3, 9, 0))),
@@ -223,7 +221,8 @@ quirks! {
     /// A load of a loop passes the stores before it that are of the same iteration.
     LoadsPassStores = "loads-pass-stores": Compiler, (Version::new(3, 3, 0), None),
         "H200, wheels 3.3.1 to 3.9.0; triton#8259";
-    /// A number that a variable gets in another way than by a plain `=` stays one of Python, and follows the dtype beside it.
+    /// A number that a variable gets in another way than by a plain `=`, or that is chosen at run time, stays one of Python, and
+    /// follows the dtype beside it.
     NumbersStayPython = "numbers-stay-python": Interpreter, (Version::new(3, 2, 0), None),
         "interpreter.py, ASTTransformer.visit_Assign";
     /// A variable that is announced as a constexpr is a tensor all the same.
@@ -232,15 +231,22 @@ quirks! {
     /// An argument has the dtype of its value, whatever its parameter is annotated with.
     AnnotationsAreIgnored = "annotations-are-ignored": Interpreter, (FIRST, None),
         "interpreter.py, _implicit_cvt";
-    /// `is` compares a global constexpr itself, and not what it holds.
+    /// `is` and `isinstance` look at a global constexpr itself, and not at what it holds.
     ConstexprsAreObjects = "constexprs-are-objects": Interpreter, (FIRST, None),
-        "interpreter.py: `is` is left to Python";
+        "interpreter.py: `is` and `isinstance` are left to Python";
     /// A number of the source becomes `f16` without becoming `f32` before.
     HalvesRoundOnce = "halves-round-once": Interpreter, (FIRST, None),
         "interpreter.py, get_fp16: np.float16";
     /// What is rounded toward zero is converted from exponent and significand, and past the largest number becomes a NaN.
     CutsConvertByParts = "cuts-convert-by-parts": Interpreter, (FIRST, None),
         "interpreter.py, _convert_float";
+    /// `and` and `or` give one of their operands, as Python's do, and every block is true.
+    LogicPicksOperands = "logic-picks-operands": Interpreter, (FIRST, None),
+        "interpreter.py: `and` and `or` are left to Python, which asks _get_bool";
+    /// `dot_scaled` makes `f16` of every operand but 4-bit ones, from exponent and significand, takes the byte of a scale for an
+    /// exponent whatever its dtype, and multiplies in `f32`.
+    ScaledDotsByParts = "scaled-dots-by-parts": Interpreter, (Version::new(3, 8, 0), None),
+        "interpreter.py, _mxfp_value_handle_to_float32 and _dot_scaled_scale_to_f32";
     /// `histogram` counts a value that equals the number of bins in the last one.
     HistogramClosesLastBin = "histogram-closes-last-bin": Interpreter, (FIRST, Some(v(3, 9, 0))),
         "interpreter.py, create_histogram: np.histogram";

@@ -10,6 +10,8 @@ use crate::rules::Version;
 pub enum Shows {
     /// As an exception of this type, with this part of its message.
     Raises(&'static str, &'static str),
+    /// As an exception of this type, with this part of its message, in a kernel that uses this of the language.
+    RaisesIn(&'static str, &'static str, &'static str),
     /// As the death of the process, with this part of what is said of it.
     Dies(&'static str),
     /// As an end, where the reference says no in these words.
@@ -72,7 +74,7 @@ macro_rules! told {
     };
 }
 
-use Shows::{Dies, Leaves, Raises, Runs};
+use Shows::{Dies, Leaves, Raises, RaisesIn, Runs};
 
 const fn v(major: u16, minor: u16, patch: u16) -> Version {
     Version::new(major, minor, patch)
@@ -85,6 +87,13 @@ const V34: Option<Version> = Some(v(3, 4, 0));
 const V36: Option<Version> = Some(v(3, 6, 0));
 const V38: Option<Version> = Some(v(3, 8, 0));
 const V39: Option<Version> = Some(v(3, 9, 0));
+
+/// What a kernel is said to use that calls a method of an aggregate.
+pub const AGGREGATE_METHOD: &str = "a method of an aggregate";
+/// What a kernel is said to use that reduces along a negative axis, by a function that is not one of the library's for sums and extrema.
+pub const NEGATIVE_AXIS: &str = "tl.reduce along a negative axis";
+/// What a kernel is said to use that keeps the dimensions of a reduction.
+pub const KEPT_DIMENSIONS: &str = "tl.reduce with dimensions kept";
 
 /// Functions of tensors that reach their builder as methods only where it is passed on.
 const METHODS: [&str; 16] = [
@@ -153,7 +162,7 @@ told! {
         "interpreted kernels take no hooks";
     "restores-what-is-no-tensor": Language, FIRST, V38, Raises("AttributeError", "'NoneType' object has no attribute 'clone'"), [],
         "the autotuner copies what a restored argument holds, without looking whether it is a tensor";
-    "aggregates-lose-methods": Interpreter, v(3, 8, 0), NEVER, Raises("AttributeError", "' object has no attribute '"), ["power."],
+    "aggregates-lose-methods": Interpreter, v(3, 8, 0), NEVER, RaisesIn("AttributeError", "' object has no attribute '", AGGREGATE_METHOD), [],
         "an aggregate keeps functions that are compiled, and interpreted ones are not";
     "no-narrow-atomics": Interpreter, FIRST, NEVER, Raises("ValueError", "Unsupported data type"), ["atomic_"],
         "atomics of these dtypes are not implemented";
@@ -171,6 +180,8 @@ told! {
         "operands of umulhi are taken as signed";
     "wrapped-sum-refused": Interpreter, v(3, 3, 0), V39, Raises("OverflowError", "out of bounds for int"), ["tl.sum", "tl.reduce", "tl.cumsum"],
         "NumPy refuses a sum that does not fit, where Triton's wraps";
+    "half-sums-overflow": Interpreter, v(3, 3, 0), NEVER, Raises("OverflowError", ""), ["atomic_add"],
+        "the library that adds f16 in memory raises where a sum is infinite";
     "descriptor-strides-in-elements": Interpreter, v(3, 4, 0), V36, Raises("AssertionError", "stride must be 16-byte aligned"), [],
         "the check counts elements, not bytes";
     "addresses-from-memory": Interpreter, FIRST, NEVER, Dies("segmentation fault"), [],
@@ -187,10 +198,10 @@ told! {
         "the interpreter's options do not list these precisions";
     "no-bool-subtraction": Interpreter, v(3, 2, 0), V39, Raises("TypeError", "numpy boolean subtract"), ["-", ".sub("],
         "NumPy subtracts no bools";
-    "kept-dimensions-lost": Interpreter, FIRST, V36, Raises("ValueError", "Cannot broadcast, rank mismatch"), [],
-        "a reduction over all axes that keeps them comes back without them, or a negative axis is used as it is";
-    "negative-reduction-axis": Interpreter, FIRST, NEVER, Raises("ValueError", "Cannot make_shape_compatible: incompatible dimensions"), ["tl.reduce", "    return "],
-        "a negative axis is used as it is to shape the result, or the blocks that are combined";
+    "kept-dimensions-lost": Interpreter, FIRST, V36, RaisesIn("ValueError", "Cannot broadcast, rank mismatch", KEPT_DIMENSIONS), [],
+        "a reduction over all axes that keeps them comes back without them";
+    "negative-reduction-axis": Interpreter, FIRST, NEVER, RaisesIn("ValueError", "", NEGATIVE_AXIS), [],
+        "a negative axis is used as it is to shape the result, or the blocks that are combined, and what comes of it fits nowhere";
     "cache-modifier-cv": Interpreter, FIRST, V32, Raises("ValueError", "Cache modifier .cv not supported"), [],
         "the modifier came with 3.2, compiled too";
     "floats-printed-as-hex": Interpreter, FIRST, V39, Raises("ValueError", "Unknown format code 'x' for object of type 'float'"), ["device_print"],
@@ -257,6 +268,8 @@ told! {
         "the interpreter runs what Python runs: lists that grow";
     "fp8-is-computed-in": Interpreter, FIRST, NEVER, Runs(": it can only be moved and converted"), [],
         "compiled kernels move and convert 8-bit floats, and divide them from 3.9 on; the interpreter computes in them";
+    "fp8-becomes-fp8": Interpreter, FIRST, NEVER, Runs("cast of fp8"), [],
+        "no pass of the compiler converts 8-bit floats to each other; the interpreter does, from exponent and significand";
     "fp8-is-computed-in-before-3.2": Interpreter, FIRST, V32, Runs("no common type of fp8"), [],
         "compiled kernels move and convert 8-bit floats; the interpreter computes in them";
     "names-of-the-interpreter": Interpreter, v(3, 2, 0), NEVER, Runs("`math` is not defined"), [],
@@ -267,6 +280,8 @@ told! {
         "a static assertion is Python's, which takes a tensor";
     "hints-take-anything": Interpreter, FIRST, NEVER, Runs("must be a constexpr int, not a tensor"), ["multiple_of", "max_contiguous", "max_constancy"],
         "the interpreter keeps whatever a hint holds";
+    "constant-pointers-are-pointers": Interpreter, FIRST, NEVER, Runs("Cannot store to a constant pointer"), [],
+        "the interpreter looks for constexprs alone among annotations, and stores through `tl.const`";
     "transposes-reverse": Interpreter, v(3, 3, 0), NEVER, Runs("permute dims must have the same length as the input's shape"), [".T"],
         "`.T` reverses all dimensions, and takes any number of them";
     "fractions-are-cut": Interpreter, FIRST, NEVER, Runs("is no value of int"), [],
@@ -313,8 +328,8 @@ told! {
         "the compiler rejects extents below the hardware's; the interpreter takes them";
     "keywords-are-ignored": Interpreter, v(3, 3, 0), NEVER, Runs("and no launch option has that name"), [],
         "an unknown keyword is silently accepted";
-    "truth-of-32-bits": Interpreter, FIRST, V34, Runs("cannot bitcast data-type of size"), [],
-        "the interpreter runs what Python runs; compilers make truth values of 32 bits of both operands";
+    "truth-of-32-bits": Interpreter, FIRST, NEVER, Runs("cannot bitcast data-type of size"), [" and ", " or ", "not "],
+        "the interpreter runs what Python runs; compilers take truth values of one bit only";
     "descriptor-stores-cast": Interpreter, v(3, 4, 0), Some(v(3, 5, 0)), Runs("the descriptor's elements are"), [],
         "the interpreter stores what the compiler refuses";
     "one-becomes-python": Compiler, FIRST, NEVER, Raises("triton.compiler.errors.CompilationError", "'int' object has no attribute 'to'"), [".to("],
@@ -377,6 +392,10 @@ pub fn raised(family: Family, version: Version, said: Said<'_>, dies: bool) -> O
         Raises(kind, message) => {
             !dies && (kind.is_empty() || kind == said.kind) && said.message.contains(message)
         }
+        RaisesIn(kind, message, used) => {
+            let uses = || said.uses.iter().any(|one| one == used);
+            !dies && kind == said.kind && said.message.contains(message) && uses()
+        }
         Dies(message) => dies && said.message.contains(message),
         Runs(_) | Leaves(_) => false,
     };
@@ -438,6 +457,27 @@ mod tests {
             Some("no-narrow-atomics"),
         );
         check(v(3, 6, 0), "ValueError", data, "tl.store(p, x)", None);
+    }
+
+    #[test]
+    fn a_bug_is_told_by_what_its_kernel_uses() {
+        let uses = [NEGATIVE_AXIS.to_owned(), "tl.reduce f32".to_owned()];
+        let said = Said {
+            kind: "ValueError",
+            message: "Expected pointer argument to have shape [8, 1] but got [1]",
+            line: Some("tl.store(p, x)"),
+            uses: &uses,
+        };
+        let name = |said| raised(Family::Interpreter, v(3, 9, 0), said, false).map(|told| told.name);
+        assert_eq!(name(said), Some("negative-reduction-axis"));
+        assert_eq!(name(Said { uses: &[], ..said }), None);
+        assert_eq!(
+            name(Said {
+                kind: "TypeError",
+                ..said
+            }),
+            None
+        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! How Triton's interpreter converts between float formats: sign, exponent and significand apart (`_convert_float` in
 //! `runtime/interpreter.py`, the same in 3.0.0 to 3.8.0; 3.9.0 mends the zeros of two formats). Left out: which casts do so.
 
-use conch_tile::DType;
+use crate::DType;
 
 /// A format, as Triton's `dtype` describes it.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +33,7 @@ impl Format {
 
 /// What the conversion does where versions and callers differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Manner {
+pub struct Manner {
     /// Whether half a step is added where bits are cut off.
     pub rounds: bool,
     /// Whether formats without a negative zero get none.
@@ -56,7 +56,7 @@ fn shifted_down(value: u64, count: i64) -> u64 {
 }
 
 /// The bits of a number in another format; of dtypes that are no floats, the bits as they are.
-pub(crate) fn convert(from: DType, to: DType, manner: Manner, input: u64) -> u64 {
+pub fn convert(from: DType, to: DType, manner: Manner, input: u64) -> u64 {
     let (Some(from), Some(to)) = (Format::of(from), Format::of(to)) else {
         return input;
     };
