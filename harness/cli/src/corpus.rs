@@ -15,6 +15,8 @@ pub struct Selected {
     patterns: Vec<String>,
     /// Whether the corpus was named as the first filter.
     named: bool,
+    /// Whether it was named at all.
+    asked: bool,
 }
 
 /// Where the reports of a command go when nobody says where.
@@ -70,6 +72,7 @@ impl Selected {
             root,
             filter,
             patterns: patterns.to_vec(),
+            asked: folder.is_some() || named.is_some(),
             named: named.is_some(),
         })
     }
@@ -82,6 +85,15 @@ impl Selected {
     /// The corpus's folder.
     pub fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// The corpus's folder, where the user named it and it was not found.
+    pub fn named(&self) -> String {
+        if self.asked {
+            self.root.display().to_string()
+        } else {
+            String::new()
+        }
     }
 
     /// The cases that are meant, in the order of the corpus.

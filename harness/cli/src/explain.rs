@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use conch_case::{ArgValue, Case, Padding, Problems, Shard};
+use conch_case::{Case, Problems, Shard};
 use conch_engine::{Reference, guarded};
 use conch_report::event::Event;
 use conch_report::{Human, Tone, describe, in_words, left_out, rules, table};
@@ -170,14 +170,14 @@ fn case_text(case: &Case, terminal: &Terminal) -> String {
         let arguments: Vec<String> = launch
             .arguments()
             .map(|(name, arg)| match name {
-                Some(name) => format!("{name}={}", value(&arg.value)),
-                None => value(&arg.value),
+                Some(name) => format!("{name}={}", describe::value(&arg.value)),
+                None => describe::value(&arg.value),
             })
             .chain(
                 launch
                     .options
                     .iter()
-                    .map(|(name, option)| format!("{name}={}", value(option))),
+                    .map(|(name, option)| format!("{name}={}", describe::value(option))),
             )
             .collect();
         let _ = writeln!(
@@ -203,37 +203,6 @@ fn case_text(case: &Case, terminal: &Terminal) -> String {
         }
     }
     text
-}
-
-/// A value as Python would write it.
-fn value(value: &ArgValue) -> String {
-    match value {
-        ArgValue::None => "None".to_owned(),
-        ArgValue::Bool(flag) => if *flag { "True" } else { "False" }.to_owned(),
-        ArgValue::Int(number) => number.to_string(),
-        ArgValue::Float(number) => format!("{number:?}"),
-        ArgValue::Str(text) => format!("{text:?}"),
-        ArgValue::DType(dtype) => format!("tl.{}", dtype.triton_name()),
-        ArgValue::Constexpr(inner) => format!("tl.constexpr({})", self::value(inner)),
-        ArgValue::Global(name) | ArgValue::Tensor { name, .. } => name.clone(),
-        ArgValue::Descriptor(descriptor) => {
-            let mut text = format!(
-                "TensorDescriptor({}, {:?}, {:?}, {:?}",
-                descriptor.name, descriptor.shape, descriptor.strides, descriptor.block_shape
-            );
-            if descriptor.padding != Padding::Zero {
-                let _ = write!(text, ", padding='{}'", descriptor.padding);
-            }
-            if descriptor.round_f32_to_tf32 {
-                text += ", round_f32_to_tf32=True";
-            }
-            text + ")"
-        }
-        ArgValue::Tuple(values) => format!(
-            "({},)",
-            values.iter().map(self::value).collect::<Vec<_>>().join(", ")
-        ),
-    }
 }
 
 /// The IR of each launch, by the rules of the first engine that has some.

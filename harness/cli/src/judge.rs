@@ -11,7 +11,10 @@ use conch_verdict::{Panel, Stopped, Trial, try_case};
 pub fn events(case: &Case, panel: &Panel, sources: &Sources) -> Result<Vec<Event>, Stopped> {
     let judged = guarded(|| {
         let trial = try_case(case, panel)?;
-        let verdict = Event::Verdict(Box::new(describe::trial(case, &trial, panel, sources)));
+        let mut verdict = describe::trial(case, &trial, panel, sources);
+        let exhibit = describe::of_trial(case, &trial, panel.reference.as_deref(), sources);
+        verdict.exhibit = Some(Box::new(exhibit));
+        let verdict = Event::Verdict(Box::new(verdict));
         Ok(internal(case, &trial)
             .map(Event::Internal)
             .chain(std::iter::once(verdict))

@@ -51,6 +51,7 @@ pub fn run(
         engines: panel.order.iter().map(ToString::to_string).collect(),
         recorded: setup.recorded,
         cases: total,
+        corpus: selected.named(),
         ..Start::default()
     }));
     for problem in setup.warnings.into_iter().chain(problems.iter().cloned()) {
@@ -112,12 +113,17 @@ fn one(
     let uses: Arc<[String]> = used.unwrap_or_default().into();
     for event in &events {
         if let Event::Verdict(verdict) = event {
+            // What a report shows besides is in the stream, and would be much to hold of all cases.
+            let verdict = Verdict {
+                exhibit: None,
+                ..(**verdict).clone()
+            };
             judged
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .push(Judged {
                     place,
-                    verdict: (**verdict).clone(),
+                    verdict,
                     uses: Arc::clone(&uses),
                 });
         }

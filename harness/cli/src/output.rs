@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use conch_case::Problems;
-use conch_report::event::{Event, Summary};
-use conch_report::{Digest, Human, Junit, Writer, describe, html, markdown, read};
+use conch_report::event::{Event, Once, Summary};
+use conch_report::{Digest, Html, Human, Junit, Writer, describe, markdown, read};
 use conch_tile::diagnostic::Diagnostic;
 use conch_tile::source::Sources;
 
@@ -73,6 +73,7 @@ impl Output {
         work: impl Fn(T) -> Option<Done> + Sync,
     ) {
         let mut wrong = Problems::default();
+        let mut once = Once::default();
         in_order(
             tasks,
             jobs,
@@ -84,7 +85,12 @@ impl Output {
                 }
             },
             |done| match done {
-                Done::Events(events) => self.events(&events),
+                Done::Events(mut events) => {
+                    for event in &mut events {
+                        once.event(event);
+                    }
+                    self.events(&events);
+                }
                 Done::Wrong(id, problems) => {
                     self.terminal.advance(0);
                     wrong.add(&id, problems);
@@ -310,15 +316,17 @@ impl Store {
     fn reports(&self) -> Result<(), String> {
         let mut digest = Digest::default();
         let mut junit = Junit::default();
+        let mut html = Html::default();
         let file = File::open(self.folder.join(STREAM)).map_err(|error| error.to_string())?;
         read(BufReader::new(file), |event| {
             digest.event(&event);
             junit.event(&event);
+            html.event(&event);
         })
         .map_err(|error| error.to_string())?;
         let digest = digest.finish();
         let pages = [
-            html(&digest).map_err(|error| error.to_string())?,
+            html.finish().map_err(|error| error.to_string())?,
             markdown(&digest),
             junit.finish().map_err(|error| error.to_string())?,
         ];

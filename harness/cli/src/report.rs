@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
 use conch_report::event::Event;
-use conch_report::{Digest, HtmlError, Human, Joined, Junit, JunitError, Palette, html, markdown, read};
+use conch_report::{Digest, Html, HtmlError, Human, Joined, Junit, JunitError, Palette, markdown, read};
 
 use crate::args::{ReportArgs, ReportFormat};
 use crate::terminal::Terminal;
@@ -61,8 +61,8 @@ pub fn report(args: &ReportArgs) -> u8 {
 /// One format.
 enum Printer {
     Human(Human),
-    Html(Digest),
-    Markdown(Digest),
+    Html(Box<Html>),
+    Markdown(Box<Digest>),
     Junit(Junit),
 }
 
@@ -74,8 +74,8 @@ impl Printer {
                 human.verbose = args.verbose;
                 Self::Human(human)
             }
-            ReportFormat::Html => Self::Html(Digest::default()),
-            ReportFormat::Markdown => Self::Markdown(Digest::default()),
+            ReportFormat::Html => Self::Html(Box::default()),
+            ReportFormat::Markdown => Self::Markdown(Box::default()),
             ReportFormat::Junit => Self::Junit(Junit::default()),
         }
     }
@@ -84,7 +84,8 @@ impl Printer {
         for event in events {
             match self {
                 Self::Human(human) => terminal.print(&human.event(&event)),
-                Self::Html(digest) | Self::Markdown(digest) => digest.event(&event),
+                Self::Html(html) => html.event(&event),
+                Self::Markdown(digest) => digest.event(&event),
                 Self::Junit(junit) => junit.event(&event),
             }
         }
@@ -94,7 +95,7 @@ impl Printer {
     fn finish(self) -> Result<String, Unprinted> {
         Ok(match self {
             Self::Human(_) => String::new(),
-            Self::Html(digest) => html(&digest.finish())?,
+            Self::Html(html) => html.finish()?,
             Self::Markdown(digest) => markdown(&digest.finish()),
             Self::Junit(junit) => junit.finish()?,
         })

@@ -88,6 +88,7 @@ pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> u8 {
     output.event(&Event::Start(Start {
         left_out,
         recorded,
+        corpus: selected.named(),
         ..start(args, &panel.order, total)
     }));
     for problem in warnings.into_iter().chain(problems).chain(selected.problems()) {
@@ -160,6 +161,7 @@ fn start(args: &RunArgs, engines: &[conch_engine::EngineId], cases: u64) -> Star
         checks: (args.checks == Checks::Fast).then(|| "fast".to_owned()),
         masked: (args.masked == Masked::Zero).then(|| "zero".to_owned()),
         schedules: args.schedules,
+        corpus: String::new(),
         filters: args.selection.filters.clone(),
         shard: args.shard.map(|shard| shard.to_string()),
     }

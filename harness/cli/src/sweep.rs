@@ -83,6 +83,7 @@ pub fn sweep(args: &SweepArgs, stop: &AtomicBool) -> u8 {
             Source::Results(pile) => pile.axes(),
         },
         cases: tasks.len() as u64,
+        corpus: selected.named(),
         filters: args.selection.filters.clone(),
         ..Start::default()
     }));
@@ -349,7 +350,9 @@ fn work(
                     message: failed.message.clone(),
                 })
             });
-            let judged = describe::sweep(&case, &id, &samples, &trial, sources);
+            let mut judged = describe::sweep(&case, &id, &samples, &trial, sources);
+            let exhibit = describe::of_sweep(&case, &samples, &trial, sources);
+            judged.exhibit = Some(Box::new(exhibit));
             Some(Done::Events(
                 failed.chain([Event::Sweep(Box::new(judged))]).collect(),
             ))

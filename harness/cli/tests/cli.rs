@@ -598,7 +598,7 @@ fn an_interrupted_run_leaves_a_valid_partial_report() {
     );
     assert_eq!(summary["cases"], events(&stream, "verdict").len());
     let page = fs::read_to_string(place.path("reports/run/report.html")).expect("a page");
-    assert!(page.contains("The run was interrupted"));
+    assert!(page.contains("<p>The run was interrupted"));
 }
 
 #[cfg(unix)]

@@ -1,7 +1,7 @@
 //! Streams of events, as `conch report` reads them, and every printer of what is read. Left out: what makes events.
 
 use conch_gen::{Ended, Fault, Trial};
-use conch_report::{Digest, Event, Human, Joined, Junit, Palette, Writer, html, markdown, read};
+use conch_report::{Digest, Event, Html, Human, Joined, Junit, Palette, Writer, markdown, read};
 
 use crate::ensure;
 
@@ -62,7 +62,7 @@ fn print(events: &[Event]) -> Result<(), Fault> {
     let ended = joined.finish();
     all.extend(ended.events);
     all.push(Event::Summary(ended.summary));
-    let (mut digest, mut junit) = (Digest::default(), Junit::default());
+    let (mut digest, mut junit, mut html) = (Digest::default(), Junit::default(), Html::default());
     for verbose in [false, true] {
         let mut human = Human::new(Palette { colour: verbose });
         human.verbose = verbose;
@@ -73,9 +73,11 @@ fn print(events: &[Event]) -> Result<(), Fault> {
     for event in all {
         junit.event(&event);
         digest.event(&event);
+        html.event(&event);
     }
     let digest = digest.finish();
-    html(&digest).map_err(|error| Fault(format!("HTML is not printed: {error}")))?;
+    html.finish()
+        .map_err(|error| Fault(format!("HTML is not printed: {error}")))?;
     markdown(&digest);
     junit
         .finish()

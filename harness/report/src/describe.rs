@@ -1,5 +1,7 @@
 //! From a verdict to its event: the only place where the engines' and verdicts' own types become the public stream.
 
+mod exhibit;
+
 use conch_case::{Case, Expectation, Variant, VerdictKind};
 use conch_engine::{Complaint, EngineId, Outcome};
 use conch_tile::diagnostic::{Diagnostic, Severity};
@@ -11,6 +13,8 @@ use conch_verdict::{
 use indexmap::IndexMap;
 
 use crate::event;
+
+pub use exhibit::{of_sweep, of_trial, value};
 
 /// The place of a span, with its line.
 pub fn position(sources: &Sources, span: Span) -> Option<event::Position> {
@@ -156,6 +160,7 @@ pub fn trial(case: &Case, trial: &Trial, panel: &Panel, sources: &Sources) -> ev
         left_out: left_out(&trial.left_out),
         position: if quiet { None } else { position(sources, case.span) },
         sweep: None,
+        exhibit: None,
     }
 }
 

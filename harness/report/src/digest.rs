@@ -109,15 +109,20 @@ impl Digest {
 
     /// The outcome of the gate in words.
     pub fn gate(&self) -> &'static str {
-        match (self.cut, self.summary.exit) {
-            (true, _) => "cut short",
-            (_, 0) => "as expected",
-            (_, 1) => "not as expected",
-            (_, 2) => "errors in what was given",
-            (_, 3) if self.summary.has_no_second_engine() => "nothing to compare with",
-            (_, 3) => "nothing was run",
-            _ => "interrupted",
-        }
+        gate(self.cut, &self.summary)
+    }
+}
+
+/// The outcome of the gate in words.
+pub(crate) fn gate(cut: bool, summary: &Summary) -> &'static str {
+    match (cut, summary.exit) {
+        (true, _) => "cut short",
+        (_, 0) => "as expected",
+        (_, 1) => "not as expected",
+        (_, 2) => "errors in what was given",
+        (_, 3) if summary.has_no_second_engine() => "nothing to compare with",
+        (_, 3) => "nothing was run",
+        _ => "interrupted",
     }
 }
 

@@ -6,10 +6,17 @@
 //! Fields may be added within a [`FORMAT`]; readers ignore those that they do not know. Fields that hold nothing are
 //! left out.
 //!
+//! What came since 3 and 4 without a new format: `exhibit` of verdicts (what a report shows of a case: program, memory, lines) and
+//! `corpus` of starts. Streams from before have neither, and a report of them shows what they have.
+//!
 //! Left out: making events out of outcomes (see [`crate::describe`]) and showing them (the printers).
+
+mod exhibit;
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
+
+pub use exhibit::{Contents, Differs, Exhibit, KnownBug, Launch, Left, Mark, Once, Storage, Text, View};
 
 /// The version of the stream of a run, in its `start` event. Raised when a field is removed or changes its meaning, or
 /// when there are other events. Since 3, and since 4 of sweeps, `bytes` stands for `compared`, `undefined` and `accepted`,
@@ -73,6 +80,9 @@ pub struct Start {
     /// In how many other orders of its programs the reference launches each case.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub schedules: u32,
+    /// The folder of case files, as the user named it; empty where it was found.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub corpus: String,
     /// The filters given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub filters: Vec<String>,
@@ -210,6 +220,9 @@ pub struct Verdict {
     /// What there is to say about a sweep only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sweep: Option<Box<Sweep>>,
+    /// What a report shows of the case besides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exhibit: Option<Box<Exhibit>>,
 }
 
 /// What there is to say about the variants of a case, besides the verdict. A variant is written `num_warps=8`, the case

@@ -1,7 +1,7 @@
 //! Reports: one stream of [`Event`]s, and printers of it.
 //!
 //! A run makes events ([`describe`] turns verdicts into them) and writes them with a [`Writer`]; the terminal
-//! ([`Human`]), [`Junit`], [`html`] and [`markdown`] are printers of the same stream, so a stored stream ([`read`])
+//! ([`Human`]), [`Junit`], [`Html`] and [`markdown`] are printers of the same stream, so a stored stream ([`read`])
 //! can be printed again tomorrow, in another format.
 //!
 //! ```
@@ -51,7 +51,7 @@ mod style;
 pub use bytes::{in_words, left_out};
 pub use digest::Digest;
 pub use event::{Event, FORMAT, SWEEPS, Summary};
-pub use html::{HtmlError, html};
+pub use html::{Html, HtmlError};
 pub use human::{Human, rules, table};
 pub use joined::{Ended, Joined};
 pub use junit::{Junit, JunitError};

@@ -55,10 +55,10 @@ pub fn property(text: &str) -> String {
 /// Control characters, and marks that reorder text or hide in it.
 const fn is_unsafe(c: char) -> bool {
     matches!(c, '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}')
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}')
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
         || matches!(
             c,
-            '\u{2028}' | '\u{2029}' | '\u{61c}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}'
+            '\u{ad}' | '\u{2028}' | '\u{2029}' | '\u{61c}' | '\u{fff9}'..='\u{fffb}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}'
         )
 }
 

@@ -14,6 +14,9 @@ use conch_tile::{DType, numeric};
 /// How many differing elements are kept for the report; all of them are counted.
 pub const KEPT: usize = 8;
 
+/// How many runs of differing bytes are kept.
+pub const SPANS: usize = 4096;
+
 /// Says what a conforming implementation may leave behind. Asked only where bits differ, so that an implementation
 /// may do its work on the first question.
 pub trait Acceptance {
@@ -105,6 +108,10 @@ pub struct Comparison {
     pub differing: u64,
     /// The first of those.
     pub first: Vec<Element>,
+    /// Which bytes of storages these are, in order; neighbours are one. [`SPANS`] at most.
+    pub spans: Vec<(StorageId, std::ops::Range<usize>)>,
+    /// Whether there are more spans.
+    pub more_spans: bool,
     /// How many of those are in guard zones.
     pub guards: u64,
     /// Whether the two memories have other shapes altogether; says how.
@@ -115,6 +122,20 @@ impl Comparison {
     /// Whether nothing differs, as far as can be said.
     pub const fn same(&self) -> bool {
         self.differing == 0 && self.mismatched.is_none()
+    }
+
+    /// Notes that bytes of a storage differ.
+    fn differ_at(&mut self, id: StorageId, bytes: std::ops::Range<usize>) {
+        if let Some((last, span)) = self.spans.last_mut()
+            && *last == id
+            && span.end >= bytes.start
+        {
+            span.end = bytes.end;
+        } else if self.spans.len() < SPANS {
+            self.spans.push((id, bytes));
+        } else {
+            self.more_spans = true;
+        }
     }
 
     /// Whether storages are the same and guard zones are not.
@@ -279,6 +300,7 @@ fn storage(result: &mut Comparison, sides: &Sides<'_>) {
             }
             Some(false) => {
                 result.differing += 1;
+                result.differ_at(id, start..end);
                 if result.first.len() < KEPT {
                     let pointer = is_pointer(sides, start, size);
                     result.first.push(Element {

@@ -106,7 +106,7 @@ mod twins;
 mod witness;
 
 pub use canary::canaries;
-pub use difference::{Acceptance, BitForBit, Bytes, Comparison, Element, KEPT, Zone, compare};
+pub use difference::{Acceptance, BitForBit, Bytes, Comparison, Element, KEPT, SPANS, Zone, compare};
 pub use expectation::{Assessment, Met, Testimony, assess};
 pub use gate::Demands;
 pub use left_out::LeftOut;

@@ -1,0 +1,231 @@
+//! What a report shows of a case besides its verdict: the program, its memory, and where it goes wrong. A stream says a text and
+//! a known bug once, with the first case that has it ([`Once`]).
+//!
+//! Left out: making it out of cases and outcomes ([`crate::describe`]).
+
+use std::collections::HashSet;
+
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+
+use super::{Event, is_zero, is_zero_u64};
+
+/// What there is to see of a case. In streams since the field came; older ones have none.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Exhibit {
+    /// What the case shows. A verdict itself says it only where there is something to say.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub about: String,
+    /// The case file, as a user would write it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub file: String,
+    /// The line of the case in it, from 1.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub line: u32,
+    /// Where the case comes from, in its file's words: a commit, an issue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<String>,
+    /// The launches in order. A case without any only imports its kernel's file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub launches: Vec<Launch>,
+    /// The storages in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub storages: Vec<Storage>,
+    /// The views of storages. A storage that is shown as it was declared is no view.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub views: Vec<View>,
+    /// What the kernels use of the language: a name, and behind a space the dtype that it is used on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub uses: Vec<String>,
+    /// Lines of kernels that have to do with what differs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub marks: Vec<Mark>,
+    /// Where memory differs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub differs: Vec<Differs>,
+    /// What was left in the storages that differ.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub memory: Vec<Contents>,
+    /// How many storages differ that are not in `memory`, because a case has only so much room.
+    #[serde(default, skip_serializing_if = "is_zero_u64")]
+    pub memory_left_out: u64,
+    /// The texts that this case has and none before it in the stream.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub texts: Vec<Text>,
+    /// The known bugs that this case's verdict names and none before it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub known: Vec<KnownBug>,
+}
+
+/// One launch.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Launch {
+    /// The kernel's name.
+    pub kernel: String,
+    /// Its file, as a user would write it: one of the stream's [`Text`]s.
+    pub file: String,
+    /// The line of the kernel in it, from 1; left out where it is not known.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub line: u32,
+    /// Programs along each dimension that is given.
+    pub grid: Vec<u32>,
+    /// Arguments as Python would write them, by the parameter's name where it is known, else by the place.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub args: IndexMap<String, String>,
+    /// Launch options.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub options: IndexMap<String, String>,
+    /// The function of the host that makes it: `file:name`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+}
+
+/// One storage.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Storage {
+    /// Its name.
+    pub name: String,
+    /// How long it is.
+    pub bytes: u64,
+    /// The dtype that it was declared with; empty for a copy that an expression made.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub dtype: String,
+    /// The shape that it was declared with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shape: Vec<i64>,
+    /// What it holds at first, in the case file's words.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub fill: String,
+}
+
+/// A tensor that is a view of a storage.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct View {
+    /// Its name.
+    pub name: String,
+    /// The storage's name.
+    pub storage: String,
+    /// Type of an element.
+    pub dtype: String,
+    /// Elements along each dimension.
+    pub shape: Vec<i64>,
+    /// Elements between neighbours along each dimension.
+    pub strides: Vec<i64>,
+    /// The element of the storage that the first one is.
+    #[serde(default, skip_serializing_if = "is_zero_i64")]
+    pub offset: i64,
+}
+
+/// A line of a kernel that has to do with what differs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mark {
+    /// The file.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u32,
+    /// The known bugs that change what the line does.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bugs: Vec<String>,
+    /// The storages that differ and that the line writes to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub writes: Vec<String>,
+}
+
+/// Where a storage of two engines differs, as far as it was judged.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Differs {
+    /// What it is measured by.
+    pub baseline: String,
+    /// Who differs.
+    pub engine: String,
+    /// The storage's name.
+    pub storage: String,
+    /// From which byte to before which, in order.
+    pub spans: Vec<[u64; 2]>,
+    /// Whether there are more spans than these.
+    #[serde(default, skip_serializing_if = "super::is_false")]
+    pub more: bool,
+}
+
+/// What engines left in one storage.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Contents {
+    /// The storage's name.
+    pub storage: String,
+    /// The first byte that is here.
+    #[serde(default, skip_serializing_if = "is_zero_u64")]
+    pub from: u64,
+    /// How many bytes the storage has.
+    pub of: u64,
+    /// From which byte to before which there is no defined value.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub undefined: Vec<[u64; 2]>,
+    /// From which byte to before which nobody should have written.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unwritten: Vec<[u64; 2]>,
+    /// What was left, each content once.
+    pub left: Vec<Left>,
+}
+
+/// One content of a storage.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Left {
+    /// The engines (of a sweep the variants) that left it.
+    pub engines: Vec<String>,
+    /// The bytes, in base64.
+    pub bytes: String,
+}
+
+/// A file that kernels are in.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Text {
+    /// Its path, as a user would write it.
+    pub file: String,
+    /// All of it.
+    pub text: String,
+}
+
+/// A known bug, as the catalogue has it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KnownBug {
+    /// The name that verdicts use.
+    pub name: String,
+    /// Whose it is.
+    pub family: String,
+    /// The first version that has it.
+    pub from: String,
+    /// The first version that no longer has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    /// What goes wrong.
+    pub about: String,
+    /// Where it was seen.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub origin: String,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+const fn is_zero_i64(value: &i64) -> bool {
+    *value == 0
+}
+
+/// Leaves in every event what none before it has said.
+#[derive(Clone, Debug, Default)]
+pub struct Once {
+    texts: HashSet<String>,
+    known: HashSet<String>,
+}
+
+impl Once {
+    /// Takes out of an event the texts and the known bugs that were said.
+    pub fn event(&mut self, event: &mut Event) {
+        let (Event::Verdict(verdict) | Event::Sweep(verdict)) = event else {
+            return;
+        };
+        let Some(exhibit) = &mut verdict.exhibit else {
+            return;
+        };
+        exhibit.texts.retain(|text| self.texts.insert(text.file.clone()));
+        exhibit.known.retain(|bug| self.known.insert(bug.name.clone()));
+    }
+}
