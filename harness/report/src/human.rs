@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 
 use crate::bytes::{in_words, left_out};
 use crate::event::{Difference, Event, Expectation, Outcome, Position, Rule, Start, Sweep, Verdict};
+use crate::safe;
 use crate::silence::Silence;
 use crate::style::{Palette, Tone};
 
@@ -34,7 +35,8 @@ impl Human {
 
     /// The text of an event, with its line breaks; empty for an event that needs no words.
     pub fn event(&mut self, event: &Event) -> String {
-        match event {
+        // Before anything is put around the words, colours too.
+        match &*safe::event(event) {
             Event::Start(start) => self.start(start),
             Event::Problem(problem) => format!("{}\n", problem.rendered.trim_end()),
             Event::Verdict(verdict) | Event::Sweep(verdict) => self.verdict(verdict),

@@ -9,6 +9,7 @@ use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use crate::bytes::left_out;
 use crate::event::{Event, Verdict};
 use crate::human::Human;
+use crate::safe;
 
 /// The report cannot be written down.
 #[derive(Debug, thiserror::Error)]
@@ -91,6 +92,57 @@ impl Junit {
     }
 }
 
+/// What went wrong, on one line: what an engine said, with the place, or what came in place of what; where there is neither, the
+/// first line of the text.
+fn error(verdict: &Verdict, text: &str) -> String {
+    let first = || text.lines().next().unwrap_or_default().to_owned();
+    if verdict.blame.iter().any(|engine| engine == "reference") {
+        // Our own bug is told first.
+        return first();
+    }
+    let wrong = || verdict.unexpected.iter().chain(&verdict.blame);
+    let said = wrong().find_map(|engine| Some((engine, verdict.outcomes.get(engine)?)));
+    if let Some((engine, outcome)) = said.filter(|(_, outcome)| !outcome.message.is_empty()) {
+        let place = outcome.position.as_ref();
+        let place = place.map_or_else(String::new, |at| format!(" ({}:{})", at.file, at.line));
+        let kind = if outcome.error.is_empty() {
+            &outcome.outcome
+        } else {
+            &outcome.error
+        };
+        let message = outcome.message.lines().next().unwrap_or_default();
+        return safe::line(&format!("{engine}: {kind}: {message}{place}")).into_owned();
+    }
+    let differs = wrong().find_map(|engine| {
+        let one = verdict.differences.iter().find(|one| one.engine == *engine)?;
+        Some((engine, one, one.first.first()?))
+    });
+    if let Some((engine, one, element)) = differs {
+        let name = if element.tensor.is_empty() {
+            &element.storage
+        } else {
+            &element.tensor
+        };
+        let place = if element.at.is_empty() {
+            format!("{name}, byte {}", element.byte)
+        } else {
+            let at: Vec<String> = element.at.iter().map(ToString::to_string).collect();
+            format!("{name}[{}]", at.join(", "))
+        };
+        let [right, came] = &element.values;
+        let (baseline, count) = (&one.baseline, one.elements);
+        let words = if baseline == engine {
+            format!(
+                "{engine}: {place} is {right}, and {came} when it is launched again; {count} in all differ"
+            )
+        } else {
+            format!("{engine}: {place} is {came}, and {right} by {baseline}; {count} in all differ")
+        };
+        return safe::line(&words).into_owned();
+    }
+    first()
+}
+
 fn test_case(verdict: &Verdict) -> TestCase {
     let mut status = if verdict.passes() {
         if verdict.verdict == "inconclusive" {
@@ -105,9 +157,8 @@ fn test_case(verdict: &Verdict) -> TestCase {
     };
     if !verdict.passes() {
         let text = Human::default().event(&Event::Verdict(Box::new(verdict.clone())));
-        let message = text.lines().next().unwrap_or_default().to_owned();
         status
-            .set_message(message)
+            .set_message(error(verdict, &text))
             .set_type(verdict.verdict.clone())
             .set_description(text);
     }
@@ -116,6 +167,10 @@ fn test_case(verdict: &Verdict) -> TestCase {
         case.set_system_out(left_out(&verdict.left_out).join("\n"));
     }
     case.set_classname(verdict.area().to_owned());
+    if let Some(at) = &verdict.position {
+        case.extra.insert("file".into(), at.file.as_str().into());
+        case.extra.insert("line".into(), at.line.to_string().into());
+    }
     case.set_time(Duration::from_secs_f64(
         verdict.seconds.values().sum::<f64>().max(0.0),
     ));

@@ -1,17 +1,90 @@
-//! A digest as Markdown, for pull requests and release notes.
+//! A digest as Markdown, for pull requests and release notes: numbers first, then the worst. What GitHub takes of a comment or a
+//! summary bounds it, and what is left out is said. Left out: which characters are safe ([`crate::safe`]).
 
 use std::fmt::Write as _;
 
 use crate::digest::Digest;
 use crate::event::{Event, Verdict};
 use crate::human::Human;
+use crate::safe;
+
+/// What a comment on GitHub may have, in characters. Bytes are counted, which are never fewer.
+pub const LONGEST: usize = 65_535;
+
+/// What is kept for the words that say what was left out.
+const CLOSING: usize = 2_000;
+
+/// The most that one problem, error or verdict takes.
+const LONGEST_BLOCK: usize = 6_000;
+
+/// A page of bounded length.
+struct Page(String);
+
+impl Page {
+    /// Adds text that belongs together, if it fits.
+    fn add(&mut self, text: &str) -> bool {
+        let fits = self.0.len() + text.len() <= LONGEST - CLOSING;
+        if fits {
+            self.0.push_str(text);
+        }
+        fits
+    }
+
+    /// Adds a heading (or a table's head) and what is below it, as much as fits, and says how much does not, of `all`.
+    fn list(&mut self, head: &str, all: u64, lines: impl IntoIterator<Item = String>) {
+        if all == 0 || !self.add(head) {
+            self.more(all);
+            return;
+        }
+        let mut shown = 0;
+        for line in lines {
+            if !self.add(&line) {
+                break;
+            }
+            shown += 1;
+        }
+        self.more(all.saturating_sub(shown));
+    }
+
+    fn more(&mut self, rest: u64) {
+        // There is room for this: it is kept.
+        if rest > 0 && self.0.len() < LONGEST - 200 {
+            let _ = write!(
+                self.0,
+                "\n… and {rest} more, which the stream and the other reports have.\n"
+            );
+        }
+    }
+}
 
 /// The page.
 pub fn markdown(digest: &Digest) -> String {
+    let mut page = Page(String::new());
+    page.add(&head(digest));
+    numbers(&mut page, digest);
+    problems(&mut page, digest);
+    let failed: u64 = digest.areas.values().map(|area| area.failed).sum();
+    page.list(
+        "\n## Not as expected\n\n",
+        failed,
+        digest.failures.iter().map(|verdict| {
+            let text = Human::default().event(&Event::Verdict(Box::new(verdict.clone())));
+            format!("{}\n", fenced(&text))
+        }),
+    );
+    page.list(
+        "\n## Differences that were expected\n\n| case | wrong | why |\n|---|---|---|\n",
+        digest.expected_differences,
+        digest.differences.iter().map(expected_difference),
+    );
+    page.0
+}
+
+fn head(digest: &Digest) -> String {
     let mut page = String::new();
     let summary = &digest.summary;
     let _ = writeln!(page, "# Conch: {}\n", digest.gate());
-    let engines: Vec<String> = digest.start.engines.iter().map(|id| format!("`{id}`")).collect();
+    let engines: Vec<String> = digest.start.engines.iter().map(|id| safe::code(id)).collect();
     let _ = writeln!(
         page,
         "{} cases through {}: {} agree, {} differ, {} nondeterministic, {} undefined, {} inconclusive; {} unexpected, {} with an \
@@ -30,7 +103,8 @@ pub fn markdown(digest: &Digest) -> String {
         summary.seconds,
     );
     if !digest.start.recorded.is_empty() {
-        let _ = writeln!(page, "On record, no GPU: {}\n", digest.start.recorded.join(", "));
+        let recorded: Vec<String> = digest.start.recorded.iter().map(|id| safe::code(id)).collect();
+        let _ = writeln!(page, "On record, no GPU: {}\n", recorded.join(", "));
     }
     if summary.stale_recordings > 0 {
         let _ = writeln!(
@@ -40,14 +114,32 @@ pub fn markdown(digest: &Digest) -> String {
         );
     }
     for left_out in digest.left_out() {
-        let _ = writeln!(page, "Left out: `{}`: {}\n", left_out.engine, left_out.why);
+        let (engine, why) = (safe::code(&left_out.engine), safe::cell(&left_out.why));
+        let _ = writeln!(page, "Left out: {engine}: {why}\n");
     }
-    page.push_str("| area | cases | agree | differ | nondeterministic | undefined | inconclusive | not let through |\n|---|--:|--:|--:|--:|--:|--:|--:|\n");
-    for (name, area) in &digest.areas {
-        let _ = writeln!(
-            page,
-            "| {} | {} | {} | {} | {} | {} | {} | {} |",
-            cell(name),
+    page
+}
+
+fn problems(page: &mut Page, digest: &Digest) {
+    let given = digest
+        .problems
+        .iter()
+        .map(|problem| format!("\n{}", fenced(&problem.rendered)));
+    let told = digest.summary.problems.max(digest.problems.len() as u64);
+    page.list("", told, given);
+    let internal = digest.internal.iter().map(|internal| {
+        let place = safe::code(internal.case.as_deref().unwrap_or("the run"));
+        format!("\nInternal error in {place}:\n\n{}", fenced(&internal.message))
+    });
+    page.list("", digest.summary.internal, internal);
+}
+
+fn numbers(page: &mut Page, digest: &Digest) {
+    let summary = &digest.summary;
+    let areas = digest.areas.iter().map(|(name, area)| {
+        format!(
+            "| {} | {} | {} | {} | {} | {} | {} | {} |\n",
+            safe::cell(name),
             area.cases,
             area.agree,
             area.differ,
@@ -55,84 +147,73 @@ pub fn markdown(digest: &Digest) -> String {
             area.undefined,
             area.inconclusive,
             area.failed
-        );
-    }
-    page.push_str("\n| engine | outcomes | wrong in | seconds |\n|---|---|--:|--:|\n");
-    for (id, tally) in &summary.engines {
+        )
+    });
+    page.list(
+        "| area | cases | agree | differ | nondeterministic | undefined | inconclusive | not let through |\n|---|--:|--:|--:|--:|--:|--:|--:|\n",
+        digest.areas.len() as u64,
+        areas,
+    );
+    let engines = summary.engines.iter().map(|(id, tally)| {
         let outcomes: Vec<String> = tally
             .outcomes
             .iter()
-            .map(|(word, count)| format!("{count} {word}"))
+            .map(|(word, count)| format!("{count} {}", safe::cell(word)))
             .collect();
-        let _ = writeln!(
-            page,
-            "| `{}` | {} | {} | {:.3} |",
-            cell(id),
+        format!(
+            "| {} | {} | {} | {:.3} |\n",
+            safe::code(id),
             outcomes.join(", "),
             tally.blamed,
             tally.seconds
-        );
-    }
-    if !summary.known.is_empty() {
-        page.push_str("\n| known bug | differences that it explains |\n|---|--:|\n");
-        for (name, count) in summary.known_by_count() {
-            let _ = writeln!(page, "| `{}` | {count} |", cell(name));
-        }
-        if summary.unexplained > 0 {
-            let _ = writeln!(page, "| none | {} |", summary.unexplained);
-        }
-    }
-    for problem in &digest.problems {
-        let _ = writeln!(page, "\n```\n{}\n```", problem.rendered.trim_end());
-    }
-    for internal in &digest.internal {
-        let place = internal.case.as_deref().unwrap_or("the run");
-        let _ = writeln!(
-            page,
-            "\nInternal error in `{place}`:\n\n```\n{}\n```",
-            internal.message.trim_end()
-        );
-    }
-    let failed: u64 = digest.areas.values().map(|area| area.failed).sum();
-    verdicts(&mut page, "Not as expected", &digest.failures, failed);
-    if !digest.differences.is_empty() {
-        page.push_str("\n## Differences that were expected\n\n| case | wrong | why |\n|---|---|---|\n");
-        for verdict in &digest.differences {
-            let why = verdict
-                .expectations
-                .iter()
-                .find(|one| one.state == "met")
-                .map_or("", |one| one.why.as_str());
-            let _ = writeln!(
-                page,
-                "| `{}` | {} | {} |",
-                cell(&verdict.case),
-                cell(&verdict.blame.join(", ")),
-                cell(why)
-            );
-        }
-    }
-    page
+        )
+    });
+    page.list(
+        "\n| engine | outcomes | wrong in | seconds |\n|---|---|--:|--:|\n",
+        summary.engines.len() as u64,
+        engines,
+    );
+    let known = summary.known_by_count();
+    let none = (summary.unexplained > 0 && !known.is_empty())
+        .then(|| format!("| none | {} |\n", summary.unexplained));
+    page.list(
+        "\n| known bug | differences that it explains |\n|---|--:|\n",
+        known.len() as u64,
+        known
+            .iter()
+            .map(|(name, count)| format!("| {} | {count} |\n", safe::code(name)))
+            .chain(none),
+    );
 }
 
-fn verdicts(page: &mut String, title: &str, verdicts: &[Verdict], all: u64) {
-    if verdicts.is_empty() {
-        return;
-    }
-    let _ = writeln!(page, "\n## {title}\n");
-    for verdict in verdicts {
-        let text = Human::default().event(&Event::Verdict(Box::new(verdict.clone())));
-        let fence = "`".repeat(longest_run(&text).max(2) + 1);
-        let _ = writeln!(page, "{fence}\n{}\n{fence}\n", text.trim_end());
-    }
-    let rest = all.saturating_sub(verdicts.len() as u64);
-    if rest > 0 {
-        let _ = writeln!(page, "… and {rest} more.");
-    }
+fn expected_difference(verdict: &Verdict) -> String {
+    let why = verdict
+        .expectations
+        .iter()
+        .find(|one| one.state == "met")
+        .map_or("", |one| one.why.as_str());
+    format!(
+        "| {} | {} | {} |\n",
+        safe::code(&verdict.case),
+        safe::cell(&verdict.blame.join(", ")),
+        safe::cell(why)
+    )
 }
 
-fn cell(text: &str) -> String {
-    text.replace('|', "\\|").replace('\n', " ")
+/// Text as it is, in a fence that nothing in it ends.
+fn fenced(text: &str) -> String {
+    let text = safe::lines(text.trim_end());
+    let (text, rest) = match text.char_indices().find(|(at, _)| *at >= LONGEST_BLOCK) {
+        Some((at, _)) => (&text[..at], text.len() - at),
+        None => (&*text, 0),
+    };
+    let fence = "`".repeat(longest_run(text).max(2) + 1);
+    let more = if rest > 0 {
+        format!("\n… and {rest} bytes more")
+    } else {
+        String::new()
+    };
+    format!("{fence}\n{text}{more}\n{fence}\n")
 }
 
 fn longest_run(text: &str) -> usize {

@@ -7,14 +7,74 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use serde_json::Value;
+
+use crate::event::Event;
+
 /// Text of one line: no control characters, no marks that reorder or hide text.
 pub fn line(text: &str) -> Cow<'_, str> {
     replaced(text, |c| is_unsafe(c) || matches!(c, '\n' | '\r' | '\t'))
 }
 
-/// Text of several lines: line breaks and tabs stay.
+/// Text of several lines: line breaks and tabs stay, and no line is a command of a workflow.
 pub fn lines(text: &str) -> Cow<'_, str> {
-    replaced(text, |c| is_unsafe(c) && !matches!(c, '\n' | '\t'))
+    let text = shown(text);
+    if !text.contains("::") && !text.contains("##[") {
+        return text;
+    }
+    // GitHub takes a line for a command that begins with `::`, behind spaces too, or has `##[` anywhere.
+    let safe: Vec<Cow<'_, str>> = text
+        .split('\n')
+        .map(|line| {
+            let command = line.trim_start();
+            if command.starts_with("::") {
+                let indent = &line[..line.len() - command.len()];
+                Cow::Owned(format!("{indent}\\u{{3a}}{}", &command[1..]))
+            } else {
+                Cow::Borrowed(line)
+            }
+        })
+        .collect();
+    Cow::Owned(safe.join("\n").replace("##[", "#\\u{23}["))
+}
+
+/// An event all of whose words are safe in text of several lines.
+pub fn event(event: &Event) -> Cow<'_, Event> {
+    let Ok(told) = serde_json::to_string(event) else {
+        return Cow::Borrowed(event);
+    };
+    // What JSON itself writes as a number is a control character; nearly no event has any of these.
+    let suspicious = ["\\u00", "\\b", "\\f", "\\r", "::", "##["];
+    if !suspicious.iter().any(|part| told.contains(part)) && !told.contains(is_unsafe) {
+        return Cow::Borrowed(event);
+    }
+    let safe = serde_json::from_str(&told).map(|mut value: Value| {
+        make_safe(&mut value);
+        value
+    });
+    match safe.and_then(serde_json::from_value) {
+        Ok(event) => Cow::Owned(event),
+        Err(_) => Cow::Borrowed(event),
+    }
+}
+
+fn make_safe(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            if let Cow::Owned(safe) = lines(text) {
+                *text = safe;
+            }
+        }
+        Value::Array(all) => all.iter_mut().for_each(make_safe),
+        Value::Object(entries) => {
+            let taken = std::mem::take(entries);
+            for (name, mut value) in taken {
+                make_safe(&mut value);
+                entries.insert(line(&name).into_owned(), value);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
 }
 
 /// A cell of a table of Markdown: what would begin something else there is escaped.
@@ -43,13 +103,18 @@ pub fn code(text: &str) -> String {
 
 /// The message of a workflow's command. Source: GitHub's toolkit, `escapeData`.
 pub fn data(text: &str) -> String {
-    let text = lines(text);
+    // Its line breaks are written as numbers, so that nothing in it begins a line.
+    let text = shown(text);
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
 /// A property of a workflow's command. Source: GitHub's toolkit, `escapeProperty`.
 pub fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+fn shown(text: &str) -> Cow<'_, str> {
+    replaced(text, |c| is_unsafe(c) && !matches!(c, '\n' | '\t'))
 }
 
 /// Control characters, and marks that reorder text or hide in it.
@@ -87,6 +152,39 @@ mod tests {
         assert_eq!(line("a\u{1b}[2Jb"), "a\\u{1b}[2Jb");
         assert_eq!(line("a\u{202e}b\nc"), "a\\u{202e}b\\u{a}c");
         assert_eq!(lines("a\n\tb\rc"), "a\n\tb\\u{d}c");
+    }
+
+    #[test]
+    fn no_line_is_a_command_of_a_workflow() {
+        assert_eq!(
+            lines("a::b\n::error::x\n\t ::add-mask::y"),
+            "a::b\n\\u{3a}:error::x\n\t \\u{3a}:add-mask::y"
+        );
+        assert_eq!(lines("see ##[error]x"), "see #\\u{23}[error]x");
+    }
+
+    #[test]
+    fn every_word_of_an_event_is_made_safe() {
+        let hostile = "a\u{1b}[2J\n::error::\u{202e}b";
+        let verdict = crate::event::Verdict {
+            case: hostile.to_owned(),
+            engines: vec![hostile.to_owned()],
+            notes: vec![hostile.to_owned()],
+            outcomes: [(hostile.to_owned(), crate::event::Outcome::default())].into(),
+            ..crate::event::Verdict::default()
+        };
+        let safe = event(&Event::Verdict(Box::new(verdict))).into_owned();
+        let Event::Verdict(safe) = safe else {
+            panic!("another event")
+        };
+        let words = "a\\u{1b}[2J\n\\u{3a}:error::\\u{202e}b";
+        assert_eq!((safe.case.as_str(), safe.notes[0].as_str()), (words, words));
+        assert_eq!(
+            safe.outcomes.keys().next().map(String::as_str),
+            Some("a\\u{1b}[2J\\u{a}::error::\\u{202e}b")
+        );
+        let harmless = Event::Verdict(Box::default());
+        assert!(matches!(event(&harmless), Cow::Borrowed(_)));
     }
 
     #[test]

@@ -209,3 +209,84 @@ fn exit_codes_follow_from_the_numbers() {
     check(|summary| (summary.cases, summary.problems) = (0, 1), 2);
     check(|summary| (summary.interrupted, summary.problems) = (true, 1), 130);
 }
+
+/// Some printer's text of a stream that has many failures, all of whose words are hostile.
+fn hostile(count: usize) -> Vec<Event> {
+    let hostile = "a/\u{1b}[2J\u{202e}b|`<img>`\n::error::x\r";
+    let mut all = events(&format!(
+        "{{\"event\":\"start\",\"format\":3,\"conch\":\"1\",\"engines\":[{0}],\"cases\":{count}}}\n{{\"event\":\"problem\",\"severity\":\"error\",\"code\":\"c\",\"message\":{0},\"rendered\":{0}}}\n{{\"event\":\"internal\",\"case\":{0},\"message\":{0}}}\n",
+        serde_json::json!(hostile)
+    ));
+    for nth in 0..count {
+        let verdict = conch_report::event::Verdict {
+            case: format!("{hostile}{nth}"),
+            about: hostile.to_owned(),
+            engines: vec![hostile.to_owned()],
+            verdict: "differ".to_owned(),
+            blame: vec![hostile.to_owned()],
+            unexpected: vec![hostile.to_owned()],
+            notes: vec![hostile.to_owned()],
+            reason: Some(hostile.to_owned()),
+            expected: nth % 2 == 1,
+            ..conch_report::event::Verdict::default()
+        };
+        all.push(Event::Verdict(Box::new(verdict)));
+    }
+    let mut summary = Summary::default();
+    for event in &all {
+        summary.count(event);
+    }
+    summary.exit = summary.exit_code();
+    all.push(Event::Summary(summary));
+    all
+}
+
+#[test]
+fn no_word_of_a_case_is_a_command_to_a_terminal_or_a_workflow() {
+    let all = hostile(3);
+    let mut human = Human::default();
+    human.verbose = true;
+    let text: String = all.iter().map(|event| human.event(event)).collect();
+    for (printer, text) in [("human", text), ("markdown", markdown(&digest(&all)))] {
+        for unsafe_one in ['\u{1b}', '\u{202e}', '\r'] {
+            assert!(!text.contains(unsafe_one), "{printer}: {text:?}");
+        }
+        let command = text.lines().find(|line| line.trim_start().starts_with("::"));
+        assert_eq!(command, None, "{printer}");
+    }
+}
+
+#[test]
+fn markdown_of_many_failures_fits_a_comment_and_says_what_it_leaves_out() {
+    let page = markdown(&digest(&hostile(4000)));
+    assert!(page.len() <= 65_535, "{}", page.len());
+    assert!(page.len() > 60_000, "room is used: {}", page.len());
+    let (_, failures) = page.split_once("## Not as expected").expect("failures");
+    let shown = failures.matches("DIFFER").count();
+    assert!(shown > 10, "{shown}");
+    assert!(
+        failures.contains(&format!("… and {} more", 2000 - shown)),
+        "{shown}"
+    );
+    // Expected ones have no room left, and are counted.
+    assert!(
+        page.ends_with("… and 2000 more, which the stream and the other reports have.\n"),
+        "{}",
+        &page[page.len() - 300..]
+    );
+}
+
+#[test]
+fn the_message_of_a_failure_is_the_error() {
+    let mut junit = Junit::default();
+    for event in whole() {
+        junit.event(&event);
+    }
+    let xml = junit.finish().expect("XML");
+    let message = "interpret@3.2.0: left[1, 0] is 6.0, and 7.0 by reference; 11 in all differ";
+    assert!(xml.contains(message), "{xml}");
+    assert!(
+        xml.contains("file=\"cases/layout/split.yaml\" line=\"1\""),
+        "{xml}"
+    );
+}

@@ -38,9 +38,11 @@ class Timeline {
   }
 
   bars(steps) {
-    const [wide, high, mid] = [112, 178, 84];
     const most = Math.max(1, ...steps.flatMap(({ counts }) => [counts.fixed, counts.broke + counts.changed]));
-    const y = (number) => (number ? Math.max(3, (number / most) * 62) : 0);
+    const y = (number) => (number ? Math.max(3, (number / most) * 90) : 0);
+    const deepest = Math.max(...steps.map(({ counts }) => y(counts.broke) + y(counts.changed)));
+    const mid = 22 + Math.max(...steps.map(({ counts }) => y(counts.fixed)));
+    const [wide, high] = [112, mid + deepest + 42];
     const parts = [svg("line", { x1: 0, x2: wide * steps.length, y1: mid, y2: mid, class: "axis" })];
     steps.forEach(({ column, before, counts }, nth) => {
       const x = nth * wide + 32;
@@ -87,7 +89,7 @@ class Timeline {
       .filter(({ cause, counts }) => counts.some(Boolean) && cause.sort !== "silent" && cause.sort !== "undefined")
       .map((one) => ({ ...one, most: Math.max(...one.counts), first: one.counts.findIndex(Boolean), last: one.counts.findLastIndex(Boolean) }))
       .sort((a, b) => a.first - b.first || a.last - b.last || b.most - a.most);
-    const told = ({ first, last }) => [first ? `since ${columns[first].version}` : "", last < columns.length - 1 ? `until ${columns[last].version}` : ""].filter(Boolean).join(", ") || "in all of them";
+    const told = ({ first, last }) => first && first === last && last < columns.length - 1 ? `in ${columns[first].version} only` : [first ? `since ${columns[first].version}` : "", last < columns.length - 1 ? `until ${columns[last].version}` : ""].filter(Boolean).join(", ") || "in all of them";
     return [
       h("h3", "Causes, and the versions that have them"),
       h("div.scroll", h("table.gantt",
