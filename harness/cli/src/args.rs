@@ -666,6 +666,7 @@ the name and leaves the environment alone.")]
   conch report reports/run/events.jsonl
   conch report reports/run/events.jsonl --format html > report.html
   conch report a.jsonl b.jsonl --format junit     two shards in one report
+  conch report reports/run/events.jsonl --format github      annotations, in a step of a GitHub workflow
 
 A stream without its end, and shards that are missing or there twice, are errors: exit code 2.")]
 pub struct ReportArgs {
@@ -1086,8 +1087,12 @@ pub enum ReportFormat {
     Html,
     /// XML for a CI.
     Junit,
-    /// For a pull request.
+    /// For a pull request: shorter than GitHub's limit of a comment.
     Markdown,
+    /// Commands of a GitHub workflow, which put what is not as expected beside its line.
+    Github,
+    /// SARIF 2.1.0, for code scanning.
+    Sarif,
 }
 
 fn found_state(text: &str) -> Result<FoundState, String> {

@@ -5,7 +5,9 @@ use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
 use conch_report::event::Event;
-use conch_report::{Digest, Html, HtmlError, Human, Joined, Junit, JunitError, Palette, markdown, read};
+use conch_report::{
+    Digest, Html, HtmlError, Human, Joined, Junit, JunitError, Palette, Remarks, markdown, read,
+};
 
 use crate::args::{ReportArgs, ReportFormat};
 use crate::terminal::Terminal;
@@ -64,6 +66,8 @@ enum Printer {
     Html(Box<Html>),
     Markdown(Box<Digest>),
     Junit(Junit),
+    Github(Remarks),
+    Sarif(Remarks),
 }
 
 impl Printer {
@@ -77,6 +81,8 @@ impl Printer {
             ReportFormat::Html => Self::Html(Box::default()),
             ReportFormat::Markdown => Self::Markdown(Box::default()),
             ReportFormat::Junit => Self::Junit(Junit::default()),
+            ReportFormat::Github => Self::Github(Remarks::default()),
+            ReportFormat::Sarif => Self::Sarif(Remarks::default()),
         }
     }
 
@@ -87,6 +93,7 @@ impl Printer {
                 Self::Html(html) => html.event(&event),
                 Self::Markdown(digest) => digest.event(&event),
                 Self::Junit(junit) => junit.event(&event),
+                Self::Github(remarks) | Self::Sarif(remarks) => remarks.event(&event),
             }
         }
     }
@@ -98,6 +105,8 @@ impl Printer {
             Self::Html(html) => html.finish()?,
             Self::Markdown(digest) => markdown(&digest.finish()),
             Self::Junit(junit) => junit.finish()?,
+            Self::Github(remarks) => remarks.github(),
+            Self::Sarif(remarks) => remarks.sarif()?,
         })
     }
 }
@@ -109,6 +118,8 @@ enum Unprinted {
     Html(#[from] HtmlError),
     #[error(transparent)]
     Junit(#[from] JunitError),
+    #[error("write SARIF: {0}")]
+    Sarif(#[from] serde_json::Error),
 }
 
 fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {

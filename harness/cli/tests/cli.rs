@@ -459,6 +459,16 @@ fn a_stored_stream_is_printed_again() {
     place
         .run(&["report", stored, "--format", "junit"])
         .ends(1, &["<testsuites", "failures=\"1\""], &[]);
+    place.run(&["report", stored, "--format", "github"]).ends(
+        1,
+        &["::error file=", "title=area/undefined::"],
+        &[],
+    );
+    place.run(&["report", stored, "--format", "sarif"]).ends(
+        1,
+        &["\"version\": \"2.1.0\"", "\"verdict/undefined\""],
+        &[],
+    );
     place
         .run(&["report", stored, "--format", "markdown"])
         .ends(1, &["# Conch: not as expected"], &[]);

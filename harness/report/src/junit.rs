@@ -94,8 +94,11 @@ impl Junit {
 
 /// What went wrong, on one line: what an engine said, with the place, or what came in place of what; where there is neither, the
 /// first line of the text.
-fn error(verdict: &Verdict, text: &str) -> String {
-    let first = || text.lines().next().unwrap_or_default().to_owned();
+pub(crate) fn error(verdict: &Verdict) -> String {
+    let first = || {
+        let text = Human::default().event(&Event::Verdict(Box::new(verdict.clone())));
+        text.lines().next().unwrap_or_default().to_owned()
+    };
     if verdict.blame.iter().any(|engine| engine == "reference") {
         // Our own bug is told first.
         return first();
@@ -158,7 +161,7 @@ fn test_case(verdict: &Verdict) -> TestCase {
     if !verdict.passes() {
         let text = Human::default().event(&Event::Verdict(Box::new(verdict.clone())));
         status
-            .set_message(error(verdict, &text))
+            .set_message(error(verdict))
             .set_type(verdict.verdict.clone())
             .set_description(text);
     }

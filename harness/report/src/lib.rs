@@ -1,7 +1,7 @@
 //! Reports: one stream of [`Event`]s, and printers of it.
 //!
 //! A run makes events ([`describe`] turns verdicts into them) and writes them with a [`Writer`]; the terminal
-//! ([`Human`]), [`Junit`], [`Html`] and [`markdown`] are printers of the same stream, so a stored stream ([`read`])
+//! ([`Human`]), [`Junit`], [`Html`], [`Remarks`] and [`markdown`] are printers of the same stream, so a stored stream ([`read`])
 //! can be printed again tomorrow, in another format.
 //!
 //! ```
@@ -42,6 +42,7 @@ mod joined;
 mod junit;
 mod markdown;
 pub mod matrix;
+mod remarks;
 pub mod safe;
 mod silence;
 pub mod standing;
@@ -56,5 +57,6 @@ pub use human::{Human, rules, table};
 pub use joined::{Ended, Joined};
 pub use junit::{Junit, JunitError};
 pub use markdown::markdown;
+pub use remarks::Remarks;
 pub use stream::{ReadError, Writer, read};
 pub use style::{Palette, Tone};

@@ -180,13 +180,13 @@ fn no_word_of_a_case_is_markup() {
 
 #[test]
 fn texts_and_known_bugs_are_there_once() {
-    let verdict = |case: &str| {
+    let verdict = |case: &str, text: &str| {
         Event::Verdict(Box::new(Verdict {
             case: case.to_owned(),
             exhibit: Some(Box::new(Exhibit {
                 texts: vec![Text {
                     file: "k.py".to_owned(),
-                    text: "x = 1".to_owned(),
+                    text: text.to_owned(),
                 }],
                 uses: vec!["tl.load f32".to_owned()],
                 ..Exhibit::default()
@@ -194,8 +194,16 @@ fn texts_and_known_bugs_are_there_once() {
             ..Verdict::default()
         }))
     };
-    let page = page(&[verdict("a/one"), verdict("a/two")]);
-    let index = unpacked(&page, "index").expect("an index");
+    let index = |page: &str| unpacked(page, "index").expect("an index");
+    let two = page(&[verdict("a/one", "x = 1"), verdict("b/one", "x = 2")]);
+    assert_eq!(
+        index(&two)["ambiguous"],
+        json!(["k.py"]),
+        "two streams, and a file of each"
+    );
+    let page = page(&[verdict("a/one", "x = 1"), verdict("a/two", "x = 1")]);
+    let index = index(&page);
+    assert_eq!(index["ambiguous"], json!([]));
     assert_eq!(index["texts"], json!([{"file": "k.py", "text": "x = 1"}]));
     assert_eq!(index["uses"], json!(["tl.load f32"]));
     assert!(

@@ -13,10 +13,11 @@ use crate::event::{KnownBug, Text, Verdict};
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Index {
     engines: IndexSet<String>,
-    /// Of a sweep, whose variants they are, where there are several.
     causes: IndexSet<Cause>,
     known: IndexMap<String, KnownBug>,
     texts: Vec<Text>,
+    /// Files of which streams have other texts; the first is kept.
+    ambiguous: IndexSet<String>,
     abouts: IndexSet<String>,
     files: IndexSet<String>,
     dtypes: IndexSet<String>,
@@ -94,14 +95,15 @@ impl Index {
         self.used.push(place(&mut self.use_sets, sorted(uses)));
         self.engines_of(verdict);
         if let Some(exhibit) = exhibit {
-            self.texts.extend(
-                exhibit
-                    .texts
-                    .iter()
-                    .filter(|text| !self.texts.iter().any(|known| known.file == text.file))
-                    .cloned()
-                    .collect::<Vec<_>>(),
-            );
+            for text in &exhibit.texts {
+                match self.texts.iter().find(|known| known.file == text.file) {
+                    None => self.texts.push(text.clone()),
+                    Some(known) if known.text != text.text => {
+                        self.ambiguous.insert(text.file.clone());
+                    }
+                    Some(_) => {}
+                }
+            }
             for bug in &exhibit.known {
                 self.known.entry(bug.name.clone()).or_insert_with(|| bug.clone());
             }

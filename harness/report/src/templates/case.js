@@ -225,6 +225,7 @@ class CasePage {
         continue;
       }
       const kernels = (exhibit.launches ?? []).filter((one) => one.file === file);
+      if (data.ambiguous.includes(file)) parts.push(h("p.warn", "The streams have several texts of ", h("code", file), "; the first is shown, which need not be this case's."));
       parts.push(h("h3", h("code", file)), this.code(text, file, marks, kernels));
     }
     const file = data.files[data.file[data.places.get(event.case)]];
@@ -285,7 +286,7 @@ class CasePage {
     const exhibit = event.exhibit;
     if (!exhibit) return h("p.soft", "The stream is of a Conch that did not tell more of a case: neither its kernel nor its memory.");
     if (!exhibit.storages?.length) return "";
-    return [h("h3", "Layout"), h("p.legend", "One map for each tensor: the elements of its storage that it shows, from its first (pale) to its last (dark)."), layoutMaps(exhibit)];
+    return [h("h3", "Layout"), h("p.legend", "One map for each tensor: the elements of its storage that it shows, from its first (pale) to its last (dark)."), h("div.storages", layoutMaps(exhibit))];
   }
 
   rest(event) {

@@ -120,7 +120,7 @@ function layoutMaps(exhibit) {
     const cut = units > drawn ? h("p.warn", `The first ${count(drawn)} of ${plural(units, "element")} are drawn.`) : "";
     return h(
       "div.storage",
-      h("h3", h("code", storage.name), h("span.soft", ` ${plural(storage.bytes, "byte")}${storage.dtype ? `, ${storage.dtype} [${(storage.shape ?? []).join(", ")}]` : ", a copy"}${storage.fill ? `, filled with ${storage.fill}` : ""}`)),
+      h("h4", h("code", storage.name), h("span.soft", ` ${plural(storage.bytes, "byte")}${storage.dtype ? `, ${storage.dtype} [${(storage.shape ?? []).join(", ")}]` : ", a copy"}${storage.fill ? `, filled with ${storage.fill}` : ""}`)),
       h("div.maps", maps),
       cut,
     );
@@ -158,8 +158,10 @@ function images(event, contents) {
     const pixels = cellSize(columns, rows);
     const bits = groups.map((group) => places.map(([, byte]) => bitsAt(group.bytes, byte - from, size)));
     const numbers = bits.map((column) => column.map((one) => numberOf(view.dtype, one)));
-    const finite = numbers.flat().filter(Number.isFinite);
-    const reach = finite.reduce((most, one) => Math.max(most, Math.abs(one)), 0) || 1;
+    const reaches = numbers.map((column) => column.filter(Number.isFinite).reduce((most, one) => Math.max(most, Math.abs(one)), 0) || 1);
+    const [least, widest] = [Math.min(...reaches), Math.max(...reaches)];
+    // Of images whose numbers are far apart, one would be all pale on the other's scale.
+    const apart = widest > 16 * least;
     const intervals = new Map();
     for (const difference of event.differences ?? [])
       for (const one of difference.first ?? []) if (one.storage === contents.storage && !one.guard && one.accepted) intervals.set(one.byte, one.accepted);
@@ -170,10 +172,15 @@ function images(event, contents) {
     });
     const any = spansOf.flatMap((one) => one.spans);
     const expected = spansOf.find((one) => one.baseline)?.baseline;
+    const allOf = (group) => event.differences?.find((one) => group.engines.includes(one.engine))?.elements ?? 0;
+    const crowded = places.filter(([, byte]) => within(any, byte, size)).length > places.length / 3 && places.length > 16;
     const figures = groups.map((group, nth) => {
       const wrong = spansOf[nth].spans;
       const isExpected = group.engines.includes(expected);
       const [canvas, context] = canvasOf(columns, rows, pixels, `${view.name} as ${group.engines.join(", ")} left it`);
+      const reach = apart ? reaches[nth] : widest;
+      // Where most differ, frames would hide what is in them.
+      const most = places.filter(([, byte]) => within(wrong, byte, size)).length > places.length / 3 && places.length > 16;
       let differing = 0;
       places.forEach(([, byte], at) => {
         const [x, y] = [(at % columns) * pixels, Math.floor(at / columns) * pixels];
@@ -193,7 +200,14 @@ function images(event, contents) {
         }
         const marked = within(wrong, byte, size);
         if (marked) differing += 1;
-        if (marked || (isExpected && within(any, byte, size))) {
+        if (marked && most) {
+          context.fillStyle = colour("--mark");
+          context.beginPath();
+          context.moveTo(x, y);
+          context.lineTo(x + pixels * 0.42, y);
+          context.lineTo(x, y + pixels * 0.42);
+          context.fill();
+        } else if (marked || (isExpected && !crowded && within(any, byte, size))) {
           context.strokeStyle = marked ? colour("--mark") : colour("--good");
           context.lineWidth = pixels > 8 ? 2 : 1;
           context.strokeRect(x + 1, y + 1, pixels - gap - 2, pixels - gap - 2);
@@ -205,7 +219,7 @@ function images(event, contents) {
         "figure",
         canvas,
         h("figcaption", h(`span.badge.${isExpected ? "good" : wrong.length ? "bad" : "soft"}`, role), " ", engineNames(group.engines),
-          wrong.length ? h("div.soft", `${plural(differing, "element")} marked${spansOf[nth].more ? ", and more that are not" : ""}`) : ""),
+          wrong.length ? h("div.soft", `${plural(differing, "element")} marked${allOf(group) > differing ? `, of ${count(allOf(group))} that differ in all` : ""}${spansOf[nth].more ? ", and more that are not" : ""}`) : ""),
       );
     });
 
@@ -222,7 +236,7 @@ function images(event, contents) {
     }
 
     const left = elements(view) - places.length;
-    box.replaceChildren(h("div.figures", figures), readout, h("p.legend", "Blue is below zero, orange above; violet is NaN or infinite. Framed elements differ."));
+    box.replaceChildren(h("div.figures", figures), readout, h("p.legend", `Blue is below zero, orange above; violet is NaN or infinite. Elements with a ${crowded ? "red corner" : "frame"} differ.${apart ? " Each image has a scale of its own: their numbers are far apart." : ""}`));
     if (left > 0) box.append(h("p.warn", `${plural(left, "element")} more of ${view.name} ${left === 1 ? "is" : "are"} not drawn.`));
   }
 

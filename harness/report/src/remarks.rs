@@ -1,0 +1,220 @@
+//! What is not as expected as remarks beside lines of files: commands of a GitHub workflow ([`Remarks::github`]), and SARIF for code
+//! scanning ([`Remarks::sarif`]). Left out: all that is as expected, and everything but one line of words for each.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use crate::event::{Event, Position, Verdict};
+use crate::junit;
+use crate::safe;
+
+/// GitHub shows ten of a step's errors, and of a job's fifty; a log with more serves nobody.
+const ANNOTATED: usize = 50;
+
+/// What code scanning takes of one run.
+const SCANNED: usize = 25_000;
+
+/// One remark.
+#[derive(Clone, Debug)]
+struct Remark {
+    level: Level,
+    /// A stable word for its kind.
+    rule: String,
+    /// Of what it is: a case, as a rule.
+    title: String,
+    words: String,
+    at: Option<Position>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Level {
+    Error,
+    Warning,
+}
+
+impl Level {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+        }
+    }
+}
+
+/// The remarks of a whole stream.
+#[derive(Clone, Debug, Default)]
+pub struct Remarks {
+    kept: Vec<Remark>,
+    more: usize,
+    conch: String,
+    ended: bool,
+}
+
+impl Remarks {
+    /// Takes in one event.
+    pub fn event(&mut self, event: &Event) {
+        match &*safe::event(event) {
+            Event::Start(start) => self.conch.clone_from(&start.conch),
+            Event::Verdict(verdict) | Event::Sweep(verdict) if !verdict.passes() => {
+                self.keep(of_verdict(verdict));
+            }
+            Event::Verdict(_) | Event::Sweep(_) => {}
+            Event::Problem(problem) => self.keep(Remark {
+                level: if problem.severity == "error" {
+                    Level::Error
+                } else {
+                    Level::Warning
+                },
+                rule: format!("input/{}", problem.code),
+                title: problem.code.clone(),
+                words: problem.message.clone(),
+                at: problem.position.clone(),
+            }),
+            Event::Internal(internal) => self.keep(Remark {
+                level: Level::Error,
+                rule: "internal".to_owned(),
+                title: internal.case.clone().unwrap_or_else(|| "the run".to_owned()),
+                words: format!("Conch failed: {}", internal.message),
+                at: None,
+            }),
+            Event::Summary(_) => self.ended = true,
+        }
+    }
+
+    fn keep(&mut self, remark: Remark) {
+        if self.kept.len() < SCANNED {
+            self.kept.push(remark);
+        } else {
+            self.more += 1;
+        }
+    }
+
+    fn close(&mut self) {
+        if !self.ended {
+            self.keep(Remark {
+                level: Level::Error,
+                rule: "run/cut-short".to_owned(),
+                title: "the run".to_owned(),
+                words: "the stream ends without its summary; the cases that are missing were not judged"
+                    .to_owned(),
+                at: None,
+            });
+        }
+    }
+
+    /// As commands of a GitHub workflow, a line each; errors come first.
+    pub fn github(mut self) -> String {
+        self.close();
+        let mut text = String::new();
+        let all = self.kept.len() + self.more;
+        self.kept.sort_by_key(|remark| remark.level == Level::Warning);
+        for remark in self.kept.iter().take(ANNOTATED) {
+            let mut properties = String::new();
+            if let Some(at) = &remark.at {
+                let _ = write!(properties, "file={},line={},", safe::property(&at.file), at.line);
+                if at.column > 0 {
+                    let _ = write!(properties, "col={},", at.column);
+                }
+            }
+            let _ = writeln!(
+                text,
+                "::{} {properties}title={}::{}",
+                remark.level.word(),
+                safe::property(&safe::line(&remark.title)),
+                safe::data(&safe::line(&remark.words))
+            );
+        }
+        if all > ANNOTATED {
+            let _ = writeln!(
+                text,
+                "::notice title=Conch::{} more are in the stream",
+                all - ANNOTATED
+            );
+        }
+        text
+    }
+
+    /// As SARIF 2.1.0.
+    ///
+    /// # Errors
+    /// It cannot be written down.
+    pub fn sarif(mut self) -> Result<String, serde_json::Error> {
+        self.close();
+        let mut rules: Vec<&str> = self.kept.iter().map(|remark| remark.rule.as_str()).collect();
+        rules.sort_unstable();
+        rules.dedup();
+        let results: Vec<Value> = self.kept.iter().map(result).collect();
+        let left_out = if self.more > 0 {
+            vec![json!({
+                "level": "warning",
+                "message": {"text": format!("{} more are in the stream", self.more)},
+            })]
+        } else {
+            Vec::new()
+        };
+        let log = json!({
+            "version": "2.1.0",
+            "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+            "runs": [{
+                "tool": {"driver": {
+                    "name": "conch",
+                    "version": self.conch,
+                    "rules": rules.iter().map(|rule| json!({"id": rule})).collect::<Vec<_>>(),
+                }},
+                "invocations": [{
+                    "executionSuccessful": self.ended,
+                    "toolExecutionNotifications": left_out,
+                }],
+                "results": results,
+            }],
+        });
+        Ok(serde_json::to_string_pretty(&log)? + "\n")
+    }
+}
+
+fn of_verdict(verdict: &Verdict) -> Remark {
+    let wrong = verdict.unexpected.iter().chain(&verdict.blame);
+    let kernel = wrong
+        .filter_map(|engine| verdict.outcomes.get(engine))
+        .find_map(|outcome| outcome.position.clone());
+    Remark {
+        level: Level::Error,
+        rule: format!("verdict/{}", verdict.verdict),
+        title: verdict.case.clone(),
+        words: junit::error(verdict),
+        at: kernel.or_else(|| verdict.position.clone()),
+    }
+}
+
+fn result(remark: &Remark) -> Value {
+    let mut result = json!({
+        "ruleId": remark.rule,
+        "level": remark.level.word(),
+        "message": {"text": format!("{}: {}", remark.title, remark.words)},
+        "partialFingerprints": {"case/v1": remark.title},
+    });
+    if let Some(at) = &remark.at {
+        let mut region = json!({"startLine": at.line.max(1)});
+        if at.column > 0 {
+            region["startColumn"] = json!(at.column);
+        }
+        result["locations"] = json!([{
+            "physicalLocation": {"artifactLocation": {"uri": uri(&at.file)}, "region": region},
+        }]);
+    }
+    result
+}
+
+/// A path as a reference of a URI.
+fn uri(path: &str) -> String {
+    let mut uri = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
+            uri.push(char::from(byte));
+        } else {
+            let _ = write!(uri, "%{byte:02X}");
+        }
+    }
+    uri
+}
