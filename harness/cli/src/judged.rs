@@ -23,7 +23,7 @@ pub struct Judged {
     place: usize,
     /// The verdict.
     pub verdict: Verdict,
-    /// What the kernels use, each name with the dtype that it is used on.
+    /// The operations that the kernels execute and what of the language they use, each with the dtype that it is used on.
     pub uses: Arc<[String]>,
 }
 
@@ -106,10 +106,11 @@ fn one(
         .filter_map(|engine| engine.id().version())
         .max();
     let rules = newest.map_or_else(Rules::default, Rules::of);
-    let used = panel
-        .reference
-        .as_deref()
-        .and_then(|reference| guarded(|| reference.used(&case, rules)).ok()?.ok());
+    let used = panel.reference.as_deref().and_then(|reference| {
+        let mut used = guarded(|| reference.executed(&case, rules)).ok()?.ok()?;
+        used.extend(guarded(|| reference.used(&case, rules)).ok()?.ok()?);
+        Some(used)
+    });
     let uses: Arc<[String]> = used.unwrap_or_default().into();
     for event in &events {
         if let Event::Verdict(verdict) = event {

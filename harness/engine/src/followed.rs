@@ -3,6 +3,7 @@
 //! them, so that an access outside of a storage finds what it finds there. Left out: which quirks to try, and what is made of it.
 
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 
 use conch_case::{ArgValue, Case, Launch};
 use conch_interp::{Acceptance, AcceptanceMap, Accepted, Arg, Checks, Config, Outcome};
@@ -322,6 +323,21 @@ impl Reference {
             }
         }
         Ok(used)
+    }
+
+    /// Which operations a case's kernels execute, by their names in printed IR, each with the dtype that it works on.
+    pub fn executed(&self, case: &Case, rules: Rules) -> Result<Vec<String>, Failure> {
+        let mut executed = BTreeSet::new();
+        for launch in &case.launches {
+            if let Ok(kernel) = self.kernel(launch, rules)? {
+                let operations = kernel.traced.function.executed();
+                executed.extend(operations.into_iter().map(|(name, dtype)| match dtype {
+                    Some(dtype) => format!("{name} {dtype}"),
+                    None => name.into_owned(),
+                }));
+            }
+        }
+        Ok(executed.into_iter().collect())
     }
 
     /// Whether one of a case's kernels does this.

@@ -110,6 +110,22 @@ impl Generated {
         module(std::slice::from_ref(self))
     }
 
+    /// Whether what is compiled for it serves for the other too: their kernels are the same, and so is what Triton specialises
+    /// on in their numbers.
+    pub fn is_compiled_as(&self, other: &Self) -> bool {
+        let class = |argument: &str| {
+            let number = argument.parse::<i128>().ok()?;
+            Some((number == 1, number % 16 == 0, i32::try_from(number).is_ok()))
+        };
+        let same = |(one, other): (&(String, String), &(String, String))| {
+            one == other || (one.0 == other.0 && class(&one.1).is_some() && class(&one.1) == class(&other.1))
+        };
+        self.functions == other.functions
+            && self.options == other.options
+            && self.arguments.len() == other.arguments.len()
+            && self.arguments.iter().zip(&other.arguments).all(same)
+    }
+
     /// The options of its launches, with their values.
     pub fn options(&self) -> &[(&'static str, String)] {
         &self.options

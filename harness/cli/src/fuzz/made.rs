@@ -214,7 +214,7 @@ fn made(recipe: &Recipe, kernel: u64, form: Form, one: u64, folder: &Path) -> Re
     let mut made = generated(form)?;
     if form.programs > 0 {
         let own = generated(Form { programs: 0, ..form })?;
-        if own.functions() != made.functions() {
+        if !made.is_compiled_as(&own) {
             made = own;
         }
     }

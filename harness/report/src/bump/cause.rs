@@ -217,7 +217,7 @@ impl<'s> Right<'s> {
 
 /// A name without the dtype that it is used on.
 fn bare(name: &str) -> &str {
-    name.split_once(' ').map_or(name, |(bare, _)| bare)
+    name.rsplit_once(' ').map_or(name, |(bare, _)| bare)
 }
 
 fn has_one(one: &Seen, wanted: &str) -> bool {

@@ -95,7 +95,8 @@ fn reduces_all(op: &Operation, operand: ValueId, values: &[ValueInfo]) -> bool {
             .is_some_and(|value| value.ty.shape.len() == 1)
 }
 
-fn each(block: &Block, visit: &mut dyn FnMut(&Operation)) {
+/// Visits every operation, those in regions too.
+pub(super) fn each(block: &Block, visit: &mut dyn FnMut(&Operation)) {
     for op in &block.ops {
         visit(op);
         for region in op.kind.regions() {

@@ -6,6 +6,7 @@
 //!
 //! Left out: tuples, `constexpr`s and calls of `@triton.jit` functions, which the frontend resolves away.
 
+mod executed;
 mod foreign;
 mod function;
 mod lane_order;

@@ -254,7 +254,7 @@ impl<W: fmt::Write> Writer<'_, W> {
             self.values(&operation.results)?;
             self.out.write_str(" = ")?;
         }
-        self.mnemonic(&operation.kind)?;
+        self.out.write_str(&operation.kind.mnemonic())?;
         if !operation.operands.is_empty() {
             self.out.write_str(" ")?;
             self.values(&operation.operands)?;
@@ -290,55 +290,6 @@ impl<W: fmt::Write> Writer<'_, W> {
         }
         self.indent(depth)?;
         self.out.write_str("}")
-    }
-
-    fn mnemonic(&mut self, kind: &OpKind) -> fmt::Result {
-        let text = match kind {
-            OpKind::Constant(_) => "constant",
-            OpKind::ProgramId(_) => "program_id",
-            OpKind::NumPrograms(_) => "num_programs",
-            OpKind::Range { .. } => "range",
-            OpKind::Unary(op) => op.name(),
-            OpKind::Binary(op) => op.name(),
-            OpKind::Ternary(op) => op.name(),
-            OpKind::Library(symbol) => return write!(self.out, "libdevice {}", symbol.name),
-            OpKind::Foreign(foreign) => return write!(self.out, "foreign {:?}", foreign.name()),
-            OpKind::Compare(predicate) => return write!(self.out, "cmp {}", predicate.name()),
-            OpKind::Select => "select",
-            OpKind::Cast { kind, .. } => kind.name(),
-            OpKind::Splat => "splat",
-            OpKind::Broadcast => "broadcast",
-            OpKind::Reshape { .. } => "reshape",
-            OpKind::Trans { .. } => "trans",
-            OpKind::Join => "join",
-            OpKind::Split => "split",
-            OpKind::Cat { .. } => "cat",
-            OpKind::Gather { .. } => "gather",
-            OpKind::AddPtr => "addptr",
-            OpKind::Load { .. } => "load",
-            OpKind::Store { .. } => "store",
-            OpKind::AtomicRmw { op, .. } => return write!(self.out, "atomic_rmw {}", op.name()),
-            OpKind::AtomicCas { .. } => "atomic_cas",
-            OpKind::AtomicPoll { .. } => "atomic_poll",
-            OpKind::Reduce { .. } => "reduce",
-            OpKind::Scan { .. } => "scan",
-            OpKind::Dot { .. } => "dot",
-            OpKind::Histogram { .. } => "histogram",
-            OpKind::For { .. } => "for",
-            OpKind::If { .. } => "if",
-            OpKind::While { .. } => "while",
-            OpKind::Yield => "yield",
-            OpKind::Assert { .. } => "assert",
-            OpKind::Print { .. } => "print",
-            OpKind::Assume => "assume",
-            OpKind::Demand(demand) => return write!(self.out, "demand {}", demand.name()),
-            OpKind::Barrier => "barrier",
-            OpKind::Acquire => "acquire",
-            OpKind::Hint { promise, .. } => return write!(self.out, "hint {}", promise.name()),
-            OpKind::Poison => "poison",
-            OpKind::Unsupported(_) => "unsupported",
-        };
-        self.out.write_str(text)
     }
 
     fn attributes(&mut self, kind: &OpKind, operation: &Operation) -> fmt::Result {

@@ -412,3 +412,25 @@ fn library_functions_are_checked_against_their_symbols() {
     let error = made(DType::I64).verify().expect_err("an exponent of 64 bits");
     assert_eq!(error.message, "operand 1 is i64, not i32");
 }
+
+#[test]
+fn what_is_executed_has_names_and_dtypes() {
+    let executed = add().executed();
+    let shown: Vec<String> = executed
+        .iter()
+        .map(|(name, dtype)| match dtype {
+            Some(dtype) => format!("{name} {dtype}"),
+            None => name.to_string(),
+        })
+        .collect();
+    for name in [
+        "add f32",
+        "add i32",
+        "cmp lt i32",
+        "mul i32",
+        "program_id i32",
+        "range i32",
+    ] {
+        assert!(shown.iter().any(|one| one == name), "{name}: {shown:?}");
+    }
+}
