@@ -1,6 +1,7 @@
 //! All cases of a selection through some engines, for commands that make something of the verdicts. Left out: what they make
 //! (`conch bump`, `conch matrix`), and whether all is as expected (`conch run`).
 
+use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,6 +9,7 @@ use conch_case::{Entry, Shard};
 use conch_engine::{EngineId, Reference, guarded};
 use conch_report::FORMAT;
 use conch_report::event::{Event, Internal, Start, Verdict};
+use conch_tile::DType;
 use conch_tile::rules::Rules;
 use conch_tile::source::Sources;
 use conch_verdict::Panel;
@@ -81,6 +83,27 @@ pub fn run(
     (judged, 0)
 }
 
+/// What else is executed where these are: operations on a class of dtypes, and what Triton makes some of.
+fn more(used: &[String]) -> BTreeSet<String> {
+    /// The reference has an operation of its own where Triton's Python makes an `xor`.
+    const MADE_OF: [(&str, &str); 3] = [
+        ("not", "xor"),
+        ("tensor.__invert__", "xor"),
+        ("tl.standard.flip", "xor"),
+    ];
+    let mut more = BTreeSet::new();
+    for one in used {
+        let (name, dtype) = one.rsplit_once(' ').unwrap_or((one, ""));
+        if let Ok(dtype) = dtype.parse::<DType>() {
+            let class = if dtype.is_float() { "floats" } else { "integers" };
+            more.insert(format!("{name} {class}"));
+        }
+        let made = MADE_OF.iter().filter(|(made, _)| *made == name);
+        more.extend(made.map(|(_, of)| (*of).to_owned()));
+    }
+    more
+}
+
 fn one(
     entry: &Entry,
     panel: &Panel,
@@ -109,6 +132,8 @@ fn one(
     let used = panel.reference.as_deref().and_then(|reference| {
         let mut used = guarded(|| reference.executed(&case, rules)).ok()?.ok()?;
         used.extend(guarded(|| reference.used(&case, rules)).ok()?.ok()?);
+        let more = more(&used);
+        used.extend(more);
         Some(used)
     });
     let uses: Arc<[String]> = used.unwrap_or_default().into();
