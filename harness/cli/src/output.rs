@@ -324,16 +324,16 @@ impl Store {
             html.event(&event);
         })
         .map_err(|error| error.to_string())?;
+        // One after the other: of a long run each is large.
         let digest = digest.finish();
-        let pages = [
-            html.finish().map_err(|error| error.to_string())?,
-            markdown(&digest),
-            junit.finish().map_err(|error| error.to_string())?,
-        ];
-        for (name, page) in PAGES.into_iter().zip(pages) {
-            write_whole(&self.folder.join(name), &page).map_err(|error| format!("{name}: {error}"))?;
-        }
-        Ok(())
+        self.page("report.html", html.finish().map_err(|error| error.to_string()))?;
+        self.page("report.md", Ok(markdown(&digest)))?;
+        self.page("junit.xml", junit.finish().map_err(|error| error.to_string()))
+    }
+
+    /// Writes a page.
+    fn page(&self, name: &str, page: Result<String, String>) -> Result<(), String> {
+        write_whole(&self.folder.join(name), &page?).map_err(|error| format!("{name}: {error}"))
     }
 }
 

@@ -212,7 +212,7 @@ impl Html {
 
 /// Bytes, compressed and in base64.
 fn packed(bytes: &[u8]) -> Result<String, HtmlError> {
-    let mut encoder = DeflateEncoder::new(Vec::with_capacity(bytes.len() / 4), Compression::new(7));
+    let mut encoder = DeflateEncoder::new(Vec::with_capacity(bytes.len() / 4), Compression::new(5));
     encoder.write_all(bytes)?;
     Ok(STANDARD.encode(encoder.finish()?))
 }
