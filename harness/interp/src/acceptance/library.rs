@@ -190,7 +190,7 @@ mod tests {
         let bits = Foreign::new("bits as a number", |x| {
             encode(DType::F32, x[0] as f64, Rounding::NearestEven)
         });
-        let two = ask(&bits, &[within(1.0, 1.0078125)]);
+        let two = ask(&bits, &[within(1.0, 1.007_812_5)]);
         assert_eq!(interval(two), (f64::from(0x3f80), f64::from(0x3f81)));
         let zeros = ask(&bits, &[within(-0.0, 0.0)]);
         assert_eq!(interval(zeros), (0.0, f64::from(0x8000)));
@@ -198,7 +198,7 @@ mod tests {
         let pair = Foreign::new("sum of bits", |x| {
             encode(DType::F32, (x[0] + x[1]) as f64, Rounding::NearestEven)
         });
-        let both = ask(&pair, &[within(1.0, 1.0078125), within(1.0, 1.0078125)]);
+        let both = ask(&pair, &[within(1.0, 1.007_812_5), within(1.0, 1.007_812_5)]);
         assert_eq!(interval(both), (f64::from(0x7f00), f64::from(0x7f02)));
     }
 
@@ -218,6 +218,6 @@ mod tests {
         });
         assert_eq!(interval(ask(&doubled, &[within(-3.0, 40.0)])), (-6.0, 80.0));
         let (low, high) = interval(ask(&doubled, &[within(1.001, 1.9999)]));
-        assert_eq!((low, high), (2.0 * 1.0078125, 2.0 * 1.9921875));
+        assert_eq!((low, high), (2.0 * 1.007_812_5, 2.0 * 1.992_187_5));
     }
 }
