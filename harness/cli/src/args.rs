@@ -14,6 +14,7 @@ use conch_toolchain::ToolchainId;
 use conch_toolchain::compiled::Target;
 
 use crate::engines;
+use crate::known::KnownArgs;
 
 /// Run Triton kernels through independent engines, compare every byte, and name the engine that is wrong.
 #[derive(Debug, Parser)]
@@ -125,6 +126,7 @@ pub struct Engines {
   conch run alias layout scalar --engine reference --engine interpret@3.2.0
   conch run 'alias/*:dtype=bf16' --format jsonl | jq 'select(.expected == false)'
   conch run --shard 2/8 --out reports/shard-2
+  conch run --known all                            name every case that differs as expected, by cause
   conch run --engine reference --schedules 8       is everything that is called defined the same in other orders?
   conch run recording/ softmax_kernel              a recording, and of it one kernel's launches
 
@@ -261,6 +263,10 @@ pub struct Reports {
     /// Print a line for every case.
     #[arg(long, short)]
     pub verbose: bool,
+
+    /// What is said of what is known.
+    #[command(flatten)]
+    pub known: KnownArgs,
 }
 
 /// Arguments of `conch sweep`.
@@ -681,6 +687,10 @@ pub struct ReportArgs {
     /// Print a line for every case (human only).
     #[arg(long, short)]
     pub verbose: bool,
+
+    /// What is said of what is known (human only).
+    #[command(flatten)]
+    pub known: KnownArgs,
 }
 
 /// Arguments of `conch bundle`.

@@ -19,6 +19,7 @@ mod inductor;
 mod interrupt;
 mod judge;
 mod judged;
+mod known;
 mod list;
 mod matrix;
 mod output;

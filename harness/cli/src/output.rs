@@ -111,6 +111,7 @@ impl Output {
             RunFormat::Human => {
                 let mut human = Human::new(terminal.palette);
                 human.verbose = args.verbose;
+                human.known = args.known.into();
                 Shown::Human(Box::new(human))
             }
             RunFormat::Jsonl => Shown::Lines,
@@ -246,7 +247,10 @@ impl Output {
         let exit = self.summary.exit;
         self.show(&Event::Summary(self.summary.clone()));
         if let Some(folder) = written.filter(|_| matches!(self.shown, Shown::Human(_))) {
-            self.terminal.print(&format!("reports: {}\n", folder.display()));
+            self.terminal.print(&format!(
+                "reports: {}, report.md, junit.xml, {STREAM}\n",
+                folder.join("report.html").display()
+            ));
         }
         if self.terminal.failed() && matches!(exit, 0 | 3) {
             2

@@ -62,7 +62,7 @@ pub fn report(args: &ReportArgs) -> u8 {
 
 /// One format.
 enum Printer {
-    Human(Human),
+    Human(Box<Human>),
     Html(Box<Html>),
     Markdown(Box<Digest>),
     Junit(Junit),
@@ -76,7 +76,8 @@ impl Printer {
             ReportFormat::Human => {
                 let mut human = Human::new(palette);
                 human.verbose = args.verbose;
-                Self::Human(human)
+                human.known = args.known.into();
+                Self::Human(Box::new(human))
             }
             ReportFormat::Html => Self::Html(Box::default()),
             ReportFormat::Markdown => Self::Markdown(Box::default()),

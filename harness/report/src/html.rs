@@ -7,7 +7,7 @@
 //!
 //! Left out: what the page looks like (`templates`), and what goes wrong in a case in a few words ([`cause`]).
 
-mod cause;
+pub(crate) mod cause;
 mod index;
 
 use std::io::{self, Write as _};

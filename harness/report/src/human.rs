@@ -2,17 +2,23 @@
 //! Left out: the progress bar (the command line's) and where the text goes.
 
 mod elements;
+mod known;
+mod next;
+mod once;
 mod summary;
 
 use std::fmt::Write as _;
 
 use crate::bytes::{in_words, left_out};
-use crate::event::{Difference, Event, Expectation, Outcome, Position, Rule, Start, Sweep, Verdict};
+use crate::event::{
+    Difference, Event, Expectation, Internal, Outcome, Position, Rule, Start, Sweep, Verdict,
+};
 use crate::safe;
 use crate::silence::Silence;
 use crate::style::{Palette, Tone};
 
 pub use elements::table;
+pub use known::Known;
 
 /// Turns events into text, one after the other.
 #[derive(Clone, Debug, Default)]
@@ -20,8 +26,13 @@ pub struct Human {
     palette: Palette,
     /// Whether every verdict gets a line.
     pub verbose: bool,
+    /// How much is said of differences that are as expected.
+    pub known: Known,
     reference_blamed: Vec<String>,
     silence: Silence,
+    causes: known::Causes,
+    printed: once::Printed,
+    next: next::Next,
 }
 
 impl Human {
@@ -37,24 +48,35 @@ impl Human {
     pub fn event(&mut self, event: &Event) -> String {
         // Before anything is put around the words, colours too.
         match &*safe::event(event) {
-            Event::Start(start) => self.start(start),
-            Event::Problem(problem) => format!("{}\n", problem.rendered.trim_end()),
-            Event::Verdict(verdict) | Event::Sweep(verdict) => self.verdict(verdict),
-            Event::Internal(internal) => {
-                let place = internal.case.as_deref().unwrap_or("the run");
-                let engine = internal
-                    .engine
-                    .as_ref()
-                    .map_or(String::new(), |engine| format!(", engine {engine}"));
-                format!(
-                    "{} {}{engine}\n  {}\n  This is a bug in Conch, not a verdict about any engine.\n",
-                    self.paint(Tone::Bad, "INTERNAL ERROR"),
-                    self.paint(Tone::Name, place),
-                    internal.message.replace('\n', "\n  "),
-                )
+            Event::Start(start) => {
+                self.next.start(start);
+                self.start(start)
             }
-            Event::Summary(summary) => self.summary(summary),
+            Event::Problem(problem) => format!("{}{}\n", self.named_under(), problem.rendered.trim_end()),
+            Event::Verdict(verdict) | Event::Sweep(verdict) => self.verdict(verdict),
+            Event::Internal(internal) => self.internal(internal),
+            Event::Summary(summary) => format!("{}{}", self.named_last(), self.summary(summary)),
         }
+    }
+
+    fn internal(&mut self, internal: &Internal) -> String {
+        let place = internal.case.as_deref().unwrap_or("the run");
+        let key = once::internal_key(internal);
+        if self.printed.repeats(Some(&key), place) {
+            return String::new();
+        }
+        let named = self.named_under();
+        self.printed.begin(Some(key), place);
+        let engine = internal
+            .engine
+            .as_ref()
+            .map_or(String::new(), |engine| format!(", engine {engine}"));
+        format!(
+            "{named}{} {}{engine}\n  {}\n  This is a bug in Conch, not a verdict about any engine.\n",
+            self.paint(Tone::Bad, "INTERNAL ERROR"),
+            self.paint(Tone::Name, place),
+            internal.message.replace('\n', "\n  "),
+        )
     }
 
     fn paint(&self, tone: Tone, words: &str) -> String {
@@ -135,17 +157,25 @@ impl Human {
             self.reference_blamed.push(verdict.case.clone());
         }
         if verdict.passes() {
+            self.causes.count(verdict);
             return self.expected(verdict);
         }
+        self.next.failed(verdict);
         let shown = self.silence.count(verdict) || self.verbose;
         if verdict.is_only_silent() {
             return if shown {
-                self.silent(verdict)
+                format!("{}{}", self.named_under(), self.silent(verdict))
             } else {
                 String::new()
             };
         }
-        let mut text = self.headline(verdict);
+        let key = once::key(verdict);
+        if self.printed.repeats(key.as_deref(), &verdict.case) {
+            return String::new();
+        }
+        let mut text = self.named_under();
+        self.printed.begin(key, &verdict.case);
+        text.push_str(&self.headline(verdict));
         if !verdict.about.is_empty() {
             let _ = writeln!(text, "  {}", self.paint(Tone::Dim, &verdict.about));
         }
@@ -222,7 +252,7 @@ impl Human {
                 known_by(verdict),
                 self.complaints(verdict)
             ),
-            "nondeterministic" => format!(
+            "nondeterministic" if self.verbose => format!(
                 "{} {name}  {}, as expected{why}\n",
                 self.paint(Tone::Dim, "unsteady"),
                 self.blame(verdict)

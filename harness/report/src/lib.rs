@@ -53,7 +53,7 @@ pub use bytes::{in_words, left_out};
 pub use digest::Digest;
 pub use event::{Event, FORMAT, SWEEPS, Summary};
 pub use html::{Html, HtmlError};
-pub use human::{Human, rules, table};
+pub use human::{Human, Known, rules, table};
 pub use joined::{Ended, Joined};
 pub use junit::{Junit, JunitError};
 pub use markdown::markdown;

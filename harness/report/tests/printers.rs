@@ -1,7 +1,7 @@
 //! Every printer over one stream that has one event of each sort.
 
 use conch_report::{
-    Digest, Event, Html, Human, Junit, Palette, ReadError, SWEEPS, Summary, Writer, markdown, read,
+    Digest, Event, Html, Human, Junit, Known, Palette, ReadError, SWEEPS, Summary, Writer, markdown, read,
 };
 
 const STREAM: &str = include_str!("stream.jsonl");
@@ -54,6 +54,87 @@ fn a_terminal_shows_what_needs_a_look() {
             .iter()
             .map(|event| verbose.event(event))
             .collect::<String>(),
+    );
+}
+
+/// A case of a kernel whose third line writes what differs.
+fn fails(case: &str, kernel: &str, dtype: &str, kind: &str) -> String {
+    format!(
+        r#"{{"event":"verdict","case":"{case}:dtype={dtype}","about":"It is wrong.","engines":["reference","interpret@3.2.0"],"verdict":"differ","blame":["interpret@3.2.0"],"expected":false,"differences":[{{"baseline":"reference","engine":"interpret@3.2.0","kind":"{kind}","elements":1}}],"unexpected":["interpret@3.2.0"],"exhibit":{{"file":"cases/{case}.yaml","launches":[{{"kernel":"{kernel}","file":"k.py","grid":[1]}}],"marks":[{{"file":"k.py","line":3,"writes":["x"]}}]}}}}"#
+    )
+}
+
+/// What is not as expected is printed in full once a kernel, line and kind; the others are named under it.
+#[test]
+fn what_says_the_same_is_named_under_the_first() {
+    let mut lines = vec![
+        r#"{"event":"start","format":3,"conch":"0.1.0","engines":["reference","interpret@3.2.0"],"cases":60}"#.to_owned(),
+    ];
+    for dtype in ["f16", "bf16", "f32"] {
+        lines.push(fails("area/one", "add", dtype, "memory"));
+    }
+    lines.push(fails("area/two", "mul", "f16", "memory"));
+    lines.push(fails("area/two", "mul", "f32", "guard"));
+    // The first kernel again, of another case file.
+    lines.push(fails("other/three", "add", "f64", "memory"));
+    for dtype in 0..45 {
+        lines.push(fails("other/four", "sub", &format!("i{dtype}"), "memory"));
+    }
+    let internal = |case: &str| {
+        format!(
+            r#"{{"event":"internal","case":"{case}","engine":"reference","message":"index out of bounds"}}"#
+        )
+    };
+    lines.extend(["z/a", "z/b"].map(internal));
+    let all = summed(&(lines.join("\n") + "\n"));
+    let print = |verbose: bool| -> String {
+        let mut human = Human::default();
+        human.verbose = verbose;
+        all.iter().map(|event| human.event(event)).collect()
+    };
+    let text = print(false);
+    accept("human_repeats", &text);
+    assert_eq!(text.matches("area/one:dtype=bf16").count(), 1, "{text}");
+    assert!(!text.contains("other/four:dtype=i44"), "{text}");
+    assert!(print(true).contains("other/four:dtype=i44"), "-v names all");
+}
+
+/// Differences that are as expected are told by cause, as much as is asked for.
+#[test]
+fn what_is_known_is_told_by_cause() {
+    let known = |case: &str, explained: &str| {
+        format!(
+            r#"{{"event":"verdict","case":"{case}","engines":["reference","interpret@3.2.0"],"verdict":"differ","blame":["interpret@3.2.0"],"expected":true,"differences":[{{"baseline":"reference","engine":"interpret@3.2.0","kind":"memory","elements":1,"explained":[{explained}]}}]}}"#
+        )
+    };
+    let mut lines = vec![
+        r#"{"event":"start","format":3,"conch":"0.1.0","engines":["reference","interpret@3.2.0"],"by_default":true,"corpus":"my cases","cases":9}"#.to_owned(),
+    ];
+    for (case, explained) in [
+        ("alias/a", r#""arguments-copied-apart""#),
+        ("dtype/a", r#""bf16-is-bits""#),
+        ("dtype/b", r#""bf16-is-bits""#),
+        ("dtype/c", r#""bf16-is-bits","bf16-from-integer""#),
+        ("dtype/d", r#""bf16-from-integer""#),
+        ("dtype/e", r#""bf16-widens-short""#),
+        ("dtype/f", r#""no-such-bug""#),
+        ("scalar/a", ""),
+        ("scalar/b", ""),
+    ] {
+        lines.push(known(case, explained));
+    }
+    let all = summed(&(lines.join("\n") + "\n"));
+    let print = |known: Known| -> String {
+        let mut human = Human::default();
+        human.known = known;
+        all.iter().map(|event| human.event(event)).collect()
+    };
+    accept("human_known_groups", &print(Known::default()));
+    accept("human_known_all", &print(Known::All));
+    let none = print(Known::None);
+    assert!(
+        !none.contains("bf16-is-bits") && none.contains("9 differ"),
+        "{none}"
     );
 }
 

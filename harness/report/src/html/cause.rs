@@ -76,7 +76,7 @@ fn words(outcome: &Outcome) -> String {
 }
 
 /// The first line of a message with its numbers, addresses and quoted words left out, so that what many cases say is one thing.
-fn plain(message: &str) -> String {
+pub(crate) fn plain(message: &str) -> String {
     let line = message
         .lines()
         .find(|line| !line.trim().is_empty())

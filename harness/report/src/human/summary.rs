@@ -9,45 +9,7 @@ use crate::bytes::in_words;
 use crate::event::{Summary, Variants};
 use crate::style::Tone;
 
-/// How many known bugs a summary names.
-const SHOWN: usize = 10;
-
 impl Human {
-    /// The differences that were expected or not, by what explains them.
-    fn known(&self, summary: &Summary) -> String {
-        let mut text = String::new();
-        if summary.known.is_empty() {
-            return text;
-        }
-        let known = summary.known_by_count();
-        let _ = writeln!(
-            text,
-            "{} by what explains them; -v and the reports have each",
-            self.paint(Tone::Dim, "differences")
-        );
-        let shown = if known.len() <= SHOWN {
-            known.len()
-        } else {
-            SHOWN - 1
-        };
-        let (first, rest) = known.split_at(shown);
-        for (name, count) in first {
-            let _ = writeln!(text, "  {count:>6}  {name}");
-        }
-        if !rest.is_empty() {
-            let more: u64 = rest.iter().map(|&(_, count)| count).sum();
-            let _ = writeln!(text, "  {more:>6}  by {} other known bugs", rest.len());
-        }
-        if summary.unexplained > 0 {
-            let _ = writeln!(
-                text,
-                "  {:>6}  that no model and no message explains, which the case files foresee or not",
-                summary.unexplained
-            );
-        }
-        text
-    }
-
     pub(super) fn summary(&self, summary: &Summary) -> String {
         let mut text = String::new();
         let mut counts = vec![format!("{} agree", summary.agree)];
@@ -78,17 +40,17 @@ impl Human {
         if summary.left_out > 0 {
             let whole = match summary.left_out_whole {
                 0 => String::new(),
-                count => format!(", {count} of them all of a tensor"),
+                count => format!(", {count} of a whole tensor"),
             };
             let _ = writeln!(
                 text,
-                "{} {} {} left bytes without a defined value, which nobody was held to{whole}; -v says which",
+                "{} {} {} left bytes without a defined value{whole}; -v says which",
                 self.paint(Tone::Warn, "note:"),
                 summary.left_out,
                 plural(summary.left_out, "case"),
             );
         }
-        text.push_str(&self.known(summary));
+        text.push_str(&self.known_causes());
         let width = summary
             .engines
             .keys()
@@ -191,6 +153,7 @@ impl Human {
             ),
         };
         let _ = writeln!(text, "{line}");
+        text.push_str(&self.next(summary));
         text
     }
 }

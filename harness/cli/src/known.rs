@@ -1,0 +1,33 @@
+//! `--known`: how much is said of differences that are as expected. Left out: saying it (the printer).
+
+use clap::{Args, ValueEnum};
+use conch_report::Known;
+
+/// How much is said of differences that are as expected.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct KnownArgs {
+    /// How much is said of differences that are as expected. Of others everything is, always.
+    #[arg(long, value_enum, value_name = "HOW", default_value_t = How::Groups)]
+    known: How,
+}
+
+/// The words for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum How {
+    /// Their number.
+    None,
+    /// The most frequent causes, with counts.
+    Groups,
+    /// Every cause, with its cases by name.
+    All,
+}
+
+impl From<KnownArgs> for Known {
+    fn from(args: KnownArgs) -> Self {
+        match args.known {
+            How::None => Self::None,
+            How::Groups => Self::Groups,
+            How::All => Self::All,
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! What to do next, at the end of a run: the commands that show more. Left out: doing it.
+
+use std::fmt::Write as _;
+
+use super::{Human, Known};
+use crate::event::{Start, Summary, Verdict};
+use crate::style::Tone;
+
+/// What is asked about next.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Next {
+    /// What every command needs to mean the same: the corpus, the engines.
+    like: String,
+    /// The first case that is not as expected.
+    first: Option<String>,
+    /// The first of which the reference is to blame: our own bug comes before any other.
+    ours: Option<String>,
+    /// Where the first expectation is that no longer happens.
+    stale: Option<String>,
+}
+
+impl Next {
+    /// A stream begins.
+    pub(super) fn start(&mut self, start: &Start) {
+        let mut like = String::new();
+        if !start.corpus.is_empty() {
+            let _ = write!(like, " --cases {}", word(&start.corpus));
+        }
+        if !start.by_default {
+            for engine in &start.engines {
+                let _ = write!(like, " --engine {}", word(engine));
+            }
+        }
+        if let Some(masked) = &start.masked {
+            let _ = write!(like, " --masked {}", word(masked));
+        }
+        self.like = like;
+    }
+
+    /// A case is not as expected.
+    pub(super) fn failed(&mut self, verdict: &Verdict) {
+        let case = || verdict.case.clone();
+        self.first.get_or_insert_with(case);
+        if verdict.blame.iter().any(|id| id == "reference") {
+            self.ours.get_or_insert_with(case);
+        }
+        let stale = verdict.expectations.iter().find(|one| one.state == "stale");
+        if let Some(at) = stale.and_then(|one| one.position.as_ref()) {
+            self.stale
+                .get_or_insert_with(|| format!("{}:{}", at.file, at.line));
+        }
+    }
+}
+
+impl Human {
+    /// What to do next. Nothing where nothing was judged: the words above say how to mend that.
+    pub(super) fn next(&self, summary: &Summary) -> String {
+        let mut text = String::new();
+        if summary.cases == 0 {
+            return text;
+        }
+        let next = &self.next;
+        let mut line = |command: String, what: &str| {
+            let _ = writeln!(text, "{} {what}: {command}", self.paint(Tone::Dim, "next:"));
+        };
+        let explain =
+            |case: &str| self.paint(Tone::Name, &format!("conch explain {}{}", word(case), next.like));
+        if let Some(case) = next.ours.as_ref().or(next.first.as_ref()) {
+            let what = if next.ours.is_some() {
+                "the first in which the reference is wrong"
+            } else {
+                "the first that is not as expected"
+            };
+            line(explain(case), what);
+        } else if let Some(case) = self.causes.example().filter(|_| self.known != Known::None) {
+            line(explain(case), "one that is known");
+        }
+        if let Some(at) = &next.stale {
+            line(at.clone(), "take out the expectation if it is mended");
+        }
+        text
+    }
+}
+
+/// A word as a shell takes it for one.
+fn word(text: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "_-./:=,@%+".contains(c);
+    if !text.is_empty() && !text.starts_with('-') && text.chars().all(plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::word;
+
+    #[test]
+    fn a_word_stays_one() {
+        for (text, quoted) in [
+            ("layout/split:dtype=f16,n=3", "layout/split:dtype=f16,n=3"),
+            ("interpret@3.9.0+host", "interpret@3.9.0+host"),
+            ("a b", "'a b'"),
+            ("a'b", r"'a'\''b'"),
+            ("x:shape=[4, 4]", "'x:shape=[4, 4]'"),
+            ("$(reboot)", "'$(reboot)'"),
+            ("-v", "'-v'"),
+            ("", "''"),
+        ] {
+            assert_eq!(word(text), quoted);
+        }
+    }
+}
