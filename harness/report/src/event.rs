@@ -1,4 +1,5 @@
-//! The events of a run: what every report is printed from, and a public, versioned interface.
+//! The events of a run: what every report is printed from, and a public, versioned interface (`docs/EVENTS.md`, which a test holds to
+//! these types).
 //!
 //! A stream is one JSON object per line: a `start`, then `problem`, `verdict` (of a sweep `sweep`) and `internal` events in the order of
 //! the corpus whatever the number of jobs, then a `summary`. A stream whose run was killed ends early, in whole lines,

@@ -72,13 +72,21 @@ impl Human {
                 "the first that is not as expected"
             };
             line(explain(case), what);
-        } else if let Some(case) = self.causes.example().filter(|_| self.known != Known::None) {
+        } else if let Some(case) = self.known_example(summary) {
             line(explain(case), "one that is known");
         }
         if let Some(at) = &next.stale {
             line(at.clone(), "take out the expectation if it is mended");
         }
         text
+    }
+}
+
+impl Human {
+    /// A case to look at where all is well.
+    fn known_example(&self, summary: &Summary) -> Option<&str> {
+        let wanted = summary.exit == 0 && self.known != Known::None;
+        self.causes.example().filter(|_| wanted)
     }
 }
 
