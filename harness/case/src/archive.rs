@@ -50,6 +50,10 @@ impl Archives {
         self.0.insert(path, archive);
     }
 
+    pub(crate) fn paths(&self) -> impl Iterator<Item = String> + '_ {
+        self.0.keys().cloned()
+    }
+
     /// Finds `FILE.zip/ENTRY`, named at `span` by the case file at `from`. Nothing is opened.
     pub(crate) fn find(&self, from: &str, text: &str, span: Span) -> Result<Found<'_>, Diagnostic> {
         let parts = text.split_once(".zip/").filter(|(_, entry)| !entry.is_empty());

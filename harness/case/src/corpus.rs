@@ -73,6 +73,7 @@ pub struct Corpus {
     sources: Sources,
     files: Vec<Arc<CaseFile>>,
     problems: Vec<Diagnostic>,
+    hash: String,
 }
 
 impl Corpus {
@@ -85,7 +86,13 @@ impl Corpus {
     pub(crate) fn with_archives(inputs: impl IntoIterator<Item = Input>, mut archives: Archives) -> Self {
         let mut loader = Loader::default();
         let mut cases = BTreeMap::new();
+        let mut hashes: BTreeMap<String, Option<blake3::Hash>> =
+            archives.paths().map(|path| (path, None)).collect();
         for input in inputs {
+            // Of an archive, which may be large, there is only the path.
+            let is_archive = matches!(input.path.rsplit_once('.'), Some((_, "zip")));
+            let text = input.content.as_ref().ok().filter(|_| !is_archive);
+            hashes.insert(input.path.clone(), text.map(|bytes| blake3::hash(bytes)));
             match input.path.rsplit_once('.') {
                 Some((stem, "yaml" | "yml")) => {
                     let stem = stem.to_owned();
@@ -141,7 +148,14 @@ impl Corpus {
             sources: loader.sources,
             files: loader.files,
             problems: loader.problems,
+            hash: hash_of(&hashes),
         }
+    }
+
+    /// What tells this corpus from others: a hash of the paths of all its files from its folder on, and of the texts of case files
+    /// and kernels. Of data archives, which may be large, there is only the path.
+    pub fn hash(&self) -> &str {
+        &self.hash
     }
 
     /// Every file that spans point into: case files and kernels.
@@ -194,6 +208,16 @@ impl Corpus {
         );
         suggestion(path, known)
     }
+}
+
+fn hash_of(files: &BTreeMap<String, Option<blake3::Hash>>) -> String {
+    let mut all = blake3::Hasher::new();
+    for (path, hash) in files {
+        all.update(&(path.len() as u64).to_le_bytes());
+        all.update(path.as_bytes());
+        all.update(hash.as_ref().map_or(&[], |hash| &hash.as_bytes()[..]));
+    }
+    all.finalize().to_hex().as_str()[..32].to_owned()
 }
 
 /// What may have been meant by conditions that these cases do not meet.

@@ -16,6 +16,10 @@ use conch_toolchain::compiled::Target;
 use crate::engines;
 use crate::known::KnownArgs;
 
+mod merge;
+
+pub use merge::{MergeArgs, ReportCommand};
+
 /// Run Triton kernels through independent engines, compare every byte, and name the engine that is wrong.
 #[derive(Debug, Parser)]
 #[command(
@@ -668,14 +672,23 @@ the name and leaves the environment alone.")]
 
 /// Arguments of `conch report`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    after_help = "Examples:
   conch report reports/run/events.jsonl
   conch report reports/run/events.jsonl --format html > report.html
+  conch report merge shard-*/events.jsonl --out reports/all  the shards of a run as the run
   conch report a.jsonl b.jsonl --format junit     two shards in one report
   conch report reports/run/events.jsonl --format github      annotations, in a step of a GitHub workflow
 
-A stream without its end, and shards that are missing or there twice, are errors: exit code 2.")]
+A stream without its end, and shards that are missing or there twice, are errors: exit code 2."
+)]
 pub struct ReportArgs {
+    /// What else to do with streams.
+    #[command(subcommand)]
+    pub command: Option<ReportCommand>,
+
     /// Streams that `conch run` wrote; `-` is standard input.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,

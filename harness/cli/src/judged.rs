@@ -54,6 +54,7 @@ pub fn run(
         recorded: setup.recorded,
         cases: total,
         corpus: selected.named(),
+        corpus_hash: selected.corpus.hash().to_owned(),
         ..Start::default()
     }));
     for problem in setup.warnings.into_iter().chain(problems.iter().cloned()) {

@@ -22,6 +22,7 @@ mod judged;
 mod known;
 mod list;
 mod matrix;
+mod merge;
 mod output;
 mod part;
 mod picture;
@@ -41,7 +42,7 @@ use conch_engine::cuda::child;
 use conch_engine::guarded;
 use mimalloc::MiMalloc;
 
-use crate::args::{Cli, Command, FuzzCommand};
+use crate::args::{Cli, Command, FuzzCommand, ReportCommand};
 
 /// Kernels, traces and cases are many small pieces: of a generated case's time, the system's allocator takes a fifth.
 #[global_allocator]
@@ -67,7 +68,10 @@ fn main() -> ExitCode {
         Command::Explain(args) => explain::explain(args, stop),
         Command::Coverage(args) => coverage::coverage(args),
         Command::Toolchain(args) => toolchain::toolchain(args, stop),
-        Command::Report(args) => report::report(args),
+        Command::Report(args) => match &args.command {
+            None => report::report(args),
+            Some(ReportCommand::Merge(args)) => merge::merge(args),
+        },
         Command::Bundle(args) => bundle::bundle(args, stop),
         Command::Exec(args) => exec::exec(args, stop),
         Command::Sweep(args) => sweep::sweep(args, stop),

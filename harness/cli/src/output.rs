@@ -219,8 +219,13 @@ impl Output {
     }
 
     /// Ends the stream, writes the reports, and answers with the exit code. The end is told last, when all is written.
-    pub fn finish(mut self, began: Instant, interrupted: bool) -> u8 {
-        self.summary.seconds = began.elapsed().as_secs_f64();
+    pub fn finish(self, began: Instant, interrupted: bool) -> u8 {
+        self.finish_after(began.elapsed().as_secs_f64(), interrupted)
+    }
+
+    /// The same for a run that took so many seconds.
+    pub fn finish_after(mut self, seconds: f64, interrupted: bool) -> u8 {
+        self.summary.seconds = seconds;
         self.summary.interrupted = interrupted;
         self.summary.exit = self.summary.exit_code();
         let event = Event::Summary(self.summary.clone());
@@ -261,7 +266,7 @@ impl Output {
 }
 
 /// The stream's file in a report's folder.
-const STREAM: &str = "events.jsonl";
+pub const STREAM: &str = "events.jsonl";
 
 /// The pages made of it.
 const PAGES: [&str; 3] = ["report.html", "report.md", "junit.xml"];

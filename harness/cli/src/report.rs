@@ -6,7 +6,7 @@ use std::path::Path;
 
 use conch_report::event::Event;
 use conch_report::{
-    Digest, Html, HtmlError, Human, Joined, Junit, JunitError, Palette, Remarks, markdown, read,
+    Digest, Html, HtmlError, Human, Joined, Junit, JunitError, Palette, Remarks, markdown, read, safe,
 };
 
 use crate::args::{ReportArgs, ReportFormat};
@@ -42,7 +42,7 @@ pub fn report(args: &ReportArgs) -> u8 {
     if args.format != ReportFormat::Human {
         // The other formats go into a file, which nobody may look at.
         for fault in &ended.faults {
-            terminal.note(&fault.rendered);
+            terminal.note(&safe::lines(&fault.rendered));
         }
     }
     // A page without a summary says that the run was cut short.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use conch_case::Entry;
+use conch_case::{Entry, Shard};
 use conch_engine::{Reference, guarded};
 use conch_report::FORMAT;
 use conch_report::event::{Event, Internal, Start};
@@ -48,6 +48,7 @@ pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> u8 {
     };
     let shard = args.shard.unwrap_or_default();
     let total = selected.entries(shard).count() as u64;
+    let whole = selected.entries(Shard::ALL).count() as u64;
     let engines = &args.engines;
     let setup = if total == 0 {
         Setup::nothing()
@@ -89,6 +90,8 @@ pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> u8 {
         left_out,
         recorded,
         corpus: selected.named(),
+        corpus_hash: selected.corpus.hash().to_owned(),
+        total: whole,
         ..start(args, &panel.order, total)
     }));
     for problem in warnings.into_iter().chain(problems).chain(selected.problems()) {
@@ -162,6 +165,9 @@ fn start(args: &RunArgs, engines: &[conch_engine::EngineId], cases: u64) -> Star
         masked: (args.masked == Masked::Zero).then(|| "zero".to_owned()),
         schedules: args.schedules,
         corpus: String::new(),
+        corpus_hash: String::new(),
+        total: 0,
+        allow_unavailable: args.allow_unavailable,
         filters: args.selection.filters.clone(),
         shard: args.shard.map(|shard| shard.to_string()),
     }

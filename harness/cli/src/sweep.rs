@@ -84,6 +84,7 @@ pub fn sweep(args: &SweepArgs, stop: &AtomicBool) -> u8 {
         },
         cases: tasks.len() as u64,
         corpus: selected.named(),
+        corpus_hash: selected.corpus.hash().to_owned(),
         filters: args.selection.filters.clone(),
         ..Start::default()
     }));

@@ -7,8 +7,9 @@
 //! Fields may be added within a [`FORMAT`]; readers ignore those that they do not know. Fields that hold nothing are
 //! left out.
 //!
-//! What came since 3 and 4 without a new format: `exhibit` of verdicts (what a report shows of a case: program, memory, lines) and
-//! `corpus` of starts. Streams from before have neither, and a report of them shows what they have.
+//! What came since 3 and 4 without a new format: `exhibit` of verdicts (what a report shows of a case: program, memory, lines);
+//! `corpus`, `corpus_hash`, `total` and `allow_unavailable` of starts. Streams from before have none of them: a report of them
+//! shows what they have, and a merge of them says what it cannot tell.
 //!
 //! Left out: making events out of outcomes (see [`crate::describe`]) and showing them (the printers).
 
@@ -72,6 +73,9 @@ pub struct Start {
     pub axes: Vec<String>,
     /// Cases that will run.
     pub cases: u64,
+    /// Cases of the whole run, of which `cases` are this shard's.
+    #[serde(default, skip_serializing_if = "is_zero_u64")]
+    pub total: u64,
     /// `fast`, when the reference does not watch for races, conflicting lanes and false promises.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checks: Option<String>,
@@ -84,6 +88,12 @@ pub struct Start {
     /// The folder of case files, as the user named it; empty where it was found.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub corpus: String,
+    /// A hash of the corpus: of the paths of its case files, kernels and data archives, and of the texts of the first two.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub corpus_hash: String,
+    /// Whether engines may say nothing.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub allow_unavailable: bool,
     /// The filters given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub filters: Vec<String>,

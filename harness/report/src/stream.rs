@@ -67,6 +67,70 @@ pub enum ReadError {
     },
 }
 
+/// Reads one event from its line.
+///
+/// # Errors
+/// The line is none.
+pub fn event(line: &[u8]) -> serde_json::Result<Event> {
+    // Before serde looks at the tag of an event it keeps all of it in a form of its own, which takes longer than everything else.
+    // A verdict, of which there are many, is known by how its line begins.
+    if line.starts_with(br#"{"event":"verdict",""#) {
+        return Ok(Event::Verdict(serde_json::from_slice(line)?));
+    }
+    serde_json::from_slice(line)
+}
+
+/// An event without its exhibit, which is most of a line.
+pub(crate) struct Bare {
+    pub(crate) event: Event,
+    /// Texts and known bugs that the line says, by name.
+    pub(crate) said: Vec<String>,
+}
+
+/// What is read of an exhibit that nobody looks at: all of it must be JSON.
+#[derive(Default, serde::Deserialize)]
+struct Said {
+    #[serde(default)]
+    texts: Vec<SaidText>,
+    #[serde(default)]
+    known: Vec<SaidBug>,
+}
+
+#[derive(serde::Deserialize)]
+struct SaidText {
+    file: String,
+}
+
+#[derive(serde::Deserialize)]
+struct SaidBug {
+    name: String,
+}
+
+/// Reads an event from its line, and of its exhibit only what it says first in its stream.
+pub(crate) fn bare(line: &[u8]) -> serde_json::Result<Bare> {
+    const FIELD: &[u8] = br#","exhibit":{"#;
+    // Quotes inside of words are escaped, so this is the field. A writer of ours has it last.
+    let at = line.windows(FIELD.len()).position(|part| part == FIELD);
+    let split = at.and_then(|at| {
+        let (head, rest) = line.split_at_checked(at)?;
+        let exhibit = rest.get(FIELD.len() - 1..)?.trim_ascii_end().strip_suffix(b"}")?;
+        Some((head, serde_json::from_slice::<Said>(exhibit).ok()?))
+    });
+    let Some((head, said)) = split else {
+        return Ok(Bare {
+            event: event(line)?,
+            said: Vec::new(),
+        });
+    };
+    let mut head = head.to_vec();
+    head.push(b'}');
+    let texts = said.texts.into_iter().map(|text| text.file);
+    Ok(Bare {
+        event: event(&head)?,
+        said: texts.chain(said.known.into_iter().map(|bug| bug.name)).collect(),
+    })
+}
+
 /// Reads a stream, calling `each` with every event. A last line without its line break, as a full disk leaves it, is
 /// not an event and no error; the answer says whether there was one.
 pub fn read(mut input: impl BufRead, mut each: impl FnMut(Event)) -> Result<bool, ReadError> {
@@ -80,7 +144,7 @@ pub fn read(mut input: impl BufRead, mut each: impl FnMut(Event)) -> Result<bool
         }
         number += 1;
         if !line.ends_with(b"\n") {
-            match serde_json::from_slice(&line) {
+            match event(&line) {
                 Ok(event) => each(event),
                 Err(_) => return Ok(true),
             }
@@ -89,7 +153,7 @@ pub fn read(mut input: impl BufRead, mut each: impl FnMut(Event)) -> Result<bool
         if line.trim_ascii().is_empty() {
             continue;
         }
-        let event: Event = serde_json::from_slice(&line).map_err(|error| ReadError::Line {
+        let event = event(&line).map_err(|error| ReadError::Line {
             line: number,
             reason: error.to_string(),
         })?;

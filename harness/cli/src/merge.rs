@@ -1,0 +1,151 @@
+//! `conch report merge`: the streams of a run's shards, made one. Left out: what makes streams belong together
+//! (`conch_report::Merge`).
+
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use conch_report::event::Event;
+use conch_report::{Human, Merge, Merged, Writer, read_event, safe};
+
+use crate::args::{MergeArgs, Reports, RunFormat};
+use crate::corpus::ReportFolder;
+use crate::output::{Output, STREAM};
+use crate::part::Part;
+use crate::terminal::Terminal;
+
+/// How much is printed at once.
+const PRINTED: usize = 1 << 16;
+
+/// Merges, and answers with the exit code.
+pub fn merge(args: &MergeArgs) -> u8 {
+    let mut terminal = Terminal::new();
+    if let Some(lost) = lost(args) {
+        terminal.note(&format!(
+            "error: {} is one of the streams, and would be lost\n  = help: name another place for what comes out",
+            lost.display()
+        ));
+        return 2;
+    }
+    let streams = args.streams.iter().map(|path| {
+        let input = File::open(path).map(|file| BufReader::with_capacity(1 << 18, file));
+        (path.display().to_string(), input)
+    });
+    let merge = match Merge::open(streams) {
+        Ok(merge) => merge,
+        Err(nothing) => {
+            for fault in &nothing.faults {
+                terminal.note(&safe::lines(&fault.rendered));
+            }
+            terminal.note(&format!("error: {nothing}, so that there is nothing to merge"));
+            return 2;
+        }
+    };
+    let merged = match (&args.out, &args.output) {
+        (Some(folder), _) => return into_folder(merge, folder, terminal),
+        (None, Some(file)) => into_file(merge, file),
+        (None, None) => onto_terminal(merge, &mut terminal),
+    };
+    let merged = match merged {
+        Ok(merged) => merged,
+        Err(message) => {
+            terminal.note(&format!("error: failed to {message}"));
+            return 2;
+        }
+    };
+    for fault in &merged.faults {
+        terminal.note(&safe::lines(&fault.rendered));
+    }
+    let exit = merged.summary.exit;
+    if let Some(file) = &args.output {
+        let mut human = Human::new(terminal.palette);
+        terminal.print(&human.event(&Event::Summary(merged.summary)));
+        terminal.print(&format!("stream: {}\n", file.display()));
+    }
+    if terminal.failed() { 2 } else { exit }
+}
+
+/// A stream that what comes out would be written over.
+fn lost(args: &MergeArgs) -> Option<PathBuf> {
+    let into = match (&args.out, &args.output) {
+        (Some(folder), _) => folder.join(STREAM),
+        (None, Some(file)) => file.clone(),
+        (None, None) => return None,
+    };
+    let into = into.canonicalize().ok()?;
+    let same = |path: &&PathBuf| path.canonicalize().is_ok_and(|path| path == into);
+    args.streams.iter().find(same).cloned()
+}
+
+/// The stream alone. The error fits behind "failed to ".
+fn into_file(merge: Merge<BufReader<File>>, path: &Path) -> Result<Merged, String> {
+    let part = Part::create(path)?;
+    let mut out = BufWriter::with_capacity(1 << 18, &part.file);
+    let merged = merge
+        .run(|event, line| write(&mut out, event, line))
+        .and_then(|merged| out.flush().map(|()| merged))
+        .map_err(|error| format!("write {}: {error}", path.display()))?;
+    drop(out);
+    part.keep(path)?;
+    Ok(merged)
+}
+
+fn onto_terminal(merge: Merge<BufReader<File>>, terminal: &mut Terminal) -> Result<Merged, String> {
+    let mut waiting = Vec::with_capacity(2 * PRINTED);
+    let mut print = |waiting: &mut Vec<u8>| {
+        terminal.print(&String::from_utf8_lossy(waiting));
+        waiting.clear();
+    };
+    let merged = merge.run(|event, line| {
+        write(&mut waiting, event, line)?;
+        if waiting.len() >= PRINTED {
+            print(&mut waiting);
+        }
+        Ok(())
+    });
+    print(&mut waiting);
+    merged.map_err(|error| format!("write the stream: {error}"))
+}
+
+fn write(out: &mut impl Write, event: &Event, line: Option<&[u8]>) -> io::Result<()> {
+    match line {
+        Some(line) => out.write_all(line),
+        None => Writer::new(out).event(event),
+    }
+}
+
+/// The stream and the reports made of it, told as those of a run.
+fn into_folder(merge: Merge<BufReader<File>>, folder: &Path, terminal: Terminal) -> u8 {
+    let reports = Reports {
+        format: RunFormat::Human,
+        out: Some(folder.to_owned()),
+        verbose: false,
+    };
+    let nowhere = ReportFolder {
+        path: folder.to_owned(),
+        own: None,
+    };
+    let mut output = match Output::new(&reports, &nowhere, terminal) {
+        Ok(output) => output,
+        Err(taken) => {
+            Terminal::new().note(&format!("error: {taken}"));
+            return 2;
+        }
+    };
+    let merged = merge.run(|event, line| {
+        // The line has the exhibit, which the reports show.
+        match line.map(read_event) {
+            Some(Ok(whole)) => output.event(&whole),
+            _ if matches!(event, Event::Summary(_)) => {}
+            _ => output.event(event),
+        }
+        Ok(())
+    });
+    match merged {
+        Ok(merged) => output.finish_after(merged.summary.seconds, merged.summary.interrupted),
+        Err(error) => {
+            Terminal::new().note(&format!("error: failed to merge: {error}"));
+            2
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! A folder with a small corpus and no toolchains, and conch started in it.
+#![allow(dead_code, unreachable_pub, reason = "each test uses a part")]
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::done::Done;
+
+const CONCH: &str = env!("CARGO_BIN_EXE_conch");
+
+const KERNEL: &str = "\
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def add_one(x, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = offsets < n
+    tl.store(x + offsets, tl.load(x + offsets, mask=mask) + 1, mask=mask)
+
+
+@triton.jit
+def past_the_end(x, n, BLOCK: tl.constexpr):
+    offsets = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(x + offsets, offsets)
+";
+
+const GOOD: &str = "\
+about: One is added.
+kernel: k.py:add_one
+matrix:
+  dtype: [f32, i32, f16, i16]
+  n: [10, 12]
+storages:
+  x: { dtype: \"{dtype}\", shape: [16], fill: arange }
+launches:
+  - grid: [1]
+    args: { x: x, n: \"{n}\", BLOCK: 16 }
+";
+
+/// Cases that nobody expects: a store past the end of a storage has no defined answer.
+pub const BAD: &str = "\
+about: A store past the end.
+kernel: k.py:past_the_end
+matrix:
+  n: [3, 5, 7]
+storages:
+  x: { dtype: i32, shape: [\"{n}\"], fill: zeros }
+launches:
+  - grid: [1]
+    args: { x: x, n: \"{n}\", BLOCK: 16 }
+";
+
+pub struct Place {
+    folder: TempDir,
+}
+
+impl Place {
+    /// Eight good cases.
+    pub fn new() -> Self {
+        let place = Self {
+            folder: TempDir::new().expect("a folder"),
+        };
+        place.write("cases/area/k.py", KERNEL);
+        place.write("cases/area/good.yaml", GOOD);
+        place
+    }
+
+    /// The same, and three in front of them that are not as expected.
+    pub fn failing() -> Self {
+        let place = Self::new();
+        place.write("cases/area/bad.yaml", BAD);
+        place
+    }
+
+    pub fn path(&self, path: &str) -> PathBuf {
+        self.folder.path().join(path)
+    }
+
+    pub fn write(&self, path: &str, text: &str) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
+        fs::write(path, text).expect("a file");
+    }
+
+    pub fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.path(path)).expect(path)
+    }
+
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(CONCH);
+        command
+            .args(args)
+            .current_dir(self.folder.path())
+            .env("CONCH_HOME", self.path("home"))
+            .env("CI", "1");
+        command
+    }
+
+    pub fn conch(&self, args: &[&str]) -> Done {
+        Done::of(&self.command(args).output().expect("conch starts"))
+    }
+
+    /// `conch run` of the reference alone.
+    pub fn run(&self, args: &[&str]) -> Done {
+        self.conch(&[&["run", "--engine", "reference"], args].concat())
+    }
+
+    /// The events of a stream.
+    pub fn events(&self, path: &str) -> Vec<Value> {
+        events(&self.read(path))
+    }
+}
+
+pub fn events(text: &str) -> Vec<Value> {
+    text.lines()
+        .map(|line| serde_json::from_str(line).expect("an event"))
+        .collect()
+}
+
+/// The events without what is another time another time.
+pub fn timeless(mut events: Vec<Value>) -> Vec<Value> {
+    for event in &mut events {
+        let event = event.as_object_mut().expect("an object");
+        event.remove("seconds");
+        let engines = event.get_mut("engines").and_then(Value::as_object_mut);
+        for (_, tally) in engines.into_iter().flatten() {
+            tally.as_object_mut().expect("a tally").remove("seconds");
+        }
+    }
+    events
+}

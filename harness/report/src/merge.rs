@@ -1,0 +1,358 @@
+//! The streams of a run's shards as the one stream that the run without shards writes: one start, the cases in the order of the
+//! corpus, one summary. What is wrong with the streams (one that is missing, there twice, of another run, damaged, or without
+//! its end) becomes an error among the events; what is sound of them stays.
+//!
+//! Streams are read side by side, so that what is held does not grow with them, but for the names of their cases.
+//!
+//! Left out: several runs in one report, which [`crate::Joined`] does and which asks less of its streams.
+
+mod kin;
+mod lines;
+mod source;
+
+use std::collections::HashSet;
+use std::io::{self, BufRead};
+
+use self::kin::{command, differences, shard_of};
+use self::lines::Line;
+use self::source::{Source, Turned};
+use crate::event::{Event, Once, Position, Problem, Start, Summary};
+use crate::stream;
+
+/// The most cases and shards that a message names.
+const NAMED: usize = 8;
+
+/// Of so many streams each is read by a thread.
+const THREADS: usize = 64;
+
+/// Streams that are opened and not merged yet.
+#[derive(Debug)]
+pub struct Merge<R> {
+    sources: Vec<Source<R>>,
+    start: Start,
+    /// How many shards there should be.
+    count: u64,
+    faults: Vec<Problem>,
+}
+
+/// What came of merging.
+#[derive(Debug)]
+pub struct Merged {
+    /// The summary of all that was merged.
+    pub summary: Summary,
+    /// What is wrong with the streams, all of which was among the events.
+    pub faults: Vec<Problem>,
+}
+
+/// There is nothing to merge: no stream has a beginning.
+#[derive(Debug, thiserror::Error)]
+#[error("no stream has a beginning")]
+pub struct NothingToMerge {
+    /// What is wrong with each.
+    pub faults: Vec<Problem>,
+}
+
+impl<R: BufRead + Send + 'static> Merge<R> {
+    /// Reads the first lines of streams, and decides which belong together: the run that most of them are shards of. The others
+    /// are left out, and said.
+    ///
+    /// # Errors
+    /// None has a beginning.
+    pub fn open(streams: impl IntoIterator<Item = (String, io::Result<R>)>) -> Result<Self, NothingToMerge> {
+        let mut faults = Vec::new();
+        let mut opened = Vec::new();
+        for (name, input) in streams {
+            match Source::open(name, input) {
+                Ok(source) => opened.push(source),
+                Err(fault) => faults.push(*fault),
+            }
+        }
+        let akin = |one: &Source<R>| {
+            let same = opened
+                .iter()
+                .filter(|other| differences(&one.start, &other.start).is_empty());
+            same.count()
+        };
+        // Of several that as many are like, the first.
+        let most = opened.iter().map(akin).max().unwrap_or_default();
+        let Some(model) = opened.iter().find(|one| akin(one) == most) else {
+            return Err(NothingToMerge { faults });
+        };
+        let mut start = model.start.clone();
+        let model_name = model.name.clone();
+        let count = shard_of(&start).1;
+        let mut sources: Vec<Source<R>> = Vec::new();
+        for source in opened {
+            let other = differences(&start, &source.start);
+            let index = shard_of(&source.start).0;
+            let before = sources.iter().find(|before| shard_of(&before.start).0 == index);
+            if !other.is_empty() {
+                faults.push(fault(
+                    "foreign-stream",
+                    &source.name,
+                    source.line,
+                    format!(
+                        "{} is of another run than {model_name}, and left out: {}",
+                        source.name,
+                        other.join("; ")
+                    ),
+                    "merge the shards of one run: same corpus, same engines, same options, same conch; `conch report` \
+                     prints streams of several runs as one",
+                ));
+            } else if let Some(before) = before {
+                faults.push(fault(
+                    "shards",
+                    &source.name,
+                    source.line,
+                    format!(
+                        "shard {index}/{count} is there twice: {} is taken, and {} left out",
+                        before.name, source.name
+                    ),
+                    "give each shard once",
+                ));
+            } else {
+                if source.start.corpus_hash.is_empty() && source.start.shard.is_some() {
+                    faults.push(warning(
+                        &source.name,
+                        source.line,
+                        format!(
+                            "{} does not say of which corpus it is: it is of an older conch",
+                            source.name
+                        ),
+                        "make sure that all shards ran on the same files",
+                    ));
+                }
+                sources.push(source);
+            }
+        }
+        sources.sort_by_key(|source| shard_of(&source.start).0);
+        together(&mut start, sources.iter().map(|source| &source.start));
+        Ok(Self {
+            sources,
+            start,
+            count,
+            faults,
+        })
+    }
+
+    /// Merges: hands over every event, the summary last. Where there is a line, it says all of the event, and the event itself may
+    /// be without its exhibit.
+    ///
+    /// # Errors
+    /// An event could not be handed over.
+    pub fn run(
+        mut self,
+        mut emit: impl FnMut(&Event, Option<&[u8]>) -> io::Result<()>,
+    ) -> io::Result<Merged> {
+        let mut sink = Sink {
+            emit: &mut emit,
+            summary: Summary::default(),
+            said: HashSet::new(),
+            once: Once::default(),
+            cases: HashSet::new(),
+            twice: Vec::new(),
+        };
+        sink.hand_over(&Event::Start(self.start.clone()), None)?;
+        if self.sources.len() <= THREADS {
+            self.sources.iter_mut().for_each(Source::ahead);
+        }
+        // A turn of each: shard I has every Nth case from the Ith on.
+        let mut going = true;
+        while going {
+            going = false;
+            for (at, source) in self.sources.iter_mut().enumerate() {
+                going |= source.turn(|event, number, line| sink.event((at, number), &event, line))?
+                    == Turned::More;
+            }
+        }
+        let mut faults = std::mem::take(&mut self.faults);
+        for source in &mut self.sources {
+            faults.append(&mut source.faults());
+        }
+        faults.extend(self.overlaps(&sink.twice));
+        faults.extend(self.missing());
+        for fault in &faults {
+            sink.hand_over(&Event::Problem(fault.clone()), None)?;
+        }
+        let mut summary = sink.summary;
+        for ended in self.sources.iter().filter_map(|source| source.summary.as_ref()) {
+            summary.seconds += ended.seconds;
+            summary.interrupted |= ended.interrupted;
+        }
+        summary.exit = summary.exit_code();
+        emit(&Event::Summary(summary.clone()), None)?;
+        Ok(Merged { summary, faults })
+    }
+
+    /// Shards that are not there, with the command that makes each.
+    fn missing(&self) -> Option<Problem> {
+        let there: HashSet<u64> = self
+            .sources
+            .iter()
+            .map(|source| shard_of(&source.start).0)
+            .collect();
+        let missing: Vec<u64> = (1..=self.count).filter(|index| !there.contains(index)).collect();
+        let first = *missing.first()?;
+        let (noun, verb) = if missing.len() == 1 {
+            ("shard", "is")
+        } else {
+            ("shards", "are")
+        };
+        let named: Vec<String> = missing
+            .iter()
+            .map(|index| format!("{index}/{}", self.count))
+            .collect();
+        let message = format!(
+            "{noun} {} {verb} missing: their cases are not judged",
+            few(&named)
+        );
+        let message = if missing.len() == 1 {
+            message.replace("their", "its")
+        } else {
+            message
+        };
+        Some(Problem::new(
+            "error",
+            "shards",
+            message,
+            &format!(
+                "give all; or run them (`{}`), and merge all streams again",
+                command(&self.start, first, self.count)
+            ),
+        ))
+    }
+
+    /// Cases that two shards have.
+    fn overlaps(&self, twice: &[(usize, usize, String)]) -> Option<Problem> {
+        let (at, line, _) = twice.first()?;
+        let source = self.sources.get(*at)?;
+        let named: Vec<String> = twice.iter().map(|(.., case)| case.clone()).collect();
+        let (noun, verb) = if twice.len() == 1 {
+            ("case", "is")
+        } else {
+            ("cases", "are")
+        };
+        Some(fault(
+            "overlap",
+            &source.name,
+            *line,
+            format!(
+                "{} {noun} {verb} in more than one shard, and taken from the first only: {}",
+                twice.len(),
+                few(&named)
+            ),
+            "the streams are not what `conch run --shard` wrote; run the shards again",
+        ))
+    }
+}
+
+/// Where merged events go, and what was among them.
+struct Sink<'a, E> {
+    emit: &'a mut E,
+    summary: Summary,
+    /// Problems and failures that are of no case: each shard says them.
+    said: HashSet<String>,
+    once: Once,
+    /// What was judged, with the stream that it is of.
+    cases: HashSet<String>,
+    /// Cases that came a second time: the stream, the line, the case.
+    twice: Vec<(usize, usize, String)>,
+}
+
+impl<E: FnMut(&Event, Option<&[u8]>) -> io::Result<()>> Sink<'_, E> {
+    /// An event of a stream, with its place and its line.
+    fn event(&mut self, (source, number): (usize, usize), event: &Event, line: &Line) -> io::Result<()> {
+        match event {
+            Event::Problem(problem) if !self.said.insert(problem.rendered.clone()) => return Ok(()),
+            Event::Internal(internal) if internal.case.is_none() => {
+                let engine = internal.engine.as_deref().unwrap_or_default();
+                if !self.said.insert(format!("{engine}\0{}", internal.message)) {
+                    return Ok(());
+                }
+            }
+            Event::Verdict(verdict) | Event::Sweep(verdict) => {
+                let engine = verdict.sweep.as_ref().map_or("", |sweep| sweep.engine.as_str());
+                if !self.cases.insert(format!("{}\0{engine}", verdict.case)) {
+                    self.twice.push((source, number, verdict.case.clone()));
+                    return Ok(());
+                }
+                if !line.said.is_empty()
+                    && let Ok(mut whole) = stream::event(&line.text)
+                {
+                    let before = whole.clone();
+                    self.once.event(&mut whole);
+                    let same = (whole == before).then_some(line.text.as_slice());
+                    return self.hand_over(&whole, same);
+                }
+            }
+            _ => {}
+        }
+        self.hand_over(event, Some(&line.text))
+    }
+
+    fn hand_over(&mut self, event: &Event, line: Option<&[u8]>) -> io::Result<()> {
+        self.summary.count(event);
+        (self.emit)(event, line)
+    }
+}
+
+/// What all shards say of themselves, in the first one's start.
+fn together<'a>(start: &mut Start, all: impl Iterator<Item = &'a Start>) {
+    start.shard = None;
+    let mut cases = 0;
+    for one in all {
+        cases += one.cases;
+        for left_out in &one.left_out {
+            if start.left_out.iter().all(|known| known.engine != left_out.engine) {
+                start.left_out.push(left_out.clone());
+            }
+        }
+        for engine in &one.engines {
+            if !start.engines.contains(engine) {
+                start.engines.push(engine.clone());
+            }
+        }
+        for recorded in &one.recorded {
+            if !start.recorded.contains(recorded) {
+                start.recorded.push(recorded.clone());
+            }
+        }
+    }
+    // Older streams do not say how many cases the whole run has.
+    start.cases = if start.total > 0 { start.total } else { cases };
+}
+
+/// Some names of many.
+fn few(names: &[String]) -> String {
+    let shown = names.get(..NAMED).unwrap_or(names).join(", ");
+    match names.len().saturating_sub(NAMED) {
+        0 => shown,
+        more => format!("{shown}, {more} more"),
+    }
+}
+
+/// An error in a line of a stream; line 0 is the stream as a whole.
+fn fault(code: &str, file: &str, line: usize, message: String, help: &str) -> Problem {
+    placed("error", code, file, line, message, help)
+}
+
+fn warning(file: &str, line: usize, message: String, help: &str) -> Problem {
+    placed("warning", "older-stream", file, line, message, help)
+}
+
+fn placed(severity: &str, code: &str, file: &str, line: usize, message: String, help: &str) -> Problem {
+    let mut problem = Problem::new(severity, code, message, help);
+    let line = u32::try_from(line).unwrap_or(u32::MAX);
+    problem.rendered = format!(
+        "{severity}[{code}]: {}\n  --> {file}:{}\n  = help: {help}",
+        problem.message,
+        line.max(1)
+    );
+    problem.position = Some(Position {
+        file: file.to_owned(),
+        line: line.max(1),
+        column: 0,
+        text: String::new(),
+    });
+    problem
+}

@@ -1,0 +1,134 @@
+//! The lines of one stream as events, read ahead by a thread of their own. Left out: what they mean for the stream.
+
+use std::collections::VecDeque;
+use std::io::{self, BufRead};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+
+use crate::event::Event;
+use crate::stream::{self, Bare};
+
+/// Lines that a thread hands over at once.
+const BATCH: usize = 128;
+
+/// What a line holds.
+#[derive(Debug)]
+pub enum Read {
+    /// An event.
+    Event(Box<Event>, Line),
+    /// None, for this reason.
+    Damaged(String),
+    /// It is not whole, and the last one.
+    Cut,
+    /// There is none.
+    End,
+    /// It cannot be read, for this reason.
+    Failed(String),
+}
+
+/// The line of an event.
+#[derive(Debug)]
+pub struct Line {
+    /// All of it.
+    pub text: Vec<u8>,
+    /// Texts and known bugs that it says, by name.
+    pub said: Vec<String>,
+}
+
+/// The lines of a stream, each with its number, from 1.
+#[derive(Debug)]
+pub enum Lines<R> {
+    /// Read when they are asked for.
+    Here(R, usize),
+    /// Read by a thread.
+    Ahead(Receiver<Vec<(usize, Read)>>, VecDeque<(usize, Read)>),
+}
+
+impl<R: BufRead> Lines<R> {
+    /// The lines of an input.
+    pub const fn of(input: R) -> Self {
+        Self::Here(input, 0)
+    }
+
+    /// The next line that is not empty, or the end.
+    pub fn next(&mut self) -> (usize, Read) {
+        match self {
+            Self::Here(input, number) => {
+                let read = read(input, number).unwrap_or_else(|error| Read::Failed(error.to_string()));
+                (*number, read)
+            }
+            Self::Ahead(receiver, waiting) => {
+                if waiting.is_empty() {
+                    // A thread that is gone without an end has failed.
+                    let gone = || vec![(0, Read::Failed("its reader ended early".to_owned()))];
+                    waiting.extend(receiver.recv().unwrap_or_else(|_| gone()));
+                }
+                waiting.pop_front().unwrap_or((0, Read::End))
+            }
+        }
+    }
+}
+
+impl<R: BufRead + Send + 'static> Lines<R> {
+    /// Has a thread read from here on, if the system has one to give.
+    pub fn ahead(self) -> Self {
+        let Self::Here(mut input, mut number) = self else {
+            return self;
+        };
+        let (sender, receiver) = mpsc::sync_channel(2);
+        // What a thread was not made for is lost with it.
+        let (give, given) = mpsc::sync_channel(1);
+        let spawned = thread::Builder::new().spawn(move || {
+            let Ok((mut input, mut number)) = given.recv() else {
+                return;
+            };
+            loop {
+                let mut batch = Vec::with_capacity(BATCH);
+                let mut more = true;
+                while more && batch.len() < BATCH {
+                    let read =
+                        read(&mut input, &mut number).unwrap_or_else(|error| Read::Failed(error.to_string()));
+                    more = matches!(read, Read::Event(..) | Read::Damaged(_));
+                    batch.push((number, read));
+                }
+                if sender.send(batch).is_err() || !more {
+                    return;
+                }
+            }
+        });
+        if spawned.is_err() {
+            return Self::Here(input, number);
+        }
+        match give.send((input, number)) {
+            Ok(()) => Self::Ahead(receiver, VecDeque::new()),
+            Err(mpsc::SendError(back)) => {
+                (input, number) = back;
+                Self::Here(input, number)
+            }
+        }
+    }
+}
+
+fn read(input: &mut impl BufRead, number: &mut usize) -> io::Result<Read> {
+    loop {
+        // Bytes, because a line may be cut inside of a character.
+        let mut line = Vec::new();
+        if input.read_until(b'\n', &mut line)? == 0 {
+            return Ok(Read::End);
+        }
+        *number += 1;
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        return Ok(match stream::bare(&line) {
+            Ok(Bare { event, said }) => {
+                if !line.ends_with(b"\n") {
+                    line.push(b'\n');
+                }
+                Read::Event(Box::new(event), Line { text: line, said })
+            }
+            Err(_) if !line.ends_with(b"\n") => Read::Cut,
+            Err(error) => Read::Damaged(error.to_string()),
+        });
+    }
+}
