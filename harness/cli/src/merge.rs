@@ -42,7 +42,7 @@ pub fn merge(args: &MergeArgs) -> u8 {
         }
     };
     let merged = match (&args.out, &args.output) {
-        (Some(folder), _) => return into_folder(merge, folder, terminal),
+        (Some(folder), _) => return into_folder(merge, args, folder, terminal),
         (None, Some(file)) => into_file(merge, file),
         (None, None) => onto_terminal(merge, &mut terminal),
     };
@@ -115,11 +115,12 @@ fn write(out: &mut impl Write, event: &Event, line: Option<&[u8]>) -> io::Result
 }
 
 /// The stream and the reports made of it, told as those of a run.
-fn into_folder(merge: Merge<BufReader<File>>, folder: &Path, terminal: Terminal) -> u8 {
+fn into_folder(merge: Merge<BufReader<File>>, args: &MergeArgs, folder: &Path, terminal: Terminal) -> u8 {
     let reports = Reports {
         format: RunFormat::Human,
         out: Some(folder.to_owned()),
         verbose: false,
+        known: args.known,
     };
     let nowhere = ReportFolder {
         path: folder.to_owned(),

@@ -34,10 +34,13 @@ fn start() -> Start {
         recorded: vec![some()],
         axes: vec![some()],
         cases: 1,
+        total: 1,
         checks: Some(some()),
         masked: Some(some()),
         schedules: 1,
         corpus: some(),
+        corpus_hash: some(),
+        allow_unavailable: true,
         filters: vec![some()],
         shard: Some(some()),
     }

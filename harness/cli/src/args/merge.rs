@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use crate::known::KnownArgs;
+
 /// What else to do with streams.
 #[derive(Debug, Subcommand)]
 pub enum ReportCommand {
@@ -35,4 +37,8 @@ pub struct MergeArgs {
     /// A folder for the merged stream and the reports made of it.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+
+    /// What is said of what is known.
+    #[command(flatten)]
+    pub known: KnownArgs,
 }
