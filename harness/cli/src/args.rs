@@ -16,8 +16,10 @@ use conch_toolchain::compiled::Target;
 use crate::engines;
 use crate::known::KnownArgs;
 
+mod gate;
 mod merge;
 
+pub use gate::{BaselineArgs, Gate};
 pub use merge::{MergeArgs, ReportCommand};
 
 /// Run Triton kernels through independent engines, compare every byte, and name the engine that is wrong.
@@ -129,7 +131,9 @@ pub struct Engines {
   conch run
   conch run alias layout scalar --engine reference --engine interpret@3.2.0
   conch run 'alias/*:dtype=bf16' --format jsonl | jq 'select(.expected == false)'
-  conch run --shard 2/8 --out reports/shard-2
+  conch run --shard 2/8 --out reports/shard-2      one of eight jobs; `conch report merge` makes one run of them
+  conch run --baseline baseline.jsonl              fails only for what is new
+  conch run --last-failed --fail-fast              what failed in the run before, up to the first that still does
   conch run --known all                            name every case that differs as expected, by cause
   conch run --engine reference --schedules 8       is everything that is called defined the same in other orders?
   conch run recording/ softmax_kernel              a recording, and of it one kernel's launches
@@ -171,6 +175,10 @@ pub struct RunArgs {
     /// loaded.
     #[arg(long)]
     pub allow_unavailable: bool,
+
+    /// What fails it, and when it ends.
+    #[command(flatten)]
+    pub gate: Gate,
 
     /// Where what came of it goes.
     #[command(flatten)]

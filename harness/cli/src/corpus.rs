@@ -1,5 +1,6 @@
 //! The corpus that a command works on: found, read and narrowed to what was asked for.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use conch_case::{Corpus, Entry, Filter, Shard};
@@ -17,6 +18,8 @@ pub struct Selected {
     named: bool,
     /// Whether it was named at all.
     asked: bool,
+    /// The only cases that are meant, where not all are that the patterns mean.
+    only: Option<HashSet<String>>,
 }
 
 /// Where the reports of a command go when nobody says where.
@@ -74,6 +77,7 @@ impl Selected {
             patterns: patterns.to_vec(),
             asked: folder.is_some() || named.is_some(),
             named: named.is_some(),
+            only: None,
         })
     }
 
@@ -98,7 +102,14 @@ impl Selected {
 
     /// The cases that are meant, in the order of the corpus.
     pub fn entries(&self, shard: Shard) -> impl Iterator<Item = Entry> + '_ {
-        self.corpus.select(&self.filter, shard)
+        let only = self.only.as_ref();
+        let meant = move |entry: &Entry| only.is_none_or(|only| only.contains(&entry.id));
+        self.corpus.select(&self.filter, shard).filter(meant)
+    }
+
+    /// Leaves out all cases but these.
+    pub fn keep_only(&mut self, cases: HashSet<String>) {
+        self.only = Some(cases);
     }
 
     /// Everything that is wrong with the files, whatever the case.

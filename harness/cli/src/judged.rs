@@ -72,7 +72,7 @@ pub fn run(
     let judged = Mutex::new(Vec::with_capacity(usize::try_from(total).unwrap_or_default()));
     let sources = selected.corpus.sources();
     output.follow(
-        selected.entries(Shard::ALL).enumerate(),
+        (selected.entries(Shard::ALL).enumerate(), total),
         jobs,
         stop,
         sources,

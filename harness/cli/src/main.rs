@@ -14,6 +14,7 @@ mod explain;
 #[cfg(feature = "planted-faults")]
 mod fault;
 mod fuzz;
+mod gate;
 mod import;
 mod inductor;
 mod interrupt;
@@ -71,6 +72,7 @@ fn main() -> ExitCode {
         Command::Report(args) => match &args.command {
             None => report::report(args),
             Some(ReportCommand::Merge(args)) => merge::merge(args),
+            Some(ReportCommand::Baseline(args)) => gate::make(args),
         },
         Command::Bundle(args) => bundle::bundle(args, stop),
         Command::Exec(args) => exec::exec(args, stop),

@@ -14,6 +14,7 @@ use conch_tile::source::Sources;
 
 use crate::args::{Reports, RunFormat};
 use crate::corpus::ReportFolder;
+use crate::gate::Held;
 use crate::pipeline::in_order;
 use crate::terminal::Terminal;
 
@@ -24,6 +25,8 @@ pub struct Output {
     shown: Shown,
     summary: Summary,
     store: Option<Store>,
+    /// What the run is held to.
+    pub held: Held,
 }
 
 /// What the terminal hears of events.
@@ -62,11 +65,11 @@ pub enum Done {
 }
 
 impl Output {
-    /// Does `work` on every task with so many jobs, and shows and keeps what comes of it, in order; what is wrong with case
+    /// Does `work` on every task, of so many, with so many jobs, and shows and keeps what comes of it, in order; what is wrong with case
     /// files comes last, each thing once. `work` answers `None` where the run was stopped.
     pub fn follow<T: Send>(
         &mut self,
-        tasks: impl Iterator<Item = T> + Send,
+        (tasks, total): (impl Iterator<Item = T> + Send, u64),
         jobs: usize,
         stop: &AtomicBool,
         sources: &Sources,
@@ -74,31 +77,56 @@ impl Output {
     ) {
         let mut wrong = Problems::default();
         let mut once = Once::default();
+        let enough = AtomicBool::new(false);
+        let mut done_with = 0;
         in_order(
             tasks,
             jobs,
             |task| {
-                if stop.load(Ordering::Relaxed) {
+                if stop.load(Ordering::Relaxed) || enough.load(Ordering::Relaxed) {
                     None
                 } else {
                     work(task)
                 }
             },
-            |done| match done {
-                Done::Events(mut events) => {
-                    for event in &mut events {
-                        once.event(event);
+            |done| {
+                // With other jobs more may be done already; which cases are judged does not depend on that.
+                if enough.load(Ordering::Relaxed) {
+                    return;
+                }
+                done_with += 1;
+                match done {
+                    Done::Events(mut events) => {
+                        for event in &mut events {
+                            once.event(event);
+                            self.held.hold(event);
+                        }
+                        self.events(&events);
                     }
-                    self.events(&events);
+                    Done::Wrong(id, problems) => {
+                        self.terminal.advance(0);
+                        wrong.add(&id, problems);
+                    }
                 }
-                Done::Wrong(id, problems) => {
-                    self.terminal.advance(0);
-                    wrong.add(&id, problems);
-                }
+                let failures = self.summary.failures();
+                enough.store(
+                    self.held.enough.is_some_and(|enough| failures >= enough),
+                    Ordering::Relaxed,
+                );
             },
         );
+        let enough = enough.into_inner();
         for problem in wrong.finish() {
             self.event(&Event::Problem(describe::problem(&problem, sources)));
+        }
+        if enough {
+            self.summary.not_run = total.saturating_sub(done_with);
+        }
+        let stream = self.store.as_ref().map(|store| store.folder.join(STREAM));
+        let mended = self.held.mended(&stream.unwrap_or_default());
+        let stopped = self.held.stopped(self.summary.not_run, total);
+        for problem in mended.into_iter().chain(stopped) {
+            self.event(&Event::Problem(problem));
         }
     }
 
@@ -167,6 +195,7 @@ impl Output {
             shown,
             summary,
             store,
+            held: Held::default(),
         })
     }
 

@@ -14,6 +14,7 @@ use conch_verdict::{Demands, Panel};
 use crate::args::{Checks, Masked, RunArgs};
 use crate::corpus::Selected;
 use crate::engines::{Setup, set_up};
+use crate::gate::{self, Held};
 use crate::judge;
 use crate::output::{Done, Output};
 use crate::pipeline;
@@ -31,23 +32,57 @@ pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> u8 {
         return 2;
     }
     let jobs = pipeline::jobs(args.jobs);
-    let selected = match Selected::open(args.selection.cases.as_deref(), &args.selection.filters) {
+    let mut selected = match Selected::open(args.selection.cases.as_deref(), &args.selection.filters) {
         Ok(selected) => selected,
         Err(message) => {
             terminal.note(&message);
             return 2;
         }
     };
+    let folder = selected.report_folder("run");
+    let into = args.reports.out.as_deref().unwrap_or(&folder.path);
+    let mut held = match Held::read(&args.gate, into) {
+        Ok(held) => held,
+        Err(message) => {
+            terminal.note(&message);
+            return 2;
+        }
+    };
+    let mut before = None;
+    if args.gate.last_failed {
+        match gate::before(into) {
+            Ok(run) => {
+                selected.keep_only(run.failed);
+                before = Some(run.problems);
+            }
+            Err(message) => {
+                terminal.note(&message);
+                return 2;
+            }
+        }
+    }
+    let shard = args.shard.unwrap_or_default();
+    let total = selected.entries(shard).count() as u64;
+    if let Some(problems) = before.as_ref().filter(|_| total == 0) {
+        // What is known of the run before stays.
+        for problem in problems {
+            terminal.note(&problem.rendered);
+        }
+        terminal.note(&format!(
+            "nothing was run: no case that is meant was not as expected in the run before ({})\n  = help: run all: leave \
+             `--last-failed` out",
+            into.display()
+        ));
+        return 3;
+    }
     // Reports of a run before this one are gone before anything that may take its time.
-    let mut output = match Output::new(&args.reports, &selected.report_folder("run"), terminal) {
+    let mut output = match Output::new(&args.reports, &folder, terminal) {
         Ok(output) => output,
         Err(taken) => {
             Terminal::new().note(&format!("error: {taken}"));
             return 2;
         }
     };
-    let shard = args.shard.unwrap_or_default();
-    let total = selected.entries(shard).count() as u64;
     let whole = selected.entries(Shard::ALL).count() as u64;
     let engines = &args.engines;
     let setup = if total == 0 {
@@ -86,15 +121,27 @@ pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> u8 {
     let strays = guarded(|| conch_verdict::canaries(&mut panel)).unwrap_or_default();
     let panel = Arc::new(panel);
     crate::interrupt::on_interrupt(&panel);
+    let order: Vec<String> = panel.order.iter().map(ToString::to_string).collect();
+    let baseline = held.begin(&order);
+    let gone = args.gate.baseline.as_ref().and_then(|_| {
+        let ids: Vec<String> = selected.corpus.entries().map(|entry| entry.id).collect();
+        held.gone(ids.iter().map(String::as_str))
+    });
+    output.held = held;
     output.event(&Event::Start(Start {
         left_out,
         recorded,
         corpus: selected.named(),
         corpus_hash: selected.corpus.hash().to_owned(),
         total: whole,
+        baseline,
+        last_failed: args.gate.last_failed,
         ..start(args, &panel.order, total)
     }));
     for problem in warnings.into_iter().chain(problems).chain(selected.problems()) {
+        output.event(&Event::Problem(problem));
+    }
+    for problem in before.into_iter().flatten().chain(gone) {
         output.event(&Event::Problem(problem));
     }
     for unmatched in selected.unmatched() {
@@ -128,7 +175,7 @@ pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> u8 {
     }
     if !panel.order.is_empty() && trusted {
         let sources = selected.corpus.sources();
-        output.follow(selected.entries(shard), jobs, stop, sources, |entry| {
+        output.follow((selected.entries(shard), total), jobs, stop, sources, |entry| {
             work(entry, &panel, sources)
         });
     }
@@ -168,6 +215,8 @@ fn start(args: &RunArgs, engines: &[conch_engine::EngineId], cases: u64) -> Star
         corpus_hash: String::new(),
         total: 0,
         allow_unavailable: args.allow_unavailable,
+        baseline: String::new(),
+        last_failed: false,
         filters: args.selection.filters.clone(),
         shard: args.shard.map(|shard| shard.to_string()),
     }

@@ -96,9 +96,14 @@ pub fn sweep(args: &SweepArgs, stop: &AtomicBool) -> u8 {
     }
     output.terminal.begin(tasks.len() as u64);
     let sources = selected.corpus.sources();
-    output.follow(tasks.into_iter(), jobs, stop, sources, |(entry, engine)| {
-        work(&entry, engine, &source, &reference, sources)
-    });
+    let total = tasks.len() as u64;
+    output.follow(
+        (tasks.into_iter(), total),
+        jobs,
+        stop,
+        sources,
+        |(entry, engine)| work(&entry, engine, &source, &reference, sources),
+    );
     output.terminal.end();
     let exit = output.finish(began, stop.load(Ordering::Relaxed));
     source.stop();

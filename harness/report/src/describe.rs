@@ -159,6 +159,7 @@ pub fn trial(case: &Case, trial: &Trial, panel: &Panel, sources: &Sources) -> ev
         bytes: bytes(verdict.bytes),
         left_out: left_out(&trial.left_out),
         position: if quiet { None } else { position(sources, case.span) },
+        against: None,
         sweep: None,
         exhibit: None,
     }

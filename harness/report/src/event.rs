@@ -8,8 +8,9 @@
 //! left out.
 //!
 //! What came since 3 and 4 without a new format: `exhibit` of verdicts (what a report shows of a case: program, memory, lines);
-//! `corpus`, `corpus_hash`, `total` and `allow_unavailable` of starts. Streams from before have none of them: a report of them
-//! shows what they have, and a merge of them says what it cannot tell.
+//! `corpus`, `corpus_hash`, `total`, `allow_unavailable`, `baseline` and `last_failed` of starts; `against` of verdicts; `in_baseline`,
+//! `mended` and `not_run` of summaries. Streams from before have none of them: a report of them shows what they have, and a merge
+//! of them says what it cannot tell.
 //!
 //! Left out: making events out of outcomes (see [`crate::describe`]) and showing them (the printers).
 
@@ -94,6 +95,12 @@ pub struct Start {
     /// Whether engines may say nothing.
     #[serde(default, skip_serializing_if = "is_false")]
     pub allow_unavailable: bool,
+    /// The baseline that the run is held to, as the user named it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub baseline: String,
+    /// Whether only cases run that were not as expected in the run before.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub last_failed: bool,
     /// The filters given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub filters: Vec<String>,
@@ -228,12 +235,29 @@ pub struct Verdict {
     /// Where the case is written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<Position>,
+    /// How it stands to the run's baseline, where there is something to say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against: Option<Box<Against>>,
     /// What there is to say about a sweep only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sweep: Option<Box<Sweep>>,
     /// What a report shows of the case besides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exhibit: Option<Box<Exhibit>>,
+}
+
+/// How a verdict stands to a baseline: what is not as expected of it, by parts ([`crate::baseline::wrongs`]).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Against {
+    /// As in the baseline.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub same: Vec<String>,
+    /// Not in the baseline.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub new: Vec<String>,
+    /// In the baseline, and no longer so.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mended: Vec<String>,
 }
 
 /// What there is to say about the variants of a case, besides the verdict. A variant is written `num_warps=8`, the case
@@ -483,6 +507,15 @@ pub struct Summary {
     /// Of these, cases in which nothing of a whole tensor was compared.
     #[serde(default, skip_serializing_if = "is_zero_u64")]
     pub left_out_whole: u64,
+    /// Cases that are not as expected, and so in the baseline. They count for nothing else that fails a run.
+    #[serde(default, skip_serializing_if = "is_zero_u64")]
+    pub in_baseline: u64,
+    /// Cases of which something is mended that is in the baseline.
+    #[serde(default, skip_serializing_if = "is_zero_u64")]
+    pub mended: u64,
+    /// Cases that were not judged because the run had failed often enough.
+    #[serde(default, skip_serializing_if = "is_zero_u64")]
+    pub not_run: u64,
     /// Errors in what was given.
     #[serde(default)]
     pub problems: u64,
@@ -595,7 +628,13 @@ impl Verdict {
 
     /// Whether the gate lets the case through.
     pub fn passes(&self) -> bool {
-        self.expected && !self.vacuous
+        self.expected && !self.vacuous || self.is_in_baseline()
+    }
+
+    /// Whether it is not as expected, and all of that is in the baseline.
+    pub fn is_in_baseline(&self) -> bool {
+        let against = self.against.as_deref();
+        against.is_some_and(|against| !against.same.is_empty() && against.new.is_empty())
     }
 
     /// The area: the first part of the id.
@@ -643,11 +682,21 @@ impl Summary {
             .values()
             .filter(|outcome| outcome.error == STALE_RECORDING)
             .count() as u64;
-        self.unexpected += u64::from(!verdict.unexpected.is_empty());
-        self.silent += u64::from(!verdict.silent.is_empty());
         self.alone += u64::from(verdict.speakers() < 2);
-        self.stale += u64::from(verdict.has_stale());
-        self.vacuous += u64::from(verdict.vacuous);
+        self.mended += u64::from(
+            verdict
+                .against
+                .as_ref()
+                .is_some_and(|against| !against.mended.is_empty()),
+        );
+        if verdict.is_in_baseline() {
+            self.in_baseline += 1;
+        } else {
+            self.unexpected += u64::from(!verdict.unexpected.is_empty());
+            self.silent += u64::from(!verdict.silent.is_empty());
+            self.stale += u64::from(verdict.has_stale());
+            self.vacuous += u64::from(verdict.vacuous);
+        }
         self.bytes.compared += verdict.bytes.compared;
         self.bytes.accepted += verdict.bytes.accepted;
         self.bytes.undecided += verdict.bytes.undecided;

@@ -18,6 +18,7 @@ pub struct Joined {
     seconds: f64,
     interrupted: bool,
     unwritten: u64,
+    not_run: u64,
     cut: bool,
     faults: Vec<Problem>,
     /// Runs that began, in all streams.
@@ -86,6 +87,7 @@ impl Joined {
                 self.seconds += summary.seconds;
                 self.interrupted |= summary.interrupted;
                 self.unwritten += summary.unwritten;
+                self.not_run += summary.not_run;
                 Vec::new()
             }
             event => {
@@ -174,6 +176,7 @@ impl Joined {
         summary.seconds = self.seconds;
         summary.interrupted = self.interrupted;
         summary.unwritten = self.unwritten;
+        summary.not_run = self.not_run;
         summary.exit = summary.exit_code();
         Ended {
             events,

@@ -31,6 +31,7 @@
 //! Invariants: a printer sees events and nothing else; text from kernels and case files is escaped in HTML and XML.
 #![warn(missing_docs)]
 
+pub mod baseline;
 pub mod bump;
 mod bytes;
 pub mod describe;
@@ -50,6 +51,7 @@ pub mod standing;
 mod stream;
 mod style;
 
+pub use baseline::{Baseline, BaselineError};
 pub use bytes::{in_words, left_out};
 pub use digest::Digest;
 pub use event::{Event, FORMAT, SWEEPS, Summary};

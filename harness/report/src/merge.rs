@@ -178,6 +178,7 @@ impl<R: BufRead + Send + 'static> Merge<R> {
         for ended in self.sources.iter().filter_map(|source| source.summary.as_ref()) {
             summary.seconds += ended.seconds;
             summary.interrupted |= ended.interrupted;
+            summary.not_run += ended.not_run;
         }
         summary.exit = summary.exit_code();
         emit(&Event::Summary(summary.clone()), None)?;
@@ -263,6 +264,8 @@ impl<E: FnMut(&Event, Option<&[u8]>) -> io::Result<()>> Sink<'_, E> {
     /// An event of a stream, with its place and its line.
     fn event(&mut self, (source, number): (usize, usize), event: &Event, line: &Line) -> io::Result<()> {
         match event {
+            // Each shard says what it did not run.
+            Event::Problem(problem) if problem.code == "stopped" => {}
             Event::Problem(problem) if !self.said.insert(problem.rendered.clone()) => return Ok(()),
             Event::Internal(internal) if internal.case.is_none() => {
                 let engine = internal.engine.as_deref().unwrap_or_default();

@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use conch_report::event::{
-    Bytes, Camp, Contents, Difference, Differs, Element, Exhibit, Expectation, Internal, KnownBug, Launch,
-    Left, LeftOut, Mark, Outcome, Position, Problem, Rule, Start, Storage, Summary, Sweep, Tally, Text,
-    Undefined, Variants, Verdict, View,
+    Against, Bytes, Camp, Contents, Difference, Differs, Element, Exhibit, Expectation, Internal, KnownBug,
+    Launch, Left, LeftOut, Mark, Outcome, Position, Problem, Rule, Start, Storage, Summary, Sweep, Tally,
+    Text, Undefined, Variants, Verdict, View,
 };
 use conch_report::{Digest, Event, FORMAT, Html, Human, Junit, Remarks, SWEEPS, read};
 use indexmap::IndexMap;
@@ -41,6 +41,8 @@ fn start() -> Start {
         corpus: some(),
         corpus_hash: some(),
         allow_unavailable: true,
+        baseline: some(),
+        last_failed: true,
         filters: vec![some()],
         shard: Some(some()),
     }
@@ -106,8 +108,17 @@ fn verdict() -> Verdict {
         bytes: bytes(),
         left_out: vec![undefined()],
         position: Some(position()),
+        against: Some(Box::new(against())),
         sweep: Some(Box::new(sweep())),
         exhibit: Some(Box::new(exhibit())),
+    }
+}
+
+fn against() -> Against {
+    Against {
+        same: vec![some()],
+        new: vec![some()],
+        mended: vec![some()],
     }
 }
 
@@ -230,6 +241,9 @@ fn summary() -> Summary {
         bytes: bytes(),
         left_out: 1,
         left_out_whole: 1,
+        in_baseline: 1,
+        mended: 1,
+        not_run: 1,
         problems: 1,
         internal: 1,
         unwritten: 1,
@@ -438,6 +452,7 @@ fn every_field_is_documented_and_every_documented_field_is_written() {
             ),
         ),
         ("Verdict", written(Some(&Verdict::default()), &verdict())),
+        ("Against", written(Some(&Against::default()), &against())),
         ("Sweep", written(Some(&Sweep::default()), &sweep())),
         ("Camp", written(Some(&Camp::default()), &camp())),
         ("Outcome", written(Some(&Outcome::default()), &outcome())),

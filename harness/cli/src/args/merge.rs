@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use super::BaselineArgs;
 use crate::known::KnownArgs;
 
 /// What else to do with streams.
@@ -11,6 +12,8 @@ use crate::known::KnownArgs;
 pub enum ReportCommand {
     /// Make one stream of the streams of a run's shards.
     Merge(MergeArgs),
+    /// Write down what is not as expected in a run, for `conch run --baseline`.
+    Baseline(BaselineArgs),
 }
 
 /// Arguments of `conch report merge`.

@@ -137,6 +137,12 @@ impl Human {
             reasons.push("the reports could not be written".to_owned());
         }
         let line = match (summary.exit, reasons.is_empty()) {
+            (0, _) if summary.in_baseline > 0 => format!(
+                "{}, but for {} {} as in the baseline",
+                self.paint(Tone::Good, "as expected"),
+                summary.in_baseline,
+                plural(summary.in_baseline, "case")
+            ),
             (0, _) => self.paint(Tone::Good, "as expected"),
             (3, _) if summary.has_no_second_engine() => format!(
                 "{}: no second engine said anything, so nothing was compared\n  = help: `conch toolchain add {}` installs \

@@ -54,6 +54,13 @@ pub fn differences(model: &Start, other: &Start) -> Vec<String> {
     );
     let allowed = |start: &Start| start.allow_unavailable.to_string();
     held("allow-unavailable", allowed(model), allowed(other));
+    let baseline = |start: &Start| match start.baseline.as_str() {
+        "" => "none".to_owned(),
+        named => format!("`{named}`"),
+    };
+    held("baseline", baseline(model), baseline(other));
+    let last_failed = |start: &Start| start.last_failed.to_string();
+    held("last-failed", last_failed(model), last_failed(other));
     found
 }
 
@@ -108,6 +115,9 @@ pub fn command(start: &Start, index: u64, count: u64) -> String {
     }
     if start.allow_unavailable {
         words.push("--allow-unavailable".to_owned());
+    }
+    if !start.baseline.is_empty() {
+        words.push(format!("--baseline {}", plain(&start.baseline)));
     }
     if count > 1 {
         words.push(format!("--shard {index}/{count}"));

@@ -1,0 +1,273 @@
+//! What a run is held to besides what its cases expect: a baseline, the failures of the run before, and how many are enough. Left
+//! out: running (`run`), and what a baseline is (`conch_report::baseline`).
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{BufReader, Write};
+use std::path::Path;
+
+use conch_report::event::{Event, Problem, Start, Verdict};
+use conch_report::{Baseline, read, safe};
+
+use crate::args::{BaselineArgs, Gate};
+use crate::output::STREAM;
+use crate::part::Part;
+use crate::terminal::Terminal;
+
+/// The most cases that a message names.
+const NAMED: usize = 8;
+
+/// What a run is held to.
+#[derive(Debug, Default)]
+pub struct Held {
+    /// After how many failures it ends.
+    pub enough: Option<u64>,
+    baseline: Option<(String, Baseline)>,
+    engines: Vec<String>,
+    mended: Vec<String>,
+}
+
+/// What the run before left.
+#[derive(Debug)]
+pub struct Before {
+    /// The cases that were not as expected.
+    pub failed: HashSet<String>,
+    /// What there is to say of that run.
+    pub problems: Vec<Problem>,
+}
+
+impl Held {
+    /// Reads what the arguments name; `folder` is where this run's reports go. Fails with what to tell the user, before anything of
+    /// the run before is gone.
+    pub fn read(gate: &Gate, folder: &Path) -> Result<Self, String> {
+        let baseline = match &gate.baseline {
+            None => None,
+            Some(path) => {
+                let own = folder.join(STREAM).canonicalize();
+                if own.is_ok_and(|own| path.canonicalize().is_ok_and(|path| path == own)) {
+                    return Err(format!(
+                        "error: the baseline {0} is the stream that this run writes, so that it would be lost\n  = help: \
+                         keep what it says (`conch report baseline {0} -o baseline.jsonl`), or name another folder: `--out DIR`",
+                        path.display()
+                    ));
+                }
+                Some((path.display().to_string(), baseline(path)?))
+            }
+        };
+        Ok(Self {
+            enough: gate.enough(),
+            baseline,
+            ..Self::default()
+        })
+    }
+
+    /// The baseline's name, and the engines of the run.
+    pub fn begin(&mut self, engines: &[String]) -> String {
+        self.engines = engines.to_vec();
+        self.baseline
+            .as_ref()
+            .map_or_else(String::new, |(name, _)| name.clone())
+    }
+
+    /// Cases of the baseline that are not in the corpus.
+    pub fn gone<'a>(&self, corpus: impl Iterator<Item = &'a str>) -> Option<Problem> {
+        let (name, baseline) = self.baseline.as_ref()?;
+        let known: HashSet<&str> = corpus.collect();
+        let gone: Vec<&str> = baseline.cases().filter(|case| !known.contains(case)).collect();
+        (!gone.is_empty()).then(|| {
+            Problem::new(
+                "warning",
+                "baseline",
+                format!("{} {} of the baseline {name} {} not in the corpus: {}", gone.len(), cases(gone.len()), are(gone.len()), few(&gone)),
+                "take them out of the file, and their number in its first line; or write it anew: `conch report baseline`",
+            )
+        })
+    }
+
+    /// Holds a verdict to the baseline.
+    pub fn hold(&mut self, event: &mut Event) {
+        let (Some((_, baseline)), Event::Verdict(verdict)) = (&self.baseline, event) else {
+            return;
+        };
+        verdict.against = baseline.against(verdict, &self.engines).map(Box::new);
+        if verdict
+            .against
+            .as_ref()
+            .is_some_and(|against| !against.mended.is_empty())
+        {
+            self.mended.push(verdict.case.clone());
+        }
+    }
+
+    /// What is mended, once all was judged; `stream` is the run's.
+    pub fn mended(&self, stream: &Path) -> Option<Problem> {
+        let (name, _) = self.baseline.as_ref()?;
+        let count = self.mended.len();
+        (count > 0).then(|| {
+            Problem::new(
+                "warning",
+                "mended",
+                format!("{count} {} of the baseline {name} {} mended, or some of it: {}", cases(count), are(count), few(&self.mended)),
+                &format!(
+                    "take it out, so that it does not come back unseen: `conch report baseline {} --prune {name} -o {name}`",
+                    stream.display()
+                ),
+            )
+        })
+    }
+
+    /// That the run ended early.
+    pub fn stopped(&self, not_run: u64, total: u64) -> Option<Problem> {
+        let enough = self.enough?;
+        (not_run > 0).then(|| {
+            let after = if enough == 1 {
+                "the first case that is not as expected".to_owned()
+            } else {
+                format!("{enough} cases that are not as expected")
+            };
+            Problem::new(
+                "warning",
+                "stopped",
+                format!("the run ended with {after}: {not_run} of {total} cases were not run"),
+                "mend them, try them again (`--last-failed`), and then run all; without `--fail-fast` and \
+                 `--max-failures` a run goes to its end",
+            )
+        })
+    }
+}
+
+/// What the run before left in a folder of reports. Fails with what to tell the user.
+pub fn before(folder: &Path) -> Result<Before, String> {
+    let path = folder.join(STREAM);
+    let help =
+        "  = help: run once without `--last-failed`, or name the folder of that run's reports: `--out DIR`";
+    let file = File::open(&path).map_err(|error| {
+        format!(
+            "error: there is no run before this one in {}: {error}\n{help}",
+            folder.display()
+        )
+    })?;
+    let mut failed = HashSet::new();
+    let mut start: Option<Start> = None;
+    let (mut judged, mut ended) = (0, false);
+    let cut = read(BufReader::new(file), |event| match event {
+        Event::Start(one) => start = Some(one),
+        Event::Verdict(verdict) => {
+            judged += 1;
+            if !verdict.passes() {
+                failed.insert(verdict.case);
+            }
+        }
+        Event::Internal(internal) => failed.extend(internal.case),
+        Event::Summary(_) => ended = true,
+        _ => {}
+    })
+    .map_err(|error| format!("error: {}: failed to {error}\n{help}", path.display()))?;
+    let Some(start) = start else {
+        return Err(format!("error: {} holds no run\n{help}", path.display()));
+    };
+    let mut problems = Vec::new();
+    if judged < start.cases {
+        let why = if ended && !cut {
+            "ended early"
+        } else {
+            "was killed"
+        };
+        problems.push(Problem::new(
+            "warning",
+            "last-failed",
+            format!(
+                "the run before {why}: {} of its {} cases were not judged, and nobody knows whether they are as expected",
+                start.cases - judged,
+                start.cases
+            ),
+            "run all of them once these are mended",
+        ));
+    }
+    Ok(Before { failed, problems })
+}
+
+/// `conch report baseline`: prints or writes one, and answers with the exit code.
+pub fn make(args: &BaselineArgs) -> u8 {
+    let mut terminal = Terminal::new();
+    let made = match made(args) {
+        Ok(made) => made,
+        Err(message) => {
+            terminal.note(&message);
+            return 2;
+        }
+    };
+    let text = made.text();
+    let Some(path) = &args.output else {
+        terminal.print(&text);
+        return if terminal.failed() { 2 } else { 0 };
+    };
+    let written = Part::create(path).and_then(|mut part| {
+        part.file
+            .write_all(text.as_bytes())
+            .map_err(|error| format!("write {}: {error}", path.display()))?;
+        part.keep(path)
+    });
+    if let Err(error) = written {
+        terminal.note(&format!("error: failed to {error}"));
+        return 2;
+    }
+    let count = made.cases().count();
+    terminal.print(&format!("{}: {count} {}\n", path.display(), cases(count)));
+    0
+}
+
+fn made(args: &BaselineArgs) -> Result<Baseline, String> {
+    let now = baseline(&args.stream)?;
+    let Some(old) = &args.prune else {
+        return Ok(now);
+    };
+    let mut old = baseline(old)?;
+    let mut verdicts: Vec<Verdict> = Vec::new();
+    let file =
+        File::open(&args.stream).map_err(|error| format!("error: {}: {error}", args.stream.display()))?;
+    let read = read(BufReader::new(file), |event| {
+        if let Event::Verdict(mut verdict) = event {
+            verdict.exhibit = None;
+            verdicts.push(*verdict);
+        }
+    });
+    read.map_err(|error| {
+        format!(
+            "error: {}: failed to {error}\n  = help: name the stream of a run, which has every case that was judged",
+            args.stream.display()
+        )
+    })?;
+    old.prune(&verdicts, &now.engines);
+    Ok(old)
+}
+
+/// Reads a baseline. Fails with what to tell the user.
+fn baseline(path: &Path) -> Result<Baseline, String> {
+    let help = "  = help: name a file that `conch report baseline STREAM -o FILE` wrote, or the whole stream of a run";
+    let file = File::open(path).map_err(|error| format!("error: {}: {error}\n{help}", path.display()))?;
+    Baseline::read(BufReader::new(file)).map_err(|error| {
+        format!(
+            "error: {}: failed to {}\n{help}",
+            path.display(),
+            safe::line(&error.to_string())
+        )
+    })
+}
+
+fn few<S: AsRef<str>>(names: &[S]) -> String {
+    let mut shown: Vec<&str> = names.iter().take(NAMED).map(AsRef::as_ref).collect();
+    let more = format!("{} more", names.len().saturating_sub(NAMED));
+    if names.len() > NAMED {
+        shown.push(&more);
+    }
+    shown.join(", ")
+}
+
+const fn cases(count: usize) -> &'static str {
+    if count == 1 { "case" } else { "cases" }
+}
+
+const fn are(count: usize) -> &'static str {
+    if count == 1 { "is" } else { "are" }
+}

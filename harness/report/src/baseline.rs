@@ -1,0 +1,377 @@
+//! A baseline: what is known not to be as expected, so that a run fails for nothing but what is new. It is read from the stream of a
+//! run, or from a file of a line for each case.
+//!
+//! What is wrong with a case is told by parts ([`wrongs`]): an engine and what it does, an expectation that no longer happens. A
+//! case is as in the baseline where every part of it is; a part that is there and does not happen is mended.
+//!
+//! Left out: errors in what was given and failures of Conch, which no baseline excuses.
+
+use std::io::BufRead;
+
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+
+use crate::event::{Against, Event, Verdict};
+use crate::stream;
+
+/// The version of a baseline's file.
+const VERSION: u32 = 1;
+
+/// What is known not to be as expected.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Baseline {
+    /// The engines of the run that it was made of.
+    pub engines: Vec<String>,
+    cases: IndexMap<String, Vec<String>>,
+}
+
+/// A baseline cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum BaselineError {
+    /// The file cannot be read.
+    #[error("read the baseline: {0}")]
+    Io(#[from] std::io::Error),
+    /// A line is wrong.
+    #[error("read line {line} of the baseline: {reason}")]
+    Line {
+        /// Which, from 1.
+        line: usize,
+        /// Why.
+        reason: String,
+    },
+    /// It is not whole.
+    #[error("read the baseline: it is not whole: {0}")]
+    Cut(String),
+}
+
+/// The first line of a baseline's file.
+#[derive(Debug, Serialize, Deserialize)]
+struct Header {
+    baseline: u32,
+    #[serde(default)]
+    engines: Vec<String>,
+    cases: usize,
+}
+
+/// Any other line.
+#[derive(Debug, Serialize, Deserialize)]
+struct Row {
+    case: String,
+    wrong: Vec<String>,
+}
+
+impl Baseline {
+    /// Reads one: the stream of a run, or a file that [`Self::text`] made.
+    ///
+    /// # Errors
+    /// It is neither, or not whole.
+    pub fn read(mut input: impl BufRead) -> Result<Self, BaselineError> {
+        let mut line = Vec::new();
+        input.read_until(b'\n', &mut line)?;
+        if line.is_empty() {
+            return Err(BaselineError::Cut("it is empty".to_owned()));
+        }
+        if let Ok(header) = serde_json::from_slice::<Header>(&line) {
+            return Self::file(&header, input);
+        }
+        Self::stream(&line, input)
+    }
+
+    fn file(header: &Header, input: impl BufRead) -> Result<Self, BaselineError> {
+        if header.baseline > VERSION {
+            return Err(BaselineError::Line {
+                line: 1,
+                reason: format!(
+                    "it has version {}, and this conch knows versions up to {VERSION}; use a newer conch",
+                    header.baseline
+                ),
+            });
+        }
+        let mut cases = IndexMap::new();
+        for (at, line) in input.split(b'\n').enumerate() {
+            let line = line?;
+            if line.trim_ascii().is_empty() {
+                continue;
+            }
+            let wrong = |reason: String| BaselineError::Line { line: at + 2, reason };
+            let row: Row = serde_json::from_slice(&line).map_err(|error| wrong(error.to_string()))?;
+            if cases.contains_key(&row.case) {
+                return Err(wrong(format!("`{}` is there twice", row.case)));
+            }
+            cases.insert(row.case, row.wrong);
+        }
+        if cases.len() != header.cases {
+            return Err(BaselineError::Cut(format!(
+                "its first line counts {} cases, and {} are there",
+                header.cases,
+                cases.len()
+            )));
+        }
+        Ok(Self {
+            engines: header.engines.clone(),
+            cases,
+        })
+    }
+
+    fn stream(first: &[u8], input: impl BufRead) -> Result<Self, BaselineError> {
+        let neither = |error: String| BaselineError::Line {
+            line: 1,
+            reason: format!("it begins neither a stream of events nor a baseline: {error}"),
+        };
+        let mut baseline = Self::default();
+        match stream::event(first).map_err(|error| neither(error.to_string()))? {
+            Event::Start(start) => baseline.engines = start.engines,
+            _ => return Err(neither("a stream begins with `start`".to_owned())),
+        }
+        let mut ended = false;
+        let cut = stream::read(input, |event| {
+            if let Event::Verdict(verdict) = &event {
+                baseline.add(verdict);
+            }
+            ended = matches!(event, Event::Summary(_));
+        })
+        .map_err(|error| match error {
+            stream::ReadError::Line { line, reason } => BaselineError::Line {
+                line: line + 1,
+                reason,
+            },
+            stream::ReadError::Io(error) => error.into(),
+            error @ stream::ReadError::Format { .. } => BaselineError::Cut(error.to_string()),
+        })?;
+        if cut || !ended {
+            return Err(BaselineError::Cut(
+                "the stream ends without its summary: its run was killed or still goes on".to_owned(),
+            ));
+        }
+        Ok(baseline)
+    }
+
+    /// Takes in what is wrong with a case, if anything is.
+    pub fn add(&mut self, verdict: &Verdict) {
+        let wrong = wrongs(verdict);
+        if !wrong.is_empty() {
+            self.cases.insert(verdict.case.clone(), wrong);
+        }
+    }
+
+    /// The cases.
+    pub fn cases(&self) -> impl Iterator<Item = &str> {
+        self.cases.keys().map(String::as_str)
+    }
+
+    /// How a verdict stands to it; nothing where it says nothing of the case and nothing is wrong.
+    pub fn against(&self, verdict: &Verdict, engines: &[String]) -> Option<Against> {
+        let now = wrongs(verdict);
+        let none = Vec::new();
+        let then = self.cases.get(&verdict.case).unwrap_or(&none);
+        let (same, new): (Vec<String>, Vec<String>) = now.into_iter().partition(|one| then.contains(one));
+        let all = self.engines.iter().all(|engine| engines.contains(engine));
+        let tried = |one: &&String| match of_engine(one) {
+            Some(engine) => verdict.engines.iter().any(|id| id == engine),
+            // What is said of no engine may be the work of one that is not here.
+            None => all,
+        };
+        let mended = then
+            .iter()
+            .filter(|one| !same.contains(one))
+            .filter(tried)
+            .cloned()
+            .collect();
+        let against = Against { same, new, mended };
+        (against != Against::default()).then_some(against)
+    }
+
+    /// Keeps what still happens, or was not tried, by the verdicts of a run.
+    pub fn prune<'a>(&mut self, verdicts: impl IntoIterator<Item = &'a Verdict>, engines: &[String]) {
+        for verdict in verdicts {
+            let Some(Against { mended, .. }) = self.against(verdict, engines) else {
+                continue;
+            };
+            let left = self.cases.get_mut(&verdict.case).map(|wrong| {
+                wrong.retain(|one| !mended.contains(one));
+                wrong.len()
+            });
+            if left == Some(0) {
+                self.cases.shift_remove(&verdict.case);
+            }
+        }
+    }
+
+    /// It as a file: a line for each case, in an order that does not change when cases come and go.
+    pub fn text(&self) -> String {
+        let header = Header {
+            baseline: VERSION,
+            engines: self.engines.clone(),
+            cases: self.cases.len(),
+        };
+        let mut rows: Vec<Row> = self
+            .cases
+            .iter()
+            .map(|(case, wrong)| Row {
+                case: case.clone(),
+                wrong: wrong.clone(),
+            })
+            .collect();
+        rows.sort_by(|one, other| one.case.cmp(&other.case));
+        let lines =
+            std::iter::once(serde_json::to_string(&header)).chain(rows.iter().map(serde_json::to_string));
+        // Text, numbers and lists of them are always JSON.
+        lines.flatten().flat_map(|line| [line, "\n".to_owned()]).collect()
+    }
+}
+
+/// The engine that a part is about.
+fn of_engine(part: &str) -> Option<&str> {
+    part.split_once(": ").map(|(engine, _)| engine)
+}
+
+/// What is not as expected of a case, part by part: `interpret@3.9.0: differ memory by bf16-is-bits`. Values, words of messages and
+/// numbers of elements are left out: what they are may change from run to run.
+pub fn wrongs(verdict: &Verdict) -> Vec<String> {
+    let mut parts = Vec::new();
+    for engine in &verdict.unexpected {
+        let mut part = format!("{engine}: {}", verdict.verdict);
+        if let Some(outcome) = verdict.outcomes.get(engine) {
+            for word in [&outcome.outcome, &outcome.error] {
+                if !word.is_empty() && word != "finished" {
+                    part.push(' ');
+                    part.push_str(word);
+                }
+            }
+        }
+        let mut kinds: Vec<&str> = Vec::new();
+        let mut bugs: Vec<&str> = Vec::new();
+        for difference in verdict.differences.iter().filter(|one| one.engine == *engine) {
+            kinds.push(&difference.kind);
+            bugs.extend(difference.explained.iter().map(String::as_str));
+        }
+        kinds.sort_unstable();
+        kinds.dedup();
+        bugs.sort_unstable();
+        bugs.dedup();
+        for kind in kinds {
+            part.push(' ');
+            part.push_str(kind);
+        }
+        if !bugs.is_empty() {
+            part.push_str(" by ");
+            part.push_str(&bugs.join(", "));
+        }
+        parts.push(part);
+    }
+    for engine in &verdict.silent {
+        let error = verdict.outcomes.get(engine).map_or("", |one| one.error.as_str());
+        parts.push(format!("{engine}: silent {error}").trim_end().to_owned());
+    }
+    for stale in verdict.expectations.iter().filter(|one| one.state == "stale") {
+        let what = stale
+            .verdict
+            .iter()
+            .chain(&stale.outcome)
+            .cloned()
+            .collect::<Vec<_>>();
+        parts.push(format!(
+            "no longer happens, {} {}, {}",
+            stale.engines.join(" "),
+            stale.versions,
+            what.join(" ")
+        ));
+    }
+    if verdict.vacuous {
+        parts.push("nothing was compared".to_owned());
+    }
+    parts.dedup();
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(case: &str, unexpected: &[&str]) -> Verdict {
+        Verdict {
+            case: case.to_owned(),
+            engines: ["reference", "interpret@3.8.0", "interpret@3.9.0"]
+                .map(str::to_owned)
+                .into(),
+            verdict: "differ".to_owned(),
+            expected: unexpected.is_empty(),
+            unexpected: unexpected.iter().map(|&id| id.to_owned()).collect(),
+            ..Verdict::default()
+        }
+    }
+
+    #[test]
+    fn a_part_is_the_same_new_or_mended() {
+        let mut baseline = Baseline::default();
+        baseline.add(&verdict("a", &["interpret@3.8.0"]));
+        baseline.add(&verdict("fine", &[]));
+        assert_eq!(baseline.cases().collect::<Vec<_>>(), ["a"]);
+        let against = |unexpected: &[&str]| baseline.against(&verdict("a", unexpected), &[]);
+        let part = |engine: &str| vec![format!("{engine}: differ")];
+        assert_eq!(
+            against(&["interpret@3.8.0"]),
+            Some(Against {
+                same: part("interpret@3.8.0"),
+                ..Against::default()
+            })
+        );
+        assert_eq!(
+            against(&["interpret@3.9.0"]),
+            Some(Against {
+                same: Vec::new(),
+                new: part("interpret@3.9.0"),
+                mended: part("interpret@3.8.0")
+            })
+        );
+        assert_eq!(baseline.against(&verdict("b", &[]), &[]), None);
+        // An engine that is not asked mends nothing.
+        let mut other = verdict("a", &[]);
+        other.engines.remove(1);
+        assert_eq!(baseline.against(&other, &[]), None);
+    }
+
+    #[test]
+    fn it_is_read_as_it_is_written_and_damage_is_an_error() {
+        let mut baseline = Baseline {
+            engines: vec!["reference".to_owned()],
+            ..Baseline::default()
+        };
+        for case in ["b", "a"] {
+            baseline.add(&verdict(case, &["interpret@3.9.0"]));
+        }
+        let text = baseline.text();
+        let read = Baseline::read(text.as_bytes()).expect("a baseline");
+        assert_eq!(read.text(), text);
+        let lines: Vec<&str> = text.lines().collect();
+        let check = |text: &str, wanted: &str| {
+            let error = Baseline::read(text.as_bytes()).expect_err(wanted).to_string();
+            assert!(error.contains(wanted), "{error}");
+        };
+        check("", "it is empty");
+        check("x\n", "line 1 of the baseline: it begins neither");
+        check(&lines[..2].join("\n"), "counts 2 cases, and 1 are there");
+        check(&text[..text.len() - 9], "read line 3 of the baseline");
+        check(
+            &format!("{}\n{}\n{}\n", lines[0], lines[1], lines[1]),
+            "line 3 of the baseline: `a` is there twice",
+        );
+        check(&text.replacen(":1,", ":7,", 1), "it has version 7");
+        check(
+            "{\"event\":\"start\",\"format\":3,\"conch\":\"\",\"engines\":[],\"cases\":0}\n",
+            "without its summary",
+        );
+    }
+
+    #[test]
+    fn pruning_takes_out_what_is_mended_and_nothing_else() {
+        let mut baseline = Baseline::default();
+        for case in ["a", "b", "c"] {
+            baseline.add(&verdict(case, &["interpret@3.8.0", "interpret@3.9.0"]));
+        }
+        let now = [verdict("a", &[]), verdict("b", &["interpret@3.9.0"])];
+        baseline.prune(&now, &[]);
+        let engines = |case: &str| baseline.cases.get(case).map_or(0, Vec::len);
+        assert_eq!([engines("a"), engines("b"), engines("c")], [0, 1, 2]);
+    }
+}
