@@ -664,6 +664,19 @@ the name and leaves the environment alone.")]
     },
     /// List what is installed or adopted.
     List,
+    /// Print the newest release of Triton on PyPI that this machine's Python can install.
+    #[command(after_help = "Examples:
+  conch toolchain newest
+  conch toolchain newest --known       the newest whose language Conch knows
+  conch bump $(conch toolchain newest --known) $(conch toolchain newest)
+
+One that is newer than what Conch knows is said to be: it is judged by the rules of the newest that is known, and a rule that
+changed looks like a bug then.")]
+    Newest {
+        /// Print the newest release whose language Conch knows. Asks nobody.
+        #[arg(long)]
+        known: bool,
+    },
     /// Remove what was installed.
     Remove {
         /// As `list` shows it.

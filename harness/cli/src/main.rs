@@ -35,6 +35,8 @@ mod run;
 mod sweep;
 mod terminal;
 mod toolchain;
+#[cfg(test)]
+mod workflows;
 
 use std::process::ExitCode;
 

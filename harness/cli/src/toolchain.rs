@@ -1,10 +1,11 @@
-//! `conch toolchain add`, `adopt`, `list`, `remove`, `cache`.
+//! `conch toolchain add`, `adopt`, `list`, `newest`, `remove`, `cache`.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use conch_report::Tone;
+use conch_tile::rules::Version;
 use conch_toolchain::home::Contents;
-use conch_toolchain::{AddError, Cache, Containment, Home};
+use conch_toolchain::{AddError, Cache, Containment, Home, published};
 
 use crate::args::{ToolchainArgs, ToolchainCommand};
 use crate::engines;
@@ -88,6 +89,25 @@ pub fn toolchain(args: &ToolchainArgs, stop: &AtomicBool) -> u8 {
                 } else {
                     let missing = containment.missing.join("; ");
                     terminal.print(&format!("workers are not contained in full: {missing}\n"));
+                }
+            }
+            Err(error) => {
+                terminal.note(&format!("error: failed to {error}"));
+                exit = 2;
+            }
+        },
+        ToolchainCommand::Newest { known: true } => terminal.print(&format!("{}\n", Version::NEWEST)),
+        ToolchainCommand::Newest { known: false } => match published::releases() {
+            Ok(releases) => {
+                if let Some(newest) = releases.last() {
+                    terminal.print(&format!("{newest}\n"));
+                    if *newest > Version::NEWEST {
+                        terminal.note(&format!(
+                            "warning: Triton {newest} is newer than {0}, the newest whose language Conch knows: it is \
+                             judged by the rules of {0}, and a rule that changed looks like a bug",
+                            Version::NEWEST
+                        ));
+                    }
                 }
             }
             Err(error) => {

@@ -57,6 +57,7 @@ mod install;
 pub mod kept;
 pub mod names;
 pub mod pool;
+pub mod published;
 mod python;
 mod reach;
 pub mod request;

@@ -1,0 +1,88 @@
+//! The workflows of this repository: every line of theirs that calls `conch` is one that it takes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Parser as _;
+use serde_yaml::Value;
+
+use crate::args::Cli;
+
+fn workflows() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.github/workflows");
+    let files = fs::read_dir(&folder).expect("workflows");
+    files.map(|file| file.expect("a file").path()).collect()
+}
+
+/// The scripts of a workflow's steps.
+fn scripts(workflow: &Value) -> Vec<&str> {
+    let jobs = workflow["jobs"].as_mapping().expect("jobs");
+    jobs.values()
+        .flat_map(|job| job["steps"].as_sequence().expect("steps"))
+        .filter_map(|step| step["run"].as_str())
+        .collect()
+}
+
+/// The words of every call of `conch` in a script. What a variable holds is a version, but for the filter.
+fn calls(script: &str) -> Vec<Vec<String>> {
+    let mut calls = Vec::new();
+    for line in script.lines() {
+        for (at, _) in line.match_indices("conch ") {
+            let before = line[..at].chars().next_back();
+            if before.is_some_and(|c| !c.is_whitespace() && !"/(".contains(c)) {
+                continue;
+            }
+            let call = line[at..].split(['>', '|', ')', ';']).next().unwrap_or_default();
+            let words = call.split_whitespace().map(|word| {
+                let word = word.trim_matches('"');
+                match word {
+                    "$FILTER" => "alias".to_owned(),
+                    _ if word.starts_with('$') => "3.9.0".to_owned(),
+                    _ => word.to_owned(),
+                }
+            });
+            calls.push(words.collect());
+        }
+    }
+    calls
+}
+
+#[test]
+fn every_call_of_conch_in_a_workflow_is_one_that_it_takes() {
+    let mut count = 0;
+    for path in workflows() {
+        let text = fs::read_to_string(&path).expect("a workflow");
+        let workflow: Value = serde_yaml::from_str(&text).expect("YAML");
+        for call in scripts(&workflow).into_iter().flat_map(calls) {
+            if let Err(error) = Cli::try_parse_from(&call) {
+                panic!("{}: {call:?}: {error}", path.display());
+            }
+            count += 1;
+        }
+    }
+    assert_eq!(count, 4, "calls of conch in workflows");
+}
+
+#[test]
+fn a_call_that_conch_does_not_take_would_be_noticed() {
+    let [ref call] = calls("x=$(conch toolchain newst)")[..] else {
+        panic!("one call");
+    };
+    assert_eq!(call, &["conch", "toolchain", "newst"]);
+    assert!(Cli::try_parse_from(call).is_err());
+    assert!(calls("echo \"Conch reads conchology\"").is_empty());
+}
+
+/// A line that asks for a GPU would end a job that has none.
+#[test]
+fn the_scheduled_job_needs_no_gpu_and_runs_by_itself() {
+    let text = include_str!("../../../.github/workflows/newest-triton.yml");
+    let workflow: Value = serde_yaml::from_str(text).expect("YAML");
+    let on = &workflow["on"];
+    assert!(on["schedule"][0]["cron"].is_string() && on.get("workflow_dispatch").is_some());
+    for script in scripts(&workflow) {
+        assert!(!script.contains("cuda@") && !script.contains("jit"), "{script}");
+        // What an expression puts into a script may be anybody's words.
+        assert!(!script.contains("${{"), "{script}");
+    }
+}

@@ -1,0 +1,116 @@
+//! Which versions of Triton are on `PyPI`, as pip tells. Left out: installing one ([`crate::home`]).
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use conch_tile::rules::Version;
+
+/// Nobody knows what is published.
+#[derive(Debug, thiserror::Error)]
+pub enum PublishedError {
+    /// There is no Python with pip.
+    #[error("ask PyPI: no python3 on PATH has pip; install Python's pip")]
+    NoPip,
+    /// pip failed.
+    #[error("ask PyPI with {} -m pip: {reason}", python.display())]
+    Pip {
+        /// Whose pip.
+        python: PathBuf,
+        /// Its words.
+        reason: String,
+    },
+}
+
+/// The releases of Triton on `PyPI` that this machine's Python can install, oldest first. Pre-releases are left out.
+///
+/// # Errors
+/// pip is not there, or does not reach the index.
+pub fn releases() -> Result<Vec<Version>, PublishedError> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    asked(&path)
+}
+
+fn asked(path: &OsStr) -> Result<Vec<Version>, PublishedError> {
+    let pythons = std::env::split_paths(path).map(|folder| folder.join("python3"));
+    let python = pythons
+        .filter(|python| python.is_file())
+        .find(|python| {
+            pip(python)
+                .arg("--version")
+                .output()
+                .is_ok_and(|done| done.status.success())
+        })
+        .ok_or(PublishedError::NoPip)?;
+    let failed = |reason: String| PublishedError::Pip {
+        python: python.clone(),
+        reason,
+    };
+    let done = pip(&python)
+        .args([
+            "index",
+            "versions",
+            "triton",
+            "--disable-pip-version-check",
+            "--no-input",
+        ])
+        .output()
+        .map_err(|error| failed(error.to_string()))?;
+    let said = String::from_utf8_lossy(&done.stdout);
+    let releases = listed(&said);
+    if !done.status.success() || releases.is_empty() {
+        let words = String::from_utf8_lossy(&done.stderr);
+        let error = words.lines().rev().find(|line| line.contains("ERROR"));
+        return Err(failed(
+            error
+                .or(words.lines().last())
+                .unwrap_or("it names no version")
+                .to_owned(),
+        ));
+    }
+    Ok(releases)
+}
+
+fn pip(python: &Path) -> Command {
+    let mut command = Command::new(python);
+    command
+        .args(["-m", "pip"])
+        .env_remove("PYTHONPATH")
+        .env_remove("PYTHONHOME")
+        .stdin(Stdio::null());
+    command
+}
+
+/// What `pip index versions` lists.
+fn listed(said: &str) -> Vec<Version> {
+    let line = said
+        .lines()
+        .find_map(|line| line.strip_prefix("Available versions:"));
+    let mut releases: Vec<Version> = line
+        .unwrap_or_default()
+        .split(',')
+        .filter_map(|version| version.trim().parse().ok())
+        .collect();
+    releases.sort_unstable();
+    releases
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_pip_lists_is_read_without_pre_releases() {
+        let said =
+            "triton (3.10.0)\nAvailable versions: 3.10.0, 3.10.0rc1, 3.9.0, 3.3.1\n  INSTALLED: 3.9.0\n";
+        let versions = ["3.3.1", "3.9.0", "3.10.0"].map(|version| version.parse().expect(version));
+        assert_eq!(listed(said), versions);
+        assert_eq!(listed("ERROR: No matching distribution found"), []);
+    }
+
+    #[test]
+    fn without_a_python_there_is_no_answer() {
+        let error = asked(OsStr::new("/nowhere")).expect_err("nothing is there");
+        assert!(error.to_string().contains("install Python's pip"), "{error}");
+    }
+}
