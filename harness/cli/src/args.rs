@@ -15,6 +15,7 @@ use conch_toolchain::compiled::Target;
 
 use crate::engines;
 use crate::known::KnownArgs;
+use crate::noise::NoiseArgs;
 
 mod gate;
 mod merge;
@@ -410,13 +411,16 @@ pub struct CompareArgs {
   conch bump 3.8.0 3.9.0                              what 3.9.0 fixed and broke
   conch bump 3.9.0 ../triton/.venv/bin/python dtype   the same of a Triton of your own, in one area
   conch bump 3.9.0 pr-1234                            of one that was adopted by that name
+  conch bump 3.8.0 3.9.0 --engine cuda dot            the compilers: also launches, machine code and compile time
   conch bump 3.8.0 3.9.0 --format markdown            for a pull request
   conch run --engine reference --engine interpret@3.8.0 --out old       on one machine, and then
   conch bump 3.8.0 3.9.0 --against old/events.jsonl                     on another
 
 Each case is right or wrong by the language of its own version. Changes: broke, newly-rejected, changed (wrong in another way),
 newly-undefined, rule-changed (the language changed), newly-accepted, fixed, newly-defined; and still-wrong, not-compared,
-unchanged, which are counted.
+unchanged, which are counted. With `--engine cuda` both compile every case ahead of time, on any machine, and a case may besides be
+signature-changed (other parameters, warps or memory), size-changed (machine code) or time-changed (compiling), the last two beyond
+`--noise`. Without a GPU what it gives is taken from records; a case without one that holds is not compared, and that is said.
 
 Exit codes: 0 nothing got worse, 1 a case came to a change of --fail-on, 2 something is wrong with what was given or cannot be
 written, 3 nothing was compared, 130 interrupted.")]
@@ -436,6 +440,10 @@ pub struct BumpArgs {
     /// What of Triton is compared. Again for more. Without it, the interpreters.
     #[arg(long = "engine", value_name = "KIND", value_enum)]
     pub engines: Vec<BumpEngine>,
+
+    /// What is noise in figures of what was compiled.
+    #[command(flatten)]
+    pub noise: NoiseArgs,
 
     /// A stream that `conch run` or `conch bump` wrote, which tells of the old side: only the new one is run.
     #[arg(long, value_name = "FILE")]

@@ -1,6 +1,7 @@
 //! `conch bump`: what a version of Triton fixed and broke. Left out: who is right in a case (`conch run`), and how changes
 //! are told and grouped (`conch_report::bump`).
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
@@ -9,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use conch_engine::EngineId;
-use conch_report::bump::{Bump, Change, Changes, github, human, markdown};
+use conch_report::bump::{Bump, Change, Changes, Measure, Noise, github, human, markdown};
 use conch_report::event::{Event, Verdict};
 use conch_report::{Joined, read};
 use conch_tile::rules::Version;
@@ -65,7 +66,19 @@ fn done(args: &BumpArgs, stop: &'static AtomicBool) -> Result<u8, String> {
     )
     .map_err(|taken| format!("error: {taken}"))?;
     let jobs = pipeline::jobs(args.jobs);
-    let (judged, problems) = judged::run(&selected, &wanted, args.offline, jobs, &mut output, stop);
+    let compiling = args.engines.contains(&BumpEngine::Cuda);
+    if compiling {
+        compilers(&wanted, args.offline, stop);
+    }
+    let (judged, problems) = judged::run(
+        &selected,
+        &wanted,
+        args.offline,
+        jobs,
+        compiling,
+        &mut output,
+        stop,
+    );
     let interrupted = stop.load(Ordering::Relaxed);
     let written = output.finish(began, interrupted);
     let mut terminal = Terminal::new();
@@ -77,7 +90,7 @@ fn done(args: &BumpArgs, stop: &'static AtomicBool) -> Result<u8, String> {
         &args.fail_on
     };
     for (old, new) in &pairs {
-        let mut bump = Bump::new(old.to_string(), new.to_string());
+        let mut bump = Bump::new(old.to_string(), new.to_string()).with_noise(args.noise.into());
         if args.against.is_some() {
             bump = bump.against(&told);
         }
@@ -102,6 +115,18 @@ fn done(args: &BumpArgs, stop: &'static AtomicBool) -> Result<u8, String> {
         () if compared == 0 => 3,
         () => 0,
     })
+}
+
+/// Installs the toolchains of compilers. What is on record needs none, so that one which cannot be had is no error, but said.
+fn compilers(wanted: &[EngineId], offline: bool, stop: &AtomicBool) {
+    for id in wanted {
+        let EngineId::Cuda { version } = id else { continue };
+        if let Err(why) = engines::find_or_add(&ToolchainId::of(*version), offline, stop) {
+            Terminal::new().note(&format!(
+                "warning: {id} compiles nothing, so that launches, sizes and times are not compared: {why}"
+            ));
+        }
+    }
 }
 
 /// The toolchain of a side: a version, a build that was adopted, or a Python that is adopted now.
@@ -204,8 +229,11 @@ enum Line<'c> {
         old: &'c str,
         new: &'c str,
         cases: u64,
-        counts: &'c std::collections::BTreeMap<Change, u64>,
+        counts: &'c BTreeMap<Change, u64>,
         alone: &'c [Vec<String>; 2],
+        silent: &'c BTreeMap<String, u64>,
+        measures: &'c [Measure],
+        noise: Noise,
     },
     /// One group.
     Group(&'c conch_report::bump::Group),
@@ -218,6 +246,9 @@ fn lines(changes: &Changes, only: &[Change]) -> String {
         cases: changes.cases,
         counts: &changes.counts,
         alone: &changes.alone,
+        silent: &changes.silent,
+        measures: &changes.measures,
+        noise: changes.noise,
     };
     let groups = changes
         .groups

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use conch_case::{Entry, Shard};
-use conch_engine::{EngineId, Reference, guarded};
-use conch_report::FORMAT;
-use conch_report::event::{Event, Internal, Start, Verdict};
+use conch_case::{Case, Entry, Shard};
+use conch_engine::{EngineId, Failure, Reference, guarded};
+use conch_report::event::{Compiled, Event, Internal, Start, Verdict};
+use conch_report::{FORMAT, describe};
 use conch_tile::DType;
 use conch_tile::rules::Rules;
 use conch_tile::source::Sources;
@@ -29,13 +29,14 @@ pub struct Judged {
     pub uses: Arc<[String]>,
 }
 
-/// Runs the engines over the cases. The verdicts, in the order of the corpus, and how many errors there were in what was
+/// Runs the engines over the cases; if `compiling`, those that compile ahead of time also say what they made. The verdicts, in the order of the corpus, and how many errors there were in what was
 /// given.
 pub fn run(
     selected: &Selected,
     wanted: &[EngineId],
     offline: bool,
     jobs: usize,
+    compiling: bool,
     output: &mut Output,
     stop: &'static AtomicBool,
 ) -> (Vec<Judged>, u64) {
@@ -76,7 +77,7 @@ pub fn run(
         jobs,
         stop,
         sources,
-        |(place, entry)| one(&entry, &panel, sources, place, &judged),
+        |(place, entry)| one(&entry, &panel, sources, place, compiling, &judged),
     );
     output.terminal.end();
     let mut judged = judged.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -105,11 +106,39 @@ fn more(used: &[String]) -> BTreeSet<String> {
     more
 }
 
+/// What was made of a case, by engine.
+type ByEngine = Vec<(String, Compiled)>;
+
+/// What each engine that compiles ahead of time made of a case, and what failed; nothing if the run was stopped.
+fn compiled(case: &Case, panel: &Panel) -> Option<(ByEngine, Vec<Event>)> {
+    let (mut compiled, mut failed) = (Vec::new(), Vec::new());
+    for engine in &panel.others {
+        let id = engine.id().to_string();
+        let message = match guarded(|| engine.made(case)) {
+            Ok(Ok(None)) => continue,
+            Ok(Ok(Some(made))) => {
+                compiled.push((id, describe::compiled(case, &made)));
+                continue;
+            }
+            Ok(Err(Failure::Stopped)) => return None,
+            Ok(Err(failure)) => format!("failed to {failure}"),
+            Err(panic) => panic,
+        };
+        failed.push(Event::Internal(Internal {
+            case: Some(case.id.clone()),
+            engine: Some(id),
+            message,
+        }));
+    }
+    Some((compiled, failed))
+}
+
 fn one(
     entry: &Entry,
     panel: &Panel,
     sources: &Sources,
     place: usize,
+    compiling: bool,
     judged: &Mutex<Vec<Judged>>,
 ) -> Option<Done> {
     let case = match guarded(|| entry.resolve()) {
@@ -123,7 +152,16 @@ fn one(
             })]));
         }
     };
-    let events = judge::events(&case, panel, sources).ok()?;
+    let mut events = judge::events(&case, panel, sources).ok()?;
+    if compiling {
+        let (compiled, failed) = compiled(&case, panel)?;
+        for event in &mut events {
+            if let Event::Verdict(verdict) = event {
+                verdict.compiled.extend(compiled.iter().cloned());
+            }
+        }
+        events.extend(failed);
+    }
     let newest = panel
         .others
         .iter()

@@ -24,6 +24,7 @@ mod known;
 mod list;
 mod matrix;
 mod merge;
+mod noise;
 mod output;
 mod part;
 mod picture;

@@ -81,7 +81,7 @@ fn done(args: &MatrixArgs, stop: &'static AtomicBool) -> Result<u8, String> {
     )
     .map_err(|taken| format!("error: {taken}"))?;
     let jobs = pipeline::jobs(args.jobs);
-    let (judged, problems) = judged::run(&selected, &wanted, args.offline, jobs, &mut output, stop);
+    let (judged, problems) = judged::run(&selected, &wanted, args.offline, jobs, false, &mut output, stop);
     let interrupted = stop.load(Ordering::Relaxed);
     let written = output.finish(began, interrupted);
     let mut tally = Tally::new(columns.iter().map(ToString::to_string).collect());

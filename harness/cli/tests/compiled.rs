@@ -219,3 +219,76 @@ fn what_is_rejected_is_named_passed_on_and_put_on_record() {
         "{message}"
     );
 }
+
+/// Two compilers are compared with no GPU and nothing on record: how kernels are launched, how large they are.
+#[test]
+fn a_bump_of_compilers_compares_what_they_make() {
+    let Some(place) = Place::new() else { return };
+    let home = Home::discover().expect("a home");
+    if home.resolve_compiler(Version::new(3, 2, 0)).is_none() {
+        println!("left out: Triton 3.2.0 is not installed");
+        return;
+    }
+    let bump = [
+        "bump",
+        "3.2.0",
+        "3.9.0",
+        "--engine",
+        "cuda",
+        "--offline",
+        "area/add_one",
+    ];
+    place.conch(&bump, None).ends(
+        // Nothing was executed, so nothing is right or wrong.
+        3,
+        &[
+            "signature-changed: 1 case by 2 causes",
+            "1  global scratch memory is a parameter",
+            "1  profile scratch memory is a parameter",
+            "machine code: ",
+            "1 were compiled too seldom to say",
+            "not compared: 1 case: cuda@3.2.0 says nothing, no-recording",
+            "help: `conch bundle`",
+        ],
+        &[],
+    );
+    let stream = fs::read_to_string(place.path("reports/bump/events.jsonl")).expect("a stream");
+    let verdict = stream
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect(line))
+        .find(|event| event["event"] == "verdict")
+        .expect("a verdict");
+    for (engine, scratch) in [("cuda@3.2.0", false), (CUDA, true)] {
+        let compiled = &verdict["compiled"][engine];
+        let kernel = &compiled["kernels"][0];
+        assert_eq!(compiled["target"], "sm_90", "{compiled}");
+        assert!(
+            compiled["seconds"].as_f64().is_some_and(|seconds| seconds > 0.0),
+            "{compiled}"
+        );
+        // `n` is 1, which is folded as `BLOCK` is.
+        assert_eq!(kernel["params"], Value::from(vec!["pointer"]), "{kernel}");
+        assert_eq!(
+            (&kernel["name"], &kernel["num_warps"]),
+            (&"add_one".into(), &4.into())
+        );
+        assert_eq!(kernel["global_scratch"].is_object(), scratch, "{kernel}");
+        let figure = |name: &str| kernel[name].as_u64().unwrap_or_default();
+        assert!(
+            figure("code") >= 128 && figure("code") < figure("cubin"),
+            "{kernel}"
+        );
+        assert!((1..=255).contains(&figure("registers")), "{kernel}");
+    }
+    // A change of that kind fails nobody who does not ask for it.
+    place
+        .conch(
+            &[
+                &bump[..],
+                &["--fail-on", "signature-changed", "--only", "signature-changed"],
+            ]
+            .concat(),
+            None,
+        )
+        .ends(1, &["signature-changed: 1 case"], &[]);
+}

@@ -11,6 +11,7 @@ use conch_tile::DType;
 use conch_tile::rules::Rules;
 use conch_toolchain::ToolchainId;
 
+use crate::cuda::made::Made;
 use crate::{EngineId, Finished, Outcome};
 
 /// Something a case may ask of an engine, besides dtypes.
@@ -141,6 +142,12 @@ pub trait Engine: Send + Sync {
     /// Parses or compiles what a case launches. `rules` are whose language it is; an engine with a version of its own
     /// speaks that one's and no other.
     fn prepare(&self, case: &Case, rules: Rules) -> Result<Preparation, Failure>;
+
+    /// Of an engine that compiles ahead of time, what its compiler makes of a case. Nothing where the case came to its end when it
+    /// was compiled, or where there is no compiler: an engine may answer with records alone.
+    fn made(&self, _case: &Case) -> Result<Option<Made>, Failure> {
+        Ok(None)
+    }
 
     /// Whether two sets of rules may give two outcomes.
     fn rules_matter(&self) -> bool {

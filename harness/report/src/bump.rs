@@ -6,12 +6,14 @@
 //! |---|---|
 //! | `change` | what became of one case |
 //! | `cause` | why, and the operations that tell cases apart |
+//! | `compiled` | launches, sizes and times of what was compiled |
 //! | `text` | the groups for a terminal, as Markdown, as annotations |
 //!
 //! Left out: running the engines (the command line), and who is right (the verdicts that this is made of).
 
 mod cause;
 mod change;
+mod compiled;
 mod text;
 
 use std::collections::BTreeMap;
@@ -19,11 +21,14 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use crate::event::Verdict;
+use self::compiled::Pair;
+use crate::event::{Compiled, Verdict};
+use crate::safe;
 use crate::standing::Standing;
 
 pub use self::cause::Cause;
 pub use self::change::Change;
+pub use self::compiled::{Measure, Noise, Shift};
 pub use self::text::{github, human, markdown};
 
 /// One case in two versions.
@@ -65,6 +70,12 @@ pub struct Changes {
     pub groups: Vec<Group>,
     /// Cases that only one side has, each side's.
     pub alone: [Vec<String>; 2],
+    /// Why cases were not compared, with how many: who said nothing, and what it calls that.
+    pub silent: BTreeMap<String, u64>,
+    /// Figures of what was compiled, over all kernels.
+    pub measures: Vec<Measure>,
+    /// What was taken for noise in them.
+    pub noise: Noise,
 }
 
 impl Changes {
@@ -83,6 +94,11 @@ pub struct Bump {
     before: Option<BTreeMap<String, Standing>>,
     seen: Vec<Seen>,
     alone: [Vec<String>; 2],
+    /// What the old one was compiled to, where another run tells it.
+    compiled_before: BTreeMap<String, Compiled>,
+    pairs: Vec<Pair>,
+    silent: BTreeMap<String, u64>,
+    noise: Noise,
 }
 
 impl Bump {
@@ -94,16 +110,34 @@ impl Bump {
             before: None,
             seen: Vec::new(),
             alone: [const { Vec::new() }; 2],
+            compiled_before: BTreeMap::new(),
+            pairs: Vec::new(),
+            silent: BTreeMap::new(),
+            noise: Noise::default(),
         }
+    }
+
+    /// The same, with another idea of noise.
+    #[must_use]
+    pub const fn with_noise(mut self, noise: Noise) -> Self {
+        self.noise = noise;
+        self
     }
 
     /// The same, where another run tells of the old engine: its verdicts.
     #[must_use]
     pub fn against<'v>(mut self, verdicts: impl IntoIterator<Item = &'v Verdict>) -> Self {
-        let standings = verdicts
-            .into_iter()
-            .filter_map(|verdict| Some((verdict.case.clone(), Standing::of(verdict, &self.old)?)));
-        self.before = Some(standings.collect());
+        let mut before = BTreeMap::new();
+        for verdict in verdicts {
+            if let Some(standing) = Standing::of(verdict, &self.old) {
+                before.insert(verdict.case.clone(), standing);
+            }
+            if let Some(compiled) = verdict.compiled.get(&self.old) {
+                self.compiled_before
+                    .insert(verdict.case.clone(), compiled.clone());
+            }
+        }
+        self.before = Some(before);
         self
     }
 
@@ -114,6 +148,19 @@ impl Bump {
             None => Standing::of(verdict, &self.old),
         };
         let case = verdict.case.clone();
+        let old_made = match &self.before {
+            Some(_) => self.compiled_before.get(&case),
+            None => verdict.compiled.get(&self.old),
+        };
+        let new_made = verdict.compiled.get(&self.new);
+        let compiles = [old_made.is_some(), new_made.is_some()];
+        if let (Some(old), Some(new)) = (old_made, new_made) {
+            self.pairs.push(Pair {
+                case: case.clone(),
+                old: old.clone(),
+                new: new.clone(),
+            });
+        }
         let (old, new) = match (old, Standing::of(verdict, &self.new)) {
             (Some(old), Some(new)) => (old, new),
             (None, Some(_)) => return self.alone[1].push(case),
@@ -122,7 +169,19 @@ impl Bump {
         };
         // The rules of a verdict are those that lie between any two of its engines.
         let rules: Vec<String> = verdict.rules.iter().map(|rule| rule.rule.clone()).collect();
-        let change = Change::between(&old, &new, !rules.is_empty());
+        let change = match Change::between(&old, &new, !rules.is_empty()) {
+            Change::NotCompared => Change::between_compilers(&old, &new, compiles),
+            change => change,
+        };
+        let silent = (change == Change::NotCompared).then_some([(&self.old, &old), (&self.new, &new)]);
+        for (engine, standing) in silent.into_iter().flatten() {
+            if let Standing::Silent { outcome, .. } = standing {
+                let said = verdict.outcomes.get(engine).map(|said| said.error.as_str());
+                let why = said.filter(|why| !why.is_empty()).unwrap_or(outcome);
+                let why = format!("{engine} says nothing, {}", safe::line(why));
+                *self.silent.entry(why).or_default() += 1;
+            }
+        }
         self.seen.push(Seen {
             case,
             old,
@@ -141,20 +200,29 @@ impl Bump {
             before,
             seen,
             mut alone,
+            compiled_before: _,
+            pairs,
+            silent,
+            noise,
         } = self;
         alone[0].extend(before.unwrap_or_default().into_keys());
         let mut counts = BTreeMap::new();
         for one in &seen {
             *counts.entry(one.change).or_default() += 1;
         }
-        Changes {
+        let mut changes = Changes {
             old,
             new,
             cases: seen.len() as u64,
             counts,
             groups: cause::groups(&seen),
             alone,
-        }
+            silent,
+            measures: Vec::new(),
+            noise,
+        };
+        compiled::add(&mut changes, &pairs, noise);
+        changes
     }
 }
 

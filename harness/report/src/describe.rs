@@ -1,5 +1,6 @@
 //! From a verdict to its event: the only place where the engines' and verdicts' own types become the public stream.
 
+mod compiled;
 mod exhibit;
 
 use conch_case::{Case, Expectation, Variant, VerdictKind};
@@ -14,6 +15,7 @@ use indexmap::IndexMap;
 
 use crate::event;
 
+pub use compiled::compiled;
 pub use exhibit::{of_sweep, of_trial, value};
 
 /// The place of a span, with its line.
@@ -161,6 +163,7 @@ pub fn trial(case: &Case, trial: &Trial, panel: &Panel, sources: &Sources) -> ev
         position: if quiet { None } else { position(sources, case.span) },
         against: None,
         sweep: None,
+        compiled: IndexMap::new(),
         exhibit: None,
     }
 }

@@ -8,17 +8,20 @@
 //! left out.
 //!
 //! What came since 3 and 4 without a new format: `exhibit` of verdicts (what a report shows of a case: program, memory, lines);
+//! `compiled` of verdicts;
 //! `corpus`, `corpus_hash`, `total`, `allow_unavailable`, `baseline` and `last_failed` of starts; `against` of verdicts; `in_baseline`,
 //! `mended` and `not_run` of summaries. Streams from before have none of them: a report of them shows what they have, and a merge
 //! of them says what it cannot tell.
 //!
 //! Left out: making events out of outcomes (see [`crate::describe`]) and showing them (the printers).
 
+mod compiled;
 mod exhibit;
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
+pub use compiled::{Compiled, CompiledKernel, Scratch};
 pub use exhibit::{Contents, Differs, Exhibit, KnownBug, Launch, Left, Mark, Once, Storage, Text, View};
 
 /// The version of the stream of a run, in its `start` event. Raised when a field is removed or changes its meaning, or
@@ -241,6 +244,9 @@ pub struct Verdict {
     /// What there is to say about a sweep only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sweep: Option<Box<Sweep>>,
+    /// What compilers made of the case, where a command asked for that (`conch bump --engine cuda`), by engine.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub compiled: IndexMap<String, Compiled>,
     /// What a report shows of the case besides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exhibit: Option<Box<Exhibit>>,

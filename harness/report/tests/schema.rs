@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use conch_report::event::{
-    Against, Bytes, Camp, Contents, Difference, Differs, Element, Exhibit, Expectation, Internal, KnownBug,
-    Launch, Left, LeftOut, Mark, Outcome, Position, Problem, Rule, Start, Storage, Summary, Sweep, Tally,
-    Text, Undefined, Variants, Verdict, View,
+    Against, Bytes, Camp, Compiled, CompiledKernel, Contents, Difference, Differs, Element, Exhibit,
+    Expectation, Internal, KnownBug, Launch, Left, LeftOut, Mark, Outcome, Position, Problem, Rule, Scratch,
+    Start, Storage, Summary, Sweep, Tally, Text, Undefined, Variants, Verdict, View,
 };
 use conch_report::{Digest, Event, FORMAT, Html, Human, Junit, Remarks, SWEEPS, read};
 use indexmap::IndexMap;
@@ -110,6 +110,7 @@ fn verdict() -> Verdict {
         position: Some(position()),
         against: Some(Box::new(against())),
         sweep: Some(Box::new(sweep())),
+        compiled: one(compiled()),
         exhibit: Some(Box::new(exhibit())),
     }
 }
@@ -378,6 +379,39 @@ fn knownbug() -> KnownBug {
     }
 }
 
+fn compiled() -> Compiled {
+    Compiled {
+        file: some(),
+        target: some(),
+        seconds: 1.5,
+        kernels: vec![compiledkernel()],
+    }
+}
+
+fn compiledkernel() -> CompiledKernel {
+    CompiledKernel {
+        name: some(),
+        launches: 1,
+        params: vec![some()],
+        num_warps: 1,
+        num_ctas: 1,
+        cluster: vec![1],
+        shared: 1,
+        global_scratch: Some(scratch()),
+        profile_scratch: Some(scratch()),
+        cooperative: true,
+        pdl: true,
+        cubin: 1,
+        code: 1,
+        registers: 1,
+        stack: 1,
+    }
+}
+
+fn scratch() -> Scratch {
+    Scratch { size: 1, align: 1 }
+}
+
 /// A type's fields: those that are always written, and all.
 fn written<T: Serialize>(empty: Option<&T>, full: &T) -> (BTreeSet<String>, BTreeSet<String>) {
     let keys = |value: &T| match serde_json::to_value(value).expect("JSON") {
@@ -478,6 +512,12 @@ fn every_field_is_documented_and_every_documented_field_is_written() {
         ("Left", written(Some(&Left::default()), &left())),
         ("Text", written(Some(&Text::default()), &text())),
         ("KnownBug", written(Some(&KnownBug::default()), &knownbug())),
+        ("Compiled", written(Some(&Compiled::default()), &compiled())),
+        (
+            "CompiledKernel",
+            written(Some(&CompiledKernel::default()), &compiledkernel()),
+        ),
+        ("Scratch", written(Some(&Scratch::default()), &scratch())),
     ]);
     let page = documented();
     let names = |types: &BTreeMap<&'static str, _>| types.keys().copied().collect::<Vec<_>>();

@@ -5,9 +5,10 @@ use conch_memory::ORIGIN;
 use conch_tile::rules::Version;
 use conch_toolchain::compiled::Target;
 use conch_toolchain::pool::Limits;
-use conch_toolchain::{CompileRequest, Compilers, Tuning};
+use conch_toolchain::{Compilation, CompileRequest, Compilers, Tuning, WorkerFailure};
 
 use super::job::Job;
+use super::made::Made;
 use crate::engine::Failure;
 use crate::{Outcome, words};
 
@@ -69,15 +70,7 @@ impl Compiler {
     /// Conch failed, not the compiler.
     pub(crate) fn tuned_job(&self, case: &Case, tuning: Tuning) -> Result<(Compiling, usize), Failure> {
         let memory = case.memory();
-        let request = CompileRequest {
-            module: words::module(case, &case.module),
-            siblings: words::imports(case),
-            storages: memory.ids().map(|id| memory.size(id)).collect(),
-            launches: words::launches(case),
-            target: self.target,
-            tuning,
-        };
-        let compilation = match self.compilers.compile(&request, self.limits) {
+        let compilation = match self.compilation(case, tuning) {
             Ok(compilation) => compilation,
             Err(failure) => {
                 let outcome = words::unanswered(case, failure)?;
@@ -109,6 +102,33 @@ impl Compiler {
             compiled,
         });
         Ok((Compiling::Ready(job), compilation.configs))
+    }
+
+    /// What it makes of a case, in figures; nothing where the case came to its end when it was compiled.
+    ///
+    /// # Errors
+    /// Conch failed, not the compiler.
+    pub fn made(&self, case: &Case) -> Result<Option<Made>, Failure> {
+        match self.compilation(case, Tuning::default()) {
+            Ok(compilation) => Ok(compilation
+                .result
+                .ok()
+                .map(|compiled| Made::of(&compiled, self.target, compilation.seconds))),
+            Err(failure) => words::unanswered(case, failure).map(|_| None),
+        }
+    }
+
+    fn compilation(&self, case: &Case, tuning: Tuning) -> Result<Compilation, WorkerFailure> {
+        let memory = case.memory();
+        let request = CompileRequest {
+            module: words::module(case, &case.module),
+            siblings: words::imports(case),
+            storages: memory.ids().map(|id| memory.size(id)).collect(),
+            launches: words::launches(case),
+            target: self.target,
+            tuning,
+        };
+        self.compilers.compile(&request, self.limits)
     }
 
     /// Ends what runs, for Ctrl-C.

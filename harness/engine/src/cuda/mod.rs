@@ -14,6 +14,7 @@ mod device;
 mod driver;
 mod executor;
 pub mod job;
+pub mod made;
 mod process;
 pub mod record;
 pub mod sweep;
@@ -33,6 +34,7 @@ use conch_toolchain::compiled::Target;
 
 use self::compile::{Compiler, Compiling};
 use self::job::{Job, Ran};
+use self::made::Made;
 use self::record::{Missing, Shelf};
 use crate::engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, Prepared, Remembered};
 use crate::{Complaint, EngineId, Finished, Outcome, STALE_RECORDING, Trap, words};
@@ -145,6 +147,16 @@ impl Engine for Cuda {
                 })),
             }),
             Source::Recorded(on) => on.outcome(&self.id, case).map(Preparation::Ended),
+        }
+    }
+
+    fn made(&self, case: &Case) -> Result<Option<Made>, Failure> {
+        match &self.source {
+            Source::Live { compiler, .. } => compiler.made(case),
+            Source::Recorded(on) => match &on.compiler {
+                Some(compiler) => compiler.made(case),
+                None => Ok(None),
+            },
         }
     }
 

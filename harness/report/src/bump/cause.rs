@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use serde::Serialize;
 
 use super::change::Change;
+use super::compiled::Shift;
 use super::{Group, Seen};
 use crate::standing::{Standing, Wrong};
 
@@ -35,6 +36,22 @@ pub enum Cause {
     },
     /// What was said.
     Said(String),
+    /// Launches that are made otherwise.
+    Launch {
+        /// In what way.
+        way: String,
+        /// The greatest amounts, the old one and the new one, where the way has any.
+        most: Option<[u64; 2]>,
+    },
+    /// Figures of kernels that changed beyond noise.
+    Measured {
+        /// Of what: `code` in bytes, or `time` in microseconds.
+        of: &'static str,
+        /// The area that the kernels' cases are in.
+        area: String,
+        /// The kernels, the greatest change first.
+        kernels: Vec<Shift>,
+    },
     /// None that is known.
     Unknown {
         /// The kind of difference.

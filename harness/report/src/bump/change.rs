@@ -24,6 +24,12 @@ pub enum Change {
     Fixed,
     /// It had no defined answer and has one.
     NewlyDefined,
+    /// Besides any other: its launches are made otherwise.
+    SignatureChanged,
+    /// Besides any other: its kernel's machine code is smaller or larger, beyond noise.
+    SizeChanged,
+    /// Besides any other: compiling its kernel takes less or more time, beyond noise.
+    TimeChanged,
     /// It is as wrong as it was.
     StillWrong,
     /// It cannot be held against what was: one of the two says nothing.
@@ -34,7 +40,7 @@ pub enum Change {
 
 impl Change {
     /// All, the worst first.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 14] = [
         Self::Broke,
         Self::NewlyRejected,
         Self::Changed,
@@ -43,6 +49,9 @@ impl Change {
         Self::NewlyAccepted,
         Self::Fixed,
         Self::NewlyDefined,
+        Self::SignatureChanged,
+        Self::SizeChanged,
+        Self::TimeChanged,
         Self::StillWrong,
         Self::NotCompared,
         Self::Unchanged,
@@ -59,6 +68,9 @@ impl Change {
             Self::NewlyAccepted => "newly-accepted",
             Self::Fixed => "fixed",
             Self::NewlyDefined => "newly-defined",
+            Self::SignatureChanged => "signature-changed",
+            Self::SizeChanged => "size-changed",
+            Self::TimeChanged => "time-changed",
             Self::StillWrong => "still-wrong",
             Self::NotCompared => "not-compared",
             Self::Unchanged => "unchanged",
@@ -69,13 +81,18 @@ impl Change {
     pub const fn about(self) -> &'static str {
         match self {
             Self::Broke => "right before, wrong now",
-            Self::NewlyRejected => "ran before, rejected now, which the language does not ask for",
+            Self::NewlyRejected => {
+                "ran or compiled before, rejected now, which the language does not ask for"
+            }
             Self::Changed => "wrong before and now, in another way",
             Self::NewlyUndefined => "has no defined answer any more",
             Self::RuleChanged => "means something else: a rule of the language changed",
-            Self::NewlyAccepted => "wrongly rejected before, right now",
+            Self::NewlyAccepted => "wrongly rejected before, right now, or compiled if nothing executed it",
             Self::Fixed => "wrong before, right now",
             Self::NewlyDefined => "has a defined answer now",
+            Self::SignatureChanged => "is launched otherwise: parameters, warps, memory",
+            Self::SizeChanged => "machine code of another size, beyond noise",
+            Self::TimeChanged => "compiled in another time, beyond noise",
             Self::StillWrong => "as wrong as before",
             Self::NotCompared => "one of the two says nothing",
             Self::Unchanged => "right before and now",
@@ -85,6 +102,14 @@ impl Change {
     /// Whether something changed.
     pub const fn is_news(self) -> bool {
         !matches!(self, Self::StillWrong | Self::NotCompared | Self::Unchanged)
+    }
+
+    /// Whether it is one of what is compiled, which a case has besides another change.
+    pub const fn is_of_compiling(self) -> bool {
+        matches!(
+            self,
+            Self::SignatureChanged | Self::SizeChanged | Self::TimeChanged
+        )
     }
 
     /// What became of a case. `rules` says whether a rule of the language lies between the two versions that changes what
@@ -107,6 +132,18 @@ impl Change {
                 Self::NewlyRejected
             }
             (Wrong(_), Wrong(_)) => Self::Changed,
+        }
+    }
+}
+
+impl Change {
+    /// The same where one of the two says nothing, because nothing that it made was executed: whether each compiles still tells.
+    pub(super) fn between_compilers(old: &Standing, new: &Standing, compiles: [bool; 2]) -> Self {
+        use Standing::{Silent, Wrong};
+        match (old, new, compiles) {
+            (Silent { .. }, Wrong(new), [true, false]) if new.outcome == "rejected" => Self::NewlyRejected,
+            (Wrong(old), Silent { .. }, [false, true]) if old.outcome == "rejected" => Self::NewlyAccepted,
+            _ => Self::NotCompared,
         }
     }
 }

@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 
 use super::cause::Cause;
 use super::change::Change;
+use super::compiled::{Measure, Shift};
 use super::{Changes, Group};
+use crate::event::STALE_RECORDING;
 use crate::safe;
 use crate::standing::known;
 use crate::style::{Palette, Tone};
@@ -51,6 +53,20 @@ pub fn human(changes: &Changes, only: &[Change], palette: Palette, verbose: bool
         }
     }
     let _ = writeln!(text, "\n{}", counts(changes));
+    for line in measured(changes) {
+        let _ = writeln!(text, "{line}");
+    }
+    for (why, count) in &changes.silent {
+        let _ = writeln!(
+            text,
+            "{} {count} {}: {why}",
+            palette.paint(Tone::Warn, "not compared:"),
+            plural(*count, "case"),
+        );
+    }
+    if lacks_records(changes) {
+        text.push_str("  = help: `conch bundle`, `conch exec` on a machine with a GPU, and `conch accept` make records\n");
+    }
     for (who, alone) in [&changes.old, &changes.new].into_iter().zip(&changes.alone) {
         if let Some(first) = alone.first() {
             let _ = writeln!(
@@ -79,6 +95,17 @@ pub fn human(changes: &Changes, only: &[Change], palette: Palette, verbose: bool
 /// What changed, as a page for a pull request. What does not fit is counted, the least bad first.
 pub fn markdown(changes: &Changes, only: &[Change]) -> String {
     let mut page = format!("# `{}` → `{}`\n\n{}\n", changes.old, changes.new, counts(changes));
+    for line in measured(changes) {
+        let _ = writeln!(page, "\n{}", sentence(&line));
+    }
+    for (why, count) in &changes.silent {
+        let _ = writeln!(
+            page,
+            "\nNot compared: {count} {} by {}.",
+            plural(*count, "case"),
+            safe::cell(why)
+        );
+    }
     let mut left_out = 0;
     for change in Change::ALL.into_iter().filter(|change| change.is_news()) {
         let count = changes.count(change);
@@ -161,7 +188,10 @@ fn shown(change: Change, only: &[Change]) -> bool {
 const fn tone(change: Change) -> Tone {
     match change {
         Change::Broke | Change::NewlyRejected => Tone::Bad,
-        Change::Changed | Change::NewlyUndefined | Change::RuleChanged => Tone::Warn,
+        Change::Changed | Change::NewlyUndefined | Change::RuleChanged | Change::SignatureChanged => {
+            Tone::Warn
+        }
+        Change::SizeChanged | Change::TimeChanged => Tone::Strong,
         _ => Tone::Good,
     }
 }
@@ -192,10 +222,71 @@ pub(super) fn title(cause: &Cause) -> String {
             };
             format!("each executes {}{more}; {others}", shown.join(", "))
         }
+        Cause::Launch { way, most: None } => safe::line(way).into_owned(),
+        Cause::Launch {
+            way,
+            most: Some([old, new]),
+        } => {
+            format!("{}; most: {new} instead of {old} bytes", safe::line(way))
+        }
+        Cause::Measured { of, area, kernels } => {
+            let shown: Vec<String> = kernels.iter().take(NAMED).map(|one| shift(of, one)).collect();
+            let more = match kernels.len() - shown.len() {
+                0 => String::new(),
+                more => format!("; {more} more"),
+            };
+            format!("{}: {}{more}", safe::line(area), shown.join("; "))
+        }
         Cause::Said(said) => format!("says: {}", safe::line(said)),
         Cause::Unknown { kind } if kind.is_empty() => "by no known cause".to_owned(),
         Cause::Unknown { kind } => format!("by no known cause ({kind})"),
     }
+}
+
+/// A kernel's figure in two versions.
+fn shift(of: &str, shift: &Shift) -> String {
+    let head = format!("×{:.2} {}", shift.ratio(), safe::line(&shift.kernel));
+    if of == "time" {
+        let [old, new] = [shift.old, shift.new].map(|microseconds| microseconds as f64 / 1e3);
+        return format!("{head} ({old:.0} → {new:.0} ms)");
+    }
+    let mut text = format!("{head} ({} → {} bytes", shift.old, shift.new);
+    for (name, [old, new]) in [("registers", shift.registers), ("stack", shift.stack)] {
+        if old != new {
+            let _ = write!(text, ", {name} {old} → {new}");
+        }
+    }
+    text.push(')');
+    text
+}
+
+/// What all kernels' figures came to, a line each, with what was taken for noise.
+fn measured(changes: &Changes) -> Vec<String> {
+    let noise = changes.noise;
+    let line = |measure: &Measure| {
+        let (what, least) = match measure.of {
+            "time" => ("compile time", format!("{} ms", noise.seconds * 1e3)),
+            _ => ("machine code", format!("{} bytes", noise.bytes)),
+        };
+        let few = match measure.few {
+            0 => String::new(),
+            few => format!("; {few} were compiled too seldom to say"),
+        };
+        format!(
+            "{what}: {} of {} kernels changed by more than {:.0}% and {least}{few}; the median over all is ×{:.2}",
+            measure.changed,
+            measure.kernels,
+            noise.share * 100.0,
+            measure.ratio
+        )
+    };
+    changes.measures.iter().map(line).collect()
+}
+
+/// Whether cases were not compared because nothing that holds is on record of them.
+fn lacks_records(changes: &Changes) -> bool {
+    let mut reasons = changes.silent.keys();
+    reasons.any(|why| why.ends_with("no-recording") || why.ends_with(STALE_RECORDING))
 }
 
 /// What is known of a cause.

@@ -1,0 +1,394 @@
+//! What compiling ahead of time gives in two versions: launches that are made otherwise, machine code of another size, and
+//! compilers that take another time, beyond noise. Left out: whether what is compiled is right ([`super::change`]).
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use super::cause::Cause;
+use super::change::Change;
+use super::{Changes, Group};
+use crate::event::{Compiled, CompiledKernel, Scratch};
+
+/// How much figures may differ for nothing. Both hold: the share, and the amount.
+///
+/// A kernel's figure is the median of those of its cases. Where there are [`Noise::MANY`] kernels, times are divided by the median of
+/// all kernels' ratios first: a machine under load, or a slower Python, is slower for all alike, and that is told by itself. A time is
+/// measured once, so a kernel of fewer than [`Noise::TIMES`] compilations says nothing by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Noise {
+    /// The share: 0.25 is a quarter of the old figure more, or of the new one less.
+    pub share: f64,
+    /// Seconds of a case.
+    pub seconds: f64,
+    /// Bytes of instructions of a case.
+    pub bytes: f64,
+}
+
+impl Default for Noise {
+    fn default() -> Self {
+        Self {
+            share: 0.25,
+            seconds: 0.1,
+            bytes: 256.0,
+        }
+    }
+}
+
+impl Noise {
+    /// So many kernels have a median that says something of the machine.
+    pub const MANY: usize = 8;
+    /// So many compilations of a kernel have a median that says something of their time.
+    pub const TIMES: usize = 3;
+
+    fn is_beyond(self, old: f64, new: f64, least: f64) -> bool {
+        let (low, high) = if old < new { (old, new) } else { (new, old) };
+        high - low > least && high > low * (1.0 + self.share)
+    }
+}
+
+/// A figure of a kernel in two versions.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+pub struct Shift {
+    /// The kernel: its file and the functions that are launched.
+    pub kernel: String,
+    /// The figure in the old version: bytes, or microseconds.
+    pub old: u64,
+    /// In the new one.
+    pub new: u64,
+    /// Registers of a thread, in both; of several kernels those of the greediest.
+    pub registers: [u32; 2],
+    /// Bytes of local memory of a thread, where spilled registers go.
+    pub stack: [u32; 2],
+    /// How many cases it is the median of.
+    pub cases: u64,
+}
+
+/// A figure over all kernels.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Measure {
+    /// Of what: `code` or `time`.
+    pub of: &'static str,
+    /// How many kernels were compiled by both.
+    pub kernels: u64,
+    /// How many of them were measured too seldom to be judged by themselves.
+    pub few: u64,
+    /// How many of them changed beyond noise.
+    pub changed: u64,
+    /// The median over kernels of the new figure by the old one.
+    pub ratio: f64,
+}
+
+/// What one case was compiled to by both.
+#[derive(Clone, Debug)]
+pub(super) struct Pair {
+    pub(super) case: String,
+    pub(super) old: Compiled,
+    pub(super) new: Compiled,
+}
+
+/// Adds to changes what compiling gave.
+pub(super) fn add(changes: &mut Changes, pairs: &[Pair], noise: Noise) {
+    if pairs.is_empty() {
+        return;
+    }
+    signatures(changes, pairs);
+    let mut kernels: BTreeMap<String, Vec<&Pair>> = BTreeMap::new();
+    for pair in pairs.iter().filter(|pair| !pair.new.kernels.is_empty()) {
+        kernels.entry(kernel(pair)).or_default().push(pair);
+    }
+    let code = |compiled: &Compiled| compiled.kernels.iter().map(|one| one.code).sum::<u64>() as f64;
+    let time = |compiled: &Compiled| compiled.seconds * 1e6;
+    let sizes = Figures::of(&kernels, code);
+    sizes.add(changes, Change::SizeChanged, "code", 1.0, |shift, old, new| {
+        (shift.cases > 0).then(|| noise.is_beyond(old, new, noise.bytes))
+    });
+    let times = Figures::of(&kernels, time);
+    let usual = if times.shifts.len() >= Noise::MANY {
+        times.ratio()
+    } else {
+        1.0
+    };
+    times.add(changes, Change::TimeChanged, "time", usual, |shift, old, new| {
+        let enough = compilations(&kernels, &shift.kernel) >= Noise::TIMES;
+        enough.then(|| noise.is_beyond(old, new, noise.seconds * 1e6))
+    });
+    changes
+        .groups
+        .sort_by_key(|group| (group.change, Reverse(group.weight())));
+}
+
+/// The kernels of a case, by their file and names.
+fn kernel(pair: &Pair) -> String {
+    let mut names: Vec<&str> = pair.new.kernels.iter().map(|one| one.name.as_str()).collect();
+    names.dedup();
+    format!("{}:{}", pair.new.file, names.join("+"))
+}
+
+/// How many compilations a kernel's cases are of: cases that differ in what no compiler sees have one together.
+fn compilations(kernels: &BTreeMap<String, Vec<&Pair>>, kernel: &str) -> usize {
+    let pairs = kernels.get(kernel).map_or(&[][..], Vec::as_slice);
+    let times: BTreeSet<[u64; 2]> = pairs
+        .iter()
+        .map(|pair| [&pair.old, &pair.new].map(|one| one.seconds.to_bits()))
+        .collect();
+    times.len()
+}
+
+/// One figure of every kernel.
+struct Figures<'p> {
+    shifts: Vec<(Shift, Vec<&'p Pair>)>,
+}
+
+impl<'p> Figures<'p> {
+    /// The medians. Where one of the two has no such figure, it is left out.
+    fn of(kernels: &BTreeMap<String, Vec<&'p Pair>>, figure: impl Fn(&Compiled) -> f64) -> Self {
+        let shifts = kernels.iter().filter_map(|(kernel, pairs)| {
+            let median_of =
+                |side: fn(&Pair) -> &Compiled| median(pairs.iter().map(|pair| figure(side(pair))).collect());
+            let most = |side: fn(&Pair) -> &Compiled, of: fn(&CompiledKernel) -> u32| {
+                let all = pairs.iter().flat_map(|pair| &side(pair).kernels);
+                all.map(of).max().unwrap_or_default()
+            };
+            let both = |of| [most(|pair| &pair.old, of), most(|pair| &pair.new, of)];
+            let (old, new) = (median_of(|pair| &pair.old), median_of(|pair| &pair.new));
+            let shift = Shift {
+                kernel: kernel.clone(),
+                old: old.round() as u64,
+                new: new.round() as u64,
+                registers: both(|one| one.registers),
+                stack: both(|one| one.stack),
+                cases: pairs.len() as u64,
+            };
+            (shift.old > 0 && shift.new > 0).then(|| (shift, pairs.clone()))
+        });
+        Self {
+            shifts: shifts.collect(),
+        }
+    }
+
+    fn ratio(&self) -> f64 {
+        let ratios = self.shifts.iter().map(|(shift, _)| shift.ratio());
+        median(ratios.collect())
+    }
+
+    /// Adds the kernels that changed, by area: the area of the greatest change first. `usual` is what all kernels' figures grew by;
+    /// `is_news` says nothing of a kernel that is not to be judged.
+    fn add(
+        self,
+        changes: &mut Changes,
+        change: Change,
+        of: &'static str,
+        usual: f64,
+        is_news: impl Fn(&Shift, f64, f64) -> Option<bool>,
+    ) {
+        if self.shifts.is_empty() {
+            return;
+        }
+        let (kernels, ratio) = (self.shifts.len() as u64, self.ratio());
+        let mut areas: BTreeMap<String, Vec<(Shift, Vec<&Pair>)>> = BTreeMap::new();
+        let (mut changed, mut few) = (0, 0);
+        for (shift, pairs) in self.shifts {
+            let news = is_news(&shift, shift.old as f64 * usual, shift.new as f64);
+            few += u64::from(news.is_none());
+            if news == Some(true) {
+                changed += 1;
+                let case = pairs.first().map_or("", |pair| pair.case.as_str());
+                let area = case.split(['/', ':']).next().unwrap_or_default().to_owned();
+                areas.entry(area).or_default().push((shift, pairs));
+            }
+        }
+        let mut cases = 0;
+        for (area, mut kernels) in areas {
+            kernels.sort_by(|(left, _), (right, _)| right.weight().total_cmp(&left.weight()));
+            let named: Vec<String> = kernels
+                .iter()
+                .flat_map(|(_, pairs)| pairs.iter().map(|pair| pair.case.clone()))
+                .collect();
+            cases += named.len() as u64;
+            changes.groups.push(Group {
+                change,
+                smallest: named.first().cloned().unwrap_or_default(),
+                cases: named,
+                cause: Cause::Measured {
+                    of,
+                    area,
+                    kernels: kernels.into_iter().map(|(shift, _)| shift).collect(),
+                },
+            });
+        }
+        if cases > 0 {
+            changes.counts.insert(change, cases);
+        }
+        changes.measures.push(Measure {
+            of,
+            kernels,
+            few,
+            changed,
+            ratio,
+        });
+    }
+}
+
+impl Shift {
+    /// The new figure by the old one.
+    pub fn ratio(&self) -> f64 {
+        self.new as f64 / (self.old as f64).max(1.0)
+    }
+
+    /// How great a change it is, in either direction.
+    fn weight(&self) -> f64 {
+        self.ratio().ln().abs()
+    }
+}
+
+impl Group {
+    /// What stands before what of one change: more cases, and of figures the greater change.
+    fn weight(&self) -> u64 {
+        match &self.cause {
+            Cause::Measured { kernels, .. } => kernels
+                .iter()
+                .map(|shift| (shift.weight() * 1e6) as u64)
+                .max()
+                .unwrap_or_default(),
+            _ => self.cases.len() as u64,
+        }
+    }
+}
+
+fn median(mut figures: Vec<f64>) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    let middle = figures.len() / 2;
+    match (figures.get(middle), figures.len() % 2) {
+        (None, _) => 0.0,
+        (Some(high), 1) => *high,
+        (Some(high), _) => {
+            let low = figures.get(middle - 1).unwrap_or(high);
+            f64::midpoint(*low, *high)
+        }
+    }
+}
+
+/// Adds what launches are made otherwise: one group for each way in which they are.
+fn signatures(changes: &mut Changes, pairs: &[Pair]) {
+    let mut ways: BTreeMap<String, (Vec<&Pair>, Option<[u64; 2]>)> = BTreeMap::new();
+    let mut cases = 0;
+    for pair in pairs {
+        let other = otherwise(&pair.old, &pair.new);
+        cases += u64::from(!other.is_empty());
+        for (way, amount) in other {
+            let (cases, most) = ways.entry(way).or_default();
+            let apart = |[old, new]: [u64; 2]| old.abs_diff(new);
+            if amount.is_some_and(|amount| most.is_none_or(|most| apart(amount) > apart(most))) {
+                *most = amount;
+                // The case with the greatest change comes first.
+                cases.insert(0, pair);
+            } else {
+                cases.push(pair);
+            }
+        }
+    }
+    if cases > 0 {
+        changes.counts.insert(Change::SignatureChanged, cases);
+    }
+    for (way, (pairs, most)) in ways {
+        changes.groups.push(Group {
+            change: Change::SignatureChanged,
+            smallest: pairs.first().map_or_else(String::new, |pair| pair.case.clone()),
+            cases: pairs.iter().map(|pair| pair.case.clone()).collect(),
+            cause: Cause::Launch { way, most },
+        });
+    }
+}
+
+/// In what ways a case's launches are made otherwise, each once, with the greatest amounts.
+fn otherwise(old: &Compiled, new: &Compiled) -> BTreeMap<String, Option<[u64; 2]>> {
+    let mut ways = BTreeMap::new();
+    let counts = [old, new].map(|one| one.kernels.len());
+    if counts[0] != counts[1] {
+        ways.insert(format!("{} kernels instead of {}", counts[1], counts[0]), None);
+        return ways;
+    }
+    for (old, new) in old.kernels.iter().zip(&new.kernels) {
+        let mut add = |way: String, amount: Option<[u64; 2]>| {
+            ways.entry(way).or_insert(amount);
+        };
+        if old.params != new.params {
+            add(parameters(&old.params, &new.params), None);
+        }
+        for (name, old, new) in [
+            ("launches", old.launches, new.launches),
+            ("num_warps", u64::from(old.num_warps), u64::from(new.num_warps)),
+            ("num_ctas", u64::from(old.num_ctas), u64::from(new.num_ctas)),
+            (
+                "cooperative",
+                u64::from(old.cooperative),
+                u64::from(new.cooperative),
+            ),
+            ("pdl", u64::from(old.pdl), u64::from(new.pdl)),
+        ] {
+            if old != new {
+                add(format!("{name} {new} instead of {old}"), None);
+            }
+        }
+        if old.num_ctas > 1 && old.cluster != new.cluster && !new.cluster.is_empty() {
+            add("clusters lie otherwise".to_owned(), None);
+        }
+        amount(
+            "shared memory",
+            u64::from(old.shared),
+            u64::from(new.shared),
+            &mut add,
+        );
+        for (name, old, new) in [
+            ("global scratch memory", old.global_scratch, new.global_scratch),
+            ("profile scratch memory", old.profile_scratch, new.profile_scratch),
+        ] {
+            match (old, new) {
+                (None, Some(_)) => add(format!("{name} is a parameter"), None),
+                (Some(_), None) => add(format!("{name} is no parameter any more"), None),
+                _ => {}
+            }
+            let size = |scratch: Option<Scratch>| scratch.map_or(0, |scratch| scratch.size);
+            amount(name, size(old), size(new), &mut add);
+        }
+    }
+    ways
+}
+
+fn amount(name: &str, old: u64, new: u64, add: &mut impl FnMut(String, Option<[u64; 2]>)) {
+    let way = match (old, new) {
+        _ if old == new => return,
+        (0, _) => format!("{name}, where there was none"),
+        (_, 0) => format!("no {name}, where there was some"),
+        _ if new > old => format!("more {name}"),
+        _ => format!("less {name}"),
+    };
+    add(way, Some([old, new]));
+}
+
+/// Which parameters came and went.
+fn parameters(old: &[String], new: &[String]) -> String {
+    let count = |all: &[String], kind: &String| all.iter().filter(|one| *one == kind).count();
+    let mut kinds: Vec<&String> = old.iter().chain(new).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let mut ways = Vec::new();
+    for kind in kinds {
+        let (was, is) = (count(old, kind), count(new, kind));
+        if is > was {
+            ways.push(format!("{} more of {kind}", is - was));
+        } else if was > is {
+            ways.push(format!("{} less of {kind}", was - is));
+        }
+    }
+    if ways.is_empty() {
+        "parameters in another order".to_owned()
+    } else {
+        format!("parameters: {}", ways.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests;

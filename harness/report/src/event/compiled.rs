@@ -1,0 +1,73 @@
+//! What compilers made of a case, in figures. Left out: making them ([`crate::describe`]), and what two versions differ in
+//! ([`crate::bump`]).
+
+use serde::{Deserialize, Serialize};
+
+use super::{is_false, is_zero, is_zero_u64};
+
+/// What a compiler made of a case, ahead of time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Compiled {
+    /// The file that the kernels are in.
+    pub file: String,
+    /// For what GPU: `sm_90`.
+    pub target: String,
+    /// Seconds in the compiler's process, loading and tuning included, when it was compiled: that may have been in another run.
+    pub seconds: f64,
+    /// The kernels, in the order in which they are first launched. The same function with other constants is another one.
+    pub kernels: Vec<CompiledKernel>,
+}
+
+/// A compiled kernel.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CompiledKernel {
+    /// The function's name in the machine code.
+    pub name: String,
+    /// How often it is launched.
+    pub launches: u64,
+    /// What is passed, once constants are folded: `pointer`, `4 bytes`, `tensor map`. Scratch memory is not among them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub params: Vec<String>,
+    /// Warps of a program.
+    pub num_warps: u32,
+    /// Thread blocks that share a program.
+    pub num_ctas: u32,
+    /// How those lie, where the compiler decides it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cluster: Vec<u32>,
+    /// Bytes of dynamic shared memory.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub shared: u32,
+    /// Global scratch memory, where the version has a parameter for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub global_scratch: Option<Scratch>,
+    /// Profile scratch memory, where the version has a parameter for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile_scratch: Option<Scratch>,
+    /// Whether all programs must be resident at once.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub cooperative: bool,
+    /// Whether it is launched in the way of programmatic dependent launch.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub pdl: bool,
+    /// Bytes of the file that has the machine code, with what a debugger reads.
+    pub cubin: u64,
+    /// Bytes of instructions; left out, as the next two, where the file is not read.
+    #[serde(default, skip_serializing_if = "is_zero_u64")]
+    pub code: u64,
+    /// Registers of a thread.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub registers: u32,
+    /// Bytes of local memory of a thread, which is where registers are spilled to.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub stack: u32,
+}
+
+/// Memory that a kernel wants for itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Scratch {
+    /// Bytes for each program and thread block; 0 where it needs none.
+    pub size: u64,
+    /// To what they are aligned, in bytes.
+    pub align: u64,
+}
