@@ -17,9 +17,11 @@ use crate::engines;
 use crate::known::KnownArgs;
 use crate::noise::NoiseArgs;
 
+mod expect;
 mod gate;
 mod merge;
 
+pub use expect::ExpectArgs;
 pub use gate::{BaselineArgs, Gate};
 pub use merge::{MergeArgs, ReportCommand};
 
@@ -58,6 +60,8 @@ pub enum Command {
     Import(ImportArgs),
     /// Run a program and make a case of every Triton kernel that it launches.
     Record(RecordArgs),
+    /// Write what the last run found into case files, as what is expected, and take out what no longer happens.
+    Expect(ExpectArgs),
     /// Hold two engines to each other: what each did, in which words, and every byte, with nothing accepted.
     Compare(CompareArgs),
     /// Say what a version of Triton fixed and broke, by cause.

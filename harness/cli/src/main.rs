@@ -10,6 +10,7 @@ mod corpus;
 mod coverage;
 mod engines;
 mod exec;
+mod expect;
 mod explain;
 #[cfg(feature = "planted-faults")]
 mod fault;
@@ -65,6 +66,7 @@ fn main() -> ExitCode {
         Command::Import(args) => import::import(args),
         Command::Record(args) => record::record(args, stop),
         Command::List(args) => list::list(args),
+        Command::Expect(args) => expect::expect(args),
         Command::Compare(args) => compare::compare(args, stop),
         Command::Bump(args) => bump::bump(args, stop),
         Command::Matrix(args) => matrix::matrix(args, stop),

@@ -1,0 +1,406 @@
+//! `conch expect`: what the last run found and nobody wrote down, reviewed and put into case files, and what no longer happens taken out.
+//! Left out: what can be written (`expect::proposal`), and the text of a file (`conch_case::edit`).
+
+mod proposal;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, IsTerminal as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use conch_case::{CaseFile, NewExpectation, Shard};
+use conch_report::event::{Event, Start, Verdict};
+use conch_report::{Human, Tone, read, safe};
+
+use self::proposal::{Change, Found, Proposal};
+use crate::args::ExpectArgs;
+use crate::corpus::Selected;
+use crate::output::STREAM;
+use crate::part::Part;
+use crate::terminal::Terminal;
+
+/// Lines of a file that are shown above a change.
+const CONTEXT: usize = 1;
+
+/// Reviews, and answers with the exit code.
+pub fn expect(args: &ExpectArgs) -> u8 {
+    let mut terminal = Terminal::new();
+    match reviewed(args, &mut terminal) {
+        Ok(exit) if terminal.failed() => exit.max(2),
+        Ok(exit) => exit,
+        Err(message) => {
+            terminal.note(&message);
+            2
+        }
+    }
+}
+
+/// What is done with all proposals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Show,
+    Accept { add: bool, remove: bool },
+    Ask,
+}
+
+/// What became of proposals.
+#[derive(Debug, Default)]
+struct Count {
+    written: usize,
+    removed: usize,
+    rejected: usize,
+    skipped: usize,
+    refused: usize,
+    failed: bool,
+    quit: bool,
+}
+
+fn reviewed(args: &ExpectArgs, terminal: &mut Terminal) -> Result<u8, String> {
+    let mode = match (args.accept, args.prune) {
+        (add, remove) if add || remove => Mode::Accept { add, remove },
+        _ if args.list || args.check => Mode::Show,
+        _ if args.review || io::stdin().is_terminal() && io::stdout().is_terminal() => Mode::Ask,
+        _ => {
+            return Err(
+                "error: a review needs a terminal\n  = help: `--list` shows what there is, `--accept` writes it, `--prune` \
+                 takes out what no longer happens, `--check` is for CI"
+                    .to_owned(),
+            );
+        }
+    };
+    let selected = Selected::open(args.selection.cases.as_deref(), &args.selection.filters)?;
+    if let Some(unmatched) = selected.unmatched().first() {
+        return Err(unmatched.rendered.clone());
+    }
+    let folder = selected.report_folder("run");
+    let stream = args.out.as_deref().unwrap_or(&folder.path).join(STREAM);
+    let run = Run::read(&stream, &selected)?;
+    let mut meant: BTreeMap<String, Arc<CaseFile>> = BTreeMap::new();
+    let ids: HashSet<String> = selected.entries(Shard::ALL).map(|entry| entry.id).collect();
+    for file in selected.corpus.files() {
+        meant.insert(file.id.clone(), Arc::clone(file));
+    }
+    let mut by_file: HashMap<&str, Vec<Verdict>> = HashMap::new();
+    for verdict in run.verdicts.iter().filter(|verdict| ids.contains(&verdict.case)) {
+        let file = verdict.case.split(':').next().unwrap_or_default();
+        by_file.entry(file).or_default().push(verdict.clone());
+    }
+    let mut count = Count::default();
+    let mut pending = 0;
+    for (id, file) in &meant {
+        let Some(verdicts) = by_file.get(id.as_str()) else {
+            continue;
+        };
+        let found = proposal::of_file(file, verdicts, &run.failed, args.why.as_deref());
+        pending += found.proposals.len();
+        let mut one = OneFile {
+            file,
+            path: selected.root().join(&file.path),
+            terminal: &mut *terminal,
+            count: &mut count,
+        };
+        one.go_through(found, mode);
+        if count.quit {
+            break;
+        }
+    }
+    for case in run
+        .failed
+        .iter()
+        .filter(|case| ids.contains(*case) && !run.judged(case))
+    {
+        count.refused += 1;
+        terminal.print(&format!(
+            "refused {}: Conch itself failed here; report the internal error\n",
+            safe::line(case)
+        ));
+    }
+    terminal.print(&summed(&count, pending, mode));
+    Ok(match mode {
+        _ if count.failed => 2,
+        Mode::Show if args.check && pending > 0 => 1,
+        Mode::Accept { add: true, .. } if count.refused > 0 => 1,
+        _ => 0,
+    })
+}
+
+fn summed(count: &Count, pending: usize, mode: Mode) -> String {
+    let mut parts = vec![match mode {
+        Mode::Show => format!("{pending} to review"),
+        _ => format!("{} written, {} taken out", count.written, count.removed),
+    }];
+    for (number, word) in [
+        (count.rejected, "rejected"),
+        (count.skipped, "skipped"),
+        (count.refused, "refused"),
+    ] {
+        if number > 0 {
+            parts.push(format!("{number} {word}"));
+        }
+    }
+    let next = if count.written + count.removed > 0 {
+        "\nnext: say why where it says `seen`, and see that all is as expected: conch run"
+    } else {
+        ""
+    };
+    format!("{}{next}\n", parts.join(", "))
+}
+
+/// The last run.
+struct Run {
+    verdicts: Vec<Verdict>,
+    failed: HashSet<String>,
+}
+
+impl Run {
+    fn read(path: &Path, selected: &Selected) -> Result<Self, String> {
+        let help = "  = help: `conch run` writes it; `--out DIR` names the folder of another run's reports";
+        let file = File::open(path)
+            .map_err(|error| format!("error: there is no run in {}: {error}\n{help}", path.display()))?;
+        let mut run = Self {
+            verdicts: Vec::new(),
+            failed: HashSet::new(),
+        };
+        let mut start: Option<Start> = None;
+        let mut ended = false;
+        let cut = read(BufReader::new(file), |event| match event {
+            Event::Start(one) => start = Some(one),
+            Event::Verdict(mut verdict) => {
+                verdict.exhibit = None;
+                run.verdicts.push(*verdict);
+            }
+            Event::Internal(internal) => run.failed.extend(internal.case),
+            Event::Summary(_) => ended = true,
+            _ => {}
+        })
+        .map_err(|error| format!("error: {}: failed to {error}\n{help}", path.display()))?;
+        let start = start.filter(|_| ended && !cut).ok_or_else(|| {
+            format!(
+                "error: {} is not whole: its run was killed or still goes on\n{help}",
+                path.display()
+            )
+        })?;
+        if start.corpus_hash != selected.corpus.hash() {
+            return Err(format!(
+                "error: the corpus is not the one of the run in {}: case files or kernels were changed since\n  = help: run \
+                 again (`conch run`), and then review what that run found",
+                path.display()
+            ));
+        }
+        if start.checks.is_some() || start.masked.is_some() {
+            return Err(format!(
+                "error: the run in {} was made with `--checks fast` or `--masked zero`, and expectations are of a run without\n  = \
+                 help: run again without them",
+                path.display()
+            ));
+        }
+        Ok(run)
+    }
+
+    fn judged(&self, case: &str) -> bool {
+        self.verdicts.iter().any(|verdict| verdict.case == case)
+    }
+}
+
+/// A case file under review.
+struct OneFile<'a> {
+    file: &'a CaseFile,
+    path: PathBuf,
+    terminal: &'a mut Terminal,
+    count: &'a mut Count,
+}
+
+impl OneFile<'_> {
+    fn go_through(&mut self, found: Found, mode: Mode) {
+        if found.proposals.is_empty() && found.refused.is_empty() {
+            return;
+        }
+        let text = match fs::read_to_string(&self.path) {
+            Ok(text) => text,
+            Err(error) => return self.fail(&format!("read {}: {error}", self.path.display())),
+        };
+        let mut new: Vec<NewExpectation> = Vec::new();
+        let mut gone: Vec<u32> = Vec::new();
+        for (what, why) in &found.refused {
+            self.refuse(what, why);
+        }
+        let all = found.proposals.len();
+        for (nth, proposal) in found.proposals.into_iter().enumerate() {
+            let wanted = match (mode, &proposal.change) {
+                (Mode::Accept { add, .. }, Change::Add(_)) => add,
+                (Mode::Accept { remove, .. }, Change::Remove(_)) => remove,
+                _ => true,
+            };
+            if !wanted {
+                continue;
+            }
+            let (one_new, one_gone) = match &proposal.change {
+                Change::Add(one) => (std::slice::from_ref(one), None),
+                Change::Remove(line) => (&[][..], Some(*line)),
+            };
+            // Alone first: what cannot be written takes nothing else with it.
+            let edited = match self.file.edited(&text, one_new, one_gone.as_slice()) {
+                Ok(edited) => edited,
+                Err(error) => {
+                    self.refuse(&proposal.example.case, &error.to_string());
+                    continue;
+                }
+            };
+            self.show(&proposal, &text, &edited);
+            let accepted = match mode {
+                Mode::Show => false,
+                Mode::Accept { .. } => true,
+                Mode::Ask => self.ask(nth + 1, all),
+            };
+            if accepted {
+                new.extend(one_new.iter().cloned());
+                gone.extend(one_gone);
+            }
+            if self.count.quit {
+                break;
+            }
+        }
+        if !new.is_empty() || !gone.is_empty() {
+            self.write(&text, &new, &gone);
+        }
+    }
+
+    /// Shows the case, what happened, and what changes in the file.
+    fn show(&mut self, proposal: &Proposal, text: &str, edited: &str) {
+        let event = Event::Verdict(Box::new(proposal.example.clone()));
+        let palette = self.terminal.palette;
+        let said = Human::new(palette).event(&event);
+        self.terminal.print(&safe::lines(&said));
+        if proposal.cases > 1 {
+            self.terminal
+                .print(&format!("  and {} more cases of the file\n", proposal.cases - 1));
+        }
+        if proposal.example.unconfirmed {
+            self.terminal
+                .print("  only the reference's word stands behind this: look who is wrong\n");
+        }
+        let mut shown = format!(
+            "{}\n",
+            palette.paint(Tone::Name, &self.path.display().to_string())
+        );
+        for (mark, number, line) in changed(text, edited) {
+            let tone = match mark {
+                '+' => Tone::Good,
+                '-' => Tone::Bad,
+                _ => Tone::Dim,
+            };
+            let line = format!("{mark} {number:>4} {}", safe::line(line));
+            shown.push_str(&palette.paint(tone, &line));
+            shown.push('\n');
+        }
+        self.terminal.print(&shown);
+    }
+
+    /// Asks what to do. The end of the input is `q`.
+    fn ask(&mut self, nth: usize, all: usize) -> bool {
+        loop {
+            self.terminal.print(&format!(
+                "{nth} of {all} here: (a)ccept, (r)eject, (s)kip, (q)uit? "
+            ));
+            let mut answer = String::new();
+            let read = io::stdin().lock().read_line(&mut answer);
+            match (read, answer.trim()) {
+                (Ok(0) | Err(_), _) | (_, "q") => {
+                    self.count.quit = true;
+                    return false;
+                }
+                (_, "a") => return true,
+                (_, "r") => {
+                    self.count.rejected += 1;
+                    return false;
+                }
+                (_, "s") => {
+                    self.count.skipped += 1;
+                    return false;
+                }
+                _ => self
+                    .terminal
+                    .print("a: write it; r: it is a bug and stays a failure; s: later; q: end here\n"),
+            }
+        }
+    }
+
+    /// Writes the file, whole or not at all.
+    fn write(&mut self, before: &str, new: &[NewExpectation], gone: &[u32]) {
+        let edited = match self.file.edited(before, new, gone) {
+            Ok(edited) => edited,
+            Err(error) => return self.fail(&format!("edit {}: {error}", self.path.display())),
+        };
+        match fs::read_to_string(&self.path) {
+            Ok(now) if now == before => {}
+            _ => {
+                return self.fail(&format!(
+                    "write {}: it was changed meanwhile",
+                    self.path.display()
+                ));
+            }
+        }
+        // A link stays one.
+        let path = fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
+        let written = Part::create(&path).and_then(|mut part| {
+            part.file
+                .write_all(edited.as_bytes())
+                .and_then(|()| fs::metadata(&self.path))
+                .and_then(|now| part.file.set_permissions(now.permissions()))
+                .and_then(|()| part.file.sync_all())
+                .map_err(|error| format!("write {}: {error}", self.path.display()))?;
+            part.keep(&path)
+        });
+        match written {
+            Ok(()) => {
+                self.count.written += new.len();
+                self.count.removed += gone.len();
+            }
+            Err(error) => self.fail(&error),
+        }
+    }
+
+    fn refuse(&mut self, what: &str, why: &str) {
+        self.count.refused += 1;
+        self.terminal
+            .print(&format!("refused {}: {}\n", safe::line(what), safe::line(why)));
+    }
+
+    fn fail(&mut self, error: &str) {
+        self.count.failed = true;
+        self.terminal.note(&format!(
+            "error: failed to {error}\n  = help: the file is as it was"
+        ));
+    }
+}
+
+/// The lines that are not in both texts, with what stands above them: a mark, the line's number, the line.
+fn changed<'a>(before: &'a str, after: &'a str) -> Vec<(char, usize, &'a str)> {
+    let (before, after): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
+    let same = before
+        .iter()
+        .zip(&after)
+        .take_while(|(one, other)| one == other)
+        .count();
+    let most = before.len().min(after.len()) - same;
+    let tail = before
+        .iter()
+        .rev()
+        .zip(after.iter().rev())
+        .take(most)
+        .take_while(|(one, other)| one == other)
+        .count();
+    let lines = |mark: char, text: &[&'a str], from: usize, to: usize| -> Vec<(char, usize, &'a str)> {
+        let shown = text.get(from..to).unwrap_or_default();
+        shown
+            .iter()
+            .enumerate()
+            .map(|(nth, line)| (mark, from + nth + 1, *line))
+            .collect()
+    };
+    let mut out = lines(' ', &before, same.saturating_sub(CONTEXT), same);
+    out.extend(lines('-', &before, same, before.len() - tail));
+    out.extend(lines('+', &after, same, after.len() - tail));
+    out
+}

@@ -1,0 +1,370 @@
+//! What a run gives to write down and to take out. Left out: asking, and writing.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use conch_case::{CaseFile, EnginePattern, NewExpectation, OutcomeKind, RELEASED, VerdictKind, VersionRange};
+use conch_report::event::{Expectation, Verdict};
+use conch_tile::quirk::Quirk;
+use conch_tile::rules::Version;
+
+/// The longest reason that is made of a message.
+const LONGEST: usize = 120;
+
+/// Something to do with a case file.
+#[derive(Clone, Debug)]
+pub struct Proposal {
+    /// What.
+    pub change: Change,
+    /// One of the cases that it is about.
+    pub example: Verdict,
+    /// How many there are.
+    pub cases: usize,
+}
+
+/// What is done.
+#[derive(Clone, Debug)]
+pub enum Change {
+    /// An expectation comes.
+    Add(NewExpectation),
+    /// The one that begins in this line goes.
+    Remove(u32),
+}
+
+/// What a run gives for one file.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// What can be done.
+    pub proposals: Vec<Proposal>,
+    /// What cannot, and why: a case or an expectation's place, and the words.
+    pub refused: Vec<(String, String)>,
+}
+
+/// Makes proposals of the verdicts of a file's cases. `failed` are the cases in which Conch failed.
+pub fn of_file(
+    file: &Arc<CaseFile>,
+    verdicts: &[Verdict],
+    failed: &HashSet<String>,
+    why: Option<&str>,
+) -> Found {
+    let mut found = Found::default();
+    additions(verdicts, failed, why, &mut found);
+    removals(file, verdicts, &mut found);
+    found
+}
+
+/// What is written of one engine's doing, but for versions and cases.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Doing {
+    engine: String,
+    verdict: Option<&'static str>,
+    outcome: Option<&'static str>,
+    message: String,
+    quirks: Vec<String>,
+}
+
+fn additions(verdicts: &[Verdict], failed: &HashSet<String>, why: Option<&str>, found: &mut Found) {
+    // By what an engine does: by case, the versions that do it.
+    let mut doings: BTreeMap<Doing, BTreeMap<&str, BTreeSet<Version>>> = BTreeMap::new();
+    let by_case: HashMap<&str, &Verdict> = verdicts.iter().map(|one| (one.case.as_str(), one)).collect();
+    for verdict in verdicts.iter().filter(|verdict| !verdict.passes()) {
+        if let Some(reason) = refusal(verdict, failed) {
+            found.refused.push((verdict.case.clone(), reason));
+            continue;
+        }
+        for engine in &verdict.unexpected {
+            match doing(verdict, engine) {
+                Ok((doing, version)) => {
+                    let versions = doings.entry(doing).or_default().entry(&verdict.case).or_default();
+                    versions.extend(version);
+                }
+                Err(reason) => found.refused.push((verdict.case.clone(), reason)),
+            }
+        }
+    }
+    for (doing, cases) in doings {
+        let mut alike: BTreeMap<BTreeSet<Version>, Vec<&str>> = BTreeMap::new();
+        for (case, versions) in cases {
+            alike.entry(versions).or_default().push(case);
+        }
+        for (versions, cases) in alike {
+            let Some(&example) = cases.first().and_then(|case| by_case.get(case)) else {
+                continue;
+            };
+            let versions: Vec<String> = versions.iter().map(ToString::to_string).collect();
+            let quirks: Vec<Quirk> = doing
+                .quirks
+                .iter()
+                .filter_map(|name| Quirk::from_name(name))
+                .collect();
+            let reason = match why {
+                Some(why) => why.to_owned(),
+                // A known bug says itself what is wrong.
+                None if !quirks.is_empty() => String::new(),
+                None => seen(example, &doing),
+            };
+            found.proposals.push(Proposal {
+                change: Change::Add(NewExpectation {
+                    engine: doing.engine.clone(),
+                    versions: versions.join(" or "),
+                    verdict: doing.verdict.and_then(VerdictKind::from_name),
+                    outcome: doing.outcome.and_then(OutcomeKind::from_name),
+                    message: doing.message.clone(),
+                    quirks,
+                    why: reason,
+                    cases: cases.iter().map(|&case| case.to_owned()).collect(),
+                }),
+                example: example.clone(),
+                cases: cases.len(),
+            });
+        }
+    }
+}
+
+/// Why nothing is written down of a case, if it is so.
+fn refusal(verdict: &Verdict, failed: &HashSet<String>) -> Option<String> {
+    if failed.contains(&verdict.case) {
+        return Some("Conch itself failed here; report the internal error".to_owned());
+    }
+    if verdict.vacuous {
+        return Some("nothing that the program computed was compared; give it something to write".to_owned());
+    }
+    if verdict.blame.iter().any(|id| id == "reference") || verdict.suspected.is_some() {
+        return Some(
+            "the reference is to blame: a bug of Conch, which is mended and not expected".to_owned(),
+        );
+    }
+    if verdict.differences.iter().any(|one| one.kind == "given") {
+        return Some("the reference does not give what the case file says; one of them is wrong".to_owned());
+    }
+    if let Some(outcome) = verdict.outcomes.get("reference")
+        && matches!(
+            outcome.outcome.as_str(),
+            "unsupported" | "exhausted" | "crashed" | "unavailable"
+        )
+    {
+        return Some(format!(
+            "the reference says nothing: {} {}",
+            outcome.outcome,
+            first_line(&outcome.message)
+        ));
+    }
+    if verdict.unexpected.is_empty() && !verdict.silent.is_empty() {
+        return Some(format!(
+            "{} says nothing; see what it lacks",
+            verdict.silent.join(", ")
+        ));
+    }
+    None
+}
+
+/// What an engine does that nobody wrote down, and its version.
+fn doing(verdict: &Verdict, engine: &str) -> Result<(Doing, Option<Version>), String> {
+    let pattern = EnginePattern::parse(engine)
+        .ok_or_else(|| format!("{engine} is no engine that a case file can name"))?;
+    let version = pattern.version;
+    let outcome = verdict.outcomes.get(engine);
+    let word = outcome
+        .and_then(|outcome| OutcomeKind::from_name(&outcome.outcome))
+        .filter(|kind| *kind != OutcomeKind::Finished);
+    let standing = match verdict.verdict.as_str() {
+        // It stops as all do who say something, and that is not written down.
+        _ if verdict.stopped.iter().any(|id| id == engine) => None,
+        "undefined" if engine != "reference" => {
+            return Err("the program has no defined answer, and the reference was not asked".to_owned());
+        }
+        "inconclusive" | "agree" => None,
+        other => VerdictKind::from_name(other),
+    };
+    if standing.is_none() && word.is_none() {
+        return Err(format!("nothing that {engine} does can be written down"));
+    }
+    let mut quirks: Vec<String> = Vec::new();
+    let differences: Vec<_> = verdict
+        .differences
+        .iter()
+        .filter(|one| one.engine == engine)
+        .collect();
+    let modelled = |name: &String| Quirk::from_name(name).is_some();
+    if word.is_none()
+        && !differences.is_empty()
+        && differences
+            .iter()
+            .all(|one| !one.explained.is_empty() && one.explained.iter().all(modelled))
+    {
+        quirks = differences
+            .iter()
+            .flat_map(|one| one.explained.iter().cloned())
+            .collect();
+        quirks.sort();
+        quirks.dedup();
+    }
+    Ok((
+        Doing {
+            engine: EnginePattern {
+                version: None,
+                ..pattern
+            }
+            .to_string(),
+            verdict: standing.map(VerdictKind::name),
+            outcome: word.map(OutcomeKind::name),
+            message: word
+                .and(outcome)
+                .map_or_else(String::new, |outcome| outcome.error.clone()),
+            quirks,
+        },
+        version,
+    ))
+}
+
+/// A reason made of what was seen.
+fn seen(verdict: &Verdict, doing: &Doing) -> String {
+    let said = verdict
+        .unexpected
+        .iter()
+        .find_map(|engine| verdict.outcomes.get(engine));
+    let said = said.map_or("", |outcome| first_line(&outcome.message));
+    if said.is_empty() {
+        format!(
+            "seen, and not looked into: {}",
+            doing.verdict.or(doing.outcome).unwrap_or_default()
+        )
+    } else {
+        let short: String = said.chars().take(LONGEST).collect();
+        format!("seen, and not looked into: {short}")
+    }
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
+
+fn removals(file: &Arc<CaseFile>, verdicts: &[Verdict], found: &mut Found) {
+    let mut lines: BTreeMap<u32, Vec<(&Verdict, &Expectation)>> = BTreeMap::new();
+    for verdict in verdicts {
+        for expectation in &verdict.expectations {
+            if let Some(at) = &expectation.position {
+                lines.entry(at.line).or_default().push((verdict, expectation));
+            }
+        }
+    }
+    let points = file.case_ids().count();
+    for (line, all) in lines {
+        let stale = all.iter().filter(|(_, one)| one.state == "stale").count();
+        let Some(&(example, expectation)) = all.iter().find(|(_, one)| one.state == "stale") else {
+            continue;
+        };
+        let place = format!(
+            "{}:{line}",
+            example.position.as_ref().map_or(&*file.path, |at| &*at.file)
+        );
+        let refused = if all.len() > stale {
+            Some(format!(
+                "no longer happens in {stale} cases, and does in {}; narrow its `when`",
+                all.len() - stale
+            ))
+        } else if all.iter().any(|(verdict, one)| happens(verdict, one)) {
+            Some(
+                "no longer happens with some of the engines, and does with others; narrow its `versions`"
+                    .to_owned(),
+            )
+        } else if verdicts.len() < points {
+            Some(format!(
+                "no longer happens, and {} of the file's {points} cases were run; run all of them",
+                verdicts.len()
+            ))
+        } else {
+            let others = untried(expectation, &example.engines);
+            (!others.is_empty()).then(|| {
+                format!(
+                    "no longer happens, and speaks of versions that were not asked ({}); ask them, or narrow its `versions`",
+                    others.join(", ")
+                )
+            })
+        };
+        match refused {
+            Some(reason) => found.refused.push((place, reason)),
+            None => found.proposals.push(Proposal {
+                change: Change::Remove(line),
+                example: example.clone(),
+                cases: stale,
+            }),
+        }
+    }
+}
+
+/// Whether one of the engines that an expectation speaks of does what it says, though another does not.
+fn happens(verdict: &Verdict, expectation: &Expectation) -> bool {
+    let Ok(versions) = expectation.versions.parse::<VersionRange>() else {
+        return true;
+    };
+    let patterns: Vec<EnginePattern> = expectation
+        .engines
+        .iter()
+        .filter_map(|engine| EnginePattern::parse(engine))
+        .collect();
+    let means = |engine: &&String| {
+        patterns
+            .iter()
+            .any(|one| one.matches(engine, Version::NEWEST, &versions))
+    };
+    verdict.engines.iter().filter(means).any(|engine| {
+        let outcome = verdict
+            .outcomes
+            .get(engine)
+            .map_or("finished", |one| one.outcome.as_str());
+        let wrong = verdict.blame.contains(engine) || verdict.verdict == "undefined";
+        match (&expectation.verdict, &expectation.outcome) {
+            (Some(verdict), Some(wanted)) => wanted == outcome && (verdict == "agree" || wrong),
+            (Some(_), None) => wrong,
+            (None, Some(wanted)) => wanted == outcome,
+            (None, None) => true,
+        }
+    })
+}
+
+/// The releases that an expectation speaks of and that no engine of the run is of, the last patch of each minor.
+fn untried(expectation: &Expectation, engines: &[String]) -> Vec<String> {
+    let Ok(range) = expectation.versions.parse::<VersionRange>() else {
+        return vec![expectation.versions.clone()];
+    };
+    let patterns: Vec<EnginePattern> = expectation
+        .engines
+        .iter()
+        .filter_map(|engine| EnginePattern::parse(engine))
+        .collect();
+    let of_reference = patterns.iter().any(|one| one.name == "reference");
+    if of_reference && range == VersionRange::any() {
+        // It is said of the program, whatever the language.
+        return Vec::new();
+    }
+    // The reference is asked for the language of each engine's version; alone, for the newest.
+    let means = |id: &String| {
+        of_reference
+            || patterns
+                .iter()
+                .any(|one| one.matches(id, Version::NEWEST, &VersionRange::any()))
+    };
+    let mut asked: Vec<(u16, u16)> = engines
+        .iter()
+        .filter(|id| means(id))
+        .filter_map(|id| EnginePattern::parse(id)?.version)
+        .map(|version| (version.major, version.minor))
+        .collect();
+    if of_reference && asked.is_empty() {
+        asked.push((Version::NEWEST.major, Version::NEWEST.minor));
+    }
+    if patterns.iter().any(|one| one.name == "inductor") {
+        // Those are versions of torch.
+        return vec!["of torch".to_owned()];
+    }
+    let known = RELEASED
+        .iter()
+        .filter(|version| **version >= Version::new(3, 0, 0));
+    let mut others: Vec<String> = known
+        .filter(|version| range.contains(**version) && !asked.contains(&(version.major, version.minor)))
+        .map(|version| format!("{}.{}", version.major, version.minor))
+        .collect();
+    others.dedup();
+    others
+}
