@@ -49,7 +49,25 @@ fn what_is_in_the_baseline_passes_and_what_is_new_fails() {
             &[],
         );
     }
-    assert!(place.read("again/junit.xml").contains("failures=\"0\""));
+    let junit = place.read("again/junit.xml");
+    assert!(
+        junit.contains("failures=\"0\"") && junit.contains("as in the baseline: reference: undefined"),
+        "{junit}"
+    );
+    let page = place.read("again/report.md");
+    assert!(
+        page.contains("## Not as expected, as in the baseline\n\n| case | what |"),
+        "{page}"
+    );
+    assert!(
+        page.contains("| `area/bad:n=3` | reference: undefined trapped out-of-bounds |"),
+        "{page}"
+    );
+    place.conch(&["report", "again/events.jsonl", "-v"]).ends(
+        0,
+        &["area/bad:n=5  as in the baseline: reference: undefined"],
+        &[],
+    );
     let summary = place.events("again/events.jsonl").pop().expect("a summary");
     assert_eq!(
         (&summary["in_baseline"], &summary["unexpected"]),

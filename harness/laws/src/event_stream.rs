@@ -1,7 +1,11 @@
 //! Streams of events, as `conch report` reads them, and every printer of what is read. Left out: what makes events.
 
+use std::io::{Cursor, Write as _};
+
 use conch_gen::{Ended, Fault, Trial};
-use conch_report::{Digest, Event, Html, Human, Joined, Junit, Palette, Writer, markdown, read};
+use conch_report::{
+    Baseline, Digest, Event, Html, Human, Joined, Junit, Merge, Palette, Writer, markdown, read,
+};
 
 use crate::ensure;
 
@@ -16,6 +20,7 @@ pub fn check(bytes: &[u8]) -> Trial {
                 format!("an error that does not say where: {error}")
             })?;
             print(&events)?;
+            merged(bytes)?;
             return Ok(Ended::Refused);
         }
     };
@@ -37,7 +42,39 @@ pub fn check(bytes: &[u8]) -> Trial {
         )
     })?;
     print(&events)?;
+    merged(bytes)?;
     Ok(if cut { Ended::Stopped } else { Ended::Finished })
+}
+
+/// What comes of merging the stream with nothing is a stream, of which nothing is wrong but what is said of the first.
+fn merged(bytes: &[u8]) -> Result<(), Fault> {
+    if let Err(error) = Baseline::read(bytes) {
+        crate::words(&error)?;
+    }
+    let merge = |bytes: &[u8]| Merge::open([("stream".to_owned(), Ok(Cursor::new(bytes.to_vec())))]);
+    let Ok(first) = merge(bytes) else {
+        return Ok(());
+    };
+    let mut out = Vec::new();
+    let ended = first.run(|event, line| match line {
+        Some(line) => out.write_all(line),
+        None => Writer::new(&mut out).event(event),
+    });
+    ended.map_err(|error| Fault(format!("what was merged cannot be written: {error}")))?;
+    let cut = read(out.as_slice(), |_| {})
+        .map_err(|error| Fault(format!("what was merged cannot be read: {error}")))?;
+    ensure(!cut, || "what was merged ends in the middle".to_owned())?;
+    let Ok(second) = merge(&out) else {
+        return Err(Fault("what was merged has no beginning".to_owned()));
+    };
+    let again = second
+        .run(|_, _| Ok(()))
+        .map_err(|error| Fault(format!("what was merged cannot be merged: {error}")))?;
+    let wrong = again
+        .faults
+        .iter()
+        .find(|fault| fault.code != "older-stream" && fault.code != "cut-stream");
+    ensure(wrong.is_none(), || format!("of what was merged: {wrong:?}"))
 }
 
 fn written(events: &[Event]) -> Result<Vec<u8>, Fault> {

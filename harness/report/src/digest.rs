@@ -45,6 +45,8 @@ pub struct Digest {
     pub differences: Vec<Verdict>,
     /// How many those are, with the ones that are not kept.
     pub expected_differences: u64,
+    /// Verdicts that are not as expected, and so in the baseline. The summary has how many.
+    pub in_baseline: Vec<Verdict>,
     /// Undefined and inconclusive verdicts that break nothing.
     pub others: Vec<Verdict>,
     /// Bad input.
@@ -81,6 +83,8 @@ impl Digest {
                 if !verdict.passes() {
                     area.failed += 1;
                     keep(&mut self.failures, &bare(verdict));
+                } else if verdict.is_in_baseline() {
+                    keep(&mut self.in_baseline, &bare(verdict));
                 } else if matches!(verdict.verdict.as_str(), "differ" | "nondeterministic") {
                     self.expected_differences += 1;
                     keep(&mut self.differences, &bare(verdict));

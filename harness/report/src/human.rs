@@ -156,6 +156,17 @@ impl Human {
         if verdict.blame.iter().any(|id| id == "reference") {
             self.reference_blamed.push(verdict.case.clone());
         }
+        if let Some(against) = verdict.against.as_deref().filter(|_| verdict.is_in_baseline()) {
+            if !self.verbose {
+                return String::new();
+            }
+            let name = self.paint(Tone::Name, &verdict.case);
+            let known = self.paint(Tone::Dim, "known  ");
+            return format!(
+                "{known} {name}  as in the baseline: {}\n",
+                against.same.join("; ")
+            );
+        }
         if verdict.passes() {
             self.causes.count(verdict);
             return self.expected(verdict);

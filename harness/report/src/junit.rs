@@ -148,7 +148,11 @@ pub(crate) fn error(verdict: &Verdict) -> String {
 
 fn test_case(verdict: &Verdict) -> TestCase {
     let mut status = if verdict.passes() {
-        if verdict.verdict == "inconclusive" {
+        if let Some(against) = verdict.against.as_deref().filter(|_| verdict.is_in_baseline()) {
+            let mut status = TestCaseStatus::skipped();
+            status.set_message(format!("as in the baseline: {}", against.same.join("; ")));
+            status
+        } else if verdict.verdict == "inconclusive" {
             let mut status = TestCaseStatus::skipped();
             status.set_message(verdict.reason.clone().unwrap_or_default());
             status

@@ -73,6 +73,15 @@ pub fn markdown(digest: &Digest) -> String {
         }),
     );
     page.list(
+        "\n## Not as expected, as in the baseline\n\n| case | what |\n|---|---|\n",
+        digest.summary.in_baseline,
+        digest.in_baseline.iter().map(|verdict| {
+            let against = verdict.against.as_deref();
+            let what = against.map_or_else(String::new, |against| against.same.join("; "));
+            format!("| {} | {} |\n", safe::code(&verdict.case), safe::cell(&what))
+        }),
+    );
+    page.list(
         "\n## Differences that were expected\n\n| case | wrong | why |\n|---|---|---|\n",
         digest.expected_differences,
         digest.differences.iter().map(expected_difference),

@@ -87,48 +87,17 @@ pub(crate) struct Bare {
     pub(crate) said: Vec<String>,
 }
 
-/// What is read of an exhibit that nobody looks at: all of it must be JSON.
-#[derive(Default, serde::Deserialize)]
-struct Said {
-    #[serde(default)]
-    texts: Vec<SaidText>,
-    #[serde(default)]
-    known: Vec<SaidBug>,
-}
-
-#[derive(serde::Deserialize)]
-struct SaidText {
-    file: String,
-}
-
-#[derive(serde::Deserialize)]
-struct SaidBug {
-    name: String,
-}
-
-/// Reads an event from its line, and of its exhibit only what it says first in its stream.
+/// Reads an event from its line, and keeps of its exhibit only what it says first in its stream.
 pub(crate) fn bare(line: &[u8]) -> serde_json::Result<Bare> {
-    const FIELD: &[u8] = br#","exhibit":{"#;
-    // Quotes inside of words are escaped, so this is the field. A writer of ours has it last.
-    let at = line.windows(FIELD.len()).position(|part| part == FIELD);
-    let split = at.and_then(|at| {
-        let (head, rest) = line.split_at_checked(at)?;
-        let exhibit = rest.get(FIELD.len() - 1..)?.trim_ascii_end().strip_suffix(b"}")?;
-        Some((head, serde_json::from_slice::<Said>(exhibit).ok()?))
-    });
-    let Some((head, said)) = split else {
-        return Ok(Bare {
-            event: event(line)?,
-            said: Vec::new(),
-        });
-    };
-    let mut head = head.to_vec();
-    head.push(b'}');
-    let texts = said.texts.into_iter().map(|text| text.file);
-    Ok(Bare {
-        event: event(&head)?,
-        said: texts.chain(said.known.into_iter().map(|bug| bug.name)).collect(),
-    })
+    let mut event = event(line)?;
+    let mut said = Vec::new();
+    if let Event::Verdict(verdict) | Event::Sweep(verdict) = &mut event
+        && let Some(exhibit) = verdict.exhibit.take()
+    {
+        said.extend(exhibit.texts.into_iter().map(|text| text.file));
+        said.extend(exhibit.known.into_iter().map(|bug| bug.name));
+    }
+    Ok(Bare { event, said })
 }
 
 /// Reads a stream, calling `each` with every event. A last line without its line break, as a full disk leaves it, is

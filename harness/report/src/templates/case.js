@@ -55,9 +55,11 @@ class CasePage {
     const { data } = this;
     const exhibit = event.exhibit ?? {};
     const command = this.command(event);
+    const known = event.against?.same?.length > 0 && !event.against.new?.length;
+    const unexpected = known ? h("span.badge.warn", "as in the baseline") : h("span.badge.bad", "not as expected");
     const badges = [
       h(`span.badge.${event.verdict === "agree" ? "good" : "soft"}`, event.verdict),
-      event.expected ? h("span.badge.good", "as expected") : h("span.badge.bad", "not as expected"),
+      event.expected ? h("span.badge.good", "as expected") : unexpected,
       event.vacuous ? h("span.badge.bad", "vacuous") : "",
       event.unconfirmed ? h("span.badge.warn", "unconfirmed") : "",
       event.expectations?.some((one) => one.state === "stale") ? h("span.badge.warn", "stale expectation") : "",
