@@ -12,6 +12,14 @@ VERSIONS = ["3.0.0", "3.1.0", "3.2.0", "3.3.1", "3.4.0", "3.5.1", "3.6.0", "3.7.
 ENGINES = ["reference", *(f"interpret@{version}" for version in VERSIONS)]
 HOSTILE = "</script><script>window.struck=1</script><img src=x onerror=window.struck=1>\u202e\x1b[2J&\"'`\ud83e\udd80"
 
+# Waits for the page to be shown. Playwright's own wait evaluates text, which the page does not let anybody do.
+SHOWN = """
+() => new Promise((done) => {
+  const look = () => (window.conch?.shown ? done() : requestAnimationFrame(look));
+  look();
+})
+"""
+
 KERNEL = '''"""A kernel."""
 
 import triton

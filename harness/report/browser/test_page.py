@@ -5,6 +5,7 @@
 `CONCH` names the binary, `CHROMIUM` the browser, `SHOTS` a folder for screenshots to look at.
 """
 
+import json
 import os
 import pathlib
 import subprocess
@@ -70,7 +71,7 @@ def opened(browser: Browser, address: str) -> Iterator[Open]:
             lambda asked: None if asked.url.startswith(("file:", "data:")) else wrong.append(asked.url),
         )
         page.goto((url or address) + place)
-        page.wait_for_function("window.conch && window.conch.shown")
+        page.evaluate(stream.SHOWN)
         return page
 
     yield open_page
@@ -349,6 +350,27 @@ def test_a_stream_of_an_older_conch_is_a_page_too(opened: Open, tmp_path: pathli
             toggle.click()
         page.locator(".rows .row.case a").first.click()
         expect(page.locator("main")).to_contain_text("neither its kernel nor its memory")
+
+
+def test_versions_of_a_family_stand_side_by_side(opened: Open, tmp_path: pathlib.Path) -> None:
+    engines = ["reference", "interpret@3.9.0", "cuda@3.10.0", "interpret@3.10.0", "cuda@3.9.0"]
+    event = stream.agreeing("area/case", 0) | {
+        "engines": engines,
+        "verdict": "differ",
+        "blame": ["cuda@3.9.0"],
+    }
+    event["differences"] = [
+        {"baseline": "reference", "engine": "cuda@3.9.0", "kind": "memory", "elements": 1, "first": []}
+    ]
+    start = {"event": "start", "format": 3, "conch": "0.1.0", "engines": engines, "cases": 1}
+    events = tmp_path / "events.jsonl"
+    events.write_text("".join(json.dumps(one) + "\n" for one in (start, event)))
+    page = opened("#/matrix?group=none", url=made(tmp_path, events))
+    cells = [cell.get_attribute("title") or "" for cell in page.locator(".row.case .cell").all()]
+    order = ["reference", "interpret@3.9.0", "interpret@3.10.0", "cuda@3.9.0", "cuda@3.10.0"]
+    assert [cell.split(":")[0] for cell in cells] == order
+    # A cell is its engine's, wherever its column stands.
+    assert ["other bytes" in cell for cell in cells] == [engine == "cuda@3.9.0" for engine in order]
 
 
 def test_a_run_of_the_corpus(opened: Open, tmp_path: pathlib.Path) -> None:

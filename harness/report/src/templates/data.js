@@ -57,7 +57,13 @@ class Data {
     index.cases.forEach((id, row) => this.places.has(id) || this.places.set(id, row));
     this.texts = new Map(index.texts.map((text) => [text.file, text.text]));
     this.words = null;
-    this.columns = index.engines.map((name, place) => ({ name, place, ...this.family(name) }));
+    this.columns = this.inFamilies(index.engines.map((name, place) => ({ name, place, ...this.family(name) })));
+  }
+
+  // Versions of one family side by side, oldest first, wherever they stand in the stream.
+  inFamilies(columns) {
+    const families = [...new Set(columns.map((column) => column.family))];
+    return columns.sort((a, b) => families.indexOf(a.family) - families.indexOf(b.family) || byVersion(a, b));
   }
 
   // `interpret@3.9.0+torch` is 3.9.0 of the family `interpret+torch`.

@@ -2,12 +2,16 @@
 // (control characters, bidi overrides) is shown by its number.
 
 const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]/g;
+// Nearly no text has any of these, and a row has many texts.
+const SUSPECT = new RegExp(HIDDEN.source);
 const PAIRS = /[\ud800-\udbff][\udc00-\udfff]/g;
 
-function seen(text) {
+function seen(given) {
+  const text = String(given);
+  if (!SUSPECT.test(text)) return text;
   const kept = [];
   // Whole pairs are characters; halves are not.
-  return String(text)
+  return text
     .replace(PAIRS, (pair) => `\ue000${kept.push(pair) - 1}\ue001`)
     .replace(HIDDEN, (c) => `\\u{${c.charCodeAt(0).toString(16)}}`)
     .replace(/\ue000(\d+)\ue001/g, (_, at) => kept[at] ?? "");
@@ -48,7 +52,8 @@ function svg(tag, attributes, ...children) {
   return put(element, children);
 }
 
-const count = (number) => Number(number).toLocaleString("en-US");
+const NUMBERS = new Intl.NumberFormat("en-US");
+const count = (number) => NUMBERS.format(Number(number));
 const plural = (number, one, many) => `${count(number)} ${number === 1 ? one : many ?? `${one}s`}`;
 
 function seconds(value) {

@@ -104,8 +104,12 @@ class Page {
     }
     if (typing) return;
     if (event.key === "/") {
-      if (this.main.firstChild !== this.views.matrix?.element) location.hash = address("matrix", this.filters);
-      setTimeout(() => this.views.matrix?.fields.q.focus());
+      if (this.main.firstChild !== this.views.matrix?.element) {
+        location.hash = address("matrix", this.filters);
+        this.show();
+      }
+      // Now, and not when the browser tells of the address: what is typed next is searched for.
+      this.views.matrix?.fields.q.focus();
     } else if ("1234".includes(event.key)) {
       location.hash = address(["matrix", "timeline", "coverage", "run"][Number(event.key) - 1], event.key === "1" ? this.filters : {});
     } else if (["j", "k"].includes(event.key) && document.body.dataset.view === "matrix") {

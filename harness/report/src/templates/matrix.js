@@ -17,6 +17,7 @@ class Matrix {
     this.bar = this.filterBar();
     this.element = h("section.matrix", this.bar, this.card, this.count, (this.heading = this.head()), this.rows.element, this.legend());
     this.element.style.setProperty("--columns", this.data.columns.length);
+    this.element.classList.toggle("crowded", this.data.columns.length > 14);
   }
 
   head() {
@@ -197,15 +198,23 @@ class Matrix {
     return typeof item === "number" ? this.caseRow(item) : this.groupRow(item);
   }
 
+  // A cell of a case. There are few kinds of them in each column, and many cells.
+  cell(column, letter) {
+    const kinds = (column.cells ??= new Map());
+    let one = kinds.get(letter);
+    if (!one) {
+      const [kind, sign, words] = CELLS[letter] ?? CELLS["."];
+      kinds.set(letter, (one = h(`i.cell.${kind}`, { title: `${column.name}: ${words}` }, sign)));
+    }
+    return one.cloneNode(true);
+  }
+
   caseRow(row) {
     const { data } = this;
     const id = data.cases[row];
     const [path, point] = [id.split(":")[0], id.slice(id.split(":")[0].length)];
     const failed = data.flags[row] & FLAGS.failed;
-    const cells = data.columns.map((column) => {
-      const [kind, sign, words] = CELLS[data.cell(row, column.place)] ?? CELLS["."];
-      return h(`i.cell.${kind}`, { title: `${column.name}: ${words}` }, sign);
-    });
+    const cells = data.columns.map((column) => this.cell(column, data.cell(row, column.place)));
     return h(
       `div.row.case${failed ? ".failed" : ""}`,
       { role: "row" },

@@ -108,5 +108,5 @@ function byVersion(a, b) {
     const step = (one[at] || 0) - (other[at] || 0);
     if (step) return step;
   }
-  return a.version < b.version ? -1 : 1;
+  return a.version === b.version ? 0 : a.version < b.version ? -1 : 1;
 }
