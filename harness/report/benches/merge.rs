@@ -1,5 +1,5 @@
-//! What merging the streams of a run's shards costs: 16 of 10,000 verdicts each, which are those of a run of the corpus with
-//! an old interpreter (half of them differences, 2.4 KB each).
+//! What merging the streams of a run's shards costs: 16 of 10,000 verdicts each, which are those of a run of the corpus with the
+//! engines that it has by default (some are differences; 1.4 KB each, 220 MB in all), with the allocator that `conch` has.
 //!
 //! `cargo bench -p conch-report --bench merge`
 
@@ -10,10 +10,14 @@ use std::path::PathBuf;
 use conch_report::event::{Event, Start, Summary};
 use conch_report::{FORMAT, Merge, Writer};
 use divan::Bencher;
+use mimalloc::MiMalloc;
 
 const VERDICTS: &str = include_str!("verdicts.jsonl");
 const SHARDS: usize = 16;
 const EACH: usize = 10_000;
+
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() {
     divan::main();
