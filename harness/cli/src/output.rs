@@ -140,6 +140,8 @@ impl Output {
                 let mut human = Human::new(terminal.palette);
                 human.verbose = args.verbose;
                 human.known = args.known.into();
+                let named = args.out.as_ref().map(|out| out.display().to_string());
+                human.kept = Some(named.unwrap_or_default());
                 Shown::Human(Box::new(human))
             }
             RunFormat::Jsonl => Shown::Lines,

@@ -28,6 +28,9 @@ pub struct Human {
     pub verbose: bool,
     /// How much is said of differences that are as expected.
     pub known: Known,
+    /// Whether what is printed is the end of a run whose reports are kept, so that `conch expect` finds them: in this folder, or where
+    /// it looks if that is empty.
+    pub kept: Option<String>,
     reference_blamed: Vec<String>,
     silence: Silence,
     causes: known::Causes,

@@ -90,6 +90,7 @@ fn what_says_the_same_is_named_under_the_first() {
     let print = |verbose: bool| -> String {
         let mut human = Human::default();
         human.verbose = verbose;
+        human.kept = Some("my reports".to_owned());
         all.iter().map(|event| human.event(event)).collect()
     };
     let text = print(false);

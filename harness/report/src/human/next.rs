@@ -11,6 +11,10 @@ use crate::style::Tone;
 pub(super) struct Next {
     /// What every command needs to mean the same: the corpus, the engines.
     like: String,
+    /// The corpus alone.
+    corpus: String,
+    /// Whether it is a sweep.
+    sweep: bool,
     /// The first case that is not as expected.
     first: Option<String>,
     /// The first of which the reference is to blame: our own bug comes before any other.
@@ -22,10 +26,12 @@ pub(super) struct Next {
 impl Next {
     /// A stream begins.
     pub(super) fn start(&mut self, start: &Start) {
-        let mut like = String::new();
-        if !start.corpus.is_empty() {
-            let _ = write!(like, " --cases {}", word(&start.corpus));
-        }
+        self.sweep = !start.axes.is_empty();
+        self.corpus = match start.corpus.as_str() {
+            "" => String::new(),
+            corpus => format!(" --cases {}", word(corpus)),
+        };
+        let mut like = self.corpus.clone();
         if !start.by_default {
             for engine in &start.engines {
                 let _ = write!(like, " --engine {}", word(engine));
@@ -75,8 +81,24 @@ impl Human {
         } else if let Some(case) = self.known_example(summary) {
             line(explain(case), "one that is known");
         }
+        let expect = |flag: &str| {
+            let kept = self.kept.as_ref().filter(|_| !next.sweep)?;
+            let out = match kept.as_str() {
+                "" => String::new(),
+                folder => format!(" --out {}", word(folder)),
+            };
+            Some(self.paint(Tone::Name, &format!("conch expect{flag}{}{out}", next.corpus)))
+        };
+        if summary.unexpected > 0
+            && let Some(command) = expect("")
+        {
+            line(command, "what is right to expect, into the case files");
+        }
         if let Some(at) = &next.stale {
             line(at.clone(), "take out the expectation if it is mended");
+            if let Some(command) = expect(" --prune") {
+                line(command, "or all that no longer happen");
+            }
         }
         text
     }
