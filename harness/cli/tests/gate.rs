@@ -81,7 +81,7 @@ impl Place {
             };
             let book = case.id.split(':').next().unwrap_or_default();
             self.write(
-                &format!("snapshots/cuda/3.9.0-sm_90/{book}.snap"),
+                &format!("snapshots/cuda/sm_90/{book}.snap"),
                 &format!(
                     "---\nsource: conch accept\nexpression: cuda@3.9.0 sm_90\n---\n\
                      {{\"by\":{{\"gpu\":\"NVIDIA H200\",\"driver\":\"580\",\"triton\":\"3.9.0\",\"date\":\"2026-11-20\",\

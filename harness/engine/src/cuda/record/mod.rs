@@ -1,8 +1,10 @@
 //! Outcomes of real GPUs on record: what a machine without a GPU answers with.
 //!
-//! A [`Shelf`] is a folder (`snapshots/cuda`) with a file for each version of Triton, each target and each case file:
-//! `3.9.0-sm_90/alias/same_twice.snap`, in the form of an insta snapshot, so that `cargo insta review` shows what is
-//! pending. Its body is one JSON object a line: first who ran it ([`Provenance`]), then a [`Record`] for each case.
+//! A [`Shelf`] is a folder (`snapshots/cuda`) with a file for each target and each case file:
+//! `sm_90/alias/same_twice.snap`, in the form of an insta snapshot, so that `cargo insta review` shows what is
+//! pending. Its body is one JSON object a line: first who ran it ([`Provenance`]), then what each case came to, with the
+//! versions of Triton that gave it (`"of":[["3.9.0","30dd6a663ab8356f",0]]`: the version, the beginning of the hash of its
+//! machine code, and who ran it). A version whose kernel gave something else has a line of its own, beside it.
 //!
 //! A record holds for the kernel source and the layout whose hashes it carries. With others it is stale, and is not used.
 //! Of memory it keeps the runs of bytes that are not what they were before the first launch.
@@ -13,6 +15,7 @@
 //!
 //! Left out: executing anything, and whether a record is right (`conch-verdict` judges it as any other outcome).
 
+mod book;
 mod change;
 mod selfcheck;
 mod shelf;
@@ -34,7 +37,8 @@ pub struct Provenance {
     pub gpu: String,
     /// The driver's version, as CUDA numbers it: `13.0`.
     pub driver: String,
-    /// The Triton that compiled.
+    /// The Triton that compiled. A file has it beside each record instead.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub triton: String,
     /// The day, `2026-11-20`.
     pub date: String,

@@ -1,5 +1,5 @@
-//! The folder of records: a file for each version of Triton, each target and each case file, in the form of an insta
-//! snapshot. Left out: what a record says ([`Record`]).
+//! The folder of records: a file for each target and each case file, in the form of an insta snapshot. Left out: what is in
+//! a file ([`Book`]).
 
 use std::collections::HashMap;
 use std::fs;
@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use conch_case::Case;
 use conch_tile::rules::Version;
 use conch_toolchain::compiled::Target;
-use serde::{Deserialize, Serialize};
 
+use super::book::Book;
 use super::{Agreed, Provenance, Record};
 use crate::{Outcome, Remembered};
 
@@ -60,133 +60,6 @@ pub enum ShelfError {
     },
 }
 
-/// The records of one case file under one version and target.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Book {
-    by: Vec<Provenance>,
-    records: Vec<Record>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct By {
-    by: Provenance,
-}
-
-/// What the records of a file say that say nothing of whether the reference agreed.
-#[derive(Serialize, Deserialize)]
-struct Unsaid {
-    agreed: bool,
-}
-
-impl Book {
-    fn read(path: &Path) -> Result<Option<Self>, ShelfError> {
-        let text = match fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(source) => {
-                return Err(ShelfError::Io {
-                    doing: "read",
-                    path: path.display().to_string(),
-                    source,
-                });
-            }
-        };
-        let malformed = |line: usize, reason: String| ShelfError::Malformed {
-            path: path.display().to_string(),
-            line,
-            reason,
-        };
-        let mut lines = text.lines().enumerate();
-        if lines.next().map(|(_, line)| line) != Some("---") || !lines.any(|(_, line)| line == "---") {
-            return Err(malformed(
-                1,
-                "not a snapshot: it has no head between `---`".to_owned(),
-            ));
-        }
-        let mut book = Self::default();
-        let mut unsaid = Agreed::Unknown;
-        for (at, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
-            let wrong = |error: serde_json::Error| malformed(at + 1, error.to_string());
-            if line.starts_with("{\"by\":{") {
-                book.by.push(serde_json::from_str::<By>(line).map_err(wrong)?.by);
-            } else if line.starts_with("{\"agreed\":") {
-                if serde_json::from_str::<Unsaid>(line).map_err(wrong)?.agreed {
-                    unsaid = Agreed::Yes;
-                }
-            } else {
-                let mut record: Record = serde_json::from_str(line).map_err(wrong)?;
-                record.agreed.get_or_insert(unsaid);
-                if record.by >= book.by.len() {
-                    return Err(malformed(at + 1, "nobody says who ran it".to_owned()));
-                }
-                book.records.push(record);
-            }
-        }
-        Ok(Some(book))
-    }
-
-    fn text(&self, engine: &str) -> Result<String, serde_json::Error> {
-        let mut text = format!("---\nsource: conch accept\nexpression: {engine}\n---\n");
-        for by in &self.by {
-            text.push_str(&serde_json::to_string(&By { by: by.clone() })?);
-            text.push('\n');
-        }
-        let unsaid = if self
-            .records
-            .iter()
-            .any(|record| record.agreed == Some(Agreed::Yes))
-        {
-            text.push_str(&serde_json::to_string(&Unsaid { agreed: true })?);
-            text.push('\n');
-            Agreed::Yes
-        } else {
-            Agreed::Unknown
-        };
-        for record in &self.records {
-            let record = Record {
-                agreed: Some(record.agreed.unwrap_or(Agreed::Unknown)).filter(|agreed| *agreed != unsaid),
-                ..record.clone()
-            };
-            text.push_str(&serde_json::to_string(&record)?);
-            text.push('\n');
-        }
-        Ok(text)
-    }
-
-    /// Puts a record in its case's place.
-    fn put(&mut self, mut record: Record, by: &Provenance) {
-        record.by = self.by.iter().position(|known| known == by).unwrap_or_else(|| {
-            self.by.push(by.clone());
-            self.by.len() - 1
-        });
-        match self.records.iter_mut().find(|old| old.case == record.case) {
-            Some(old) => *old = record,
-            None => self.records.push(record),
-        }
-    }
-
-    /// Drops records of cases that are not there any more, and who nobody refers to; records in the order of `cases`.
-    fn tidy(&mut self, cases: &[String]) {
-        let place: HashMap<&str, usize> = cases.iter().map(String::as_str).zip(0..).collect();
-        self.records
-            .retain(|record| place.contains_key(record.case.as_str()));
-        self.records
-            .sort_by_key(|record| place.get(record.case.as_str()).copied());
-        let mut used = Vec::new();
-        for record in &mut self.records {
-            let by = self.by.get(record.by).cloned();
-            record.by = used
-                .iter()
-                .position(|known| Some(known) == by.as_ref())
-                .unwrap_or_else(|| {
-                    used.extend(by);
-                    used.len() - 1
-                });
-        }
-        self.by = used;
-    }
-}
-
 /// The folder of records.
 #[derive(Debug)]
 pub struct Shelf {
@@ -203,19 +76,33 @@ impl Shelf {
         }
     }
 
-    /// Whether anything is on record of a version on a target.
+    /// Whether anything is on record of a version on a target. Files that cannot be read hold nothing.
     pub fn holds(&self, version: Version, target: Target) -> bool {
-        self.part(version, target).is_dir()
+        let mut folders = vec![self.part(target)];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                let path = entry.path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.extension().is_some_and(|extension| extension == "snap")
+                    && let Ok(book) = self.book(&path)
+                    && book.as_ref().as_ref().is_some_and(|book| book.holds(version))
+                {
+                    return true;
+                }
+            }
+        }
+        false
     }
 
-    fn part(&self, version: Version, target: Target) -> PathBuf {
-        self.folder.join(format!("{version}-sm_{}", target.0))
+    fn part(&self, target: Target) -> PathBuf {
+        self.folder.join(format!("sm_{}", target.0))
     }
 
     /// Where the records of a case's file are.
-    pub(super) fn path(&self, version: Version, target: Target, case: &str) -> PathBuf {
+    pub(super) fn path(&self, target: Target, case: &str) -> PathBuf {
         let file = case.split(':').next().unwrap_or_default();
-        self.part(version, target).join(format!("{file}.snap"))
+        self.part(target).join(format!("{file}.snap"))
     }
 
     fn book(&self, path: &Path) -> Result<Arc<Option<Book>>, ShelfError> {
@@ -223,7 +110,7 @@ impl Shelf {
         if let Some(book) = books.get(path) {
             return Ok(Arc::clone(book));
         }
-        let book = Arc::new(Book::read(path)?);
+        let book = Arc::new(read(path)?);
         books.insert(path.to_owned(), Arc::clone(&book));
         Ok(book)
     }
@@ -235,42 +122,32 @@ impl Shelf {
         target: Target,
         case: &Case,
     ) -> Result<Result<(Outcome, Provenance), Missing>, ShelfError> {
-        let path = self.path(version, target, &case.id);
+        let path = self.path(target, &case.id);
         let book = self.book(&path)?;
-        let Some((book, record)) = book.as_ref().as_ref().and_then(|book| {
-            let record = book.records.iter().find(|record| record.case == case.id)?;
-            Some((book, record))
-        }) else {
+        let found = book
+            .as_ref()
+            .as_ref()
+            .and_then(|book| book.find(version, &case.id));
+        let Some((line, record, by)) = found else {
             return Ok(Err(Missing::Absent));
         };
         if let Some(what) = record.stale(case) {
             return Ok(Err(Missing::Stale(format!("recorded of another {what}"))));
         }
-        let by = book.by.get(record.by).cloned();
-        match (record.outcome(case), by) {
-            (Ok(outcome), Some(by)) => Ok(Ok((outcome, by))),
-            (outcome, _) => Err(ShelfError::Malformed {
+        match record.outcome(case) {
+            Ok(outcome) => Ok(Ok((outcome, by))),
+            Err(reason) => Err(ShelfError::Malformed {
                 path: path.display().to_string(),
-                line: book.by.len() + 5,
-                reason: format!(
-                    "the record of `{}`: {}",
-                    case.id,
-                    outcome.err().unwrap_or_default()
-                ),
+                line,
+                reason: format!("the record of `{}`: {reason}", case.id),
             }),
         }
     }
 
     /// How the outcome on record for a case stood to the reference when it was accepted, where that is known.
     pub fn remembered(&self, version: Version, target: Target, case: &Case) -> Option<Remembered> {
-        let book = self.book(&self.path(version, target, &case.id)).ok()?;
-        let record = book
-            .as_ref()
-            .as_ref()?
-            .records
-            .iter()
-            .find(|record| record.case == case.id)?;
-        match record.agreed? {
+        let book = self.book(&self.path(target, &case.id)).ok()?;
+        match book.as_ref().as_ref()?.agreed(version, &case.id)? {
             Agreed::Yes => Some(Remembered::Agreed),
             Agreed::Undecided => Some(Remembered::Undecided),
             Agreed::No => Some(Remembered::Differed),
@@ -292,39 +169,40 @@ impl Shelf {
         let Some((first, _)) = records.first() else {
             return Ok(Vec::new());
         };
-        let path = self.path(version, target, &first.case);
-        let accepted = Book::read(&path)?.unwrap_or_default();
+        let path = self.path(target, &first.case);
+        let accepted = read(&path)?.unwrap_or_default();
         let (mut sure, mut wanted) = (accepted.clone(), accepted.clone());
         let mut answers = Vec::with_capacity(records.len());
         for (record, by) in records {
-            let old = accepted.records.iter().find(|old| old.case == record.case);
-            let comparable = old.filter(|old| (&old.source, &old.layout) == (&record.source, &record.layout));
+            let old = accepted.find(version, &record.case);
+            let comparable = old
+                .as_ref()
+                .filter(|(_, old, _)| (&old.source, &old.layout) == (&record.source, &record.layout));
             let answer = match comparable {
-                Some(old) if old.says_the_same(&record) => Acceptance::Same,
+                Some((_, old, _)) if old.says_the_same(&record) => Acceptance::Same,
                 Some(_) if !replace => Acceptance::Pending,
                 _ => Acceptance::New,
             };
             answers.push((record.case.clone(), answer));
-            if let Some(old) = old.filter(|_| answer == Acceptance::Same) {
+            if answer == Acceptance::Same
+                && let Some((_, mut old, by)) = old
                 // The mark is of the day on which it was accepted, unless there was none.
-                if record.agreed.is_some() && (replace || matches!(old.agreed, None | Some(Agreed::Unknown)))
-                {
-                    for book in [&mut sure, &mut wanted] {
-                        let marked = book.records.iter_mut().find(|known| known.case == record.case);
-                        if let Some(marked) = marked {
-                            marked.agreed = record.agreed;
-                        }
-                    }
+                && record.agreed.is_some()
+                && (replace || matches!(old.agreed, None | Some(Agreed::Unknown)))
+            {
+                old.agreed = record.agreed;
+                for book in [&mut sure, &mut wanted] {
+                    book.put(version, old.clone(), &by);
                 }
             }
             if answer == Acceptance::New {
-                sure.put(record.clone(), &by);
+                sure.put(version, record.clone(), &by);
             }
             if answer != Acceptance::Same {
-                wanted.put(record, &by);
+                wanted.put(version, record, &by);
             }
         }
-        let engine = format!("cuda@{version} sm_{}", target.0);
+        let engine = format!("cuda sm_{}", target.0);
         for book in [&mut sure, &mut wanted] {
             book.tidy(cases);
         }
@@ -347,6 +225,24 @@ impl Shelf {
             .unwrap_or_else(PoisonError::into_inner)
             .remove(&path);
         Ok(answers)
+    }
+}
+
+fn read(path: &Path) -> Result<Option<Book>, ShelfError> {
+    match fs::read_to_string(path) {
+        Ok(text) => Book::read(&text)
+            .map(Some)
+            .map_err(|malformed| ShelfError::Malformed {
+                path: path.display().to_string(),
+                line: malformed.line,
+                reason: malformed.reason,
+            }),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(ShelfError::Io {
+            doing: "read",
+            path: path.display().to_string(),
+            source,
+        }),
     }
 }
 

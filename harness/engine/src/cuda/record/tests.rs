@@ -151,7 +151,7 @@ fn nothing_accepted_is_overwritten_without_review() {
     assert_eq!(accept(&shelf, &case, &one, false), Acceptance::New);
     assert_eq!(accept(&shelf, &case, &two, false), Acceptance::Pending);
     assert_eq!(find(&shelf, &case).as_ref(), Ok(&one));
-    let path = shelf.path(V, Target::HOPPER, &case.id);
+    let path = shelf.path(Target::HOPPER, &case.id);
     let pending = path.with_extension("snap.new");
     fs::rename(&pending, &path).expect("what `cargo insta accept` does");
     assert_eq!(find(&shelf, &case).as_ref(), Ok(&two));
@@ -181,17 +181,109 @@ fn a_record_of_something_else_is_stale() {
 }
 
 #[test]
+fn versions_that_agree_share_a_line() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let shelf = Shelf::new(folder.path());
+    let case = case_of(KERNEL, "zeros");
+    let (one, two) = (
+        finished(&case, |bytes| bytes[0] = 1, None),
+        finished(&case, |bytes| bytes[0] = 2, None),
+    );
+    let lines = || {
+        let text = fs::read_to_string(shelf.path(Target::HOPPER, &case.id)).expect("a file");
+        let body = text.lines().filter(|line| line.starts_with("{\"case\""));
+        body.map(|line| {
+            line[line.find("\"of\"").expect("versions")..line.find("\"outcome\"").expect("an outcome")]
+                .to_owned()
+        })
+        .collect::<Vec<_>>()
+    };
+    let accept = |minor: u16, cubin: &str, outcome: &Outcome, replace| {
+        let version = Version::new(3, minor, 0);
+        let by = Provenance {
+            triton: version.to_string(),
+            ..by()
+        };
+        let record = Record::of(&case, cubin, outcome, 3).expect("it says something");
+        let cases = std::slice::from_ref(&case.id);
+        let answers = shelf.accept(version, Target::HOPPER, vec![(record, by)], cases, replace);
+        answers.expect("written")[0].1
+    };
+    assert_eq!(accept(8, "a", &one, false), Acceptance::New);
+    assert_eq!(accept(9, "b", &one, false), Acceptance::New);
+    assert_eq!(accept(7, "c", &two, false), Acceptance::New);
+    assert_eq!(
+        lines(),
+        [
+            r#""of":[["3.9.0","b",0],["3.8.0","a",0]],"#,
+            r#""of":[["3.7.0","c",0]],"#
+        ]
+    );
+    // Nothing of the others is touched when one version is replaced.
+    assert_eq!(accept(8, "d", &two, false), Acceptance::Pending);
+    assert_eq!(accept(8, "d", &two, true), Acceptance::New);
+    assert_eq!(
+        lines(),
+        [
+            r#""of":[["3.9.0","b",0]],"#,
+            r#""of":[["3.8.0","d",0],["3.7.0","c",0]],"#
+        ]
+    );
+    let again = Shelf::new(folder.path());
+    for (minor, outcome) in [(9, &one), (8, &two), (7, &two)] {
+        let found = again.find(Version::new(3, minor, 0), Target::HOPPER, &case);
+        let (found, who) = found.expect("a good file").expect("a record");
+        assert_eq!((&found, who.triton), (outcome, format!("3.{minor}.0")));
+        assert!(again.holds(Version::new(3, minor, 0), Target::HOPPER));
+    }
+    assert!(!again.holds(Version::new(3, 6, 0), Target::HOPPER));
+    assert!(!again.holds(V, Target(80)));
+}
+
+#[test]
+fn the_projects_records_are_written_as_they_would_be() {
+    let mut folders = vec![std::path::PathBuf::from(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../snapshots/cuda"
+    ))];
+    let mut files = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let text = fs::read_to_string(&path).expect("a text");
+            let target = text
+                .lines()
+                .nth(2)
+                .and_then(|line| line.strip_prefix("expression: "));
+            let book = book::Book::read(&text).expect("records");
+            let written = book.text(target.expect("a target")).expect("a text");
+            assert!(
+                written == text,
+                "{} is not as it would be written",
+                path.display()
+            );
+            files += 1;
+        }
+    }
+    assert!(files > 700, "{files} files");
+}
+
+#[test]
 fn a_broken_file_is_an_error_with_its_line() {
     let folder = tempfile::tempdir().expect("a folder");
     let shelf = Shelf::new(folder.path());
     let case = case_of(KERNEL, "zeros");
-    let path = shelf.path(V, Target::HOPPER, &case.id);
+    let path = shelf.path(Target::HOPPER, &case.id);
     fs::create_dir_all(path.parent().expect("a folder")).expect("made");
     for (text, expected) in [
         ("", "line 1: not a snapshot"),
         ("---\nx: y\n---\n{\"case\":1}\n", "line 4: "),
         (
-            "---\n---\n{\"case\":\"area/c\",\"source\":\"\",\"layout\":\"\",\"by\":0,\"outcome\":\"finished\",\"times\":1}\n",
+            "---\n---\n{\"case\":\"area/c\",\"source\":\"\",\"layout\":\"\",\"of\":[[\"3.9.0\",\"\",0]],\"outcome\":\"finished\",\"times\":1}\n",
             "line 3: nobody says who ran it",
         ),
     ] {

@@ -1,0 +1,249 @@
+//! The records of one case file, and the text that they are kept as. Left out: where the file is ([`super::Shelf`]), and
+//! what a record says ([`Record`]).
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use conch_tile::rules::{BadVersion, Version};
+use serde::{Deserialize, Serialize};
+
+use super::{Agreed, Provenance, Record, Said};
+
+/// The records of one case file under one target, of every version of Triton.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Book {
+    by: Vec<Provenance>,
+    lines: Vec<Line>,
+}
+
+/// What one case came to under the versions that agree about it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Line {
+    case: String,
+    source: String,
+    layout: String,
+    /// Newest first.
+    of: Vec<Origin>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    agreed: Option<Agreed>,
+    #[serde(flatten)]
+    said: Said,
+}
+
+/// A version that gave what a line says: `["3.9.0", "30dd6a663ab8356f", 0]`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "(String, String, usize)", into = "(String, String, usize)")]
+struct Origin {
+    triton: Version,
+    /// The beginning of the hash of all machine code; nothing where none was made.
+    cubin: String,
+    /// Who ran it: the position of a [`Provenance`] in the file.
+    by: usize,
+}
+
+impl TryFrom<(String, String, usize)> for Origin {
+    type Error = BadVersion;
+
+    fn try_from((triton, cubin, by): (String, String, usize)) -> Result<Self, BadVersion> {
+        Ok(Self {
+            triton: triton.parse()?,
+            cubin,
+            by,
+        })
+    }
+}
+
+impl From<Origin> for (String, String, usize) {
+    fn from(origin: Origin) -> Self {
+        (origin.triton.to_string(), origin.cubin, origin.by)
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct By {
+    by: Provenance,
+}
+
+/// What the lines of a file say that say nothing of whether the reference agreed.
+#[derive(Serialize, Deserialize)]
+struct Unsaid {
+    agreed: bool,
+}
+
+/// What is wrong with a file of records.
+#[derive(Debug)]
+pub(super) struct Malformed {
+    /// From 1.
+    pub line: usize,
+    pub reason: String,
+}
+
+impl Line {
+    fn has(&self, triton: Version) -> Option<&Origin> {
+        self.of.iter().find(|origin| origin.triton == triton)
+    }
+
+    /// Whether a record of another version may share the line.
+    fn says(&self, record: &Record) -> bool {
+        (&self.case, &self.source, &self.layout) == (&record.case, &record.source, &record.layout)
+            && self.agreed == record.agreed
+            && self.said == record.said
+    }
+}
+
+impl Book {
+    pub(super) fn read(text: &str) -> Result<Self, Malformed> {
+        let mut lines = text.lines().enumerate();
+        if lines.next().map(|(_, line)| line) != Some("---") || !lines.any(|(_, line)| line == "---") {
+            return Err(Malformed {
+                line: 1,
+                reason: "not a snapshot: it has no head between `---`".to_owned(),
+            });
+        }
+        let mut book = Self::default();
+        let mut unsaid = Agreed::Unknown;
+        for (at, text) in lines.filter(|(_, line)| !line.trim().is_empty()) {
+            let malformed = |reason: String| Malformed { line: at + 1, reason };
+            let wrong = |error: serde_json::Error| malformed(error.to_string());
+            if text.starts_with("{\"by\":{") {
+                book.by.push(serde_json::from_str::<By>(text).map_err(wrong)?.by);
+            } else if text.starts_with("{\"agreed\":") {
+                if serde_json::from_str::<Unsaid>(text).map_err(wrong)?.agreed {
+                    unsaid = Agreed::Yes;
+                }
+            } else {
+                let mut line: Line = serde_json::from_str(text).map_err(wrong)?;
+                line.agreed.get_or_insert(unsaid);
+                if line.of.iter().any(|origin| origin.by >= book.by.len()) {
+                    return Err(malformed("nobody says who ran it".to_owned()));
+                }
+                book.lines.push(line);
+            }
+        }
+        Ok(book)
+    }
+
+    pub(super) fn text(&self, target: &str) -> Result<String, serde_json::Error> {
+        let mut text = format!("---\nsource: conch accept\nexpression: {target}\n---\n");
+        for by in &self.by {
+            text.push_str(&serde_json::to_string(&By { by: by.clone() })?);
+            text.push('\n');
+        }
+        let unsaid = if self.lines.iter().any(|line| line.agreed == Some(Agreed::Yes)) {
+            text.push_str(&serde_json::to_string(&Unsaid { agreed: true })?);
+            text.push('\n');
+            Agreed::Yes
+        } else {
+            Agreed::Unknown
+        };
+        for line in &self.lines {
+            let line = Line {
+                agreed: line.agreed.filter(|agreed| *agreed != unsaid),
+                ..line.clone()
+            };
+            text.push_str(&serde_json::to_string(&line)?);
+            text.push('\n');
+        }
+        Ok(text)
+    }
+
+    /// Whether anything of a version is in it.
+    pub(super) fn holds(&self, triton: Version) -> bool {
+        self.lines.iter().any(|line| line.has(triton).is_some())
+    }
+
+    /// The line of the file, from 1, that holds a case's record under a version; the record; and who ran it.
+    pub(super) fn find(&self, triton: Version, case: &str) -> Option<(usize, Record, Provenance)> {
+        let (at, line, origin) = self
+            .lines
+            .iter()
+            .enumerate()
+            .filter(|(_, line)| line.case == case)
+            .find_map(|(at, line)| Some((at, line, line.has(triton)?)))?;
+        let record = Record {
+            case: line.case.clone(),
+            source: line.source.clone(),
+            layout: line.layout.clone(),
+            cubin: origin.cubin.clone(),
+            by: 0,
+            agreed: line.agreed,
+            said: line.said.clone(),
+        };
+        let by = Provenance {
+            triton: triton.to_string(),
+            ..self.by.get(origin.by)?.clone()
+        };
+        // The head, who ran it, and the line of `agreed`.
+        let before =
+            4 + self.by.len() + usize::from(self.lines.iter().any(|line| line.agreed == Some(Agreed::Yes)));
+        Some((before + at + 1, record, by))
+    }
+
+    /// Whether the reference agreed with a case's outcome under a version when it was accepted.
+    pub(super) fn agreed(&self, triton: Version, case: &str) -> Option<Agreed> {
+        let mut lines = self.lines.iter().filter(|line| line.case == case);
+        lines.find(|line| line.has(triton).is_some())?.agreed
+    }
+
+    /// Puts a record of a version in its place; what was there of that version is gone.
+    pub(super) fn put(&mut self, triton: Version, mut record: Record, by: &Provenance) {
+        // The version is told beside each record.
+        let by = Provenance {
+            triton: String::new(),
+            ..by.clone()
+        };
+        let by = self.by.iter().position(|known| *known == by).unwrap_or_else(|| {
+            self.by.push(by);
+            self.by.len() - 1
+        });
+        record.agreed.get_or_insert(Agreed::Unknown);
+        for line in &mut self.lines {
+            if line.case == record.case {
+                line.of.retain(|origin| origin.triton != triton);
+            }
+        }
+        let origin = Origin {
+            triton,
+            cubin: record.cubin.clone(),
+            by,
+        };
+        match self.lines.iter_mut().find(|line| line.says(&record)) {
+            Some(line) => line.of.push(origin),
+            None => self.lines.push(Line {
+                case: record.case,
+                source: record.source,
+                layout: record.layout,
+                of: vec![origin],
+                agreed: record.agreed,
+                said: record.said,
+            }),
+        }
+    }
+
+    /// Drops records of cases that are not there any more, and who nobody refers to; lines in the order of `cases`, the
+    /// newest version's first.
+    pub(super) fn tidy(&mut self, cases: &[String]) {
+        let place: HashMap<&str, usize> = cases.iter().map(String::as_str).zip(0..).collect();
+        self.lines
+            .retain(|line| !line.of.is_empty() && place.contains_key(line.case.as_str()));
+        for line in &mut self.lines {
+            line.of.sort_by_key(|origin| Reverse(origin.triton));
+        }
+        self.lines.sort_by_key(|line| {
+            let newest = line.of.first().map(|origin| Reverse(origin.triton));
+            (place.get(line.case.as_str()).copied(), newest)
+        });
+        let mut used = Vec::new();
+        for origin in self.lines.iter_mut().flat_map(|line| &mut line.of) {
+            let by = self.by.get(origin.by).cloned();
+            origin.by = used
+                .iter()
+                .position(|known| Some(known) == by.as_ref())
+                .unwrap_or_else(|| {
+                    used.extend(by);
+                    used.len() - 1
+                });
+        }
+        self.by = used;
+    }
+}
