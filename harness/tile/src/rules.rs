@@ -164,6 +164,8 @@ rules! {
     LibdeviceTypesAreExact: since (3, 5, 1), "core.extern_elementwise; wheels 3.4.0 and 3.5.1";
     /// Functions of the standard library are methods of tensors that can be called; before, they lost their tensor.
     LibraryMethods: since (3, 4, 0), "code_generator BoundJITMethod; wheels 3.3.1 and 3.4.0";
+    /// `xor_sum` is a jitted function, which no tensor has as a method before [`Rule::LibraryMethods`].
+    XorSumIsJitted: since (3, 3, 0), "standard.xor_sum; wheels 3.2.0 and 3.3.1";
     /// `reshape` to no dimensions gives a scalar.
     ReshapeToScalar: since (3, 4, 0), "core.reshape; wheels 3.3.1 and 3.4.0";
     /// `dot` of 8-bit operands needs an inner dimension of at least 32.

@@ -14,9 +14,8 @@ use crate::value::{Constant, Value};
 
 /// What `tl` has and the reference does not know: parts of its own machinery and of aggregates, and classes of
 /// descriptors.
-const UNKNOWN_OF_TL: [&str; 8] = [
+const UNKNOWN_OF_TL: [&str; 7] = [
     "T",
-    "condition",
     "constexpr_type",
     "core",
     "str_to_ty",

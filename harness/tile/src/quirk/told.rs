@@ -202,13 +202,13 @@ told! {
         "a reduction over all axes that keeps them comes back without them";
     "negative-reduction-axis": Interpreter, FIRST, NEVER, RaisesIn("ValueError", "", NEGATIVE_AXIS), [],
         "a negative axis is used as it is to shape the result, or the blocks that are combined, and what comes of it fits nowhere";
-    "cache-modifier-cv": Interpreter, FIRST, V32, Raises("ValueError", "Cache modifier .cv not supported"), [],
+    "cache-modifier-cv": Language, FIRST, V32, Raises("ValueError", "Cache modifier .cv not supported"), [],
         "the modifier came with 3.2, compiled too";
     "floats-printed-as-hex": Interpreter, FIRST, V39, Raises("ValueError", "Unknown format code 'x' for object of type 'float'"), ["device_print"],
         "floats are formatted as integers are";
     "no-fnuz-types": Interpreter, FIRST, V38, Raises("ValueError", "fail to convert fp8e"), [".to("],
         "the interpreter does not know these dtypes";
-    "permute-of-a-tuple": Interpreter, FIRST, V33, Raises("ValueError", "permute dims must have the same length as input shape"), ["tl.trans"],
+    "permute-of-a-tuple": Language, FIRST, V33, Raises("ValueError", "permute dims must have the same length as input shape"), ["tl.trans"],
         "the dimensions of trans are no tuple, compiled too";
     "debug-is-a-parameter": Interpreter, FIRST, V33, Raises("TypeError", "got an unexpected keyword argument 'debug'"), [],
         "the interpreter takes `debug` for a parameter";
@@ -230,7 +230,7 @@ told! {
         "what Python refuses, these compilers took: the surplus values are lost";
     "scan-of-one-is-a-tuple": Interpreter, FIRST, V34, Raises("", ",) of type <class 'tuple'> to tensor"), ["cum", "scan"],
         "a scan of one lane comes back as a tuple";
-    "bits-of-bf16-sorted": Interpreter, FIRST, V32, Raises("ValueError", "Cannot bitcast data-type of size"), ["tl.sort"],
+    "bits-of-bf16-sorted": Language, FIRST, V32, Raises("ValueError", "Cannot bitcast data-type of size"), ["tl.sort"],
         "bf16 has no bits of its own width in the interpreter";
     "pairs-are-not-laid-flat": Interpreter, FIRST, NEVER, Raises("ValueError", "can only convert an array of size 1 to a Python scalar"), ["tl.reduce"],
         "of several blocks that are reduced over all axes, only the first is laid flat";
@@ -340,10 +340,32 @@ told! {
         "an atomic of signed 64-bit bits through a descriptor is compiled into an instruction that the GPU does not have";
     "descriptor-stores-before": Compiler, FIRST, NEVER, Raises("CUDA_ERROR_ILLEGAL_INSTRUCTION", ""), ["tensor_descriptor.store", "tl.store_tensor_descriptor"],
         "the TMA unit stops at a store that begins before the first row, where a load there gives zeros";
-    "descriptors-of-several-stages": Compiler, FIRST, Some(v(3, 7, 0)), Raises("CUDA_ERROR_MISALIGNED_ADDRESS", ""), ["tl.make_tensor_descriptor"],
+    "descriptors-of-several-stages": Compiler, FIRST, V39, Raises("CUDA_ERROR_MISALIGNED_ADDRESS", ""), ["tl.make_tensor_descriptor"],
         "descriptors of several stages are made in scratch memory that is not aligned for all of them";
     "block-pointers-carried": Compiler, FIRST, V38, Raises("RuntimeError", "PassManager::run failed"), ["tl.advance", "tl.make_block_ptr"],
         "the compiler cannot rewrite block pointers that a `while` loop carries";
+    "block-pointers-carried-die": Compiler, FIRST, V33, Dies("aborted"), ["tl.advance", "tl.make_block_ptr"],
+        "the compiler cannot rewrite block pointers that loops carry, and dies of it";
+    "blocks-as-conditions-die": Compiler, FIRST, V33, Dies("aborted"), ["if "],
+        "the compiler does not look at a condition of several elements, and dies of it";
+    "bf16-is-an-integer": Compiler, FIRST, V32, Raises("RuntimeError", "must be floating point LLVM type or LLVM dialect-compatible"), [],
+        "bf16 is kept as an integer, and an instruction for floats is given it as it is";
+    "bf16-packed-as-integers": Compiler, FIRST, V32, Raises("RuntimeError", "invalid element type in packLLEElements"), [],
+        "what a combine function gives is packed as the integers that bf16 is kept as";
+    "no-fp8-constants": Compiler, FIRST, V32, Raises("RuntimeError", "'llvm.mlir.constant' op result #0 must be LLVM dialect-compatible type, but got 'f8"), [],
+        "the compiler makes no constants of 8-bit floats";
+    "integer-dots-add-floats": Compiler, FIRST, V32, Raises("RuntimeError", "'arith.addf' op operand"), ["tl.dot"],
+        "what an integer product is added to is added by an instruction for floats";
+    "integer-dots-look-at-rows": Language, FIRST, V32, Raises("AssertionError", "small blocks not supported!"), ["tl.dot"],
+        "the second dimension of i8 operands must be 32, whichever it is";
+    "constexpr-dtypes-stay": Language, FIRST, V32, Raises("AttributeError", "'constexpr' object has no attribute 'scalar'"), [],
+        "a dtype that is a constexpr is not taken out of it for a bitcast";
+    "constexpr-elements-stay": Language, FIRST, V32, Raises("triton.compiler.errors.CompilationError", "element_ty is a constexpr"), [],
+        "a dtype that is a constexpr is not taken out of it for a pointer's type";
+    "wide-swaps-stored-narrow": Compiler, FIRST, V36, Raises("subprocess.CalledProcessError", "Arguments mismatch for instruction 'st'"), ["tl.atomic_cas"],
+        "what a 64-bit compare and swap gives one lane is stored by an instruction of 32 bits";
+    "fp8-flips-multiply": Language, FIRST, V33, Raises("triton.compiler.errors.CompilationError", "unexpected type fp8"), ["tl.flip"],
+        "a flip multiplies by ones and zeros, and 8-bit floats have no products";
     "scaled-operands-not-widened": Compiler, FIRST, V39, Raises("RuntimeError", "PassManager::run failed"), ["tl.dot_scaled"],
         "operands of bf16 and of f16 are not widened to one dtype, and those that are packed along the outer dimension not compiled";
     "narrow-fdiv": Compiler, FIRST, V39, Raises("RuntimeError", "PassManager::run failed"), ["fdiv f16", "fdiv bf16"],
