@@ -419,6 +419,7 @@ pub struct CompareArgs {
   conch bump 3.8.0 3.9.0 --format markdown            for a pull request
   conch run --engine reference --engine interpret@3.8.0 --out old       on one machine, and then
   conch bump 3.8.0 3.9.0 --against old/events.jsonl                     on another
+  conch bump 3.8.0 3.9.0 --against reports/matrix/events.jsonl          nothing is run: the stream tells of both
 
 Each case is right or wrong by the language of its own version. Changes: broke, newly-rejected, changed (wrong in another way),
 newly-undefined, rule-changed (the language changed), newly-accepted, fixed, newly-defined; and still-wrong, not-compared,
@@ -449,9 +450,10 @@ pub struct BumpArgs {
     #[command(flatten)]
     pub noise: NoiseArgs,
 
-    /// A stream that `conch run` or `conch bump` wrote, which tells of the old side: only the new one is run.
+    /// A stream that `conch run`, `conch bump` or `conch matrix` wrote, which tells of one side or of both: what it tells is
+    /// not run again. Again for more.
     #[arg(long, value_name = "FILE")]
-    pub against: Option<PathBuf>,
+    pub against: Vec<PathBuf>,
 
     /// Show only these changes: `broke,fixed`.
     #[arg(long, value_name = "CHANGE", value_delimiter = ',', value_parser = change)]

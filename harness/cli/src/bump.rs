@@ -1,10 +1,10 @@
 //! `conch bump`: what a version of Triton fixed and broke. Left out: who is right in a case (`conch run`), and how changes
 //! are told and grouped (`conch_report::bump`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::BufReader;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -48,14 +48,9 @@ fn done(args: &BumpArgs, stop: &'static AtomicBool) -> Result<u8, String> {
         ));
     }
     let pairs = pairs(&old, &new, &args.engines)?;
-    let told = match &args.against {
-        Some(path) => told(path, &pairs)?,
-        None => Vec::new(),
-    };
-    let here = pairs.iter().flat_map(|(old, new)| {
-        let old = args.against.is_none().then_some(old);
-        old.into_iter().chain([new])
-    });
+    let told = told(&args.against, &pairs)?;
+    let sides = pairs.iter().flat_map(|(old, new)| [old, new]);
+    let here = sides.filter(|id| !told.engines.contains(&id.to_string()));
     let wanted: Vec<EngineId> = std::iter::once(EngineId::Reference)
         .chain(here.cloned())
         .collect();
@@ -90,10 +85,9 @@ fn done(args: &BumpArgs, stop: &'static AtomicBool) -> Result<u8, String> {
         &args.fail_on
     };
     for (old, new) in &pairs {
-        let mut bump = Bump::new(old.to_string(), new.to_string()).with_noise(args.noise.into());
-        if args.against.is_some() {
-            bump = bump.against(&told);
-        }
+        let mut bump = Bump::new(old.to_string(), new.to_string())
+            .with_noise(args.noise.into())
+            .against(&told.verdicts);
         for one in &judged {
             bump.verdict(&one.verdict, Arc::clone(&one.uses));
         }
@@ -187,8 +181,41 @@ fn pairs(
         .collect()
 }
 
-/// The verdicts of a stored run, which must tell of the old engines.
-fn told(path: &Path, pairs: &[(EngineId, EngineId)]) -> Result<Vec<Verdict>, String> {
+/// What stored runs tell.
+#[derive(Default)]
+struct Told {
+    verdicts: Vec<Verdict>,
+    engines: BTreeSet<String>,
+}
+
+/// The verdicts of stored runs, each of which must tell of an engine that is asked for.
+fn told(paths: &[PathBuf], pairs: &[(EngineId, EngineId)]) -> Result<Told, String> {
+    let sides: BTreeSet<String> = pairs
+        .iter()
+        .flat_map(|(old, new)| [old.to_string(), new.to_string()])
+        .collect();
+    let mut all = Told::default();
+    for path in paths {
+        let (verdicts, asked) = stored(path)?;
+        if !asked.iter().any(|id| sides.contains(id)) {
+            let sides: Vec<&str> = sides.iter().map(String::as_str).collect();
+            let one = sides.first().copied().unwrap_or_default();
+            return Err(format!(
+                "error: {} tells nothing of {}\n  = help: it tells of {}; `conch run --engine reference --engine {one}` writes \
+                 such a stream",
+                path.display(),
+                sides.join(" or "),
+                asked.join(", ")
+            ));
+        }
+        all.verdicts.extend(verdicts);
+        all.engines.extend(asked);
+    }
+    Ok(all)
+}
+
+/// The verdicts of a stored run, and its engines.
+fn stored(path: &Path) -> Result<(Vec<Verdict>, Vec<String>), String> {
     let failed = |error: &dyn std::fmt::Display| format!("error: {}: failed to {error}", path.display());
     let file = File::open(path).map_err(|error| format!("error: read {}: {error}", path.display()))?;
     let mut joined = Joined::default();
@@ -205,19 +232,10 @@ fn told(path: &Path, pairs: &[(EngineId, EngineId)]) -> Result<Vec<Verdict>, Str
     .map_err(|error| failed(&error))?;
     joined.end(cut);
     let ended = joined.finish();
-    if let Some(fault) = ended.faults.iter().find(|fault| fault.severity == "error") {
-        return Err(fault.rendered.clone());
+    match ended.faults.iter().find(|fault| fault.severity == "error") {
+        Some(fault) => Err(fault.rendered.clone()),
+        None => Ok((verdicts, asked)),
     }
-    let missing = pairs.iter().map(|(old, _)| old.to_string());
-    if let Some(missing) = missing.into_iter().find(|id| !asked.contains(id)) {
-        return Err(format!(
-            "error: {} tells nothing of {missing}\n  = help: it tells of {}; `conch run --engine reference --engine \
-             {missing}` writes such a stream",
-            path.display(),
-            asked.join(", ")
-        ));
-    }
-    Ok(verdicts)
 }
 
 /// The first line of `--format jsonl`: all but the groups, of which each has a line of its own.

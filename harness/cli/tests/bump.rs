@@ -130,6 +130,23 @@ fn a_bump_goes_on_from_a_stored_stream() {
             &["broke: 4 cases by 1 cause", "fixed: 6 cases by 2 causes"],
             &[],
         );
+    // The new side is told as well, beside another version.
+    let both = run.folder.path().join("both");
+    let out = both.display().to_string();
+    let mut words = vec!["run", "--engine", "reference", "--offline"];
+    for engine in ["cuda@3.2.0", "cuda@3.6.0", "cuda@3.9.0"] {
+        words.extend(["--engine", engine]);
+    }
+    words.extend(CASES);
+    words.extend(["--out", &out]);
+    run.conch(&words);
+    let all = both.join("events.jsonl").display().to_string();
+    run.over(&["bump", "3.2.0", "3.9.0", "--against", &all], "e")
+        .ends(
+            1,
+            &["broke: 4 cases by 1 cause", "fixed: 6 cases by 2 causes"],
+            &[],
+        );
     // A stream of somebody else, half a stream, none.
     run.over(&["bump", "3.6.0", "3.9.0", "--against", &stream], "b")
         .ends(

@@ -16,13 +16,14 @@ mod change;
 mod compiled;
 mod text;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use conch_tile::rules::Version;
 use serde::Serialize;
 
 use self::compiled::Pair;
-use crate::event::{Compiled, Verdict};
+use crate::event::{Compiled, Rule, Verdict};
 use crate::safe;
 use crate::standing::Standing;
 
@@ -85,17 +86,46 @@ impl Changes {
     }
 }
 
-/// Takes in the verdicts of two engines, of one run or of two.
+/// One engine in one case.
+#[derive(Debug)]
+struct Side {
+    standing: Standing,
+    /// What its compiler made, where that is told.
+    compiled: Option<Compiled>,
+    /// What it calls its silence, where it says nothing.
+    said: String,
+}
+
+impl Side {
+    fn of(verdict: &Verdict, engine: &str) -> Option<Self> {
+        Some(Self {
+            standing: Standing::of(verdict, engine)?,
+            compiled: verdict.compiled.get(engine).cloned(),
+            said: verdict
+                .outcomes
+                .get(engine)
+                .map_or_else(String::new, |said| said.error.clone()),
+        })
+    }
+}
+
+/// What other runs tell of a case.
+#[derive(Debug, Default)]
+struct Told {
+    old: Option<Side>,
+    new: Option<Side>,
+    rules: Vec<Rule>,
+}
+
+/// Takes in the verdicts of two engines, of one run or of several.
 #[derive(Debug)]
 pub struct Bump {
     old: String,
     new: String,
-    /// The old one's standing, where another run tells it.
-    before: Option<BTreeMap<String, Standing>>,
+    /// What other runs tell of each case.
+    told: BTreeMap<String, Told>,
     seen: Vec<Seen>,
     alone: [Vec<String>; 2],
-    /// What the old one was compiled to, where another run tells it.
-    compiled_before: BTreeMap<String, Compiled>,
     pairs: Vec<Pair>,
     silent: BTreeMap<String, u64>,
     noise: Noise,
@@ -107,10 +137,9 @@ impl Bump {
         Self {
             old: old.into(),
             new: new.into(),
-            before: None,
+            told: BTreeMap::new(),
             seen: Vec::new(),
             alone: [const { Vec::new() }; 2],
-            compiled_before: BTreeMap::new(),
             pairs: Vec::new(),
             silent: BTreeMap::new(),
             noise: Noise::default(),
@@ -124,64 +153,64 @@ impl Bump {
         self
     }
 
-    /// The same, where another run tells of the old engine: its verdicts.
+    /// The same, where another run tells of one of the engines, or of both: its verdicts.
     #[must_use]
     pub fn against<'v>(mut self, verdicts: impl IntoIterator<Item = &'v Verdict>) -> Self {
-        let mut before = BTreeMap::new();
         for verdict in verdicts {
-            if let Some(standing) = Standing::of(verdict, &self.old) {
-                before.insert(verdict.case.clone(), standing);
+            let [old, new] = [&self.old, &self.new].map(|engine| Side::of(verdict, engine));
+            if old.is_none() && new.is_none() {
+                continue;
             }
-            if let Some(compiled) = verdict.compiled.get(&self.old) {
-                self.compiled_before
-                    .insert(verdict.case.clone(), compiled.clone());
-            }
+            let told = self.told.entry(verdict.case.clone()).or_default();
+            told.old = old.or(told.old.take());
+            told.new = new.or(told.new.take());
+            told.rules.extend_from_slice(&verdict.rules);
         }
-        self.before = Some(before);
         self
     }
 
     /// Takes in a verdict, and what the case's kernels use of the language.
     pub fn verdict(&mut self, verdict: &Verdict, uses: Arc<[String]>) {
-        let old = match &mut self.before {
-            Some(before) => before.remove(&verdict.case),
-            None => Standing::of(verdict, &self.old),
-        };
+        let told = self.told.remove(&verdict.case).unwrap_or_default();
+        let old = told.old.or_else(|| Side::of(verdict, &self.old));
+        let new = told.new.or_else(|| Side::of(verdict, &self.new));
         let case = verdict.case.clone();
-        let old_made = match &self.before {
-            Some(_) => self.compiled_before.get(&case),
-            None => verdict.compiled.get(&self.old),
-        };
-        let new_made = verdict.compiled.get(&self.new);
-        let compiles = [old_made.is_some(), new_made.is_some()];
-        if let (Some(old), Some(new)) = (old_made, new_made) {
-            self.pairs.push(Pair {
-                case: case.clone(),
-                old: old.clone(),
-                new: new.clone(),
-            });
-        }
-        let (old, new) = match (old, Standing::of(verdict, &self.new)) {
+        let (old, new) = match (old, new) {
             (Some(old), Some(new)) => (old, new),
             (None, Some(_)) => return self.alone[1].push(case),
             (Some(_), None) => return self.alone[0].push(case),
             (None, None) => return,
         };
-        // The rules of a verdict are those that lie between any two of its engines.
-        let rules: Vec<String> = verdict.rules.iter().map(|rule| rule.rule.clone()).collect();
-        let change = match Change::between(&old, &new, !rules.is_empty()) {
-            Change::NotCompared => Change::between_compilers(&old, &new, compiles),
+        // The rules of a verdict are those that lie between any two of its engines, which may be more than these.
+        let rules: BTreeSet<String> = told
+            .rules
+            .iter()
+            .chain(&verdict.rules)
+            .filter(|rule| self.between(rule))
+            .map(|rule| rule.rule.clone())
+            .collect();
+        let rules: Vec<String> = rules.into_iter().collect();
+        let compiles = [old.compiled.is_some(), new.compiled.is_some()];
+        let change = match Change::between(&old.standing, &new.standing, !rules.is_empty()) {
+            Change::NotCompared => Change::between_compilers(&old.standing, &new.standing, compiles),
             change => change,
         };
         let silent = (change == Change::NotCompared).then_some([(&self.old, &old), (&self.new, &new)]);
-        for (engine, standing) in silent.into_iter().flatten() {
-            if let Standing::Silent { outcome, .. } = standing {
-                let said = verdict.outcomes.get(engine).map(|said| said.error.as_str());
-                let why = said.filter(|why| !why.is_empty()).unwrap_or(outcome);
+        for (engine, side) in silent.into_iter().flatten() {
+            if let Standing::Silent { outcome, .. } = &side.standing {
+                let why = Some(&side.said).filter(|why| !why.is_empty()).unwrap_or(outcome);
                 let why = format!("{engine} says nothing, {}", safe::line(why));
                 *self.silent.entry(why).or_default() += 1;
             }
         }
+        if let (Some(old), Some(new)) = (old.compiled, new.compiled) {
+            self.pairs.push(Pair {
+                case: case.clone(),
+                old,
+                new,
+            });
+        }
+        let (old, new) = (old.standing, new.standing);
         self.seen.push(Seen {
             case,
             old,
@@ -192,20 +221,42 @@ impl Bump {
         });
     }
 
+    /// Whether a rule came or went between the two engines; true where their versions are not known.
+    fn between(&self, rule: &Rule) -> bool {
+        let version = |engine: &str| -> Option<Version> {
+            let (_, toolchain) = engine.split_once('@')?;
+            toolchain.split('+').next()?.parse().ok()
+        };
+        match (
+            version(&self.old),
+            version(&self.new),
+            rule.since.parse::<Version>(),
+        ) {
+            (Some(old), Some(new), Ok(since)) => (old < since) != (new < since),
+            _ => true,
+        }
+    }
+
     /// What changed.
     pub fn finish(self) -> Changes {
         let Self {
             old,
             new,
-            before,
+            told,
             seen,
             mut alone,
-            compiled_before: _,
             pairs,
             silent,
             noise,
         } = self;
-        alone[0].extend(before.unwrap_or_default().into_keys());
+        for (case, told) in told {
+            match (told.old.is_some(), told.new.is_some()) {
+                (true, false) => alone[0].push(case),
+                (false, true) => alone[1].push(case),
+                // Of a run over more cases than are asked for.
+                _ => {}
+            }
+        }
         let mut counts = BTreeMap::new();
         for one in &seen {
             *counts.entry(one.change).or_default() += 1;

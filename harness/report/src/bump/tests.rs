@@ -191,6 +191,54 @@ fn another_run_tells_of_the_old_engine() {
     assert_eq!(changes.alone, [vec!["gone".to_owned()], vec!["added".to_owned()]]);
 }
 
+#[test]
+fn a_run_of_many_versions_tells_of_two() {
+    const EARLY: &str = "interpret@3.2.0";
+    let rule = |name: &str, since: &str| Rule {
+        rule: name.to_owned(),
+        since: since.to_owned(),
+        ..Rule::default()
+    };
+    let all: Vec<Verdict> = ["a", "b"]
+        .map(|case| {
+            let new = if case == "a" {
+                Does::Raises("x")
+            } else {
+                Does::Right
+            };
+            let mut told = verdict(
+                case,
+                &[
+                    ("reference", Does::Right),
+                    (EARLY, Does::Right),
+                    (OLD, Does::Right),
+                    (NEW, new),
+                ],
+            );
+            told.rules = vec![rule("Early", "3.2.0"), rule("Between", "3.3.0")];
+            told
+        })
+        .into();
+    let check = |old: &str, expected: &[(Change, u64)]| {
+        let mut bump = Bump::new(old, NEW).against(&all);
+        // Nothing but the reference is run again.
+        for case in ["a", "b"] {
+            bump.verdict(&verdict(case, &[("reference", Does::Right)]), uses(&[]));
+        }
+        let changes = bump.finish();
+        let counts: Vec<(Change, u64)> = changes
+            .counts
+            .iter()
+            .map(|(&change, &count)| (change, count))
+            .collect();
+        assert_eq!(counts, expected, "{old}");
+        assert_eq!(changes.alone, [Vec::<String>::new(), Vec::new()]);
+    };
+    check(OLD, &[(Change::Broke, 1), (Change::Unchanged, 1)]);
+    // The rule of 3.3 lies between these two.
+    check(EARLY, &[(Change::Broke, 1), (Change::RuleChanged, 1)]);
+}
+
 fn some() -> Changes {
     let mut bump = Bump::new(OLD, NEW);
     for n in 0..5 {
