@@ -193,10 +193,10 @@ fn emit(tr: &mut Tracer<'_>, op: BinaryOp, lhs: ValueId, rhs: ValueId) -> ValueI
 
 /// Refuses what is computed in 8-bit floats. Values of `fp8e4b15` are bytes to the compiler (`get_fp8e4b15_ty` gives `i8`),
 /// and no operation on floats takes them; of the others the front makes operations that the passes for NVIDIA's GPUs have
-/// no lowering for (compile-only runs of 3.0.0 to 3.9.0).
+/// no lowering for (compile-only runs of 3.0.0 to 3.9.0), nor those for AMD's (`fadd` of `fp8e4b8` and `fp8e5b16` by 3.9.0).
 fn computable(tr: &Tracer<'_>, value: ValueId, what: &str) -> Traced<()> {
     match tr.dtype(value) {
-        Some(dtype @ (DType::F8E4B15 | DType::F8E4NV | DType::F8E5)) => {
+        Some(dtype) if dtype.is_fp8() => {
             Err(tr.reject(format!("{what} of {dtype}: it can only be moved and converted")))
         }
         _ => Ok(()),

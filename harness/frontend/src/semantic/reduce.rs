@@ -57,7 +57,7 @@ fn region(tr: &mut Tracer<'_>, elements: &[Type], combine: &Value) -> Traced<Blo
 /// those of `fp8e4b15` are bytes.
 pub(super) fn takes_scalars(tr: &Tracer<'_>, elements: &[Type], what: &str) -> Traced<()> {
     let mut dtypes = elements.iter().filter_map(|element| element.elem.num());
-    match dtypes.find(|dtype| matches!(dtype, DType::F8E4NV | DType::F8E5)) {
+    match dtypes.find(|dtype| dtype.is_fp8() && *dtype != DType::F8E4B15) {
         Some(dtype) => Err(tr.reject(format!("{what} of {dtype}: it can only be moved and converted"))),
         None => Ok(()),
     }
