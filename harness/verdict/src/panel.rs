@@ -265,10 +265,18 @@ fn explain(
                 };
                 let uses = guarded(|| reference.used(case, record.rules));
                 let uses = uses.ok().and_then(Result::ok).unwrap_or_default();
-                let told = |one: &Record, other: &Record| {
-                    explained::told(&one.origin, &one.outcome, &other.outcome, &uses)
+                let told = |one: &Record, outcome: &Outcome, other: &Outcome| {
+                    explained::told(&one.origin, outcome, other, &uses)
                 };
-                difference.told = told(record, baseline).or_else(|| told(baseline, record));
+                // A bench may have been given the words of other rules, under which the reference says no as well.
+                let by_own_rules = (of_reference && baseline.rules != record.rules)
+                    .then(|| guarded(|| reference.run(case, record.rules)));
+                let by_own_rules = by_own_rules.and_then(Result::ok).and_then(Result::ok);
+                let said = by_own_rules
+                    .as_ref()
+                    .map_or(&baseline.outcome, |run| &run.outcome);
+                difference.told =
+                    told(record, &record.outcome, said).or_else(|| told(baseline, said, &record.outcome));
             }
             Kind::Memory | Kind::Guard | Kind::Nondeterminism | Kind::Padding | Kind::Time | Kind::Given => {}
         }

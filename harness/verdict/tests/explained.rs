@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use conch_case::{Case, Corpus, Input, VerdictKind};
 use conch_engine::{
-    Capabilities, Complaint, Engine, EngineId, Failure, Outcome, Preparation, Prepared, Reference, Trap,
+    Capabilities, Complaint, Engine, EngineId, Failure, Finished, Outcome, Preparation, Prepared, Reference,
+    Trap,
 };
 use conch_tile::quirk::{Quirk, Quirks};
 use conch_tile::rules::Rules;
@@ -17,6 +18,8 @@ enum Does {
     Follows(Quirks, u8),
     /// It raises.
     Raises(&'static str, &'static str),
+    /// It comes to an end, and leaves everything as it was.
+    Ends,
 }
 
 struct Suspect {
@@ -40,6 +43,13 @@ impl Engine for Suspect {
                 let complaint = Complaint::new(*kind, (*message).to_owned());
                 Preparation::Ended(Outcome::Trapped(Trap::Raised, Box::new(complaint)))
             }
+            Does::Ends => Preparation::Ended(Outcome::Finished(Box::new(Finished {
+                memory: case.memory(),
+                tracked: None,
+                unsteady: None,
+                printed: Vec::new(),
+                remark: None,
+            }))),
             Does::Follows(quirks, turned) => {
                 let followed = self.reference.following(case, rules.following(*quirks))?;
                 let memory = followed.expect("it comes to an end").memory;
@@ -191,5 +201,58 @@ fn an_exception_is_told_by_its_words() {
     assert_eq!(
         told("AttributeError", "'Tensor' object has no attribute 'shape'"),
         None
+    );
+}
+
+#[test]
+fn each_version_is_told_by_what_the_reference_says_of_its_language() {
+    let kernel = "\
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def narrow(x, y, out):
+    i = tl.arange(0, 4)
+    tl.store(out + i, tl.topk(tl.load(y + i), 4))
+    a = tl.load(x + i)
+    tl.store(x + i, a - a)
+";
+    let yaml = "about: x\nkernel: k.py:narrow\nstorages:\n  x: { dtype: fp8e5, shape: [4], fill: ones }\n  \
+                y: { dtype: i32, shape: [4], fill: arange }\n  out: { dtype: i32, shape: [4], fill: zeros }\n\
+                launches: [{ grid: 1, args: [x, y, out] }]\n";
+    let corpus = Corpus::load([
+        Input::text("c.yaml", yaml.to_owned()),
+        Input::text("k.py", kernel.to_owned()),
+    ]);
+    assert!(corpus.problems().is_empty(), "{:#?}", corpus.problems());
+    let case = corpus
+        .entries()
+        .next()
+        .expect("a case")
+        .resolve()
+        .expect("a case");
+    let reference = Arc::new(Reference::default());
+    let told = |versions: &[&str]| {
+        let suspects = versions.iter().map(|version| {
+            Arc::new(Suspect {
+                id: version.parse().expect("an engine"),
+                reference: Arc::clone(&reference),
+                does: Does::Ends,
+            }) as Arc<dyn Engine>
+        });
+        let panel = Panel::new(Some(Arc::clone(&reference)), suspects.collect());
+        let trial = try_case(&case, &panel).expect("not stopped");
+        let of_newest =
+            trial.verdict.differences.iter().find(|one| {
+                one.baseline == EngineId::Reference && one.engine.to_string() == "interpret@3.9.0"
+            });
+        of_newest.expect("it differs").told.map(|told| told.name)
+    };
+    assert_eq!(told(&["interpret@3.9.0"]), Some("fp8-is-computed-in"));
+    // 3.0 has no `topk`: another no, of the same kind.
+    assert_eq!(
+        told(&["interpret@3.0.0", "interpret@3.9.0"]),
+        Some("fp8-is-computed-in")
     );
 }
