@@ -306,6 +306,7 @@ def test_keys(opened: Open) -> None:
     expect(page.locator("svg.bars")).to_be_visible()
     page.keyboard.press("1")
     page.goto(page.url.split("#")[0] + CASE)
+    expect(page.locator(".id")).to_have_text("area1/scale_1:dtype=f16,n=1")
     page.keyboard.press("]")
     expect(page.locator(".id")).to_have_text("area2/scale_2:dtype=i32,n=2")
     page.keyboard.press("[")
