@@ -83,10 +83,10 @@ impl Place {
             self.write(
                 &format!("snapshots/cuda/sm_90/{book}.snap"),
                 &format!(
-                    "---\nsource: conch accept\nexpression: cuda@3.9.0 sm_90\n---\n\
-                     {{\"by\":{{\"gpu\":\"NVIDIA H200\",\"driver\":\"580\",\"triton\":\"3.9.0\",\"date\":\"2026-11-20\",\
+                    "---\nsource: conch accept\nexpression: cuda sm_90\n---\n\
+                     {{\"by\":{{\"gpu\":\"NVIDIA H200\",\"driver\":\"580\",\"date\":\"2026-11-20\",\
                      \"conch\":\"0.1.0\"}}}}\n{{\"agreed\":true}}\n\
-                     {{\"case\":\"{}\",\"source\":\"{source}\",\"layout\":\"{}\",\"cubin\":\"00\",\"by\":0,\
+                     {{\"case\":\"{}\",\"source\":\"{source}\",\"layout\":\"{}\",\"of\":[[\"3.9.0\",\"00\",0]],\
                      {outcome}}}\n",
                     case.id,
                     short(case.layout_hash()),
