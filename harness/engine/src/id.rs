@@ -417,7 +417,7 @@ mod tests {
         check("inductor", Err(Some("inductor@2.15.0")));
         check("inductor@3.6.0", Err(Some("inductor@2.15.0")));
         check("inductor@2.11.0+interpet", Err(Some("inductor@2.11.0+interpret")));
-        check("inductor@2.11.0+numpy2", Err(Some("inductor@2.15.0")));
+        check("inductor@2.11.0+numpy2", Err(Some("inductor@2.11.0")));
         check("inducter@2.5.1", Err(Some("inductor@2.5.1")));
         check("interpret@torch2.5.1", Err(Some("interpret@3.1.0")));
         check("cuda@torch2.11.0", Err(Some("cuda@3.6.0")));
