@@ -414,8 +414,8 @@ mod tests {
         check("recorded", Ok("recorded"));
         check("recorded@3.6.0", Err(Some("recorded")));
         check("recordd", Err(Some("recorded")));
-        check("inductor", Err(Some("inductor@2.15.0")));
-        check("inductor@3.6.0", Err(Some("inductor@2.15.0")));
+        check("inductor", Err(Some("inductor@2.12.1")));
+        check("inductor@3.6.0", Err(Some("inductor@2.12.1")));
         check("inductor@2.11.0+interpet", Err(Some("inductor@2.11.0+interpret")));
         check("inductor@2.11.0+numpy2", Err(Some("inductor@2.11.0")));
         check("inducter@2.5.1", Err(Some("inductor@2.5.1")));

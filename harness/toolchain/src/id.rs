@@ -58,14 +58,10 @@ pub const TORCHES: &[(Version, Version)] = &[
     (Version::new(2, 11, 0), Version::new(3, 6, 0)),
     (Version::new(2, 12, 0), Version::new(3, 7, 0)),
     (Version::new(2, 12, 1), Version::new(3, 7, 1)),
-    (Version::new(2, 13, 0), Version::new(3, 7, 1)),
-    (Version::new(2, 14, 0), Version::new(3, 8, 0)),
-    (Version::new(2, 14, 1), Version::new(3, 8, 0)),
-    (Version::new(2, 15, 0), Version::new(3, 9, 0)),
 ];
 
 /// The newest known torch.
-pub const NEWEST_TORCH: Version = Version::new(2, 15, 0);
+pub const NEWEST_TORCH: Version = Version::new(2, 12, 1);
 
 /// The newest known Triton, which a run uses when none is named.
 pub const NEWEST: Version = Version::new(3, 9, 0);
@@ -311,10 +307,10 @@ mod tests {
         check("torch2.5.1+numpy1.26.4", Ok("torch2.5.1+numpy1.26.4"));
         check(
             "torch",
-            Err("`` is not a torch version; write one like `torch2.15.0`"),
+            Err("`` is not a torch version; write one like `torch2.12.1`"),
         );
         let all = "2.4.0, 2.4.1, 2.5.0, 2.5.1, 2.6.0, 2.7.0, 2.7.1, 2.8.0, 2.9.0, 2.9.1, 2.10.0, 2.11.0, \
-                   2.12.0, 2.12.1, 2.13.0, 2.14.0, 2.14.1, 2.15.0";
+                   2.12.0, 2.12.1";
         for unknown in ["2.3.1", "3", "2"] {
             check(
                 &format!("torch{unknown}"),
