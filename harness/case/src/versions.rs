@@ -52,6 +52,12 @@ pub const TORCH_RELEASED: &[Version] = &[
     Version::new(2, 9, 1),
     Version::new(2, 10, 0),
     Version::new(2, 11, 0),
+    Version::new(2, 12, 0),
+    Version::new(2, 12, 1),
+    Version::new(2, 13, 0),
+    Version::new(2, 14, 0),
+    Version::new(2, 14, 1),
+    Version::new(2, 15, 0),
 ];
 
 /// A set of versions: `<3.3`, `>=3.2,<3.6`, `3.0 - 3.4`, `3.1`, `*`, and several of them joined by `or`.

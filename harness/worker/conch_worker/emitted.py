@@ -17,6 +17,9 @@ _KNOWN = frozenset(dir(builtins)) | {
     "__package__",
 }
 _TEXT_MOST = 200
+# What a module calls only where it is run as a program, to measure it: no compiled function gets there.
+# torch 2.15 reads sizes in `get_args` that it does not define, where arguments share a storage.
+_MEASURING = frozenset({"get_args", "benchmark_compiled_module"})
 
 
 class Undefined(NamedTuple):
@@ -40,35 +43,68 @@ def undefined(text: str) -> list[Undefined]:
 
 def _undefined(text: str, above: int) -> Iterator[Undefined]:
     table = symtable.symtable(text, "emitted", "exec")
-    missing = _read(table, True) - _defined(table) - _KNOWN
+    parts = [child for child in table.get_children() if child.get_name() not in _MEASURING]
+    missing = _own(table, True).union(*map(_read, parts)) - _defined(table) - _KNOWN
     if not missing:
         return
     tree = ast.parse(text)
+    tree.body = [node for node in tree.body if getattr(node, "name", None) not in _MEASURING]
     kernel = _kernel(tree)
     constants = {} if kernel is None else _constants(kernel)
     lines = text.splitlines()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and node.id in missing and isinstance(node.ctx, ast.Load):
-            line = lines[node.lineno - 1]
-            # Around the name, if not all of a long line is shown.
-            start = max(0, min(node.col_offset - _TEXT_MOST // 2, len(line) - _TEXT_MOST))
-            yield Undefined(
-                above + node.lineno,
-                node.id,
-                constants.get(node),
-                None if kernel is None else kernel.name,
-                line[start : start + _TEXT_MOST].strip(),
-            )
+    for node in _reads(tree, missing, _functions(table)):
+        line = lines[node.lineno - 1]
+        # Around the name, if not all of a long line is shown.
+        start = max(0, min(node.col_offset - _TEXT_MOST // 2, len(line) - _TEXT_MOST))
+        yield Undefined(
+            above + node.lineno,
+            node.id,
+            constants.get(node),
+            None if kernel is None else kernel.name,
+            line[start : start + _TEXT_MOST].strip(),
+        )
 
 
-def _read(table: symtable.SymbolTable, top: bool = False) -> set[str]:
+def _reads(
+    node: ast.AST, names: set[str], functions: dict[tuple[str, int], symtable.SymbolTable]
+) -> Iterator[ast.Name]:
+    """Where one of these names is looked for in the module: not where it is a function's own."""
+    if isinstance(node, ast.Name) and node.id in names and isinstance(node.ctx, ast.Load):
+        yield node
+    inner = names
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        table = functions.get((node.name, node.lineno))
+        if table is not None:
+            inner = {name for name in names if not (name in table.get_identifiers() and _is_own(table, name))}
+    for child in ast.iter_child_nodes(node):
+        yield from _reads(child, inner, functions)
+
+
+def _is_own(table: symtable.SymbolTable, name: str) -> bool:
+    symbol = table.lookup(name)
+    return symbol.is_local() or symbol.is_free()
+
+
+def _functions(table: symtable.SymbolTable) -> dict[tuple[str, int], symtable.SymbolTable]:
+    """Every function's scope, by its name and line."""
+    found = {(table.get_name(), table.get_lineno()): table} if table.get_type() == "function" else {}
+    for child in table.get_children():
+        found.update(_functions(child))
+    return found
+
+
+def _read(table: symtable.SymbolTable) -> set[str]:
     """Names that a scope and those inside of it look for in the module."""
-    names = {
+    return _own(table, False).union(*map(_read, table.get_children()))
+
+
+def _own(table: symtable.SymbolTable, top: bool) -> set[str]:
+    """Names that a scope itself looks for in the module, or that the module's own statements read."""
+    return {
         symbol.get_name()
         for symbol in table.get_symbols()
         if symbol.is_referenced() and (top or symbol.is_global())
     }
-    return names.union(*(_read(child) for child in table.get_children()))
 
 
 def _defined(table: symtable.SymbolTable, top: bool = True) -> set[str]:

@@ -106,6 +106,7 @@ class Inductor:
         found.has_triton = lambda **_: True
         driver.set_active(FakeDriver())
 
+        from torch._dynamo import device_interface
         from torch._inductor.codecache import PyCodeCache
         from torch._inductor.codegen import common
         from torch._inductor.codegen import wrapper as wrappers
@@ -146,6 +147,8 @@ class Inductor:
         # What Inductor writes of its own (copies of views that are changed) is Triton too, as on a GPU.
         wrapper = getattr(wrappers, "PythonWrapperCodegen", None) or wrappers.WrapperCodeGen
         common.register_backend_for_device("cpu", TritonScheduling, wrapper)
+        # Since torch 2.13 it is asked whether Triton is built for the device.
+        device_interface.CpuInterface.raise_if_triton_unavailable = staticmethod(lambda _device=None: None)
         triton_helpers.set_driver_to_cpu = lambda: None
 
         CachingAutotuner.precompile = lambda *_, **__: None

@@ -71,6 +71,18 @@ class NamesThatNothingDefines(unittest.TestCase):
         self.check(wrapper().replace("return (s0,", "return (s1,"), [(32, "s1", None, None)])
         self.check("def f(x):\n    class A:\n        y = [x + z for x in x]\n", [(3, "z", None, None)])
 
+    def test_a_function_s_own_name_is_not_the_module_s(self) -> None:
+        text = wrapper() + "def other():\n    return s0\n"
+        line = len(text.splitlines())
+        self.check(text, [(line, "s0", None, None)])
+
+    def test_what_only_measures_the_module_is_left_out(self) -> None:
+        self.check(
+            wrapper() + "def get_args():\n    return s0\n\ndef benchmark_compiled_module():\n    s1\n", []
+        )
+        line = len(wrapper().splitlines()) + 3
+        self.check(wrapper() + "def get_args():\n    return s0\ns0\n", [(line, "s0", None, None)])
+
     def test_what_a_function_makes_global_is_defined(self) -> None:
         self.check("def f():\n    global y\n    y = 1\ny\n", [])
 
