@@ -195,10 +195,15 @@ impl Pile {
             self.refuse(why, &label.case);
             return None;
         }
-        let EngineId::Cuda { version } = label.engine else {
+        let EngineId::Cuda { toolchain } = &label.engine else {
             self.refuse(&format!("{} is recorded by nobody", label.engine), &label.case);
             return None;
         };
+        if toolchain.build().is_some() {
+            let why = format!("{} is a build, and records are of releases", label.engine);
+            self.refuse(&why, &label.case);
+            return None;
+        }
         let Some(entry) = entries.get(&label.case) else {
             self.refuse("there is no such case in the corpus", &label.case);
             return None;
@@ -215,7 +220,7 @@ impl Pile {
             self.refuse("the layout has changed since it was bundled", &label.case);
             return None;
         }
-        Some((case, version))
+        Some((case, toolchain.triton()))
     }
 
     fn put(&mut self, label: &Label, version: Version, record: Record, by: Provenance) {
@@ -246,7 +251,7 @@ fn marked(record: Record, stood: Option<Remembered>) -> Record {
 /// How an outcome stands to the reference, which the record is to remember; nothing where Conch fails to say.
 fn stood(case: &Case, version: Version, outcome: &Outcome) -> Option<Remembered> {
     let given = Given {
-        id: EngineId::Cuda { version },
+        id: EngineId::cuda(version),
         capabilities: Capabilities {
             dtypes: Vec::new(),
             features: Vec::new(),

@@ -425,7 +425,8 @@ Each case is right or wrong by the language of its own version. Changes: broke, 
 newly-undefined, rule-changed (the language changed), newly-accepted, fixed, newly-defined; and still-wrong, not-compared,
 unchanged, which are counted. With `--engine cuda` both compile every case ahead of time, on any machine, and a case may besides be
 signature-changed (other parameters, warps or memory), size-changed (machine code) or time-changed (compiling), the last two beyond
-`--noise`. Without a GPU what it gives is taken from records; a case without one that holds is not compared, and that is said.
+`--noise`. Without a GPU what it gives is taken from records: of a build, from what a release got whose machine code is the same.
+A case without one that holds is not compared, and that is said.
 
 Exit codes: 0 nothing got worse, 1 a case came to a change of --fail-on, 2 something is wrong with what was given or cannot be
 written, 3 nothing was compared, 130 interrupted.")]

@@ -72,7 +72,7 @@ fn found(args: &BisectArgs, stop: &'static AtomicBool, terminal: &mut Terminal) 
             torch: false,
         },
         BumpEngine::Cuda => EngineId::Cuda {
-            version: toolchain.triton(),
+            toolchain: toolchain.compiler(),
         },
     };
     if let (Some(folder), Some(build), Some(python), Some(from), Some(to)) =

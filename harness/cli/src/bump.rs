@@ -47,7 +47,7 @@ fn done(args: &BumpArgs, stop: &'static AtomicBool) -> Result<u8, String> {
             "error: {old} is the same on both sides; name two versions"
         ));
     }
-    let pairs = pairs(&old, &new, &args.engines)?;
+    let pairs = pairs(&old, &new, &args.engines);
     let told = told(&args.against, &pairs)?;
     let sides = pairs.iter().flat_map(|(old, new)| [old, new]);
     let here = sides.filter(|id| !told.engines.contains(&id.to_string()));
@@ -114,8 +114,10 @@ fn done(args: &BumpArgs, stop: &'static AtomicBool) -> Result<u8, String> {
 /// Installs the toolchains of compilers. What is on record needs none, so that one which cannot be had is no error, but said.
 fn compilers(wanted: &[EngineId], offline: bool, stop: &AtomicBool) {
     for id in wanted {
-        let EngineId::Cuda { version } = id else { continue };
-        if let Err(why) = engines::find_or_add(&ToolchainId::of(*version), offline, stop) {
+        let EngineId::Cuda { toolchain } = id else {
+            continue;
+        };
+        if let Err(why) = engines::find_or_add_compiler(toolchain, offline, stop) {
             Terminal::new().note(&format!(
                 "warning: {id} compiles nothing, so that launches, sizes and times are not compared: {why}"
             ));
@@ -148,20 +150,15 @@ pub fn toolchain(side: &Side, home: &Home, stop: &AtomicBool) -> Result<Toolchai
 }
 
 /// The engines that are held against each other.
-fn pairs(
-    old: &ToolchainId,
-    new: &ToolchainId,
-    kinds: &[BumpEngine],
-) -> Result<Vec<(EngineId, EngineId)>, String> {
+fn pairs(old: &ToolchainId, new: &ToolchainId, kinds: &[BumpEngine]) -> Vec<(EngineId, EngineId)> {
     let interpret = |toolchain: &ToolchainId| EngineId::Interpret {
         toolchain: toolchain.clone(),
         host: false,
         torch: false,
     };
     let cuda = |toolchain: &ToolchainId| EngineId::Cuda {
-        version: toolchain.triton(),
+        toolchain: toolchain.compiler(),
     };
-    let builds = old.build().is_some() || new.build().is_some();
     let kinds = if kinds.is_empty() {
         &[BumpEngine::Interpret]
     } else {
@@ -170,13 +167,8 @@ fn pairs(
     kinds
         .iter()
         .map(|kind| match kind {
-            BumpEngine::Interpret => Ok((interpret(old), interpret(new))),
-            BumpEngine::Cuda if builds => Err(
-                "error: `--engine cuda` takes releases of Triton, not builds\n  = help: leave it out, and the \
-                 interpreters are compared"
-                    .to_owned(),
-            ),
-            BumpEngine::Cuda => Ok((cuda(old), cuda(new))),
+            BumpEngine::Interpret => (interpret(old), interpret(new)),
+            BumpEngine::Cuda => (cuda(old), cuda(new)),
         })
         .collect()
 }

@@ -112,9 +112,7 @@ fn write(args: &BundleArgs, stop: &AtomicBool, terminal: &mut Terminal) -> Resul
     };
     let reference = Reference::default();
     let jobs = pipeline::jobs(args.jobs);
-    let newest = [EngineId::Cuda {
-        version: Version::NEWEST,
-    }];
+    let newest = [EngineId::cuda(Version::NEWEST)];
     let wanted = if args.engines.is_empty() {
         &newest[..]
     } else {
@@ -124,11 +122,11 @@ fn write(args: &BundleArgs, stop: &AtomicBool, terminal: &mut Terminal) -> Resul
     let mut writer = Writer::cases(BufWriter::new(&part.file))
         .map_err(|error| format!("{error}\n  --> {}", args.out.display()))?;
     for id in wanted {
-        let EngineId::Cuda { version } = id else {
+        let EngineId::Cuda { toolchain } = id else {
             return Err(format!("bundle {id}: only `cuda@VERSION` compiles"));
         };
-        let compiler = engines::compiler(*version, args.target, args.offline, jobs, selected.root(), stop)
-            .map_err(|why| format!("compile with Triton {version}: {why}"))?;
+        let compiler = engines::compiler(toolchain, args.target, args.offline, jobs, selected.root(), stop)
+            .map_err(|why| format!("compile with Triton {toolchain}: {why}"))?;
         if let Some(warning) = engines::uncontained().filter(|_| Some(id) == wanted.first()) {
             terminal.note(&warning.rendered);
         }

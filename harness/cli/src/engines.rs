@@ -81,10 +81,8 @@ pub fn set_up(
     let mut defaults = vec![EngineId::Reference];
     defaults.extend(selected.is_recording().then_some(EngineId::Recorded));
     defaults.push(newest);
-    if shelf.holds(Version::NEWEST, Target::HOPPER) {
-        defaults.push(EngineId::Cuda {
-            version: Version::NEWEST,
-        });
+    if by_default && shelf.holds(Version::NEWEST, Target::HOPPER) {
+        defaults.push(EngineId::cuda(Version::NEWEST));
     }
     let gpus = OnceCell::new();
     let gpus = || {
@@ -124,12 +122,12 @@ pub fn set_up(
                 }
                 continue;
             }
-            EngineId::Cuda { version } => {
+            EngineId::Cuda { toolchain } => {
                 if let Some(executor) = gpus()
                     && let Some(gpu) = executor.gpus().first()
                 {
                     let target = Target(gpu.capability);
-                    match compiler(*version, target, offline || by_default, jobs, corpus, stop) {
+                    match compiler(toolchain, target, offline || by_default, jobs, corpus, stop) {
                         Ok(compiler) => {
                             let live = Cuda::live(compiler, Arc::clone(executor));
                             panel.others.push(Arc::new(live));
@@ -145,9 +143,9 @@ pub fn set_up(
                 }
                 recorded.push(id.to_string());
                 // A toolchain is not installed for what is on record.
-                let compiler = compiler(*version, Target::HOPPER, true, jobs, corpus, stop).ok();
+                let compiler = compiler(toolchain, Target::HOPPER, true, jobs, corpus, stop).ok();
                 compiles |= compiler.is_some();
-                let on_record = Cuda::recorded(*version, Target::HOPPER, Arc::clone(&shelf), compiler);
+                let on_record = Cuda::recorded(toolchain, Target::HOPPER, Arc::clone(&shelf), compiler);
                 panel.others.push(Arc::new(on_record));
             }
             EngineId::Jit { version } => match jit(*version, jobs, corpus) {
@@ -331,26 +329,26 @@ pub fn newest_with_torch() -> Option<Version> {
 
 /// A compiler for a target and the kernels of a corpus, its toolchain found or installed.
 pub fn compiler(
-    version: Version,
+    id: &ToolchainId,
     target: Target,
     offline: bool,
     jobs: usize,
     corpus: &Path,
     stop: &AtomicBool,
 ) -> Result<Compiler, String> {
-    let there = Home::discover()
-        .ok()
-        .and_then(|home| home.resolve_compiler(version));
-    let toolchain = match there {
-        Some(toolchain) => toolchain,
-        None => find_or_add(&ToolchainId::of(version), offline, stop)?,
-    };
+    let toolchain = find_or_add_compiler(id, offline, stop)?;
     // Without a cache everything is compiled anew.
     let cache = Home::discover().ok().and_then(|home| Cache::open(&home).ok());
     let compilers = Compilers::new(toolchain, jobs, cache)
         .map_err(|error| format!("failed to start compilers: {error}"))?
         .reading(corpus);
     Ok(Compiler::new(compilers, target, Compilers::LIMITS))
+}
+
+/// A toolchain to compile with that is there, with whatever NumPy, or is installed now.
+pub fn find_or_add_compiler(id: &ToolchainId, offline: bool, stop: &AtomicBool) -> Result<Toolchain, String> {
+    let there = Home::discover().ok().and_then(|home| home.resolve_compiler(id));
+    there.map_or_else(|| find_or_add(id, offline, stop), Ok)
 }
 
 /// A toolchain that is there, or is installed now. One with torch is installed only by `conch toolchain add`.

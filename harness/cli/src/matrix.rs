@@ -67,7 +67,7 @@ fn done(args: &MatrixArgs, stop: &'static AtomicBool) -> Result<u8, String> {
                 torch: false,
             },
             BumpEngine::Cuda => EngineId::Cuda {
-                version: toolchain.triton(),
+                toolchain: toolchain.compiler(),
             },
         })
         .collect();

@@ -146,9 +146,7 @@ fn live(args: &SweepArgs, axes: Axes, selected: &Selected, stop: &AtomicBool) ->
         .gpus()
         .first()
         .map_or(Target::HOPPER, |gpu| Target(gpu.capability));
-    let newest = [EngineId::Cuda {
-        version: Version::NEWEST,
-    }];
+    let newest = [EngineId::cuda(Version::NEWEST)];
     let wanted = if args.engines.is_empty() {
         &newest[..]
     } else {
@@ -157,7 +155,7 @@ fn live(args: &SweepArgs, axes: Axes, selected: &Selected, stop: &AtomicBool) ->
     let mut compilers: Vec<(EngineId, Compiler)> = Vec::new();
     for id in wanted {
         let bad = |message: String| End { message, exit: 2 };
-        let EngineId::Cuda { version } = id else {
+        let EngineId::Cuda { toolchain } = id else {
             return Err(bad(format!(
                 "error: failed to sweep {id}: only `cuda@VERSION` compiles"
             )));
@@ -166,8 +164,8 @@ fn live(args: &SweepArgs, axes: Axes, selected: &Selected, stop: &AtomicBool) ->
             continue;
         }
         let jobs = pipeline::jobs(args.jobs);
-        let compiler = engines::compiler(*version, target, args.offline, jobs, selected.root(), stop)
-            .map_err(|why| bad(format!("error: failed to compile with Triton {version}: {why}")))?;
+        let compiler = engines::compiler(toolchain, target, args.offline, jobs, selected.root(), stop)
+            .map_err(|why| bad(format!("error: failed to compile with Triton {toolchain}: {why}")))?;
         compilers.push((id.clone(), compiler));
     }
     Ok(Source::Live {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use conch_tile::rules::Version;
-use conch_toolchain::Home;
+use conch_toolchain::{Home, ToolchainId};
 use done::Done;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -51,7 +51,10 @@ impl Place {
     /// Nothing where Triton is not installed.
     fn new() -> Option<Self> {
         let home = Home::discover().expect("a home");
-        if home.resolve_compiler(Version::new(3, 9, 0)).is_none() {
+        if home
+            .resolve_compiler(&ToolchainId::of(Version::new(3, 9, 0)))
+            .is_none()
+        {
             let wanted = std::env::var("CONCH_TEST_TOOLCHAINS").unwrap_or_default();
             assert!(!wanted.contains("3.9.0"), "Triton 3.9.0 is not installed");
             println!("left out: Triton 3.9.0 is not installed");
@@ -147,7 +150,7 @@ fn a_rejection_is_an_outcome_without_a_gpu_and_a_wrong_one_is_blamed() {
         (&"unavailable".into(), &"no-recording".into())
     );
     assert!(
-        message.ends_with("it compiles, and there is no GPU to execute it"),
+        message.ends_with("that is not on record, and there is no GPU to execute it"),
         "{message}"
     );
     // The same without the compiler.
@@ -214,7 +217,7 @@ fn what_is_rejected_is_named_passed_on_and_put_on_record() {
     let message = outcome["message"].as_str().expect("a message");
     assert_eq!(outcome["error"], "stale-recording");
     assert!(
-        message.ends_with("it compiles, and there is no GPU to execute it"),
+        message.ends_with("that is not on record, and there is no GPU to execute it"),
         "{message}"
     );
 }
@@ -224,7 +227,10 @@ fn what_is_rejected_is_named_passed_on_and_put_on_record() {
 fn a_bump_of_compilers_compares_what_they_make() {
     let Some(place) = Place::new() else { return };
     let home = Home::discover().expect("a home");
-    if home.resolve_compiler(Version::new(3, 2, 0)).is_none() {
+    if home
+        .resolve_compiler(&ToolchainId::of(Version::new(3, 2, 0)))
+        .is_none()
+    {
         println!("left out: Triton 3.2.0 is not installed");
         return;
     }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use conch_tile::rules::Version;
-use conch_toolchain::{Home, Toolchain};
+use conch_toolchain::{Home, Toolchain, ToolchainId};
 use done::Done;
 use tempfile::TempDir;
 
@@ -45,7 +45,7 @@ fn conch<S: AsRef<OsStr>>(folder: &Path, args: &[S]) -> Done {
 
 fn newest() -> Option<Toolchain> {
     let home = Home::discover().expect("a home");
-    let found = home.resolve_compiler(Version::new(3, 9, 0));
+    let found = home.resolve_compiler(&ToolchainId::of(Version::new(3, 9, 0)));
     let wanted = std::env::var("CONCH_TEST_TOOLCHAINS").unwrap_or_default();
     assert!(
         found.is_some() || !wanted.contains("3.9.0"),

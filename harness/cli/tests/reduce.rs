@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 use conch_tile::rules::Version;
-use conch_toolchain::Home;
+use conch_toolchain::{Home, ToolchainId};
 use done::Done;
 use tempfile::TempDir;
 
@@ -37,7 +37,9 @@ fn reduce(case: &str, out: &Path, args: &[&str]) -> Done {
 /// Whether there is a Triton to ask.
 fn has_triton() -> bool {
     let home = Home::discover().expect("a home");
-    let there = home.resolve_compiler(Version::new(3, 9, 0)).is_some();
+    let there = home
+        .resolve_compiler(&ToolchainId::of(Version::new(3, 9, 0)))
+        .is_some();
     let wanted = std::env::var("CONCH_TEST_TOOLCHAINS").unwrap_or_default();
     assert!(
         there || !wanted.contains("3.9.0"),

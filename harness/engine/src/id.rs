@@ -26,8 +26,8 @@ pub enum EngineId {
     },
     /// Triton's compiler for CUDA.
     Cuda {
-        /// The Triton version.
-        version: Version,
+        /// Which Triton, or which build of it; no NumPy.
+        toolchain: ToolchainId,
     },
     /// Triton's compiler and launcher on a GPU, as whoever has torch uses them.
     Jit {
@@ -84,6 +84,13 @@ pub enum Family {
 }
 
 impl EngineId {
+    /// The compiler of a release.
+    pub const fn cuda(version: Version) -> Self {
+        Self::Cuda {
+            toolchain: ToolchainId::of(version),
+        }
+    }
+
     /// The name before the `@`, which expectations match.
     pub const fn kind(&self) -> &'static str {
         match self {
@@ -101,8 +108,8 @@ impl EngineId {
     pub fn version(&self) -> Option<Version> {
         match self {
             Self::Reference | Self::Recorded => None,
-            Self::Interpret { toolchain, .. } => Some(toolchain.triton()),
-            Self::Cuda { version } | Self::Jit { version } => Some(*version),
+            Self::Interpret { toolchain, .. } | Self::Cuda { toolchain } => Some(toolchain.triton()),
+            Self::Jit { version } => Some(*version),
             Self::Inductor { torch, .. } => ToolchainId::of_torch(*torch).map(|id| id.triton()),
         }
     }
@@ -146,7 +153,8 @@ impl fmt::Display for EngineId {
                 if *torch { "+torch" } else { "" },
                 if *host { "+host" } else { "" }
             )),
-            Self::Cuda { version } | Self::Jit { version } => f.pad(&format!("{}@{version}", self.kind())),
+            Self::Cuda { toolchain } => f.pad(&format!("cuda@{toolchain}")),
+            Self::Jit { version } => f.pad(&format!("jit@{version}")),
             Self::Inductor { torch, by } => f.pad(&format!("inductor@{torch}{}", by.suffix())),
         }
     }
@@ -227,22 +235,7 @@ impl FromStr for EngineId {
             return inductor(text, rest);
         }
         if kind == "cuda" || kind == "jit" {
-            let (version, extra) = rest
-                .split_once('+')
-                .map_or((rest, None), |(version, extra)| (version, Some(extra)));
-            let id: ToolchainId = version.parse().map_err(|error: conch_toolchain::BadId| {
-                bad(error.problem, Some(format!("{kind}@{}", Version::NEWEST)))
-            })?;
-            return match extra {
-                None if id.torch().is_some() => Err(no_torch(text, kind, &id)),
-                None if id.triton() < OLDEST => Err(too_old(text, kind, id.triton())),
-                None if kind == "jit" => Ok(Self::Jit { version: id.triton() }),
-                None => Ok(Self::Cuda { version: id.triton() }),
-                Some(extra) => Err(bad(
-                    format!("`{kind}` takes no `+{extra}`"),
-                    Some(format!("{kind}@{version}")),
-                )),
-            };
+            return compiled(text, kind, rest);
         }
         let (mut host, mut torch) = (false, false);
         let mut toolchain = String::new();
@@ -284,6 +277,42 @@ impl FromStr for EngineId {
             host,
             torch,
         })
+    }
+}
+
+/// Reads what follows `cuda@` or `jit@`.
+fn compiled(text: &str, kind: &str, rest: &str) -> Result<EngineId, BadEngineId> {
+    let bad = |reason: String, suggestion: String| BadEngineId {
+        text: text.to_owned(),
+        reason,
+        suggestion: Some(suggestion),
+    };
+    let (version, extra) = rest
+        .split_once('+')
+        .map_or((rest, None), |(version, extra)| (version, Some(extra)));
+    let id: ToolchainId = version
+        .parse()
+        .map_err(|error: conch_toolchain::BadId| bad(error.problem, example(kind)))?;
+    if id.torch().is_some() {
+        return Err(no_torch(text, kind, &id));
+    }
+    known(text, kind, id.triton())?;
+    let not_taken = |extra: &str| {
+        bad(
+            format!("`{kind}` takes no `+{extra}`"),
+            format!("{kind}@{version}"),
+        )
+    };
+    match extra {
+        None if kind == "jit" => Ok(EngineId::Jit { version: id.triton() }),
+        None => Ok(EngineId::cuda(id.triton())),
+        Some(extra) if kind == "jit" || ["host", "torch"].contains(&extra) => Err(not_taken(extra)),
+        Some(extra) => rest
+            .parse()
+            .ok()
+            .filter(|toolchain: &ToolchainId| toolchain.numpy().is_none())
+            .map(|toolchain| EngineId::Cuda { toolchain })
+            .ok_or_else(|| not_taken(extra)),
     }
 }
 
@@ -378,6 +407,16 @@ mod tests {
     }
 
     #[test]
+    fn ranges_may_speak_of_every_release_that_an_engine_can_be_of() {
+        use conch_case::versions::{RELEASED, TORCH_RELEASED};
+        use conch_toolchain::id::{KNOWN, TORCHES};
+        let unknown = KNOWN.iter().filter(|version| !RELEASED.contains(version));
+        let torches = TORCHES.iter().map(|(torch, _)| torch);
+        let unknown = unknown.chain(torches.filter(|version| !TORCH_RELEASED.contains(version)));
+        assert_eq!(unknown.collect::<Vec<_>>(), Vec::<&Version>::new());
+    }
+
+    #[test]
     fn ids_are_read_and_mistakes_get_the_nearest_id() {
         check("reference", Ok("reference"));
         check("interpret@3.9.0", Ok("interpret@3.9.0"));
@@ -408,14 +447,19 @@ mod tests {
         check("interpret@3.2.0+host+host", Err(Some("interpret@3.2.0+host")));
         check("interpret@3.3", Ok("interpret@3.3.1"));
         check("cuda@3.2.0+host", Err(Some("cuda@3.2.0")));
+        check("cuda@3.9.0+pr-1234", Ok("cuda@3.9.0+pr-1234"));
+        check("cuda@3.10.0+git1a2b3c4", Ok("cuda@3.10.0+git1a2b3c4"));
+        check("cuda@3.9.0+numpy2", Err(Some("cuda@3.9.0")));
+        check("cuda@3.9.0+pr-1234+numpy2", Err(Some("cuda@3.9.0")));
+        check("jit@3.9.0+pr-1234", Err(Some("jit@3.9.0")));
         check("inductor@2.11.0", Ok("inductor@2.11.0"));
         check("inductor@2.5+interpret", Ok("inductor@2.5.1+interpret"));
         check("inductor@2.11.0+cuda", Ok("inductor@2.11.0+cuda"));
         check("recorded", Ok("recorded"));
         check("recorded@3.6.0", Err(Some("recorded")));
         check("recordd", Err(Some("recorded")));
-        check("inductor", Err(Some("inductor@2.12.1")));
-        check("inductor@3.6.0", Err(Some("inductor@2.12.1")));
+        check("inductor", Err(Some("inductor@2.15.0")));
+        check("inductor@3.6.0", Err(Some("inductor@2.15.0")));
         check("inductor@2.11.0+interpet", Err(Some("inductor@2.11.0+interpret")));
         check("inductor@2.11.0+numpy2", Err(Some("inductor@2.11.0")));
         check("inducter@2.5.1", Err(Some("inductor@2.5.1")));

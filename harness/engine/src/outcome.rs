@@ -6,6 +6,12 @@ use conch_memory::Memory;
 /// The kind of complaint of an outcome on record that is not used, because it is of another kernel or layout.
 pub const STALE_RECORDING: &str = "stale-recording";
 
+/// What a compiler without a GPU is silent with where nothing is on record of it.
+pub const NO_RECORDING: &str = "no-recording";
+
+/// What it is silent with where the case is on record, and the machine code that it makes of it is not.
+pub const OTHER_CODE: &str = "other-machine-code";
+
 /// The kind of complaint of a file that cannot be loaded, because a module that it imports is not there.
 pub const MODULE_NOT_FOUND: &str = "module-not-found";
 

@@ -108,9 +108,7 @@ fn label(variant: Option<&str>) -> Label {
     Label {
         case: "alias/same_twice:dtype=f32".to_owned(),
         variant: variant.and_then(|text| text.parse().ok()),
-        engine: conch_engine::EngineId::Cuda {
-            version: conch_tile::rules::Version::NEWEST,
-        },
+        engine: conch_engine::EngineId::cuda(conch_tile::rules::Version::NEWEST),
         target: Target::HOPPER,
         source: "5e".to_owned(),
         layout: "1a".to_owned(),

@@ -32,7 +32,7 @@ pub const FORMAT: u32 = 3;
 /// The version of a stream with `sweep` events.
 pub const SWEEPS: u32 = 4;
 
-pub use conch_engine::STALE_RECORDING;
+pub use conch_engine::{NO_RECORDING, OTHER_CODE, STALE_RECORDING};
 
 /// One line of a stream.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

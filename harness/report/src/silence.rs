@@ -3,7 +3,7 @@
 
 use indexmap::IndexMap;
 
-use crate::event::{STALE_RECORDING, Verdict};
+use crate::event::{NO_RECORDING, OTHER_CODE, STALE_RECORDING, Verdict};
 
 /// Of so many cases a reader sees the words.
 const SHOWN: u64 = 5;
@@ -62,6 +62,6 @@ impl Silence {
 
     fn is_about_records(&self) -> bool {
         let mut reasons = self.engines.values().flat_map(IndexMap::keys);
-        reasons.any(|why| why == STALE_RECORDING || why == "no-recording")
+        reasons.any(|why| [STALE_RECORDING, NO_RECORDING, OTHER_CODE].contains(&why.as_str()))
     }
 }

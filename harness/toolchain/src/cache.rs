@@ -253,8 +253,12 @@ fn name_of(path: &Path) -> String {
         .map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }
 
-/// The key of what a toolchain makes of a request: everything that decides it.
-pub(crate) fn key(toolchain: &Toolchain, request: &CompileRequest) -> Result<Hash, String> {
+/// The key of what a toolchain makes of a request: everything that decides it. The stamp is that of a Triton that may change.
+pub(crate) fn key(
+    toolchain: &Toolchain,
+    stamp: Option<&Hash>,
+    request: &CompileRequest,
+) -> Result<Hash, String> {
     let contents = &toolchain.contents;
     let mut hasher = Hasher::new();
     let mut add = |part: &[u8]| {
@@ -263,6 +267,9 @@ pub(crate) fn key(toolchain: &Toolchain, request: &CompileRequest) -> Result<Has
     };
     for version in [&contents.id, &contents.triton, &contents.numpy, &contents.python] {
         add(version.as_bytes());
+    }
+    if let Some(stamp) = stamp {
+        add(stamp.as_bytes());
     }
     for (name, text) in conch_worker::FILES {
         add(name.as_bytes());

@@ -13,6 +13,7 @@ use crate::compiled::{Compiled, Target};
 use crate::pool::{Limits, Pool};
 use crate::request::{Launch, Module};
 use crate::response::Raised;
+use crate::stamp::stamp;
 use crate::worker::{Answer, Mode};
 use crate::{Cache, Toolchain, WorkerFailure, cache, wire};
 
@@ -79,6 +80,8 @@ impl Answer for Compilation {
 pub struct Compilers {
     pool: Pool,
     cache: Option<Cache>,
+    /// Of a Triton that somebody else may build again.
+    stamp: Option<Hash>,
     turns: Turns,
 }
 
@@ -124,14 +127,18 @@ impl Compilers {
         memory: 8 << 30,
     };
 
-    /// At most `size` processes (at least 1). What they compiled is looked for and kept in `cache`, if there is one.
+    /// At most `size` processes (at least 1). What they compiled is looked for and kept in `cache`, if there is one; of an
+    /// adopted environment only what its Triton compiled as it is now.
     ///
     /// # Errors
-    /// The folder for their private files cannot be made.
+    /// The folder for their private files cannot be made, or an adopted environment has no Triton any more.
     pub fn new(toolchain: Toolchain, size: usize, cache: Option<Cache>) -> io::Result<Self> {
+        let changes = cache.is_some() && toolchain.is_adopted();
+        let stamp = changes.then(|| stamp(&toolchain)).transpose()?;
         Pool::of(toolchain, size, Mode::Compile).map(|pool| Self {
             pool,
             cache,
+            stamp,
             turns: Turns::default(),
         })
     }
@@ -162,7 +169,8 @@ impl Compilers {
         let Some(cache) = &self.cache else {
             return self.compile_now(request, limits);
         };
-        let key = cache::key(self.toolchain(), request).map_err(WorkerFailure::Protocol)?;
+        let key =
+            cache::key(self.toolchain(), self.stamp.as_ref(), request).map_err(WorkerFailure::Protocol)?;
         if let Some(compilation) = cache.get(&key, request) {
             return Ok(compilation);
         }

@@ -287,12 +287,19 @@ impl Home {
             })
     }
 
-    /// One that has this Triton to compile with, called by the version alone: for machine code no NumPy matters.
-    pub fn resolve_compiler(&self, triton: Version) -> Option<Toolchain> {
-        let id = ToolchainId::of(triton);
+    /// One that has this Triton, or this build of it, to compile with, called as [`ToolchainId::compiler`] says: for
+    /// machine code no NumPy matters.
+    pub fn resolve_compiler(&self, id: &ToolchainId) -> Option<Toolchain> {
+        let id = id.compiler();
         self.resolve(&id).or_else(|| {
-            let found = self.among(|one| one.is_adopted() && one.contents.is_of(triton))?;
-            Some(Toolchain { id, ..found })
+            let has = |contents: &Contents| {
+                contents.version() == Some(id.triton()) && contents.build().as_deref() == id.build()
+            };
+            let found = self.among(|one| one.is_adopted() && has(&one.contents))?;
+            Some(Toolchain {
+                id: id.clone(),
+                ..found
+            })
         })
     }
 

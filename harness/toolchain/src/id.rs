@@ -58,10 +58,14 @@ pub const TORCHES: &[(Version, Version)] = &[
     (Version::new(2, 11, 0), Version::new(3, 6, 0)),
     (Version::new(2, 12, 0), Version::new(3, 7, 0)),
     (Version::new(2, 12, 1), Version::new(3, 7, 1)),
+    (Version::new(2, 13, 0), Version::new(3, 7, 1)),
+    (Version::new(2, 14, 0), Version::new(3, 8, 0)),
+    (Version::new(2, 14, 1), Version::new(3, 8, 0)),
+    (Version::new(2, 15, 0), Version::new(3, 9, 0)),
 ];
 
 /// The newest known torch.
-pub const NEWEST_TORCH: Version = Version::new(2, 12, 1);
+pub const NEWEST_TORCH: Version = Version::new(2, 15, 0);
 
 /// The newest known Triton, which a run uses when none is named.
 pub const NEWEST: Version = Version::new(3, 9, 0);
@@ -99,6 +103,15 @@ impl ToolchainId {
     /// The Triton version; of one with torch, the Triton that this torch pins.
     pub const fn triton(&self) -> Version {
         self.triton
+    }
+
+    /// As compilers are called: its Triton alone, since no NumPy matters for machine code.
+    #[must_use]
+    pub fn compiler(&self) -> Self {
+        Self {
+            build: self.build.clone(),
+            ..Self::of(self.triton)
+        }
     }
 
     /// The name of the build, of a Triton that is no release.
@@ -307,10 +320,10 @@ mod tests {
         check("torch2.5.1+numpy1.26.4", Ok("torch2.5.1+numpy1.26.4"));
         check(
             "torch",
-            Err("`` is not a torch version; write one like `torch2.12.1`"),
+            Err("`` is not a torch version; write one like `torch2.15.0`"),
         );
         let all = "2.4.0, 2.4.1, 2.5.0, 2.5.1, 2.6.0, 2.7.0, 2.7.1, 2.8.0, 2.9.0, 2.9.1, 2.10.0, 2.11.0, \
-                   2.12.0, 2.12.1";
+                   2.12.0, 2.12.1, 2.13.0, 2.14.0, 2.14.1, 2.15.0";
         for unknown in ["2.3.1", "3", "2"] {
             check(
                 &format!("torch{unknown}"),

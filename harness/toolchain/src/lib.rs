@@ -63,6 +63,7 @@ mod reach;
 pub mod request;
 pub mod response;
 mod scratch;
+mod stamp;
 mod usage;
 mod wire;
 mod worker;

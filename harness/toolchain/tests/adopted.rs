@@ -79,7 +79,7 @@ fn a_python_is_adopted_and_left_alone() {
         assert_eq!(home.resolve(&other), None);
         let other_numpy = format!("{}+numpy1.0", theirs.contents.triton);
         assert_eq!(home.resolve(&other_numpy.parse().expect("a toolchain")), None);
-        assert!(home.resolve_compiler(theirs.triton()).is_some());
+        assert!(home.resolve_compiler(&theirs.id.compiler()).is_some());
         assert_eq!(home.resolve_torch(&theirs.id, true), None);
         assert_eq!(
             words(&finished(&pool(&found), &simple("increase")).storages[0].bytes),

@@ -63,16 +63,18 @@ pub fn bundle(
     let mut writer = Writer::cases(BufWriter::new(&part.file)).map_err(|error| shown(&error))?;
     let mut compilers = Vec::new();
     for id in order.engines {
-        let EngineId::Cuda { version } = id else { continue };
+        let EngineId::Cuda { toolchain } = id else {
+            continue;
+        };
         let compiler = engines::compiler(
-            *version,
+            toolchain,
             Target::HOPPER,
             order.offline,
             order.jobs,
             findings,
             stop,
         )
-        .map_err(|why| format!("failed to compile with Triton {version}: {why}"))?;
+        .map_err(|why| format!("failed to compile with Triton {toolchain}: {why}"))?;
         compilers.push((id, compiler));
     }
     let mut terminal = Terminal::new();

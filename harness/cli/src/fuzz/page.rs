@@ -132,13 +132,13 @@ fn link(signature: &Signature) -> String {
 /// What the engine runs in, a line each.
 pub fn environment(engine: &EngineId) -> Vec<String> {
     let toolchain = match engine {
-        EngineId::Interpret { toolchain, .. } => Some(toolchain.clone()),
-        EngineId::Cuda { version } | EngineId::Jit { version } => Some(ToolchainId::of(*version)),
+        EngineId::Interpret { toolchain, .. } | EngineId::Cuda { toolchain } => Some(toolchain.clone()),
+        EngineId::Jit { version } => Some(ToolchainId::of(*version)),
         _ => None,
     };
     let found = toolchain.and_then(|id| {
         let home = Home::discover().ok()?;
-        home.resolve(&id).or_else(|| home.resolve_compiler(id.triton()))
+        home.resolve(&id).or_else(|| home.resolve_compiler(&id))
     });
     let mut lines: Vec<String> = found
         .map(|toolchain| {

@@ -106,7 +106,7 @@ pub fn engines(signature: &Signature) -> Result<Vec<EngineId>, String> {
             .collect(),
         EngineId::Cuda { .. } => plain
             .map(|one| EngineId::Cuda {
-                version: one.triton(),
+                toolchain: one.id.compiler(),
             })
             .collect(),
         other => {

@@ -5,7 +5,7 @@ use conch_memory::ORIGIN;
 use conch_tile::rules::Version;
 use conch_toolchain::compiled::Target;
 use conch_toolchain::pool::Limits;
-use conch_toolchain::{Compilation, CompileRequest, Compilers, Tuning, WorkerFailure};
+use conch_toolchain::{Compilation, CompileRequest, Compilers, ToolchainId, Tuning, WorkerFailure};
 
 use super::job::Job;
 use super::made::Made;
@@ -42,6 +42,11 @@ impl Compiler {
     /// Triton's version.
     pub const fn version(&self) -> Version {
         self.compilers.toolchain().triton()
+    }
+
+    /// Which Triton.
+    pub const fn toolchain(&self) -> &ToolchainId {
+        &self.compilers.toolchain().id
     }
 
     /// For what GPU it compiles.

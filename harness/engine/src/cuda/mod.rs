@@ -37,7 +37,7 @@ use self::job::{Job, Ran};
 use self::made::Made;
 use self::record::{Missing, Shelf};
 use crate::engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, Prepared, Remembered};
-use crate::{Complaint, EngineId, Finished, Outcome, STALE_RECORDING, Trap, words};
+use crate::{Complaint, EngineId, Finished, NO_RECORDING, OTHER_CODE, Outcome, STALE_RECORDING, Trap, words};
 
 /// `cuda@V`.
 #[derive(Debug)]
@@ -59,10 +59,10 @@ enum Source {
     Recorded(OnRecord),
 }
 
-/// A version of the compiler without a GPU.
+/// A compiler without a GPU.
 #[derive(Debug)]
 struct OnRecord {
-    version: Version,
+    toolchain: ToolchainId,
     shelf: Arc<Shelf>,
     target: Target,
     /// Asked what is not on record, where its toolchain is there.
@@ -70,14 +70,22 @@ struct OnRecord {
 }
 
 impl Cuda {
-    /// The compiler of a version by its outcomes on record, where there is no GPU. What is not on record it compiles, if it
-    /// is given: what it rejects is an outcome, and what it compiles is unavailable.
-    pub fn recorded(version: Version, target: Target, shelf: Arc<Shelf>, compiler: Option<Compiler>) -> Self {
+    /// A compiler by its outcomes on record, where there is no GPU. What is not on record it compiles, if it is given: what
+    /// it rejects is an outcome, and what it compiles is what a compiler on record got whose machine code is the same, or
+    /// unavailable. A build has no records of its own.
+    pub fn recorded(
+        toolchain: &ToolchainId,
+        target: Target,
+        shelf: Arc<Shelf>,
+        compiler: Option<Compiler>,
+    ) -> Self {
         Self {
-            id: EngineId::Cuda { version },
-            capabilities: capabilities(version, false),
+            id: EngineId::Cuda {
+                toolchain: toolchain.clone(),
+            },
+            capabilities: capabilities(toolchain.triton(), false),
             source: Source::Recorded(OnRecord {
-                version,
+                toolchain: toolchain.clone(),
                 shelf,
                 target,
                 compiler: compiler.map(Box::new),
@@ -87,10 +95,10 @@ impl Cuda {
 
     /// The compiler of a version, and GPUs that execute what it makes.
     pub fn live(compiler: Compiler, executor: Arc<Executor>) -> Self {
-        let version = compiler.version();
+        let toolchain = compiler.toolchain().compiler();
         Self {
-            id: EngineId::Cuda { version },
-            capabilities: capabilities(version, true),
+            capabilities: capabilities(toolchain.triton(), true),
+            id: EngineId::Cuda { toolchain },
             source: Source::Live {
                 compiler: Box::new(compiler),
                 executor,
@@ -133,7 +141,7 @@ impl Engine for Cuda {
     fn remembered(&self, case: &Case) -> Option<Remembered> {
         match &self.source {
             Source::Live { .. } => None,
-            Source::Recorded(on) => on.shelf.remembered(on.version, on.target, case),
+            Source::Recorded(on) => on.shelf.remembered(on.release()?, on.target, case),
         }
     }
 
@@ -176,16 +184,27 @@ impl Engine for Cuda {
 }
 
 impl OnRecord {
+    /// The version, of a compiler that is a release: records are of releases.
+    fn release(&self) -> Option<Version> {
+        if self.toolchain.build().is_some() {
+            return None;
+        }
+        Some(self.toolchain.triton())
+    }
+
     /// What is on record; else what the compiler says, if it says more than that it compiles.
     fn outcome(&self, id: &EngineId, case: &Case) -> Result<Outcome, Failure> {
+        let failed = |error| Failure::internal("look up the record", error);
         let found = self
-            .shelf
-            .find(self.version, self.target, case)
-            .map_err(|error| Failure::internal("look up the record", error))?;
-        let (kind, why) = match found {
+            .release()
+            .map_or(Ok(Err(Missing::Absent)), |version| {
+                self.shelf.find(version, self.target, case)
+            })
+            .map_err(failed)?;
+        let (mut kind, why) = match found {
             Ok((outcome, _)) => return Ok(outcome),
             Err(Missing::Absent) => (
-                "no-recording",
+                NO_RECORDING,
                 format!("no outcome of {id} is on record for `{}`", case.id),
             ),
             Err(Missing::Stale(why)) => (STALE_RECORDING, why),
@@ -193,7 +212,7 @@ impl OnRecord {
         let compiled = match &self.compiler {
             None => format!(
                 "it was not compiled either, because Triton {} is not installed: `conch toolchain add {0}`",
-                self.version
+                self.toolchain
             ),
             Some(compiler) => match compiler.job(case)? {
                 Compiling::Ended(outcome) => return Ok(outcome),
@@ -208,7 +227,18 @@ impl OnRecord {
                         },
                     );
                 }
-                Compiling::Ready(_) => "it compiles, and there is no GPU to execute it".to_owned(),
+                Compiling::Ready(job) => {
+                    let kernels = &job.compiled.kernels;
+                    let same = self.shelf.find_made(self.target, case, kernels);
+                    if let Some(outcome) = same.map_err(failed)? {
+                        return Ok(outcome);
+                    }
+                    if kind == NO_RECORDING && self.shelf.executed(self.target, case) {
+                        kind = OTHER_CODE;
+                    }
+                    "it compiles to machine code that is not on record, and there is no GPU to execute it"
+                        .to_owned()
+                }
             },
         };
         Ok(Outcome::Unavailable(Box::new(Complaint::new(

@@ -7,7 +7,7 @@ use super::cause::Cause;
 use super::change::Change;
 use super::compiled::{Measure, Shift};
 use super::{Changes, Group};
-use crate::event::STALE_RECORDING;
+use crate::event::{NO_RECORDING, OTHER_CODE, STALE_RECORDING};
 use crate::safe;
 use crate::standing::known;
 use crate::style::{Palette, Tone};
@@ -285,8 +285,9 @@ fn measured(changes: &Changes) -> Vec<String> {
 
 /// Whether cases were not compared because nothing that holds is on record of them.
 fn lacks_records(changes: &Changes) -> bool {
+    let kinds = [STALE_RECORDING, NO_RECORDING, OTHER_CODE];
     let mut reasons = changes.silent.keys();
-    reasons.any(|why| why.ends_with("no-recording") || why.ends_with(STALE_RECORDING))
+    reasons.any(|why| kinds.iter().any(|kind| why.ends_with(kind)))
 }
 
 /// What is known of a cause.

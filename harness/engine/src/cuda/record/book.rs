@@ -83,6 +83,19 @@ impl Line {
         self.of.iter().find(|origin| origin.triton == triton)
     }
 
+    /// The record of one of its versions.
+    fn record(&self, origin: &Origin) -> Record {
+        Record {
+            case: self.case.clone(),
+            source: self.source.clone(),
+            layout: self.layout.clone(),
+            cubin: origin.cubin.clone(),
+            by: 0,
+            agreed: self.agreed,
+            said: self.said.clone(),
+        }
+    }
+
     /// Whether a record of another version may share the line.
     fn says(&self, record: &Record) -> bool {
         (&self.case, &self.source, &self.layout) == (&record.case, &record.source, &record.layout)
@@ -152,37 +165,56 @@ impl Book {
         self.lines.iter().any(|line| line.has(triton).is_some())
     }
 
-    /// The line of the file, from 1, that holds a case's record under a version; the record; and who ran it.
-    pub(super) fn find(&self, triton: Version, case: &str) -> Option<(usize, Record, Provenance)> {
-        let (at, line, origin) = self
-            .lines
-            .iter()
-            .enumerate()
+    /// Where a case's line is under a version, the line, and what made it.
+    fn line(&self, triton: Version, case: &str) -> Option<(usize, &Line, &Origin)> {
+        let lines = self.lines.iter().enumerate();
+        lines
             .filter(|(_, line)| line.case == case)
-            .find_map(|(at, line)| Some((at, line, line.has(triton)?)))?;
-        let record = Record {
-            case: line.case.clone(),
-            source: line.source.clone(),
-            layout: line.layout.clone(),
-            cubin: origin.cubin.clone(),
-            by: 0,
-            agreed: line.agreed,
-            said: line.said.clone(),
-        };
+            .find_map(|(at, line)| Some((at, line, line.has(triton)?)))
+    }
+
+    /// A case's record under a version, and who ran it.
+    pub(super) fn find(&self, triton: Version, case: &str) -> Option<(Record, Provenance)> {
+        let (_, line, origin) = self.line(triton, case)?;
+        let record = line.record(origin);
         let by = Provenance {
             triton: triton.to_string(),
             ..self.by.get(origin.by)?.clone()
         };
+        Some((record, by))
+    }
+
+    /// A case's record under the newest version that made this machine code of it, with that version.
+    pub(super) fn made(&self, case: &str, cubin: &str) -> Option<(Version, Record)> {
+        let lines = self.lines.iter().filter(|line| line.case == case);
+        let origins = lines.flat_map(|line| line.of.iter().map(move |origin| (line, origin)));
+        origins
+            .filter(|(_, origin)| origin.cubin == cubin)
+            .max_by_key(|(_, origin)| origin.triton)
+            .map(|(line, origin)| (origin.triton, line.record(origin)))
+    }
+
+    /// A case's records of which there is machine code.
+    pub(super) fn executed<'b>(&'b self, case: &'b str) -> impl Iterator<Item = Record> + 'b {
+        let lines = self.lines.iter().filter(move |line| line.case == case);
+        lines.flat_map(|line| {
+            let origins = line.of.iter().filter(|origin| !origin.cubin.is_empty());
+            origins.map(|origin| line.record(origin))
+        })
+    }
+
+    /// The line of the file, from 1, that holds a case's record under a version.
+    pub(super) fn place(&self, triton: Version, case: &str) -> Option<usize> {
+        let (at, ..) = self.line(triton, case)?;
+        let unsaid = self.lines.iter().any(|line| line.agreed == Some(Agreed::Yes));
         // The head, who ran it, and the line of `agreed`.
-        let before =
-            4 + self.by.len() + usize::from(self.lines.iter().any(|line| line.agreed == Some(Agreed::Yes)));
-        Some((before + at + 1, record, by))
+        Some(4 + self.by.len() + usize::from(unsaid) + at + 1)
     }
 
     /// Whether the reference agreed with a case's outcome under a version when it was accepted.
     pub(super) fn agreed(&self, triton: Version, case: &str) -> Option<Agreed> {
-        let mut lines = self.lines.iter().filter(|line| line.case == case);
-        lines.find(|line| line.has(triton).is_some())?.agreed
+        let (_, line, _) = self.line(triton, case)?;
+        line.agreed
     }
 
     /// Puts a record of a version in its place; what was there of that version is gone.

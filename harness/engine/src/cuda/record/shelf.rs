@@ -9,10 +9,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use conch_case::Case;
 use conch_tile::rules::Version;
-use conch_toolchain::compiled::Target;
+use conch_toolchain::compiled::{Kernel, Target};
 
 use super::book::Book;
-use super::{Agreed, Provenance, Record};
+use super::{Agreed, Provenance, Record, short};
+use crate::cuda::bundle::digest;
 use crate::{Outcome, Remembered};
 
 /// How an outcome on record was put there, or why not.
@@ -124,11 +125,10 @@ impl Shelf {
     ) -> Result<Result<(Outcome, Provenance), Missing>, ShelfError> {
         let path = self.path(target, &case.id);
         let book = self.book(&path)?;
-        let found = book
-            .as_ref()
-            .as_ref()
-            .and_then(|book| book.find(version, &case.id));
-        let Some((line, record, by)) = found else {
+        let Some(book) = book.as_ref() else {
+            return Ok(Err(Missing::Absent));
+        };
+        let Some((record, by)) = book.find(version, &case.id) else {
             return Ok(Err(Missing::Absent));
         };
         if let Some(what) = record.stale(case) {
@@ -136,12 +136,44 @@ impl Shelf {
         }
         match record.outcome(case) {
             Ok(outcome) => Ok(Ok((outcome, by))),
-            Err(reason) => Err(ShelfError::Malformed {
-                path: path.display().to_string(),
-                line,
-                reason: format!("the record of `{}`: {reason}", case.id),
-            }),
+            Err(reason) => Err(malformed(&path, Some(book), version, case, &reason)),
         }
+    }
+
+    /// What a case came to under any version whose compiler made the same machine code of the same kernel and layout.
+    /// Records keep the name of one kernel's code, so that a case that launches several has none.
+    pub(in crate::cuda) fn find_made(
+        &self,
+        target: Target,
+        case: &Case,
+        kernels: &[Arc<Kernel>],
+    ) -> Result<Option<Outcome>, ShelfError> {
+        let [kernel] = kernels else {
+            return Ok(None);
+        };
+        let path = self.path(target, &case.id);
+        let book = self.book(&path)?;
+        let Some((triton, record)) = book
+            .as_ref()
+            .as_ref()
+            .and_then(|book| book.made(&case.id, &short(digest(kernel))))
+        else {
+            return Ok(None);
+        };
+        if record.stale(case).is_some() {
+            return Ok(None);
+        }
+        let wrong = |reason: String| malformed(&path, book.as_ref().as_ref(), triton, case, &reason);
+        record.outcome(case).map(Some).map_err(wrong)
+    }
+
+    /// Whether machine code of the same kernel and layout is on record, of any version.
+    pub(in crate::cuda) fn executed(&self, target: Target, case: &Case) -> bool {
+        let Ok(book) = self.book(&self.path(target, &case.id)) else {
+            return false;
+        };
+        let mut records = book.as_ref().iter().flat_map(|book| book.executed(&case.id));
+        records.any(|record| record.stale(case).is_none())
     }
 
     /// How the outcome on record for a case stood to the reference when it was accepted, where that is known.
@@ -177,15 +209,15 @@ impl Shelf {
             let old = accepted.find(version, &record.case);
             let comparable = old
                 .as_ref()
-                .filter(|(_, old, _)| (&old.source, &old.layout) == (&record.source, &record.layout));
+                .filter(|(old, _)| (&old.source, &old.layout) == (&record.source, &record.layout));
             let answer = match comparable {
-                Some((_, old, _)) if old.says_the_same(&record) => Acceptance::Same,
+                Some((old, _)) if old.says_the_same(&record) => Acceptance::Same,
                 Some(_) if !replace => Acceptance::Pending,
                 _ => Acceptance::New,
             };
             answers.push((record.case.clone(), answer));
             if answer == Acceptance::Same
-                && let Some((_, mut old, by)) = old
+                && let Some((mut old, by)) = old
                 // The mark is of the day on which it was accepted, unless there was none.
                 && record.agreed.is_some()
                 && (replace || matches!(old.agreed, None | Some(Agreed::Unknown)))
@@ -225,6 +257,16 @@ impl Shelf {
             .unwrap_or_else(PoisonError::into_inner)
             .remove(&path);
         Ok(answers)
+    }
+}
+
+/// A record that is read, but says nothing that fits its case.
+fn malformed(path: &Path, book: Option<&Book>, triton: Version, case: &Case, reason: &str) -> ShelfError {
+    let line = book.and_then(|book| book.place(triton, &case.id));
+    ShelfError::Malformed {
+        path: path.display().to_string(),
+        line: line.unwrap_or_default(),
+        reason: format!("the record of `{}`: {reason}", case.id),
     }
 }
 

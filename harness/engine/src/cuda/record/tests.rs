@@ -1,11 +1,13 @@
 use std::fs;
+use std::sync::Arc;
 
 use conch_case::{Corpus, Input};
 use conch_memory::StorageId;
 use conch_tile::rules::Version;
-use conch_toolchain::compiled::Target;
+use conch_toolchain::compiled::{Kernel, Metadata, Target};
 
 use super::*;
+use crate::cuda::bundle::digest;
 
 const KERNEL: &str = "import triton\n\n\n@triton.jit\ndef k(x):\n    pass\n";
 const V: Version = Version::new(3, 9, 0);
@@ -238,6 +240,51 @@ fn versions_that_agree_share_a_line() {
     }
     assert!(!again.holds(Version::new(3, 6, 0), Target::HOPPER));
     assert!(!again.holds(V, Target(80)));
+}
+
+/// A kernel of this machine code.
+fn kernel(byte: u8) -> Arc<Kernel> {
+    Arc::new(Kernel {
+        cubin: vec![byte; 300].into(),
+        ptx: String::new(),
+        ttir: String::new(),
+        metadata: Metadata {
+            name: "k".to_owned(),
+            num_warps: 4,
+            num_ctas: 1,
+            cluster_dims: None,
+            shared: 0,
+            global_scratch: None,
+            profile_scratch: None,
+            cooperative: false,
+            pdl: false,
+        },
+    })
+}
+
+#[test]
+fn a_compiler_that_makes_the_same_machine_code_gets_the_same() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let shelf = Shelf::new(folder.path());
+    let case = case_of(KERNEL, "zeros");
+    let outcome = finished(&case, |bytes| bytes[0] = 1, None);
+    let record = Record::of(&case, &digest(&kernel(1)), &outcome, 3).expect("it says something");
+    let cases = std::slice::from_ref(&case.id);
+    shelf
+        .accept(V, Target::HOPPER, vec![(record, by())], cases, false)
+        .expect("written");
+    let check = |target, case: &Case, kernels: &[Arc<Kernel>], expected: Option<&Outcome>| {
+        let found = Shelf::new(folder.path()).find_made(target, case, kernels);
+        assert_eq!(found.expect("a good file").as_ref(), expected);
+    };
+    check(Target::HOPPER, &case, &[kernel(1)], Some(&outcome));
+    check(Target::HOPPER, &case, &[kernel(2)], None);
+    check(Target(80), &case, &[kernel(1)], None);
+    // Only one kernel's code has a name on record.
+    check(Target::HOPPER, &case, &[kernel(1), kernel(2)], None);
+    check(Target::HOPPER, &case, &[], None);
+    // The same code for other arguments.
+    check(Target::HOPPER, &case_of(KERNEL, "ones"), &[kernel(1)], None);
 }
 
 #[test]

@@ -1,0 +1,117 @@
+//! What tells the Triton of an adopted environment from what it was: its owner may build it again under the same name.
+//! Left out: environments of our own, which nobody changes.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::UNIX_EPOCH;
+
+use blake3::{Hash, Hasher};
+
+use crate::{Toolchain, worker};
+
+const ASK: &str = "
+import importlib.util, os
+print(os.path.dirname(importlib.util.find_spec('triton').origin))
+";
+
+/// Folders in folders that are looked into; Triton has six. What is deeper is a link into itself.
+const DEEPEST: usize = 16;
+
+/// The digest of the names, sizes and times of change of every file of a toolchain's Triton.
+///
+/// # Errors
+/// Its Python does not say where its Triton is, or that cannot be read.
+pub(crate) fn stamp(toolchain: &Toolchain) -> io::Result<Hash> {
+    let output = Command::new(toolchain.python())
+        .args(["-s", "-c", ASK])
+        .env_clear()
+        .envs(worker::passed(true))
+        .stdin(Stdio::null())
+        .output()?;
+    let told = String::from_utf8_lossy(&output.stdout);
+    // A package may print when Python starts.
+    let folder = PathBuf::from(told.lines().last().unwrap_or_default());
+    if !output.status.success() || !folder.is_dir() {
+        let python = toolchain.python();
+        return Err(io::Error::other(format!(
+            "{} has no Triton any more",
+            python.display()
+        )));
+    }
+    of(&folder)
+}
+
+/// The stamp of a folder.
+fn of(folder: &Path) -> io::Result<Hash> {
+    let mut files = BTreeMap::new();
+    visit(folder, DEEPEST, &mut files)?;
+    let mut hasher = Hasher::new();
+    for (path, (size, changed)) in files {
+        let name = path.as_os_str().as_encoded_bytes();
+        hasher.update(&(name.len() as u64).to_le_bytes());
+        hasher.update(name);
+        hasher.update(&size.to_le_bytes());
+        hasher.update(&changed.to_le_bytes());
+    }
+    Ok(hasher.finalize())
+}
+
+fn visit(folder: &Path, depth: usize, files: &mut BTreeMap<PathBuf, (u64, u128)>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        // A build links to its backends, and a link may lead nowhere.
+        let Ok(metadata) = fs::metadata(&path) else {
+            continue;
+        };
+        if metadata.is_dir() {
+            // Python writes there whenever it likes.
+            if depth > 0 && path.file_name().is_none_or(|name| name != "__pycache__") {
+                visit(&path, depth - 1, files)?;
+            }
+        } else {
+            let changed = metadata
+                .modified()?
+                .duration_since(UNIX_EPOCH)
+                .unwrap_or_default();
+            files.insert(path, (metadata.len(), changed.as_nanos()));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::os::unix::fs::symlink;
+    use std::time::{Duration, SystemTime};
+
+    use super::*;
+
+    #[test]
+    fn what_is_built_again_has_another_stamp_and_what_python_keeps_does_not_count() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir_all(at("backends/__pycache__")).expect("folders");
+        fs::write(at("backends/compiler.py"), "x = 1\n").expect("a file");
+        symlink(folder.path(), at("backends/itself")).expect("a link");
+        symlink(at("nowhere"), at("backends/gone")).expect("a link");
+        let first = of(folder.path()).expect("a stamp");
+        fs::write(at("backends/__pycache__/compiler.pyc"), "kept").expect("a file");
+        assert_eq!(of(folder.path()).expect("a stamp"), first);
+
+        fs::write(at("backends/compiler.py"), "x = 10\n").expect("a file");
+        let longer = of(folder.path()).expect("a stamp");
+        assert_ne!(longer, first);
+        let file = File::options()
+            .write(true)
+            .open(at("backends/compiler.py"))
+            .expect("it is there");
+        file.set_modified(SystemTime::now() + Duration::from_secs(9))
+            .expect("a time");
+        assert_ne!(of(folder.path()).expect("a stamp"), longer);
+        assert!(of(&at("nowhere")).is_err());
+    }
+}
