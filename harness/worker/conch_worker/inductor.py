@@ -2,7 +2,7 @@
 
 CPU tensors stand for CUDA ones, and torch is told what it would hear on a machine with an H100. It captures
 the case's launches, writes its modules and loads them as it would there. The launches that its wrapper makes
-are sent to the other side, which says what became of the memory. Done with torch 2.5.1 to 2.11.0.
+are sent to the other side, which says what became of the memory. Done with torch 2.5.1 to 2.15.0.
 """
 
 from __future__ import annotations
@@ -273,7 +273,10 @@ def _resolved(tuner: Any, args: Sequence[Any], grid: Any) -> tuple[str, dict[str
     signature = {parameter_of(key, names): kind for key, kind in meta["signature"].items()}
     constants.update(config.kwargs)
     if any(kind == "constexpr" for kind in signature.values()):
-        given = [name for name in names if not (name in declared and name in constants)]
+        if _takes_constexprs():
+            given = [name for name in names if name not in ("num_warps", "num_stages")]
+        else:
+            given = [name for name in names if not (name in declared and name in constants)]
     else:
         dropped = {name for name, value in constants.items() if value is None and name not in declared}
         dropped -= set(signature)
@@ -311,6 +314,13 @@ def _resolved(tuner: Any, args: Sequence[Any], grid: Any) -> tuple[str, dict[str
         resolved = grid(config.kwargs) if callable(grid) else grid
     sizes = [int(size) for size in resolved]
     return function.__name__, values, sizes + [1] * (3 - len(sizes))
+
+
+def _takes_constexprs() -> bool:
+    """Whether the launcher of a kernel takes its constexprs as well: that of torch 2.7 and 2.8."""
+    import torch
+
+    return tuple(int(number) for number in torch.__version__.split(".")[:2]) < (2, 9)
 
 
 def _grid(meta: dict[str, Any], config: Any, bound: dict[str, Any]) -> list[int]:
