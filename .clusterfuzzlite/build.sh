@@ -1,3 +1,3 @@
 #!/bin/bash -eu
 # The same targets as on OSS-Fuzz.
-exec bash "$SRC/conch/fuzz/oss-fuzz/build.sh"
+exec bash "$SRC/cerith/fuzz/oss-fuzz/build.sh"

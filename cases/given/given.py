@@ -1,4 +1,4 @@
-"""Kernels whose results are given in their case files, worked out without Conch."""
+"""Kernels whose results are given in their case files, worked out without Cerith."""
 
 import triton
 import triton.language as tl

@@ -1,4 +1,4 @@
-"""Arithmetic and ranges whose results are given in their case files, worked out without Conch."""
+"""Arithmetic and ranges whose results are given in their case files, worked out without Cerith."""
 
 import triton
 import triton.language as tl

@@ -3,4 +3,4 @@
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|data: &[u8]| conch_fuzz::hold(conch_laws::bundle::check(data)));
+fuzz_target!(|data: &[u8]| cerith_fuzz::hold(cerith_laws::bundle::check(data)));

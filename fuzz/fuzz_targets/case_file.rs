@@ -3,11 +3,11 @@
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
 
-fuzz_target!(|data: &[u8]| conch_fuzz::hold(conch_gen::case_file::check(data)));
+fuzz_target!(|data: &[u8]| cerith_fuzz::hold(cerith_gen::case_file::check(data)));
 
 fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
     if seed % 4 == 0 {
         return fuzzer_mutate(data, size, max_size);
     }
-    conch_fuzz::change(data, size, max_size, seed, conch_gen::case_file::mutate)
+    cerith_fuzz::change(data, size, max_size, seed, cerith_gen::case_file::mutate)
 });

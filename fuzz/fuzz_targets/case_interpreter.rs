@@ -3,4 +3,4 @@
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(init: conch_fuzz::interpreter::ready(), |data: &[u8]| conch_fuzz::interpreter::hold(data));
+fuzz_target!(init: cerith_fuzz::interpreter::ready(), |data: &[u8]| cerith_fuzz::interpreter::hold(data));

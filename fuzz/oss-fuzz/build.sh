@@ -1,7 +1,7 @@
 #!/bin/bash -eu
 # Builds the fuzz targets that need no Triton into $OUT, each with inputs to begin with, options and, where the input is text,
 # a dictionary. OSS-Fuzz and ClusterFuzzLite run it in their image; `.ci/farm` runs it without one.
-source=${CONCH_SOURCE:-$SRC/conch}
+source=${CERITH_SOURCE:-$SRC/cerith}
 work=${WORK:-$(mktemp -d)}
 
 # Targets that ask Triton's interpreter: a farm has none.
@@ -13,10 +13,10 @@ if [ "${SANITIZER:-address}" = address ]; then sanitizer=address; fi
 
 cd "$source"
 # Flags for the targets are not for the command that makes seeds; where it is built already, it is named.
-if [ -n "${CONCH_SEEDS:-}" ]; then
-  "$CONCH_SEEDS" "$work/seeds"
+if [ -n "${CERITH_SEEDS:-}" ]; then
+  "$CERITH_SEEDS" "$work/seeds"
 else
-  env -u RUSTFLAGS -u RUSTC_BOOTSTRAP cargo run --quiet -p conch-laws --example seeds -- "$work/seeds"
+  env -u RUSTFLAGS -u RUSTC_BOOTSTRAP cargo run --quiet -p cerith-laws --example seeds -- "$work/seeds"
 fi
 cargo fuzz build --release --debug-assertions --sanitizer "$sanitizer"
 

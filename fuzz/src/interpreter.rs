@@ -1,20 +1,20 @@
 //! The panel of the target `case_interpreter`: the reference, and Triton's interpreter in a worker that lives as long as the target.
-//! Left out: other engines (`conch fuzz`).
+//! Left out: other engines (`cerith fuzz`).
 
 use std::process;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use arbitrary::Unstructured;
-use conch_engine::{Interpret, Reference};
-use conch_gen::case::{Form, Generated, Limits};
-use conch_laws::case::read;
-use conch_tile::rules::Version;
-use conch_toolchain::{Home, Pool};
-use conch_verdict::{Panel, try_case};
+use cerith_engine::{Interpret, Reference};
+use cerith_gen::case::{Form, Generated, Limits};
+use cerith_laws::case::read;
+use cerith_tile::rules::Version;
+use cerith_toolchain::{Home, Pool};
+use cerith_verdict::{Panel, try_case};
 
 /// The environment variable that names the version.
-const VARIABLE: &str = "CONCH_FUZZ_TRITON";
+const VARIABLE: &str = "CERITH_FUZZ_TRITON";
 
 static PANEL: OnceLock<(Panel, Limits)> = OnceLock::new();
 
@@ -69,14 +69,14 @@ fn panel() -> (Panel, Limits) {
 
 fn started() -> Result<(Panel, Limits), String> {
     let home = Home::discover().map_err(|error| error.to_string())?;
-    let mend = "`conch toolchain add 3.9.0` installs one";
+    let mend = "`cerith toolchain add 3.9.0` installs one";
     let toolchain = match std::env::var(VARIABLE) {
         Ok(named) => {
             let id = named
                 .parse()
                 .map_err(|error| format!("{VARIABLE} is `{named}`: {error}"))?;
             home.resolve(&id).ok_or_else(|| {
-                format!("Triton {named} is not installed; `conch toolchain add {named}` does")
+                format!("Triton {named} is not installed; `cerith toolchain add {named}` does")
             })?
         }
         Err(_) => {
@@ -88,9 +88,9 @@ fn started() -> Result<(Panel, Limits), String> {
     let version: Version = toolchain.id.triton();
     // Nothing is read but what a request has in it.
     let pool = Pool::new(toolchain, 1).map_err(|error| format!("a worker does not start: {error}"))?;
-    let limits = conch_toolchain::Limits {
+    let limits = cerith_toolchain::Limits {
         time: Duration::from_secs(20),
-        ..conch_toolchain::Limits::default()
+        ..cerith_toolchain::Limits::default()
     };
     let interpreter = Interpret::new(pool, false, limits);
     let panel = Panel::new(Some(Arc::new(Reference::default())), vec![Arc::new(interpreter)]);

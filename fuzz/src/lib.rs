@@ -3,7 +3,7 @@
 pub mod interpreter;
 
 use arbitrary::Unstructured;
-use conch_gen::Trial;
+use cerith_gen::Trial;
 
 /// Random bytes that a change takes.
 const RANDOM: usize = 1024;

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::Path;
 
-use conch_case::Corpus;
+use cerith_case::Corpus;
 use divan::Bencher;
 use tempfile::TempDir;
 use zip::ZipWriter;

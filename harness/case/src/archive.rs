@@ -13,8 +13,8 @@ use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use conch_tile::diagnostic::Diagnostic;
-use conch_tile::source::Span;
+use cerith_tile::diagnostic::Diagnostic;
+use cerith_tile::source::Span;
 use zip::read::{ArchiveOffset, Config, OwnedZipFileEntry};
 use zip::result::ZipError;
 use zip::unstable::read::ZipIterable;

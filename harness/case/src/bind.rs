@@ -1,8 +1,8 @@
 //! Arguments against a kernel's signature, as Python would bind them, and what makes a function a host function.
 //! Left out: what values mean to Triton.
 
-use conch_tile::diagnostic::Diagnostic;
-use conch_tile::source::Span;
+use cerith_tile::diagnostic::Diagnostic;
+use cerith_tile::source::Span;
 
 use crate::kernel::{Function, Kernel, Parameter, ParameterKind};
 use crate::nearest::{list, suggestion};

@@ -1,4 +1,4 @@
-//! A resolved case as plain data, for snapshots, `conch explain` and everything that stores cases; and its hash.
+//! A resolved case as plain data, for snapshots, `cerith explain` and everything that stores cases; and its hash.
 //!
 //! The form is for reading: elements are written as numbers, one line per storage. It is stable: two cases that do the
 //! same have the same [`Canonical::hash`], whatever their ids, texts and expectations are.
@@ -7,8 +7,8 @@
 
 use std::fmt::{self, Write as _};
 
-use conch_memory::{ByteState, Storage, Storages, Tensor};
-use conch_tile::numeric;
+use cerith_memory::{ByteState, Storage, Storages, Tensor};
+use cerith_tile::numeric;
 use serde::Serialize;
 
 use crate::case::{ArgValue, Case, Declared, Launch};
@@ -150,7 +150,7 @@ impl Case {
     /// `torch.compile`. Ids, words, expectations and what is on record do not.
     pub fn content_hash(&self) -> ContentHash {
         let mut feed = Feed(blake3::Hasher::new());
-        feed.text("conch case 2");
+        feed.text(&format!("{OLD_NAME} case 2"));
         for half in [self.source_hash(), self.layout_hash()] {
             feed.bytes(half.bytes());
         }
@@ -166,7 +166,7 @@ impl Case {
     /// The half of [`Case::content_hash`] that is about kernels: their text and that of what they depend on.
     pub fn source_hash(&self) -> ContentHash {
         let mut feed = Feed(blake3::Hasher::new());
-        feed.text("conch source 1");
+        feed.text(&format!("{OLD_NAME} source 1"));
         if self.is_import_only() {
             feed.module(&self.module);
         }
@@ -183,7 +183,7 @@ impl Case {
     /// The half of [`Case::content_hash`] that is about everything else: storages, grids, arguments and options.
     pub fn layout_hash(&self) -> ContentHash {
         let mut feed = Feed(blake3::Hasher::new());
-        feed.text("conch layout 1");
+        feed.text(&format!("{OLD_NAME} layout 1"));
         feed.number(self.storages.len() as u64);
         for (_, storage) in self.storages.iter() {
             feed.storage(storage);
@@ -201,11 +201,14 @@ impl Kernel {
     /// what a compiler's cache may go by, beside the specialisation.
     pub fn content_hash(&self) -> ContentHash {
         let mut feed = Feed(blake3::Hasher::new());
-        feed.text("conch kernel 1");
+        feed.text(&format!("{OLD_NAME} kernel 1"));
         feed.kernel(self);
         feed.finish()
     }
 }
+
+/// What hashes begin with: the project's name of the time when the first records were made, which hold by them.
+const OLD_NAME: &str = "conch";
 
 /// Hashes with lengths in front, so that no two values run into each other.
 struct Feed(blake3::Hasher);

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use conch_memory::{Memory, NamedTensor, Storages, Tensor};
-use conch_tile::DType;
-use conch_tile::source::Span;
+use cerith_memory::{Memory, NamedTensor, Storages, Tensor};
+use cerith_tile::DType;
+use cerith_tile::source::Span;
 
 use crate::compile::Compile;
 use crate::descriptor::Descriptor;
@@ -25,7 +25,7 @@ pub struct Case {
     pub about: String,
     /// Where the case comes from: a commit, an issue, a catalogue entry.
     pub origin: Option<String>,
-    /// Who found what it shows, where Conch did.
+    /// Who found what it shows, where Cerith did.
     pub found: Option<Found>,
     /// The matrix point, in the order of the file.
     pub point: Vec<(String, String)>,

@@ -1,5 +1,5 @@
-//! How a case is compiled under `torch.compile`, for the engines that do so. Left out: compiling (`conch-engine`, and the
-//! Python of `conch-worker`).
+//! How a case is compiled under `torch.compile`, for the engines that do so. Left out: compiling (`cerith-engine`, and the
+//! Python of `cerith-worker`).
 
 use crate::case::ArgValue;
 

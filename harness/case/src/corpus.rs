@@ -11,8 +11,8 @@ mod loader;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use conch_tile::diagnostic::Diagnostic;
-use conch_tile::source::{Sources, Span};
+use cerith_tile::diagnostic::Diagnostic;
+use cerith_tile::source::{Sources, Span};
 
 use self::loader::Loader;
 pub(crate) use self::loader::join;
@@ -272,7 +272,7 @@ impl CaseFile {
         &self.schema.about
     }
 
-    /// Who found what its cases show, where Conch did.
+    /// Who found what its cases show, where Cerith did.
     pub fn found(&self) -> Option<&Found> {
         self.schema.found.as_ref()
     }

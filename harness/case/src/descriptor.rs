@@ -1,12 +1,12 @@
 //! Tensor descriptors as arguments: `triton.tools.tensor_descriptor.TensorDescriptor`, made on the host.
 //!
 //! [`Descriptor::fault`] is what that class itself refuses, by version. Left out: what a kernel may do with one
-//! (`conch-frontend`), and descriptors that a kernel makes.
+//! (`cerith-frontend`), and descriptors that a kernel makes.
 
 use std::fmt;
 
-use conch_memory::Tensor;
-use conch_tile::rules::Version;
+use cerith_memory::Tensor;
+use cerith_tile::rules::Version;
 
 /// Dimensions that a descriptor may have.
 pub const MAX_RANK: usize = 5;
@@ -130,7 +130,7 @@ impl Descriptor {
         if self.padding == Padding::Nan && !self.base.dtype.is_float() {
             return Some(format!("`nan` is no padding for {}", self.base.dtype));
         }
-        if self.round_f32_to_tf32 && self.base.dtype != conch_tile::DType::F32 {
+        if self.round_f32_to_tf32 && self.base.dtype != cerith_tile::DType::F32 {
             return Some(format!("only f32 rounds to tf32, not {}", self.base.dtype));
         }
         None

@@ -6,8 +6,8 @@
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-use conch_tile::quirk::Quirk;
-use conch_tile::source::{SourceFile, SourceId};
+use cerith_tile::quirk::Quirk;
+use cerith_tile::source::{SourceFile, SourceId};
 
 use crate::corpus::CaseFile;
 use crate::expectation::{OutcomeKind, VerdictKind};

@@ -1,9 +1,9 @@
 //! Expectations: written-down exceptions to "every engine agrees with the reference".
-//! Left out: whether one came true (`conch-verdict`).
+//! Left out: whether one came true (`cerith-verdict`).
 
-use conch_tile::quirk::Quirks;
-use conch_tile::rules::Version;
-use conch_tile::source::Span;
+use cerith_tile::quirk::Quirks;
+use cerith_tile::rules::Version;
+use cerith_tile::source::Span;
 
 use crate::variant::Axis;
 use crate::versions::VersionRange;

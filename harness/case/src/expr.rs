@@ -23,7 +23,7 @@ mod value;
 use std::ops::Range;
 use std::sync::Arc;
 
-use conch_memory::Storages;
+use cerith_memory::Storages;
 use indexmap::IndexMap;
 use ruff_python_ast::ModExpression;
 

@@ -6,12 +6,12 @@ mod recorded;
 
 use std::collections::HashSet;
 
-use conch_memory::{StorageId, Storages, Tensor};
-use conch_tile::DType;
-use conch_tile::diagnostic::Diagnostic;
-use conch_tile::ir::Rounding;
-use conch_tile::numeric::{encode, encode_int};
-use conch_tile::source::Span;
+use cerith_memory::{StorageId, Storages, Tensor};
+use cerith_tile::DType;
+use cerith_tile::diagnostic::Diagnostic;
+use cerith_tile::ir::Rounding;
+use cerith_tile::numeric::{encode, encode_int};
+use cerith_tile::source::Span;
 
 use self::literal::{Element, Literal, Nested};
 use self::random::Random;

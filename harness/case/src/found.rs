@@ -1,11 +1,11 @@
-//! Who found what a case shows, and what became of it. Left out: the table of all that was found (`conch fuzz trophies`).
+//! Who found what a case shows, and what became of it. Left out: the table of all that was found (`cerith fuzz trophies`).
 
 use crate::expectation::{EnginePattern, words};
 
 words! {
     /// Who found it.
     Finder {
-        /// A generated case of `conch fuzz`, or another random kernel.
+        /// A generated case of `cerith fuzz`, or another random kernel.
         Fuzz = "fuzz",
         /// A case that somebody wrote for the corpus.
         Corpus = "corpus",

@@ -1,6 +1,6 @@
-//! What a case file says that storages hold at the end. Left out: holding an outcome to it (`conch-verdict`).
+//! What a case file says that storages hold at the end. Left out: holding an outcome to it (`cerith-verdict`).
 
-use conch_memory::{Storage, StorageId};
+use cerith_memory::{Storage, StorageId};
 
 /// What a storage holds after the last launch, as the case file gives it.
 #[derive(Clone, Debug, PartialEq, Eq)]

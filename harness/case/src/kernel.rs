@@ -1,10 +1,10 @@
 //! Kernels: the Python modules of the corpus and the functions in them, as far as a launch must know them.
-//! Left out: what a kernel computes (`conch-frontend`).
+//! Left out: what a kernel computes (`cerith-frontend`).
 
 use std::sync::Arc;
 
-use conch_tile::diagnostic::Diagnostic;
-use conch_tile::source::{SourceFile, SourceId, Span};
+use cerith_tile::diagnostic::Diagnostic;
+use cerith_tile::source::{SourceFile, SourceId, Span};
 
 use crate::piece::{Piece, reached};
 
@@ -15,7 +15,7 @@ pub struct Module {
     pub path: String,
     /// The text; its name is the path as a user would write it.
     pub file: Arc<SourceFile>,
-    /// The file's id in the corpus' [`Sources`](conch_tile::source::Sources).
+    /// The file's id in the corpus' [`Sources`](cerith_tile::source::Sources).
     pub source: SourceId,
     /// Every function, in the order of the file; functions inside of functions have dotted names (`make.kernel`).
     pub functions: Vec<Function>,

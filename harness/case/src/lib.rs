@@ -1,4 +1,4 @@
-//! Case files: the format in which Conch's corpus is written, and the way from such a file to cases that an engine
+//! Case files: the format in which Cerith's corpus is written, and the way from such a file to cases that an engine
 //! can run. **This page is the specification of the format.**
 //!
 //! A case is one kernel, its storages and tensors, one or more launches, and what is expected. A case file expands to
@@ -27,8 +27,8 @@
 //!       and lost its strides, link: "triton b99a3006" }
 //! # "#.replace("//! ", "");
 //! # let kernel = "import triton\n@triton.jit\ndef add_one_kernel(ptr, stride_0, stride_1, BLOCK): pass\n";
-//! # let file = conch_case::Input::text;
-//! # let corpus = conch_case::Corpus::load([file("layout/split.yaml", &*text), file("layout/add_one.py", kernel)]);
+//! # let file = cerith_case::Input::text;
+//! # let corpus = cerith_case::Corpus::load([file("layout/split.yaml", &*text), file("layout/add_one.py", kernel)]);
 //! # assert_eq!(corpus.problems(), []);
 //! # let ids: Vec<_> = corpus.entries().map(|entry| entry.id).collect();
 //! # assert_eq!(ids[1], "layout/split:dtype=f16");
@@ -42,7 +42,7 @@
 //! matrix: `layout/split_columns:dtype=f16`. Cases are ordered by path, then by matrix. Files and folders that begin
 //! with a dot, and links to folders, are ignored; a link to a file must stay in the corpus.
 //!
-//! A **recording** is a corpus that `conch record` wrote of somebody's program. Its storages' bytes are in **data
+//! A **recording** is a corpus that `cerith record` wrote of somebody's program. Its storages' bytes are in **data
 //! archives**, `.zip` files beside the case files. Reading a corpus opens none of them; making a case does, and takes what
 //! it needs.
 //!
@@ -59,7 +59,7 @@
 //! |---|---|
 //! | `about` | what the case shows, in a sentence. Required |
 //! | `origin` | where it comes from: a commit, an issue, a catalogue entry |
-//! | `found` | who found what it shows, if Conch did: a line of `reports/findings.md` |
+//! | `found` | who found what it shows, if Cerith did: a line of `reports/findings.md` |
 //! | `kernel` | `file.py:function`, the file by its path from the case file. Required, or else `import` |
 //! | `import` | `file.py`: a module that must import on a machine without a GPU |
 //! | `matrix` | variables and their values |
@@ -70,7 +70,7 @@
 //! | `compile` | how the launches are compiled under `torch.compile`, for the engine `inductor` |
 //! | `timeout` | seconds that an engine may take, in place of its own limit: for what is known to hang. The reference has fuel instead |
 //! | `recorded` | what came of the run that the case was recorded from |
-//! | `gives` | what storages hold at the end, as somebody worked it out who did not run Conch |
+//! | `gives` | what storages hold at the end, as somebody worked it out who did not run Cerith |
 //! | `expect` | written-down exceptions |
 //!
 //! An unknown key, name, dtype, parameter or engine is an error with the nearest valid spelling, never ignored.
@@ -109,7 +109,7 @@
 //!
 //! # `storages`
 //!
-//! `name: { dtype: …, shape: …, fill: … }`. The dtype is one of Triton's ([`conch_tile::DType`]), in its short form
+//! `name: { dtype: …, shape: …, fill: … }`. The dtype is one of Triton's ([`cerith_tile::DType`]), in its short form
 //! (`f32`, `bf16`, `i1`, `fp8e4nv`), Triton's (`float32`, `tl.float32`) or torch's (`torch.half`). The shape is a list of
 //! sizes; 0 and `[]` are fine. A storage is also a tensor of its name: contiguous, and over all of it.
 //!
@@ -253,7 +253,7 @@
 //! What storages hold after the last launch: values as in a `fill`, of the whole storage and in the order of its memory. An
 //! element that is `null` is not looked at. The reference is held to it, and is wrong where it leaves something else, whoever
 //! agrees with it. Views are laid out by the same code for every engine: where that is what a case tries, only a value
-//! from elsewhere can show a mistake in it. So the values are worked out by hand or with torch, not by running Conch.
+//! from elsewhere can show a mistake in it. So the values are worked out by hand or with torch, not by running Cerith.
 //! Results that rounding may change belong to no `gives`. With another layout ([`Layout`]) it is not looked at.
 //!
 //! # `expect`
@@ -265,11 +265,11 @@
 //! | `engine` | one engine or a list: `reference`, `interpret`, `interpret+host`, `interpret@3.2.0`, `interpret+numpy2`, `cuda`, `jit`, `inductor`, `recorded`, … ([`EnginePattern`]). `interpret` is not `interpret+host`, and is `interpret+torch` too; `cuda` is `jit` too; `inductor` is `inductor@V`, `inductor@V+interpret` and `inductor@V+cuda`, and `inductor+reference` the first of them. Required |
 //! | `versions` | `<3.3`, `>=3.2,<3.6`, `3.0 - 3.4`, `3.1`, several joined by ` or `, or a list ([`VersionRange`]). All when left out. The reference is of the version whose language it judges by, and `recorded` of the version that was recorded. Of `inductor` these are versions of torch: `<2.6` |
 //! | `when` | a condition over matrix variables: `dtype in ('f16', 'bf16')`. Must hold at some point |
-//! | `axis` | an axis of a sweep or a list of them: `num_warps`, `num_stages`, `num_ctas`, `enable_fp_fusion`, `specialize`, `config`, `layout` ([`Axis`]). The expectation is then one of `conch sweep`, and of that alone: the variants of the case along such an axis do not agree |
+//! | `axis` | an axis of a sweep or a list of them: `num_warps`, `num_stages`, `num_ctas`, `enable_fp_fusion`, `specialize`, `config`, `layout` ([`Axis`]). The expectation is then one of `cerith sweep`, and of that alone: the variants of the case along such an axis do not agree |
 //! | `verdict` | of the case with such an engine: `agree`, `differ`, `nondeterministic`, `undefined`, `inconclusive` |
 //! | `outcome` | of the engine itself: `finished`, `rejected`, `trapped`, `unsupported`, `exhausted`, `crashed`, `unavailable`. This, `verdict` or `quirk` is required. A process that died is foreseen by `crashed` only |
 //! | `message` | a part of the engine's message |
-//! | `quirk` | the known bug that explains the difference, or a list of those that do together ([`Quirk`](conch_tile::quirk::Quirk)): `bf16-is-bits`. Met where the reference, asked again with the quirks that the engine has, leaves the engine's bytes, and needs none but these for it. It says `verdict: differ` by itself |
+//! | `quirk` | the known bug that explains the difference, or a list of those that do together ([`Quirk`](cerith_tile::quirk::Quirk)): `bf16-is-bits`. Met where the reference, asked again with the quirks that the engine has, leaves the engine's bytes, and needs none but these for it. It says `verdict: differ` by itself |
 //! | `why` | the reason, in words. Required, but beside `quirk` |
 //! | `link` | where to read about it |
 //!
@@ -283,8 +283,8 @@
 //!
 //! # `found`
 //!
-//! `{ by: fuzz, upstream: new, state: unreported }`: what the case shows is a bug that Conch found. `conch fuzz promote` writes
-//! it, and `conch fuzz trophies` makes `reports/findings.md` of all that say so.
+//! `{ by: fuzz, upstream: new, state: unreported }`: what the case shows is a bug that Cerith found. `cerith fuzz promote` writes
+//! it, and `cerith fuzz trophies` makes `reports/findings.md` of all that say so.
 //!
 //! | key | holds |
 //! |---|---|
@@ -307,7 +307,7 @@
 //! of its own.
 //!
 //! ```
-//! use conch_case::{Corpus, Filter, Input, Shard};
+//! use cerith_case::{Corpus, Filter, Input, Shard};
 //!
 //! let case_file = "
 //! about: Rows of a matrix are copied.
@@ -345,8 +345,8 @@
 //!
 //! [`skeleton`] makes a first case file for a kernel that has none.
 //!
-//! Left out: running anything (`conch-engine`), what a kernel means (`conch-frontend`), whether an expectation came true
-//! (`conch-verdict`).
+//! Left out: running anything (`cerith-engine`), what a kernel means (`cerith-frontend`), whether an expectation came true
+//! (`cerith-verdict`).
 //!
 //! Invariants: no text of a case file or kernel, and no data archive, makes it panic or takes more than a bounded time and
 //! memory. Files are opened in two places: [`Corpus::read`] reads texts and notes where archives are, and

@@ -6,9 +6,9 @@ mod value;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use conch_memory::Storages;
-use conch_tile::diagnostic::Diagnostic;
-use conch_tile::source::Span;
+use cerith_memory::Storages;
+use cerith_tile::diagnostic::Diagnostic;
+use cerith_tile::source::Span;
 
 pub(crate) use self::value::identifier;
 pub use self::value::is_name;

@@ -1,10 +1,10 @@
 //! Reading a Python module: its functions with their signatures and decorators, and what it imports.
-//! Left out: everything inside of functions but further functions (`conch-frontend` reads those).
+//! Left out: everything inside of functions but further functions (`cerith-frontend` reads those).
 
 use std::collections::HashMap;
 
-use conch_tile::diagnostic::Diagnostic;
-use conch_tile::source::{SourceId, Span};
+use cerith_tile::diagnostic::Diagnostic;
+use cerith_tile::source::{SourceId, Span};
 use ruff_python_ast::visitor::{Visitor, walk_expr, walk_stmt};
 use ruff_python_ast::{self as ast, Expr, PySourceType, Stmt};
 use ruff_text_size::{Ranged, TextRange};

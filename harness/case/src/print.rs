@@ -10,10 +10,10 @@
 
 use std::fmt::Write as _;
 
-use conch_memory::{ByteState, Pointer, Storage, StorageId, Tensor};
-use conch_tile::DType;
-use conch_tile::numeric;
-use conch_tile::quirk::Quirk;
+use cerith_memory::{ByteState, Pointer, Storage, StorageId, Tensor};
+use cerith_tile::DType;
+use cerith_tile::numeric;
+use cerith_tile::quirk::Quirk;
 
 use crate::case::{Arg, ArgValue, Case, Launch};
 use crate::compile::Compile;

@@ -1,7 +1,7 @@
 //! What is on record of a case: the outcome of the run that it was recorded from. Left out: what a verdict makes of it
-//! (the engine `recorded` of `conch-engine`).
+//! (the engine `recorded` of `cerith-engine`).
 
-use conch_memory::{Pointer, StorageId};
+use cerith_memory::{Pointer, StorageId};
 
 /// The outcome of the run that a case was recorded from.
 #[derive(Clone, Debug, PartialEq, Eq)]

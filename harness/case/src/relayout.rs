@@ -4,8 +4,8 @@
 //! Addresses of the other layout that lie in memory (in storages of `i64` and `u64`) become those of the same element.
 //! Left out: which layouts there are ([`crate::variant`]).
 
-use conch_memory::{ByteState, Fault, GUARD_BYTE, Memory, ORIGIN, StorageId, UNINIT_BYTE};
-use conch_tile::DType;
+use cerith_memory::{ByteState, Fault, GUARD_BYTE, Memory, ORIGIN, StorageId, UNINIT_BYTE};
+use cerith_tile::DType;
 
 use crate::case::Case;
 

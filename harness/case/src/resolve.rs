@@ -5,14 +5,14 @@ mod compile;
 mod given;
 mod recorded;
 
-use conch_tile::fault::{Fault, is_planted};
+use cerith_tile::fault::{Fault, is_planted};
 use std::collections::HashSet;
 
-use conch_memory::{NamedTensor, Storage, StorageId, Storages, Tensor};
-use conch_tile::DType;
-use conch_tile::diagnostic::Diagnostic;
-use conch_tile::rules::Version;
-use conch_tile::source::Span;
+use cerith_memory::{NamedTensor, Storage, StorageId, Storages, Tensor};
+use cerith_tile::DType;
+use cerith_tile::diagnostic::Diagnostic;
+use cerith_tile::rules::Version;
+use cerith_tile::source::Span;
 
 use crate::case::{Arg, ArgValue, Case, Declared, Launch};
 use crate::corpus::CaseFile;

@@ -9,9 +9,9 @@ mod recorded;
 
 use std::time::Duration;
 
-use conch_tile::diagnostic::Diagnostic;
-use conch_tile::quirk::Quirks;
-use conch_tile::source::{SourceFile, SourceId, Span};
+use cerith_tile::diagnostic::Diagnostic;
+use cerith_tile::quirk::Quirks;
+use cerith_tile::source::{SourceFile, SourceId, Span};
 
 pub(crate) use self::argument::{ArgumentSchema, DescriptorSchema};
 pub(crate) use self::compile::CompileSchema;

@@ -7,8 +7,8 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
-use conch_tile::diagnostic::Diagnostic;
-use conch_tile::source::{SourceId, Span};
+use cerith_tile::diagnostic::Diagnostic;
+use cerith_tile::source::{SourceId, Span};
 use ruff_python_ast::visitor::{Visitor, walk_expr, walk_stmt};
 use ruff_python_ast::{self as ast, Expr, Operator, PySourceType, Stmt};
 
@@ -418,8 +418,8 @@ fn write(function: &Function, uses: &Uses, path: &str) -> String {
         (_, _, axes) => format!("{:?}", vec![1; axes.max(1)]),
     };
     let mut text = format!(
-        "# A skeleton that `conch import` made: what is marked as guessed is to be edited, and `about` to be written.\n\
-         about: {name} as `conch import` found it.\n\
+        "# A skeleton that `cerith import` made: what is marked as guessed is to be edited, and `about` to be written.\n\
+         about: {name} as `cerith import` found it.\n\
          kernel: {path}:{name}\n",
         name = function.name
     );

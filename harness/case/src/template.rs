@@ -9,9 +9,9 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
 
-use conch_memory::Storages;
-use conch_tile::diagnostic::Diagnostic;
-use conch_tile::source::Span;
+use cerith_memory::Storages;
+use cerith_tile::diagnostic::Diagnostic;
+use cerith_tile::source::Span;
 
 use crate::expr::{ExprError, Expression, Names, Value};
 use crate::nearest::{nearest, suggestion};

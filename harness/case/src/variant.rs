@@ -16,15 +16,15 @@
 //! | `layout=padded` | rows of two or more dimensions have three elements of padding between them |
 //! | `layout=transposed` | tensors of two or more dimensions are column-major |
 //!
-//! Left out: compiling and executing (`conch-engine`), whether variants agree (`conch-verdict`).
+//! Left out: compiling and executing (`cerith-engine`), whether variants agree (`cerith-verdict`).
 
 use std::fmt;
 use std::str::FromStr;
 
-use conch_tile::DType;
+use cerith_tile::DType;
 use smallvec::SmallVec;
 
-use conch_memory::{Dims, StorageId, Tensor};
+use cerith_memory::{Dims, StorageId, Tensor};
 
 use crate::case::{ArgValue, Case, Launch};
 use crate::corpus::Entry;

@@ -1,9 +1,9 @@
-//! Ranges of Triton versions, as expectations write them. Left out: what changed in a version (`conch_tile::rules`).
+//! Ranges of Triton versions, as expectations write them. Left out: what changed in a version (`cerith_tile::rules`).
 
 use std::fmt;
 use std::str::FromStr;
 
-use conch_tile::rules::Version;
+use cerith_tile::rules::Version;
 
 /// Every release of Triton on `PyPI` that a range may speak of, oldest first.
 pub const RELEASED: &[Version] = &[

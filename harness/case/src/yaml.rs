@@ -9,8 +9,8 @@
 
 use std::fmt;
 
-use conch_tile::diagnostic::Diagnostic;
-use conch_tile::source::{SourceId, Span};
+use cerith_tile::diagnostic::Diagnostic;
+use cerith_tile::source::{SourceId, Span};
 use saphyr_parser::{Event, Parser, ScalarStyle, StrInput};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 

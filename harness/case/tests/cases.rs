@@ -1,7 +1,7 @@
 //! What case files expand to: ids, storages, arguments, launches and expectations of good files.
 
-use conch_case::{ArgValue, Case, Corpus, Entry, Filter, Input, Shard};
-use conch_tile::rules::Version;
+use cerith_case::{ArgValue, Case, Corpus, Entry, Filter, Input, Shard};
+use cerith_tile::rules::Version;
 
 const KERNELS: &str = "\
 import triton

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use conch_case::{Corpus, Input};
+use cerith_case::{Corpus, Input};
 
 fn input(path: &str, text: &str) -> Input {
     Input {

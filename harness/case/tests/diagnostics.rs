@@ -2,7 +2,7 @@
 
 mod common;
 
-use conch_case::{Corpus, Input, Missing};
+use cerith_case::{Corpus, Input, Missing};
 
 const KERNEL: &str = "import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef add_one_kernel(x, out, n, \
                       BLOCK: tl.constexpr, SCALE: tl.constexpr = 1):\n    pass\n\n\n@triton.jit\n\
@@ -539,7 +539,7 @@ fn what_is_given_is_of_the_storage_and_is_written_out() {
         .content
         .states()
         .iter()
-        .filter(|&&state| state == conch_memory::ByteState::Init);
+        .filter(|&&state| state == cerith_memory::ByteState::Init);
     assert_eq!(known.count(), 4);
     let written = case.to_case_file().expect("a case file");
     assert!(written.contains("gives:\n  out: "), "{written}");

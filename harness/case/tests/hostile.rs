@@ -1,6 +1,6 @@
 //! No text panics, hangs or takes memory without bounds: files of arbitrary text, and good files with a part replaced.
 
-use conch_gen::case_file::{self, ARCHIVE, KERNEL, SEEDS};
+use cerith_gen::case_file::{self, ARCHIVE, KERNEL, SEEDS};
 use proptest::prelude::*;
 
 /// A case file that uses much of the format.

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use conch_case::Corpus;
+use cerith_case::Corpus;
 
 const CASE: &str = "about: x\nkernel: k.py:kernel\nlaunches: [{ grid: 1, args: [1] }]\n";
 const KERNEL: &str = "def kernel(x): pass\n";

@@ -4,8 +4,8 @@ mod common;
 
 use std::io::{Cursor, Read as _, Write as _};
 
-use conch_case::{Case, Corpus, Ending, Input, Problems};
-use conch_memory::{Pointer, StorageId};
+use cerith_case::{Case, Corpus, Ending, Input, Problems};
+use cerith_memory::{Pointer, StorageId};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 

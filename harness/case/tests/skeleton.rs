@@ -1,7 +1,7 @@
 //! Skeletons of case files: what is guessed of a kernel, and that what is written is a case file.
 
-use conch_case::{Corpus, Input, skeleton};
-use conch_tile::source::{SourceFile, Sources};
+use cerith_case::{Corpus, Input, skeleton};
+use cerith_tile::source::{SourceFile, Sources};
 
 const KERNELS: &str = include_str!("skeletons/kernels.py");
 

@@ -1,9 +1,9 @@
 //! Every view that real torch 2.11 was asked for: the expression gives what torch gave, or an error where it raised.
-//! The lines were read off torch; `conch-memory` keeps them in `tests/golden`, with what recorded the second file.
+//! The lines were read off torch; `cerith-memory` keeps them in `tests/golden`, with what recorded the second file.
 
-use conch_case::expr::{ExprError, Expression, Names, Value};
-use conch_memory::{Storages, Tensor};
-use conch_tile::DType;
+use cerith_case::expr::{ExprError, Expression, Names, Value};
+use cerith_memory::{Storages, Tensor};
+use cerith_tile::DType;
 use serde::Deserialize;
 
 #[derive(Deserialize)]

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use conch_case::{Axes, Axis, Case, Corpus, Entry, Input, Relayout, Variant};
-use conch_memory::{ByteState, Memory, ORIGIN, StorageId, UNINIT_BYTE};
+use cerith_case::{Axes, Axis, Case, Corpus, Entry, Input, Relayout, Variant};
+use cerith_memory::{ByteState, Memory, ORIGIN, StorageId, UNINIT_BYTE};
 use proptest::prelude::*;
 
 const KERNELS: &str = "\
@@ -63,7 +63,7 @@ fn shown(case: &Case) -> String {
         let values: Vec<String> = launch
             .arguments()
             .map(|(name, arg)| match &arg.value {
-                conch_case::ArgValue::Int(value) => format!("{}={value}", name.unwrap_or_default()),
+                cerith_case::ArgValue::Int(value) => format!("{}={value}", name.unwrap_or_default()),
                 _ => name.unwrap_or_default().to_owned(),
             })
             .collect();

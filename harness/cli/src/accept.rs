@@ -1,4 +1,4 @@
-//! `conch accept`: what a GPU gave, put on record for machines that have none.
+//! `cerith accept`: what a GPU gave, put on record for machines that have none.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write as _;
@@ -7,16 +7,16 @@ use std::io::BufReader;
 use std::path::Path;
 use std::sync::Arc;
 
-use conch_case::{Case, Entry, Shard};
-use conch_engine::cuda::bundle::{BundleError, Label, Opening, Reader};
-use conch_engine::cuda::outcome;
-use conch_engine::cuda::record::{Acceptance, Provenance, Record, Shelf};
-use conch_engine::{
+use cerith_case::{Case, Entry, Shard};
+use cerith_engine::cuda::bundle::{BundleError, Label, Opening, Reader};
+use cerith_engine::cuda::outcome;
+use cerith_engine::cuda::record::{Acceptance, Provenance, Record, Shelf};
+use cerith_engine::{
     Capabilities, Engine, EngineId, Failure, Needs, Outcome, Preparation, Reference, Remembered, guarded,
 };
-use conch_tile::rules::{Rules, Version};
-use conch_toolchain::compiled::Target;
-use conch_verdict::{Panel, Standing, try_case};
+use cerith_tile::rules::{Rules, Version};
+use cerith_toolchain::compiled::Target;
+use cerith_verdict::{Panel, Standing, try_case};
 
 use crate::args::AcceptArgs;
 use crate::corpus::Selected;
@@ -99,7 +99,7 @@ pub fn accept(args: &AcceptArgs) -> u8 {
         if !pending.is_empty() {
             exit = exit.max(1);
             terminal.note(&format!(
-                "not overwritten: {}\n  = help: `cargo insta review` shows both and takes one; `conch accept --replace` takes \
+                "not overwritten: {}\n  = help: `cargo insta review` shows both and takes one; `cerith accept --replace` takes \
                  the new ones",
                 named(pending)
             ));
@@ -191,7 +191,7 @@ impl Pile {
     /// The case that an entry is about, if it is of this corpus as it is now.
     fn case(&mut self, label: &Label, entries: &HashMap<String, Entry>) -> Option<(Case, Version)> {
         if label.variant.is_some() {
-            let why = "it is of a sweep, whose variants are no records; `conch sweep --results` judges it";
+            let why = "it is of a sweep, whose variants are no records; `cerith sweep --results` judges it";
             self.refuse(why, &label.case);
             return None;
         }
@@ -248,7 +248,7 @@ fn marked(record: Record, stood: Option<Remembered>) -> Record {
     }
 }
 
-/// How an outcome stands to the reference, which the record is to remember; nothing where Conch fails to say.
+/// How an outcome stands to the reference, which the record is to remember; nothing where Cerith fails to say.
 fn stood(case: &Case, version: Version, outcome: &Outcome) -> Option<Remembered> {
     let given = Given {
         id: EngineId::cuda(version),
@@ -319,7 +319,7 @@ fn provenance(opening: &Opening, version: Version, executed: bool) -> Provenance
         }),
         triton: version.to_string(),
         date: day(opening.seconds),
-        conch: opening.conch.clone(),
+        cerith: opening.cerith.clone(),
     }
 }
 

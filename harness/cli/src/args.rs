@@ -4,14 +4,14 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use cerith_case::{FoundState, Shard};
+use cerith_engine::EngineId;
+use cerith_engine::cuda::child;
+use cerith_report::bump::Change;
+use cerith_tile::rules::Version;
+use cerith_toolchain::ToolchainId;
+use cerith_toolchain::compiled::Target;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use conch_case::{FoundState, Shard};
-use conch_engine::EngineId;
-use conch_engine::cuda::child;
-use conch_report::bump::Change;
-use conch_tile::rules::Version;
-use conch_toolchain::ToolchainId;
-use conch_toolchain::compiled::Target;
 
 use crate::engines;
 use crate::known::KnownArgs;
@@ -28,16 +28,16 @@ pub use merge::{MergeArgs, ReportCommand};
 /// Run Triton kernels through independent engines, compare every byte, and name the engine that is wrong.
 #[derive(Debug, Parser)]
 #[command(
-    name = "conch",
+    name = "cerith",
     version,
     max_term_width = 110,
     after_help = "Examples:
-  conch run                                      the whole corpus, through the reference and the newest Triton
-  conch run alias layout --engine reference --engine interpret@3.2.0
-  conch explain layout/split_columns:dtype=f16   what a case is, and what every engine made of it
-  conch list 'dtype/*:dtype=bf16'                which cases a filter means
-  conch record -- python train.py                make cases of the kernels that a program launches
-  conch toolchain add 3.1.0                      install another Triton
+  cerith run                                      the whole corpus, through the reference and the newest Triton
+  cerith run alias layout --engine reference --engine interpret@3.2.0
+  cerith explain layout/split_columns:dtype=f16   what a case is, and what every engine made of it
+  cerith list 'dtype/*:dtype=bf16'                which cases a filter means
+  cerith record -- python train.py                make cases of the kernels that a program launches
+  cerith toolchain add 3.1.0                      install another Triton
 
 Exit codes: 0 everything is as expected, 1 a disagreement that nobody expected or an expectation that no longer
 happens, or an engine of --engine that says nothing, 2 something is wrong with what was given or cannot be
@@ -90,7 +90,7 @@ pub enum Command {
     Fuzz(FuzzArgs),
     /// Make a case that differs as small as it gets.
     Reduce(ReduceArgs),
-    /// The process that opens a GPU; started by Conch itself.
+    /// The process that opens a GPU; started by Cerith itself.
     #[command(name = child::ARGUMENT, hide = true)]
     CudaChild {
         /// Which GPU.
@@ -130,18 +130,18 @@ pub struct Engines {
     pub offline: bool,
 }
 
-/// Arguments of `conch run`.
+/// Arguments of `cerith run`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  conch run
-  conch run alias layout scalar --engine reference --engine interpret@3.2.0
-  conch run 'alias/*:dtype=bf16' --format jsonl | jq 'select(.expected == false)'
-  conch run --shard 2/8 --out reports/shard-2      one of eight jobs; `conch report merge` makes one run of them
-  conch run --baseline baseline.jsonl              fails only for what is new
-  conch run --last-failed --fail-fast              what failed in the run before, up to the first that still does
-  conch run --known all                            name every case that differs as expected, by cause
-  conch run --engine reference --schedules 8       is everything that is called defined the same in other orders?
-  conch run recording/ softmax_kernel              a recording, and of it one kernel's launches
+  cerith run
+  cerith run alias layout scalar --engine reference --engine interpret@3.2.0
+  cerith run 'alias/*:dtype=bf16' --format jsonl | jq 'select(.expected == false)'
+  cerith run --shard 2/8 --out reports/shard-2      one of eight jobs; `cerith report merge` makes one run of them
+  cerith run --baseline baseline.jsonl              fails only for what is new
+  cerith run --last-failed --fail-fast              what failed in the run before, up to the first that still does
+  cerith run --known all                            name every case that differs as expected, by cause
+  cerith run --engine reference --schedules 8       is everything that is called defined the same in other orders?
+  cerith run recording/ softmax_kernel              a recording, and of it one kernel's launches
 
 A run writes events.jsonl, report.html, report.md and junit.xml into the folder given by --out.")]
 pub struct RunArgs {
@@ -171,7 +171,7 @@ pub struct RunArgs {
 
     /// Have the reference launch every case N more times with its programs in other orders: the reverse one, and then
     /// permutations that are the same in every run. A case that is defined must give the same in all of them; one that does
-    /// not is a bug in Conch, and an internal error of the run.
+    /// not is a bug in Cerith, and an internal error of the run.
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     pub schedules: u32,
 
@@ -190,13 +190,13 @@ pub struct RunArgs {
     pub reports: Reports,
 }
 
-/// Arguments of `conch coverage`.
+/// Arguments of `cerith coverage`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  conch coverage                                 every public name of the newest Triton, by kinds of dtypes
-  conch coverage tl.atomic                       the names that begin so
-  conch coverage --triton 3.2.0 --holes          what Triton 3.2.0 has and the reference has not
-  conch coverage --campaign reports/fuzz         what the kernels of a campaign have in them, and what none has
+  cerith coverage                                 every public name of the newest Triton, by kinds of dtypes
+  cerith coverage tl.atomic                       the names that begin so
+  cerith coverage --triton 3.2.0 --holes          what Triton 3.2.0 has and the reference has not
+  cerith coverage --campaign reports/fuzz         what the kernels of a campaign have in them, and what none has
 
 The names are those of the installed Triton. `yes` is traced, `no` is rejected as the compiler rejects it, `?` is not known to
 the reference, `HOLE` has no place in it at all. The number behind it is that of the cases that use the name on such dtypes.
@@ -219,7 +219,7 @@ pub struct CoverageArgs {
     #[arg(long, value_enum, default_value_t = CoverageFormat::Text)]
     pub format: CoverageFormat,
 
-    /// The folder of case files, as in `conch run`.
+    /// The folder of case files, as in `cerith run`.
     #[arg(long, value_name = "DIR")]
     pub cases: Option<PathBuf>,
 
@@ -256,7 +256,7 @@ pub enum Masked {
     Zero,
 }
 
-impl From<Checks> for conch_interp::Checks {
+impl From<Checks> for cerith_interp::Checks {
     fn from(checks: Checks) -> Self {
         match checks {
             Checks::Full => Self::Full,
@@ -273,7 +273,7 @@ pub struct Reports {
     pub format: RunFormat,
 
     /// Where reports go. Without it, the folder of the command's name in `reports`, beside the corpus; for a corpus that is
-    /// the first filter, in `conch-reports/NAME` beside it, which git is told to ignore.
+    /// the first filter, in `cerith-reports/NAME` beside it, which git is told to ignore.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 
@@ -286,14 +286,14 @@ pub struct Reports {
     pub known: KnownArgs,
 }
 
-/// Arguments of `conch sweep`.
+/// Arguments of `cerith sweep`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  conch sweep dot reduction --engine cuda@3.9.0                  on a machine with a GPU and Triton
-  conch sweep --axis num_warps --axis num_ctas=1,2 --axis layout
-  conch bundle --sweep --engine cuda@3.9.0 -o sweep.conch        without a GPU: compile here,
-  conch exec sweep.conch -o sweep-results.conch                  execute there,
-  conch sweep --results sweep-results.conch                      and judge here
+  cerith sweep dot reduction --engine cuda@3.9.0                  on a machine with a GPU and Triton
+  cerith sweep --axis num_warps --axis num_ctas=1,2 --axis layout
+  cerith bundle --sweep --engine cuda@3.9.0 -o sweep.cerith        without a GPU: compile here,
+  cerith exec sweep.cerith -o sweep-results.cerith                  execute there,
+  cerith sweep --results sweep-results.cerith                      and judge here
 
 The variants of a case must agree with each other: bit for bit, but where the reference says that rounding may differ.")]
 pub struct SweepArgs {
@@ -309,7 +309,7 @@ pub struct SweepArgs {
     #[command(flatten)]
     pub along: Along,
 
-    /// Judge what `conch exec` wrote of a bundle made with `conch bundle --sweep`. Again for more, which are judged
+    /// Judge what `cerith exec` wrote of a bundle made with `cerith bundle --sweep`. Again for more, which are judged
     /// together.
     #[arg(long, value_name = "RESULTS", conflicts_with = "axes")]
     pub results: Vec<PathBuf>,
@@ -336,24 +336,24 @@ pub struct Along {
     pub axes: Vec<String>,
 }
 
-/// Arguments of `conch list`.
+/// Arguments of `cerith list`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  conch list
-  conch list layout/ 'dtype/*:dtype=bf16'")]
+  cerith list
+  cerith list layout/ 'dtype/*:dtype=bf16'")]
 pub struct ListArgs {
     /// Which cases.
     #[command(flatten)]
     pub selection: Selection,
 }
 
-/// Arguments of `conch explain`.
+/// Arguments of `cerith explain`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  conch explain alias/same_twice:dtype=f32
-  conch explain layout/split_columns --engine interpret@3.2.0 --engine interpret@3.3.1")]
+  cerith explain alias/same_twice:dtype=f32
+  cerith explain layout/split_columns --engine interpret@3.2.0 --engine interpret@3.3.1")]
 pub struct ExplainArgs {
-    /// The case's id, or a filter that means few cases; before it, a folder that is the corpus, as for `conch run`.
+    /// The case's id, or a filter that means few cases; before it, a folder that is the corpus, as for `cerith run`.
     #[arg(value_name = "CASE", required = true)]
     pub case: Vec<String>,
 
@@ -370,11 +370,11 @@ pub struct ExplainArgs {
     pub masked: Masked,
 }
 
-/// Arguments of `conch compare`.
+/// Arguments of `cerith compare`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  conch compare interpret@3.6.0+host interpret@3.6.0+torch+host
-  conch compare cuda@3.6.0 jit@3.6.0 alias layout --format jsonl
+  cerith compare interpret@3.6.0+host interpret@3.6.0+torch+host
+  cerith compare cuda@3.6.0 jit@3.6.0 alias layout --format jsonl
 
 Bits are compared as bits, NaNs too. Of messages, folders, temporary files, addresses of objects, the elements of tensors
 and the threads that a GPU lists are left out. Where the two differ, the reference is asked whether the program has a
@@ -409,17 +409,17 @@ pub struct CompareArgs {
     pub format: RunFormat,
 }
 
-/// Arguments of `conch bump`.
+/// Arguments of `cerith bump`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  conch bump 3.8.0 3.9.0                              what 3.9.0 fixed and broke
-  conch bump 3.9.0 ../triton/.venv/bin/python dtype   the same of a Triton of your own, in one area
-  conch bump 3.9.0 pr-1234                            of one that was adopted by that name
-  conch bump 3.8.0 3.9.0 --engine cuda dot            the compilers: also launches, machine code and compile time
-  conch bump 3.8.0 3.9.0 --format markdown            for a pull request
-  conch run --engine reference --engine interpret@3.8.0 --out old       on one machine, and then
-  conch bump 3.8.0 3.9.0 --against old/events.jsonl                     on another
-  conch bump 3.8.0 3.9.0 --against reports/matrix/events.jsonl          nothing is run: the stream tells of both
+  cerith bump 3.8.0 3.9.0                              what 3.9.0 fixed and broke
+  cerith bump 3.9.0 ../triton/.venv/bin/python dtype   the same of a Triton of your own, in one area
+  cerith bump 3.9.0 pr-1234                            of one that was adopted by that name
+  cerith bump 3.8.0 3.9.0 --engine cuda dot            the compilers: also launches, machine code and compile time
+  cerith bump 3.8.0 3.9.0 --format markdown            for a pull request
+  cerith run --engine reference --engine interpret@3.8.0 --out old       on one machine, and then
+  cerith bump 3.8.0 3.9.0 --against old/events.jsonl                     on another
+  cerith bump 3.8.0 3.9.0 --against reports/matrix/events.jsonl          nothing is run: the stream tells of both
 
 Each case is right or wrong by the language of its own version. Changes: broke, newly-rejected, changed (wrong in another way),
 newly-undefined, rule-changed (the language changed), newly-accepted, fixed, newly-defined; and still-wrong, not-compared,
@@ -451,7 +451,7 @@ pub struct BumpArgs {
     #[command(flatten)]
     pub noise: NoiseArgs,
 
-    /// A stream that `conch run`, `conch bump` or `conch matrix` wrote, which tells of one side or of both: what it tells is
+    /// A stream that `cerith run`, `cerith bump` or `cerith matrix` wrote, which tells of one side or of both: what it tells is
     /// not run again. Again for more.
     #[arg(long, value_name = "FILE")]
     pub against: Vec<PathBuf>,
@@ -485,18 +485,18 @@ pub struct BumpArgs {
     pub verbose: bool,
 }
 
-/// Arguments of `conch matrix`.
+/// Arguments of `cerith matrix`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  conch matrix                                   all installed versions, the whole corpus
-  conch matrix 3.2.0 3.9.0 alias dtype -v
-  conch matrix --format markdown > matrix.md
+  cerith matrix                                   all installed versions, the whole corpus
+  cerith matrix 3.2.0 3.9.0 alias dtype -v
+  cerith matrix --format markdown > matrix.md
 
 A case counts once for each known bug that it shows, and for one that nothing explains by what was said.
 
 Exit codes: 0, 2 something is wrong with what was given or cannot be written, 3 nothing was judged, 130 interrupted.")]
 pub struct MatrixArgs {
-    /// Versions, and which cases: filters as in `conch run`. Without versions, all that are installed.
+    /// Versions, and which cases: filters as in `cerith run`. Without versions, all that are installed.
     #[arg(value_name = "VERSION|FILTER")]
     pub words: Vec<String>,
 
@@ -504,7 +504,7 @@ pub struct MatrixArgs {
     #[arg(long = "build", value_name = "BUILD", value_parser = crate::bump::side)]
     pub builds: Vec<Side>,
 
-    /// The folder of case files, as in `conch run`.
+    /// The folder of case files, as in `cerith run`.
     #[arg(long, value_name = "DIR")]
     pub cases: Option<PathBuf>,
 
@@ -544,14 +544,14 @@ pub enum MatrixFormat {
     Jsonl,
 }
 
-/// Arguments of `conch bisect`.
+/// Arguments of `cerith bisect`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  conch bisect alias/same_twice:dtype=f32             between the oldest and the newest release of Triton
-  conch bisect dtype/bf16_where 3.6.0 3.9.0           between these
-  conch bisect dot/odd_shapes --engine cuda           of the compiler: on a GPU, or of what is on record
-  conch bisect scalar/negative --numpy 3.0.0          over releases of NumPy, beside one Triton
-  conch bisect alias/x v3.8.0 main --git ../triton --build 'make dev-install' --python ../triton/.venv/bin/python
+  cerith bisect alias/same_twice:dtype=f32             between the oldest and the newest release of Triton
+  cerith bisect dtype/bf16_where 3.6.0 3.9.0           between these
+  cerith bisect dot/odd_shapes --engine cuda           of the compiler: on a GPU, or of what is on record
+  cerith bisect scalar/negative --numpy 3.0.0          over releases of NumPy, beside one Triton
+  cerith bisect alias/x v3.8.0 main --git ../triton --build 'make dev-install' --python ../triton/.venv/bin/python
 
 Releases are installed as they are needed. The ends must not stand alike; then every step halves what lies between.
 
@@ -591,7 +591,7 @@ pub struct BisectArgs {
     #[arg(long, value_name = "PYTHON", requires = "git")]
     pub python: Option<PathBuf>,
 
-    /// The folder of case files, as in `conch run`.
+    /// The folder of case files, as in `cerith run`.
     #[arg(long, value_name = "DIR")]
     pub cases: Option<PathBuf>,
 
@@ -633,7 +633,7 @@ pub enum BumpFormat {
     Jsonl,
 }
 
-/// Arguments of `conch toolchain`.
+/// Arguments of `cerith toolchain`.
 #[derive(Debug, Args)]
 pub struct ToolchainArgs {
     /// What to do.
@@ -646,11 +646,11 @@ pub struct ToolchainArgs {
 pub enum ToolchainCommand {
     /// Install a Triton from PyPI, in an environment of its own, with the NumPy that fits it.
     #[command(after_help = "Examples:
-  conch toolchain add 3.9.0
-  conch toolchain add 3.0.0+numpy2     the same Triton with another NumPy
-  conch toolchain add torch2.11.0      a torch with its Triton, about 5 GB
+  cerith toolchain add 3.9.0
+  cerith toolchain add 3.0.0+numpy2     the same Triton with another NumPy
+  cerith toolchain add torch2.11.0      a torch with its Triton, about 5 GB
 
-Toolchains live in your data directory; CONCH_HOME names another one.")]
+Toolchains live in your data directory; CERITH_HOME names another one.")]
     Add {
         /// `3.9.0`, `3.9` (its last patch), `3.0.0+numpy2` or `torch2.11.0`.
         #[arg(required = true, value_name = "VERSION")]
@@ -658,9 +658,9 @@ Toolchains live in your data directory; CONCH_HOME names another one.")]
     },
     /// Register a Python environment that has Triton, and maybe torch, as a toolchain, without installing anything.
     #[command(after_help = "Examples:
-  conch toolchain adopt
-  conch toolchain adopt /opt/venv/bin/python
-  conch toolchain adopt --name pr-1234 ../triton/.venv/bin/python
+  cerith toolchain adopt
+  cerith toolchain adopt /opt/venv/bin/python
+  cerith toolchain adopt --name pr-1234 ../triton/.venv/bin/python
 
 It is named after the Triton and the NumPy in it: `3.6.0+numpy2.3.5`. A build is called by its name besides, its own or the
 one of --name, so that several of one version stand beside each other: `interpret@3.10.0+git1a2b3c4`, `interpret@3.9.0+pr-1234`.
@@ -681,14 +681,14 @@ the name and leaves the environment alone.")]
     List,
     /// Print the newest release of Triton on PyPI that this machine's Python can install.
     #[command(after_help = "Examples:
-  conch toolchain newest
-  conch toolchain newest --known       the newest whose language Conch knows
-  conch bump $(conch toolchain newest --known) $(conch toolchain newest)
+  cerith toolchain newest
+  cerith toolchain newest --known       the newest whose language Cerith knows
+  cerith bump $(cerith toolchain newest --known) $(cerith toolchain newest)
 
-One that is newer than what Conch knows is said to be: it is judged by the rules of the newest that is known, and a rule that
+One that is newer than what Cerith knows is said to be: it is judged by the rules of the newest that is known, and a rule that
 changed looks like a bug then.")]
     Newest {
-        /// Print the newest release whose language Conch knows. Asks nobody.
+        /// Print the newest release whose language Cerith knows. Asks nobody.
         #[arg(long)]
         known: bool,
     },
@@ -706,17 +706,17 @@ changed looks like a bug then.")]
     },
 }
 
-/// Arguments of `conch report`.
+/// Arguments of `cerith report`.
 #[derive(Debug, Args)]
 #[command(
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
     after_help = "Examples:
-  conch report reports/run/events.jsonl
-  conch report reports/run/events.jsonl --format html > report.html
-  conch report merge shard-*/events.jsonl --out reports/all  the shards of a run as the run
-  conch report a.jsonl b.jsonl --format junit     two shards in one report
-  conch report reports/run/events.jsonl --format github      annotations, in a step of a GitHub workflow
+  cerith report reports/run/events.jsonl
+  cerith report reports/run/events.jsonl --format html > report.html
+  cerith report merge shard-*/events.jsonl --out reports/all  the shards of a run as the run
+  cerith report a.jsonl b.jsonl --format junit     two shards in one report
+  cerith report reports/run/events.jsonl --format github      annotations, in a step of a GitHub workflow
 
 A stream without its end, and shards that are missing or there twice, are errors: exit code 2."
 )]
@@ -725,7 +725,7 @@ pub struct ReportArgs {
     #[command(subcommand)]
     pub command: Option<ReportCommand>,
 
-    /// Streams that `conch run` wrote; `-` is standard input.
+    /// Streams that `cerith run` wrote; `-` is standard input.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
 
@@ -742,14 +742,14 @@ pub struct ReportArgs {
     pub known: KnownArgs,
 }
 
-/// Arguments of `conch bundle`.
+/// Arguments of `cerith bundle`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  conch bundle -o cases.conch
-  conch bundle alias layout --engine cuda@3.9.0 --engine cuda@3.6.0 -o cases.conch
-  conch bundle --sweep --axis num_warps --engine cuda@3.9.0 -o sweep.conch
+  cerith bundle -o cases.cerith
+  cerith bundle alias layout --engine cuda@3.9.0 --engine cuda@3.6.0 -o cases.cerith
+  cerith bundle --sweep --axis num_warps --engine cuda@3.9.0 -o sweep.cerith
 
-No GPU is needed. Carry the bundle and this binary to a machine that has one, and go on with `conch exec`.")]
+No GPU is needed. Carry the bundle and this binary to a machine that has one, and go on with `cerith exec`.")]
 pub struct BundleArgs {
     /// Which cases.
     #[command(flatten)]
@@ -763,7 +763,7 @@ pub struct BundleArgs {
     #[arg(long, value_name = "SM", default_value = "sm_90", value_parser = target)]
     pub target: Target,
 
-    /// Bundle the variants of every case, for `conch sweep --results`.
+    /// Bundle the variants of every case, for `cerith sweep --results`.
     #[arg(long)]
     pub sweep: bool,
 
@@ -784,16 +784,16 @@ pub struct BundleArgs {
     pub offline: bool,
 }
 
-/// Arguments of `conch accept`.
+/// Arguments of `cerith accept`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  conch accept results.conch
+  cerith accept results.cerith
   cargo insta review          looks at what is pending
 
 What is on record of the same kernel and layout is not overwritten: where the new outcome is another, it is pending
 until somebody reviews it.")]
 pub struct AcceptArgs {
-    /// Bundles that `conch exec` wrote.
+    /// Bundles that `cerith exec` wrote.
     #[arg(required = true, value_name = "RESULTS")]
     pub results: Vec<PathBuf>,
 
@@ -806,11 +806,11 @@ pub struct AcceptArgs {
     pub replace: bool,
 }
 
-/// Arguments of `conch import`.
+/// Arguments of `cerith import`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  conch import cases/mine/softmax.py:softmax_kernel
-  conch import softmax.py:softmax_kernel -o rows.yaml
+  cerith import cases/mine/softmax.py:softmax_kernel
+  cerith import softmax.py:softmax_kernel -o rows.yaml
 
 Parameters are read off the kernel's text, layouts and values are guessed and marked. Nothing of the file is executed but
 by the reference, which says how far the guess goes.")]
@@ -824,17 +824,17 @@ pub struct ImportArgs {
     pub out: Option<PathBuf>,
 }
 
-/// Arguments of `conch record`.
+/// Arguments of `cerith record`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  conch record -- python train.py
-  conch record --out recordings/attention --filter 'attn_*' -- pytest tests/test_attention.py -q
-  TRITON_INTERPRET=1 conch record --sample data -- python -m pytest tests
-  conch run recording                      what was recorded, through the reference, the record itself, and the interpreter
+  cerith record -- python train.py
+  cerith record --out recordings/attention --filter 'attn_*' -- pytest tests/test_attention.py -q
+  TRITON_INTERPRET=1 cerith record --sample data -- python -m pytest tests
+  cerith run recording                      what was recorded, through the reference, the record itself, and the interpreter
 
 The program runs as it is, with the Triton that it has (3.0 or later), interpreted or compiled; the exit code is its own.
 A recording holds the text of the kernels and, but for --no-data, the bytes of their arguments: look at it before you pass
-it on. Nothing of it is executed but by `conch run`, in workers that are contained.")]
+it on. Nothing of it is executed but by `cerith run`, in workers that are contained.")]
 pub struct RecordArgs {
     /// The folder to be made.
     #[arg(long, short, value_name = "DIR", default_value = "recording")]
@@ -862,7 +862,7 @@ pub struct RecordArgs {
     #[arg(long)]
     pub no_data: bool,
 
-    /// Make the recording of part files that an interrupted `conch record`, or the Python package, left behind.
+    /// Make the recording of part files that an interrupted `cerith record`, or the Python package, left behind.
     #[arg(long, value_name = "PARTS", conflicts_with = "command")]
     pub collect: Option<PathBuf>,
 
@@ -898,16 +898,16 @@ fn sample(text: &str) -> Result<String, String> {
     }
 }
 
-/// Arguments of `conch exec`.
+/// Arguments of `cerith exec`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  conch exec cases.conch -o results.conch
-  conch exec cases.conch -o results.conch --repeat 10 --time-limit 60
+  cerith exec cases.cerith -o results.cerith
+  cerith exec cases.cerith -o results.cerith --repeat 10 --time-limit 60
 
 The machine needs a GPU, its driver and this binary, and nothing else. A case that faults, hangs or kills its process is
 a result like any other.")]
 pub struct ExecArgs {
-    /// The bundle that `conch bundle` wrote.
+    /// The bundle that `cerith bundle` wrote.
     #[arg(value_name = "CASES")]
     pub cases: PathBuf,
 
@@ -924,19 +924,19 @@ pub struct ExecArgs {
     pub time_limit: Duration,
 }
 
-/// Arguments of `conch fuzz`.
+/// Arguments of `cerith fuzz`.
 #[derive(Debug, Args)]
 #[command(
     args_conflicts_with_subcommands = true,
     after_help = "Examples:
-  conch fuzz --count 10000                       against the newest Triton's interpreter
-  conch fuzz --engine interpret@3.6.0 --time 600 --seed 7 --out reports/fuzz-3.6
-  conch fuzz --resume reports/fuzz-3.6           goes on where that ended
-  conch fuzz --engine reference --count 10000    no other engine: kernels against their twins
-  conch fuzz --engine cuda@3.9.0 --out DIR       without a GPU: a bundle, for `conch exec`
-  conch fuzz --resume DIR --results FILE         what came of it
-  conch fuzz range reports/fuzz/findings/NAME    which versions have it?
-  conch fuzz promote reports/fuzz/findings/NAME  a case of the corpus, and a row of reports/findings.md
+  cerith fuzz --count 10000                       against the newest Triton's interpreter
+  cerith fuzz --engine interpret@3.6.0 --time 600 --seed 7 --out reports/fuzz-3.6
+  cerith fuzz --resume reports/fuzz-3.6           goes on where that ended
+  cerith fuzz --engine reference --count 10000    no other engine: kernels against their twins
+  cerith fuzz --engine cuda@3.9.0 --out DIR       without a GPU: a bundle, for `cerith exec`
+  cerith fuzz --resume DIR --results FILE         what came of it
+  cerith fuzz range reports/fuzz/findings/NAME    which versions have it?
+  cerith fuzz promote reports/fuzz/findings/NAME  a case of the corpus, and a row of reports/findings.md
 
 The same seed makes the same cases on every machine. A difference that known bugs explain is counted by them; any other is
 kept in a folder of its own in DIR/findings, the first one of each signature: case.yaml and kernel.py; repro.py, which needs
@@ -984,7 +984,7 @@ pub struct FuzzArgs {
     )]
     pub resume: Option<Option<PathBuf>>,
 
-    /// What `conch exec` made of the campaign's bundles: it is judged. Again for more.
+    /// What `cerith exec` made of the campaign's bundles: it is judged. Again for more.
     #[arg(long, value_name = "FILE", requires = "resume")]
     pub results: Vec<PathBuf>,
 
@@ -1010,11 +1010,11 @@ pub enum FuzzCommand {
     Keep(KeepArgs),
     /// Make a finding a case of the corpus, with what is expected of every installed version.
     Promote(PromoteArgs),
-    /// Write `reports/findings.md`, the table of what Conch has found, out of the cases that say `found:`.
+    /// Write `reports/findings.md`, the table of what Cerith has found, out of the cases that say `found:`.
     Trophies(TrophiesArgs),
 }
 
-/// Arguments of `conch fuzz keep`.
+/// Arguments of `cerith fuzz keep`.
 #[derive(Debug, Args)]
 pub struct KeepArgs {
     /// The folder of the case.
@@ -1038,7 +1038,7 @@ pub struct KeepArgs {
     pub out: PathBuf,
 }
 
-/// Arguments of `conch fuzz promote`.
+/// Arguments of `cerith fuzz promote`.
 #[derive(Debug, Args)]
 pub struct PromoteArgs {
     /// The finding's folder: `DIR/findings/NAME`.
@@ -1070,7 +1070,7 @@ pub struct PromoteArgs {
     pub state: FoundState,
 }
 
-/// Arguments of `conch fuzz trophies`.
+/// Arguments of `cerith fuzz trophies`.
 #[derive(Debug, Args)]
 pub struct TrophiesArgs {
     /// The corpus. Without it, `cases` in this folder or the nearest one above that has it.
@@ -1082,7 +1082,7 @@ pub struct TrophiesArgs {
     pub check: bool,
 }
 
-/// Arguments of `conch fuzz range`.
+/// Arguments of `cerith fuzz range`.
 #[derive(Debug, Args)]
 pub struct RangeArgs {
     /// Folders of findings: `DIR/findings/NAME`.
@@ -1090,11 +1090,11 @@ pub struct RangeArgs {
     pub findings: Vec<PathBuf>,
 }
 
-/// Arguments of `conch reduce`.
+/// Arguments of `cerith reduce`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  conch reduce layout/split_columns:dtype=f32 --engine interpret@3.2.0
-  conch reduce --cases reports/fuzz/findings interpret-3.9.0-memory-sum/case --time 30
+  cerith reduce layout/split_columns:dtype=f32 --engine interpret@3.2.0
+  cerith reduce --cases reports/fuzz/findings interpret-3.9.0-memory-sum/case --time 30
 
 What stays: the engine that differs, the kind of difference, the known bugs that explain it or that none does, and the words of
 an exception. The reference is asked first whether a candidate is accepted and has an answer; only those go to engines.
@@ -1103,7 +1103,7 @@ Ctrl-C keeps the smallest case so far.
 Exit codes: 0 it was made smaller as far as it gets in the time, 2 something is wrong with what was given, nothing differs, or
 nothing can be written, 3 an engine that was asked for cannot run, 130 interrupted.")]
 pub struct ReduceArgs {
-    /// The case's id; before it, a folder that is the corpus, as for `conch run`.
+    /// The case's id; before it, a folder that is the corpus, as for `cerith run`.
     #[arg(value_name = "CASE", required = true)]
     pub case: Vec<String>,
 
@@ -1163,12 +1163,12 @@ fn engine_id(text: &str) -> Result<EngineId, String> {
         return engines::newest_with_torch()
             .map(|version| EngineId::Jit { version })
             .ok_or_else(|| {
-                "no toolchain here holds torch; `conch toolchain adopt PYTHON` registers an environment that does"
+                "no toolchain here holds torch; `cerith toolchain adopt PYTHON` registers an environment that does"
                     .to_owned()
             });
     }
     text.parse()
-        .map_err(|error: conch_engine::BadEngineId| match error.suggestion {
+        .map_err(|error: cerith_engine::BadEngineId| match error.suggestion {
             Some(suggestion) => format!("{}\n  did you mean `{suggestion}`?", error.reason),
             None => error.reason,
         })
@@ -1183,7 +1183,7 @@ fn change(text: &str) -> Result<Change, String> {
 }
 
 fn build(text: &str) -> Result<String, String> {
-    if conch_toolchain::id::is_build(text) {
+    if cerith_toolchain::id::is_build(text) {
         Ok(text.to_owned())
     } else {
         Err(

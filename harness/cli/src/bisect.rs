@@ -1,19 +1,19 @@
-//! `conch bisect`: the first version that is wrong in a case, or right, in log steps. Left out: several cases at once
-//! (`conch matrix`), and what else changed (`conch bump`).
+//! `cerith bisect`: the first version that is wrong in a case, or right, in log steps. Left out: several cases at once
+//! (`cerith matrix`), and what else changed (`cerith bump`).
 
 mod commits;
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use conch_case::{Case, Shard};
-use conch_engine::{EngineId, Reference, guarded};
-use conch_report::describe;
-use conch_report::standing::Standing;
-use conch_tile::rules::Version;
-use conch_toolchain::ToolchainId;
-use conch_toolchain::id::KNOWN;
-use conch_verdict::try_case;
+use cerith_case::{Case, Shard};
+use cerith_engine::{EngineId, Reference, guarded};
+use cerith_report::describe;
+use cerith_report::standing::Standing;
+use cerith_tile::rules::Version;
+use cerith_toolchain::ToolchainId;
+use cerith_toolchain::id::KNOWN;
+use cerith_verdict::try_case;
 
 use self::commits::Commits;
 use crate::args::{BisectArgs, BumpEngine};
@@ -50,14 +50,14 @@ fn found(args: &BisectArgs, stop: &'static AtomicBool, terminal: &mut Terminal) 
         }
         (Some(first), Some(_)) => {
             return Err(format!(
-                "error: `{}` means several cases\n  = help: name one: `{}`; `conch list '{}'` shows all",
+                "error: `{}` means several cases\n  = help: name one: `{}`; `cerith list '{}'` shows all",
                 args.case, first.id, args.case
             ));
         }
     };
     let case = entry
         .resolve()
-        .map_err(|_| format!("error: `{}` is no good case; `conch run` says why", entry.id))?;
+        .map_err(|_| format!("error: `{}` is no good case; `cerith run` says why", entry.id))?;
     drop(entries);
     let asked = Asked {
         case: &case,
@@ -133,7 +133,7 @@ fn releases(args: &BisectArgs) -> Result<Vec<Version>, String> {
         .collect();
     if between.len() < 2 {
         return Err(format!(
-            "error: there are no two releases from {from} to {to}\n  = help: name the older one first: `conch bisect CASE 3.2.0 {}`",
+            "error: there are no two releases from {from} to {to}\n  = help: name the older one first: `cerith bisect CASE 3.2.0 {}`",
             Version::NEWEST
         ));
     }

@@ -1,5 +1,5 @@
-//! `conch bump`: what a version of Triton fixed and broke. Left out: who is right in a case (`conch run`), and how changes
-//! are told and grouped (`conch_report::bump`).
+//! `cerith bump`: what a version of Triton fixed and broke. Left out: who is right in a case (`cerith run`), and how changes
+//! are told and grouped (`cerith_report::bump`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -9,12 +9,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use conch_engine::EngineId;
-use conch_report::bump::{Bump, Change, Changes, Measure, Noise, github, human, markdown};
-use conch_report::event::{Event, Verdict};
-use conch_report::{Joined, read};
-use conch_tile::rules::Version;
-use conch_toolchain::{Home, ToolchainId};
+use cerith_engine::EngineId;
+use cerith_report::bump::{Bump, Change, Changes, Measure, Noise, github, human, markdown};
+use cerith_report::event::{Event, Verdict};
+use cerith_report::{Joined, read};
+use cerith_tile::rules::Version;
+use cerith_toolchain::{Home, ToolchainId};
 use serde::Serialize;
 
 use crate::args::{BumpArgs, BumpEngine, BumpFormat, Side};
@@ -141,7 +141,7 @@ pub fn toolchain(side: &Side, home: &Home, stop: &AtomicBool) -> Result<Toolchai
             named.next().map(|one| one.id).ok_or_else(|| {
                 format!(
                     "error: `{name}` is no version, no Python and no build that was adopted\n  = help: write a version \
-                     ({}), the path of a Python, or register one: `conch toolchain adopt --name {name} PYTHON`",
+                     ({}), the path of a Python, or register one: `cerith toolchain adopt --name {name} PYTHON`",
                     Version::NEWEST
                 )
             })
@@ -193,7 +193,7 @@ fn told(paths: &[PathBuf], pairs: &[(EngineId, EngineId)]) -> Result<Told, Strin
             let sides: Vec<&str> = sides.iter().map(String::as_str).collect();
             let one = sides.first().copied().unwrap_or_default();
             return Err(format!(
-                "error: {} tells nothing of {}\n  = help: it tells of {}; `conch run --engine reference --engine {one}` writes \
+                "error: {} tells nothing of {}\n  = help: it tells of {}; `cerith run --engine reference --engine {one}` writes \
                  such a stream",
                 path.display(),
                 sides.join(" or "),
@@ -246,7 +246,7 @@ enum Line<'c> {
         noise: Noise,
     },
     /// One group.
-    Group(&'c conch_report::bump::Group),
+    Group(&'c cerith_report::bump::Group),
 }
 
 fn lines(changes: &Changes, only: &[Change]) -> String {
@@ -281,7 +281,7 @@ pub fn side(text: &str) -> Result<Side, String> {
             id.triton()
         )),
         Ok(id) if id.triton() < Version::new(3, 0, 0) => {
-            Err("Conch knows the language from Triton 3.0.0 on".to_owned())
+            Err("Cerith knows the language from Triton 3.0.0 on".to_owned())
         }
         Ok(id) => Ok(Side::Toolchain(id)),
         Err(bad) => {
@@ -291,7 +291,7 @@ pub fn side(text: &str) -> Result<Side, String> {
                 Ok(Side::Python(path.to_owned()))
             } else if let Some(python) = inside.into_iter().find(|python| python.is_file()) {
                 Ok(Side::Python(python))
-            } else if conch_toolchain::id::is_build(text) {
+            } else if cerith_toolchain::id::is_build(text) {
                 Ok(Side::Build(text.to_owned()))
             } else if text.contains(std::path::MAIN_SEPARATOR) {
                 Err(format!("there is no Python at {text}"))

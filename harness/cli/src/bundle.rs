@@ -1,4 +1,4 @@
-//! `conch bundle`: cases compiled on this machine, in one file for a machine with a GPU.
+//! `cerith bundle`: cases compiled on this machine, in one file for a machine with a GPU.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
@@ -7,14 +7,14 @@ use std::io::BufWriter;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use conch_case::{Axes, Case, Entry, Problems, Shard, Variant};
-use conch_engine::cuda::bundle::{BundleError, CaseEntry, Decided, Label, Note, Unexecuted, Writer, digest};
-use conch_engine::cuda::compile::{Compiler, Compiling};
-use conch_engine::cuda::record::Record;
-use conch_engine::cuda::sweep::{Compiled, What, compile as compile_variants};
-use conch_engine::{EngineId, Failure, Outcome, Reference, guarded};
-use conch_report::describe;
-use conch_tile::rules::Version;
+use cerith_case::{Axes, Case, Entry, Problems, Shard, Variant};
+use cerith_engine::cuda::bundle::{BundleError, CaseEntry, Decided, Label, Note, Unexecuted, Writer, digest};
+use cerith_engine::cuda::compile::{Compiler, Compiling};
+use cerith_engine::cuda::record::Record;
+use cerith_engine::cuda::sweep::{Compiled, What, compile as compile_variants};
+use cerith_engine::{EngineId, Failure, Outcome, Reference, guarded};
+use cerith_report::describe;
+use cerith_tile::rules::Version;
 
 use crate::args::BundleArgs;
 use crate::corpus::Selected;
@@ -48,8 +48,8 @@ pub enum Done {
     /// A program that is not swept: it has no defined answer, or launches nothing.
     Unswept,
     /// The case file is wrong.
-    Wrong(String, Vec<conch_tile::diagnostic::Diagnostic>),
-    /// Nothing can be put on record: Conch failed, or the compiler could not be asked.
+    Wrong(String, Vec<cerith_tile::diagnostic::Diagnostic>),
+    /// Nothing can be put on record: Cerith failed, or the compiler could not be asked.
     Failed(String),
 }
 
@@ -167,11 +167,11 @@ fn write(args: &BundleArgs, stop: &AtomicBool, terminal: &mut Terminal) -> Resul
     let bytes = part.file.metadata().map_or(0, |metadata| metadata.len());
     part.keep(&args.out)?;
     terminal.print(&format!(
-        "{}, {:.1} MB; on a machine with a GPU: conch exec {0} -o results.conch{}\n",
+        "{}, {:.1} MB; on a machine with a GPU: cerith exec {0} -o results.cerith{}\n",
         args.out.display(),
         bytes as f64 / 1e6,
         if args.sweep {
-            "; then, back here: conch sweep --results results.conch"
+            "; then, back here: cerith sweep --results results.cerith"
         } else {
             ""
         }

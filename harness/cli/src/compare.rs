@@ -1,17 +1,17 @@
-//! `conch compare`: two engines held to each other, bit for bit and word for word. Left out: who is right (`conch run`).
+//! `cerith compare`: two engines held to each other, bit for bit and word for word. Left out: who is right (`cerith run`).
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use conch_case::{Case, Entry, Expectation, Shard};
-use conch_engine::cuda::record::everywhere;
-use conch_engine::{Complaint, Engine, EngineId, Failure, Outcome, Reference, Trap, guarded};
-use conch_memory::{ByteState, Memory};
-use conch_report::Tone;
-use conch_tile::rules::Rules;
-use conch_verdict::Panel;
+use cerith_case::{Case, Entry, Expectation, Shard};
+use cerith_engine::cuda::record::everywhere;
+use cerith_engine::{Complaint, Engine, EngineId, Failure, Outcome, Reference, Trap, guarded};
+use cerith_memory::{ByteState, Memory};
+use cerith_report::Tone;
+use cerith_tile::rules::Rules;
+use cerith_verdict::Panel;
 use serde::Serialize;
 
 use crate::args::{CompareArgs, RunFormat};
@@ -90,7 +90,7 @@ pub fn compare(args: &CompareArgs, stop: &'static AtomicBool) -> u8 {
     let panel = Arc::new(setup.panel);
     crate::interrupt::on_interrupt(&panel);
     let [Some(left), Some(right)] = wanted.each_ref().map(|id| engine(&panel, id)) else {
-        terminal.note("internal error: an engine was set up under another name\nThis is a bug in Conch.");
+        terminal.note("internal error: an engine was set up under another name\nThis is a bug in Cerith.");
         return 1;
     };
     let mut counts = Counts {
@@ -154,7 +154,7 @@ fn one(entry: &Entry, engines: [&dyn Engine; 2]) -> Option<Result<Compared, Stri
         Ok(Ok(case)) => case,
         Ok(Err(_)) => {
             return Some(Err(format!(
-                "error: `{}` is no good case; `conch run` says why",
+                "error: `{}` is no good case; `cerith run` says why",
                 entry.id
             )));
         }
@@ -419,7 +419,7 @@ mod tests {
             "<function sum at 0x…> of 0x12",
         );
         check(
-            "ptxas '/a/conch-workers-bBZHW7/tmp5sl_957_.ptx', -o x",
+            "ptxas '/a/cerith-workers-bBZHW7/tmp5sl_957_.ptx', -o x",
             "ptxas 'tmp….ptx', -o x",
         );
         check(

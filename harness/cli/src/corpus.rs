@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use conch_case::{Corpus, Entry, Filter, Shard};
-use conch_report::describe;
-use conch_report::event::Problem;
+use cerith_case::{Corpus, Entry, Filter, Shard};
+use cerith_report::describe;
+use cerith_report::event::Problem;
 
 /// A corpus and which of its cases are meant.
 pub struct Selected {
@@ -26,7 +26,7 @@ pub struct Selected {
 pub struct ReportFolder {
     /// The folder.
     pub path: PathBuf,
-    /// A folder around it that is Conch's own in somebody else's place: nobody wants it under version control.
+    /// A folder around it that is Cerith's own in somebody else's place: nobody wants it under version control.
     pub own: Option<PathBuf>,
 }
 
@@ -48,7 +48,7 @@ impl Selected {
             (None, None, None) => {
                 return Err(
                     "error: there is no corpus here: neither this folder nor one above it has a folder `cases`\n  = \
-                     help: go to a checkout of Conch, or name a corpus or a recording: `conch run DIR`, `--cases DIR`"
+                     help: go to a checkout of Cerith, or name a corpus or a recording: `cerith run DIR`, `--cases DIR`"
                         .to_owned(),
                 );
             }
@@ -66,7 +66,7 @@ impl Selected {
         if named.is_some() && empty {
             return Err(format!(
                 "error: there is no case file in {}\n  = help: name a folder of case files (`.yaml`), or record one: \
-                 `conch record --out DIR -- python script.py`",
+                 `cerith record --out DIR -- python script.py`",
                 root.display()
             ));
         }
@@ -81,7 +81,7 @@ impl Selected {
         })
     }
 
-    /// Whether `conch record` wrote the corpus.
+    /// Whether `cerith record` wrote the corpus.
     pub fn is_recording(&self) -> bool {
         self.root.join("recording.json").is_file()
     }
@@ -134,14 +134,14 @@ impl Selected {
             })
             .map(|pattern| {
                 let nearest = self.corpus.suggest(pattern, &root);
-                let help = nearest.as_deref().unwrap_or("`conch list` shows all cases");
+                let help = nearest.as_deref().unwrap_or("`cerith list` shows all cases");
                 Problem::new("error", "filter", format!("no case matches `{pattern}`"), help)
             })
             .collect()
     }
 
     /// Where the reports of a command go when nobody says where: beside the corpus, and never into it. Beside one that was
-    /// named as a filter, in a folder of Conch's own.
+    /// named as a filter, in a folder of Cerith's own.
     pub fn report_folder(&self, command: &str) -> ReportFolder {
         if !self.named {
             return ReportFolder {
@@ -155,7 +155,7 @@ impl Selected {
             Some(_) => self.beside(),
             None => root.parent().unwrap_or(Path::new("")),
         };
-        let own = beside.join("conch-reports");
+        let own = beside.join("cerith-reports");
         ReportFolder {
             path: own.join(root.file_name().unwrap_or_default()).join(command),
             own: Some(own),

@@ -1,16 +1,16 @@
-//! `conch coverage`: what of Triton's language the reference knows, name by name, and how many cases use it.
+//! `cerith coverage`: what of Triton's language the reference knows, name by name, and how many cases use it.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write as _;
 
-use conch_case::Shard;
-use conch_engine::Reference;
-use conch_frontend::coverage::{Support, canonical, has_dtypes, support};
-use conch_report::Tone;
-use conch_tile::DType;
-use conch_tile::rules::Rules;
-use conch_toolchain::names::public_names;
-use conch_toolchain::{Home, Pool};
+use cerith_case::Shard;
+use cerith_engine::Reference;
+use cerith_frontend::coverage::{Support, canonical, has_dtypes, support};
+use cerith_report::Tone;
+use cerith_tile::DType;
+use cerith_tile::rules::Rules;
+use cerith_toolchain::names::public_names;
+use cerith_toolchain::{Home, Pool};
 use serde_json::json;
 
 use crate::args::{CoverageArgs, CoverageFormat};
@@ -90,7 +90,7 @@ fn rows(args: &CoverageArgs, terminal: &Terminal) -> Result<Vec<Row>, String> {
     let home = Home::discover().map_err(|error| format!("error: failed to {error}"))?;
     let toolchain = home.resolve(&args.triton).ok_or_else(|| {
         format!(
-            "error: Triton {id} is not installed, and the names are its own\n  = help: `conch toolchain add {id}`",
+            "error: Triton {id} is not installed, and the names are its own\n  = help: `cerith toolchain add {id}`",
             id = args.triton
         )
     })?;

@@ -8,19 +8,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use conch_engine::cuda::compile::Compiler;
-use conch_engine::cuda::record::Shelf;
-use conch_engine::cuda::{Executor, Options};
-use conch_engine::{By, Cuda, Engine, EngineId, Interpret, Jit, Recorded, Reference};
-use conch_report::event::{LeftOut, Problem};
-use conch_tile::rules::Version;
-use conch_toolchain::compiled::Target;
-use conch_toolchain::pool::Limits;
-use conch_toolchain::request::Device;
-use conch_toolchain::{
+use cerith_engine::cuda::compile::Compiler;
+use cerith_engine::cuda::record::Shelf;
+use cerith_engine::cuda::{Executor, Options};
+use cerith_engine::{By, Cuda, Engine, EngineId, Interpret, Jit, Recorded, Reference};
+use cerith_report::event::{LeftOut, Problem};
+use cerith_tile::rules::Version;
+use cerith_toolchain::compiled::Target;
+use cerith_toolchain::pool::Limits;
+use cerith_toolchain::request::Device;
+use cerith_toolchain::{
     AddError, AdoptError, Cache, Compilers, Containment, Event, Home, Observer, Pool, Toolchain, ToolchainId,
 };
-use conch_verdict::Panel;
+use cerith_verdict::Panel;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::corpus::Selected;
@@ -316,8 +316,8 @@ fn find_with_torch(id: &ToolchainId, any_numpy: bool) -> Result<Toolchain, Strin
     let home = Home::discover().map_err(|error| format!("failed to {error}"))?;
     home.resolve_torch(id, any_numpy).ok_or_else(|| {
         format!(
-            "no toolchain holds torch beside Triton {id}; `conch toolchain adopt PYTHON` registers an environment that \
-             does, and `conch toolchain list` shows what there is"
+            "no toolchain holds torch beside Triton {id}; `cerith toolchain adopt PYTHON` registers an environment that \
+             does, and `cerith toolchain list` shows what there is"
         )
     })
 }
@@ -351,7 +351,7 @@ pub fn find_or_add_compiler(id: &ToolchainId, offline: bool, stop: &AtomicBool) 
     there.map_or_else(|| find_or_add(id, offline, stop), Ok)
 }
 
-/// A toolchain that is there, or is installed now. One with torch is installed only by `conch toolchain add`.
+/// A toolchain that is there, or is installed now. One with torch is installed only by `cerith toolchain add`.
 pub fn find_or_add(id: &ToolchainId, offline: bool, stop: &AtomicBool) -> Result<Toolchain, String> {
     let home = Home::discover().map_err(|error| format!("failed to {error}"))?;
     if let Some(toolchain) = home.resolve(id) {
@@ -359,7 +359,7 @@ pub fn find_or_add(id: &ToolchainId, offline: bool, stop: &AtomicBool) -> Result
     }
     if let Some(torch) = id.torch() {
         return Err(format!(
-            "torch {torch} is not installed; `conch toolchain add {id}` installs it (about 5 GB)"
+            "torch {torch} is not installed; `cerith toolchain add {id}` installs it (about 5 GB)"
         ));
     }
     if offline {

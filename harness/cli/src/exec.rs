@@ -1,4 +1,4 @@
-//! `conch exec`: a bundle of compiled cases in, a bundle of results out, on a machine that needs nothing but a GPU.
+//! `cerith exec`: a bundle of compiled cases in, a bundle of results out, on a machine that needs nothing but a GPU.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -9,10 +9,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use conch_engine::Failure;
-use conch_engine::cuda::bundle::{BundleError, Decided, Note, Provenance, Reader, ResultEntry, Writer};
-use conch_engine::cuda::job::Ran;
-use conch_engine::cuda::{Executor, GpuHeader, Options};
+use cerith_engine::Failure;
+use cerith_engine::cuda::bundle::{BundleError, Decided, Note, Provenance, Reader, ResultEntry, Writer};
+use cerith_engine::cuda::job::Ran;
+use cerith_engine::cuda::{Executor, GpuHeader, Options};
 
 use crate::args::ExecArgs;
 use crate::part::Part;

@@ -1,5 +1,5 @@
-//! `conch expect`: what the last run found and nobody wrote down, reviewed and put into case files, and what no longer happens taken out.
-//! Left out: what can be written (`expect::proposal`), and the text of a file (`conch_case::edit`).
+//! `cerith expect`: what the last run found and nobody wrote down, reviewed and put into case files, and what no longer happens taken out.
+//! Left out: what can be written (`expect::proposal`), and the text of a file (`cerith_case::edit`).
 
 mod proposal;
 
@@ -9,9 +9,9 @@ use std::io::{self, BufRead, BufReader, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use conch_case::{CaseFile, NewExpectation, Shard};
-use conch_report::event::{Event, Start, Verdict};
-use conch_report::{Human, Tone, read, safe};
+use cerith_case::{CaseFile, NewExpectation, Shard};
+use cerith_report::event::{Event, Start, Verdict};
+use cerith_report::{Human, Tone, read, safe};
 
 use self::proposal::{Change, Found, Proposal};
 use crate::args::ExpectArgs;
@@ -112,7 +112,7 @@ fn reviewed(args: &ExpectArgs, terminal: &mut Terminal) -> Result<u8, String> {
     {
         count.refused += 1;
         terminal.print(&format!(
-            "refused {}: Conch itself failed here; report the internal error\n",
+            "refused {}: Cerith itself failed here; report the internal error\n",
             safe::line(case)
         ));
     }
@@ -140,7 +140,7 @@ fn summed(count: &Count, pending: usize, mode: Mode) -> String {
         }
     }
     let next = if count.written + count.removed > 0 {
-        "\nnext: say why where it says `seen`, and see that all is as expected: conch run"
+        "\nnext: say why where it says `seen`, and see that all is as expected: cerith run"
     } else {
         ""
     };
@@ -155,7 +155,7 @@ struct Run {
 
 impl Run {
     fn read(path: &Path, selected: &Selected) -> Result<Self, String> {
-        let help = "  = help: `conch run` writes it; `--out DIR` names the folder of another run's reports";
+        let help = "  = help: `cerith run` writes it; `--out DIR` names the folder of another run's reports";
         let file = File::open(path)
             .map_err(|error| format!("error: there is no run in {}: {error}\n{help}", path.display()))?;
         let mut run = Self {
@@ -184,7 +184,7 @@ impl Run {
         if start.corpus_hash != selected.corpus.hash() {
             return Err(format!(
                 "error: the corpus is not the one of the run in {}: case files or kernels were changed since\n  = help: run \
-                 again (`conch run`), and then review what that run found",
+                 again (`cerith run`), and then review what that run found",
                 path.display()
             ));
         }

@@ -1,4 +1,4 @@
-//! `conch explain`: one case in full.
+//! `cerith explain`: one case in full.
 
 mod room;
 
@@ -6,13 +6,13 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use conch_case::{Case, Problems, Shard};
-use conch_engine::{Reference, guarded};
-use conch_report::event::Event;
-use conch_report::{Human, Tone, describe, in_words, left_out, rules, table};
-use conch_tile::quirk::{Quirk, told};
-use conch_tile::rules::Rules;
-use conch_verdict::{Panel, Record, Trial, try_case};
+use cerith_case::{Case, Problems, Shard};
+use cerith_engine::{Reference, guarded};
+use cerith_report::event::Event;
+use cerith_report::{Human, Tone, describe, in_words, left_out, rules, table};
+use cerith_tile::quirk::{Quirk, told};
+use cerith_tile::rules::Rules;
+use cerith_verdict::{Panel, Record, Trial, try_case};
 
 use crate::args::{ExplainArgs, Masked};
 use crate::corpus::Selected;

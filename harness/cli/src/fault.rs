@@ -2,15 +2,15 @@
 
 use std::path::PathBuf;
 
-use conch_tile::fault::{self, Fault};
+use cerith_tile::fault::{self, Fault};
 
-/// Plants what `CONCH_FAULT` names, and keeps interpreters' answers in `CONCH_FAULT_ANSWERS`. `CONCH_FAULT=list` lists the
+/// Plants what `CERITH_FAULT` names, and keeps interpreters' answers in `CERITH_FAULT_ANSWERS`. `CERITH_FAULT=list` lists the
 /// faults and ends the process.
 pub fn plant() {
-    if let Some(folder) = std::env::var_os("CONCH_FAULT_ANSWERS") {
-        conch_toolchain::kept::keep_in(PathBuf::from(folder));
+    if let Some(folder) = std::env::var_os("CERITH_FAULT_ANSWERS") {
+        cerith_toolchain::kept::keep_in(PathBuf::from(folder));
     }
-    let Ok(name) = std::env::var("CONCH_FAULT") else {
+    let Ok(name) = std::env::var("CERITH_FAULT") else {
         return;
     };
     if name == "list" {
@@ -20,7 +20,7 @@ pub fn plant() {
         std::process::exit(0);
     }
     let Some(fault) = Fault::ALL.iter().find(|fault| fault.name() == name) else {
-        eprintln!("error: there is no fault `{name}`; `CONCH_FAULT=list` lists them");
+        eprintln!("error: there is no fault `{name}`; `CERITH_FAULT=list` lists them");
         std::process::exit(2);
     };
     fault::plant(Some(*fault));

@@ -1,6 +1,6 @@
-//! `conch fuzz`: generated cases through engines. What known bugs explain is counted, what they do not is kept, once for each
+//! `cerith fuzz`: generated cases through engines. What known bugs explain is counted, what they do not is kept, once for each
 //! signature and as small as it gets. Without another engine the reference is held to itself; without a GPU a compiler's cases go
-//! into bundles. Left out: how cases are made smaller (`conch reduce`).
+//! into bundles. Left out: how cases are made smaller (`cerith reduce`).
 
 mod broken;
 mod campaign;
@@ -31,12 +31,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use conch_engine::cuda::{Executor, Options};
-use conch_engine::{Engine, EngineId, Reference, guarded};
-use conch_gen::case::Detail;
-use conch_tile::rules::Version;
-use conch_toolchain::ToolchainId;
-use conch_verdict::{Panel, Trial, try_case};
+use cerith_engine::cuda::{Executor, Options};
+use cerith_engine::{Engine, EngineId, Reference, guarded};
+use cerith_gen::case::Detail;
+use cerith_tile::rules::Version;
+use cerith_toolchain::ToolchainId;
+use cerith_verdict::{Panel, Trial, try_case};
 
 use crate::args::FuzzArgs;
 use crate::corpus::Selected;
@@ -69,7 +69,7 @@ enum Tried {
         explained: Vec<String>,
         news: Option<News>,
     },
-    /// Conch itself failed at it.
+    /// Cerith itself failed at it.
     Failed(String),
 }
 
@@ -174,7 +174,7 @@ pub fn fuzz(args: &FuzzArgs, stop: &'static AtomicBool) -> u8 {
     for silent in left_out.iter().chain(&failed) {
         terminal.note(&format!("error: {} is left out: {}", silent.engine, silent.why));
     }
-    for (engine, why) in guarded(|| conch_verdict::canaries(&mut panel)).unwrap_or_default() {
+    for (engine, why) in guarded(|| cerith_verdict::canaries(&mut panel)).unwrap_or_default() {
         terminal.note(&format!(
             "error: {engine} is left out: what it gives is known beforehand and comes out otherwise: {why}"
         ));
@@ -188,12 +188,12 @@ pub fn fuzz(args: &FuzzArgs, stop: &'static AtomicBool) -> u8 {
         let _ = fs::remove_dir(&findings).and_then(|()| fs::remove_dir(&out));
         return 3;
     }
-    if let Some(mistrial) = guarded(conch_verdict::selfcheck)
+    if let Some(mistrial) = guarded(cerith_verdict::selfcheck)
         .unwrap_or_else(|panic| vec![panic])
         .first()
     {
         terminal.note(&format!(
-            "internal error: Conch is wrong about a trial whose end is known: {mistrial}"
+            "internal error: Cerith is wrong about a trial whose end is known: {mistrial}"
         ));
         return 1;
     }
@@ -257,8 +257,8 @@ fn send(
     match written {
         Ok(bundle) => {
             terminal.print(&format!(
-                "no GPU is here; on a machine with one: conch exec {} -o results.conch\nthen, here: conch fuzz --resume {} \
-                 --results results.conch\n",
+                "no GPU is here; on a machine with one: cerith exec {} -o results.cerith\nthen, here: cerith fuzz --resume {} \
+                 --results results.cerith\n",
                 bundle.display(),
                 out.display()
             ));

@@ -1,13 +1,13 @@
 //! What a run is held to besides what its cases expect: a baseline, the failures of the run before, and how many are enough. Left
-//! out: running (`run`), and what a baseline is (`conch_report::baseline`).
+//! out: running (`run`), and what a baseline is (`cerith_report::baseline`).
 
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{BufReader, Write};
 use std::path::Path;
 
-use conch_report::event::{Event, Problem, Start, Verdict};
-use conch_report::{Baseline, read, safe};
+use cerith_report::event::{Event, Problem, Start, Verdict};
+use cerith_report::{Baseline, read, safe};
 
 use crate::args::{BaselineArgs, Gate};
 use crate::output::STREAM;
@@ -47,7 +47,7 @@ impl Held {
                 if own.is_ok_and(|own| path.canonicalize().is_ok_and(|path| path == own)) {
                     return Err(format!(
                         "error: the baseline {0} is the stream that this run writes, so that it would be lost\n  = help: \
-                         keep what it says (`conch report baseline {0} -o baseline.jsonl`), or name another folder: `--out DIR`",
+                         keep what it says (`cerith report baseline {0} -o baseline.jsonl`), or name another folder: `--out DIR`",
                         path.display()
                     ));
                 }
@@ -79,7 +79,7 @@ impl Held {
                 "warning",
                 "baseline",
                 format!("{} {} of the baseline {name} {} not in the corpus: {}", gone.len(), cases(gone.len()), are(gone.len()), few(&gone)),
-                "take them out of the file, and their number in its first line; or write it anew: `conch report baseline`",
+                "take them out of the file, and their number in its first line; or write it anew: `cerith report baseline`",
             )
         })
     }
@@ -109,7 +109,7 @@ impl Held {
                 "mended",
                 format!("{count} {} of the baseline {name} {} mended, or some of it: {}", cases(count), are(count), few(&self.mended)),
                 &format!(
-                    "take it out, so that it does not come back unseen: `conch report baseline {} --prune {name} -o {name}`",
+                    "take it out, so that it does not come back unseen: `cerith report baseline {} --prune {name} -o {name}`",
                     stream.display()
                 ),
             )
@@ -187,7 +187,7 @@ pub fn before(folder: &Path) -> Result<Before, String> {
     Ok(Before { failed, problems })
 }
 
-/// `conch report baseline`: prints or writes one, and answers with the exit code.
+/// `cerith report baseline`: prints or writes one, and answers with the exit code.
 pub fn make(args: &BaselineArgs) -> u8 {
     let mut terminal = Terminal::new();
     let made = match made(args) {
@@ -244,7 +244,7 @@ fn made(args: &BaselineArgs) -> Result<Baseline, String> {
 
 /// Reads a baseline. Fails with what to tell the user.
 fn baseline(path: &Path) -> Result<Baseline, String> {
-    let help = "  = help: name a file that `conch report baseline STREAM -o FILE` wrote, or the whole stream of a run";
+    let help = "  = help: name a file that `cerith report baseline STREAM -o FILE` wrote, or the whole stream of a run";
     let file = File::open(path).map_err(|error| format!("error: {}: {error}\n{help}", path.display()))?;
     Baseline::read(BufReader::new(file)).map_err(|error| {
         format!(

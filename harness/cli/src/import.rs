@@ -1,14 +1,14 @@
-//! `conch import`: a first case file for a kernel that has none.
+//! `cerith import`: a first case file for a kernel that has none.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use conch_case::{Corpus, Input, skeleton};
-use conch_engine::{Engine, Outcome, Reference, guarded};
-use conch_report::describe;
-use conch_tile::rules::Rules;
-use conch_tile::source::{SourceFile, Sources};
+use cerith_case::{Corpus, Input, skeleton};
+use cerith_engine::{Engine, Outcome, Reference, guarded};
+use cerith_report::describe;
+use cerith_tile::rules::Rules;
+use cerith_tile::source::{SourceFile, Sources};
 
 use crate::args::ImportArgs;
 use crate::terminal::Terminal;
@@ -112,7 +112,7 @@ fn below(folder: &Path, file: &Path) -> Option<String> {
 /// How far the guess goes, in the words of the reference.
 fn tried(yaml: &Path, args: &ImportArgs) -> String {
     let next = format!(
-        "edit it, and run it: conch run --cases {} {}",
+        "edit it, and run it: cerith run --cases {} {}",
         folder_of(yaml).display(),
         yaml.file_stem().unwrap_or_default().to_string_lossy()
     );
@@ -140,11 +140,11 @@ fn outcome(yaml: &Path, args: &ImportArgs) -> Option<String> {
         Some(Input {
             path: below(&root, path)?,
             name: path.display().to_string(),
-            content: fs::read(path).map_err(|error| conch_case::Missing::Unreadable(error.to_string())),
+            content: fs::read(path).map_err(|error| cerith_case::Missing::Unreadable(error.to_string())),
         })
     });
     let corpus = Corpus::load(inputs);
-    let rendered = |problems: &[conch_tile::diagnostic::Diagnostic]| {
+    let rendered = |problems: &[cerith_tile::diagnostic::Diagnostic]| {
         problems
             .iter()
             .map(|problem| describe::problem(problem, corpus.sources()).rendered)

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use conch_engine::cuda::Executor;
-use conch_engine::cuda::compile::Compiler;
-use conch_engine::{By, Cuda, Engine, Inductor, Interpret, Reference};
-use conch_tile::rules::Version;
-use conch_toolchain::compiled::Target;
-use conch_toolchain::pool::Limits;
-use conch_toolchain::{Cache, Compilers, Home, Inductors, Pool, Toolchain, ToolchainId};
+use cerith_engine::cuda::Executor;
+use cerith_engine::cuda::compile::Compiler;
+use cerith_engine::{By, Cuda, Engine, Inductor, Interpret, Reference};
+use cerith_tile::rules::Version;
+use cerith_toolchain::compiled::Target;
+use cerith_toolchain::pool::Limits;
+use cerith_toolchain::{Cache, Compilers, Home, Inductors, Pool, Toolchain, ToolchainId};
 
 use crate::engines::find_or_add;
 

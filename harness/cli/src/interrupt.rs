@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use conch_verdict::Panel;
+use cerith_verdict::Panel;
 
 static STOP: AtomicBool = AtomicBool::new(false);
 /// Weak, because what a static holds is never dropped, and engines leave files behind that way.

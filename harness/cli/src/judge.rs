@@ -1,11 +1,11 @@
 //! One case, judged and made into events.
 
-use conch_case::Case;
-use conch_engine::guarded;
-use conch_report::describe;
-use conch_report::event::{Event, Internal};
-use conch_tile::source::Sources;
-use conch_verdict::{Panel, Stopped, Trial, try_case};
+use cerith_case::Case;
+use cerith_engine::guarded;
+use cerith_report::describe;
+use cerith_report::event::{Event, Internal};
+use cerith_tile::source::Sources;
+use cerith_verdict::{Panel, Stopped, Trial, try_case};
 
 /// Runs a case and makes its events.
 pub fn events(case: &Case, panel: &Panel, sources: &Sources) -> Result<Vec<Event>, Stopped> {
@@ -29,7 +29,7 @@ pub fn events(case: &Case, panel: &Panel, sources: &Sources) -> Result<Vec<Event
     })
 }
 
-/// What Conch itself failed at.
+/// What Cerith itself failed at.
 pub fn internal<'a>(case: &'a Case, trial: &'a Trial) -> impl Iterator<Item = Internal> + 'a {
     trial.failed.iter().map(|failed| Internal {
         case: Some(case.id.clone()),

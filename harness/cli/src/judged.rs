@@ -1,18 +1,18 @@
 //! All cases of a selection through some engines, for commands that make something of the verdicts. Left out: what they make
-//! (`conch bump`, `conch matrix`), and whether all is as expected (`conch run`).
+//! (`cerith bump`, `cerith matrix`), and whether all is as expected (`cerith run`).
 
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use conch_case::{Case, Entry, Shard};
-use conch_engine::{EngineId, Failure, Reference, guarded};
-use conch_report::event::{Compiled, Event, Internal, Start, Verdict};
-use conch_report::{FORMAT, describe};
-use conch_tile::DType;
-use conch_tile::rules::Rules;
-use conch_tile::source::Sources;
-use conch_verdict::Panel;
+use cerith_case::{Case, Entry, Shard};
+use cerith_engine::{EngineId, Failure, Reference, guarded};
+use cerith_report::event::{Compiled, Event, Internal, Start, Verdict};
+use cerith_report::{FORMAT, describe};
+use cerith_tile::DType;
+use cerith_tile::rules::Rules;
+use cerith_tile::source::Sources;
+use cerith_verdict::Panel;
 
 use crate::corpus::Selected;
 use crate::engines::set_up;
@@ -50,7 +50,7 @@ pub fn run(
     crate::interrupt::on_interrupt(&panel);
     output.event(&Event::Start(Start {
         format: FORMAT,
-        conch: env!("CARGO_PKG_VERSION").to_owned(),
+        cerith: env!("CARGO_PKG_VERSION").to_owned(),
         engines: panel.order.iter().map(ToString::to_string).collect(),
         recorded: setup.recorded,
         cases: total,

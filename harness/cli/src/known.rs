@@ -1,7 +1,7 @@
 //! `--known`: how much is said of differences that are as expected. Left out: saying it (the printer).
 
+use cerith_report::Known;
 use clap::{Args, ValueEnum};
-use conch_report::Known;
 
 /// How much is said of differences that are as expected.
 #[derive(Clone, Copy, Debug, Args)]

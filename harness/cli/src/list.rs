@@ -1,7 +1,7 @@
-//! `conch list`: which cases filters mean.
+//! `cerith list`: which cases filters mean.
 
-use conch_case::Shard;
-use conch_report::Tone;
+use cerith_case::Shard;
+use cerith_report::Tone;
 
 use crate::args::ListArgs;
 use crate::corpus::Selected;

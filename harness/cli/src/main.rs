@@ -1,4 +1,4 @@
-//! The `conch` command line: arguments in, exit code out, nothing else. The only place in Conch that prints.
+//! The `cerith` command line: arguments in, exit code out, nothing else. The only place in Cerith that prints.
 
 mod accept;
 mod args;
@@ -42,9 +42,9 @@ mod workflows;
 
 use std::process::ExitCode;
 
+use cerith_engine::cuda::child;
+use cerith_engine::guarded;
 use clap::Parser;
-use conch_engine::cuda::child;
-use conch_engine::guarded;
 use mimalloc::MiMalloc;
 
 use crate::args::{Cli, Command, FuzzCommand, ReportCommand};
@@ -95,7 +95,7 @@ fn main() -> ExitCode {
         Command::CudaChild { .. } => 0,
     });
     ExitCode::from(done.unwrap_or_else(|panic| {
-        terminal::Terminal::new().note(&format!("internal error: {panic}\nThis is a bug in Conch."));
+        terminal::Terminal::new().note(&format!("internal error: {panic}\nThis is a bug in Cerith."));
         1
     }))
 }

@@ -1,12 +1,12 @@
-//! `conch matrix`: all versions at once, by cause. Left out: what changed between two of them (`conch bump`).
+//! `cerith matrix`: all versions at once, by cause. Left out: what changed between two of them (`cerith bump`).
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use conch_engine::EngineId;
-use conch_report::matrix::{Matrix, Tally, human, markdown};
-use conch_tile::rules::Version;
-use conch_toolchain::{Home, ToolchainId};
+use cerith_engine::EngineId;
+use cerith_report::matrix::{Matrix, Tally, human, markdown};
+use cerith_tile::rules::Version;
+use cerith_toolchain::{Home, ToolchainId};
 use serde::Serialize;
 
 use crate::args::{BumpEngine, MatrixArgs, MatrixFormat};
@@ -52,8 +52,8 @@ fn done(args: &MatrixArgs, stop: &'static AtomicBool) -> Result<u8, String> {
     toolchains.dedup();
     if toolchains.len() < 2 {
         return Err(format!(
-            "error: a matrix is of two versions at least\n  = help: name them (`conch matrix 3.2.0 {}`), or install some: \
-             `conch toolchain add {}`",
+            "error: a matrix is of two versions at least\n  = help: name them (`cerith matrix 3.2.0 {}`), or install some: \
+             `cerith toolchain add {}`",
             Version::NEWEST,
             Version::NEWEST
         ));
@@ -125,11 +125,11 @@ enum Line<'m> {
         wrong: &'m [u64],
     },
     /// A cause.
-    Cause(&'m conch_report::matrix::Row),
+    Cause(&'m cerith_report::matrix::Row),
     /// A case in which the engines do not stand alike.
     Case {
         case: &'m str,
-        cells: &'m [conch_report::matrix::Cell],
+        cells: &'m [cerith_report::matrix::Cell],
     },
 }
 

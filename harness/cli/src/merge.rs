@@ -1,12 +1,12 @@
-//! `conch report merge`: the streams of a run's shards, made one. Left out: what makes streams belong together
-//! (`conch_report::Merge`).
+//! `cerith report merge`: the streams of a run's shards, made one. Left out: what makes streams belong together
+//! (`cerith_report::Merge`).
 
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use conch_report::event::Event;
-use conch_report::{Human, Merge, Merged, Writer, read_event, safe};
+use cerith_report::event::Event;
+use cerith_report::{Human, Merge, Merged, Writer, read_event, safe};
 
 use crate::args::{MergeArgs, Reports, RunFormat};
 use crate::corpus::ReportFolder;

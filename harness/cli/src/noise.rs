@@ -1,7 +1,7 @@
-//! `--noise`: how much figures of what was compiled may differ for nothing. Left out: comparing them (`conch_report::bump`).
+//! `--noise`: how much figures of what was compiled may differ for nothing. Left out: comparing them (`cerith_report::bump`).
 
+use cerith_report::bump::Noise;
 use clap::Args;
-use conch_report::bump::Noise;
 
 /// How much figures may differ for nothing.
 #[derive(Clone, Copy, Debug, Args)]

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use conch_case::Problems;
-use conch_report::event::{Event, Once, Summary};
-use conch_report::{Digest, Html, Human, Junit, Writer, describe, markdown, read};
-use conch_tile::diagnostic::Diagnostic;
-use conch_tile::source::Sources;
+use cerith_case::Problems;
+use cerith_report::event::{Event, Once, Summary};
+use cerith_report::{Digest, Html, Human, Junit, Writer, describe, markdown, read};
+use cerith_tile::diagnostic::Diagnostic;
+use cerith_tile::source::Sources;
 
 use crate::args::{Reports, RunFormat};
 use crate::corpus::ReportFolder;
@@ -271,7 +271,7 @@ impl Output {
                 Ok(()) => written = Some(store.folder),
                 Err(error) => {
                     self.terminal.note(&format!(
-                        "error: write the reports in {}: {error}; `conch report {}` prints them again",
+                        "error: write the reports in {}: {error}; `cerith report {}` prints them again",
                         store.folder.display(),
                         store.folder.join(STREAM).display()
                     ));
@@ -317,7 +317,7 @@ impl From<io::Error> for NoStore {
 }
 
 impl Store {
-    /// Begins a stream in a folder. `own` is a folder of Conch's own around it, which git is told to leave out.
+    /// Begins a stream in a folder. `own` is a folder of Cerith's own around it, which git is told to leave out.
     fn create(folder: &Path, own: Option<&Path>) -> Result<Self, NoStore> {
         fs::create_dir_all(folder)?;
         if let Some(ignored) = own.map(|own| own.join(".gitignore"))

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use conch_memory::{NamedTensor, StorageId, Tensor};
+use cerith_memory::{NamedTensor, StorageId, Tensor};
 
 /// Cells in a row of the picture.
 const COLUMNS: usize = 64;
@@ -88,7 +88,7 @@ fn cover(tensor: &Tensor, bytes: usize) -> Vec<bool> {
 
 #[cfg(test)]
 mod tests {
-    use conch_tile::DType;
+    use cerith_tile::DType;
 
     use super::*;
 

@@ -1,4 +1,4 @@
-//! `conch record`: a program is run as it is, with a recorder beside its Triton, and what it launched becomes cases.
+//! `cerith record`: a program is run as it is, with a recorder beside its Triton, and what it launched becomes cases.
 
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use std::{env, fs, io};
 
-use conch_recording::collect::{self, vacant};
-use conch_recording::recorder::{self, Rules};
-use conch_recording::{CollectError, Collected, Options};
+use cerith_recording::collect::{self, vacant};
+use cerith_recording::recorder::{self, Rules};
+use cerith_recording::{CollectError, Collected, Options};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::args::RecordArgs;
@@ -54,7 +54,7 @@ pub fn record(args: &RecordArgs, stop: &AtomicBool) -> u8 {
         Ok(collected) => collected,
         Err(message) => {
             return told(&format!(
-                "{message}\n  = note: what the program launched is kept: `conch record --collect {} --out DIR`",
+                "{message}\n  = note: what the program launched is kept: `cerith record --collect {} --out DIR`",
                 parts.display()
             ));
         }
@@ -74,7 +74,7 @@ fn prepare(out: &Path) -> Result<PathBuf, String> {
     let failed = |error: io::Error| format!("error: failed to write {}: {error}", parts.display());
     if parts.exists() {
         return Err(format!(
-            "error: {} is there: an earlier recording was interrupted, or goes on\n  = help: save what it has with `conch \
+            "error: {} is there: an earlier recording was interrupted, or goes on\n  = help: save what it has with `cerith \
              record --collect {} --out DIR`, or remove it",
             parts.display(),
             parts.display()
@@ -113,7 +113,7 @@ fn run(args: &RecordArgs, parts: &Path, stop: &AtomicBool) -> Result<ExitStatus,
         .spawn()
         .map_err(|error| {
             let help = if error.kind() == io::ErrorKind::NotFound {
-                "\n  = help: write it as a shell would find it: `conch record -- python train.py`"
+                "\n  = help: write it as a shell would find it: `cerith record -- python train.py`"
             } else {
                 ""
             };
@@ -245,7 +245,7 @@ fn summary(collected: &Collected, out: &Path) -> String {
     }
     lines.extend(notes.iter().map(|note| format!("  note: {note}")));
     if *cases > 0 {
-        lines.push(format!("  run them: conch run {}", out.display()));
+        lines.push(format!("  run them: cerith run {}", out.display()));
     }
     lines.join("\n")
 }

@@ -1,4 +1,4 @@
-//! `conch reduce`: a case made as small as it gets while its difference stays. Left out: how candidates are made (`conch_gen::reduce`).
+//! `cerith reduce`: a case made as small as it gets while its difference stays. Left out: how candidates are made (`cerith_gen::reduce`).
 
 mod asked;
 mod mark;
@@ -11,10 +11,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use conch_case::{Case, Shard};
-use conch_engine::{EngineId, Reference, guarded};
-use conch_gen::reduce::{Candidate, Reduced, Size};
-use conch_verdict::{Panel, Trial, try_case};
+use cerith_case::{Case, Shard};
+use cerith_engine::{EngineId, Reference, guarded};
+use cerith_gen::reduce::{Candidate, Reduced, Size};
+use cerith_verdict::{Panel, Trial, try_case};
 
 use crate::args::ReduceArgs;
 use crate::corpus::Selected;
@@ -64,7 +64,7 @@ pub struct Smaller {
 pub enum Unreduced {
     /// No engine differs.
     #[error(
-        "nothing differs: the verdict is {0}\n  = help: `--engine ID` names engines to ask; `conch explain` shows what each gives"
+        "nothing differs: the verdict is {0}\n  = help: `--engine ID` names engines to ask; `cerith explain` shows what each gives"
     )]
     NoDifference(String),
     /// What differs is on record, and cannot be asked.
@@ -79,10 +79,10 @@ pub enum Unreduced {
     NoKernel,
     /// The plain form of the case does not differ as the case does.
     #[error(
-        "the difference is not there once the case is written with its values in place of its expressions\n  = help: this is a bug in Conch, or the engine does not give the same twice"
+        "the difference is not there once the case is written with its values in place of its expressions\n  = help: this is a bug in Cerith, or the engine does not give the same twice"
     )]
     Unsteady,
-    /// Conch failed at the case.
+    /// Cerith failed at the case.
     #[error("{0}")]
     Failed(String),
     /// It was stopped before anything was found.
@@ -146,7 +146,7 @@ pub fn smaller(case: &Case, panel: &Panel, bounds: Bounds<'_>) -> Result<Smaller
         Err(_) => return Err(Unreduced::Stopped),
     }
     let before = start.size();
-    let reduced = conch_gen::reduce::reduce(start, &mut oracle);
+    let reduced = cerith_gen::reduce::reduce(start, &mut oracle);
     Ok(Smaller {
         before,
         kept: marks.iter().map(Mark::shown).collect(),
@@ -257,10 +257,10 @@ pub fn reduce(args: &ReduceArgs, stop: &'static AtomicBool) -> u8 {
     let case = match entry.resolve() {
         Ok(case) => case,
         Err(problems) => {
-            let mut wrong = conch_case::Problems::default();
+            let mut wrong = cerith_case::Problems::default();
             wrong.add(&entry.id, problems);
             for problem in wrong.finish() {
-                let shown = conch_report::describe::problem(&problem, selected.corpus.sources());
+                let shown = cerith_report::describe::problem(&problem, selected.corpus.sources());
                 terminal.note(&shown.rendered);
             }
             return 2;

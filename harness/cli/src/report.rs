@@ -1,11 +1,11 @@
-//! `conch report`: stored streams, printed again.
+//! `cerith report`: stored streams, printed again.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
-use conch_report::event::Event;
-use conch_report::{
+use cerith_report::event::Event;
+use cerith_report::{
     Digest, Html, HtmlError, Human, Joined, Junit, JunitError, Palette, Remarks, markdown, read, safe,
 };
 

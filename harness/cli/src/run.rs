@@ -1,15 +1,15 @@
-//! `conch run`: cases in, events out, reports behind.
+//! `cerith run`: cases in, events out, reports behind.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use conch_case::{Entry, Shard};
-use conch_engine::{Reference, guarded};
-use conch_report::FORMAT;
-use conch_report::event::{Event, Internal, Start};
-use conch_tile::source::Sources;
-use conch_verdict::{Demands, Panel};
+use cerith_case::{Entry, Shard};
+use cerith_engine::{Reference, guarded};
+use cerith_report::FORMAT;
+use cerith_report::event::{Event, Internal, Start};
+use cerith_tile::source::Sources;
+use cerith_verdict::{Demands, Panel};
 
 use crate::args::{Checks, Masked, RunArgs};
 use crate::corpus::Selected;
@@ -118,7 +118,7 @@ pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> u8 {
         named: engines.engines.clone(),
         silence_allowed: args.allow_unavailable,
     };
-    let strays = guarded(|| conch_verdict::canaries(&mut panel)).unwrap_or_default();
+    let strays = guarded(|| cerith_verdict::canaries(&mut panel)).unwrap_or_default();
     let panel = Arc::new(panel);
     crate::interrupt::on_interrupt(&panel);
     let order: Vec<String> = panel.order.iter().map(ToString::to_string).collect();
@@ -151,7 +151,7 @@ pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> u8 {
     let mistrials = if panel.order.is_empty() {
         Vec::new()
     } else {
-        guarded(conch_verdict::selfcheck).unwrap_or_else(|panic| vec![panic])
+        guarded(cerith_verdict::selfcheck).unwrap_or_else(|panic| vec![panic])
     };
     for (engine, why) in strays {
         output.event(&Event::Internal(Internal {
@@ -169,7 +169,7 @@ pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> u8 {
             case: None,
             engine: None,
             message: format!(
-                "Conch is wrong about a trial whose end is known, so nothing is judged: {mistrial}"
+                "Cerith is wrong about a trial whose end is known, so nothing is judged: {mistrial}"
             ),
         }));
     }
@@ -198,10 +198,10 @@ fn work(entry: Entry, panel: &Panel, sources: &Sources) -> Option<Done> {
     }
 }
 
-fn start(args: &RunArgs, engines: &[conch_engine::EngineId], cases: u64) -> Start {
+fn start(args: &RunArgs, engines: &[cerith_engine::EngineId], cases: u64) -> Start {
     Start {
         format: FORMAT,
-        conch: env!("CARGO_PKG_VERSION").to_owned(),
+        cerith: env!("CARGO_PKG_VERSION").to_owned(),
         engines: engines.iter().map(ToString::to_string).collect(),
         by_default: args.engines.engines.is_empty(),
         left_out: Vec::new(),

@@ -1,5 +1,5 @@
-//! `conch sweep`: the variants of every case must give the same. Compiled and executed here, where there is a GPU; or
-//! judged from what `conch exec` made of a bundle of variants.
+//! `cerith sweep`: the variants of every case must give the same. Compiled and executed here, where there is a GPU; or
+//! judged from what `cerith exec` made of a bundle of variants.
 
 mod results;
 
@@ -7,18 +7,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use conch_case::{Axes, Case, Entry, Shard, Variant};
-use conch_engine::cuda::compile::Compiler;
-use conch_engine::cuda::job::{Job, Ran};
-use conch_engine::cuda::sweep::{self, Compiled, What};
-use conch_engine::cuda::{Executor, Options, outcome};
-use conch_engine::{EngineId, Failure, Outcome, Reference, guarded};
-use conch_report::event::{Event, Internal, Problem, Start};
-use conch_report::{SWEEPS, describe};
-use conch_tile::rules::Version;
-use conch_tile::source::Sources;
-use conch_toolchain::compiled::Target;
-use conch_verdict::{Sample, Samples, Stopped, try_sweep};
+use cerith_case::{Axes, Case, Entry, Shard, Variant};
+use cerith_engine::cuda::compile::Compiler;
+use cerith_engine::cuda::job::{Job, Ran};
+use cerith_engine::cuda::sweep::{self, Compiled, What};
+use cerith_engine::cuda::{Executor, Options, outcome};
+use cerith_engine::{EngineId, Failure, Outcome, Reference, guarded};
+use cerith_report::event::{Event, Internal, Problem, Start};
+use cerith_report::{SWEEPS, describe};
+use cerith_tile::rules::Version;
+use cerith_tile::source::Sources;
+use cerith_toolchain::compiled::Target;
+use cerith_verdict::{Sample, Samples, Stopped, try_sweep};
 
 use self::results::Pile;
 use crate::args::{Along, SweepArgs};
@@ -76,7 +76,7 @@ pub fn sweep(args: &SweepArgs, stop: &AtomicBool) -> u8 {
         .collect();
     output.event(&Event::Start(Start {
         format: SWEEPS,
-        conch: env!("CARGO_PKG_VERSION").to_owned(),
+        cerith: env!("CARGO_PKG_VERSION").to_owned(),
         engines: source.engines().iter().map(ToString::to_string).collect(),
         axes: match &source {
             Source::Live { axes, .. } => axes.to_string().split(' ').map(str::to_owned).collect(),
@@ -136,9 +136,9 @@ enum Source {
 fn live(args: &SweepArgs, axes: Axes, selected: &Selected, stop: &AtomicBool) -> Result<Source, End> {
     let executor = Executor::start(Options::default()).map_err(|unavailable| End {
         message: format!(
-            "nothing was swept: {unavailable}\n  = help: `conch bundle --sweep … -o sweep.conch` compiles here, `conch \
-             exec sweep.conch -o results.conch` executes on a machine with a GPU, and `conch sweep --results \
-             results.conch` judges here"
+            "nothing was swept: {unavailable}\n  = help: `cerith bundle --sweep … -o sweep.cerith` compiles here, `cerith \
+             exec sweep.cerith -o results.cerith` executes on a machine with a GPU, and `cerith sweep --results \
+             results.cerith` judges here"
         ),
         exit: 3,
     })?;
@@ -240,8 +240,8 @@ impl Source {
 
 /// Whether the reference says that a case has no defined answer: then there is nothing to sweep.
 pub fn is_undefined(case: &Case, version: Version, reference: &Reference) -> Result<bool, Failure> {
-    use conch_engine::{Engine, Trap};
-    let run = reference.run(case, conch_tile::rules::Rules::of(version))?;
+    use cerith_engine::{Engine, Trap};
+    let run = reference.run(case, cerith_tile::rules::Rules::of(version))?;
     Ok(matches!(run.outcome, Outcome::Trapped(Trap::Undefined, _)))
 }
 
@@ -249,7 +249,7 @@ pub fn is_undefined(case: &Case, version: Version, reference: &Reference) -> Res
 enum Trouble {
     /// What was given does not fit.
     Given(Box<Problem>),
-    /// Conch failed.
+    /// Cerith failed.
     Failed(Failure),
 }
 

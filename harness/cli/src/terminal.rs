@@ -1,9 +1,9 @@
-//! Standard output and standard error, the progress bar included. The only place in Conch that prints.
+//! Standard output and standard error, the progress bar included. The only place in Cerith that prints.
 
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-use conch_report::Palette;
+use cerith_report::Palette;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// How often a log without a bar hears how far the run is.

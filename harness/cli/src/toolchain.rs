@@ -1,11 +1,11 @@
-//! `conch toolchain add`, `adopt`, `list`, `newest`, `remove`, `cache`.
+//! `cerith toolchain add`, `adopt`, `list`, `newest`, `remove`, `cache`.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use conch_report::Tone;
-use conch_tile::rules::Version;
-use conch_toolchain::home::Contents;
-use conch_toolchain::{AddError, Cache, Containment, Home, published};
+use cerith_report::Tone;
+use cerith_tile::rules::Version;
+use cerith_toolchain::home::Contents;
+use cerith_toolchain::{AddError, Cache, Containment, Home, published};
 
 use crate::args::{ToolchainArgs, ToolchainCommand};
 use crate::engines;
@@ -64,7 +64,7 @@ pub fn toolchain(args: &ToolchainArgs, stop: &AtomicBool) -> u8 {
         }
         ToolchainCommand::List => match home.list() {
             Ok(list) if list.is_empty() => {
-                terminal.print("nothing is installed; `conch toolchain add 3.9.0` installs Triton 3.9.0\n");
+                terminal.print("nothing is installed; `cerith toolchain add 3.9.0` installs Triton 3.9.0\n");
             }
             Ok(list) => {
                 let width = list.iter().map(|one| one.id.to_string().len()).max().unwrap_or(0);
@@ -103,7 +103,7 @@ pub fn toolchain(args: &ToolchainArgs, stop: &AtomicBool) -> u8 {
                     terminal.print(&format!("{newest}\n"));
                     if *newest > Version::NEWEST {
                         terminal.note(&format!(
-                            "warning: Triton {newest} is newer than {0}, the newest whose language Conch knows: it is \
+                            "warning: Triton {newest} is newer than {0}, the newest whose language Cerith knows: it is \
                              judged by the rules of {0}, and a rule that changed looks like a bug",
                             Version::NEWEST
                         ));

@@ -1,4 +1,4 @@
-//! The workflows of this repository: every line of theirs that calls `conch` is one that it takes.
+//! The workflows of this repository: every line of theirs that calls `cerith` is one that it takes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,11 +23,11 @@ fn scripts(workflow: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// The words of every call of `conch` in a script. What a variable holds is a version, but for the filter.
+/// The words of every call of `cerith` in a script. What a variable holds is a version, but for the filter.
 fn calls(script: &str) -> Vec<Vec<String>> {
     let mut calls = Vec::new();
     for line in script.lines() {
-        for (at, _) in line.match_indices("conch ") {
+        for (at, _) in line.match_indices("cerith ") {
             let before = line[..at].chars().next_back();
             if before.is_some_and(|c| !c.is_whitespace() && !"/(".contains(c)) {
                 continue;
@@ -48,7 +48,7 @@ fn calls(script: &str) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn every_call_of_conch_in_a_workflow_is_one_that_it_takes() {
+fn every_call_of_cerith_in_a_workflow_is_one_that_it_takes() {
     let mut count = 0;
     for path in workflows() {
         let text = fs::read_to_string(&path).expect("a workflow");
@@ -60,17 +60,17 @@ fn every_call_of_conch_in_a_workflow_is_one_that_it_takes() {
             count += 1;
         }
     }
-    assert_eq!(count, 4, "calls of conch in workflows");
+    assert_eq!(count, 4, "calls of cerith in workflows");
 }
 
 #[test]
-fn a_call_that_conch_does_not_take_would_be_noticed() {
-    let [ref call] = calls("x=$(conch toolchain newst)")[..] else {
+fn a_call_that_cerith_does_not_take_would_be_noticed() {
+    let [ref call] = calls("x=$(cerith toolchain newst)")[..] else {
         panic!("one call");
     };
-    assert_eq!(call, &["conch", "toolchain", "newst"]);
+    assert_eq!(call, &["cerith", "toolchain", "newst"]);
     assert!(Cli::try_parse_from(call).is_err());
-    assert!(calls("echo \"Conch reads conchology\"").is_empty());
+    assert!(calls("echo \"Cerith reads cerithology\"").is_empty());
 }
 
 /// A line that asks for a GPU would end a job that has none.

@@ -1,14 +1,14 @@
-//! `conch accept` as a user meets it: what is put on record, what is refused, and what waits for a review.
+//! `cerith accept` as a user meets it: what is put on record, what is refused, and what waits for a review.
 
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use conch_case::{Case, Corpus};
-use conch_engine::cuda::GpuHeader;
-use conch_engine::cuda::bundle::{Label, Provenance, ResultEntry, Writer};
-use conch_engine::cuda::job::Ran;
-use conch_toolchain::compiled::Target;
+use cerith_case::{Case, Corpus};
+use cerith_engine::cuda::GpuHeader;
+use cerith_engine::cuda::bundle::{Label, Provenance, ResultEntry, Writer};
+use cerith_engine::cuda::job::Ran;
+use cerith_toolchain::compiled::Target;
 use tempfile::TempDir;
 
 const KERNEL: &str = "import triton\n\n\n@triton.jit\ndef k(x):\n    pass\n";
@@ -80,16 +80,16 @@ fn results(folder: &Path, labels: &[Label], byte: u8) {
         writer.result(&entry).expect("it is memory");
     }
     let bytes = writer.finish().expect("it is memory");
-    fs::write(folder.join("results.conch"), bytes).expect("a file");
+    fs::write(folder.join("results.cerith"), bytes).expect("a file");
 }
 
 fn accept(folder: &Path, more: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_conch"))
-        .args(["accept", "results.conch"])
+    Command::new(env!("CARGO_BIN_EXE_cerith"))
+        .args(["accept", "results.cerith"])
         .args(more)
         .current_dir(folder)
         .output()
-        .expect("conch starts")
+        .expect("cerith starts")
 }
 
 #[track_caller]
@@ -196,7 +196,7 @@ fn of_a_damaged_file_nothing_is_put_on_record() {
     let folder = corpus();
     let folder = folder.path();
     results(folder, &[label(&case(folder))], 1);
-    let path = folder.join("results.conch");
+    let path = folder.join("results.cerith");
     let mut bytes = fs::read(&path).expect("a file");
     let last = bytes.len() - 1;
     bytes[last] ^= 1;
@@ -206,6 +206,6 @@ fn of_a_damaged_file_nothing_is_put_on_record() {
     fs::write(&path, &bytes).expect("a file");
     check(folder, &[], 2, "its format is version 9");
     fs::write(&path, b"PK\x03\x04").expect("a file");
-    check(folder, &[], 2, "this is not a file that Conch wrote");
+    check(folder, &[], 2, "this is not a file that Cerith wrote");
     assert_eq!(record(folder), None);
 }

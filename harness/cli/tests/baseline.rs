@@ -12,7 +12,7 @@ fn with_baseline() -> Place {
     let place = Place::failing();
     place.run(&["--out", "r"]).ends(1, &["3 unexpected"], &[]);
     place
-        .conch(&["report", "baseline", "r/events.jsonl", "-o", BASE])
+        .cerith(&["report", "baseline", "r/events.jsonl", "-o", BASE])
         .ends(0, &["base.jsonl: 3 cases"], &[]);
     place
 }
@@ -34,7 +34,7 @@ fn a_baseline_is_a_line_for_each_case() {
          {\"case\":\"area/bad:n=7\",\"wrong\":[\"reference: undefined trapped out-of-bounds\"]}\n"
     );
     let printed = place
-        .conch(&["report", "baseline", "r/events.jsonl"])
+        .cerith(&["report", "baseline", "r/events.jsonl"])
         .ends(0, &[], &[]);
     assert_eq!(printed.out, place.read(BASE));
 }
@@ -63,7 +63,7 @@ fn what_is_in_the_baseline_passes_and_what_is_new_fails() {
         page.contains("| `area/bad:n=3` | reference: undefined trapped out-of-bounds |"),
         "{page}"
     );
-    place.conch(&["report", "again/events.jsonl", "-v"]).ends(
+    place.cerith(&["report", "again/events.jsonl", "-v"]).ends(
         0,
         &["area/bad:n=5  as in the baseline: reference: undefined"],
         &[],
@@ -91,7 +91,7 @@ fn what_is_in_the_baseline_passes_and_what_is_new_fails() {
     );
     // The report of the stream is as the run was.
     place
-        .conch(&["report", "again/events.jsonl"])
+        .cerith(&["report", "again/events.jsonl"])
         .ends(1, &["NOT as expected: 1 unexpected"], &[]);
 }
 
@@ -107,12 +107,12 @@ fn what_is_mended_is_told_and_can_be_pruned() {
         0,
         &[
             "warning[mended]: 1 case of the baseline base.jsonl is mended, or some of it: area/bad:n=5",
-            "`conch report baseline again/events.jsonl --prune base.jsonl -o base.jsonl`",
+            "`cerith report baseline again/events.jsonl --prune base.jsonl -o base.jsonl`",
         ],
         &[],
     );
     place
-        .conch(&[
+        .cerith(&[
             "report",
             "baseline",
             "again/events.jsonl",
@@ -128,7 +128,7 @@ fn what_is_mended_is_told_and_can_be_pruned() {
         .run(&["--baseline", BASE, "--out", "again", "area/good"])
         .ends(0, &["8 cases"], &[]);
     place
-        .conch(&[
+        .cerith(&[
             "report",
             "baseline",
             "again/events.jsonl",
@@ -161,7 +161,7 @@ fn a_damaged_baseline_is_an_error_that_loses_nothing() {
         assert_eq!(place.read("r/events.jsonl"), stream, "the run before");
         assert!(place.path("r/report.html").is_file());
         place
-            .conch(&[
+            .cerith(&[
                 "report",
                 "baseline",
                 "r/events.jsonl",
@@ -255,14 +255,14 @@ fn shards_that_ended_early_are_merged_with_what_they_did_not_run() {
     let streams = ["1/events.jsonl", "2/events.jsonl", "3/events.jsonl"];
     let merge = [&["report", "merge", "-o", "all.jsonl"], &streams[..]].concat();
     place
-        .conch(&merge)
+        .cerith(&merge)
         .ends(1, &["3 cases: ", "NOT as expected: 3 unexpected"], &[]);
     let events = place.events("all.jsonl");
     assert_eq!(events.last().expect("a summary")["not_run"], 8);
     let told = events.iter().filter(|event| event["code"] == "stopped").count();
     assert_eq!(told, 3, "each says what it did not run");
     place
-        .conch(&["report", "all.jsonl"])
+        .cerith(&["report", "all.jsonl"])
         .ends(1, &["2 of 3 cases were not run"], &[]);
 }
 
@@ -349,7 +349,7 @@ fn the_last_failures_of_a_run_that_did_not_end_are_honest() {
         .run(&["--out", "2", "--shard", "2/2", "--last-failed"])
         .ends(1, &["1 case: "], &[]);
     place
-        .conch(&[
+        .cerith(&[
             "report",
             "merge",
             "1/events.jsonl",

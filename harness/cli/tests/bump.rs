@@ -1,4 +1,4 @@
-//! `conch bump`, `conch matrix` and `conch bisect`, over what compilers of ten versions left on a GPU, which is on record: no
+//! `cerith bump`, `cerith matrix` and `cerith bisect`, over what compilers of ten versions left on a GPU, which is on record: no
 //! toolchain is needed, and none is found.
 
 mod done;
@@ -28,14 +28,14 @@ impl Run {
         }
     }
 
-    fn conch(&self, words: &[&str]) -> Done {
-        let output = Command::new(env!("CARGO_BIN_EXE_conch"))
+    fn cerith(&self, words: &[&str]) -> Done {
+        let output = Command::new(env!("CARGO_BIN_EXE_cerith"))
             .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
             .args(words)
-            .env("CONCH_HOME", self.folder.path().join("home"))
+            .env("CERITH_HOME", self.folder.path().join("home"))
             .env("CI", "1")
             .output()
-            .expect("conch starts");
+            .expect("cerith starts");
         Done::of(&output)
     }
 
@@ -45,7 +45,7 @@ impl Run {
         let mut all = words.to_vec();
         all.extend(CASES);
         all.extend(["--engine", "cuda", "--offline", "--out", &out]);
-        self.conch(&all)
+        self.cerith(&all)
     }
 }
 
@@ -61,7 +61,7 @@ fn a_bump_says_what_was_fixed_and_what_broke() {
             "fixed: 6 cases by 2 causes",
             "4  atomic-extrema-by-comparison",
             "2  offsets-sign-extend",
-            "next: conch explain 'reduction/place_of_reshaped",
+            "next: cerith explain 'reduction/place_of_reshaped",
         ],
         &[],
     );
@@ -122,7 +122,7 @@ fn a_bump_goes_on_from_a_stored_stream() {
     words.extend(CASES);
     let out = old.display().to_string();
     words.extend(["--out", &out]);
-    run.conch(&words);
+    run.cerith(&words);
     let stream = old.join("events.jsonl").display().to_string();
     run.over(&["bump", "3.2.0", "3.9.0", "--against", &stream], "a")
         .ends(
@@ -139,7 +139,7 @@ fn a_bump_goes_on_from_a_stored_stream() {
     }
     words.extend(CASES);
     words.extend(["--out", &out]);
-    run.conch(&words);
+    run.cerith(&words);
     let all = both.join("events.jsonl").display().to_string();
     run.over(&["bump", "3.2.0", "3.9.0", "--against", &all], "e")
         .ends(
@@ -166,7 +166,7 @@ fn a_bump_goes_on_from_a_stored_stream() {
 fn mistakes_are_told() {
     let run = Run::new();
     let check = |words: &[&str], code: i32, err: &str| {
-        run.conch(words).ends(code, &[], &[err]);
+        run.cerith(words).ends(code, &[], &[err]);
     };
     check(&["bump", "3.9.0", "3.9.0"], 2, "3.9.0 is the same on both sides");
     check(
@@ -223,7 +223,7 @@ fn a_bisection_finds_the_release() {
     let bisect = |case: &str, more: &[&str]| {
         let mut words = vec!["bisect", case, "--engine", "cuda", "--offline"];
         words.extend(more);
-        run.conch(&words)
+        run.cerith(&words)
     };
     bisect("pointer/unsigned_offset:dtype=u8", &[]).ends(
         0,

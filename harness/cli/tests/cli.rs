@@ -1,4 +1,4 @@
-//! The `conch` binary as a user meets it: what it prints, what it writes, how it ends.
+//! The `cerith` binary as a user meets it: what it prints, what it writes, how it ends.
 
 mod done;
 
@@ -78,18 +78,18 @@ impl Place {
     }
 
     fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_conch"));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cerith"));
         command
             .args(args)
             .current_dir(self.folder.path())
-            .env("CONCH_HOME", self.path("home"))
+            .env("CERITH_HOME", self.path("home"))
             .env_remove("NO_COLOR")
             .env("CI", "1");
         command
     }
 
     fn run(&self, args: &[&str]) -> Done {
-        Done::of(&self.command(args).output().expect("conch starts"))
+        Done::of(&self.command(args).output().expect("cerith starts"))
     }
 
     fn stream(&self, path: &str) -> Vec<Value> {
@@ -336,7 +336,7 @@ fn without_a_corpus_the_way_to_one_is_told() {
     let folder = TempDir::new().expect("a folder");
     let run = |args: &[&str]| {
         Done::of(
-            &Command::new(env!("CARGO_BIN_EXE_conch"))
+            &Command::new(env!("CARGO_BIN_EXE_cerith"))
                 .args(args)
                 .current_dir(folder.path())
                 .output()
@@ -471,7 +471,7 @@ fn a_stored_stream_is_printed_again() {
     );
     place
         .run(&["report", stored, "--format", "markdown"])
-        .ends(1, &["# Conch: not as expected"], &[]);
+        .ends(1, &["# Cerith: not as expected"], &[]);
     place
         .run(&["report", stored, stored])
         .ends(1, &["6 cases: ", "2 unexpected"], &[]);
@@ -634,7 +634,7 @@ fn help_teaches_with_examples() {
     for (args, parts) in [
         (
             &["--help"][..],
-            &["Examples:", "Exit codes:", "conch toolchain add"][..],
+            &["Examples:", "Exit codes:", "cerith toolchain add"][..],
         ),
         (
             &["run", "--help"],
@@ -643,7 +643,7 @@ fn help_teaches_with_examples() {
         (&["list", "--help"], &["Examples:"]),
         (&["explain", "--help"], &["Examples:"]),
         (&["report", "--help"], &["Examples:", "junit"]),
-        (&["toolchain", "add", "--help"], &["Examples:", "CONCH_HOME"]),
+        (&["toolchain", "add", "--help"], &["Examples:", "CERITH_HOME"]),
         (
             &["toolchain", "adopt", "--help"],
             &["Examples:", "3.6.0+numpy2.3.5"],
@@ -654,7 +654,7 @@ fn help_teaches_with_examples() {
     }
     place
         .run(&["toolchain", "list"])
-        .ends(0, &["nothing is installed", "conch toolchain add"], &[]);
+        .ends(0, &["nothing is installed", "cerith toolchain add"], &[]);
     place
         .run(&["toolchain", "remove", "3.9.0"])
         .ends(2, &[], &["not installed"]);
@@ -666,7 +666,7 @@ fn help_teaches_with_examples() {
     place.run(&["run", "--engine", "jit"]).ends(
         2,
         &[],
-        &["no toolchain here holds torch", "conch toolchain adopt"],
+        &["no toolchain here holds torch", "cerith toolchain adopt"],
     );
     let good = Place::new(&[("cases/area/good.yaml", GOOD)]);
     good.run(&["run", "--engine", "interpret@3.6.0+torch"]).ends(
@@ -685,7 +685,7 @@ fn paths_of_the_corpus_may_come_from_a_shells_completion() {
     place
         .run(&["list", "cases/area/good.yaml"])
         .ends(0, &["area/good:dtype=i32"], &[]);
-    assert!(Path::new(env!("CARGO_BIN_EXE_conch")).is_file());
+    assert!(Path::new(env!("CARGO_BIN_EXE_cerith")).is_file());
 }
 
 #[test]

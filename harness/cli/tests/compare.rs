@@ -1,11 +1,11 @@
-//! `conch compare`: what it prints and how it ends, and that stand-ins for tensors are as torch's own. The latter needs a
+//! `cerith compare`: what it prints and how it ends, and that stand-ins for tensors are as torch's own. The latter needs a
 //! toolchain that holds torch; the test says so when there is none.
 
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use conch_toolchain::{Home, ToolchainId};
+use cerith_toolchain::{Home, ToolchainId};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -28,14 +28,14 @@ launches:
   - { grid: [1], args: { x: x } }
 ";
 
-fn conch(folder: &Path, args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_conch"))
+fn cerith(folder: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_cerith"))
         .args(args)
         .current_dir(folder)
-        .env("CONCH_HOME", folder.join("home"))
+        .env("CERITH_HOME", folder.join("home"))
         .env("CI", "1")
         .output()
-        .expect("conch starts")
+        .expect("cerith starts")
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn it_says_what_differs_and_how_it_ended() {
     fs::write(folder.path().join("cases/area/k.py"), KERNEL).expect("a file");
     fs::write(folder.path().join("cases/area/one.yaml"), CASE).expect("a file");
     let check = |args: &[&str], code: i32, out: &str, err: &str| {
-        let done = conch(folder.path(), args);
+        let done = cerith(folder.path(), args);
         let shown = [
             String::from_utf8_lossy(&done.stdout),
             String::from_utf8_lossy(&done.stderr),
@@ -106,18 +106,18 @@ fn stand_ins_are_as_torchs_own_tensors() {
     tritons.dedup();
     if tritons.is_empty() {
         eprintln!(
-            "NOT RUN: no toolchain holds torch; `conch toolchain adopt PYTHON` registers an environment that does"
+            "NOT RUN: no toolchain holds torch; `cerith toolchain adopt PYTHON` registers an environment that does"
         );
     }
     for triton in tritons {
         let [ours, theirs] = ["", "+torch"].map(|extra| format!("interpret@{triton}{extra}+host"));
-        let done = Command::new(env!("CARGO_BIN_EXE_conch"))
+        let done = Command::new(env!("CARGO_BIN_EXE_cerith"))
             .args(["compare", &ours, &theirs, "alias", "layout", "pointer"])
             .args(["--offline", "--format", "jsonl"])
             .current_dir(&root)
-            .env("CONCH_HOME", home.root())
+            .env("CERITH_HOME", home.root())
             .output()
-            .expect("conch starts");
+            .expect("cerith starts");
         let text = String::from_utf8_lossy(&done.stdout);
         let lines: Vec<Value> = text
             .lines()

@@ -7,8 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use conch_tile::rules::Version;
-use conch_toolchain::{Home, ToolchainId};
+use cerith_tile::rules::Version;
+use cerith_toolchain::{Home, ToolchainId};
 use done::Done;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -55,7 +55,7 @@ impl Place {
             .resolve_compiler(&ToolchainId::of(Version::new(3, 9, 0)))
             .is_none()
         {
-            let wanted = std::env::var("CONCH_TEST_TOOLCHAINS").unwrap_or_default();
+            let wanted = std::env::var("CERITH_TEST_TOOLCHAINS").unwrap_or_default();
             assert!(!wanted.contains("3.9.0"), "Triton 3.9.0 is not installed");
             println!("left out: Triton 3.9.0 is not installed");
             return None;
@@ -81,18 +81,18 @@ impl Place {
         self.folder.path().join(path)
     }
 
-    /// Conch on a machine without a GPU. `home` is where it looks for toolchains, if not in the usual place.
-    fn conch(&self, args: &[&str], home: Option<&Path>) -> Done {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_conch"));
+    /// Cerith on a machine without a GPU. `home` is where it looks for toolchains, if not in the usual place.
+    fn cerith(&self, args: &[&str], home: Option<&Path>) -> Done {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cerith"));
         command
             .args(args)
             .current_dir(self.folder.path())
             .env("CUDA_VISIBLE_DEVICES", "-1")
             .env("CI", "1");
         if let Some(home) = home {
-            command.env("CONCH_HOME", home);
+            command.env("CERITH_HOME", home);
         }
-        Done::of(&command.output().expect("conch starts"))
+        Done::of(&command.output().expect("cerith starts"))
     }
 
     /// The verdict on a case in the stream of the last run.
@@ -113,7 +113,7 @@ const CUDA: &str = "cuda@3.9.0";
 fn a_rejection_is_an_outcome_without_a_gpu_and_a_wrong_one_is_blamed() {
     let Some(place) = Place::new() else { return };
     // An `int` of one has no `to`, though the language says that it is a tensor like any other.
-    place.conch(&[&RUN[..], &["area/convert"]].concat(), None).ends(
+    place.cerith(&[&RUN[..], &["area/convert"]].concat(), None).ends(
         1,
         &[
             "DIFFER area/convert  cuda@3.9.0 is wrong",
@@ -126,7 +126,7 @@ fn a_rejection_is_an_outcome_without_a_gpu_and_a_wrong_one_is_blamed() {
     assert_eq!(verdict["blame"], Value::from(vec![CUDA]));
     assert_eq!(verdict["outcomes"][CUDA]["outcome"], "rejected");
     // Both reject it.
-    place.conch(&[&RUN[..], &["area/three"]].concat(), None);
+    place.cerith(&[&RUN[..], &["area/three"]].concat(), None);
     let verdict = place.verdict("area/three");
     let outcomes = &verdict["outcomes"];
     assert_eq!(
@@ -134,7 +134,7 @@ fn a_rejection_is_an_outcome_without_a_gpu_and_a_wrong_one_is_blamed() {
         (&"agree".into(), &"rejected".into())
     );
     // Nothing is launched, so nothing of a GPU is missing.
-    place.conch(&[&RUN[..], &["area/import"]].concat(), None);
+    place.cerith(&[&RUN[..], &["area/import"]].concat(), None);
     let verdict = place.verdict("area/import");
     assert_eq!(
         (&verdict["verdict"], verdict["outcomes"].get(CUDA)),
@@ -142,7 +142,7 @@ fn a_rejection_is_an_outcome_without_a_gpu_and_a_wrong_one_is_blamed() {
         "{verdict}"
     );
     // What compiles has not been executed.
-    place.conch(&[&RUN[..], &["area/add_one"]].concat(), None);
+    place.cerith(&[&RUN[..], &["area/add_one"]].concat(), None);
     let outcome = &place.verdict("area/add_one")["outcomes"][CUDA];
     let message = outcome["message"].as_str().expect("a message");
     assert_eq!(
@@ -154,7 +154,7 @@ fn a_rejection_is_an_outcome_without_a_gpu_and_a_wrong_one_is_blamed() {
         "{message}"
     );
     // The same without the compiler.
-    place.conch(
+    place.cerith(
         &[&RUN[..], &["area/convert", "--offline"]].concat(),
         Some(&place.path("home")),
     );
@@ -162,7 +162,7 @@ fn a_rejection_is_an_outcome_without_a_gpu_and_a_wrong_one_is_blamed() {
     let message = outcome["message"].as_str().expect("a message");
     assert_eq!(outcome["outcome"], "unavailable");
     assert!(
-        message.contains("Triton 3.9.0 is not installed: `conch toolchain add 3.9.0`"),
+        message.contains("Triton 3.9.0 is not installed: `cerith toolchain add 3.9.0`"),
         "{message}"
     );
 }
@@ -171,7 +171,7 @@ fn a_rejection_is_an_outcome_without_a_gpu_and_a_wrong_one_is_blamed() {
 fn what_is_rejected_is_named_passed_on_and_put_on_record() {
     let Some(place) = Place::new() else { return };
     place
-        .conch(&["bundle", "--engine", CUDA, "-o", "all.conch"], None)
+        .cerith(&["bundle", "--engine", CUDA, "-o", "all.cerith"], None)
         .ends(
             0,
             &[
@@ -184,23 +184,23 @@ fn what_is_rejected_is_named_passed_on_and_put_on_record() {
         );
     let rejected = ["area/convert", "area/three"];
     place
-        .conch(&[&["bundle", "-o", "cases.conch"], &rejected[..]].concat(), None)
+        .cerith(&[&["bundle", "-o", "cases.cerith"], &rejected[..]].concat(), None)
         .ends(0, &["cuda@3.9.0: 2 cases, 0 compiled, 2 rejected; "], &[]);
     place
-        .conch(&["exec", "cases.conch", "-o", "results.conch"], None)
+        .cerith(&["exec", "cases.cerith", "-o", "results.cerith"], None)
         .ends(
             0,
             &["nothing is left to execute: 2 decided when they were compiled"],
             &[],
         );
     place
-        .conch(&["accept", "results.conch"], None)
+        .cerith(&["accept", "results.cerith"], None)
         .ends(0, &["cuda@3.9.0 sm_90: 2 put on record"], &[]);
     let record = fs::read_to_string(place.path("snapshots/cuda/sm_90/area/convert.snap")).expect("a record");
     assert!(record.contains("none: it ended when it was compiled"), "{record}");
     // What is on record needs no compiler.
     place
-        .conch(&[&RUN[..], &rejected].concat(), Some(&place.path("home")))
+        .cerith(&[&RUN[..], &rejected].concat(), Some(&place.path("home")))
         .ends(
             1,
             &[
@@ -212,7 +212,7 @@ fn what_is_rejected_is_named_passed_on_and_put_on_record() {
     // Of a kernel that has changed since, the compiler is asked again.
     let kernels = KERNELS.replace("n.to(tl.int32)", "n + BLOCK");
     fs::write(place.path("cases/area/k.py"), kernels).expect("a file");
-    place.conch(&[&RUN[..], &["area/convert"]].concat(), None);
+    place.cerith(&[&RUN[..], &["area/convert"]].concat(), None);
     let outcome = &place.verdict("area/convert")["outcomes"][CUDA];
     let message = outcome["message"].as_str().expect("a message");
     assert_eq!(outcome["error"], "stale-recording");
@@ -243,7 +243,7 @@ fn a_bump_of_compilers_compares_what_they_make() {
         "--offline",
         "area/add_one",
     ];
-    place.conch(&bump, None).ends(
+    place.cerith(&bump, None).ends(
         // Nothing was executed, so nothing is right or wrong.
         3,
         &[
@@ -253,7 +253,7 @@ fn a_bump_of_compilers_compares_what_they_make() {
             "machine code: ",
             "1 were compiled too seldom to say",
             "not compared: 1 case: cuda@3.2.0 says nothing, no-recording",
-            "help: `conch bundle`",
+            "help: `cerith bundle`",
         ],
         &[],
     );
@@ -287,7 +287,7 @@ fn a_bump_of_compilers_compares_what_they_make() {
     }
     // A change of that kind fails nobody who does not ask for it.
     place
-        .conch(
+        .cerith(
             &[
                 &bump[..],
                 &["--fail-on", "signature-changed", "--only", "signature-changed"],

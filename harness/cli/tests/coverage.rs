@@ -1,20 +1,20 @@
-//! `conch coverage`: what it prints of an installed Triton's names. Needs a toolchain; the test says so when there is none.
+//! `cerith coverage`: what it prints of an installed Triton's names. Needs a toolchain; the test says so when there is none.
 
 use std::path::Path;
 use std::process::{Command, Output};
 
-use conch_tile::rules::Version;
-use conch_toolchain::{Home, ToolchainId};
+use cerith_tile::rules::Version;
+use cerith_toolchain::{Home, ToolchainId};
 use serde_json::Value;
 
 fn coverage(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_conch"))
+    Command::new(env!("CARGO_BIN_EXE_cerith"))
         .arg("coverage")
         .args(args)
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
         .env("CI", "1")
         .output()
-        .expect("conch starts")
+        .expect("cerith starts")
 }
 
 #[test]
@@ -22,14 +22,14 @@ fn names_of_a_triton_that_is_not_there() {
     let done = coverage(&["--triton", "3.0.99"]);
     let said = String::from_utf8_lossy(&done.stderr);
     assert_eq!(done.status.code(), Some(2), "{said}");
-    assert!(said.contains("`conch toolchain add 3.0.99`"), "{said}");
+    assert!(said.contains("`cerith toolchain add 3.0.99`"), "{said}");
 }
 
 #[test]
 fn the_newest_triton_has_no_hole() {
     let id = ToolchainId::of(Version::NEWEST);
     if Home::discover().ok().and_then(|home| home.find(&id)).is_none() {
-        let wanted = std::env::var("CONCH_TEST_TOOLCHAINS").unwrap_or_default();
+        let wanted = std::env::var("CERITH_TEST_TOOLCHAINS").unwrap_or_default();
         assert!(!wanted.contains(&id.to_string()), "Triton {id} is not installed");
         eprintln!("Triton {id} is not installed: its names are not asked for");
         return;

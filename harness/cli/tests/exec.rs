@@ -1,13 +1,13 @@
-//! `conch exec` as a user meets it on a machine without a GPU. What it does on one is tested in
+//! `cerith exec` as a user meets it on a machine without a GPU. What it does on one is tested in
 //! `harness/engine/tests/cuda`.
 
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use conch_engine::cuda::bundle::{CaseEntry, Label, Note, Reader, Unexecuted, Writer};
-use conch_engine::cuda::job::Job;
-use conch_toolchain::compiled::{Compiled, Target};
+use cerith_engine::cuda::bundle::{CaseEntry, Label, Note, Reader, Unexecuted, Writer};
+use cerith_engine::cuda::job::Job;
+use cerith_toolchain::compiled::{Compiled, Target};
 use tempfile::TempDir;
 
 fn label() -> Label {
@@ -43,23 +43,23 @@ fn bundle() -> Vec<u8> {
 }
 
 fn exec(folder: &Path, args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_conch"))
+    Command::new(env!("CARGO_BIN_EXE_cerith"))
         .arg("exec")
         .args(args)
         .current_dir(folder)
         // Also where there is a GPU.
         .env("CUDA_VISIBLE_DEVICES", "-1")
         .output()
-        .expect("conch starts")
+        .expect("cerith starts")
 }
 
 #[track_caller]
 fn check(content: Option<&[u8]>, exit: i32, wanted: &str) {
     let folder = TempDir::new().expect("a folder");
     if let Some(content) = content {
-        fs::write(folder.path().join("cases.conch"), content).expect("a file");
+        fs::write(folder.path().join("cases.cerith"), content).expect("a file");
     }
-    let output = exec(folder.path(), &["cases.conch", "-o", "results.conch"]);
+    let output = exec(folder.path(), &["cases.cerith", "-o", "results.cerith"]);
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(exit), "{stderr}");
     assert!(stderr.contains(wanted), "{stderr}");
@@ -75,7 +75,7 @@ fn without_a_gpu_one_line_says_why_nothing_was_executed() {
     check(
         Some(&empty.expect("it is memory")),
         3,
-        "nothing was executed: cases.conch holds no cases",
+        "nothing was executed: cases.cerith holds no cases",
     );
 }
 
@@ -89,15 +89,15 @@ fn a_bundle_of_which_nothing_is_left_to_execute_is_taken_without_a_gpu() {
     writer.note(&note).expect("it is memory");
     let folder = TempDir::new().expect("a folder");
     let bundle = writer.finish().expect("it is memory");
-    fs::write(folder.path().join("cases.conch"), bundle).expect("a file");
-    let output = exec(folder.path(), &["cases.conch", "-o", "results.conch"]);
+    fs::write(folder.path().join("cases.cerith"), bundle).expect("a file");
+    let output = exec(folder.path(), &["cases.cerith", "-o", "results.cerith"]);
     let stdout = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert!(
         stdout.contains("nothing is left to execute: 0 decided when they were compiled, 1 variants"),
         "{stdout}"
     );
-    let results = fs::read(folder.path().join("results.conch")).expect("results");
+    let results = fs::read(folder.path().join("results.cerith")).expect("results");
     let mut reader = Reader::results(results.as_slice()).expect("a good bundle");
     assert_eq!(reader.next_result().expect("a good bundle"), None);
     assert_eq!(reader.take_notes(), [note]);
@@ -106,7 +106,7 @@ fn a_bundle_of_which_nothing_is_left_to_execute_is_taken_without_a_gpu() {
 #[test]
 fn a_bundle_that_is_none_is_refused_with_its_name() {
     check(None, 2, "error: failed to read the bundle: No such file");
-    check(Some(b"#!/bin/sh\n"), 2, "this is not a file that Conch wrote");
+    check(Some(b"#!/bin/sh\n"), 2, "this is not a file that Cerith wrote");
     let mut bundle = bundle();
     check(
         Some(&bundle[..bundle.len() - 1]),
@@ -118,7 +118,7 @@ fn a_bundle_that_is_none_is_refused_with_its_name() {
     check(
         Some(&bundle),
         2,
-        "is damaged: its checksum does not match\n  --> cases.conch",
+        "is damaged: its checksum does not match\n  --> cases.cerith",
     );
 }
 
@@ -132,7 +132,7 @@ fn numbers_are_checked_before_anything_is_read() {
     ] {
         let output = exec(
             folder.path(),
-            &["cases.conch", "-o", "results.conch", flag, value],
+            &["cases.cerith", "-o", "results.cerith", flag, value],
         );
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{stderr}");

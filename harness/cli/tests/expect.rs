@@ -1,5 +1,5 @@
-//! `conch expect`: what a run found goes into case files and what no longer happens out of them, nothing else in them changes, and what
-//! Conch itself did wrong is not written down.
+//! `cerith expect`: what a run found goes into case files and what no longer happens out of them, nothing else in them changes, and what
+//! Cerith itself did wrong is not written down.
 
 mod done;
 mod place;
@@ -44,7 +44,7 @@ fn commented() -> Place {
 }
 
 fn expect(place: &Place, args: &[&str]) -> Done {
-    place.conch(&[&["expect"], args].concat())
+    place.cerith(&[&["expect"], args].concat())
 }
 
 /// A review with these answers.
@@ -55,7 +55,7 @@ fn review(place: &Place, answers: &str) -> Done {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .expect("conch starts");
+        .expect("cerith starts");
     // A review that is over reads no more.
     let _ = child.stdin.take().expect("a pipe").write_all(answers.as_bytes());
     Done::of(&child.wait_with_output().expect("it ends"))
@@ -240,7 +240,7 @@ fn what_an_engine_does_is_written_as_case_files_have_it() {
             place.read(BAD)
         );
         place
-            .conch(&["list", "area/bad"])
+            .cerith(&["list", "area/bad"])
             .ends(0, &["area/bad:n=16"], &[]);
     };
     check(
@@ -271,7 +271,7 @@ fn what_an_engine_does_is_written_as_case_files_have_it() {
 }
 
 #[test]
-fn what_conch_did_wrong_is_never_written_down() {
+fn what_cerith_did_wrong_is_never_written_down() {
     let check = |what: &dyn Fn(&mut Value), wanted: &str| {
         let place = commented();
         for case in ["area/bad:n=3", "area/bad:n=5"] {
@@ -285,7 +285,7 @@ fn what_conch_did_wrong_is_never_written_down() {
     };
     check(
         &|verdict| verdict["blame"] = json!(["reference"]),
-        "the reference is to blame: a bug of Conch",
+        "the reference is to blame: a bug of Cerith",
     );
     check(
         &|verdict| verdict["suspected"] = json!("two agree"),
@@ -305,7 +305,7 @@ fn what_conch_did_wrong_is_never_written_down() {
         },
         "the reference does not give what the case file says",
     );
-    // A failure of Conch in a case that was judged, and in one that was not.
+    // A failure of Cerith in a case that was judged, and in one that was not.
     let place = commented();
     let mut lines: Vec<String> = place.read(STREAM).lines().map(str::to_owned).collect();
     lines.retain(|line| !line.contains("area/bad:n=5"));
@@ -319,8 +319,8 @@ fn what_conch_did_wrong_is_never_written_down() {
     expect(&place, &["--accept"]).ends(
         1,
         &[
-            "refused area/bad:n=3: Conch itself failed here",
-            "refused area/bad:n=5: Conch itself failed here",
+            "refused area/bad:n=3: Cerith itself failed here",
+            "refused area/bad:n=5: Cerith itself failed here",
         ],
         &[],
     );
@@ -370,14 +370,14 @@ fn a_file_that_is_written_otherwise_is_left_alone() {
 #[test]
 fn a_disk_without_room_loses_nothing() {
     let place = commented();
-    let conch = place.command(&[]);
-    let program = conch.get_program().to_str().expect("a path").to_owned();
+    let cerith = place.command(&[]);
+    let program = cerith.get_program().to_str().expect("a path").to_owned();
     let script = "trap '' XFSZ; exec prlimit --fsize=100 -- \"$@\"";
     let mut command = std::process::Command::new("sh");
     command
         .args(["-c", script, "sh", &program, "expect", "--accept"])
         .current_dir(place.path(""))
-        .env("CONCH_HOME", place.path("home"));
+        .env("CERITH_HOME", place.path("home"));
     let done = Done::of(&command.output().expect("sh starts"));
     done.ends(
         2,

@@ -1,11 +1,11 @@
-//! `conch explain` of floats: what may be where an engine has other bits, on what a GPU gave and is on record.
+//! `cerith explain` of floats: what may be where an engine has other bits, on what a GPU gave and is on record.
 
 use std::path::Path;
 use std::process::Command;
 
 #[track_caller]
 fn check(case: &str, parts: &[&str]) {
-    let done = Command::new(env!("CARGO_BIN_EXE_conch"))
+    let done = Command::new(env!("CARGO_BIN_EXE_cerith"))
         .args([
             "explain",
             case,
@@ -18,7 +18,7 @@ fn check(case: &str, parts: &[&str]) {
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
         .env("CI", "1")
         .output()
-        .expect("conch starts");
+        .expect("cerith starts");
     let shown = String::from_utf8_lossy(&done.stdout);
     assert_eq!(done.status.code(), Some(0), "{shown}");
     for part in parts {

@@ -1,5 +1,5 @@
 //! Findings: kept with a script and a report, asked of every version, promoted to cases of the corpus with a row in the table. What needs
-//! Triton 3.9.0 says so where it is not installed; the script is run with the Pythons with torch that `CONCH_TEST_TORCH` names.
+//! Triton 3.9.0 says so where it is not installed; the script is run with the Pythons with torch that `CERITH_TEST_TORCH` names.
 
 mod done;
 
@@ -8,8 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use conch_tile::rules::Version;
-use conch_toolchain::{Home, Toolchain, ToolchainId};
+use cerith_tile::rules::Version;
+use cerith_toolchain::{Home, Toolchain, ToolchainId};
 use done::Done;
 use tempfile::TempDir;
 
@@ -34,19 +34,19 @@ launches:
   - { grid: [1], args: { x: x, out: out, N: 4 } }
 ";
 
-fn conch<S: AsRef<OsStr>>(folder: &Path, args: &[S]) -> Done {
-    let output = Command::new(env!("CARGO_BIN_EXE_conch"))
+fn cerith<S: AsRef<OsStr>>(folder: &Path, args: &[S]) -> Done {
+    let output = Command::new(env!("CARGO_BIN_EXE_cerith"))
         .current_dir(folder)
         .args(args)
         .output()
-        .expect("conch runs");
+        .expect("cerith runs");
     Done::of(&output)
 }
 
 fn newest() -> Option<Toolchain> {
     let home = Home::discover().expect("a home");
     let found = home.resolve_compiler(&ToolchainId::of(Version::new(3, 9, 0)));
-    let wanted = std::env::var("CONCH_TEST_TOOLCHAINS").unwrap_or_default();
+    let wanted = std::env::var("CERITH_TEST_TOOLCHAINS").unwrap_or_default();
     assert!(
         found.is_some() || !wanted.contains("3.9.0"),
         "Triton 3.9.0 is not installed"
@@ -67,7 +67,7 @@ fn kept() -> (TempDir, PathBuf) {
     fs::write(mine.join("k.yaml"), CASE).expect("it is written");
     let engine = ["--offline", "--engine", "interpret@3.9.0", "--out", "findings"];
     let keep = |more: &[&str]| {
-        conch(
+        cerith(
             folder.path(),
             &[&["fuzz", "keep", "mine"], &engine[..], more].concat(),
         )
@@ -98,7 +98,7 @@ fn a_finding_says_what_is_expected_and_what_there_is() {
         assert!(report.contains(part), "no {part:?} in\n{report}");
     }
     let script = finding.join("repro.py");
-    assert!(!text(&script).contains("conch_"), "it needs nothing of Conch's");
+    assert!(!text(&script).contains("cerith_"), "it needs nothing of Cerith's");
     let parsed = Command::new(toolchain.python())
         .args(["-c", "import ast, sys; ast.parse(open(sys.argv[1]).read())"])
         .arg(&script)
@@ -108,13 +108,13 @@ fn a_finding_says_what_is_expected_and_what_there_is() {
 
 #[test]
 fn the_script_shows_the_bug_with_torch() {
-    let named = std::env::var("CONCH_TEST_TORCH").unwrap_or_default();
+    let named = std::env::var("CERITH_TEST_TORCH").unwrap_or_default();
     let pythons: Vec<&str> = named
         .split([',', ':', ' '])
         .filter(|python| !python.is_empty())
         .collect();
     if pythons.is_empty() || newest().is_none() {
-        println!("left out: `CONCH_TEST_TORCH` names no Python with torch");
+        println!("left out: `CERITH_TEST_TORCH` names no Python with torch");
         return;
     }
     let (_folder, finding) = kept();
@@ -132,7 +132,7 @@ fn a_promoted_finding_is_a_case_that_is_as_expected() {
     }
     let (folder, finding) = kept();
     let finding = finding.to_str().expect("text");
-    let promote = |more: &[&str]| conch(folder.path(), &[&["fuzz", "promote", finding], more].concat());
+    let promote = |more: &[&str]| cerith(folder.path(), &[&["fuzz", "promote", finding], more].concat());
     promote(&["--as", "squares"]).ends(2, &[], &["names no case"]);
     let named = ["--as", "dtype/squares", "--why", "bits are multiplied"];
     promote(&named).ends(0, &["cases/dtype/squares.yaml", "reports/findings.md"], &[]);
@@ -157,32 +157,32 @@ fn a_promoted_finding_is_a_case_that_is_as_expected() {
         "--engine",
         "interpret@3.9.0",
     ];
-    conch(folder.path(), &run).ends(0, &["as expected"], &[]);
+    cerith(folder.path(), &run).ends(0, &["as expected"], &[]);
     let table = folder.path().join("reports/findings.md");
     assert!(text(&table).contains("[`dtype/squares`](../cases/dtype/squares.yaml)"));
-    conch(folder.path(), &["fuzz", "trophies", "--check"]).ends(0, &[], &[]);
+    cerith(folder.path(), &["fuzz", "trophies", "--check"]).ends(0, &[], &[]);
     fs::write(&table, "nothing was found").expect("it is written");
-    conch(folder.path(), &["fuzz", "trophies", "--check"]).ends(1, &[], &["is not what the cases say"]);
-    conch(folder.path(), &["fuzz", "trophies"]).ends(0, &["findings.md"], &[]);
-    conch(folder.path(), &["fuzz", "trophies", "--check"]).ends(0, &[], &[]);
+    cerith(folder.path(), &["fuzz", "trophies", "--check"]).ends(1, &[], &["is not what the cases say"]);
+    cerith(folder.path(), &["fuzz", "trophies"]).ends(0, &["findings.md"], &[]);
+    cerith(folder.path(), &["fuzz", "trophies", "--check"]).ends(0, &[], &[]);
 }
 
 #[test]
 fn what_is_no_finding_is_refused() {
     let folder = TempDir::new().expect("a folder");
     for command in ["range", "promote"] {
-        conch(folder.path(), &["fuzz", command, "there"]).ends(
+        cerith(folder.path(), &["fuzz", command, "there"]).ends(
             2,
             &[],
             &["failed to read there/finding.json", "help"],
         );
     }
     fs::write(folder.path().join("finding.json"), "{}").expect("it is written");
-    conch(folder.path(), &["fuzz", "range", "."]).ends(2, &[], &["is not what this Conch writes"]);
+    cerith(folder.path(), &["fuzz", "range", "."]).ends(2, &[], &["is not what this Cerith writes"]);
 }
 
 #[test]
 fn the_table_is_what_the_cases_say() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    conch(&root, &["fuzz", "trophies", "--check"]).ends(0, &[], &[]);
+    cerith(&root, &["fuzz", "trophies", "--check"]).ends(0, &[], &[]);
 }

@@ -1,5 +1,5 @@
-//! `conch fuzz`: the same cases from the same seed, findings in folders of their own, and words for what is wrong. Campaigns need
-//! Triton 3.9.0 and say so where it is not installed; where `CONCH_TEST_TOOLCHAINS` names it, it must be.
+//! `cerith fuzz`: the same cases from the same seed, findings in folders of their own, and words for what is wrong. Campaigns need
+//! Triton 3.9.0 and say so where it is not installed; where `CERITH_TEST_TOOLCHAINS` names it, it must be.
 
 mod done;
 
@@ -7,21 +7,21 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use conch_tile::rules::Version;
-use conch_toolchain::{Home, ToolchainId};
+use cerith_tile::rules::Version;
+use cerith_toolchain::{Home, ToolchainId};
 use done::Done;
 use tempfile::TempDir;
 
 const ENGINE: [&str; 3] = ["--offline", "--engine", "interpret@3.9.0"];
 
 fn fuzz(out: &Path, args: &[&str]) -> Done {
-    let output = Command::new(env!("CARGO_BIN_EXE_conch"))
+    let output = Command::new(env!("CARGO_BIN_EXE_cerith"))
         .arg("fuzz")
         .args(args)
         .arg("--out")
         .arg(out)
         .output()
-        .expect("conch runs");
+        .expect("cerith runs");
     Done::of(&output)
 }
 
@@ -35,7 +35,7 @@ fn has_triton() -> bool {
     let there = home
         .resolve_compiler(&ToolchainId::of(Version::new(3, 9, 0)))
         .is_some();
-    let wanted = std::env::var("CONCH_TEST_TOOLCHAINS").unwrap_or_default();
+    let wanted = std::env::var("CERITH_TEST_TOOLCHAINS").unwrap_or_default();
     assert!(
         there || !wanted.contains("3.9.0"),
         "Triton 3.9.0 is not installed"
@@ -100,12 +100,12 @@ fn a_seed_makes_the_same_campaign_in_one_go_and_in_two() {
     assert!(one.out.contains("bf16-"), "{}", one.out);
     // What it covered is told, and what it did not.
     let coverage = |args: &[&str]| {
-        let output = Command::new(env!("CARGO_BIN_EXE_conch"))
+        let output = Command::new(env!("CARGO_BIN_EXE_cerith"))
             .args(["coverage", "--campaign"])
             .arg(whole.path())
             .args(args)
             .output();
-        Done::of(&output.expect("conch runs"))
+        Done::of(&output.expect("cerith runs"))
     };
     coverage(&[]).ends(0, &["operation ", "\nload "], &["features in 300 cases"]);
     coverage(&["--holes"]).ends(0, &["never: "], &[]);
@@ -133,11 +133,11 @@ fn findings_are_cases_that_explain_reads() {
     for file in ["case.yaml", "kernel.py", "repro.py", "report.md", "finding.json"] {
         assert!(findings.join(&name).join(file).is_file(), "{file}");
     }
-    let explained = Command::new(env!("CARGO_BIN_EXE_conch"))
+    let explained = Command::new(env!("CARGO_BIN_EXE_cerith"))
         .args(["list", "--cases"])
         .arg(&findings)
         .output()
-        .expect("conch runs");
+        .expect("cerith runs");
     Done::of(&explained).ends(0, &["/case"], &[]);
 }
 
@@ -178,11 +178,11 @@ fn bad_words_are_told() {
     fuzz(&campaign, &["--seed", "many"]).ends(2, &[], &["invalid value 'many' for '--seed <S>'"]);
     fuzz(&campaign, &["--engine", "interpert@3.9.0"]).ends(2, &[], &["interpert@3.9.0"]);
     let empty = out.path().join("nothing");
-    let covered = Command::new(env!("CARGO_BIN_EXE_conch"))
+    let covered = Command::new(env!("CARGO_BIN_EXE_cerith"))
         .args(["coverage", "--campaign"])
         .arg(&empty)
         .output();
-    Done::of(&covered.expect("conch runs")).ends(2, &[], &["no campaign is in"]);
+    Done::of(&covered.expect("cerith runs")).ends(2, &[], &["no campaign is in"]);
     fuzz(
         &campaign,
         &["--offline", "--engine", "interpret@3.3.0", "--count", "1"],
@@ -230,14 +230,14 @@ fn without_a_gpu_a_compiler_gets_a_bundle() {
         // There is a GPU, and the campaign is a live one.
         return;
     }
-    done.ends(0, &["conch exec", "--results"], &[]);
-    let bundle = out.join("bundles/from-0000000.conch");
+    done.ends(0, &["cerith exec", "--results"], &[]);
+    let bundle = out.join("bundles/from-0000000.cerith");
     assert!(bundle.exists());
     // A bundle is not what came of it.
     let bundle = bundle.to_str().expect("text");
-    fuzz(&out, &["--resume", "--results", bundle]).ends(2, &[], &["from-0000000.conch"]);
-    fuzz(&out, &["--resume", "--results", "nowhere.conch"]).ends(2, &[], &["nowhere.conch"]);
+    fuzz(&out, &["--resume", "--results", bundle]).ends(2, &[], &["from-0000000.cerith"]);
+    fuzz(&out, &["--resume", "--results", "nowhere.cerith"]).ends(2, &[], &["nowhere.cerith"]);
     // It goes on behind the last bundle.
     fuzz(&out, &["--offline", "--resume", "--count", "4"]).ends(0, &["cases 4 to 7"], &[]);
-    assert!(out.join("bundles/from-0000004.conch").exists());
+    assert!(out.join("bundles/from-0000004.cerith").exists());
 }

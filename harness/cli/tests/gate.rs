@@ -1,11 +1,11 @@
-//! Ways to get an "as expected" out of `conch run` that nobody has earned, none of which works: what is printed, and how
+//! Ways to get an "as expected" out of `cerith run` that nobody has earned, none of which works: what is printed, and how
 //! it ends.
 
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use conch_case::Corpus;
+use cerith_case::Corpus;
 use tempfile::TempDir;
 
 const KERNEL: &str = "\
@@ -83,9 +83,9 @@ impl Place {
             self.write(
                 &format!("snapshots/cuda/sm_90/{book}.snap"),
                 &format!(
-                    "---\nsource: conch accept\nexpression: cuda sm_90\n---\n\
+                    "---\nsource: cerith accept\nexpression: cuda sm_90\n---\n\
                      {{\"by\":{{\"gpu\":\"NVIDIA H200\",\"driver\":\"580\",\"date\":\"2026-11-20\",\
-                     \"conch\":\"0.1.0\"}}}}\n{{\"agreed\":true}}\n\
+                     \"cerith\":\"0.1.0\"}}}}\n{{\"agreed\":true}}\n\
                      {{\"case\":\"{}\",\"source\":\"{source}\",\"layout\":\"{}\",\"of\":[[\"3.9.0\",\"00\",0]],\
                      {outcome}}}\n",
                     case.id,
@@ -95,19 +95,19 @@ impl Place {
         }
     }
 
-    /// How `conch run` with these arguments ends, without a GPU. All of what it says is there.
+    /// How `cerith run` with these arguments ends, without a GPU. All of what it says is there.
     #[track_caller]
     fn ends(&self, args: &[&str], code: i32, parts: &[&str]) -> String {
-        let output = Command::new(env!("CARGO_BIN_EXE_conch"))
+        let output = Command::new(env!("CARGO_BIN_EXE_cerith"))
             .arg("run")
             .args(args)
             .current_dir(self.path())
-            .env("CONCH_HOME", self.path().join("home"))
+            .env("CERITH_HOME", self.path().join("home"))
             .env("CUDA_VISIBLE_DEVICES", "")
             .env("NO_COLOR", "1")
             .env("CI", "1")
             .output()
-            .expect("conch starts");
+            .expect("cerith starts");
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let shown = format!("{text}\n--- err\n{}", String::from_utf8_lossy(&output.stderr));
         assert_eq!(output.status.code(), Some(code), "{shown}");
@@ -254,7 +254,7 @@ fn default_engines_with_nothing_to_compare_have_an_exit_code_of_their_own() {
         3,
         &[
             "nothing to compare with: no second engine said anything",
-            "`conch toolchain add 3.9.0` installs one; `--engine reference` asks for the reference alone",
+            "`cerith toolchain add 3.9.0` installs one; `--engine reference` asks for the reference alone",
         ],
     );
     place.ends(&["--engine", "reference"], 0, &["1 inconclusive", "as expected"]);

@@ -7,7 +7,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
-use conch_toolchain::{Containment, Home};
+use cerith_toolchain::{Containment, Home};
 use tempfile::TempDir;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
@@ -117,14 +117,14 @@ fn recording() -> TempDir {
 
 /// What a run says, without what differs from one to the next.
 fn run(folder: &Path, home: &Path, args: &[&str]) -> (Option<i32>, String) {
-    let done = Command::new(env!("CARGO_BIN_EXE_conch"))
+    let done = Command::new(env!("CARGO_BIN_EXE_cerith"))
         .args(["run", "rec", "--offline"])
         .args(args)
         .current_dir(folder)
-        .env("CONCH_HOME", home)
+        .env("CERITH_HOME", home)
         .env("CI", "1")
         .output()
-        .expect("conch starts");
+        .expect("cerith starts");
     let shown = format!(
         "{}{}",
         String::from_utf8_lossy(&done.stdout),

@@ -5,13 +5,13 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use conch_report::event::Event;
+use cerith_report::event::Event;
 
 /// Runs cases, of which every difference has to be explained: how many there are, how many differ, and how it ended.
 #[track_caller]
 fn explained<'a>(cases: impl Iterator<Item = &'a OsStr>, engines: &[&str]) -> (usize, usize, Output) {
     let reports = tempfile::TempDir::new().expect("a folder");
-    let output = Command::new(env!("CARGO_BIN_EXE_conch"))
+    let output = Command::new(env!("CARGO_BIN_EXE_cerith"))
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
         .args(["run", "--offline"])
         .args(cases)
@@ -19,7 +19,7 @@ fn explained<'a>(cases: impl Iterator<Item = &'a OsStr>, engines: &[&str]) -> (u
         .args(["--format", "jsonl", "--out"])
         .arg(reports.path())
         .output()
-        .expect("conch runs");
+        .expect("cerith runs");
     let (mut count, mut differing) = (0, 0);
     for line in String::from_utf8_lossy(&output.stdout).lines() {
         let event: Event = serde_json::from_str(line).expect("an event");

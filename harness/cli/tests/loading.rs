@@ -1,6 +1,6 @@
 //! Kernels in files of libraries, which import what is not there, and whose imports no engine is to blame for.
 //!
-//! These need Triton 3.9.0 and say so where it is not installed; where `CONCH_TEST_TOOLCHAINS` names it, it must be.
+//! These need Triton 3.9.0 and say so where it is not installed; where `CERITH_TEST_TOOLCHAINS` names it, it must be.
 
 use std::fs;
 use std::path::Path;
@@ -90,21 +90,21 @@ fn corpus(kernel: &str) -> TempDir {
     folder
 }
 
-fn conch(folder: &Path, args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_conch"))
+fn cerith(folder: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_cerith"))
         .args(args)
         .arg("--offline")
         .current_dir(folder)
         .env("NO_COLOR", "1")
         .env("CI", "1")
         .output()
-        .expect("conch starts")
+        .expect("cerith starts")
 }
 
 /// How a run of one kernel ends, and what is said; nothing where there is no Triton 3.9.0.
 fn run(kernel: &str) -> Option<(Option<i32>, String)> {
     let folder = corpus(kernel);
-    let output = conch(
+    let output = cerith(
         folder.path(),
         &["run", "--engine", "reference", "--engine", "interpret@3.9.0"],
     );
@@ -116,7 +116,7 @@ fn told(output: &Output) -> Option<(Option<i32>, String)> {
         .map(String::from_utf8_lossy)
         .concat();
     if text.contains("Triton 3.9.0 is not installed") {
-        let wanted = std::env::var("CONCH_TEST_TOOLCHAINS").unwrap_or_default();
+        let wanted = std::env::var("CERITH_TEST_TOOLCHAINS").unwrap_or_default();
         assert!(!wanted.contains("3.9.0"), "the toolchain 3.9.0 is not installed");
         eprintln!("NOT RUN: Triton 3.9.0 is not installed");
         return None;
@@ -143,9 +143,9 @@ fn a_librarys_file_works_as_it_is() {
 #[test]
 fn a_librarys_file_is_compiled_as_it_is() {
     let folder = corpus("add");
-    let output = conch(
+    let output = cerith(
         folder.path(),
-        &["bundle", "--engine", "cuda@3.9.0", "-o", "x.conch"],
+        &["bundle", "--engine", "cuda@3.9.0", "-o", "x.cerith"],
     );
     let Some((exit, text)) = told(&output) else { return };
     assert_eq!(exit, Some(0), "{text}");
@@ -174,7 +174,7 @@ fn what_a_kernel_needs_and_nobody_has_is_unavailable_with_the_mend() {
         &[
             "reference unsupported: the reference does not know `something`: it comes from the module `neighbour`",
             "interpret@3.9.0 unavailable: module-not-found: cases/area/library.py imports a neighbour by a relative import",
-            "let `conch record` make cases of the kernel",
+            "let `cerith record` make cases of the kernel",
             "at cases/area/library.py:10\n",
             "0 agree",
         ],
@@ -187,7 +187,7 @@ fn a_file_that_cannot_be_loaded_is_told_whoever_asked() {
     // The kernel's global is a number to the reference, and a module's to everybody else.
     let text = LIBRARY.replace("int(torch.finfo(torch.float32).max)", "3 if True else torch.inf");
     fs::write(folder.path().join("cases/area/library.py"), text).expect("a file");
-    let Some((exit, text)) = told(&conch(folder.path(), &["run"])) else {
+    let Some((exit, text)) = told(&cerith(folder.path(), &["run"])) else {
         return;
     };
     assert_eq!(exit, Some(1), "{text}");

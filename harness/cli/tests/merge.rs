@@ -1,4 +1,4 @@
-//! `conch report merge`: shards become the run that they are of, and no stream that is anything else is merged without a word.
+//! `cerith report merge`: shards become the run that they are of, and no stream that is anything else is merged without a word.
 
 mod done;
 mod place;
@@ -19,7 +19,7 @@ fn sharded() -> Place {
 }
 
 fn merge(place: &Place, streams: &[&str]) -> done::Done {
-    place.conch(&[&["report", "merge", "-o", "all.jsonl"], streams].concat())
+    place.cerith(&[&["report", "merge", "-o", "all.jsonl"], streams].concat())
 }
 
 /// How many verdicts there are in what was merged.
@@ -45,11 +45,11 @@ fn shards_make_the_run_that_they_are_of() {
     assert_eq!(timeless(place.events("all.jsonl")), whole);
     // On standard output, and into a folder with its reports.
     let printed = place
-        .conch(&[&["report", "merge"], &SHARDS[..]].concat())
+        .cerith(&[&["report", "merge"], &SHARDS[..]].concat())
         .ends(1, &[], &[]);
     assert_eq!(timeless(events(&printed.out)), whole);
     place
-        .conch(&[&["report", "merge", "--out", "all"], &SHARDS[..]].concat())
+        .cerith(&[&["report", "merge", "--out", "all"], &SHARDS[..]].concat())
         .ends(1, &["area/bad:n=3", "11 cases: ", "reports: all"], &[]);
     assert_eq!(timeless(place.events("all/events.jsonl")), whole);
     for page in ["report.html", "report.md", "junit.xml"] {
@@ -68,13 +68,13 @@ fn missing_shards_are_said_with_what_runs_them() {
         &["NOT as expected: 1 error"],
         &[
             "error[shards]: shard 2/3 is missing: its cases are not judged",
-            "`conch run --engine reference --shard 2/3 --out DIR`",
+            "`cerith run --engine reference --shard 2/3 --out DIR`",
         ],
     );
     assert_eq!(verdicts(&place), 5, "what there is stays");
     // The merged stream says it too.
     place
-        .conch(&["report", "all.jsonl"])
+        .cerith(&["report", "all.jsonl"])
         .ends(2, &["shard 2/3 is missing"], &[]);
     merge(&place, &[SHARDS[1]]).ends(2, &[], &["shards 1/3, 3/3 are missing"]);
     merge(&place, &[SHARDS[0], SHARDS[1], "nowhere.jsonl"]).ends(
@@ -147,7 +147,7 @@ fn streams_of_another_run_are_left_out_and_said() {
 }
 
 #[test]
-fn streams_of_another_conch_format_or_engine_are_left_out() {
+fn streams_of_another_cerith_format_or_engine_are_left_out() {
     let check = |from: &str, to: &str, wanted: &str| {
         let place = sharded();
         let text = place.read(SHARDS[1]);
@@ -157,15 +157,15 @@ fn streams_of_another_conch_format_or_engine_are_left_out() {
         assert_eq!(verdicts(&place), 5, "{wanted}");
     };
     check(
-        "\"conch\":\"0.1.0\"",
-        "\"conch\":\"0.0.9\"",
-        "conch 0.0.9 in place of 0.1.0",
+        "\"cerith\":\"0.1.0\"",
+        "\"cerith\":\"0.0.9\"",
+        "cerith 0.0.9 in place of 0.1.0",
     );
     check("\"format\":3", "\"format\":2", "format 2 in place of 3");
     check(
         "\"format\":3",
         "\"format\":99",
-        "has format 99, and this conch knows",
+        "has format 99, and this cerith knows",
     );
     check(
         "[\"reference\"]",
@@ -181,13 +181,13 @@ fn damaged_and_truncated_streams_keep_what_is_sound() {
         place.write(SHARDS[1], &damage(&place.read(SHARDS[1])));
         let all = [
             wanted,
-            &["run it again (`conch run --engine reference --shard 2/3 --out DIR`)"],
+            &["run it again (`cerith run --engine reference --shard 2/3 --out DIR`)"],
         ]
         .concat();
         merge(&place, &SHARDS).ends(2, &["NOT as expected"], &all);
         assert_eq!(verdicts(&place), left, "{wanted:?}");
         place
-            .conch(&["report", "all.jsonl"])
+            .cerith(&["report", "all.jsonl"])
             .ends(2, &["NOT as expected"], &[]);
     };
     // A start, three verdicts and a summary.
@@ -298,7 +298,7 @@ fn a_stream_without_a_beginning_is_left_out() {
     );
     let place = sharded();
     place.write("a", "");
-    place.conch(&["report", "merge", "a", "-o", "all.jsonl"]).ends(
+    place.cerith(&["report", "merge", "a", "-o", "all.jsonl"]).ends(
         2,
         &[],
         &["a holds no run", "there is nothing to merge"],
@@ -351,7 +351,7 @@ fn no_stream_is_written_over() {
     let wanted = "error: 1/events.jsonl is one of the streams, and would be lost";
     for into in [["-o", SHARDS[0]], ["--out", "1"]] {
         place
-            .conch(&[&["report", "merge"], &SHARDS[..], &into].concat())
+            .cerith(&[&["report", "merge"], &SHARDS[..], &into].concat())
             .ends(2, &[], &[wanted]);
         assert_eq!(place.read(SHARDS[0]), before);
     }

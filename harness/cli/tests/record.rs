@@ -1,25 +1,25 @@
-//! `conch record`: a program is recorded as it runs, and what was recorded runs. These need an installed Triton, and say so
+//! `cerith record`: a program is recorded as it runs, and what was recorded runs. These need an installed Triton, and say so
 //! when there is none; there is no torch, so the program's tensors are the worker's stand-ins.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use conch_toolchain::{Home, Toolchain};
+use cerith_toolchain::{Home, Toolchain};
 use tempfile::TempDir;
 
 /// Tensors for a program, a kernel with what it needs, and launches of it.
 const PROGRAM: &str = r#"
 import os, sys
 sys.path.insert(0, WORKER)
-os.environ["CONCH_TORCH"] = "hidden"
-from conch_worker.driver import show_triton_a_torch
+os.environ["CERITH_TORCH"] = "hidden"
+from cerith_worker.driver import show_triton_a_torch
 show_triton_a_torch()
 import numpy as np
 import triton
 import triton.language as tl
-from conch_worker.memory import Session
-from conch_worker.tensor import tensor_of
+from cerith_worker.memory import Session
+from cerith_worker.tensor import tensor_of
 
 FACTOR = tl.constexpr(3)
 
@@ -56,7 +56,7 @@ fn toolchain() -> Option<Toolchain> {
         .into_iter()
         .rfind(|toolchain| toolchain.contents.torch.is_none());
     if found.is_none() {
-        eprintln!("NOT RUN: no Triton is installed; `conch toolchain add 3.9.0` installs one");
+        eprintln!("NOT RUN: no Triton is installed; `cerith toolchain add 3.9.0` installs one");
     }
     found
 }
@@ -77,21 +77,21 @@ impl Place {
         Some(Self { folder, python })
     }
 
-    fn conch(&self, args: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_conch"))
+    fn cerith(&self, args: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_cerith"))
             .args(args)
             .current_dir(self.folder.path())
             .env("CI", "1")
             .env("TRITON_INTERPRET", "1")
             .env_remove("PYTHONPATH")
             .output()
-            .expect("conch starts")
+            .expect("cerith starts")
     }
 
-    /// Records the program; its exit code, its output and what Conch says.
+    /// Records the program; its exit code, its output and what Cerith says.
     fn record(&self, options: &[&str]) -> (Option<i32>, String, String) {
         let python = self.python.display().to_string();
-        let done = self.conch(&[&["record"], options, &["--", &python, "program.py"]].concat());
+        let done = self.cerith(&[&["record"], options, &["--", &python, "program.py"]].concat());
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         (done.status.code(), text(&done.stdout), text(&done.stderr))
     }
@@ -150,10 +150,10 @@ fn a_program_is_recorded_and_the_recording_runs() {
         "{kernel}"
     );
     assert!(
-        !kernel.contains("conch_worker") && !kernel.contains("numpy"),
+        !kernel.contains("cerith_worker") && !kernel.contains("numpy"),
         "{kernel}"
     );
-    let done = place.conch(&[
+    let done = place.cerith(&[
         "run",
         "recording",
         "--engine",
@@ -183,7 +183,7 @@ fn what_is_private_stays_away() {
             "{file}: {text}"
         );
     }
-    let done = place.conch(&["run", "layouts", "--engine", "reference"]);
+    let done = place.cerith(&["run", "layouts", "--engine", "reference"]);
     assert_eq!(
         done.status.code(),
         Some(0),
@@ -228,12 +228,12 @@ fn what_cannot_be_recorded_is_told() {
         "write `layout`, `data`, `every` or how many of each kernel",
     );
     check(&["--max-bytes", "1T"], 2, "write a number of bytes");
-    let done = place.conch(&["record", "--", "no-such-program"]);
+    let done = place.cerith(&["record", "--", "no-such-program"]);
     let err = String::from_utf8_lossy(&done.stderr);
     assert_eq!(done.status.code(), Some(2));
     assert!(err.contains("failed to start `no-such-program`"), "{err}");
     assert!(!place.folder.path().join("recording").exists());
-    let done = place.conch(&["record", "--", "true"]);
+    let done = place.cerith(&["record", "--", "true"]);
     let err = String::from_utf8_lossy(&done.stderr);
     assert_eq!(done.status.code(), Some(3));
     assert!(err.contains("no launch of a Triton kernel was seen"), "{err}");

@@ -95,19 +95,19 @@ fn recording(after: &[f32; 5]) -> TempDir {
 
 const RIGHT: [f32; 5] = [0.0, 4.0, 8.0, 12.0, 5.0];
 
-fn conch(folder: &Path, args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_conch"))
+fn cerith(folder: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_cerith"))
         .args(args)
         .current_dir(folder)
-        .env("CONCH_HOME", folder.join("home"))
+        .env("CERITH_HOME", folder.join("home"))
         .env("CI", "1")
         .output()
-        .expect("conch starts")
+        .expect("cerith starts")
 }
 
 /// Checks how a command ends, and for words in what it says.
 fn check(folder: &Path, args: &[&str], code: i32, words: &[&str]) {
-    let done = conch(folder, args);
+    let done = cerith(folder, args);
     let shown = format!(
         "{}{}",
         String::from_utf8_lossy(&done.stdout),
@@ -129,11 +129,11 @@ fn a_recording_is_a_corpus_and_what_is_on_record_an_engine() {
     run(
         &["run", "rec", "scale/0001", "scale/0002"],
         0,
-        &["reports: conch-reports/rec/run"],
+        &["reports: cerith-reports/rec/run"],
     );
-    let ignored = fs::read_to_string(here.join("conch-reports/.gitignore"));
+    let ignored = fs::read_to_string(here.join("cerith-reports/.gitignore"));
     assert_eq!(ignored.expect("a file"), "*\n");
-    let events = fs::read_to_string(here.join("conch-reports/rec/run/events.jsonl")).expect("a stream");
+    let events = fs::read_to_string(here.join("cerith-reports/rec/run/events.jsonl")).expect("a stream");
     assert_eq!(events.matches(r#""verdict":"agree""#).count(), 2, "{events}");
     assert!(!here.join("reports").exists() && !here.join("rec/reports").exists());
     run(
@@ -169,7 +169,7 @@ fn a_recording_is_a_corpus_and_what_is_on_record_an_engine() {
         1,
         &["2 cases, 1 the same (1 finished), 1 differ"],
     );
-    let default = conch(
+    let default = cerith(
         here,
         &["run", "rec", "scale/0001", "--offline", "--format", "jsonl"],
     );
@@ -225,7 +225,7 @@ fn what_is_no_corpus_is_said_with_a_mend() {
         here,
         &["run", "empty"],
         2,
-        &["there is no case file in empty", "conch record --out DIR"],
+        &["there is no case file in empty", "cerith record --out DIR"],
     );
     check(
         here,
@@ -237,6 +237,6 @@ fn what_is_no_corpus_is_said_with_a_mend() {
         here,
         &["run", "nowhere"],
         2,
-        &["there is no corpus here", "conch run DIR"],
+        &["there is no corpus here", "cerith run DIR"],
     );
 }

@@ -1,5 +1,5 @@
-//! `conch reduce`: differences that stay what they are, and words for what is wrong. Some need Triton 3.9.0 and say so where it is
-//! not installed; where `CONCH_TEST_TOOLCHAINS` names it, it must be.
+//! `cerith reduce`: differences that stay what they are, and words for what is wrong. Some need Triton 3.9.0 and say so where it is
+//! not installed; where `CERITH_TEST_TOOLCHAINS` names it, it must be.
 
 mod done;
 
@@ -7,8 +7,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use conch_tile::rules::Version;
-use conch_toolchain::{Home, ToolchainId};
+use cerith_tile::rules::Version;
+use cerith_toolchain::{Home, ToolchainId};
 use done::Done;
 use tempfile::TempDir;
 
@@ -20,18 +20,18 @@ const ENGINES: [&str; 5] = [
     "interpret@3.9.0",
 ];
 
-fn conch(args: &[&str]) -> Done {
-    let output = Command::new(env!("CARGO_BIN_EXE_conch"))
+fn cerith(args: &[&str]) -> Done {
+    let output = Command::new(env!("CARGO_BIN_EXE_cerith"))
         .args(args)
         .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."))
         .output()
-        .expect("conch runs");
+        .expect("cerith runs");
     Done::of(&output)
 }
 
 fn reduce(case: &str, out: &Path, args: &[&str]) -> Done {
     let out = out.to_str().expect("a plain path");
-    conch(&[&["reduce", case, "--out", out], args].concat())
+    cerith(&[&["reduce", case, "--out", out], args].concat())
 }
 
 /// Whether there is a Triton to ask.
@@ -40,7 +40,7 @@ fn has_triton() -> bool {
     let there = home
         .resolve_compiler(&ToolchainId::of(Version::new(3, 9, 0)))
         .is_some();
-    let wanted = std::env::var("CONCH_TEST_TOOLCHAINS").unwrap_or_default();
+    let wanted = std::env::var("CERITH_TEST_TOOLCHAINS").unwrap_or_default();
     assert!(
         there || !wanted.contains("3.9.0"),
         "Triton 3.9.0 is not installed"
@@ -66,7 +66,7 @@ fn a_difference_stays_explained_by_the_same_bug() {
         assert!((1..=most).contains(&body), "{kernel}");
         // What was written is a corpus in which the same bug explains the difference.
         let out = folder.path().to_str().expect("a plain path");
-        let again = conch(&[&["explain", "case", "--cases", out], &ENGINES[..]].concat());
+        let again = cerith(&[&["explain", "case", "--cases", out], &ENGINES[..]].concat());
         assert!(
             again.out.contains(&format!("explained by {bug}")),
             "{}",

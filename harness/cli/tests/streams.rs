@@ -81,31 +81,31 @@ impl Place {
         command
             .args(args)
             .current_dir(self.folder.path())
-            .env("CONCH_HOME", self.path("home"))
+            .env("CERITH_HOME", self.path("home"))
             .env("CI", "1");
         command
     }
 
-    fn conch(&self, args: &[&str]) -> Done {
-        let output = self.command(CONCH, args).output().expect("conch starts");
+    fn cerith(&self, args: &[&str]) -> Done {
+        let output = self.command(CERITH, args).output().expect("cerith starts");
         Done::of(&output)
     }
 
     /// A run into `out` that ends well.
     fn good(&self, out: &str, more: &[&str]) {
         let args = ["run", "--engine", "reference", "--out", out];
-        self.conch(&[&args[..], more].concat())
+        self.cerith(&[&args[..], more].concat())
             .ends(0, &["as expected"], &[]);
     }
 
     /// A run into `out`, under way.
     fn under_way(&self, out: &str) -> Child {
         let child = self
-            .command(CONCH, &["run", "--engine", "reference", "--out", out])
+            .command(CERITH, &["run", "--engine", "reference", "--out", out])
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
-            .expect("conch starts");
+            .expect("cerith starts");
         let stream = self.path(out).join("events.jsonl");
         let began = Instant::now();
         while fs::metadata(&stream).map_or(0, |file| file.len()) < 20_000 {
@@ -116,7 +116,7 @@ impl Place {
     }
 }
 
-const CONCH: &str = env!("CARGO_BIN_EXE_conch");
+const CERITH: &str = env!("CARGO_BIN_EXE_cerith");
 
 fn kill(mut child: Child) {
     child.kill().expect("it runs");
@@ -130,7 +130,7 @@ fn a_killed_runs_stream_is_an_error_in_every_format() {
     let stream = "r/events.jsonl";
     let wanted = "ends without its summary: its run was killed or still goes on, with ";
     let of = " of 90000 cases judged";
-    place.conch(&["report", stream]).ends(
+    place.cerith(&["report", stream]).ends(
         2,
         &[
             "error[cut-stream]: r/events.jsonl ",
@@ -141,21 +141,21 @@ fn a_killed_runs_stream_is_an_error_in_every_format() {
         &[],
     );
     place
-        .conch(&["report", stream, "--format", "junit"])
+        .cerith(&["report", stream, "--format", "junit"])
         .ends(2, &["<error ", wanted, of], &[wanted]);
     place
-        .conch(&["report", stream, "--format", "html"])
+        .cerith(&["report", stream, "--format", "html"])
         .ends(2, &["cut short", wanted], &[wanted]);
-    place.conch(&["report", stream, "--format", "markdown"]).ends(
+    place.cerith(&["report", stream, "--format", "markdown"]).ends(
         2,
-        &["# Conch: cut short", wanted],
+        &["# Cerith: cut short", wanted],
         &[wanted],
     );
     // Beside one that is whole it is no better.
     place.write("cases/area/good.yaml", GOOD);
     place.good("whole", &[]);
     place
-        .conch(&["report", "whole/events.jsonl", stream, "--format", "junit"])
+        .cerith(&["report", "whole/events.jsonl", stream, "--format", "junit"])
         .ends(2, &["<error ", wanted], &[wanted]);
 }
 
@@ -168,13 +168,13 @@ fn a_stream_that_lacks_any_part_is_an_error() {
     assert_eq!(lines.len(), 6, "a start, four verdicts, a summary");
     let check = |stream: &str, wanted: &str| {
         place.write("s.jsonl", stream);
-        place.conch(&["report", "s.jsonl"]).ends(
+        place.cerith(&["report", "s.jsonl"]).ends(
             2,
             &["error[cut-stream]: s.jsonl ", wanted, "NOT as expected"],
             &[],
         );
         place
-            .conch(&["report", "s.jsonl", "--format", "junit"])
+            .cerith(&["report", "s.jsonl", "--format", "junit"])
             .ends(2, &["<error ", wanted], &[wanted]);
     };
     let in_a_line = "ends in the middle of a line, without its summary: its run was killed or still goes on, with 4 of 4 cases";
@@ -220,7 +220,7 @@ fn shards_that_are_missing_or_doubled_are_said() {
             .collect();
         let mut args = vec!["report", "--format", format];
         args.extend(files.iter().map(String::as_str));
-        place.conch(&args)
+        place.cerith(&args)
     };
     report(&["1", "2", "3"], "human").ends(0, &["4 cases: ", "as expected"], &[]);
     report(&["3", "1", "2"], "junit").ends(0, &["tests=\"4\"", "errors=\"0\""], &[]);
@@ -259,7 +259,7 @@ fn two_runs_into_one_folder_are_refused_and_a_killed_one_leaves_no_lock() {
     let place = Place::long();
     let first = place.under_way("r");
     place
-        .conch(&["run", "--engine", "reference", "--out", "r", "area/good:a=1,b=1"])
+        .cerith(&["run", "--engine", "reference", "--out", "r", "area/good:a=1,b=1"])
         .ends(
             2,
             &[],
@@ -285,7 +285,7 @@ fn a_filter_that_means_nothing_is_an_error_even_beside_others() {
     ];
     let alone = ["--engine", "reference"];
     place
-        .conch(&[&["run", "area", "aera/good"], &alone[..]].concat())
+        .cerith(&[&["run", "area", "aera/good"], &alone[..]].concat())
         .ends(
             2,
             &[
@@ -312,7 +312,7 @@ fn a_filter_that_means_nothing_is_an_error_even_beside_others() {
         ],
         &["compare", "reference", "cuda@3.9.0", "area", "aera/good"],
     ] {
-        place.conch(command).ends(2, &[], &wanted);
+        place.cerith(command).ends(2, &[], &wanted);
     }
     for (filter, wanted) in [
         ("area/good:dtype=f23", "did you mean `dtype=f32`?"),
@@ -324,11 +324,11 @@ fn a_filter_that_means_nothing_is_an_error_even_beside_others() {
         ),
     ] {
         place
-            .conch(&["list", "area", filter])
+            .cerith(&["list", "area", filter])
             .ends(2, &[], &["error[filter]", wanted]);
     }
     place
-        .conch(&[
+        .cerith(&[
             "run",
             "area/good:dtype=f*",
             "area/good:dtype=i32",
@@ -343,7 +343,7 @@ fn a_filter_that_means_nothing_is_an_error_even_beside_others() {
 fn limited(place: &Place, bytes: usize, args: &[&str]) -> Done {
     let script = "trap '' XFSZ; limit=$1; shift; exec prlimit --fsize=\"$limit\" -- \"$@\"";
     let limit = bytes.to_string();
-    let all = [&["-c", script, "sh", limit.as_str(), CONCH][..], args].concat();
+    let all = [&["-c", script, "sh", limit.as_str(), CERITH][..], args].concat();
     Done::of(&place.command("sh", &all).output().expect("sh starts"))
 }
 
@@ -379,7 +379,7 @@ fn a_disk_that_is_full_at_the_end_of_a_run_is_told_instead_of_as_expected() {
     }
     // The stream on disk is whole then.
     place
-        .conch(&["report", "r/events.jsonl"])
+        .cerith(&["report", "r/events.jsonl"])
         .ends(0, &["as expected"], &[]);
     assert!(!Path::new(&place.path("r/junit.xml")).exists());
     // A program that reads the stream is told by the summary.
@@ -395,5 +395,5 @@ fn a_first_case_file_that_does_not_fit_is_told_and_not_left_by_half() {
     let import = ["import", "cases/area/k.py:add_one", "-o", "cases/area/new.yaml"];
     limited(&place, 20, &import).ends(2, &[], &["failed to write cases/area/new.yaml: File too large"]);
     assert!(!place.path("cases/area/new.yaml").exists());
-    place.conch(&import).ends(0, &[], &[]);
+    place.cerith(&import).ends(0, &[], &[]);
 }

@@ -1,18 +1,18 @@
-//! `conch sweep` as a user meets it on a machine without a GPU: a bundle of variants is compiled here, and the results
+//! `cerith sweep` as a user meets it on a machine without a GPU: a bundle of variants is compiled here, and the results
 //! that come back are judged. In the place of the GPU is the reference, with a mistake here and there. What happens on
-//! a GPU is `conch exec`'s, and tested in `harness/engine/tests/cuda`.
+//! a GPU is `cerith exec`'s, and tested in `harness/engine/tests/cuda`.
 
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::{Command, Output};
 
-use conch_case::{Corpus, Variant};
-use conch_engine::cuda::GpuHeader;
-use conch_engine::cuda::bundle::{Provenance, Reader, ResultEntry, Writer};
-use conch_engine::cuda::job::Ran;
-use conch_engine::{Engine, Outcome, Reference};
-use conch_tile::rules::Rules;
-use conch_toolchain::{Home, ToolchainId};
+use cerith_case::{Corpus, Variant};
+use cerith_engine::cuda::GpuHeader;
+use cerith_engine::cuda::bundle::{Provenance, Reader, ResultEntry, Writer};
+use cerith_engine::cuda::job::Ran;
+use cerith_engine::{Engine, Outcome, Reference};
+use cerith_tile::rules::Rules;
+use cerith_toolchain::{Home, ToolchainId};
 use tempfile::TempDir;
 
 const KERNEL: &str = "\
@@ -58,7 +58,7 @@ launches:
 struct Place(TempDir);
 
 impl Place {
-    /// A corpus with a bundle of its variants, `sweep.conch`; nothing without the toolchain.
+    /// A corpus with a bundle of its variants, `sweep.cerith`; nothing without the toolchain.
     fn new() -> Option<Self> {
         let id: ToolchainId = "3.9.0".parse().expect("a toolchain");
         if Home::discover().ok().and_then(|home| home.find(&id)).is_none() {
@@ -78,10 +78,10 @@ impl Place {
             "cuda@3.9.0",
             "--offline",
             "-o",
-            "sweep.conch",
+            "sweep.cerith",
         ];
         let axes = axes.iter().flat_map(|axis| ["--axis", axis]);
-        let output = place.conch(&args.into_iter().chain(axes).collect::<Vec<_>>());
+        let output = place.cerith(&args.into_iter().chain(axes).collect::<Vec<_>>());
         assert_eq!(output.status.code(), Some(0), "{}", text(&output));
         Some(place)
     }
@@ -94,16 +94,16 @@ impl Place {
         fs::write(self.path().join("cases/area").join(name), text).expect("a file");
     }
 
-    fn conch(&self, args: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_conch"))
+    fn cerith(&self, args: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_cerith"))
             .args(args)
             .current_dir(self.path())
             .env("CUDA_VISIBLE_DEVICES", "-1")
             .output()
-            .expect("conch starts")
+            .expect("cerith starts")
     }
 
-    /// Executes the bundle with the reference into `results.conch`. `wrong` may change what a variant of a case left.
+    /// Executes the bundle with the reference into `results.cerith`. `wrong` may change what a variant of a case left.
     fn execute(&self, wrong: impl Fn(&str, Variant, &mut [u8])) -> Vec<String> {
         let corpus = Corpus::read(&self.path().join("cases")).expect("a corpus");
         let reference = Reference::default();
@@ -119,7 +119,7 @@ impl Place {
             repetitions: 1,
             time_limit: 1,
         };
-        let file = File::open(self.path().join("sweep.conch")).expect("a bundle");
+        let file = File::open(self.path().join("sweep.cerith")).expect("a bundle");
         let mut reader = Reader::cases(file).expect("a bundle");
         let mut writer = Writer::results(Vec::new(), provenance).expect("it is memory");
         let mut seen = Vec::new();
@@ -156,13 +156,13 @@ impl Place {
             writer.note(&note).expect("it is memory");
         }
         let bytes = writer.finish().expect("it is memory");
-        fs::write(self.path().join("results.conch"), bytes).expect("a file");
+        fs::write(self.path().join("results.cerith"), bytes).expect("a file");
         seen
     }
 
     #[track_caller]
     fn judge(&self, exit: i32, wanted: &[&str]) {
-        let output = self.conch(&["sweep", "--results", "results.conch", "--verbose"]);
+        let output = self.cerith(&["sweep", "--results", "results.cerith", "--verbose"]);
         let text = text(&output);
         assert_eq!(output.status.code(), Some(exit), "{text}");
         for wanted in wanted {
@@ -211,7 +211,7 @@ fn variants_travel_to_a_gpu_and_are_judged_at_home() {
     place.judge(0, &["2 agree", "as expected"]);
     assert!(place.path().join("reports/sweep/report.html").is_file());
 
-    let output = place.conch(&["accept", "results.conch"]);
+    let output = place.cerith(&["accept", "results.cerith"]);
     assert_eq!(output.status.code(), Some(2), "{}", text(&output));
     assert!(
         text(&output).contains("whose variants are no records"),
@@ -220,7 +220,7 @@ fn variants_travel_to_a_gpu_and_are_judged_at_home() {
     );
     assert!(!place.path().join("snapshots").exists());
 
-    let output = place.conch(&["sweep", "--results", "sweep.conch"]);
+    let output = place.cerith(&["sweep", "--results", "sweep.cerith"]);
     assert_eq!(output.status.code(), Some(2), "{}", text(&output));
     assert!(
         text(&output).contains("it holds cases, and results are wanted"),
@@ -270,7 +270,7 @@ fn what_is_between_the_elements_of_a_layout_is_not_to_be_touched() {
     let Some(place) = Place::new() else { return };
     place.execute(|case, variant, arena| {
         if case == "area/rows" && variant.to_string() == "layout=padded" {
-            let padding = arena.iter().rposition(|&byte| byte == conch_memory::UNINIT_BYTE);
+            let padding = arena.iter().rposition(|&byte| byte == cerith_memory::UNINIT_BYTE);
             arena[padding.expect("padding")] = 0;
         }
     });
@@ -294,7 +294,7 @@ fn an_axis_that_is_none_gets_the_nearest() {
         fs::create_dir_all(place.path().join("cases/area")).expect("a folder");
         place.write("k.py", KERNEL);
         place.write("rows.yaml", ROWS);
-        let output = place.conch(args);
+        let output = place.cerith(args);
         assert_eq!(output.status.code(), Some(2), "{}", text(&output));
         assert!(
             text(&output).contains("did you mean `num_warps`?"),

@@ -10,11 +10,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use conch_case::{Case, Corpus, Filter, Shard};
-use conch_engine::cuda::compile::{Compiler, Compiling};
-use conch_tile::rules::Version;
-use conch_toolchain::compiled::Target;
-use conch_toolchain::{Cache, Compilers, Home, ToolchainId};
+use cerith_case::{Case, Corpus, Filter, Shard};
+use cerith_engine::cuda::compile::{Compiler, Compiling};
+use cerith_tile::rules::Version;
+use cerith_toolchain::compiled::Target;
+use cerith_toolchain::{Cache, Compilers, Home, ToolchainId};
 
 fn main() {
     let mut words: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
@@ -34,7 +34,7 @@ fn main() {
         .ok()
         .and_then(|home| home.find(&ToolchainId::of(version)))
     else {
-        println!("left out: `conch toolchain add {version}` installs it");
+        println!("left out: `cerith toolchain add {version}` installs it");
         return;
     };
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cases");

@@ -10,10 +10,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
-use conch_engine::cuda::bundle::{CaseEntry, Label, Provenance, Reader, ResultEntry, Writer};
-use conch_engine::cuda::job::Job;
-use conch_engine::cuda::{Executor, Options, child};
-use conch_toolchain::compiled::{Kernel, Target};
+use cerith_engine::cuda::bundle::{CaseEntry, Label, Provenance, Reader, ResultEntry, Writer};
+use cerith_engine::cuda::job::Job;
+use cerith_engine::cuda::{Executor, Options, child};
+use cerith_toolchain::compiled::{Kernel, Target};
 
 use crate::fixture::{add, is_sum, kernel};
 

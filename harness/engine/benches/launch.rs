@@ -8,11 +8,11 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use conch_case::{Case, Corpus, Filter, Shard};
-use conch_engine::{Engine, Interpret, Outcome, Preparation, Reference};
-use conch_memory::ByteState;
-use conch_tile::rules::{Rules, Version};
-use conch_toolchain::{Home, Limits, Pool, ToolchainId};
+use cerith_case::{Case, Corpus, Filter, Shard};
+use cerith_engine::{Engine, Interpret, Outcome, Preparation, Reference};
+use cerith_memory::ByteState;
+use cerith_tile::rules::{Rules, Version};
+use cerith_toolchain::{Home, Limits, Pool, ToolchainId};
 
 /// Time for one row of one engine.
 const BUDGET: Duration = Duration::from_secs(2);
@@ -38,7 +38,7 @@ fn main() {
     match &interpreter {
         Some(engine) => println!("{} in one worker, load {}", engine.id(), load()),
         None => println!(
-            "interpret@{newest} is left out: `conch toolchain add {newest}` installs it",
+            "interpret@{newest} is left out: `cerith toolchain add {newest}` installs it",
             newest = Version::NEWEST
         ),
     }
@@ -128,7 +128,7 @@ fn measure(engine: &dyn Engine, case: &Case, budget: Duration) -> (Duration, Out
     (times[times.len() / 2], outcome)
 }
 
-/// Both did the work. How far floats may differ is `conch-verdict`'s question; here it is enough that they are close.
+/// Both did the work. How far floats may differ is `cerith-verdict`'s question; here it is enough that they are close.
 fn same(case: &Case, ours: &Outcome, theirs: &Outcome) {
     let (Outcome::Finished(ours), Outcome::Finished(theirs)) = (ours, theirs) else {
         panic!("{}: {ours:?} and {theirs:?}", case.id);

@@ -9,10 +9,10 @@
 //! - A value came out of it if the kernel uses a library function that is Triton code in that version, or an autotuner or
 //!   heuristics make its launch.
 //!
-//! Left out: who is right (`conch-verdict`).
+//! Left out: who is right (`cerith-verdict`).
 
-use conch_case::Case;
-use conch_tile::rules::{Rules, Version};
+use cerith_case::Case;
+use cerith_tile::rules::{Rules, Version};
 
 use crate::{Complaint, EngineId, Family, Outcome, Reference, Trap};
 

@@ -1,5 +1,5 @@
 //! The reference's launches again, with the elements of reductions and scans combined in the other orders that Triton leaves
-//! open ([`conch_interp::Combining`]). A compiled reduction combines what a thread holds, then what neighbouring threads hold,
+//! open ([`cerith_interp::Combining`]). A compiled reduction combines what a thread holds, then what neighbouring threads hold,
 //! each from its own side, then what warps hold: the elements come in no order of theirs, and a lane that the result is
 //! broadcast to may have another answer than the next. A compiled scan keeps the order of the elements. So what a function
 //! gives that is not associative, or in a reduction not commutative, on the elements at hand (a NaN in what `tl.argmax` compares,
@@ -11,10 +11,10 @@
 //! Well-known functions (sums, products, extrema) are not tried: intervals bound every order of them. Left out: which of
 //! several reductions it was; the first one is named.
 
-use conch_interp::Combining;
-use conch_memory::Memory;
-use conch_tile::diagnostic::Diagnostic;
-use conch_tile::ir::{Block, Function, LocId, OpKind, Operation};
+use cerith_interp::Combining;
+use cerith_memory::Memory;
+use cerith_tile::diagnostic::Diagnostic;
+use cerith_tile::ir::{Block, Function, LocId, OpKind, Operation};
 
 use crate::lane_orders::Dependent;
 use crate::{Complaint, Outcome, Trap};

@@ -1,15 +1,15 @@
-//! What every engine is to the rest of Conch.
+//! What every engine is to the rest of Cerith.
 //!
 //! An engine works in two steps: [`Engine::prepare`] parses or compiles, [`Prepared::launch`] executes, as often as
 //! wanted. What was prepared is cached by content inside of the engine.
 
 use std::time::{Duration, Instant};
 
-use conch_case::Case;
-use conch_memory::Memory;
-use conch_tile::DType;
-use conch_tile::rules::Rules;
-use conch_toolchain::ToolchainId;
+use cerith_case::Case;
+use cerith_memory::Memory;
+use cerith_tile::DType;
+use cerith_tile::rules::Rules;
+use cerith_toolchain::ToolchainId;
 
 use crate::cuda::made::Made;
 use crate::{EngineId, Finished, Outcome};
@@ -67,7 +67,7 @@ impl Capabilities {
     }
 }
 
-/// Conch failed, not the program and not the engine under test. Fits behind "failed to ".
+/// Cerith failed, not the program and not the engine under test. Fits behind "failed to ".
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
     /// The run was stopped while the engine worked.

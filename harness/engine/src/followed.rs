@@ -5,12 +5,12 @@
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
-use conch_case::{ArgValue, Case, Launch};
-use conch_interp::{Acceptance, AcceptanceMap, Accepted, Arg, Checks, Config, Outcome};
-use conch_memory::{Memory, ORIGIN, StorageId, Storages, Tensor};
-use conch_tile::quirk::told::Form;
-use conch_tile::quirk::{Quirk, Quirks};
-use conch_tile::rules::Rules;
+use cerith_case::{ArgValue, Case, Launch};
+use cerith_interp::{Acceptance, AcceptanceMap, Accepted, Arg, Checks, Config, Outcome};
+use cerith_memory::{Memory, ORIGIN, StorageId, Storages, Tensor};
+use cerith_tile::quirk::told::Form;
+use cerith_tile::quirk::{Quirk, Quirks};
+use cerith_tile::rules::Rules;
 
 use crate::engine::Failure;
 use crate::reference::{Kernel, Reference, arguments};
@@ -346,7 +346,7 @@ impl Reference {
             let warps = launch.int_option("num_warps").unwrap_or(DEFAULT_WARPS);
             let lanes = usize::try_from(warps).unwrap_or(0).saturating_mul(LANES_PER_WARP);
             if let Ok(kernel) = self.kernel(launch, rules)?
-                && conch_quirk::has_form(&kernel.traced.function, form, lanes)
+                && cerith_quirk::has_form(&kernel.traced.function, form, lanes)
             {
                 return Ok(true);
             }

@@ -1,4 +1,4 @@
-//! Panics of Conch itself, turned into words: a bug of ours costs one outcome and never the run.
+//! Panics of Cerith itself, turned into words: a bug of ours costs one outcome and never the run.
 
 use std::any::Any;
 use std::cell::Cell;

@@ -6,9 +6,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use conch_tile::rules::Version;
-use conch_toolchain::ToolchainId;
-use conch_toolchain::id::NEWEST_TORCH;
+use cerith_tile::rules::Version;
+use cerith_toolchain::ToolchainId;
+use cerith_toolchain::id::NEWEST_TORCH;
 
 /// Names one engine. `Display` and `FromStr` are inverse: every id is printed as it is parsed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -70,7 +70,7 @@ impl By {
 /// A body of code. Two engines that share one are one witness, whatever their versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Family {
-    /// Conch's own implementation of the language.
+    /// Cerith's own implementation of the language.
     Reference,
     /// Triton's interpreter, NumPy underneath.
     Interpreter,
@@ -259,7 +259,7 @@ impl FromStr for EngineId {
             }
             toolchain.push_str(part);
         }
-        let toolchain: ToolchainId = toolchain.parse().map_err(|error: conch_toolchain::BadId| {
+        let toolchain: ToolchainId = toolchain.parse().map_err(|error: cerith_toolchain::BadId| {
             let (version, extra) = toolchain.split_once('+').unwrap_or((&toolchain, ""));
             let version = version
                 .parse::<ToolchainId>()
@@ -292,7 +292,7 @@ fn compiled(text: &str, kind: &str, rest: &str) -> Result<EngineId, BadEngineId>
         .map_or((rest, None), |(version, extra)| (version, Some(extra)));
     let id: ToolchainId = version
         .parse()
-        .map_err(|error: conch_toolchain::BadId| bad(error.problem, example(kind)))?;
+        .map_err(|error: cerith_toolchain::BadId| bad(error.problem, example(kind)))?;
     if id.torch().is_some() {
         return Err(no_torch(text, kind, &id));
     }
@@ -328,7 +328,7 @@ fn inductor(text: &str, rest: &str) -> Result<EngineId, BadEngineId> {
         .map_or((rest, None), |(version, extra)| (version, Some(extra)));
     let id: ToolchainId = format!("torch{version}")
         .parse()
-        .map_err(|error: conch_toolchain::BadId| bad(error.problem, example("inductor")))?;
+        .map_err(|error: cerith_toolchain::BadId| bad(error.problem, example("inductor")))?;
     let by = match extra {
         None => By::Reference,
         Some("interpret") => By::Interpret,
@@ -360,7 +360,7 @@ fn too_old(text: &str, kind: &str, version: Version) -> BadEngineId {
     BadEngineId {
         text: text.to_owned(),
         reason: format!(
-            "Conch knows the language from Triton {OLDEST} on, and would judge {version} by rules that are not its own"
+            "Cerith knows the language from Triton {OLDEST} on, and would judge {version} by rules that are not its own"
         ),
         suggestion: Some(format!("{kind}@{OLDEST}")),
     }
@@ -408,8 +408,8 @@ mod tests {
 
     #[test]
     fn ranges_may_speak_of_every_release_that_an_engine_can_be_of() {
-        use conch_case::versions::{RELEASED, TORCH_RELEASED};
-        use conch_toolchain::id::{KNOWN, TORCHES};
+        use cerith_case::versions::{RELEASED, TORCH_RELEASED};
+        use cerith_toolchain::id::{KNOWN, TORCHES};
         let unknown = KNOWN.iter().filter(|version| !RELEASED.contains(version));
         let torches = TORCHES.iter().map(|(torch, _)| torch);
         let unknown = unknown.chain(torches.filter(|version| !TORCH_RELEASED.contains(version)));

@@ -2,19 +2,19 @@
 //!
 //! Arguments are placed at addresses of the worker's own; what comes back is put where the case's layout has it, and
 //! addresses that a kernel left in memory are translated to the layout's. Where a launch has a host function, the function
-//! makes it. Left out: how a worker is kept alive and what it costs when it dies (`conch-toolchain`).
+//! makes it. Left out: how a worker is kept alive and what it costs when it dies (`cerith-toolchain`).
 
-use conch_tile::fault::{Fault, is_planted};
+use cerith_tile::fault::{Fault, is_planted};
 use std::sync::Arc;
 
-use conch_case::Case;
-use conch_memory::{Memory, ORIGIN, StorageId};
-use conch_tile::DType;
-use conch_tile::rules::{Rules, Version};
-use conch_toolchain::Pool;
-use conch_toolchain::pool::Limits;
-use conch_toolchain::request::{self, Device, Driver, Relocation, Request};
-use conch_toolchain::response::{Memory as After, Response};
+use cerith_case::Case;
+use cerith_memory::{Memory, ORIGIN, StorageId};
+use cerith_tile::DType;
+use cerith_tile::rules::{Rules, Version};
+use cerith_toolchain::Pool;
+use cerith_toolchain::pool::Limits;
+use cerith_toolchain::request::{self, Device, Driver, Relocation, Request};
+use cerith_toolchain::response::{Memory as After, Response};
 
 use crate::engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, Prepared, imported};
 use crate::{Complaint, EngineId, Finished, Outcome, words};
@@ -268,10 +268,10 @@ mod tests {
     use std::path::PathBuf;
     use std::time::Duration;
 
-    use conch_case::{Corpus, Input};
-    use conch_toolchain::request::{Grid, Value};
-    use conch_toolchain::response::{Location, Phase, PythonError, Raised};
-    use conch_toolchain::{Exit, WorkerFailure};
+    use cerith_case::{Corpus, Input};
+    use cerith_toolchain::request::{Grid, Value};
+    use cerith_toolchain::response::{Location, Phase, PythonError, Raised};
+    use cerith_toolchain::{Exit, WorkerFailure};
 
     use super::*;
     use crate::Trap;

@@ -6,11 +6,11 @@
 
 use std::sync::Arc;
 
-use conch_case::Case;
-use conch_tile::rules::Rules;
-use conch_toolchain::Pool;
-use conch_toolchain::pool::Limits;
-use conch_toolchain::request::Device;
+use cerith_case::Case;
+use cerith_tile::rules::Rules;
+use cerith_toolchain::Pool;
+use cerith_toolchain::pool::Limits;
+use cerith_toolchain::request::Device;
 
 use crate::EngineId;
 use crate::cuda::capabilities;

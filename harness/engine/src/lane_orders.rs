@@ -1,13 +1,13 @@
 //! The reference's launches again, with the lanes of `cat`, `reshape` and `view` in the other orders that Triton leaves them
-//! ([`conch_tile::ir::LaneOrder`]). What comes out otherwise has no one value: those bytes are poison from then on, and the
+//! ([`cerith_tile::ir::LaneOrder`]). What comes out otherwise has no one value: those bytes are poison from then on, and the
 //! reference says where the order comes from. A result that only rounds otherwise is none of them: intervals allow for it.
 //!
 //! Left out: which of several such operations it was; the first one is named.
 
-use conch_interp::{AcceptanceMap, Accepted};
-use conch_memory::{ByteState, Memory, StorageId, Tensor};
-use conch_tile::diagnostic::Diagnostic;
-use conch_tile::ir::Function;
+use cerith_interp::{AcceptanceMap, Accepted};
+use cerith_memory::{ByteState, Memory, StorageId, Tensor};
+use cerith_tile::diagnostic::Diagnostic;
+use cerith_tile::ir::Function;
 
 /// What is said of a kernel whose result depends on an order of lanes.
 pub(crate) fn diagnostic(function: &Function, dependent: &Dependent, memory: &Memory) -> Diagnostic {

@@ -2,12 +2,12 @@
 //!
 //! - [`EngineId`] names one: `reference`, `interpret@3.9.0`, `interpret@3.2.0+host`, `cuda@3.9.0`,
 //!   `jit@3.6.0`, `inductor@2.11.0`.
-//! - [`Outcome`] is what one did with a case. A program's trap is a value; a failure of Conch itself is a [`Failure`].
+//! - [`Outcome`] is what one did with a case. A program's trap is a value; a failure of Cerith itself is a [`Failure`].
 //!
 //! ```
-//! use conch_case::{Corpus, Input};
-//! use conch_engine::{Engine, EngineId, Outcome, Reference};
-//! use conch_tile::rules::{Rules, Version};
+//! use cerith_case::{Corpus, Input};
+//! use cerith_engine::{Engine, EngineId, Outcome, Reference};
+//! use cerith_tile::rules::{Rules, Version};
 //!
 //! let case_file = "
 //! about: One element too many is read.
@@ -42,7 +42,7 @@
 //! assert_eq!(id.version(), Some(Version::new(3, 2, 0)));
 //! ```
 //!
-//! Left out: who is right (`conch-verdict`), which engines a run takes and how many at once (`conch-cli`).
+//! Left out: who is right (`cerith-verdict`), which engines a run takes and how many at once (`cerith-cli`).
 //!
 //! Invariants: an engine never prints; whatever a program does to an engine costs that engine's outcome and nothing
 //! else; only here is a GPU seen.

@@ -3,11 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use conch_case::{ArgValue, Case, Launch};
-use conch_memory::StorageId;
-use conch_tile::ir::{Block, Elem, Function, LocId, OpKind, Operation, Type};
-use conch_tile::quirk::Quirks;
-use conch_tile::rules::Rules;
+use cerith_case::{ArgValue, Case, Launch};
+use cerith_memory::StorageId;
+use cerith_tile::ir::{Block, Elem, Function, LocId, OpKind, Operation, Type};
+use cerith_tile::quirk::Quirks;
+use cerith_tile::rules::Rules;
 
 use crate::engine::Failure;
 use crate::reference::Reference;
@@ -25,7 +25,7 @@ impl Reference {
     /// The lines that do something else where quirks are followed. None where they are in what is passed to a kernel.
     ///
     /// # Errors
-    /// A bug of Conch's.
+    /// A bug of Cerith's.
     pub fn changed_lines(
         &self,
         case: &Case,
@@ -57,7 +57,7 @@ impl Reference {
     /// The lines that may write to each storage.
     ///
     /// # Errors
-    /// A bug of Conch's.
+    /// A bug of Cerith's.
     pub fn writing_lines(
         &self,
         case: &Case,

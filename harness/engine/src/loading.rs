@@ -3,8 +3,8 @@
 //!
 //! Left out: what Triton itself raises while a file is loaded, and what it lacks of its own, which are outcomes.
 
-use conch_case::Case;
-use conch_toolchain::response::{Phase, Raised};
+use cerith_case::Case;
+use cerith_toolchain::response::{Phase, Raised};
 
 use crate::{Complaint, MODULE_NOT_FOUND, words};
 
@@ -30,12 +30,12 @@ pub(crate) fn lacks(case: &Case, raised: &Raised) -> Option<Complaint> {
             };
             format!(
                 "{file} imports `{module}` for what the kernel uses, and there is no such module beside this Triton; {mend}, \
-                 `conch record` makes cases of a kernel as a program has it, and a value can be an argument instead"
+                 `cerith record` makes cases of a kernel as a program has it, and a value can be an argument instead"
             )
         }
         "ImportError" if root.message.starts_with("attempted relative import") => format!(
             "{file} imports a neighbour by a relative import for what the kernel uses, and is not in a package here; import it \
-             by its name, as a file beside this one, or let `conch record` make cases of the kernel"
+             by its name, as a file beside this one, or let `cerith record` make cases of the kernel"
         ),
         _ => return None,
     };
@@ -51,8 +51,8 @@ pub(crate) fn lacks(case: &Case, raised: &Raised) -> Option<Complaint> {
 
 #[cfg(test)]
 mod tests {
-    use conch_case::{Corpus, Input};
-    use conch_toolchain::response::{Location, PythonError};
+    use cerith_case::{Corpus, Input};
+    use cerith_toolchain::response::{Location, PythonError};
 
     use super::*;
 

@@ -1,7 +1,7 @@
-//! What one engine did with one case. Left out: whether it is right (see `conch-verdict`).
+//! What one engine did with one case. Left out: whether it is right (see `cerith-verdict`).
 
-use conch_case::OutcomeKind;
-use conch_memory::Memory;
+use cerith_case::OutcomeKind;
+use cerith_memory::Memory;
 
 /// The kind of complaint of an outcome on record that is not used, because it is of another kernel or layout.
 pub const STALE_RECORDING: &str = "stale-recording";
@@ -109,7 +109,7 @@ pub enum Trap {
     Raised,
 }
 
-/// What one engine did with one case. Outcomes are values; a failure of Conch itself is an [`crate::Failure`].
+/// What one engine did with one case. Outcomes are values; a failure of Cerith itself is an [`crate::Failure`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     /// It ran all launches.

@@ -1,12 +1,12 @@
 //! `recorded`: the outcome of the run that a case was recorded from. Nothing is executed.
 //!
 //! Its code and its language are those of the engine that executed the run: what an interpreter left on record is not
-//! another witness beside that interpreter. Left out: reading records (`conch-case`).
+//! another witness beside that interpreter. Left out: reading records (`cerith-case`).
 
-use conch_case::{Case, Ending};
-use conch_memory::ORIGIN;
-use conch_tile::rules::Rules;
-use conch_toolchain::response::{Phase, PythonError, Raised};
+use cerith_case::{Case, Ending};
+use cerith_memory::ORIGIN;
+use cerith_tile::rules::Rules;
+use cerith_toolchain::response::{Phase, PythonError, Raised};
 
 use crate::engine::{Capabilities, Engine, Failure, Needs, Preparation, Prepared};
 use crate::{Complaint, EngineId, Finished, Outcome, words};

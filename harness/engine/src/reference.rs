@@ -1,26 +1,26 @@
 //! The reference: our frontend and our interpreter, in this process.
 //!
 //! Tracing is cached by what decides it: the kernel's text, its specialisation and the language rules. A launch that a
-//! host function makes comes out as the plain launch. Left out: the meaning of a kernel (`conch-frontend`) and of its
-//! operations (`conch-interp`).
+//! host function makes comes out as the plain launch. Left out: the meaning of a kernel (`cerith-frontend`) and of its
+//! operations (`cerith-interp`).
 
-use conch_tile::fault::{Fault, is_planted};
+use cerith_tile::fault::{Fault, is_planted};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use conch_case::{ArgValue, Case, Launch, Padding};
-use conch_frontend::{Part, Refusal, Refused, Request, Traced};
-use conch_interp::{
+use cerith_case::{ArgValue, Case, Launch, Padding};
+use cerith_frontend::{Part, Refusal, Refused, Request, Traced};
+use cerith_interp::{
     Acceptance, AcceptanceMap, Accepted, Checks, Combining, Config, Program, TrapKind, Widening,
 };
-use conch_memory::{Memory, StorageId};
-use conch_tile::diagnostic::{Diagnostic, Severity};
-use conch_tile::ir::{Elem, Function, LaneOrder, LocId, Rounding};
-use conch_tile::quirk::Quirk;
-use conch_tile::rules::Rules;
-use conch_tile::source::{SourceFile, Sources, Span};
-use conch_tile::{DType, numeric};
+use cerith_memory::{Memory, StorageId};
+use cerith_tile::diagnostic::{Diagnostic, Severity};
+use cerith_tile::ir::{Elem, Function, LaneOrder, LocId, Rounding};
+use cerith_tile::quirk::Quirk;
+use cerith_tile::rules::Rules;
+use cerith_tile::source::{SourceFile, Sources, Span};
+use cerith_tile::{DType, numeric};
 
 use crate::combine_orders;
 use crate::engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, Prepared, imported};
@@ -236,10 +236,11 @@ impl Reference {
         if let Some(cached) = cached {
             return Ok(cached.kernel);
         }
-        let kernel = match conch_frontend::trace(&request) {
+        let kernel = match cerith_frontend::trace(&request) {
             Ok(mut traced) => {
                 if !rules.quirks.is_empty()
-                    && let Some(function) = conch_quirk::follow(&traced.function, rules.quirks, rules.version)
+                    && let Some(function) =
+                        cerith_quirk::follow(&traced.function, rules.quirks, rules.version)
                 {
                     traced.function = function;
                 }
@@ -643,7 +644,7 @@ impl Ready {
                 .map_err(|error| Failure::internal(format!("run `{}`", launch.kernel.name), error))?;
             let sources = &kernel.traced.function.sources;
             match outcome {
-                conch_interp::Outcome::Finished(finished) => {
+                cerith_interp::Outcome::Finished(finished) => {
                     tracked.stored += finished.stats.bytes_stored;
                     tracked.poisoned += finished.stats.bytes_poisoned;
                     updated += finished.stats.bytes_updated;
@@ -656,7 +657,7 @@ impl Ready {
                         }
                     }
                 }
-                conch_interp::Outcome::Trapped(trap) => {
+                cerith_interp::Outcome::Trapped(trap) => {
                     let kind = if trap.kind == TrapKind::AssertionFailed {
                         Trap::Assert
                     } else {
@@ -667,13 +668,13 @@ impl Ready {
                         Box::new(complaint(&trap.diagnostic, sources, nth)),
                     ));
                 }
-                conch_interp::Outcome::Exhausted(exhausted) => {
+                cerith_interp::Outcome::Exhausted(exhausted) => {
                     let mut complaint = Complaint::new("limit", exhausted.to_string());
                     complaint.position = exhausted.span.and_then(|span| position(sources, span));
                     complaint.launch = Some(nth);
                     return Ok(Outcome::Exhausted(Box::new(complaint)));
                 }
-                conch_interp::Outcome::Unsupported(unsupported) => {
+                cerith_interp::Outcome::Unsupported(unsupported) => {
                     let mut complaint = Complaint::new(
                         "unsupported",
                         format!("`{}` is not supported yet", unsupported.construct),
@@ -726,8 +727,8 @@ fn impossible(launch: &Launch, rules: Rules, nth: usize) -> Option<Outcome> {
 fn request(launch: &Launch, rules: Rules) -> Request {
     let compile_time = |value: &ArgValue| match compile_time(value) {
         // The interpreter leaves it the Python number that it is.
-        conch_frontend::Arg::Float(number) if rules.follows(Quirk::FloatArgumentsAreWeak) => {
-            conch_frontend::Arg::Constexpr(Box::new(conch_frontend::Arg::Float(number)))
+        cerith_frontend::Arg::Float(number) if rules.follows(Quirk::FloatArgumentsAreWeak) => {
+            cerith_frontend::Arg::Constexpr(Box::new(cerith_frontend::Arg::Float(number)))
         }
         value => value,
     };
@@ -782,8 +783,8 @@ fn key(request: &Request) -> String {
 }
 
 /// An argument as the compiler sees it.
-fn compile_time(value: &ArgValue) -> conch_frontend::Arg {
-    use conch_frontend::Arg;
+fn compile_time(value: &ArgValue) -> cerith_frontend::Arg {
+    use cerith_frontend::Arg;
     match value {
         ArgValue::None => Arg::None,
         ArgValue::Bool(flag) => Arg::Bool(*flag),
@@ -794,7 +795,7 @@ fn compile_time(value: &ArgValue) -> conch_frontend::Arg {
         ArgValue::Constexpr(inner) => Arg::Constexpr(Box::new(compile_time(inner))),
         ArgValue::Global(name) => Arg::Global(name.clone()),
         ArgValue::Tensor { tensor, .. } => Arg::Pointer(Elem::Num(tensor.dtype)),
-        ArgValue::Descriptor(descriptor) => Arg::Descriptor(conch_frontend::Descriptor {
+        ArgValue::Descriptor(descriptor) => Arg::Descriptor(cerith_frontend::Descriptor {
             dtype: descriptor.base.dtype,
             block_shape: descriptor.block_shape.clone(),
             nan: descriptor.padding == Padding::Nan,
@@ -809,7 +810,7 @@ pub(crate) fn arguments(
     launch: &Launch,
     kernel: &Kernel,
     memory: &Memory,
-) -> Result<Vec<conch_interp::Arg>, Failure> {
+) -> Result<Vec<cerith_interp::Arg>, Failure> {
     let Traced {
         function,
         bindings,
@@ -851,14 +852,14 @@ fn inside<'a>(value: &'a ArgValue, path: &[usize]) -> Option<&'a ArgValue> {
     })
 }
 
-fn inside_default<'a>(arg: &'a conch_frontend::Arg, path: &[usize]) -> Option<&'a conch_frontend::Arg> {
+fn inside_default<'a>(arg: &'a cerith_frontend::Arg, path: &[usize]) -> Option<&'a cerith_frontend::Arg> {
     path.iter().try_fold(arg, |arg, &at| match arg {
-        conch_frontend::Arg::Tuple(args) => args.get(at),
+        cerith_frontend::Arg::Tuple(args) => args.get(at),
         _ => None,
     })
 }
 
-fn run_time(value: &ArgValue, part: Part, elem: Elem, memory: &Memory) -> Option<conch_interp::Arg> {
+fn run_time(value: &ArgValue, part: Part, elem: Elem, memory: &Memory) -> Option<cerith_interp::Arg> {
     if let ArgValue::Descriptor(descriptor) = value {
         let number = |numbers: &[i64], at| {
             let number: &i64 = numbers.get(at)?;
@@ -866,7 +867,7 @@ fn run_time(value: &ArgValue, part: Part, elem: Elem, memory: &Memory) -> Option
         };
         return match part {
             Part::Whole => None,
-            Part::Base => Some(conch_interp::Arg::tensor(
+            Part::Base => Some(cerith_interp::Arg::tensor(
                 memory,
                 &descriptor.base,
                 descriptor.name.clone(),
@@ -878,9 +879,9 @@ fn run_time(value: &ArgValue, part: Part, elem: Elem, memory: &Memory) -> Option
     }
     match (value, elem) {
         (ArgValue::Tensor { name, tensor }, Elem::Ptr { .. }) => {
-            Some(conch_interp::Arg::tensor(memory, tensor, name.clone()))
+            Some(cerith_interp::Arg::tensor(memory, tensor, name.clone()))
         }
-        (ArgValue::Int(number), Elem::Ptr { .. }) => Some(conch_interp::Arg::Pointer {
+        (ArgValue::Int(number), Elem::Ptr { .. }) => Some(cerith_interp::Arg::Pointer {
             address: *number as u64,
             storage: None,
             name: None,
@@ -893,17 +894,17 @@ fn run_time(value: &ArgValue, part: Part, elem: Elem, memory: &Memory) -> Option
 }
 
 /// A default value, or one that a heuristic decided, that reached a parameter of the launch.
-fn by_default(arg: &conch_frontend::Arg, elem: Elem) -> Option<conch_interp::Arg> {
+fn by_default(arg: &cerith_frontend::Arg, elem: Elem) -> Option<cerith_interp::Arg> {
     match (arg, elem) {
-        (conch_frontend::Arg::Int(number), Elem::Num(dtype)) => Some(number_of_int(dtype, *number)),
-        (conch_frontend::Arg::Float(number), Elem::Num(dtype)) => Some(number_of_float(dtype, *number)),
-        (conch_frontend::Arg::Bool(flag), Elem::Num(dtype)) => Some(number_of_int(dtype, i128::from(*flag))),
+        (cerith_frontend::Arg::Int(number), Elem::Num(dtype)) => Some(number_of_int(dtype, *number)),
+        (cerith_frontend::Arg::Float(number), Elem::Num(dtype)) => Some(number_of_float(dtype, *number)),
+        (cerith_frontend::Arg::Bool(flag), Elem::Num(dtype)) => Some(number_of_int(dtype, i128::from(*flag))),
         _ => None,
     }
 }
 
-fn number_of_int(dtype: DType, number: i128) -> conch_interp::Arg {
-    conch_interp::Arg::Number(if dtype.is_float() {
+fn number_of_int(dtype: DType, number: i128) -> cerith_interp::Arg {
+    cerith_interp::Arg::Number(if dtype.is_float() {
         numeric::encode(dtype, number as f64, Rounding::NearestEven)
     } else {
         numeric::encode_int(
@@ -917,8 +918,8 @@ fn number_of_int(dtype: DType, number: i128) -> conch_interp::Arg {
     })
 }
 
-fn number_of_float(dtype: DType, number: f64) -> conch_interp::Arg {
-    conch_interp::Arg::Number(if dtype.is_float() {
+fn number_of_float(dtype: DType, number: f64) -> cerith_interp::Arg {
+    cerith_interp::Arg::Number(if dtype.is_float() {
         numeric::encode(dtype, number, Rounding::NearestEven)
     } else {
         numeric::encode_int(dtype, number as i128)

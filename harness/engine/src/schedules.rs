@@ -6,8 +6,8 @@
 //! that a run can be repeated. Left out: cases that are undefined or that say themselves that the order decides
 //! ([`crate::Tracked::order_dependent`]).
 
-use conch_interp::Order;
-use conch_memory::{ByteState, Memory};
+use cerith_interp::Order;
+use cerith_memory::{ByteState, Memory};
 
 /// The order of programs in one of the schedules of a case, counted from 1.
 pub(crate) fn order(case: &str, schedule: u32) -> Order {
@@ -60,9 +60,9 @@ pub(crate) fn difference(first: &Memory, other: &Memory) -> Option<String> {
 mod tests {
     use std::path::Path;
 
-    use conch_case::{Corpus, Filter, Shard};
-    use conch_interp::Checks;
-    use conch_tile::rules::Rules;
+    use cerith_case::{Corpus, Filter, Shard};
+    use cerith_interp::Checks;
+    use cerith_tile::rules::Rules;
 
     use super::*;
     use crate::{Engine, Failure, Outcome, Reference};
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn a_difference_names_the_first_byte() {
-        let mut storages = conch_memory::Storages::new();
+        let mut storages = cerith_memory::Storages::new();
         let id = storages.add("x", 8).expect("room");
         storages.write(id, 0, &[1; 8]);
         let first = Memory::new(&storages, Vec::new());

@@ -1,17 +1,17 @@
 //! Cases in the words of a toolchain's workers, and what those say in ours. Left out: memory, which each engine that
 //! has workers treats in its own way.
 
-use conch_tile::fault::{Fault, is_planted};
+use cerith_tile::fault::{Fault, is_planted};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use conch_case::{ArgValue, Case, Module, Padding};
-use conch_memory::{Memory, Tensor};
-use conch_tile::DType;
-use conch_tile::source::SourceFile;
-use conch_toolchain::WorkerFailure;
-use conch_toolchain::request::{self, Grid, Value};
-use conch_toolchain::response::{Location, Phase, PythonError, Raised};
+use cerith_case::{ArgValue, Case, Module, Padding};
+use cerith_memory::{Memory, Tensor};
+use cerith_tile::DType;
+use cerith_tile::source::SourceFile;
+use cerith_toolchain::WorkerFailure;
+use cerith_toolchain::request::{self, Grid, Value};
+use cerith_toolchain::response::{Location, Phase, PythonError, Raised};
 
 use crate::engine::Failure;
 use crate::{Complaint, Outcome, Position, Trap, loading, target};
@@ -138,7 +138,7 @@ pub(crate) fn stopped(case: &Case, raised: &Raised, stderr: &str) -> Outcome {
         .clone()
         .or_else(|| complained.and_then(|(location, _)| location));
     let kind = root.kind.rsplit('.').next().unwrap_or_default();
-    let unsupported = root.kind.starts_with("conch_worker.") && kind == "Unsupported";
+    let unsupported = root.kind.starts_with("cerith_worker.") && kind == "Unsupported";
     let rejected = raised.compiling
         || raised.chain.iter().any(|error| {
             error.kind.starts_with("triton.compiler.errors.")

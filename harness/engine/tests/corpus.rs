@@ -4,7 +4,7 @@
 //! A snapshot is a case file. A case in it is its outcome: for every storage that changed its first elements, how many
 //! bytes have no defined value and a hash of all, or else the diagnostic as a user sees it. Where the oldest rules give
 //! another outcome, that follows. `cargo insta review` asks about each difference, `INSTA_UPDATE=always cargo test -p
-//! conch-engine` accepts what is there now. A snapshot whose case file is gone is an error.
+//! cerith-engine` accepts what is there now. A snapshot whose case file is gone is an error.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -14,13 +14,13 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 use std::thread;
 
-use conch_case::{Case, Corpus, Entry, Filter, Shard};
-use conch_engine::{Engine, Finished, Outcome, Reference};
-use conch_interp::TrapKind;
-use conch_memory::{ByteState, Memory, StorageId};
-use conch_tile::numeric;
-use conch_tile::quirk::{Quirk, Quirks};
-use conch_tile::rules::{Rules, Version};
+use cerith_case::{Case, Corpus, Entry, Filter, Shard};
+use cerith_engine::{Engine, Finished, Outcome, Reference};
+use cerith_interp::TrapKind;
+use cerith_memory::{ByteState, Memory, StorageId};
+use cerith_tile::numeric;
+use cerith_tile::quirk::{Quirk, Quirks};
+use cerith_tile::rules::{Rules, Version};
 
 /// Elements of a storage that are shown.
 const SHOWN: usize = 6;

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use conch_case::{Case, Corpus, Input};
-use conch_engine::{By, Engine, Inductor, Interpret, Outcome, Reference};
-use conch_memory::StorageId;
-use conch_tile::rules::Rules;
-use conch_toolchain::pool::Limits;
-use conch_toolchain::{Home, Inductors, Pool, ToolchainId};
+use cerith_case::{Case, Corpus, Input};
+use cerith_engine::{By, Engine, Inductor, Interpret, Outcome, Reference};
+use cerith_memory::StorageId;
+use cerith_tile::rules::Rules;
+use cerith_toolchain::pool::Limits;
+use cerith_toolchain::{Home, Inductors, Pool, ToolchainId};
 
 const KERNELS: &str = "\
 import triton
@@ -116,7 +116,7 @@ fn a_launch_that_stops_is_the_outcome() {
         .iter_mut()
         .find(|(name, _)| name == "n")
     {
-        arg.value = conch_case::ArgValue::Int(16);
+        arg.value = cerith_case::ArgValue::Int(16);
     }
     for engine in engines("torch2.11.0").into_iter().take(1) {
         let outcome = outcome(&engine, &beyond);

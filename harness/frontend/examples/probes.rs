@@ -1,10 +1,10 @@
-//! Prints the kernels of `conch_frontend::coverage` for the names on standard input, one a line, as JSON: for
+//! Prints the kernels of `cerith_frontend::coverage` for the names on standard input, one a line, as JSON: for
 //! `tests/golden/coverage.py`, which asks Triton about them.
 
 use std::io::BufRead as _;
 
-use conch_frontend::coverage::{has_dtypes, kernel};
-use conch_tile::rules::{Rules, Version};
+use cerith_frontend::coverage::{has_dtypes, kernel};
+use cerith_tile::rules::{Rules, Version};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let version: Version = std::env::args().nth(1).ok_or("which version?")?.parse()?;

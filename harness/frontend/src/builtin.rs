@@ -23,8 +23,8 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::LazyLock;
 
-use conch_tile::ir::ValueId;
-use conch_tile::rules::{Rule, Rules, Version};
+use cerith_tile::ir::ValueId;
+use cerith_tile::rules::{Rule, Rules, Version};
 
 pub(crate) use self::descriptor::{block_pointer_attribute, descriptor_attribute};
 pub(crate) use self::types::type_attribute;

@@ -2,11 +2,11 @@
 //!
 //! Integers are held in 128 bits. Python's have no bound, so whatever leaves 128 bits is refused, never wrapped.
 
-use conch_tile::fault::{Fault, is_planted};
+use cerith_tile::fault::{Fault, is_planted};
 use std::cmp::Ordering;
 use std::fmt::Write as _;
 
-use conch_tile::ir::CmpPredicate;
+use cerith_tile::ir::CmpPredicate;
 
 use crate::semantic::PyUnary;
 use crate::value::{Constant, TypeValue};
@@ -433,7 +433,7 @@ pub(crate) fn repr(constant: &Constant) -> String {
 }
 
 /// A type as Triton prints it: `fp32`, `int32`, `pointer<fp32>`.
-fn elem_repr(elem: conch_tile::ir::Elem) -> String {
+fn elem_repr(elem: cerith_tile::ir::Elem) -> String {
     match elem.num() {
         Some(dtype) if dtype.is_float() => match dtype.triton_name().strip_prefix("float") {
             Some(rest) => format!("fp{rest}"),

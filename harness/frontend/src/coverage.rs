@@ -7,10 +7,10 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::{Arc, LazyLock};
 
-use conch_tile::DType;
-use conch_tile::ir::Elem;
-use conch_tile::rules::Rules;
-use conch_tile::source::SourceFile;
+use cerith_tile::DType;
+use cerith_tile::ir::Elem;
+use cerith_tile::rules::Rules;
+use cerith_tile::source::SourceFile;
 
 use crate::{Arg, Refusal, Request, builtin, trace};
 

@@ -1,4 +1,4 @@
-//! Triton's Python surface to Conch IR.
+//! Triton's Python surface to Cerith IR.
 //!
 //! [`trace`] runs a kernel's Python at compile time, as Triton's compiler does: values that are known are computed,
 //! `if` on them is decided, loops over `static_range` are unrolled, calls of `@triton.jit` functions are inlined, and
@@ -8,11 +8,11 @@
 //! ```
 //! use std::sync::Arc;
 //!
-//! use conch_frontend::{Arg, Refusal, Request, trace};
-//! use conch_tile::DType;
-//! use conch_tile::ir::Elem;
-//! use conch_tile::rules::{Rules, Version};
-//! use conch_tile::source::SourceFile;
+//! use cerith_frontend::{Arg, Refusal, Request, trace};
+//! use cerith_tile::DType;
+//! use cerith_tile::ir::Elem;
+//! use cerith_tile::rules::{Rules, Version};
+//! use cerith_tile::source::SourceFile;
 //!
 //! let text = "
 //! import triton
@@ -44,7 +44,7 @@
 //! assert!(diagnostic.render(&refused.sources, false).contains("double.py:7:"));
 //! ```
 //!
-//! Left out: execution (`conch-interp`), reading files (callers bring the text), and running arbitrary Python: module
+//! Left out: execution (`cerith-interp`), reading files (callers bring the text), and running arbitrary Python: module
 //! level code is understood as far as kernels need it.
 //!
 //! This crate does no IO, knows no engine and never panics on any input.
@@ -59,10 +59,10 @@ mod value;
 
 use std::sync::Arc;
 
-use conch_tile::diagnostic::Diagnostic;
-use conch_tile::ir::{Elem, Function};
-use conch_tile::rules::Rules;
-use conch_tile::source::{SourceFile, Sources};
+use cerith_tile::diagnostic::Diagnostic;
+use cerith_tile::ir::{Elem, Function};
+use cerith_tile::rules::Rules;
+use cerith_tile::source::{SourceFile, Sources};
 
 /// What a launch passes for one parameter, as far as the compiler specialises on it.
 #[derive(Clone, Debug, PartialEq)]
@@ -80,7 +80,7 @@ pub enum Arg {
     /// A string; only for `constexpr` parameters.
     Str(String),
     /// `tl.float32` and the like; only for `constexpr` parameters.
-    DType(conch_tile::DType),
+    DType(cerith_tile::DType),
     /// `tl.constexpr(…)`: known at compile time whatever the parameter is.
     Constexpr(Box<Arg>),
     /// What the kernel's module has under a dotted name: a function.
@@ -95,7 +95,7 @@ pub enum Arg {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Descriptor {
     /// Of what the tensor is.
-    pub dtype: conch_tile::DType,
+    pub dtype: cerith_tile::DType,
     /// Extents of a block, one for each of the tensor's dimensions.
     pub block_shape: Vec<i64>,
     /// Whether lanes outside of the tensor hold NaN when they are loaded; else zero.
@@ -167,7 +167,7 @@ pub struct Use {
     /// The function, as [`coverage::canonical`] has it; `tensor.exp` and `tensor.__add__` are methods and operators.
     pub name: String,
     /// On what; a pointer counts as what it points to. None where it is used on no tensor.
-    pub dtype: Option<conch_tile::DType>,
+    pub dtype: Option<cerith_tile::DType>,
 }
 
 /// Why there is no IR.

@@ -1,6 +1,6 @@
 //! Typed semantics of operators: promotion, broadcasting, casts, memory, reductions.
 //!
-//! Everything here follows Triton's compiled semantics of the version that the trace's [`Rules`](conch_tile::rules)
+//! Everything here follows Triton's compiled semantics of the version that the trace's [`Rules`](cerith_tile::rules)
 //! name, never its interpreter's. The functions of this file are what the tracer needs for Python's syntax; those of
 //! the modules are what `builtin` lowers calls with. Left out: values that are known while tracing (`constant`).
 
@@ -18,9 +18,9 @@ pub(crate) mod reduce;
 pub(crate) mod shape;
 pub(crate) mod tile;
 
-use conch_tile::DType;
-use conch_tile::ir::{CmpPredicate, Elem, OpKind, ValueId};
-use conch_tile::quirk::Quirk;
+use cerith_tile::DType;
+use cerith_tile::ir::{CmpPredicate, Elem, OpKind, ValueId};
+use cerith_tile::quirk::Quirk;
 
 pub(crate) use self::promotion::integer_promote;
 use self::promotion::{Number, Operand, number_constant, operand, operand_tensor};

@@ -30,11 +30,11 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::rc::Rc;
 
-use conch_tile::DType;
-use conch_tile::diagnostic::Diagnostic;
-use conch_tile::ir::{Builder, LocId, OpKind, Type, ValueId};
-use conch_tile::rules::{Rule, Rules};
-use conch_tile::source::{SourceId, Span};
+use cerith_tile::DType;
+use cerith_tile::diagnostic::Diagnostic;
+use cerith_tile::ir::{Builder, LocId, OpKind, Type, ValueId};
+use cerith_tile::rules::{Rule, Rules};
+use cerith_tile::source::{SourceId, Span};
 use ruff_text_size::TextRange;
 use rustc_hash::FxHashMap;
 

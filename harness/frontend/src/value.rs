@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use conch_tile::DType;
-use conch_tile::ir::{Elem, Shape, ValueId};
+use cerith_tile::DType;
+use cerith_tile::ir::{Elem, Shape, ValueId};
 
 use crate::builtin::Builtin;
 use crate::tracer::{Aggregate, PythonCallable, UserFunction};

@@ -10,8 +10,8 @@ mod common;
 
 use std::fmt::Write as _;
 
+use cerith_frontend::Arg;
 use common::{I32, Program};
-use conch_frontend::Arg;
 
 /// Programs that come out otherwise here, what comes out, and why.
 const DEVIATIONS: &[(&str, &str, &str)] = &[
@@ -166,7 +166,7 @@ fn programs_are_accepted_as_by_the_compiler() {
             .trim_start_matches("rejected: ")
             .split_once(' ')
             .expect("a line and a reason");
-        let _ = writeln!(reasons, "{name}\n  Triton: {reason}\n  Conch:  {message}");
+        let _ = writeln!(reasons, "{name}\n  Triton: {reason}\n  Cerith:  {message}");
         let wanted = LINES.iter().find(|(program, ..)| *program == name);
         moved += usize::from(wanted.is_some());
         let wanted = wanted.map_or_else(|| at.to_owned(), |(_, line, _)| line.to_string());

@@ -1,9 +1,9 @@
 //! Which dtypes each public name takes, held against Triton 3.9.0's own compiler: `golden/coverage_3.9.0.txt`, which
-//! `golden/coverage.py` writes with the same kernels that `conch coverage` asks the reference with.
+//! `golden/coverage.py` writes with the same kernels that `cerith coverage` asks the reference with.
 
-use conch_frontend::coverage::{Support, has_dtypes, support};
-use conch_tile::DType;
-use conch_tile::rules::Rules;
+use cerith_frontend::coverage::{Support, has_dtypes, support};
+use cerith_tile::DType;
+use cerith_tile::rules::Rules;
 
 /// The dtypes that are asked about; those that no CUDA GPU has are not.
 const DTYPES: [DType; 16] = [

@@ -8,11 +8,11 @@ mod libdevice;
 
 use std::fmt::Write as _;
 
-use conch_frontend::{Arg, Refusal, Refused, Request, Traced, trace};
-use conch_tile::DType;
-use conch_tile::ir::Elem;
-use conch_tile::rules::{Rules, Version};
-use conch_tile::source::SourceFile;
+use cerith_frontend::{Arg, Refusal, Refused, Request, Traced, trace};
+use cerith_tile::DType;
+use cerith_tile::ir::Elem;
+use cerith_tile::rules::{Rules, Version};
+use cerith_tile::source::SourceFile;
 
 const HELPERS: &str = "import triton
 import triton.language as tl

@@ -3,9 +3,9 @@
 #[macro_use]
 mod common;
 
+use cerith_frontend::Arg;
+use cerith_tile::DType;
 use common::{F32, I32, Program, body, calling};
-use conch_frontend::Arg;
-use conch_tile::DType;
 
 check!(
     literals_become_tensors_on_assignment,

@@ -5,8 +5,8 @@ mod common;
 
 use std::fmt::Write as _;
 
+use cerith_frontend::{Arg, Refusal, trace};
 use common::{I32, Program};
-use conch_frontend::{Arg, Refusal, trace};
 
 /// What is said of a kernel of a tensor and an int, and of which place.
 fn said(name: &str, text: &str) -> String {

@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use conch_frontend::{Arg, Refusal, Request, trace};
-use conch_tile::DType;
-use conch_tile::ir::{Elem, OpKind};
-use conch_tile::rules::{Rules, Version};
-use conch_tile::source::SourceFile;
+use cerith_frontend::{Arg, Refusal, Request, trace};
+use cerith_tile::DType;
+use cerith_tile::ir::{Elem, OpKind};
+use cerith_tile::rules::{Rules, Version};
+use cerith_tile::source::SourceFile;
 
 /// What Triton calls a dtype in messages.
 fn shown(dtype: DType) -> String {

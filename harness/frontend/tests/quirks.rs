@@ -1,14 +1,14 @@
 //! Known bugs that are in how a kernel's Python is read, each followed, and the IR that a kernel becomes. Left out: those that rewrite
-//! IR (`conch-quirk`). The corpus holds each to the bytes of the engines that have it.
+//! IR (`cerith-quirk`). The corpus holds each to the bytes of the engines that have it.
 
 #[macro_use]
 mod common;
 
+use cerith_frontend::Arg;
+use cerith_tile::DType;
+use cerith_tile::ir::Elem;
+use cerith_tile::quirk::Quirk;
 use common::{F32, I32, Program, body};
-use conch_frontend::Arg;
-use conch_tile::DType;
-use conch_tile::ir::Elem;
-use conch_tile::quirk::Quirk;
 
 check!(
     a_loop_index_stays_a_python_int,

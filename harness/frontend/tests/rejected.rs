@@ -3,10 +3,10 @@
 #[macro_use]
 mod common;
 
+use cerith_frontend::Arg;
+use cerith_tile::DType;
+use cerith_tile::ir::Elem;
 use common::{F32, I32, Program, body, calling};
-use conch_frontend::Arg;
-use conch_tile::DType;
-use conch_tile::ir::Elem;
 
 check!(syntax, Program::whole("def k(:\n    pass\n"));
 check!(

@@ -2,8 +2,8 @@
 
 mod common;
 
+use cerith_frontend::Arg;
 use common::{I32, Program};
-use conch_frontend::Arg;
 use proptest::prelude::*;
 
 fn deep(text: &str) {

@@ -8,11 +8,11 @@ mod common;
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use cerith_frontend::Arg;
+use cerith_tile::DType;
+use cerith_tile::ir::Elem;
+use cerith_tile::rules::{Rules, Version};
 use common::Program;
-use conch_frontend::Arg;
-use conch_tile::DType;
-use conch_tile::ir::Elem;
-use conch_tile::rules::{Rules, Version};
 
 /// The versions that were asked, in the table's order.
 const VERSIONS: [&str; 10] = [
@@ -240,7 +240,7 @@ fn programs_are_accepted_as_by_each_versions_compiler() {
             .flat_map(|part| part.join().expect("a thread"))
             .collect()
     });
-    if let Ok(path) = std::env::var("CONCH_ACCEPTANCE_DEVIATIONS") {
+    if let Ok(path) = std::env::var("CERITH_ACCEPTANCE_DEVIATIONS") {
         let lines: Vec<String> = found
             .iter()
             .map(|(name, dtype, version, kind)| format!("{name}\t{dtype}\t{version}\t{kind}"))

@@ -1,12 +1,12 @@
 //! Random cases as a corpus: `kernels OUT N SEED [every]` writes N case files and their kernels, 10 to a module, for
-//! `conch run --cases OUT`. With `every`, each kernel stores every value that it makes.
+//! `cerith run --cases OUT`. With `every`, each kernel stores every value that it makes.
 
 use std::fs;
 use std::path::Path;
 
 use arbitrary::Unstructured;
-use conch_gen::case::{Detail, Generated, module};
-use conch_gen::seeded::bytes;
+use cerith_gen::case::{Detail, Generated, module};
+use cerith_gen::seeded::bytes;
 
 /// Kernels of a module.
 const TOGETHER: u64 = 10;

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use arbitrary::Unstructured;
-use conch_gen::{Trial, case_file, program, text, view};
+use cerith_gen::{Trial, case_file, program, text, view};
 
 /// splitmix64: any seed is good, and it needs nothing.
 struct Random(u64);

@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use arbitrary::Unstructured;
-use conch_case::{Case, Corpus, Input};
-use conch_engine::{Engine, Reference};
-use conch_gen::case::{Form, Generated, Twist};
-use conch_gen::seeded::bytes;
-use conch_tile::rules::Rules;
-use conch_verdict::{Twins, twins};
+use cerith_case::{Case, Corpus, Input};
+use cerith_engine::{Engine, Reference};
+use cerith_gen::case::{Form, Generated, Twist};
+use cerith_gen::seeded::bytes;
+use cerith_tile::rules::Rules;
+use cerith_verdict::{Twins, twins};
 
 fn read(made: &Generated) -> Case {
     let corpus = Corpus::load([

@@ -6,11 +6,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arbitrary::Unstructured;
-use conch_case::{Corpus, Input};
-use conch_engine::{Engine, Reference};
-use conch_gen::case::{Form, Generated, Layout, Limits};
-use conch_gen::seeded::bytes;
-use conch_tile::rules::{Rules, Version};
+use cerith_case::{Corpus, Input};
+use cerith_engine::{Engine, Reference};
+use cerith_gen::case::{Form, Generated, Layout, Limits};
+use cerith_gen::seeded::bytes;
+use cerith_tile::rules::{Rules, Version};
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();

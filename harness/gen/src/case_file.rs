@@ -7,7 +7,7 @@
 
 mod mutation;
 
-use conch_case::{Corpus, Input, Problems};
+use cerith_case::{Corpus, Input, Problems};
 
 pub use self::mutation::{fragment, mutate};
 use crate::{Ended, Fault, Trial, ensure};

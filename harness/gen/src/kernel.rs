@@ -3,14 +3,14 @@
 //! What is asked for must make sense (a load wants a pointer): these are for whoever knows what to build, and panic
 //! where they are used wrongly. Left out: choosing what to build (see [`crate::program`]).
 
-use conch_interp::Arg;
-use conch_memory::{Memory, NamedTensor, StorageId, Storages, Tensor};
-use conch_tile::DType;
-use conch_tile::ir::{
+use cerith_interp::Arg;
+use cerith_memory::{Memory, NamedTensor, StorageId, Storages, Tensor};
+use cerith_tile::DType;
+use cerith_tile::ir::{
     BinaryOp, Builder, CastKind, CmpPredicate, Combine, Elem, Function, InputPrecision, LocId, OpKind,
     Rounding, Type, UnaryOp, ValueId,
 };
-use conch_tile::source::{SourceFile, SourceId, Sources, Span};
+use cerith_tile::source::{SourceFile, SourceId, Sources, Span};
 
 /// A builder that knows the kernel's text: [`Kernel::at`] says which part of it the next operations come from.
 pub struct Kernel {

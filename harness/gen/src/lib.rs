@@ -1,4 +1,4 @@
-//! Generators of what Conch takes in, and the laws that hold of it: a plain library that knows no fuzzing engine.
+//! Generators of what Cerith takes in, and the laws that hold of it: a plain library that knows no fuzzing engine.
 //!
 //! | module | makes | and holds it to |
 //! |---|---|---|
@@ -11,13 +11,13 @@
 //! makes up the bytes: libFuzzer (`fuzz/`), proptest (`harness/*/tests`) or a plain generator of random numbers
 //! (`examples/soak.rs`). What a trial says is a [`Trial`].
 //!
-//! [`case`] makes whole cases, for engines to be held to each other (`conch fuzz`, `examples/kernels.rs`), out of [`seeded`] bytes.
+//! [`case`] makes whole cases, for engines to be held to each other (`cerith fuzz`, `examples/kernels.rs`), out of [`seeded`] bytes.
 //!
 //! [`kernel`] is what IR is built with by hand, for tests.
 //!
 //! [`reduce`] makes cases smaller, generated or not, for as long as an oracle says that they still show what they show.
 //!
-//! Left out: engines, and what makes a finding (`conch fuzz`).
+//! Left out: engines, and what makes a finding (`cerith fuzz`).
 //!
 //! Invariants: no fuzzing engine, no IO; the same bytes are the same trial.
 #![warn(missing_docs)]

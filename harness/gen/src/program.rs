@@ -6,10 +6,10 @@ mod law;
 mod maker;
 
 use arbitrary::{Arbitrary, Unstructured};
-use conch_interp::Arg;
-use conch_memory::Memory;
-use conch_tile::DType;
-use conch_tile::ir::Function;
+use cerith_interp::Arg;
+use cerith_memory::Memory;
+use cerith_tile::DType;
+use cerith_tile::ir::Function;
 
 pub use self::law::{check, check_within};
 use self::maker::{Choice, Maker};

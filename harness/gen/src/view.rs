@@ -8,8 +8,8 @@ mod model;
 use std::collections::BTreeSet;
 
 use arbitrary::{Arbitrary, Unstructured};
-use conch_memory::{Index, Storages, Tensor, TorchError, overlap};
-use conch_tile::DType;
+use cerith_memory::{Index, Storages, Tensor, TorchError, overlap};
+use cerith_tile::DType;
 
 use self::model::Expected;
 use crate::{Ended, Fault, Trial, ensure};

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use arbitrary::Unstructured;
-use conch_gen::case::{Coverage, Detail, Generated};
-use conch_gen::seeded;
+use cerith_gen::case::{Coverage, Detail, Generated};
+use cerith_gen::seeded;
 
 /// How many kernels are chosen among.
 const CANDIDATES: u64 = 3;

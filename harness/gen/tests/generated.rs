@@ -1,10 +1,10 @@
 //! Generated cases are cases: each reads, is traced and runs in the reference, and few are good for nothing.
 
 use arbitrary::Unstructured;
-use conch_case::{Corpus, Input};
-use conch_engine::{Engine, Outcome, Reference};
-use conch_gen::case::{Detail, Generated};
-use conch_tile::rules::{Rules, Version};
+use cerith_case::{Corpus, Input};
+use cerith_engine::{Engine, Outcome, Reference};
+use cerith_gen::case::{Detail, Generated};
+use cerith_tile::rules::{Rules, Version};
 
 /// splitmix64: any seed is good.
 fn bytes(seed: u64, count: usize) -> Vec<u8> {

@@ -4,12 +4,12 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use arbitrary::Unstructured;
-use conch_case::{Case, Corpus, Filter, Input, Shard};
-use conch_engine::{Engine as _, Outcome, Reference};
-use conch_gen::case::{Detail, Generated};
-use conch_gen::reduce::{Candidate, Ended, Oracle, Reduced, reduce};
-use conch_gen::seeded;
-use conch_tile::rules::Rules;
+use cerith_case::{Case, Corpus, Filter, Input, Shard};
+use cerith_engine::{Engine as _, Outcome, Reference};
+use cerith_gen::case::{Detail, Generated};
+use cerith_gen::reduce::{Candidate, Ended, Oracle, Reduced, reduce};
+use cerith_gen::seeded;
+use cerith_tile::rules::Rules;
 
 /// Keeps what the reference finishes and what a test wants of it.
 struct Kept<F>(Reference, F);

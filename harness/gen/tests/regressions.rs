@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::thread;
 
-use conch_gen::{Trial, case_file, program, text, view};
+use cerith_gen::{Trial, case_file, program, text, view};
 
 /// Bytes of all inputs together.
 const MOST: u64 = 1 << 20;

@@ -1,12 +1,12 @@
 //! A twin stores what its kernel stores: the reference, asked twice, is held to itself.
 
 use arbitrary::Unstructured;
-use conch_case::{Case, Corpus, Input};
-use conch_engine::Reference;
-use conch_gen::case::{Form, Generated, Twist};
-use conch_gen::seeded::bytes;
-use conch_tile::rules::Rules;
-use conch_verdict::{Twins, twins};
+use cerith_case::{Case, Corpus, Input};
+use cerith_engine::Reference;
+use cerith_gen::case::{Form, Generated, Twist};
+use cerith_gen::seeded::bytes;
+use cerith_tile::rules::Rules;
+use cerith_verdict::{Twins, twins};
 
 const TRIALS: u64 = 200;
 

@@ -1,7 +1,7 @@
 //! How much of what is generated says anything: tests of the generators, that they do not make nonsense only.
 
 use arbitrary::Unstructured;
-use conch_gen::{Ended, case_file, program, text, view};
+use cerith_gen::{Ended, case_file, program, text, view};
 
 /// Bytes that are the same in every run.
 fn bytes(seed: u64, count: usize) -> Vec<u8> {

@@ -5,9 +5,9 @@ mod kernels;
 
 use std::time::{Duration, Instant};
 
-use conch_interp::{Acceptance, AcceptanceMap, Config, Outcome};
-use conch_tile::ir::Rounding;
-use conch_tile::{DType, numeric};
+use cerith_interp::{Acceptance, AcceptanceMap, Config, Outcome};
+use cerith_tile::ir::Rounding;
+use cerith_tile::{DType, numeric};
 
 /// A kernel, the dtype of its tensors, its block and its grid.
 const ROWS: [(&str, DType, usize, [u32; 3]); 19] = [

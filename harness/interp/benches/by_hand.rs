@@ -8,10 +8,10 @@ mod kernels;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use conch_interp::{Arg, Checks, Config, Outcome, Program};
-use conch_memory::{Memory, StorageId};
-use conch_tile::DType;
-use conch_tile::ir::Function;
+use cerith_interp::{Arg, Checks, Config, Outcome, Program};
+use cerith_memory::{Memory, StorageId};
+use cerith_tile::DType;
+use cerith_tile::ir::Function;
 use kernels::World;
 
 fn main() {

@@ -4,10 +4,10 @@
 #[path = "../tests/kernels/mod.rs"]
 mod kernels;
 
-use conch_interp::{Arg, Checks, Config, Outcome, Program};
-use conch_memory::Memory;
-use conch_tile::DType;
-use conch_tile::ir::Function;
+use cerith_interp::{Arg, Checks, Config, Outcome, Program};
+use cerith_memory::Memory;
+use cerith_tile::DType;
+use cerith_tile::ir::Function;
 use divan::Bencher;
 use kernels::World;
 

@@ -5,7 +5,7 @@
 //! has wrapped and two affine values compare as integers do. Whatever would leave the range is not affine and the
 //! caller computes lane by lane, with wrapping.
 
-use conch_tile::ir::{CmpPredicate, Elem};
+use cerith_tile::ir::{CmpPredicate, Elem};
 
 /// The dimensions that a rule can speak of. Blocks with more are always stored.
 pub(crate) const RANK: usize = 4;

@@ -2,11 +2,11 @@
 //! is not defined. Which of several lanes or programs comes first is not defined either, and is noted in the launch's
 //! statistics where it can show.
 
-use conch_memory::ByteState;
-use conch_tile::DType;
-use conch_tile::fault::{Fault, is_planted};
-use conch_tile::ir::{AtomicOp, BinaryOp, LocId, MemoryOrder};
-use conch_tile::numeric::{self, Computed};
+use cerith_memory::ByteState;
+use cerith_tile::DType;
+use cerith_tile::fault::{Fault, is_planted};
+use cerith_tile::ir::{AtomicOp, BinaryOp, LocId, MemoryOrder};
+use cerith_tile::numeric::{self, Computed};
 
 use crate::checks::init::{self, Known};
 use crate::checks::order::Release;

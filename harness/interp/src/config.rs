@@ -1,6 +1,6 @@
 //! What a caller decides about a launch. Left out: the launch itself ([`crate::Program::launch`]).
 
-use conch_memory::{Memory, StorageId, Tensor};
+use cerith_memory::{Memory, StorageId, Tensor};
 
 use crate::order::Order;
 

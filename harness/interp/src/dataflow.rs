@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use conch_tile::ir::{Block, Function, LocId, OpKind, Operation, ValueId};
+use cerith_tile::ir::{Block, Function, LocId, OpKind, Operation, ValueId};
 
 /// An access to memory, by its place in the kernel's text.
 #[derive(Clone, Copy, Debug)]

@@ -10,11 +10,11 @@
 //! which is what is computed for them. Devices choose other orders and may round; what they may give is
 //! [`crate::acceptance`]'s to say.
 
-use conch_tile::DType;
-use conch_tile::fault::{Fault, is_planted};
-use conch_tile::ir::{InputPrecision, Rounding};
-use conch_tile::numeric;
-use conch_tile::numeric::lanes::{self, Operand};
+use cerith_tile::DType;
+use cerith_tile::fault::{Fault, is_planted};
+use cerith_tile::ir::{InputPrecision, Rounding};
+use cerith_tile::numeric;
+use cerith_tile::numeric::lanes::{self, Operand};
 
 use crate::elementwise::arithmetic;
 use crate::machine::Machine;
@@ -82,7 +82,7 @@ impl Machine<'_> {
         };
         let mut total = self.state.pool.take(layout.lanes * working.size())?;
         lanes::binary(
-            conch_tile::ir::BinaryOp::Add,
+            cerith_tile::ir::BinaryOp::Add,
             working,
             Operand::Block(&sum),
             Operand::Block(&start),

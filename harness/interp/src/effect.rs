@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use conch_tile::ir::{Demand, Elem, Promise, Shape};
-use conch_tile::numeric;
+use cerith_tile::ir::{Demand, Elem, Promise, Shape};
+use cerith_tile::numeric;
 
 use crate::checks::{program_id, promise};
 use crate::config::Checks;

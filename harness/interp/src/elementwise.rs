@@ -1,11 +1,11 @@
-//! Operations that do the same to every lane. The arithmetic is [`conch_tile::numeric`]'s; here are the rules that keep
+//! Operations that do the same to every lane. The arithmetic is [`cerith_tile::numeric`]'s; here are the rules that keep
 //! lanes from being stored, and poison.
 
-use conch_tile::DType;
-use conch_tile::fault::{Fault, is_planted};
-use conch_tile::ir::{BinaryOp, CastKind, CmpPredicate, Elem, Foreign, Rounding, TernaryOp, UnaryOp};
-use conch_tile::numeric::lanes::{self, Flaws, Operand};
-use conch_tile::numeric::{self, Computed};
+use cerith_tile::DType;
+use cerith_tile::fault::{Fault, is_planted};
+use cerith_tile::ir::{BinaryOp, CastKind, CmpPredicate, Elem, Foreign, Rounding, TernaryOp, UnaryOp};
+use cerith_tile::numeric::lanes::{self, Flaws, Operand};
+use cerith_tile::numeric::{self, Computed};
 use smallvec::SmallVec;
 
 use crate::affine::{Affine, BoxMask, MaskRule, RANK, integer};

@@ -3,8 +3,8 @@
 
 use std::cell::RefCell;
 
-use conch_memory::{Memory, ORIGIN};
-use conch_tile::fault::{Fault, is_planted};
+use cerith_memory::{Memory, ORIGIN};
+use cerith_tile::fault::{Fault, is_planted};
 
 use crate::machine::Machine;
 use crate::origin::Origin;

@@ -14,7 +14,7 @@
 
 use std::sync::Arc;
 
-use conch_tile::ir::{BinaryOp, Block, Elem, Function, OpKind, Operation, Promise, ValueId};
+use cerith_tile::ir::{BinaryOp, Block, Elem, Function, OpKind, Operation, Promise, ValueId};
 use smallvec::{SmallVec, smallvec};
 
 use crate::config::Arg;
@@ -362,7 +362,7 @@ impl Analysis<'_> {
     fn constant(&self, out: ValueId, bits: u64) -> Option<Axis> {
         let info = self.function.values.get(out.0 as usize)?;
         let dtype = info.ty.elem.num().filter(|dtype| dtype.is_int())?;
-        let number = i64::try_from(conch_tile::numeric::decode_int(dtype, bits)).ok()?;
+        let number = i64::try_from(cerith_tile::numeric::decode_int(dtype, bits)).ok()?;
         let rank = self.rank(out);
         Some(Axis {
             contiguity: smallvec![1; rank],

@@ -1,24 +1,24 @@
 //! The reference interpreter: IR and memory to an outcome.
 //!
 //! [`Program::prepare`] makes a verified kernel ready once; [`Program::launch`] runs all programs of a grid on a
-//! [`conch_memory::Memory`] and gives an [`Outcome`]: finished, trapped (the kernel did what has no meaning, shown at
+//! [`cerith_memory::Memory`] and gives an [`Outcome`]: finished, trapped (the kernel did what has no meaning, shown at
 //! its source line), exhausted, or unsupported. What the kernel does wrong is never an `Err`; an [`InternalError`] is
 //! our own bug, or the caller's.
 //!
 //! The meaning of operations is Triton's documentation and its compiled semantics. Values that nothing defines are
 //! *poison*: computing with them gives more of them, storing them marks the bytes
-//! ([`conch_memory::ByteState::Poison`]), and letting them decide anything is a trap.
+//! ([`cerith_memory::ByteState::Poison`]), and letting them decide anything is a trap.
 //!
 //! ```
 //! use std::sync::Arc;
 //!
-//! use conch_frontend::{Request, trace};
-//! use conch_interp::{Arg, Config, Outcome, Program, TrapKind};
-//! use conch_memory::{Memory, Storages};
-//! use conch_tile::DType;
-//! use conch_tile::ir::Elem;
-//! use conch_tile::rules::Rules;
-//! use conch_tile::source::SourceFile;
+//! use cerith_frontend::{Request, trace};
+//! use cerith_interp::{Arg, Config, Outcome, Program, TrapKind};
+//! use cerith_memory::{Memory, Storages};
+//! use cerith_tile::DType;
+//! use cerith_tile::ir::Elem;
+//! use cerith_tile::rules::Rules;
+//! use cerith_tile::source::SourceFile;
 //!
 //! let text = "
 //! import triton
@@ -33,7 +33,7 @@
 //!     file: Arc::new(SourceFile::new("count.py", text)),
 //!     modules: Vec::new(),
 //!     kernel: "count".to_owned(),
-//!     positional: vec![conch_frontend::Arg::Pointer(Elem::Num(DType::I32)), conch_frontend::Arg::Int(4)],
+//!     positional: vec![cerith_frontend::Arg::Pointer(Elem::Num(DType::I32)), cerith_frontend::Arg::Int(4)],
 //!     keyword: Vec::new(),
 //!     options: Vec::new(),
 //!     rules: Rules::default(),
@@ -57,7 +57,7 @@
 //! assert!(shown.contains("count.py:8"), "{shown}");
 //! ```
 //!
-//! Left out: arithmetic (`conch-tile::numeric`), Python (`conch-frontend`), comparing outcomes (`conch-verdict`).
+//! Left out: arithmetic (`cerith-tile::numeric`), Python (`cerith-frontend`), comparing outcomes (`cerith-verdict`).
 //!
 //! Invariants: no IO, no panic on any input; execution is deterministic; memory is only accessed inside of storages;
 //! a launch stops within its fuel.

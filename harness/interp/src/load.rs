@@ -1,10 +1,10 @@
 //! Loads. A run of lanes that is contiguous is checked and copied as one, so that a block by rule costs no more than a
 //! `memcpy` and its checks. Left out: which runs there are ([`crate::plan`]).
 
-use conch_memory::{ByteState, Memory};
-use conch_tile::DType;
-use conch_tile::fault::{Fault, is_planted};
-use conch_tile::ir::Elem;
+use cerith_memory::{ByteState, Memory};
+use cerith_tile::DType;
+use cerith_tile::fault::{Fault, is_planted};
+use cerith_tile::ir::Elem;
 
 use crate::checks::Access;
 use crate::checks::init::{self, Known};

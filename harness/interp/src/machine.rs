@@ -4,17 +4,17 @@
 //! to the pool after the value's last use, so that a launch allocates only while it is new. What does not depend on
 //! the program id is computed once a launch (the prologue).
 
-use conch_tile::fault::{Fault, is_planted};
+use cerith_tile::fault::{Fault, is_planted};
 use std::cell::Cell;
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use conch_memory::{Memory, ORIGIN};
-use conch_tile::diagnostic::Diagnostic;
-use conch_tile::ir::{LocId, OpKind};
-use conch_tile::numeric;
+use cerith_memory::{Memory, ORIGIN};
+use cerith_tile::diagnostic::Diagnostic;
+use cerith_tile::ir::{LocId, OpKind};
+use cerith_tile::numeric;
 use smallvec::SmallVec;
 
 use crate::checks::division::Divisions;

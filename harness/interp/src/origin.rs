@@ -1,6 +1,6 @@
 //! Which parameter each pointer was derived from. An access through it may reach only that argument's storage.
 
-use conch_tile::ir::{Block, Elem, Function, OpKind, Operation, ValueId, ValueInfo};
+use cerith_tile::ir::{Block, Elem, Function, OpKind, Operation, ValueId, ValueInfo};
 
 /// Where a pointer comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use conch_tile::diagnostic::Diagnostic;
-use conch_tile::ir::LocId;
-use conch_tile::source::Span;
+use cerith_tile::diagnostic::Diagnostic;
+use cerith_tile::ir::LocId;
+use cerith_tile::source::Span;
 
 /// How a launch ended.
 #[derive(Clone, Debug, PartialEq)]

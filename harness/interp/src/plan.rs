@@ -1,8 +1,8 @@
 //! Which lanes of an access are active and where they point: runs of lanes whose addresses rise evenly. A block by rule
 //! is a few runs, addresses of their own are as many as they need. Left out: the access itself ([`crate::load`], [`crate::store`]).
 
-use conch_tile::fault::{Fault, is_planted};
-use conch_tile::ir::LocId;
+use cerith_tile::fault::{Fault, is_planted};
+use cerith_tile::ir::LocId;
 
 use crate::affine::{Affine, BoxMask, Extents, RANK, rows};
 use crate::checks::conflict;

@@ -3,9 +3,9 @@
 
 use std::sync::{Arc, Mutex, OnceLock};
 
-use conch_memory::Memory;
-use conch_tile::DType;
-use conch_tile::ir::{
+use cerith_memory::Memory;
+use cerith_tile::DType;
+use cerith_tile::ir::{
     BinaryOp, Block, CastKind, Combine, Elem, Function, LocId, OpKind, Operation, Rounding, UnaryOp, ValueId,
 };
 use smallvec::SmallVec;

@@ -1,8 +1,8 @@
 //! Where an access goes: from an address to the arena, checked, and the races that it makes. Left out: what is done
 //! there ([`crate::load`], [`crate::store`], [`crate::atomic`]).
 
-use conch_memory::Memory;
-use conch_tile::fault::{Fault, is_planted};
+use cerith_memory::Memory;
+use cerith_tile::fault::{Fault, is_planted};
 
 use crate::checks::race::Conflict;
 use crate::checks::{Access, Home, Site, alignment, bounds, race};

@@ -11,9 +11,9 @@
 //!
 //! A poison element makes poison of all that it is combined into.
 
-use conch_tile::fault::{Fault, is_planted};
-use conch_tile::ir::{BinaryOp, Combine};
-use conch_tile::numeric::lanes::{self, Operand};
+use cerith_tile::fault::{Fault, is_planted};
+use cerith_tile::ir::{BinaryOp, Combine};
+use cerith_tile::numeric::lanes::{self, Operand};
 use smallvec::SmallVec;
 
 use crate::config::Combining;
@@ -468,7 +468,7 @@ impl<'a> Machine<'a> {
     fn halve(
         &mut self,
         op: BinaryOp,
-        dtype: conch_tile::DType,
+        dtype: cerith_tile::DType,
         rows: Buf,
         count: usize,
         row: usize,
@@ -656,7 +656,7 @@ fn scan_known(op: BinaryOp, rows: &mut Rows, width: usize, count: usize, order: 
                 crate::value::read(&sum, 0, size),
                 crate::value::read(next, 0, size),
             );
-            let bits = conch_tile::numeric::binary(op, dtype, x, y).bits().unwrap_or(0);
+            let bits = cerith_tile::numeric::binary(op, dtype, x, y).bits().unwrap_or(0);
             crate::value::write(next, 0, size, bits);
         } else {
             let own: SmallVec<[u8; 256]> = (&*next).into();

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use conch_tile::ir::LocId;
+use cerith_tile::ir::LocId;
 
 use crate::checks::footprint::{Footprint, Watch};
 use crate::checks::race::Conflict;

@@ -1,7 +1,7 @@
 //! Operations that move lanes and compute nothing. Poison moves with its lane.
 
-use conch_tile::fault::{Fault, is_planted};
-use conch_tile::ir::{Shape, Type};
+use cerith_tile::fault::{Fault, is_planted};
+use cerith_tile::ir::{Shape, Type};
 use smallvec::SmallVec;
 
 use crate::affine::RANK;
@@ -315,7 +315,7 @@ impl<'a> Machine<'a> {
                     "the index of a gather",
                 ));
             }
-            let at = conch_tile::numeric::decode_int(dtype, index.bits(lane, &indices));
+            let at = cerith_tile::numeric::decode_int(dtype, index.bits(lane, &indices));
             let Some(at) = usize::try_from(at).ok().filter(|&at| at < extent) else {
                 return Err(promise::index(self.site(step.loc), lane, at as i64, extent));
             };

@@ -1,8 +1,8 @@
 //! Stores. A run of lanes that is contiguous is checked and copied as one. Left out: which runs there are
 //! ([`crate::plan`]).
 
-use conch_memory::ByteState;
-use conch_tile::ir::LocId;
+use cerith_memory::ByteState;
+use cerith_tile::ir::LocId;
 
 use crate::checks::footprint::{self, Crossed, Values};
 use crate::checks::init::{self, Known};
@@ -288,7 +288,7 @@ impl Machine<'_> {
         match found {
             Some((mut a, mut b)) => {
                 for write in [&mut a, &mut b] {
-                    write.index = write.index.wrapping_sub(conch_memory::ORIGIN as usize);
+                    write.index = write.index.wrapping_sub(cerith_memory::ORIGIN as usize);
                 }
                 Err(conflict::trap(self.site(loc), self.memory, a, b))
             }

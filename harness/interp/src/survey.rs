@@ -9,9 +9,9 @@
 //! Invariants: a program sees in each slot what executing its operation would have put there; what is left out could not
 //! have stopped the program; the fuel that is used is the same.
 
-use conch_memory::{Memory, ORIGIN, StorageId};
-use conch_tile::DType;
-use conch_tile::ir::{BinaryOp, Elem, OpKind};
+use cerith_memory::{Memory, ORIGIN, StorageId};
+use cerith_tile::DType;
+use cerith_tile::ir::{BinaryOp, Elem, OpKind};
 use smallvec::SmallVec;
 
 use crate::affine::{Affine, Extents, MaskRule, RANK, integer};

@@ -11,9 +11,9 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use conch_memory::Memory;
-use conch_tile::diagnostic::Diagnostic;
-use conch_tile::ir::LocId;
+use cerith_memory::Memory;
+use cerith_tile::diagnostic::Diagnostic;
+use cerith_tile::ir::LocId;
 
 use crate::checks::division::Divisions;
 use crate::config::{Arg, Config};

@@ -1,8 +1,8 @@
 //! What a slot holds at run time: lanes by rule or in a buffer, and which of them are poison.
 //! Left out: the types of values, which the program knows ([`crate::program`]).
 
-use conch_tile::DType;
-use conch_tile::ir::{Elem, Type};
+use cerith_tile::DType;
+use cerith_tile::ir::{Elem, Type};
 
 use crate::affine::{Affine, BoxMask, Extents, RANK};
 use crate::outcome::Stop;

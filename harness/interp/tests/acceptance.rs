@@ -2,13 +2,13 @@
 
 mod kernels;
 
-use conch_interp::{Acceptance, AcceptanceMap, Accepted, Arg, Config, Program};
-use conch_memory::{Memory, StorageId};
-use conch_tile::ir::{
+use cerith_interp::{Acceptance, AcceptanceMap, Accepted, Arg, Config, Program};
+use cerith_memory::{Memory, StorageId};
+use cerith_tile::ir::{
     AtomicOp, BinaryOp, CmpPredicate, Combine, Function, InputPrecision, OpKind, Rounding, TernaryOp, Type,
     UnaryOp, ValueId,
 };
-use conch_tile::{DType, numeric};
+use cerith_tile::{DType, numeric};
 use kernels::{F32, Kernel, World};
 
 fn accept(
@@ -475,7 +475,7 @@ fn an_atomic_sum_may_flush_what_is_subnormal() {
     let add = OpKind::AtomicRmw {
         op: AtomicOp::Add,
         mask: false,
-        order: conch_tile::ir::MemoryOrder::AcquireRelease,
+        order: cerith_tile::ir::MemoryOrder::AcquireRelease,
     };
     k.b.op(add, &[x, value], Type::scalar(F32));
     let mut world = World::default();
@@ -507,7 +507,7 @@ fn what_is_written_between_atomic_adds_counts() {
             OpKind::AtomicRmw {
                 op,
                 mask: false,
-                order: conch_tile::ir::MemoryOrder::AcquireRelease,
+                order: cerith_tile::ir::MemoryOrder::AcquireRelease,
             },
             &[x, value],
             Type::scalar(F32),
@@ -536,7 +536,7 @@ fn atomics_add_in_any_order() {
         OpKind::AtomicRmw {
             op: AtomicOp::Add,
             mask: false,
-            order: conch_tile::ir::MemoryOrder::AcquireRelease,
+            order: cerith_tile::ir::MemoryOrder::AcquireRelease,
         },
         &[x, value],
         Type::scalar(F32),

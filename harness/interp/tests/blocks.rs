@@ -4,9 +4,9 @@
 #[path = "../benches/kernels/mod.rs"]
 mod kernels;
 
-use conch_interp::{AcceptanceMap, Config, Outcome};
-use conch_tile::ir::Rounding;
-use conch_tile::{DType, numeric};
+use cerith_interp::{AcceptanceMap, Config, Outcome};
+use cerith_tile::ir::Rounding;
+use cerith_tile::{DType, numeric};
 
 /// Elements of each tensor.
 const COUNT: usize = 1 << 14;

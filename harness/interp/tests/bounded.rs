@@ -3,11 +3,11 @@
 
 mod kernels;
 
-use conch_interp::{Acceptance, AcceptanceMap, Accepted, Arg, Config, Program};
-use conch_memory::StorageId;
-use conch_tile::DType;
-use conch_tile::ir::{BinaryOp, Elem, OpKind, Rounding, Type, UnaryOp, ValueId};
-use conch_tile::numeric::{self, Computed, decode, encode, library};
+use cerith_interp::{Acceptance, AcceptanceMap, Accepted, Arg, Config, Program};
+use cerith_memory::StorageId;
+use cerith_tile::DType;
+use cerith_tile::ir::{BinaryOp, Elem, OpKind, Rounding, Type, UnaryOp, ValueId};
+use cerith_tile::numeric::{self, Computed, decode, encode, library};
 use kernels::{Kernel, World};
 
 /// An operand: a number, or what engines give for the exponential of one, with a sign.

@@ -2,10 +2,10 @@
 
 mod kernels;
 
-use conch_interp::{Acceptance, AcceptanceMap, Accepted, Arg, Config, Program};
-use conch_memory::StorageId;
-use conch_tile::DType;
-use conch_tile::ir::{AtomicOp, BinaryOp, CmpPredicate, Function, OpKind, Type, UnaryOp, ValueId};
+use cerith_interp::{Acceptance, AcceptanceMap, Accepted, Arg, Config, Program};
+use cerith_memory::StorageId;
+use cerith_tile::DType;
+use cerith_tile::ir::{AtomicOp, BinaryOp, CmpPredicate, Function, OpKind, Type, UnaryOp, ValueId};
 use kernels::{F32, I32, Kernel, World};
 
 const OUT: StorageId = StorageId(0);
@@ -233,7 +233,7 @@ fn atomic(k: &mut Kernel, op: AtomicOp, pointer: ValueId, value: ValueId) -> Val
         OpKind::AtomicRmw {
             op,
             mask: false,
-            order: conch_tile::ir::MemoryOrder::AcquireRelease,
+            order: cerith_tile::ir::MemoryOrder::AcquireRelease,
         },
         &[pointer, value],
         ty,

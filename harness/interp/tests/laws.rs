@@ -1,14 +1,14 @@
-//! Laws that hold of every kernel (`conch_gen::program::check`): launches are deterministic and never panic, and the
+//! Laws that hold of every kernel (`cerith_gen::program::check`): launches are deterministic and never panic, and the
 //! execution with intervals, which shares nothing with the fast one but the arithmetic of single lanes, accepts what the
 //! fast one computes. `fuzz/` tries the same with many more kernels.
 
 mod kernels;
 
-use conch_gen::Ended;
-use conch_gen::program::{self, check_within};
-use conch_interp::{AcceptanceMap, Config, Program};
-use conch_tile::DType;
-use conch_tile::ir::{BinaryOp, CastKind, Combine, Elem, OpKind, Rounding, Type};
+use cerith_gen::Ended;
+use cerith_gen::program::{self, check_within};
+use cerith_interp::{AcceptanceMap, Config, Program};
+use cerith_tile::DType;
+use cerith_tile::ir::{BinaryOp, CastKind, Combine, Elem, OpKind, Rounding, Type};
 use kernels::{Kernel, World};
 use proptest::prelude::*;
 

@@ -5,11 +5,11 @@ mod kernels;
 
 use std::collections::BTreeSet;
 
-use conch_interp::{Acceptance, AcceptanceMap, Accepted, Config, Program};
-use conch_memory::StorageId;
-use conch_tile::DType;
-use conch_tile::ir::{BinaryOp, Combine, OpKind, Rounding, Type};
-use conch_tile::numeric::{binary, decode, encode};
+use cerith_interp::{Acceptance, AcceptanceMap, Accepted, Config, Program};
+use cerith_memory::StorageId;
+use cerith_tile::DType;
+use cerith_tile::ir::{BinaryOp, Combine, OpKind, Rounding, Type};
+use cerith_tile::numeric::{binary, decode, encode};
 use kernels::{Kernel, World};
 use proptest::prelude::*;
 

@@ -2,17 +2,17 @@
 //! `mix` is what campaigns against compilers make, `small` only its small kernels. One thread; the peers are the steps.
 
 use arbitrary::Unstructured;
-use conch_case::Case;
-use conch_engine::{Outcome, Reference};
-use conch_gen::case::{Form, Generated, Limits};
-use conch_gen::seeded::bytes;
-use conch_laws::case::{read, run};
-use conch_tile::rules::{Rules, Version};
+use cerith_case::Case;
+use cerith_engine::{Outcome, Reference};
+use cerith_gen::case::{Form, Generated, Limits};
+use cerith_gen::seeded::bytes;
+use cerith_laws::case::{read, run};
+use cerith_tile::rules::{Rules, Version};
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
 use mimalloc::MiMalloc;
 
-/// As `conch` has it.
+/// As `cerith` has it.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
@@ -79,7 +79,7 @@ fn load(bencher: Bencher<'_, '_>, kernels: Kernels) {
 fn trace(bencher: Bencher<'_, '_>, kernels: Kernels) {
     let cases = cases(kernels);
     bencher.counter(ItemsCount::new(CASES)).bench(|| {
-        let reference = conch_laws::case::reference();
+        let reference = cerith_laws::case::reference();
         let rules = Rules::of(Version::NEWEST);
         for launch in cases.iter().flat_map(|case| &case.launches) {
             black_box(reference.kernel(launch, rules).is_ok());
@@ -91,7 +91,7 @@ fn trace(bencher: Bencher<'_, '_>, kernels: Kernels) {
 #[divan::bench(args = KERNELS, sample_count = 5, sample_size = 1)]
 fn launch(bencher: Bencher<'_, '_>, kernels: Kernels) {
     let cases = cases(kernels);
-    let reference = conch_laws::case::reference();
+    let reference = cerith_laws::case::reference();
     bencher.counter(ItemsCount::new(CASES)).bench(|| {
         for case in &cases {
             black_box(launched(&reference, case));
@@ -101,7 +101,7 @@ fn launch(bencher: Bencher<'_, '_>, kernels: Kernels) {
 
 #[divan::bench(args = KERNELS, sample_count = 5, sample_size = 1)]
 fn whole(bencher: Bencher<'_, '_>, kernels: Kernels) {
-    let reference = conch_laws::case::reference();
+    let reference = cerith_laws::case::reference();
     bencher.counter(ItemsCount::new(CASES)).bench(|| {
         for number in 0..CASES {
             let case = read(&generated(kernels, number)).expect("it reads as a case");

@@ -1,9 +1,9 @@
 //! A generated case in full: `print NUMBER [SEED [broken]]` writes its kernel and its case file. Left out: running it (`share`).
 
 use arbitrary::Unstructured;
-use conch_gen::case::breach::Broken;
-use conch_gen::case::{Detail, Generated};
-use conch_gen::seeded::bytes;
+use cerith_gen::case::breach::Broken;
+use cerith_gen::case::{Detail, Generated};
+use cerith_gen::seeded::bytes;
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::Path;
 
-use conch_laws::seeds::{Seed, TARGETS, dictionary, seeds};
+use cerith_laws::seeds::{Seed, TARGETS, dictionary, seeds};
 
 /// The files below a folder, by names without folders in them.
 fn files(folder: &Path, prefix: &str, found: &mut Vec<Seed>) {

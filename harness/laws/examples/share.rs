@@ -1,6 +1,6 @@
 //! What the reference makes of generated cases: `share N [SEED [broken]]` tries the cases 0 to N of a seed and says how many
 //! finish, and why the others do not, each cause with its first case. With `broken`, cases that break a rule on purpose, and
-//! whether the reference notices. Left out: other engines (`conch fuzz`).
+//! whether the reference notices. Left out: other engines (`cerith fuzz`).
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,13 +8,13 @@ use std::thread;
 use std::time::Instant;
 
 use arbitrary::Unstructured;
-use conch_engine::{Outcome, Reference};
-use conch_gen::case::breach::Broken;
-use conch_gen::case::{Detail, Generated};
-use conch_gen::seeded::bytes;
-use conch_laws::broken::{is_whole, noticed};
-use conch_laws::case::{read, reference, run};
-use conch_tile::rules::{Rules, Version};
+use cerith_engine::{Outcome, Reference};
+use cerith_gen::case::breach::Broken;
+use cerith_gen::case::{Detail, Generated};
+use cerith_gen::seeded::bytes;
+use cerith_laws::broken::{is_whole, noticed};
+use cerith_laws::case::{read, reference, run};
+use cerith_tile::rules::{Rules, Version};
 
 /// How often a case came to a word for a reason, and the first one that did.
 type Causes = BTreeMap<(&'static str, String), (u64, u64)>;

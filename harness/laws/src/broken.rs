@@ -1,13 +1,13 @@
 //! Cases that break a rule on purpose, and what the reference must say of each: what is foretold, always. Left out: other engines,
-//! which need only not crash (`conch fuzz --broken`).
+//! which need only not crash (`cerith fuzz --broken`).
 
 use arbitrary::Unstructured;
-use conch_engine::{Outcome, Reference};
-use conch_gen::case::Detail;
-use conch_gen::case::breach::{BAD, Broken, Foretold};
-use conch_gen::{Ended, Fault, Trial};
-use conch_memory::ByteState;
-use conch_tile::rules::{Rules, Version};
+use cerith_engine::{Outcome, Reference};
+use cerith_gen::case::Detail;
+use cerith_gen::case::breach::{BAD, Broken, Foretold};
+use cerith_gen::{Ended, Fault, Trial};
+use cerith_memory::ByteState;
+use cerith_tile::rules::{Rules, Version};
 
 use crate::case::{placed, read, reference, run};
 use crate::ensure;

@@ -1,4 +1,4 @@
-//! Bundles, as [`conch_engine::cuda::bundle`] specifies them. Left out: what they are for.
+//! Bundles, as [`cerith_engine::cuda::bundle`] specifies them. Left out: what they are for.
 //!
 //! An input begins with a byte that says what the rest is:
 //!
@@ -9,8 +9,8 @@
 
 use std::io::{Read as _, Write as _};
 
-use conch_engine::cuda::bundle::{BundleError, CaseEntry, Decided, Note, Reader, ResultEntry, Writer};
-use conch_gen::{Ended, Fault, Trial};
+use cerith_engine::cuda::bundle::{BundleError, CaseEntry, Decided, Note, Reader, ResultEntry, Writer};
+use cerith_gen::{Ended, Fault, Trial};
 use flate2::Compression;
 use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
@@ -18,7 +18,7 @@ use flate2::write::ZlibEncoder;
 use crate::ensure;
 
 /// The first bytes of every bundle.
-const MAGIC: [u8; 8] = *b"\x89CONCH\r\n";
+const MAGIC: [u8; 8] = *b"\x89CERIT\r\n";
 
 /// The version whose sections are packed.
 const VERSION: u32 = 2;

@@ -1,13 +1,13 @@
 //! Generated cases, and what the reference must do with any of them. Left out: what breaks a rule on purpose ([`crate::broken`]).
 
 use arbitrary::Unstructured;
-use conch_case::{Case, Corpus, Input};
-use conch_engine::{Complaint, Engine, Outcome, Reference};
-use conch_gen::case::{Detail, Form, Generated, Twist};
-use conch_gen::{Ended, Fault, Trial};
-use conch_interp::Config;
-use conch_tile::rules::{Rules, Version};
-use conch_verdict::Twins;
+use cerith_case::{Case, Corpus, Input};
+use cerith_engine::{Complaint, Engine, Outcome, Reference};
+use cerith_gen::case::{Detail, Form, Generated, Twist};
+use cerith_gen::{Ended, Fault, Trial};
+use cerith_interp::Config;
+use cerith_tile::rules::{Rules, Version};
+use cerith_verdict::Twins;
 
 use crate::ensure;
 
@@ -67,7 +67,7 @@ fn twins(bytes: &[u8], case: &Case, reference: &Reference, rules: Rules) -> Resu
         };
         let twin = Generated::new("kernel", form, &mut Unstructured::new(bytes))
             .map_err(|error| Fault(format!("no twin: {error}")))?;
-        let compared = conch_verdict::twins(reference, case, &read(&twin)?, rules)
+        let compared = cerith_verdict::twins(reference, case, &read(&twin)?, rules)
             .map_err(|failure| Fault(format!("the reference failed: {failure}")))?;
         if let Twins::Differ(how) = compared {
             let name = twist.name();

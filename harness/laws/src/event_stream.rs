@@ -1,9 +1,9 @@
-//! Streams of events, as `conch report` reads them, and every printer of what is read. Left out: what makes events.
+//! Streams of events, as `cerith report` reads them, and every printer of what is read. Left out: what makes events.
 
 use std::io::{Cursor, Write as _};
 
-use conch_gen::{Ended, Fault, Trial};
-use conch_report::{
+use cerith_gen::{Ended, Fault, Trial};
+use cerith_report::{
     Baseline, Digest, Event, Html, Human, Joined, Junit, Merge, Palette, Writer, markdown, read,
 };
 

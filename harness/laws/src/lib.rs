@@ -1,4 +1,4 @@
-//! Laws of what stands above [`conch_gen`]: generated cases in the reference, and the files that Conch reads.
+//! Laws of what stands above [`cerith_gen`]: generated cases in the reference, and the files that Cerith reads.
 //!
 //! | module | an input is | and is held to |
 //! |---|---|---|
@@ -10,7 +10,7 @@
 //!
 //! [`seeds`] makes inputs to begin with.
 //!
-//! They are apart from `conch_gen` because that knows no engine. `fuzz/` calls them, and `tests/regressions.rs` replays what was
+//! They are apart from `cerith_gen` because that knows no engine. `fuzz/` calls them, and `tests/regressions.rs` replays what was
 //! found.
 //!
 //! Left out: engines beside the reference, which `fuzz/fuzz_targets/case_interpreter.rs` asks.
@@ -26,7 +26,7 @@ pub mod event_stream;
 pub mod recording;
 pub mod seeds;
 
-use conch_gen::Fault;
+use cerith_gen::Fault;
 
 /// A fault, unless what a law says is so.
 fn ensure(holds: bool, law: impl FnOnce() -> String) -> Result<(), Fault> {

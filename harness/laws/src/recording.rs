@@ -9,10 +9,10 @@
 
 use std::fs;
 
-use conch_case::Corpus;
-use conch_gen::{Ended, Fault, Trial, case_file};
-use conch_recording::part::Part;
-use conch_recording::{Options, collect};
+use cerith_case::Corpus;
+use cerith_gen::{Ended, Fault, Trial, case_file};
+use cerith_recording::part::Part;
+use cerith_recording::{Options, collect};
 
 use crate::ensure;
 

@@ -5,15 +5,15 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::sync::Arc;
 
-use conch_engine::cuda::GpuHeader;
-use conch_engine::cuda::bundle::{
+use cerith_engine::cuda::GpuHeader;
+use cerith_engine::cuda::bundle::{
     BundleError, CaseEntry, Label, Note, Provenance, ResultEntry, Unexecuted, Writer,
 };
-use conch_engine::cuda::job::{Job, Ran};
-use conch_gen::{case_file, seeded};
-use conch_report::Event;
-use conch_report::event;
-use conch_toolchain::compiled::{Compiled, Invocation, Kernel, Metadata, Param, Target};
+use cerith_engine::cuda::job::{Job, Ran};
+use cerith_gen::{case_file, seeded};
+use cerith_report::Event;
+use cerith_report::event;
+use cerith_toolchain::compiled::{Compiled, Invocation, Kernel, Metadata, Param, Target};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 
@@ -82,7 +82,7 @@ fn files(corpus: &[Seed], ending: &str, most: usize) -> Vec<Seed> {
 /// A dictionary of libFuzzer's, of the names that a list has in front of `:` (`tests/golden/coverage_3.9.0.txt` of the frontend).
 pub fn dictionary(listed: &str) -> String {
     let mut text =
-        "# Names of Triton's language. Kept by `cargo run -p conch-laws --example seeds`.\n".to_owned();
+        "# Names of Triton's language. Kept by `cargo run -p cerith-laws --example seeds`.\n".to_owned();
     let names = listed.lines().filter_map(|line| line.split_once(':'));
     for name in names.map(|(name, _)| name.trim()).filter(|name| !name.is_empty()) {
         let spelled = name.strip_prefix("tensor").unwrap_or(name);
@@ -108,7 +108,7 @@ fn label(variant: Option<&str>) -> Label {
     Label {
         case: "alias/same_twice:dtype=f32".to_owned(),
         variant: variant.and_then(|text| text.parse().ok()),
-        engine: conch_engine::EngineId::cuda(conch_tile::rules::Version::NEWEST),
+        engine: cerith_engine::EngineId::cuda(cerith_tile::rules::Version::NEWEST),
         target: Target::HOPPER,
         source: "5e".to_owned(),
         layout: "1a".to_owned(),
@@ -262,7 +262,7 @@ fn recordings(corpus: &[Seed]) -> Vec<Seed> {
 fn streams(corpus: &[Seed]) -> Vec<Seed> {
     let events = [
         Event::Start(event::Start {
-            format: conch_report::FORMAT,
+            format: cerith_report::FORMAT,
             cases: 2,
             shard: Some("1/2".to_owned()),
             ..event::Start::default()
@@ -280,7 +280,7 @@ fn streams(corpus: &[Seed]) -> Vec<Seed> {
         })),
         Event::Summary(event::Summary::default()),
     ];
-    let mut writer = conch_report::Writer::new(Vec::new());
+    let mut writer = cerith_report::Writer::new(Vec::new());
     for event in &events {
         // A stream in memory does not fail.
         let _ = writer.event(event);

@@ -1,12 +1,12 @@
 //! Rules that are broken on purpose: the reference notices each, wherever the lines stand.
 
 use arbitrary::Unstructured;
-use conch_gen::case::Detail;
-use conch_gen::case::breach::{Breach, Broken, Foretold};
-use conch_gen::{Ended, seeded};
-use conch_laws::broken::{check, is_whole, noticed};
-use conch_laws::case::{read, reference, run};
-use conch_tile::rules::{Rules, Version};
+use cerith_gen::case::Detail;
+use cerith_gen::case::breach::{Breach, Broken, Foretold};
+use cerith_gen::{Ended, seeded};
+use cerith_laws::broken::{check, is_whole, noticed};
+use cerith_laws::case::{read, reference, run};
+use cerith_tile::rules::{Rules, Version};
 
 /// Kernels that each rule is broken in.
 const KERNELS: u64 = 6;

@@ -1,7 +1,7 @@
 //! Generated cases hold to the laws, whatever bytes they are made of.
 
-use conch_gen::{Ended, seeded};
-use conch_laws::case::check;
+use cerith_gen::{Ended, seeded};
+use cerith_laws::case::check;
 
 #[test]
 fn generated_cases_are_steady_and_have_their_twins() {

@@ -1,14 +1,14 @@
 //! The laws of files: what is good is read, what is not is refused in words, and the laws see a file that is not what it was.
 
-use conch_gen::{Ended, Trial};
-use conch_laws::{bundle, event_stream, recording};
+use cerith_gen::{Ended, Trial};
+use cerith_laws::{bundle, event_stream, recording};
 
 #[track_caller]
 fn ends(trial: Trial, expected: Ended) {
     assert_eq!(trial.unwrap_or_else(|fault| panic!("{fault}")), expected);
 }
 
-const OPENING: &str = r#"{"opening":{"conch":"0.1.0","seconds":1,"provenance":null}}"#;
+const OPENING: &str = r#"{"opening":{"cerith":"0.1.0","seconds":1,"provenance":null}}"#;
 
 #[test]
 fn sections_are_packed_as_the_writer_packs_them() {
@@ -34,7 +34,7 @@ fn part_files_become_corpora() {
     ends(recording::check(&good[..good.len() - 1]), Ended::Stopped);
     ends(recording::check(&recording::plain(&[("7", b"")])), Ended::Refused);
     let mut archive = vec![b'z'];
-    archive.extend(conch_gen::case_file::ARCHIVE);
+    archive.extend(cerith_gen::case_file::ARCHIVE);
     ends(recording::check(&archive), Ended::Finished);
     ends(recording::check(&archive[..40]), Ended::Refused);
 }

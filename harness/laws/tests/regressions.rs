@@ -1,13 +1,13 @@
 //! What fuzzing found, and what it begins with: every input holds to the laws, through the function that its target calls. The
-//! targets of `conch_gen` are replayed there.
+//! targets of `cerith_gen` are replayed there.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use conch_gen::Trial;
-use conch_laws::seeds::{Seed, TARGETS, dictionary, seeds};
-use conch_laws::{broken, bundle, case, event_stream, recording};
+use cerith_gen::Trial;
+use cerith_laws::seeds::{Seed, TARGETS, dictionary, seeds};
+use cerith_laws::{broken, bundle, case, event_stream, recording};
 
 /// Bytes of all regressions of a target together.
 const MOST: usize = 1 << 18;
@@ -16,7 +16,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The law of a target that is none of `conch_gen`.
+/// The law of a target that is none of `cerith_gen`.
 fn law(target: &str) -> Option<fn(&[u8]) -> Trial> {
     Some(match target {
         "bundle" => bundle::check,
@@ -68,7 +68,7 @@ fn inputs_to_begin_with_hold_to_the_laws() {
     let corpus = [
         (
             "kernels.py".to_owned(),
-            conch_gen::case_file::KERNEL.as_bytes().to_vec(),
+            cerith_gen::case_file::KERNEL.as_bytes().to_vec(),
         ),
         ("case.yaml".to_owned(), b"about: Nothing.\n".to_vec()),
     ];
@@ -101,7 +101,7 @@ fn the_dictionary_is_of_the_names_that_there_are() {
     let kept = fs::read_to_string(root().join("fuzz/triton.dict")).expect("the dictionary");
     assert!(
         dictionary(&listed) == kept,
-        "fuzz/triton.dict is not up to date: `cargo run -p conch-laws --example seeds -- target/seeds` keeps it"
+        "fuzz/triton.dict is not up to date: `cargo run -p cerith-laws --example seeds -- target/seeds` keeps it"
     );
     assert!(
         kept.contains("\"tl.exp\"\n") && kept.contains("\".sum\"\n"),

@@ -2,7 +2,7 @@
 //!
 //! A byte is copied with what is known about it, and a whole address with where it points to.
 
-use conch_tile::DType;
+use cerith_tile::DType;
 
 use crate::error::TorchError;
 use crate::storage::{Pointer, Storage, StorageId, Storages, TooLarge};

@@ -1,4 +1,4 @@
-//! What torch raises. Left out: where in an expression it was raised (see `conch-case`).
+//! What torch raises. Left out: where in an expression it was raised (see `cerith-case`).
 
 /// The Python exception that torch raises for a wrong operation, with torch's own words where they are stable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -8,8 +8,8 @@
 //!   to a place, which is what the reference interpreter and every engine's outcome speak in.
 //!
 //! ```
-//! use conch_memory::{Index, Memory, NamedTensor, Storages, overlap};
-//! use conch_tile::DType;
+//! use cerith_memory::{Index, Memory, NamedTensor, Storages, overlap};
+//! use cerith_tile::DType;
 //!
 //! let mut storages = Storages::new();
 //! let x = storages.allocate("x", DType::F32, &[4, 6]).unwrap();
@@ -27,7 +27,7 @@
 //! assert_eq!((named.name.as_str(), at.as_slice()), ("row", [1].as_slice()));
 //! ```
 //!
-//! Left out: expressions over tensors (`conch-case`), execution (`conch-interp`), devices (`conch-engine`).
+//! Left out: expressions over tensors (`cerith-case`), execution (`cerith-interp`), devices (`cerith-engine`).
 //!
 //! Invariants: no IO; no panic on any input, whatever its size or sign; a [`Tensor`] that these operations made never
 //! reaches outside of its storage; copies are new storages, and a storage's bytes never move or shrink.

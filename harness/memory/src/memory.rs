@@ -5,14 +5,14 @@
 //! [`Memory::access`] take constant time, without a cache and without `&mut`. Addresses are [`ORIGIN`] plus the index
 //! in the arena, so an interpreter may also go through [`Memory::arena`] directly.
 //!
-//! Left out: who may access what (races, alignment, masks: `conch-interp`).
+//! Left out: who may access what (races, alignment, masks: `cerith-interp`).
 
 mod arena;
 
 use std::sync::Arc;
 
 use arena::Arena;
-use conch_tile::fault::{self, is_planted};
+use cerith_tile::fault::{self, is_planted};
 
 use crate::storage::{ALIGNMENT, ByteState, Pointer, StorageId, Storages};
 use crate::tensor::{Dims, Tensor};

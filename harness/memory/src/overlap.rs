@@ -6,7 +6,7 @@
 //! split matrix). What is left is enumerated, or, where there are more elements than bytes, computed on a bit set of
 //! the bytes: the cost is bounded by the size of the storage, never by the product of sizes.
 //!
-//! Left out: which of two programs touches a byte (races are `conch-interp`'s).
+//! Left out: which of two programs touches a byte (races are `cerith-interp`'s).
 
 mod bits;
 mod locate;

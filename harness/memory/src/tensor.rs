@@ -1,6 +1,6 @@
 //! Tensors: views of a storage. Left out: the operations that make further views (see [`crate::view`]).
 
-use conch_tile::DType;
+use cerith_tile::DType;
 use smallvec::SmallVec;
 
 use crate::storage::StorageId;

@@ -1,7 +1,7 @@
 //! Every `.cpu()` of a CUDA tensor that real torch 2.11 made on an H200: strides, offset and size of the copy.
 
-use conch_memory::{StorageId, Tensor};
-use conch_tile::DType;
+use cerith_memory::{StorageId, Tensor};
+use cerith_tile::DType;
 use serde::Deserialize;
 
 #[derive(Deserialize)]

@@ -1,8 +1,8 @@
 //! Laws of the view operations: what holds for every tensor and every argument, huge and negative ones included. What
-//! each operation must give is a model's to say (`conch_gen::view::check`); `fuzz/` asks it about many more.
+//! each operation must give is a model's to say (`cerith_gen::view::check`); `fuzz/` asks it about many more.
 
-use conch_gen::view::{self, Chain};
-use conch_memory::{ByteState, Storages, Tensor};
+use cerith_gen::view::{self, Chain};
+use cerith_memory::{ByteState, Storages, Tensor};
 use proptest::prelude::*;
 
 /// Mostly small numbers, and those where arithmetic overflows.

@@ -1,12 +1,12 @@
 //! Elementwise operations as NumPy does them on what the interpreter keeps values in.
 
-use conch_tile::DType;
-use conch_tile::ir::{
+use cerith_tile::DType;
+use cerith_tile::ir::{
     BinaryOp, CastKind, CmpPredicate, Combine, Foreign, OpKind, Operation, TernaryOp, UnaryOp, ValueId,
 };
-use conch_tile::numeric::{self, decode_int, encode_int};
-use conch_tile::quirk::Quirk;
-use conch_tile::rules::Version;
+use cerith_tile::numeric::{self, decode_int, encode_int};
+use cerith_tile::quirk::Quirk;
+use cerith_tile::rules::Version;
 
 use crate::cast::unsigned;
 use crate::model::{Model, Place, Rewritten, by};

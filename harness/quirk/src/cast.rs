@@ -2,14 +2,14 @@
 //! front (`semantic.cast`) decides what the builder is asked for: from `f16` and `bf16` to anything but `f32`, it goes
 //! through `f32`; 8-bit floats go their own way.
 
-use conch_tile::DType;
-use conch_tile::ir::{CastKind, Foreign, OpKind, Operation, Rounding, ValueId};
-use conch_tile::numeric::{self, decode, encode};
-use conch_tile::quirk::Quirk;
-use conch_tile::rules::Version;
+use cerith_tile::DType;
+use cerith_tile::ir::{CastKind, Foreign, OpKind, Operation, Rounding, ValueId};
+use cerith_tile::numeric::{self, decode, encode};
+use cerith_tile::quirk::Quirk;
+use cerith_tile::rules::Version;
 
 use crate::model::{Model, Rewritten, by};
-use conch_tile::quirk::by_parts::{Manner, convert};
+use cerith_tile::quirk::by_parts::{Manner, convert};
 
 /// A number as an unsigned integer of so many bits, as NumPy makes it on x86: by way of an `i32`, and 0 where that does not
 /// hold it.

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use conch_tile::ir::{Block, Function, OpKind, ValueId};
-use conch_tile::quirk::told::Form;
+use cerith_tile::ir::{Block, Function, OpKind, ValueId};
+use cerith_tile::quirk::told::Form;
 
 /// Whether a kernel that so many lanes execute does this.
 pub fn has_form(function: &Function, form: Form, lanes: usize) -> bool {

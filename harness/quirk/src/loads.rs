@@ -3,8 +3,8 @@
 
 use std::collections::HashSet;
 
-use conch_tile::ir::{Block, OpKind, Operation, ValueId};
-use conch_tile::quirk::Quirk;
+use cerith_tile::ir::{Block, OpKind, Operation, ValueId};
+use cerith_tile::quirk::Quirk;
 
 use crate::model::{Model, Rewritten};
 

@@ -2,10 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use conch_tile::DType;
-use conch_tile::ir::{BinaryOp, Block, Combine, Foreign, Function, LocId, OpKind, Operation, Type, ValueId};
-use conch_tile::quirk::{Quirk, Quirks};
-use conch_tile::rules::Version;
+use cerith_tile::DType;
+use cerith_tile::ir::{BinaryOp, Block, Combine, Foreign, Function, LocId, OpKind, Operation, Type, ValueId};
+use cerith_tile::quirk::{Quirk, Quirks};
+use cerith_tile::rules::Version;
 use smallvec::{SmallVec, smallvec};
 
 /// Where an operation stands.
@@ -178,7 +178,7 @@ impl Model {
 
     /// A function of one operand whose result is a new value, for what stands at an operation's place.
     pub(crate) fn mapped(&mut self, of: ValueId, to: DType, at: &Operation, foreign: Foreign) -> Operation {
-        let ty = self.ty(of).with_elem(conch_tile::ir::Elem::Num(to));
+        let ty = self.ty(of).with_elem(cerith_tile::ir::Elem::Num(to));
         let result = self.fresh(ty);
         Operation {
             kind: OpKind::Foreign(foreign),

@@ -5,9 +5,9 @@
 
 use std::collections::HashMap;
 
-use conch_tile::DType;
-use conch_tile::ir::{Block, CastKind, Elem, Function, OpKind, Operation, Type, ValueId};
-use conch_tile::quirk::{Quirk, Quirks};
+use cerith_tile::DType;
+use cerith_tile::ir::{Block, CastKind, Elem, Function, OpKind, Operation, Type, ValueId};
+use cerith_tile::quirk::{Quirk, Quirks};
 
 use crate::wide::cast;
 

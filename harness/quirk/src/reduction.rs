@@ -1,17 +1,17 @@
 //! Reductions and `dot` as NumPy does them: `np.sum`, `np.argmax`, `np.matmul`.
 
-use conch_tile::DType;
-use conch_tile::ir::{
+use cerith_tile::DType;
+use cerith_tile::ir::{
     BinaryOp, Block, CmpPredicate, Combine, Foreign, InputPrecision, OpKind, Operation, Type, ValueId,
 };
-use conch_tile::numeric::decode;
-use conch_tile::quirk::Quirk;
-use conch_tile::rules::Version;
+use cerith_tile::numeric::decode;
+use cerith_tile::quirk::Quirk;
+use cerith_tile::rules::Version;
 use smallvec::smallvec;
 
 use crate::cast::{bits_as_f32, plain};
 use crate::model::{Model, Rewritten};
-use conch_tile::quirk::by_parts::convert;
+use cerith_tile::quirk::by_parts::convert;
 
 /// Which end a reduction with indices looks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,12 +4,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use conch_tile::DType;
-use conch_tile::ir::{
+use cerith_tile::DType;
+use cerith_tile::ir::{
     Block, CastKind, Combine, Elem, Foreign, Function, LocId, OpKind, Operation, Rounding, Type, UnaryOp,
     ValueId,
 };
-use conch_tile::quirk::{Quirk, Quirks};
+use cerith_tile::quirk::{Quirk, Quirks};
 use smallvec::{SmallVec, smallvec};
 
 /// The kernel with its wide integers, if it has any.

@@ -1,9 +1,9 @@
 //! Laws of every kernel: what models make of it verifies and can be prepared, and following nothing changes nothing.
 
-use conch_gen::program::Program;
-use conch_quirk::follow;
-use conch_tile::quirk::{Quirk, Quirks};
-use conch_tile::rules::Version;
+use cerith_gen::program::Program;
+use cerith_quirk::follow;
+use cerith_tile::quirk::{Quirk, Quirks};
+use cerith_tile::rules::Version;
 use proptest::prelude::*;
 
 proptest! {
@@ -30,7 +30,7 @@ proptest! {
             if let Err(error) = followed.verify() {
                 return Err(TestCaseError::fail(format!("{quirks:?}: {error}\n{followed}")));
             }
-            prop_assert!(conch_interp::Program::prepare(followed).is_ok());
+            prop_assert!(cerith_interp::Program::prepare(followed).is_ok());
         }
     }
 }

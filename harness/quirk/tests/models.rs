@@ -1,16 +1,16 @@
 //! What each model does, on numbers that NumPy gives. The corpus holds the models to the engines themselves: an expectation that
 //! names a quirk is met only by the engine's bytes.
 
-use conch_gen::kernel::{Kernel, World};
-use conch_interp::{Config, Outcome, Program};
-use conch_memory::StorageId;
-use conch_quirk::follow;
-use conch_tile::DType;
-use conch_tile::ir::{
+use cerith_gen::kernel::{Kernel, World};
+use cerith_interp::{Config, Outcome, Program};
+use cerith_memory::StorageId;
+use cerith_quirk::follow;
+use cerith_tile::DType;
+use cerith_tile::ir::{
     BinaryOp, CastKind, Combine, Elem, Function, OpKind, Rounding, TernaryOp, UnaryOp, ValueId,
 };
-use conch_tile::quirk::{Quirk, Quirks};
-use conch_tile::rules::Version;
+use cerith_tile::quirk::{Quirk, Quirks};
+use cerith_tile::rules::Version;
 
 const NEW: Version = Version::new(3, 9, 0);
 const OLD: Version = Version::new(3, 2, 0);

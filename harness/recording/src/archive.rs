@@ -1,6 +1,6 @@
 //! The archive of a kernel's bytes, `data.zip`: an entry for each content, named by its hash. One that grows too large goes
 //! on in `data-2.zip`. Left out: reading it
-//! (`conch_case`).
+//! (`cerith_case`).
 
 use std::collections::HashMap;
 use std::fs::File;

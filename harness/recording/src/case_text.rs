@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use conch_case::is_name;
-use conch_case::print::{float, python, quoted, view};
-use conch_memory::{Dims, StorageId, Tensor};
-use conch_tile::DType;
-use conch_toolchain::request::{self, Value};
+use cerith_case::is_name;
+use cerith_case::print::{float, python, quoted, view};
+use cerith_memory::{Dims, StorageId, Tensor};
+use cerith_tile::DType;
+use cerith_toolchain::request::{self, Value};
 
 use crate::part::Raised;
 

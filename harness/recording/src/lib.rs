@@ -1,9 +1,9 @@
 //! Recordings: the launches of any program that uses Triton, as a corpus.
 //!
 //! 1. The **recorder** is Python of ours that runs in the user's own process, beside the user's own Triton
-//!    (`python/conch_triton`, embedded here: [`recorder`]). It writes part files ([`part`] specifies them).
+//!    (`python/cerith_triton`, embedded here: [`recorder`]). It writes part files ([`part`] specifies them).
 //! 2. [`collect()`] makes a **recording** of them: a folder of case files, kernels and archives of bytes, which is a corpus
-//!    like any other ([`conch_case`] specifies it).
+//!    like any other ([`cerith_case`] specifies it).
 //!
 //! ```text
 //! recording/recording.json           what was recorded, with figures
@@ -13,8 +13,8 @@
 //! ```
 //!
 //! ```
-//! use conch_case::Corpus;
-//! use conch_recording::{Options, collect};
+//! use cerith_case::Corpus;
+//! use cerith_recording::{Options, collect};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let folder = tempfile::tempdir()?;
@@ -52,7 +52,7 @@
 //! # }
 //! ```
 //!
-//! Left out: starting the program (`conch record`), running what was recorded (`conch run`).
+//! Left out: starting the program (`cerith record`), running what was recorded (`cerith run`).
 //!
 //! Invariants: nothing here runs Python; a part file is not believed (sizes, hashes, names and counts are checked), and what
 //! is wrong with it is told; what the recorder could not say is counted with its reason, never dropped in silence.

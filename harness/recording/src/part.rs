@@ -1,5 +1,5 @@
 //! Part files: what a recorder writes while a program runs, one file for each process. **This page is the specification of
-//! the format.** The other side is `python/conch_triton/parts.py`. Left out: what is made of it ([`mod@crate::collect`]).
+//! the format.** The other side is `python/cerith_triton/parts.py`. Left out: what is made of it ([`mod@crate::collect`]).
 //!
 //! A part file is a run of frames: the length of a header (`u32`), the length of a payload (`u64`, both little endian), the
 //! header (JSON), the payload. A process that is killed leaves a frame cut short; what lies before it counts.
@@ -13,7 +13,7 @@
 //! | `skipped` | [`Skipped`]: launches that could not become cases | |
 //! | `end` | [`End`]: the process came to its end, with figures | |
 //!
-//! Frames of other kinds are passed over. Values are [`conch_toolchain::request::Value`]'s JSON.
+//! Frames of other kinds are passed over. Values are [`cerith_toolchain::request::Value`]'s JSON.
 
 use std::io::{self, Read};
 
@@ -122,7 +122,7 @@ pub struct StorageFrame {
     pub addresses: Vec<(u64, usize, i64)>,
 }
 
-/// An exception: the root cause, as Conch's workers tell it.
+/// An exception: the root cause, as Cerith's workers tell it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Raised {
     /// Its type, with its module if that is not `builtins`.

@@ -1,4 +1,4 @@
-//! The recorder, as text: the Python package `conch_triton`, and the `sitecustomize` that starts it in a process whose
+//! The recorder, as text: the Python package `cerith_triton`, and the `sitecustomize` that starts it in a process whose
 //! `PYTHONPATH` begins with the folder they lie in. Left out: what it writes ([`crate::part`]).
 
 use std::fs;
@@ -8,29 +8,29 @@ use std::path::Path;
 use serde::Serialize;
 
 /// The variable that names the folder for part files, and so switches the recorder on.
-pub const FOLDER: &str = "CONCH_RECORD";
+pub const FOLDER: &str = "CERITH_RECORD";
 
 /// The variable that holds [`Rules`] as JSON.
-pub const RULES: &str = "CONCH_RECORD_OPTIONS";
+pub const RULES: &str = "CERITH_RECORD_OPTIONS";
 
 /// The package's name.
-pub const PACKAGE: &str = "conch_triton";
+pub const PACKAGE: &str = "cerith_triton";
 
 /// The files of the package that record: name and text. What is for those who have the package installed is not among them.
 pub const FILES: &[(&str, &str)] = &[
     (
         "definition.py",
-        include_str!("../python/conch_triton/definition.py"),
+        include_str!("../python/cerith_triton/definition.py"),
     ),
-    ("executed.py", include_str!("../python/conch_triton/executed.py")),
-    ("failures.py", include_str!("../python/conch_triton/failures.py")),
-    ("hooks.py", include_str!("../python/conch_triton/hooks.py")),
-    ("parts.py", include_str!("../python/conch_triton/parts.py")),
-    ("recorder.py", include_str!("../python/conch_triton/recorder.py")),
-    ("source.py", include_str!("../python/conch_triton/source.py")),
-    ("storages.py", include_str!("../python/conch_triton/storages.py")),
-    ("tuner.py", include_str!("../python/conch_triton/tuner.py")),
-    ("values.py", include_str!("../python/conch_triton/values.py")),
+    ("executed.py", include_str!("../python/cerith_triton/executed.py")),
+    ("failures.py", include_str!("../python/cerith_triton/failures.py")),
+    ("hooks.py", include_str!("../python/cerith_triton/hooks.py")),
+    ("parts.py", include_str!("../python/cerith_triton/parts.py")),
+    ("recorder.py", include_str!("../python/cerith_triton/recorder.py")),
+    ("source.py", include_str!("../python/cerith_triton/source.py")),
+    ("storages.py", include_str!("../python/cerith_triton/storages.py")),
+    ("tuner.py", include_str!("../python/cerith_triton/tuner.py")),
+    ("values.py", include_str!("../python/cerith_triton/values.py")),
 ];
 
 /// Starts the recorder when Python starts.

@@ -5,8 +5,8 @@ use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 
-use conch_recording::part::Skipped;
-use conch_recording::{Collected, Options, collect};
+use cerith_recording::part::Skipped;
+use cerith_recording::{Collected, Options, collect};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use serde_json::{Value, json};

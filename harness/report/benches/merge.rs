@@ -1,14 +1,14 @@
 //! What merging the streams of a run's shards costs: 16 of 10,000 verdicts each, which are those of a run of the corpus with the
-//! engines that it has by default (some are differences; 1.4 KB each, 220 MB in all), with the allocator that `conch` has.
+//! engines that it has by default (some are differences; 1.4 KB each, 220 MB in all), with the allocator that `cerith` has.
 //!
-//! `cargo bench -p conch-report --bench merge`
+//! `cargo bench -p cerith-report --bench merge`
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Write};
 use std::path::PathBuf;
 
-use conch_report::event::{Event, Start, Summary};
-use conch_report::{FORMAT, Merge, Writer};
+use cerith_report::event::{Event, Start, Summary};
+use cerith_report::{FORMAT, Merge, Writer};
 use divan::Bencher;
 use mimalloc::MiMalloc;
 
@@ -38,7 +38,7 @@ fn shards() -> Vec<PathBuf> {
             let mut summary = Summary::default();
             let start = Event::Start(Start {
                 format: FORMAT,
-                conch: "0.1.0".to_owned(),
+                cerith: "0.1.0".to_owned(),
                 engines: vec!["reference".to_owned(), "interpret@3.1.0".to_owned()],
                 cases: EACH as u64,
                 total: (SHARDS * EACH) as u64,

@@ -1,6 +1,6 @@
 """How fast the page is: a stream of 20,000 cases and ten versions, in Chromium. Figures, and no test: they are this machine's.
 
-    CONCH=target/release/conch python harness/report/browser/measure.py [EVENTS]
+    CERITH=target/release/cerith python harness/report/browser/measure.py [EVENTS]
 
 EVENTS is the stream of a run. Its cases are told again under other names until there are enough; without it the stream is the one
 that the tests make. Each figure is the median of so many tries, each in a new browser context.
@@ -20,7 +20,7 @@ import stream
 from playwright.sync_api import Browser, Page, sync_playwright
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-CONCH = os.environ.get("CONCH", str(ROOT / "target/release/conch"))
+CERITH = os.environ.get("CERITH", str(ROOT / "target/release/cerith"))
 CASES = 20_000
 TRIES = 7
 
@@ -42,7 +42,7 @@ FILTERS = [
 PAINTED = """
 async ([name, value]) => {
   const began = performance.now();
-  window.conch.filter({ [name]: value }, true);
+  window.cerith.filter({ [name]: value }, true);
   document.body.getBoundingClientRect();
   const worked = performance.now() - began;
   await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
@@ -74,7 +74,7 @@ def opened(browser: Browser, address: str) -> tuple[Page, float, float]:
     page.goto(address, wait_until="commit")
     page.evaluate(stream.SHOWN)
     outside = (time.perf_counter() - began) * 1e3
-    return page, page.evaluate("window.conch.shown"), outside
+    return page, page.evaluate("window.cerith.shown"), outside
 
 
 def main() -> None:
@@ -89,7 +89,7 @@ def main() -> None:
             stream.write(str(events), CASES)
         made = time.perf_counter()
         done = subprocess.run(
-            [CONCH, "report", str(events), "--format", "html"], check=False, capture_output=True, cwd=ROOT
+            [CERITH, "report", str(events), "--format", "html"], check=False, capture_output=True, cwd=ROOT
         )
         if not done.stdout:
             sys.exit(done.stderr.decode())
@@ -107,8 +107,8 @@ def main() -> None:
             f"opens     {statistics.median(shown):8.0f} ms by the page, {statistics.median(outside):.0f} ms from outside"
             f", at worst {max(outside):.0f} ms"
         )
-        rows = opens[0][0].evaluate("window.conch.data.size")
-        print(f"rows      {rows:8}, {len(opens[0][0].evaluate('window.conch.data.engines'))} engines")
+        rows = opens[0][0].evaluate("window.cerith.data.size")
+        print(f"rows      {rows:8}, {len(opens[0][0].evaluate('window.cerith.data.engines'))} engines")
         for control, value in FILTERS:
             times = []
             for page, *_ in opens:

@@ -15,7 +15,7 @@ HOSTILE = "</script><script>window.struck=1</script><img src=x onerror=window.st
 # Waits for the page to be shown. Playwright's own wait evaluates text, which the page does not let anybody do.
 SHOWN = """
 () => new Promise((done) => {
-  const look = () => (window.conch?.shown ? done() : requestAnimationFrame(look));
+  const look = () => (window.cerith?.shown ? done() : requestAnimationFrame(look));
   look();
 })
 """
@@ -229,7 +229,7 @@ def events(cases: int) -> Iterator[Event]:
     yield {
         "event": "start",
         "format": 4,
-        "conch": "0.1.0",
+        "cerith": "0.1.0",
         "engines": ENGINES,
         "cases": cases,
         "corpus": "my cases",

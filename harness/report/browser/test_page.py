@@ -1,8 +1,8 @@
 """The report in Chromium: a stream made here, and one that a small run wrote.
 
-    CONCH=target/release/conch python -m pytest harness/report/browser
+    CERITH=target/release/cerith python -m pytest harness/report/browser
 
-`CONCH` names the binary, `CHROMIUM` the browser, `SHOTS` a folder for screenshots to look at.
+`CERITH` names the binary, `CHROMIUM` the browser, `SHOTS` a folder for screenshots to look at.
 """
 
 import json
@@ -16,7 +16,7 @@ import stream
 from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwright
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-CONCH = os.environ.get("CONCH", str(ROOT / "target/release/conch"))
+CERITH = os.environ.get("CERITH", str(ROOT / "target/release/cerith"))
 CASES = 3000
 
 Open = Callable[..., Page]
@@ -26,7 +26,7 @@ def made(folder: pathlib.Path, events: pathlib.Path) -> str:
     """The page of a stream."""
     page = folder / "report.html"
     done = subprocess.run(
-        [CONCH, "report", str(events), "--format", "html"], check=False, capture_output=True, cwd=ROOT
+        [CERITH, "report", str(events), "--format", "html"], check=False, capture_output=True, cwd=ROOT
     )
     assert done.returncode in (0, 1, 2), done.stderr.decode()
     page.write_bytes(done.stdout)
@@ -189,7 +189,7 @@ def test_a_case_shows_its_kernel_memory_engines_and_command(opened: Open) -> Non
     expect(page.locator(".line.bug .note.bug")).to_contain_text("doubles-are-lost")
     command = page.locator(".command code")
     expect(command).to_contain_text(
-        "conch explain area1/scale_1:dtype=f16,n=1 --cases 'my cases' --engine interpret@3.0.0"
+        "cerith explain area1/scale_1:dtype=f16,n=1 --cases 'my cases' --engine interpret@3.0.0"
     )
     expect(page.locator(".figures figure")).to_have_count(2)
     expect(page.locator(".strip .cell.known")).to_have_count(4)
@@ -240,7 +240,7 @@ def test_camps_of_a_sweep(opened: Open) -> None:
     expect(page.locator(".camps .card")).to_have_count(2)
     expect(page.locator(".camps .card").nth(1)).to_contain_text("not as the reference")
     expect(page.locator(".command code")).to_have_text(
-        "conch sweep swept/camps --cases 'my cases' --engine cuda@3.9.0"
+        "cerith sweep swept/camps --cases 'my cases' --engine cuda@3.9.0"
     )
 
 
@@ -343,7 +343,7 @@ def test_print_has_the_rows_and_says_what_it_leaves_out(opened: Open) -> None:
     assert page.locator(".rows .row").count() < 400
 
 
-def test_a_stream_of_an_older_conch_is_a_page_too(opened: Open, tmp_path: pathlib.Path) -> None:
+def test_a_stream_of_an_older_cerith_is_a_page_too(opened: Open, tmp_path: pathlib.Path) -> None:
     for name in ("stream", "sweep"):
         events = ROOT / f"harness/report/tests/{name}.jsonl"
         page = opened(url=made(tmp_path, events))
@@ -363,7 +363,7 @@ def test_versions_of_a_family_stand_side_by_side(opened: Open, tmp_path: pathlib
     event["differences"] = [
         {"baseline": "reference", "engine": "cuda@3.9.0", "kind": "memory", "elements": 1, "first": []}
     ]
-    start = {"event": "start", "format": 3, "conch": "0.1.0", "engines": engines, "cases": 1}
+    start = {"event": "start", "format": 3, "cerith": "0.1.0", "engines": engines, "cases": 1}
     events = tmp_path / "events.jsonl"
     events.write_text("".join(json.dumps(one) + "\n" for one in (start, event)))
     page = opened("#/matrix?group=none", url=made(tmp_path, events))
@@ -377,7 +377,7 @@ def test_versions_of_a_family_stand_side_by_side(opened: Open, tmp_path: pathlib
 def test_a_run_of_the_corpus(opened: Open, tmp_path: pathlib.Path) -> None:
     done = subprocess.run(
         [
-            CONCH,
+            CERITH,
             "run",
             "layout/split_columns",
             "alias/in_place",

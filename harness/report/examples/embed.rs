@@ -1,20 +1,20 @@
-//! All of Conch in one page, for a program that brings its own cases: text in, verdicts out.
+//! All of Cerith in one page, for a program that brings its own cases: text in, verdicts out.
 //!
-//!     cargo run -p conch-report --example embed
+//!     cargo run -p cerith-report --example embed
 //!
-//! A case is read from text, run by the reference and by Triton's own interpreter (where `conch toolchain add 3.6.0` or
-//! whoever has installed it), judged, and printed as `conch run` prints it. Exits with what `conch run` would exit with.
+//! A case is read from text, run by the reference and by Triton's own interpreter (where `cerith toolchain add 3.6.0` or
+//! whoever has installed it), judged, and printed as `cerith run` prints it. Exits with what `cerith run` would exit with.
 
 use std::error::Error;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use conch_case::{Corpus, Input};
-use conch_engine::{Engine, Interpret, Reference};
-use conch_report::{Event, Human, Summary, describe};
-use conch_toolchain::pool::Limits;
-use conch_toolchain::{Home, Pool, ToolchainId};
-use conch_verdict::{Panel, try_case};
+use cerith_case::{Corpus, Input};
+use cerith_engine::{Engine, Interpret, Reference};
+use cerith_report::{Event, Human, Summary, describe};
+use cerith_toolchain::pool::Limits;
+use cerith_toolchain::{Home, Pool, ToolchainId};
+use cerith_verdict::{Panel, try_case};
 
 /// Two cases: a sum that fits, and one whose last program reads and writes past the end.
 const CASES: &str = "

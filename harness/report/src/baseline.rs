@@ -4,7 +4,7 @@
 //! What is wrong with a case is told by parts ([`wrongs`]): an engine and what it does, an expectation that no longer happens. A
 //! case is as in the baseline where every part of it is; a part that is there and does not happen is mended.
 //!
-//! Left out: errors in what was given and failures of Conch, which no baseline excuses.
+//! Left out: errors in what was given and failures of Cerith, which no baseline excuses.
 
 use std::io::BufRead;
 
@@ -82,7 +82,7 @@ impl Baseline {
             return Err(BaselineError::Line {
                 line: 1,
                 reason: format!(
-                    "it has version {}, and this conch knows versions up to {VERSION}; use a newer conch",
+                    "it has version {}, and this cerith knows versions up to {VERSION}; use a newer cerith",
                     header.baseline
                 ),
             });
@@ -358,7 +358,7 @@ mod tests {
         );
         check(&text.replacen(":1,", ":7,", 1), "it has version 7");
         check(
-            "{\"event\":\"start\",\"format\":3,\"conch\":\"\",\"engines\":[],\"cases\":0}\n",
+            "{\"event\":\"start\",\"format\":3,\"cerith\":\"\",\"engines\":[],\"cases\":0}\n",
             "without its summary",
         );
     }

@@ -19,7 +19,7 @@ mod text;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use conch_tile::rules::Version;
+use cerith_tile::rules::Version;
 use serde::Serialize;
 
 use self::compiled::Pair;

@@ -3,11 +3,11 @@
 mod compiled;
 mod exhibit;
 
-use conch_case::{Case, Expectation, Variant, VerdictKind};
-use conch_engine::{Complaint, EngineId, Outcome};
-use conch_tile::diagnostic::{Diagnostic, Severity};
-use conch_tile::source::{Sources, Span};
-use conch_verdict::{
+use cerith_case::{Case, Expectation, Variant, VerdictKind};
+use cerith_engine::{Complaint, EngineId, Outcome};
+use cerith_tile::diagnostic::{Diagnostic, Severity};
+use cerith_tile::source::{Sources, Span};
+use cerith_verdict::{
     Bytes, Comparison, Kind, LeftOut, Met, Panel, Record, Samples, Standing, SweepTrial, Trial, Verdict,
     Witness, Zone,
 };

@@ -51,7 +51,7 @@ pub struct Digest {
     pub others: Vec<Verdict>,
     /// Bad input.
     pub problems: Vec<Problem>,
-    /// Failures of Conch.
+    /// Failures of Cerith.
     pub internal: Vec<Internal>,
     counted: Summary,
     ended: bool,

@@ -32,7 +32,7 @@ pub const FORMAT: u32 = 3;
 /// The version of a stream with `sweep` events.
 pub const SWEEPS: u32 = 4;
 
-pub use conch_engine::{NO_RECORDING, OTHER_CODE, STALE_RECORDING};
+pub use cerith_engine::{NO_RECORDING, OTHER_CODE, STALE_RECORDING};
 
 /// One line of a stream.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -47,7 +47,7 @@ pub enum Event {
     /// The variants of one case were judged, those of one engine: a verdict whose `engines` are the variants, with
     /// [`Verdict::sweep`].
     Sweep(Box<Verdict>),
-    /// Conch itself failed. Never a verdict about an engine.
+    /// Cerith itself failed. Never a verdict about an engine.
     Internal(Internal),
     /// All there is to say.
     Summary(Summary),
@@ -58,8 +58,9 @@ pub enum Event {
 pub struct Start {
     /// [`FORMAT`].
     pub format: u32,
-    /// Conch's version.
-    pub conch: String,
+    /// Cerith's version; under its old name in older streams.
+    #[serde(alias = "conch")]
+    pub cerith: String,
     /// The engines, in the order of columns.
     pub engines: Vec<String>,
     /// Whether nobody named the engines.
@@ -155,7 +156,7 @@ pub struct Problem {
     pub rendered: String,
 }
 
-/// A failure of Conch.
+/// A failure of Cerith.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Internal {
     /// The case that it happened in.
@@ -244,7 +245,7 @@ pub struct Verdict {
     /// What there is to say about a sweep only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sweep: Option<Box<Sweep>>,
-    /// What compilers made of the case, where a command asked for that (`conch bump --engine cuda`), by engine.
+    /// What compilers made of the case, where a command asked for that (`cerith bump --engine cuda`), by engine.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub compiled: IndexMap<String, Compiled>,
     /// What a report shows of the case besides.
@@ -525,7 +526,7 @@ pub struct Summary {
     /// Errors in what was given.
     #[serde(default)]
     pub problems: u64,
-    /// Failures of Conch itself.
+    /// Failures of Cerith itself.
     #[serde(default)]
     pub internal: u64,
     /// Failures to write the stream or a report.

@@ -28,7 +28,7 @@ pub struct Human {
     pub verbose: bool,
     /// How much is said of differences that are as expected.
     pub known: Known,
-    /// Whether what is printed is the end of a run whose reports are kept, so that `conch expect` finds them: in this folder, or where
+    /// Whether what is printed is the end of a run whose reports are kept, so that `cerith expect` finds them: in this folder, or where
     /// it looks if that is empty.
     pub kept: Option<String>,
     reference_blamed: Vec<String>,
@@ -75,7 +75,7 @@ impl Human {
             .as_ref()
             .map_or(String::new(), |engine| format!(", engine {engine}"));
         format!(
-            "{named}{} {}{engine}\n  {}\n  This is a bug in Conch, not a verdict about any engine.\n",
+            "{named}{} {}{engine}\n  {}\n  This is a bug in Cerith, not a verdict about any engine.\n",
             self.paint(Tone::Bad, "INTERNAL ERROR"),
             self.paint(Tone::Name, place),
             internal.message.replace('\n', "\n  "),
@@ -400,11 +400,11 @@ impl Human {
                 )
             }
             _ if verdict.suspected.is_some() => format!(
-                "{} {name}  this may be a bug in Conch, and convicts no other engine{place}\n",
+                "{} {name}  this may be a bug in Cerith, and convicts no other engine{place}\n",
                 self.paint(Tone::Bad, "REFERENCE IS SUSPECTED")
             ),
             "differ" if verdict.blame.iter().any(|id| id == "reference") => format!(
-                "{} {name}  two independent engines agree against it: this is a bug in Conch{place}\n",
+                "{} {name}  two independent engines agree against it: this is a bug in Cerith{place}\n",
                 self.paint(Tone::Bad, "REFERENCE IS WRONG")
             ),
             "nondeterministic" if verdict.sweep.is_some() => format!(

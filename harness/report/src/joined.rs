@@ -129,7 +129,7 @@ impl Joined {
     pub fn end(&mut self, cut: bool) -> Vec<Event> {
         let mut out: Vec<Event> = self.unfinished(cut).into_iter().collect();
         let name = &self.stream.name;
-        let mended = "give the stream that `conch run` wrote, whole; or run it again";
+        let mended = "give the stream that `cerith run` wrote, whole; or run it again";
         let wrong = if self.stream.runs == 0 {
             Some(format!(
                 "{name} holds no run: the run that was to write it ended before its first event"
@@ -225,7 +225,7 @@ impl Joined {
             ("shards", "are")
         };
         let message = format!("{noun} {}{of} {verb} missing", named.join(", "));
-        let help = "give `conch report` the streams of all shards";
+        let help = "give `cerith report` the streams of all shards";
         // The report of one shard alone is what a shard's own job prints.
         let severity = if self.runs > 1 { "error" } else { "warning" };
         out.push(self.problem(severity, "shards", message, help));

@@ -44,7 +44,7 @@ impl Junit {
             }
             Event::Internal(internal) => {
                 let name = internal.case.clone().unwrap_or_else(|| "run".to_owned());
-                self.error("internal", &name, "internal error of Conch", &internal.message);
+                self.error("internal", &name, "internal error of Cerith", &internal.message);
             }
             Event::Summary(summary) => {
                 self.seconds = summary.seconds;
@@ -81,7 +81,7 @@ impl Junit {
                 "the run was killed; the cases that are missing were not judged",
             );
         }
-        let mut report = Report::new("conch");
+        let mut report = Report::new("cerith");
         report.set_time(Duration::from_secs_f64(self.seconds.max(0.0)));
         for (area, cases) in self.areas {
             let mut suite = TestSuite::new(area);

@@ -5,7 +5,7 @@
 //! can be printed again tomorrow, in another format.
 //!
 //! ```
-//! use conch_report::{Event, Human, read};
+//! use cerith_report::{Event, Human, read};
 //!
 //! let stream = r#"{"event":"verdict","case":"alias/twice","engines":["reference","interpret@3.1.0"],"verdict":"differ","blame":["interpret@3.1.0"],"expected":false,"seconds":{}}
 //! {"event":"summary","cases":1,"agree":0,"differ":1,"undefined":0,"inconclusive":0,"unexpected":1,"seconds":0.1,"exit":1}
@@ -23,10 +23,10 @@
 //! assert_eq!(code, 1);
 //! ```
 //!
-//! A program that brings its own cases and wants verdicts: `examples/embed.rs` of this crate, which is all of Conch in one page
-//! (`cargo run -p conch-report --example embed`).
+//! A program that brings its own cases and wants verdicts: `examples/embed.rs` of this crate, which is all of Cerith in one page
+//! (`cargo run -p cerith-report --example embed`).
 //!
-//! Left out: standard output, files and the progress bar (`conch-cli`).
+//! Left out: standard output, files and the progress bar (`cerith-cli`).
 //!
 //! Invariants: a printer sees events and nothing else; text from kernels and case files is escaped in HTML and XML.
 #![warn(missing_docs)]

@@ -92,7 +92,7 @@ pub fn markdown(digest: &Digest) -> String {
 fn head(digest: &Digest) -> String {
     let mut page = String::new();
     let summary = &digest.summary;
-    let _ = writeln!(page, "# Conch: {}\n", digest.gate());
+    let _ = writeln!(page, "# Cerith: {}\n", digest.gate());
     let engines: Vec<String> = digest.start.engines.iter().map(|id| safe::code(id)).collect();
     let _ = writeln!(
         page,

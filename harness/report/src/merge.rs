@@ -96,7 +96,7 @@ impl<R: BufRead + Send + 'static> Merge<R> {
                         source.name,
                         other.join("; ")
                     ),
-                    "merge the shards of one run: same corpus, same engines, same options, same conch; `conch report` \
+                    "merge the shards of one run: same corpus, same engines, same options, same cerith; `cerith report` \
                      prints streams of several runs as one",
                 ));
             } else if let Some(before) = before {
@@ -116,7 +116,7 @@ impl<R: BufRead + Send + 'static> Merge<R> {
                         &source.name,
                         source.line,
                         format!(
-                            "{} does not say of which corpus it is: it is of an older conch",
+                            "{} does not say of which corpus it is: it is of an older cerith",
                             source.name
                         ),
                         "make sure that all shards ran on the same files",
@@ -242,7 +242,7 @@ impl<R: BufRead + Send + 'static> Merge<R> {
                 twice.len(),
                 few(&named)
             ),
-            "the streams are not what `conch run --shard` wrote; run the shards again",
+            "the streams are not what `cerith run --shard` wrote; run the shards again",
         ))
     }
 }

@@ -47,7 +47,7 @@ impl Level {
 pub struct Remarks {
     kept: Vec<Remark>,
     more: usize,
-    conch: String,
+    cerith: String,
     ended: bool,
 }
 
@@ -55,7 +55,7 @@ impl Remarks {
     /// Takes in one event.
     pub fn event(&mut self, event: &Event) {
         match &*safe::event(event) {
-            Event::Start(start) => self.conch.clone_from(&start.conch),
+            Event::Start(start) => self.cerith.clone_from(&start.cerith),
             Event::Verdict(verdict) | Event::Sweep(verdict) if !verdict.passes() => {
                 self.keep(of_verdict(verdict));
             }
@@ -75,7 +75,7 @@ impl Remarks {
                 level: Level::Error,
                 rule: "internal".to_owned(),
                 title: internal.case.clone().unwrap_or_else(|| "the run".to_owned()),
-                words: format!("Conch failed: {}", internal.message),
+                words: format!("Cerith failed: {}", internal.message),
                 at: None,
             }),
             Event::Summary(_) => self.ended = true,
@@ -128,7 +128,7 @@ impl Remarks {
         if all > ANNOTATED {
             let _ = writeln!(
                 text,
-                "::notice title=Conch::{} more are in the stream",
+                "::notice title=Cerith::{} more are in the stream",
                 all - ANNOTATED
             );
         }
@@ -158,8 +158,8 @@ impl Remarks {
             "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
             "runs": [{
                 "tool": {"driver": {
-                    "name": "conch",
-                    "version": self.conch,
+                    "name": "cerith",
+                    "version": self.cerith,
                     "rules": rules.iter().map(|rule| json!({"id": rule})).collect::<Vec<_>>(),
                 }},
                 "invocations": [{

@@ -50,7 +50,7 @@ impl Silence {
             .collect();
         if self.is_about_records() {
             lines.push(
-                "`conch bundle`, `conch exec` on a machine with a GPU, and `conch accept` make records"
+                "`cerith bundle`, `cerith exec` on a machine with a GPU, and `cerith accept` make records"
                     .to_owned(),
             );
         }

@@ -1,7 +1,7 @@
 //! How one engine stands in a verdict's event: right, wrong and in what way, without an answer, or silent. Left out: what
 //! became of it in another version ([`crate::bump`]).
 
-use conch_tile::quirk::{Quirk, told};
+use cerith_tile::quirk::{Quirk, told};
 
 use crate::event::{Difference, Element, Outcome, Verdict};
 use crate::safe;

@@ -55,9 +55,9 @@ pub enum ReadError {
         /// Why not.
         reason: String,
     },
-    /// It is a stream of a later Conch.
+    /// It is a stream of a later Cerith.
     #[error(
-        "read the stream: it has format {found}, and this conch knows formats up to {known}; use a newer conch"
+        "read the stream: it has format {found}, and this cerith knows formats up to {known}; use a newer cerith"
     )]
     Format {
         /// The stream's.

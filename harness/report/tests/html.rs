@@ -4,8 +4,8 @@ use std::io::Read as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use conch_report::event::{Exhibit, KnownBug, Start, Text, Verdict};
-use conch_report::{Event, Html, Summary, read};
+use cerith_report::event::{Exhibit, KnownBug, Start, Text, Verdict};
+use cerith_report::{Event, Html, Summary, read};
 use serde_json::{Value, json};
 
 const STREAMS: [&str; 2] = [include_str!("stream.jsonl"), include_str!("sweep.jsonl")];

@@ -1,6 +1,6 @@
 //! Every printer over one stream that has one event of each sort.
 
-use conch_report::{
+use cerith_report::{
     Digest, Event, Html, Human, Junit, Known, Palette, ReadError, SWEEPS, Summary, Writer, markdown, read,
 };
 
@@ -68,7 +68,7 @@ fn fails(case: &str, kernel: &str, dtype: &str, kind: &str) -> String {
 #[test]
 fn what_says_the_same_is_named_under_the_first() {
     let mut lines = vec![
-        r#"{"event":"start","format":3,"conch":"0.1.0","engines":["reference","interpret@3.2.0"],"cases":60}"#.to_owned(),
+        r#"{"event":"start","format":3,"cerith":"0.1.0","engines":["reference","interpret@3.2.0"],"cases":60}"#.to_owned(),
     ];
     for dtype in ["f16", "bf16", "f32"] {
         lines.push(fails("area/one", "add", dtype, "memory"));
@@ -109,7 +109,7 @@ fn what_is_known_is_told_by_cause() {
         )
     };
     let mut lines = vec![
-        r#"{"event":"start","format":3,"conch":"0.1.0","engines":["reference","interpret@3.2.0"],"by_default":true,"corpus":"my cases","cases":9}"#.to_owned(),
+        r#"{"event":"start","format":3,"cerith":"0.1.0","engines":["reference","interpret@3.2.0"],"by_default":true,"corpus":"my cases","cases":9}"#.to_owned(),
     ];
     for (case, explained) in [
         ("alias/a", r#""arguments-copied-apart""#),
@@ -256,7 +256,7 @@ fn a_broken_line_is_named_and_a_cut_one_is_not_an_error() {
         Err(ReadError::Line { line: 2, .. })
     ));
     let future = format!(
-        "{{\"event\":\"start\",\"format\":{},\"conch\":\"9\",\"engines\":[],\"cases\":0}}\n",
+        "{{\"event\":\"start\",\"format\":{},\"cerith\":\"9\",\"engines\":[],\"cases\":0}}\n",
         SWEEPS + 1
     );
     assert!(matches!(
@@ -264,7 +264,7 @@ fn a_broken_line_is_named_and_a_cut_one_is_not_an_error() {
         Err(ReadError::Format { .. })
     ));
     // A field that is not known yet is no error.
-    let more = "{\"event\":\"start\",\"format\":1,\"conch\":\"1\",\"engines\":[],\"cases\":0,\"weather\":\"fine\"}\n";
+    let more = "{\"event\":\"start\",\"format\":1,\"cerith\":\"1\",\"engines\":[],\"cases\":0,\"weather\":\"fine\"}\n";
     assert!(read(more.as_bytes(), |_| ()).is_ok());
 }
 
@@ -296,11 +296,11 @@ fn exit_codes_follow_from_the_numbers() {
 fn hostile(count: usize) -> Vec<Event> {
     let hostile = "a/\u{1b}[2J\u{202e}b|`<img>`\n::error::x\r";
     let mut all = events(&format!(
-        "{{\"event\":\"start\",\"format\":3,\"conch\":\"1\",\"engines\":[{0}],\"cases\":{count}}}\n{{\"event\":\"problem\",\"severity\":\"error\",\"code\":\"c\",\"message\":{0},\"rendered\":{0}}}\n{{\"event\":\"internal\",\"case\":{0},\"message\":{0}}}\n",
+        "{{\"event\":\"start\",\"format\":3,\"cerith\":\"1\",\"engines\":[{0}],\"cases\":{count}}}\n{{\"event\":\"problem\",\"severity\":\"error\",\"code\":\"c\",\"message\":{0},\"rendered\":{0}}}\n{{\"event\":\"internal\",\"case\":{0},\"message\":{0}}}\n",
         serde_json::json!(hostile)
     ));
     for nth in 0..count {
-        let verdict = conch_report::event::Verdict {
+        let verdict = cerith_report::event::Verdict {
             case: format!("{hostile}{nth}"),
             about: hostile.to_owned(),
             engines: vec![hostile.to_owned()],
@@ -310,7 +310,7 @@ fn hostile(count: usize) -> Vec<Event> {
             notes: vec![hostile.to_owned()],
             reason: Some(hostile.to_owned()),
             expected: nth % 2 == 1,
-            ..conch_report::event::Verdict::default()
+            ..cerith_report::event::Verdict::default()
         };
         all.push(Event::Verdict(Box::new(verdict)));
     }

@@ -1,7 +1,7 @@
 //! Remarks beside lines: each failure is one, where it is, and no word of a case is a command.
 
-use conch_report::event::{Position, Verdict};
-use conch_report::{Event, Remarks, Summary, read};
+use cerith_report::event::{Position, Verdict};
+use cerith_report::{Event, Remarks, Summary, read};
 use serde_json::{Value, json};
 
 const STREAM: &str = include_str!("stream.jsonl");
@@ -59,7 +59,7 @@ fn no_word_of_a_case_is_a_command() {
     assert_eq!(text.lines().count(), 51);
     for line in text.lines() {
         assert!(
-            line.starts_with("::error file=a") || line == "::notice title=Conch::10 more are in the stream",
+            line.starts_with("::error file=a") || line == "::notice title=Cerith::10 more are in the stream",
             "{line}"
         );
         assert_eq!(line.matches("title=").count(), 1, "{line}");

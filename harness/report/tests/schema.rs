@@ -3,12 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use conch_report::event::{
+use cerith_report::event::{
     Against, Bytes, Camp, Compiled, CompiledKernel, Contents, Difference, Differs, Element, Exhibit,
     Expectation, Internal, KnownBug, Launch, Left, LeftOut, Mark, Outcome, Position, Problem, Rule, Scratch,
     Start, Storage, Summary, Sweep, Tally, Text, Undefined, Variants, Verdict, View,
 };
-use conch_report::{Digest, Event, FORMAT, Html, Human, Junit, Remarks, SWEEPS, read};
+use cerith_report::{Digest, Event, FORMAT, Html, Human, Junit, Remarks, SWEEPS, read};
 use indexmap::IndexMap;
 use serde::Serialize;
 use serde_json::Value;
@@ -27,7 +27,7 @@ fn one<T>(value: T) -> IndexMap<String, T> {
 fn start() -> Start {
     Start {
         format: 1,
-        conch: some(),
+        cerith: some(),
         engines: vec![some()],
         by_default: true,
         left_out: vec![leftout()],
@@ -617,9 +617,9 @@ fn streams_of_every_version_are_read() {
         "format 1 knew no bytes"
     );
     let newer = format!(
-        r#"{{"event":"start","format":{},"conch":"9.0.0","engines":[],"cases":0}}"#,
+        r#"{{"event":"start","format":{},"cerith":"9.0.0","engines":[],"cases":0}}"#,
         SWEEPS + 1
     );
     let refused = read(format!("{newer}\n").as_bytes(), |_| {}).expect_err("a newer stream");
-    assert!(refused.to_string().contains("use a newer conch"), "{refused}");
+    assert!(refused.to_string().contains("use a newer cerith"), "{refused}");
 }

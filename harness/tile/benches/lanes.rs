@@ -1,9 +1,9 @@
 //! The loops over blocks: 1,024 lanes an iteration, the size of a usual Triton block.
 
-use conch_tile::DType;
-use conch_tile::ir::{BinaryOp, CmpPredicate, Rounding, TernaryOp, UnaryOp};
-use conch_tile::numeric::encode;
-use conch_tile::numeric::lanes::{self, Operand};
+use cerith_tile::DType;
+use cerith_tile::ir::{BinaryOp, CmpPredicate, Rounding, TernaryOp, UnaryOp};
+use cerith_tile::numeric::encode;
+use cerith_tile::numeric::lanes::{self, Operand};
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
 

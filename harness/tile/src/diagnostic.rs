@@ -1,4 +1,4 @@
-//! What Conch tells a user about a piece of text: what, where, and the mend, rendered as rustc would.
+//! What Cerith tells a user about a piece of text: what, where, and the mend, rendered as rustc would.
 //! Left out: printing. Only `cli` prints; here a diagnostic becomes a `String`.
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};

@@ -1,4 +1,4 @@
-//! Faults that are planted on purpose, to see that Conch notices its own mistakes. Each stands at its place behind
+//! Faults that are planted on purpose, to see that Cerith notices its own mistakes. Each stands at its place behind
 //! [`is_planted`], which is a constant `false` unless this crate has the feature `planted-faults`: a normal build has
 //! nothing of them. With the feature, `plant` chooses the one fault that the process has.
 //!
@@ -24,7 +24,7 @@ macro_rules! faults {
                 }
             }
 
-            /// The part of Conch that it is in: `numeric`, `frontend`, `interp`, `memory`, `verdict` or `engine`.
+            /// The part of Cerith that it is in: `numeric`, `frontend`, `interp`, `memory`, `verdict` or `engine`.
             pub const fn place(self) -> &'static str {
                 match self {
                     $(Self::$fault => $place,)+

@@ -1,14 +1,14 @@
-//! The ground floor of Conch: what every other crate speaks in.
+//! The ground floor of Cerith: what every other crate speaks in.
 //!
 //! Here are Triton's dtypes and their exact arithmetic ([`numeric`]), the source positions and diagnostics that
 //! every message is made of ([`source`], [`diagnostic`]), the language rules that changed between Triton versions
 //! ([`rules`]), known bugs of engines ([`quirk`]), and the typed IR between the frontend and the interpreter ([`ir`]).
 //!
 //! ```
-//! use conch_tile::DType;
-//! use conch_tile::ir::{BinaryOp, Rounding};
-//! use conch_tile::numeric::{self, Computed};
-//! use conch_tile::rules::{Rule, Rules, Version};
+//! use cerith_tile::DType;
+//! use cerith_tile::ir::{BinaryOp, Rounding};
+//! use cerith_tile::numeric::{self, Computed};
+//! use cerith_tile::rules::{Rule, Rules, Version};
 //!
 //! // Arithmetic is on bits: 1 + 2^-11 is halfway between two numbers of f16, and rounds to the even one.
 //! let dtype: DType = "float16".parse().unwrap();

@@ -20,7 +20,7 @@ import zipfile
 from pathlib import Path
 
 TABLE = Path(__file__).resolve().parents[3] / "snapshots/tile/h200-3.9.0.txt"
-# The dtypes: Conch's name, Triton's in signatures and in `tl`, bytes of an element.
+# The dtypes: Cerith's name, Triton's in signatures and in `tl`, bytes of an element.
 DTYPES = {
     "i1": ("i1", "int1", 1),
     "i8": ("i8", "int8", 1),

@@ -3,9 +3,9 @@
 
 use std::collections::HashMap;
 
-use conch_tile::DType;
-use conch_tile::ir::{BinaryOp, CmpPredicate, Rounding, TernaryOp, UnaryOp};
-use conch_tile::numeric::{self, Accuracy, Computed, Range};
+use cerith_tile::DType;
+use cerith_tile::ir::{BinaryOp, CmpPredicate, Rounding, TernaryOp, UnaryOp};
+use cerith_tile::numeric::{self, Accuracy, Computed, Range};
 
 const GOLDEN: &str = include_str!("../../../snapshots/tile/h200-3.9.0.txt");
 

@@ -3,9 +3,9 @@
 
 use std::collections::HashMap;
 
-use conch_tile::DType;
-use conch_tile::ir::{BinaryOp, Rounding, TernaryOp, UnaryOp};
-use conch_tile::numeric::{self, Computed, Range};
+use cerith_tile::DType;
+use cerith_tile::ir::{BinaryOp, Rounding, TernaryOp, UnaryOp};
+use cerith_tile::numeric::{self, Computed, Range};
 
 const OPERANDS: &str = include_str!("../../../snapshots/tile/h200-3.9.0.txt");
 const MORE: &str = include_str!("../../../snapshots/tile/h200-more-3.9.0.txt");

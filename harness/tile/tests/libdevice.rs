@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use conch_tile::DType;
-use conch_tile::numeric::library::{Symbol, symbol, symbols};
-use conch_tile::numeric::{Computed, decode, is_nan};
+use cerith_tile::DType;
+use cerith_tile::numeric::library::{Symbol, symbol, symbols};
+use cerith_tile::numeric::{Computed, decode, is_nan};
 use proptest::prelude::*;
 
 const GOLDEN: &str = include_str!("golden/libdevice.txt");

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use conch_tile::rules::Version;
+use cerith_tile::rules::Version;
 use serde::Deserialize;
 
 use crate::home::{self, Adopted, Contents, Event, Observer};
@@ -34,7 +34,7 @@ pub enum AdoptError {
         reason: String,
     },
     /// There is another toolchain of its name.
-    #[error("adopt {} as {id}: {there}; `conch toolchain remove {id}` makes room", python.display())]
+    #[error("adopt {} as {id}: {there}; `cerith toolchain remove {id}` makes room", python.display())]
     Taken {
         /// The Python.
         python: PathBuf,
@@ -270,7 +270,7 @@ mod tests {
         assert_eq!(
             error.to_string(),
             format!(
-                "adopt {} as 3.6.0+numpy2.3.5: one of that name is installed; `conch toolchain remove 3.6.0+numpy2.3.5` makes room",
+                "adopt {} as 3.6.0+numpy2.3.5: one of that name is installed; `cerith toolchain remove 3.6.0+numpy2.3.5` makes room",
                 python.display()
             )
         );

@@ -271,7 +271,7 @@ pub(crate) fn key(
     if let Some(stamp) = stamp {
         add(stamp.as_bytes());
     }
-    for (name, text) in conch_worker::FILES {
+    for (name, text) in cerith_worker::FILES {
         add(name.as_bytes());
         add(text.as_bytes());
     }

@@ -1,6 +1,6 @@
 //! What Triton's compiler made of a case: kernels as machine code, and the launches of them that Triton's own launcher
 //! would have made, with every parameter resolved. Left out: asking for it ([`crate::Compilers::compile`]), keeping it on
-//! disk, and executing it (`conch-engine`).
+//! disk, and executing it (`cerith-engine`).
 //!
 //! One launch of a case may become any number of [`Invocation`]s: none (an empty grid), one, or several (an autotuned
 //! kernel whose hooks launch others).

@@ -19,10 +19,10 @@ mod calls;
 mod linux;
 
 /// Switches containment off where it is `off`.
-pub const SWITCH: &str = "CONCH_CONTAINMENT";
+pub const SWITCH: &str = "CERITH_CONTAINMENT";
 
 /// More folders and files that workers may read and execute from, separated by colons.
-pub const ALLOW_READ: &str = "CONCH_ALLOW_READ";
+pub const ALLOW_READ: &str = "CERITH_ALLOW_READ";
 
 /// How far this system lets workers be contained.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -98,7 +98,7 @@ pub(crate) fn spawn(mut command: Command, reach: &Reach) -> io::Result<Child> {
     // What a thread gives up, it gives up for good; what it starts inherits that.
     std::thread::scope(|scope| {
         std::thread::Builder::new()
-            .name("conch-contained".to_owned())
+            .name("cerith-contained".to_owned())
             .spawn_scoped(scope, move || {
                 confine(reach, containment).map_err(io::Error::other)?;
                 command.spawn()

@@ -84,7 +84,7 @@ pub enum AddError {
         needed: u64,
     },
     /// The folder cannot be written.
-    #[error("write {}: {source}; set CONCH_HOME to a folder that can be written", path.display())]
+    #[error("write {}: {source}; set CERITH_HOME to a folder that can be written", path.display())]
     Unwritable {
         /// The folder.
         path: PathBuf,

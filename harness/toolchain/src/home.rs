@@ -6,17 +6,17 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use conch_tile::rules::Version;
+use cerith_tile::rules::Version;
 use etcetera::{AppStrategy, AppStrategyArgs};
 use serde::{Deserialize, Serialize};
 
 use crate::ToolchainId;
 use crate::python::fits;
 
-/// The folder of everything Conch keeps for a user: toolchains, what they compiled, and the workers' private files while
+/// The folder of everything Cerith keeps for a user: toolchains, what they compiled, and the workers' private files while
 /// they run.
 ///
-/// `$CONCH_HOME`, or `conch` in the user's data directory (`$XDG_DATA_HOME`, `~/.local/share`).
+/// `$CERITH_HOME`, or `cerith` in the user's data directory (`$XDG_DATA_HOME`, `~/.local/share`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Home {
     root: PathBuf,
@@ -25,8 +25,8 @@ pub struct Home {
 /// Toolchains cannot be looked up or removed.
 #[derive(Debug, thiserror::Error)]
 pub enum HomeError {
-    /// No home directory and no `CONCH_HOME`.
-    #[error("find the user's data directory: set CONCH_HOME to a folder for toolchains")]
+    /// No home directory and no `CERITH_HOME`.
+    #[error("find the user's data directory: set CERITH_HOME to a folder for toolchains")]
     Nowhere,
     /// A file system error.
     #[error("{doing} {}: {source}", path.display())]
@@ -39,7 +39,7 @@ pub enum HomeError {
         source: io::Error,
     },
     /// It is not installed.
-    #[error("find the toolchain {id}: it is not installed; `conch toolchain add {id}` installs it")]
+    #[error("find the toolchain {id}: it is not installed; `cerith toolchain add {id}` installs it")]
     Missing {
         /// The one asked for.
         id: ToolchainId,
@@ -174,7 +174,7 @@ impl Toolchain {
 }
 
 /// Name of the marker file in a toolchain's folder.
-pub(crate) const MARKER: &str = "conch-toolchain.json";
+pub(crate) const MARKER: &str = "cerith-toolchain.json";
 
 /// The format of the marker file.
 pub(crate) const SCHEMA: u32 = 1;
@@ -198,9 +198,9 @@ pub(crate) fn size_of(folder: &Path) -> u64 {
 }
 
 impl Home {
-    /// The user's: `$CONCH_HOME`, or `conch` in the data directory.
+    /// The user's: `$CERITH_HOME`, or `cerith` in the data directory.
     pub fn discover() -> Result<Self, HomeError> {
-        if let Some(path) = std::env::var_os("CONCH_HOME").filter(|path| !path.is_empty()) {
+        if let Some(path) = std::env::var_os("CERITH_HOME").filter(|path| !path.is_empty()) {
             let path = PathBuf::from(path);
             let root = std::path::absolute(&path).map_err(|source| HomeError::Io {
                 doing: "find",
@@ -211,8 +211,8 @@ impl Home {
         }
         let strategy = etcetera::choose_app_strategy(AppStrategyArgs {
             top_level_domain: "org".to_owned(),
-            author: "conch".to_owned(),
-            app_name: "conch".to_owned(),
+            author: "cerith".to_owned(),
+            app_name: "cerith".to_owned(),
         })
         .map_err(|_| HomeError::Nowhere)?;
         Ok(Self {
@@ -441,7 +441,7 @@ mod tests {
         home.remove(&id).expect("removed");
         assert_eq!(home.find(&id), None);
         let error = home.remove(&id).expect_err("gone");
-        let text = "find the toolchain 3.9.0: it is not installed; `conch toolchain add 3.9.0` installs it";
+        let text = "find the toolchain 3.9.0: it is not installed; `cerith toolchain add 3.9.0` installs it";
         assert_eq!(error.to_string(), text);
     }
 }

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use conch_tile::rules::Version;
+use cerith_tile::rules::Version;
 
 /// A pair of a Triton version and a NumPy, written `3.9.0` (with the NumPy that fits it) or `3.0.0+numpy2`; or a torch
 /// with the Triton that it pins, written `torch2.11.0`. A Triton that somebody built has its build's name besides:

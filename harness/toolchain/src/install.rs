@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use conch_tile::DType;
-use conch_tile::rules::Version;
+use cerith_tile::DType;
+use cerith_tile::rules::Version;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::explain::{self, AddError, about_size};
@@ -78,7 +78,7 @@ pub(crate) fn add(
             package: "triton",
             version: id.to_string(),
             hint: format!(
-                "a build is not in it; `conch toolchain adopt --name {build} PYTHON` registers the Python that has it"
+                "a build is not in it; `cerith toolchain adopt --name {build} PYTHON` registers the Python that has it"
             ),
         });
     }
@@ -87,7 +87,7 @@ pub(crate) fn add(
             package: "triton",
             version: id.triton().to_string(),
             hint: format!(
-                "Conch knows the language from {OLDEST} on, and would judge it by rules that are not its own; name {OLDEST} or later"
+                "Cerith knows the language from {OLDEST} on, and would judge it by rules that are not its own; name {OLDEST} or later"
             ),
         });
     }
@@ -542,7 +542,7 @@ mod tests {
         check(
             "2.1.0",
             "true",
-            "find triton 2.1.0 in the package index: Conch knows the language from 3.0.0 on, and would judge it by rules that are \
+            "find triton 2.1.0 in the package index: Cerith knows the language from 3.0.0 on, and would judge it by rules that are \
              not its own; name 3.0.0 or later",
         );
     }

@@ -8,16 +8,16 @@
 //! Those of a toolchain with torch are [`Inductors`]: they make launches under `torch.compile`.
 //!
 //! ```
-//! use conch_toolchain::pool::Limits;
-//! use conch_toolchain::request::Module;
-//! use conch_toolchain::{Home, Pool, Request, ToolchainId};
+//! use cerith_toolchain::pool::Limits;
+//! use cerith_toolchain::request::Module;
+//! use cerith_toolchain::{Home, Pool, Request, ToolchainId};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let id: ToolchainId = "3.9.0".parse()?;
 //! // `home.add(&id, &())` would install it from PyPI, about 1 GB.
 //! let home = Home::discover()?;
 //! let Some(toolchain) = home.resolve(&id) else {
-//!     eprintln!("Triton {id} is not installed: `conch toolchain add {id}`");
+//!     eprintln!("Triton {id} is not installed: `cerith toolchain add {id}`");
 //!     return Ok(());
 //! };
 //! let pool = Pool::new(toolchain, 1)?;
@@ -32,7 +32,7 @@
 //! # }
 //! ```
 //!
-//! Left out: what the answers mean (the engine's), the Python side of the worker (`conch-worker`), printing
+//! Left out: what the answers mean (the engine's), the Python side of the worker (`cerith-worker`), printing
 //! (progress is reported to an [`Observer`]).
 //!
 //! Invariants:

@@ -40,7 +40,7 @@ impl std::error::Error for NamesError {}
 pub fn public_names(pool: &Pool) -> Result<PublicNames, NamesError> {
     let module = Module {
         path: "public_names.py".into(),
-        text: conch_worker::PUBLIC_NAMES.into(),
+        text: cerith_worker::PUBLIC_NAMES.into(),
     };
     let response = pool
         .request(&Request::import(module), Limits::default())

@@ -338,7 +338,7 @@ struct Private {
 const LOCK: &str = "lock";
 /// The folder that our Python package is in, which workers read and do not change.
 const PYTHON: &str = "python";
-const PREFIX: &str = "conch-workers-";
+const PREFIX: &str = "cerith-workers-";
 /// A folder younger than this may not have its lock taken yet.
 const NEW: Duration = Duration::from_mins(1);
 
@@ -356,9 +356,9 @@ impl Private {
         let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(run)?;
         let lock = File::create_new(folder.path().join(LOCK))?;
         lock.lock()?;
-        let package = folder.path().join(PYTHON).join(conch_worker::PACKAGE);
+        let package = folder.path().join(PYTHON).join(cerith_worker::PACKAGE);
         fs::create_dir_all(&package)?;
-        for (name, text) in conch_worker::FILES {
+        for (name, text) in cerith_worker::FILES {
             fs::write(package.join(name), text)?;
         }
         Ok(Self { folder, _lock: lock })

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use conch_tile::rules::Version;
+use cerith_tile::rules::Version;
 
 /// Nobody knows what is published.
 #[derive(Debug, thiserror::Error)]

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use conch_tile::rules::Version;
+use cerith_tile::rules::Version;
 
 use crate::ToolchainId;
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use conch_tile::DType;
+use cerith_tile::DType;
 
 /// A Python module: the kernel's file.
 ///

@@ -1,4 +1,4 @@
-//! Frames on the pipe to a worker, and what their JSON headers say. The Python side is `conch_worker/wire.py` and
+//! Frames on the pipe to a worker, and what their JSON headers say. The Python side is `cerith_worker/wire.py` and
 //! `serve.py`. Left out: moving bytes ([`crate::worker`]).
 
 pub(crate) mod inductor;
@@ -525,7 +525,7 @@ pub(crate) fn check_invocations(compiled: &Compiled, request: &CompileRequest) -
     Ok(())
 }
 
-/// `k.py` of `<k.py>`, which is how a file's code is called whose text nobody is to see (`conch_worker/modules.py`).
+/// `k.py` of `<k.py>`, which is how a file's code is called whose text nobody is to see (`cerith_worker/modules.py`).
 fn seen_as(file: &Path) -> PathBuf {
     let name = file.file_name().and_then(|name| name.to_str());
     let inside = name.and_then(|name| name.strip_prefix('<')?.strip_suffix('>'));

@@ -217,7 +217,7 @@ impl Worker {
             Err(Silence::Excess(most)) => return Err(failed(format!("it has more than {most}"))),
             Err(Silence::Memory) => return Err(failed("it needs more memory than there may be".to_owned())),
         };
-        if hello.protocol != conch_worker::PROTOCOL {
+        if hello.protocol != cerith_worker::PROTOCOL {
             return Err(WorkerFailure::Protocol(format!(
                 "it speaks version {}",
                 hello.protocol
@@ -259,15 +259,15 @@ impl Worker {
         let mut command = Command::new(python);
         // -s: without what the user installed for themselves.
         command
-            .args(["-s", "-c", conch_worker::ENTRY])
+            .args(["-s", "-c", cerith_worker::ENTRY])
             .arg(&place.package);
         command.env_clear();
         command.envs(passed(mode.has_gpu()));
         if let Some(places) = containment::writes(&reach) {
-            command.env("CONCH_WRITES", places);
+            command.env("CERITH_WRITES", places);
         }
         if let Some(program) = Containment::of_this_system().afterwards() {
-            command.env("CONCH_AFTERWARDS", program);
+            command.env("CERITH_AFTERWARDS", program);
         }
         if !mode.has_gpu() {
             // A machine without a GPU, also on one that has some.
@@ -293,13 +293,13 @@ impl Worker {
             // There to be imported; arguments are what the mode makes of them.
             (Mode::Inductor, _) => {}
             (_, None) => {
-                command.env("CONCH_TORCH", "hidden");
+                command.env("CERITH_TORCH", "hidden");
             }
             (_, Some(Device::Host)) => {
-                command.env("CONCH_TORCH", "cpu");
+                command.env("CERITH_TORCH", "cpu");
             }
             (_, Some(Device::Cuda)) => {
-                command.env("CONCH_TORCH", "cuda");
+                command.env("CERITH_TORCH", "cuda");
             }
         }
         command
@@ -312,7 +312,7 @@ impl Worker {
             .env("HIP_VISIBLE_DEVICES", "-1")
             .env("HOME", &folder)
             // Or it would be looked up among the system's users.
-            .env("USER", "conch")
+            .env("USER", "cerith")
             .env("TMPDIR", &folder)
             .env("TRITON_HOME", &folder)
             .env("TRITON_CACHE_DIR", folder.join("cache"));

@@ -1,5 +1,5 @@
 //! Pythons that somebody else made, and torch in them. Adopting is tried with the Python of an installed toolchain; what
-//! needs torch, with installed or adopted toolchains that hold it and with the Pythons that `CONCH_TEST_TORCH` names
+//! needs torch, with installed or adopted toolchains that hold it and with the Pythons that `CERITH_TEST_TORCH` names
 //! (paths, separated by blanks). A test says what it missed.
 
 mod common;
@@ -8,9 +8,9 @@ use common::*;
 use std::ffi::OsStr;
 use std::fs;
 
-use conch_tile::DType;
-use conch_toolchain::request::{Device, Relocation, Storage, Value};
-use conch_toolchain::{Home, Pool, Request, Toolchain};
+use cerith_tile::DType;
+use cerith_toolchain::request::{Device, Relocation, Storage, Value};
+use cerith_toolchain::{Home, Pool, Request, Toolchain};
 use tempfile::TempDir;
 
 /// Toolchains with torch, and the folder that adopted ones live in.
@@ -22,14 +22,14 @@ fn with_torch() -> (TempDir, Vec<Toolchain>) {
         .into_iter()
         .filter(|toolchain| toolchain.contents.torch.is_some())
         .collect();
-    let named = std::env::var("CONCH_TEST_TORCH").unwrap_or_default();
+    let named = std::env::var("CERITH_TEST_TORCH").unwrap_or_default();
     for python in named.split_whitespace() {
         let toolchain = home.adopt(OsStr::new(python), None, &()).expect(python);
         assert!(toolchain.contents.torch.is_some(), "{python} has no torch");
         found.push(toolchain);
     }
     if found.is_empty() {
-        eprintln!("NOT RUN with torch: no toolchain has it, and CONCH_TEST_TORCH names no Python");
+        eprintln!("NOT RUN with torch: no toolchain has it, and CERITH_TEST_TORCH names no Python");
     }
     (folder, found)
 }
@@ -115,7 +115,7 @@ fn markers_of_before_are_read() {
     let root = folder.path().join("toolchains").join("3.1.0");
     fs::create_dir_all(&root).expect("made");
     let text = r#"{"schema":1,"id":"3.1.0","triton":"3.1.0","numpy":"1.26.4","python":"3.11.7"}"#;
-    fs::write(root.join("conch-toolchain.json"), text).expect("written");
+    fs::write(root.join("cerith-toolchain.json"), text).expect("written");
     let found = home.find(&"3.1.0".parse().expect("a toolchain")).expect("there");
     assert_eq!((found.is_adopted(), &found.contents.torch), (false, &None));
     assert_eq!(found.python(), root.join("bin").join("python"));
@@ -138,7 +138,7 @@ fn one_with_torch_serves_where_torch_is_wanted() {
             (found.id, found.contents.torch),
             (asked, toolchain.contents.torch.clone())
         );
-        let triton = conch_toolchain::ToolchainId::of(toolchain.triton());
+        let triton = cerith_toolchain::ToolchainId::of(toolchain.triton());
         assert_eq!(
             home.resolve_torch(&triton, false).map(|found| found.id),
             Some(triton.clone())

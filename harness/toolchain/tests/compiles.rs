@@ -8,12 +8,12 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use conch_tile::DType;
-use conch_tile::rules::Version;
-use conch_toolchain::compiled::{Compiled, Param, Target};
-use conch_toolchain::request::{Descriptor, Grid, Launch, Tensor, Value};
-use conch_toolchain::response::{Phase, Raised};
-use conch_toolchain::{
+use cerith_tile::DType;
+use cerith_tile::rules::Version;
+use cerith_toolchain::compiled::{Compiled, Param, Target};
+use cerith_toolchain::request::{Descriptor, Grid, Launch, Tensor, Value};
+use cerith_toolchain::response::{Phase, Raised};
+use cerith_toolchain::{
     Cache, Compilation, CompileRequest, Compilers, Exit, Toolchain, Tuning, WorkerFailure,
 };
 
@@ -260,7 +260,7 @@ fn one_configuration_of_a_tuner_is_compiled_alone() {
         assert_eq!([&usual, &only(0), &only(1)].map(programs), [2, 2, 4], "{id}");
         let raised = ended(&compilers, &only(2));
         let root = raised.root();
-        assert_eq!(root.kind, "conch_worker.recorder.Unsupported", "{id}");
+        assert_eq!(root.kind, "cerith_worker.recorder.Unsupported", "{id}");
         assert!(
             root.message.contains("leaves this configuration out"),
             "{id}: {}",

@@ -10,15 +10,15 @@ mod common;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::*;
-use conch_toolchain::compiled::Target;
-use conch_toolchain::compiler::Tuning;
-use conch_toolchain::inductor::InductorRequest;
-use conch_toolchain::request::Device;
-use conch_toolchain::response::Raised;
-use conch_toolchain::{
+use cerith_toolchain::compiled::Target;
+use cerith_toolchain::compiler::Tuning;
+use cerith_toolchain::inductor::InductorRequest;
+use cerith_toolchain::request::Device;
+use cerith_toolchain::response::Raised;
+use cerith_toolchain::{
     CompileRequest, Compilers, Containment, Exit, Home, Inductors, Pool, Request, Toolchain, WorkerFailure,
 };
+use common::*;
 use tempfile::TempDir;
 
 /// What an attempt came to: what Python raised, what became of the worker, or what was printed.
@@ -174,7 +174,7 @@ fn files_of_others_are_not_read() {
         "OSError: [Errno 18] Invalid cross-device link: 'OUTSIDE/.ssh/id' -> 'link'",
     );
     trial.check(
-        "print(sorted(name for name in os.environ if 'CARGO' in name or 'CONCH_A' in name))",
+        "print(sorted(name for name in os.environ if 'CARGO' in name or 'CERITH_A' in name))",
         "finished: []",
     );
 }
@@ -210,7 +210,7 @@ fn files_of_others_are_not_changed() {
     check("os.setxattr(SECRET, 'user.x', b'')", refused);
     // Our own Python, which the next worker runs.
     check(
-        "import conch_worker\ntry:\n    open(conch_worker.__file__, 'a')\nexcept OSError as error:\n    print(error.strerror)",
+        "import cerith_worker\ntry:\n    open(cerith_worker.__file__, 'a')\nexcept OSError as error:\n    print(error.strerror)",
         "finished: Permission denied",
     );
     check(
@@ -271,12 +271,12 @@ fn what_a_worker_starts_is_contained_and_ends_with_it() {
     let bomb = "for _ in range(300):\n    if os.fork() == 0:\n        time.sleep(60)\n        os._exit(0)\ntime.sleep(60)";
     trial.check(bomb, "the worker had more than 64 processes");
     // Also one whose parent is gone.
-    let hidden = "if os.fork() == 0:\n    if os.fork() == 0:\n        os.execv('/bin/sleep', ['conch-hostile', '61'])\n    os._exit(0)\nos.wait()\nprint('left')";
+    let hidden = "if os.fork() == 0:\n    if os.fork() == 0:\n        os.execv('/bin/sleep', ['cerith-hostile', '61'])\n    os._exit(0)\nos.wait()\nprint('left')";
     trial.check(hidden, "finished: left");
     let alive = || {
         let processes = fs::read_dir("/proc").expect("a list").flatten();
         let lines = processes.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
-        lines.filter(|line| line.starts_with(b"conch-hostile")).count()
+        lines.filter(|line| line.starts_with(b"cerith-hostile")).count()
     };
     assert_eq!(alive(), 0);
 }

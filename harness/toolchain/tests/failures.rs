@@ -1,5 +1,5 @@
 //! How kernels and workers fail, and that the pool goes on. A test runs with those that are installed and says which it missed; with
-//! `CONCH_TEST_TOOLCHAINS=3.1.0,3.9.0` a missing one is an error (CI has it so).
+//! `CERITH_TEST_TOOLCHAINS=3.1.0,3.9.0` a missing one is an error (CI has it so).
 
 mod common;
 
@@ -7,9 +7,9 @@ use common::*;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use conch_toolchain::request::{Device, Relocation, Value};
-use conch_toolchain::response::Phase;
-use conch_toolchain::{Exit, Limits, Pool, Request, Response, WorkerFailure};
+use cerith_toolchain::request::{Device, Relocation, Value};
+use cerith_toolchain::response::Phase;
+use cerith_toolchain::{Exit, Limits, Pool, Request, Response, WorkerFailure};
 
 #[test]
 fn exceptions_come_with_type_text_and_line() {
@@ -30,7 +30,11 @@ fn exceptions_come_with_type_text_and_line() {
             location.line,
             line_of(&request.module, r#"tl.static_assert(False, "as asked")"#)
         );
-        assert!(!raised.traceback.contains("conch_worker"), "{}", raised.traceback);
+        assert!(
+            !raised.traceback.contains("cerith_worker"),
+            "{}",
+            raised.traceback
+        );
         assert_goes_on(&pool);
     }
 }
@@ -264,7 +268,7 @@ fn stopping_a_pool_ends_what_runs() {
 /// Not a test of its own: the process that `killing_this_process_leaves_no_worker` kills.
 #[test]
 fn child_that_is_killed() {
-    let Some(ready) = std::env::var_os("CONCH_TEST_CHILD") else {
+    let Some(ready) = std::env::var_os("CERITH_TEST_CHILD") else {
         return;
     };
     let toolchain = toolchains(&[NEWEST]).remove(0);
@@ -289,7 +293,7 @@ fn killing_this_process_leaves_no_worker() {
     let signs = format!("signs-of-life-{}", std::process::id());
     let mut child = std::process::Command::new(std::env::current_exe().expect("this test"))
         .args(["--exact", "child_that_is_killed", "--nocapture"])
-        .env("CONCH_TEST_CHILD", &signs)
+        .env("CERITH_TEST_CHILD", &signs)
         .spawn()
         .expect("a child");
     let within = |folder: &std::path::Path| {

@@ -2,11 +2,11 @@
 
 mod common;
 
+use cerith_toolchain::inductor::{Emitted, Induction, Way};
+use cerith_toolchain::request::Value;
+use cerith_toolchain::response::Phase;
+use cerith_toolchain::{InductorRequest, Inductors, Toolchain};
 use common::{kernels_folder, launch, request, storage, tensor, toolchains, words};
-use conch_toolchain::inductor::{Emitted, Induction, Way};
-use conch_toolchain::request::Value;
-use conch_toolchain::response::Phase;
-use conch_toolchain::{InductorRequest, Inductors, Toolchain};
 
 const TORCHES: &[&str] = &["torch2.5.1", "torch2.11.0"];
 

@@ -1,18 +1,18 @@
 //! What kernels do in workers of real toolchains. A test runs with those that are installed and says which it missed; with
-//! `CONCH_TEST_TOOLCHAINS=3.1.0,3.9.0` a missing one is an error (CI has it so).
+//! `CERITH_TEST_TOOLCHAINS=3.1.0,3.9.0` a missing one is an error (CI has it so).
 
 mod common;
 
 use common::*;
 use std::path::Path;
 
-use conch_tile::DType;
-use conch_tile::rules::Version;
-use conch_toolchain::request::{
+use cerith_tile::DType;
+use cerith_tile::rules::Version;
+use cerith_toolchain::request::{
     Descriptor, Device, Driver, Grid, Host, Launch, Module, Relocation, Storage, Tensor, Value,
 };
-use conch_toolchain::response::Phase;
-use conch_toolchain::{Exit, Request, WorkerFailure};
+use cerith_toolchain::response::Phase;
+use cerith_toolchain::{Exit, Request, WorkerFailure};
 
 /// What the project began with: split columns, and the same tensor twice. As CUDA tensors they go wrong up to 3.2,
 /// as CPU tensors never.
@@ -515,7 +515,7 @@ fn a_text_that_nobody_can_see_is_not_rewritten() {
             )
         };
         let module = kernels("inspected.py");
-        let place = |raised: &conch_toolchain::response::Raised| {
+        let place = |raised: &cerith_toolchain::response::Raised| {
             let location = raised.location.clone().expect("a place");
             (location.file, location.line)
         };

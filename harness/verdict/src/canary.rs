@@ -4,9 +4,9 @@
 //! What is tried is what every version of Triton's interpreter does right. Left out: engines that answer with outcomes on
 //! record, which execute nothing.
 
-use conch_case::{Case, Corpus, Input};
-use conch_engine::{Engine, EngineId, Outcome};
-use conch_tile::rules::Rules;
+use cerith_case::{Case, Corpus, Input};
+use cerith_engine::{Engine, EngineId, Outcome};
+use cerith_tile::rules::Rules;
 
 use crate::given::departure;
 use crate::panel::Panel;
@@ -170,7 +170,7 @@ fn case(file: &str) -> Result<Case, String> {
 
 #[cfg(test)]
 mod tests {
-    use conch_engine::Reference;
+    use cerith_engine::Reference;
 
     use super::*;
 

@@ -6,10 +6,10 @@
 //!
 //! Left out: outcomes that are no memory (see [`crate::trial`]).
 
-use conch_interp::Accepted;
-use conch_memory::{ByteState, Dims, Memory, NamedTensor, StorageId, Tensor};
-use conch_tile::fault::{Fault, is_planted};
-use conch_tile::{DType, numeric};
+use cerith_interp::Accepted;
+use cerith_memory::{ByteState, Dims, Memory, NamedTensor, StorageId, Tensor};
+use cerith_tile::fault::{Fault, is_planted};
+use cerith_tile::{DType, numeric};
 
 /// How many differing elements are kept for the report; all of them are counted.
 pub const KEPT: usize = 8;

@@ -5,12 +5,12 @@
 //! case without a fair trial tests nothing. For the same reason an engine that does not support a case, or runs out of
 //! time or memory on it, needs one; an engine that is not there needs none. A trial that cannot be told breaks nothing.
 //!
-//! Left out: reading expectations (`conch-case`).
+//! Left out: reading expectations (`cerith-case`).
 
-use conch_case::{Expectation, VerdictKind};
-use conch_engine::{EngineId, Outcome, Trap};
-use conch_tile::fault::{Fault, is_planted};
-use conch_tile::rules::Version;
+use cerith_case::{Expectation, VerdictKind};
+use cerith_engine::{EngineId, Outcome, Trap};
+use cerith_tile::fault::{Fault, is_planted};
+use cerith_tile::rules::Version;
 
 use crate::trial::{Standing, Verdict};
 use crate::witness::{Undefined, Witness};

@@ -1,14 +1,14 @@
 //! Differences that known bugs explain: the reference is asked again with the quirks that the engine has, and if it then leaves the
 //! engine's bytes, they are what made the difference. Errors, which leave no bytes, are told by their words. Left out: the models
-//! (`conch-quirk`).
+//! (`cerith-quirk`).
 
-use conch_case::Case;
-use conch_engine::{EngineId, Finished, Followed, Outcome, Reference, guarded};
-use conch_interp::Accepted;
-use conch_memory::{ByteState, Memory, StorageId};
-use conch_tile::quirk::told::{self, Said, Told};
-use conch_tile::quirk::{Family, Quirk, Quirks};
-use conch_tile::rules::{Rules, Version};
+use cerith_case::Case;
+use cerith_engine::{EngineId, Finished, Followed, Outcome, Reference, guarded};
+use cerith_interp::Accepted;
+use cerith_memory::{ByteState, Memory, StorageId};
+use cerith_tile::quirk::told::{self, Said, Told};
+use cerith_tile::quirk::{Family, Quirk, Quirks};
+use cerith_tile::rules::{Rules, Version};
 
 use crate::difference::{Acceptance, compare};
 

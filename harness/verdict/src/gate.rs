@@ -4,8 +4,8 @@
 //! Agreement alone would let a case through of which nobody spoke, and one that every engine rejects. Left out: who is
 //! right (see [`crate::trial`]) and what was expected (see [`crate::expectation`]).
 
-use conch_case::{Case, Ending, Expectation, OutcomeKind};
-use conch_engine::{EngineId, MODULE_NOT_FOUND, Outcome, STALE_RECORDING, Trap};
+use cerith_case::{Case, Ending, Expectation, OutcomeKind};
+use cerith_engine::{EngineId, MODULE_NOT_FOUND, Outcome, STALE_RECORDING, Trap};
 
 use crate::expectation::{Assessment, Testimony, happened};
 use crate::trial::{Standing, Verdict};
@@ -20,7 +20,7 @@ pub struct Demands {
 }
 
 impl Demands {
-    /// Whether this engine may not be silent in this way. What Conch failed at is told as its own error.
+    /// Whether this engine may not be silent in this way. What Cerith failed at is told as its own error.
     fn forbids(&self, id: &EngineId, outcome: &Outcome) -> bool {
         let Outcome::Unavailable(complaint) = outcome else {
             return false;

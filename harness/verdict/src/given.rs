@@ -4,10 +4,10 @@
 //! may all agree. What a case file gives comes from elsewhere, so that a reference which leaves something else is wrong,
 //! whoever agrees with it.
 
-use conch_case::{Case, VerdictKind};
-use conch_engine::{EngineId, Finished, Outcome, Trap};
-use conch_memory::{ByteState, Memory};
-use conch_tile::quirk::Quirks;
+use cerith_case::{Case, VerdictKind};
+use cerith_engine::{EngineId, Finished, Outcome, Trap};
+use cerith_memory::{ByteState, Memory};
+use cerith_tile::quirk::Quirks;
 
 use crate::difference::{BitForBit, Comparison, compare};
 use crate::trial::{Difference, Kind, Standing, Verdict};

@@ -1,10 +1,10 @@
 //! The reference held to its own intervals: what it left must be what it accepts of others.
 //!
-//! Left out: where intervals come from (`conch-interp`).
+//! Left out: where intervals come from (`cerith-interp`).
 
-use conch_interp::{AcceptanceMap, Accepted};
-use conch_memory::{ByteState, Memory};
-use conch_tile::numeric;
+use cerith_interp::{AcceptanceMap, Accepted};
+use cerith_memory::{ByteState, Memory};
+use cerith_tile::numeric;
 
 /// What either of two sets of rules leaves open in an element: from the lower to the upper end of both.
 pub(crate) fn either(one: (usize, Accepted), other: (usize, Accepted)) -> (usize, Accepted) {

@@ -6,9 +6,9 @@
 //!
 //! Left out: functions of which only a bound is known, and everything but arithmetic (`cases/given`).
 
-use conch_case::{Corpus, Input};
-use conch_engine::{Engine, Reference};
-use conch_tile::rules::Rules;
+use cerith_case::{Corpus, Input};
+use cerith_engine::{Engine, Reference};
+use cerith_tile::rules::Rules;
 
 use crate::given::departure;
 

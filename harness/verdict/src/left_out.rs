@@ -2,7 +2,7 @@
 //!
 //! Left out: which bytes those are (the reference's byte states say it).
 
-use conch_memory::{ByteState, Memory};
+use cerith_memory::{ByteState, Memory};
 
 /// The undefined bytes of one storage.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub(crate) fn left_out(memory: &Memory) -> Vec<LeftOut> {
             if bytes == 0 {
                 return None;
             }
-            let is_whole = |tensor: &conch_memory::Tensor| {
+            let is_whole = |tensor: &cerith_memory::Tensor| {
                 let size = tensor.element_size();
                 let mut seen = tensor
                     .element_starts()

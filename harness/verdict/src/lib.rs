@@ -11,10 +11,10 @@
 //! ```
 //! use std::sync::Arc;
 //!
-//! use conch_case::{Case, Corpus, Input, VerdictKind};
-//! use conch_engine::{Capabilities, Engine, EngineId, Failure, Outcome, Preparation, Prepared, Reference};
-//! use conch_tile::rules::Rules;
-//! use conch_verdict::{Panel, try_case};
+//! use cerith_case::{Case, Corpus, Input, VerdictKind};
+//! use cerith_engine::{Capabilities, Engine, EngineId, Failure, Outcome, Preparation, Prepared, Reference};
+//! use cerith_tile::rules::Rules;
+//! use cerith_verdict::{Panel, try_case};
 //!
 //! /// An engine under test: the reference, and a slip of the hand. What it is called decides whose rules it is judged by.
 //! struct Slipping(EngineId, Arc<Reference>);
@@ -81,8 +81,8 @@
 //! assert_eq!(element.shown, ["2.0", "2.0000002"]);
 //! ```
 //!
-//! Left out: how an engine runs a case (`conch-engine`), showing anything (`conch-report`). There is no tolerance anywhere: a
-//! float is right when its bits are, or when the reference's own [`Accepted`](conch_interp::Accepted) says that a conforming implementation may
+//! Left out: how an engine runs a case (`cerith-engine`), showing anything (`cerith-report`). There is no tolerance anywhere: a
+//! float is right when its bits are, or when the reference's own [`Accepted`](cerith_interp::Accepted) says that a conforming implementation may
 //! give it.
 //!
 //! Invariants: knows no fuzzing engine and does no IO; a verdict is a function of outcomes, never of time or order.

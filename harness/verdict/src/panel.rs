@@ -1,7 +1,7 @@
 //! A panel of engines, and a case through all of them: outcomes, verdict, and what the case file says to it.
 //!
 //! The reference runs once for each set of language rules that the other engines speak; rules that make no difference
-//! to the case share a bench. Conch's own failures are noted apart and never become a verdict.
+//! to the case share a bench. Cerith's own failures are noted apart and never become a verdict.
 //!
 //! Left out: which cases, and how many at once.
 
@@ -9,14 +9,14 @@ use std::cell::OnceCell;
 use std::fmt;
 use std::sync::Arc;
 
-use conch_case::Case;
-use conch_engine::{
+use cerith_case::Case;
+use cerith_engine::{
     Complaint, Conforming, Engine, EngineId, Failure, Families, Outcome, Reference, Remembered, families,
     guarded, language, through,
 };
-use conch_interp::Accepted;
-use conch_memory::StorageId;
-use conch_tile::rules::{Rule, Rules, Version};
+use cerith_interp::Accepted;
+use cerith_memory::StorageId;
+use cerith_tile::rules::{Rule, Rules, Version};
 
 use crate::difference::Acceptance;
 use crate::expectation::{Assessment, Testimony, assess, is_foreseen, is_offender, is_undefined};
@@ -90,7 +90,7 @@ pub struct Record {
     pub seconds: f64,
 }
 
-/// Conch failed to run an engine: a bug of ours.
+/// Cerith failed to run an engine: a bug of ours.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failed {
     /// The engine.
@@ -114,7 +114,7 @@ pub struct Trial {
     pub rules: Vec<Rule>,
     /// What was not compared because the reference says that it has no defined value.
     pub left_out: Vec<LeftOut>,
-    /// Engines that Conch failed to run.
+    /// Engines that Cerith failed to run.
     pub failed: Vec<Failed>,
 }
 
@@ -387,7 +387,7 @@ impl<'a> ByReference<'a> {
         }
     }
 
-    /// What Conch failed at when it was asked, if it was and did.
+    /// What Cerith failed at when it was asked, if it was and did.
     pub(crate) fn failure(&self) -> Option<&str> {
         let mut given = self.answers.iter().filter_map(|(_, answer)| answer.get());
         given.find_map(|answer| answer.as_ref().err().map(String::as_str))
@@ -419,7 +419,7 @@ impl<'a> ByReference<'a> {
 impl Acceptance for ByReference<'_> {
     fn accepted(&self, storage: StorageId, byte: usize) -> (usize, Accepted) {
         let under = self.answers().map(|answer| match answer {
-            // What Conch failed at convicts nobody.
+            // What Cerith failed at convicts nobody.
             Err(_) | Ok(Conforming::Anything(_)) => (byte, Accepted::Unknown),
             Ok(Conforming::Known(map)) => map.at(storage, byte),
         });
@@ -429,7 +429,7 @@ impl Acceptance for ByReference<'_> {
     fn why(&self) -> Option<String> {
         self.answers().find_map(|answer| match answer {
             Ok(Conforming::Anything(why)) => Some(why.clone()),
-            Err(_) => Some("Conch failed to say what a conforming implementation may give".to_owned()),
+            Err(_) => Some("Cerith failed to say what a conforming implementation may give".to_owned()),
             Ok(Conforming::Known(_)) => None,
         })
     }
@@ -549,7 +549,7 @@ fn deciding(reference: Option<&Reference>, case: &Case, references: &[Record]) -
     rules
 }
 
-/// Has an engine run a case. A failure or a panic of Conch is noted apart, and leaves an engine that says nothing.
+/// Has an engine run a case. A failure or a panic of Cerith is noted apart, and leaves an engine that says nothing.
 fn record(
     engine: &dyn Engine,
     case: &Case,

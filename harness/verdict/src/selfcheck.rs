@@ -6,12 +6,12 @@
 
 use std::sync::Arc;
 
-use conch_case::{Case, Corpus, Input, VerdictKind};
-use conch_engine::{
+use cerith_case::{Case, Corpus, Input, VerdictKind};
+use cerith_engine::{
     Capabilities, Complaint, Engine, EngineId, Failure, Outcome, Preparation, Prepared, Reference, Trap,
 };
-use conch_memory::{Memory, ORIGIN, StorageId};
-use conch_tile::rules::Rules;
+use cerith_memory::{Memory, ORIGIN, StorageId};
+use cerith_tile::rules::Rules;
 
 use crate::known;
 use crate::panel::{Panel, try_case};
@@ -323,7 +323,7 @@ const TRIALS: &[Known] = &[
 /// Judges every trial whose end is known, and says where the verdict is another one; and has the reference compute what is
 /// known.
 pub fn selfcheck() -> Vec<String> {
-    let record = conch_engine::cuda::record::selfcheck().err();
+    let record = cerith_engine::cuda::record::selfcheck().err();
     let arithmetic = known::wrong(&Reference::default());
     let arithmetic = arithmetic.first().map(|first| match arithmetic.len() {
         1 => format!("arithmetic that is known: {first}"),

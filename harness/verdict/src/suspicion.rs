@@ -3,10 +3,10 @@
 //!
 //! Left out: the rest of a trial (see [`crate::trial`]).
 
-use conch_case::VerdictKind;
-use conch_engine::{Complaint, EngineId, Families, Outcome, Trap};
-use conch_tile::fault::{Fault, is_planted};
-use conch_tile::quirk::Quirks;
+use cerith_case::VerdictKind;
+use cerith_engine::{Complaint, EngineId, Families, Outcome, Trap};
+use cerith_tile::fault::{Fault, is_planted};
+use cerith_tile::quirk::Quirks;
 
 use crate::difference::Comparison;
 use crate::trial::{Difference, Kind, Rest, Standing, Trial};

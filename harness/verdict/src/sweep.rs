@@ -4,7 +4,7 @@
 //! variants outside of the largest camp are the odd ones out, which is a count of heads and no conviction; where the
 //! reference speaks, it is said which camp gives what it gives. What it knows is used in two more ways: bytes that it
 //! says are undefined are left out, and elements with other bits agree where both values are within what it says that
-//! a conforming implementation may give ([`Accepted`](conch_interp::Accepted)). Where it is silent, every bit counts.
+//! a conforming implementation may give ([`Accepted`](cerith_interp::Accepted)). Where it is silent, every bit counts.
 //!
 //! A variant whose own launches differ is in no camp; if those of the case as it is do, the sweep cannot tell anything. A
 //! program without a defined answer is not judged.
@@ -12,12 +12,12 @@
 //! Along each axis the case as it is and the variants of that axis have a verdict of their own, which is what a case
 //! file's expectations with an `axis` speak of.
 //!
-//! Left out: which variants there are (`conch-case`), compiling and executing them (`conch-engine`).
+//! Left out: which variants there are (`cerith-case`), compiling and executing them (`cerith-engine`).
 
-use conch_case::{Axis, Case, Expectation, Variant, VerdictKind};
-use conch_engine::{Engine, EngineId, Failure, Outcome, Reference, Trap, guarded};
-use conch_memory::Memory;
-use conch_tile::rules::Rules;
+use cerith_case::{Axis, Case, Expectation, Variant, VerdictKind};
+use cerith_engine::{Engine, EngineId, Failure, Outcome, Reference, Trap, guarded};
+use cerith_memory::Memory;
+use cerith_tile::rules::Rules;
 
 use crate::difference::{Acceptance, Bytes, Comparison, compare};
 use crate::expectation::{Met, says};
@@ -105,7 +105,7 @@ pub struct SweepTrial {
     pub verdict: SweepVerdict,
     /// The verdict against what was expected.
     pub assessment: SweepAssessment,
-    /// Conch's own failures.
+    /// Cerith's own failures.
     pub failed: Vec<Failed>,
 }
 
@@ -260,7 +260,7 @@ pub fn judge_sweep(
     (verdict.kind, verdict.reason) = if verdict.camps.len() > 1 {
         (VerdictKind::Differ, why)
     } else if unsteady.contains(&Variant::AsIs) {
-        let why = "the case as it is does not give the same twice, which `conch run` judges";
+        let why = "the case as it is does not give the same twice, which `cerith run` judges";
         (VerdictKind::Inconclusive, Some(why.to_owned()))
     } else if !unsteady.is_empty() {
         (VerdictKind::Nondeterministic, why)

@@ -14,12 +14,12 @@
 //!
 //! Left out: what was expected (see [`crate::expectation`]).
 
-use conch_case::VerdictKind;
-use conch_engine::{EngineId, Families, Finished, Outcome, Trap};
-use conch_memory::Memory;
-use conch_tile::fault::{Fault, is_planted};
-use conch_tile::quirk::Quirks;
-use conch_tile::quirk::told::Told;
+use cerith_case::VerdictKind;
+use cerith_engine::{EngineId, Families, Finished, Outcome, Trap};
+use cerith_memory::Memory;
+use cerith_tile::fault::{Fault, is_planted};
+use cerith_tile::quirk::Quirks;
+use cerith_tile::quirk::told::Told;
 
 use crate::difference::{Acceptance, Bytes, Comparison, compare};
 use crate::witness::{Known, Witness, independent};

@@ -1,12 +1,12 @@
 //! Two cases that must store the same: a generated kernel and its twin. One engine is enough to hold them to each other, and where
 //! that is the reference, a difference is a bug of ours.
 //!
-//! Left out: making twins (`conch-gen`).
+//! Left out: making twins (`cerith-gen`).
 
-use conch_case::Case;
-use conch_engine::{Engine, Failure, Outcome};
-use conch_memory::{ByteState, Memory, StorageId};
-use conch_tile::rules::Rules;
+use cerith_case::Case;
+use cerith_engine::{Engine, Failure, Outcome};
+use cerith_memory::{ByteState, Memory, StorageId};
+use cerith_tile::rules::Rules;
 
 /// What came of two cases that must store the same.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@
 //!
 //! Left out: camps and blame (see [`crate::trial`]).
 
-use conch_engine::{EngineId, Families, Outcome};
+use cerith_engine::{EngineId, Families, Outcome};
 
 /// One engine and what it did.
 #[derive(Clone, Copy, Debug)]

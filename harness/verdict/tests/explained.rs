@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use conch_case::{Case, Corpus, Input, VerdictKind};
-use conch_engine::{
+use cerith_case::{Case, Corpus, Input, VerdictKind};
+use cerith_engine::{
     Capabilities, Complaint, Engine, EngineId, Failure, Finished, Outcome, Preparation, Prepared, Reference,
     Trap,
 };
-use conch_tile::quirk::{Quirk, Quirks};
-use conch_tile::rules::Rules;
-use conch_verdict::{Panel, Trial, try_case};
+use cerith_tile::quirk::{Quirk, Quirks};
+use cerith_tile::rules::Rules;
+use cerith_verdict::{Panel, Trial, try_case};
 
 /// What an engine under test does.
 #[derive(Clone)]
@@ -68,7 +68,7 @@ impl Engine for Suspect {
 
 struct Leaves {
     ready: Box<dyn Prepared>,
-    memory: conch_memory::Memory,
+    memory: cerith_memory::Memory,
     turned: u8,
 }
 

@@ -11,11 +11,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
-use conch_case::{Case, Corpus, Entry, Filter, Shard, VerdictKind};
-use conch_engine::{Capabilities, Engine, EngineId, Failure, Outcome, Preparation, Prepared, Reference};
-use conch_memory::ByteState;
-use conch_tile::rules::Rules;
-use conch_verdict::{Panel, try_case};
+use cerith_case::{Case, Corpus, Entry, Filter, Shard, VerdictKind};
+use cerith_engine::{Capabilities, Engine, EngineId, Failure, Outcome, Preparation, Prepared, Reference};
+use cerith_memory::ByteState;
+use cerith_tile::rules::Rules;
+use cerith_verdict::{Panel, try_case};
 
 /// Bytes of stack, as a job of the command line has.
 const STACK: usize = 64 << 20;

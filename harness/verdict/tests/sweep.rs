@@ -2,15 +2,15 @@
 
 use std::fmt::Write as _;
 
-use conch_case::{Axis, EnginePattern, Expectation, OutcomeKind, Variant, VerdictKind};
-use conch_engine::{Complaint, EngineId, Finished, Outcome, Tracked, Trap};
-use conch_interp::Accepted;
-use conch_memory::{ByteState, Memory, NamedTensor, StorageId, Storages, Tensor};
-use conch_tile::DType;
-use conch_tile::quirk::Quirks;
-use conch_tile::rules::{Rules, Version};
-use conch_tile::source::Span;
-use conch_verdict::{Acceptance, BitForBit, Sample, Samples, SweepVerdict, assess_sweep, judge_sweep};
+use cerith_case::{Axis, EnginePattern, Expectation, OutcomeKind, Variant, VerdictKind};
+use cerith_engine::{Complaint, EngineId, Finished, Outcome, Tracked, Trap};
+use cerith_interp::Accepted;
+use cerith_memory::{ByteState, Memory, NamedTensor, StorageId, Storages, Tensor};
+use cerith_tile::DType;
+use cerith_tile::quirk::Quirks;
+use cerith_tile::rules::{Rules, Version};
+use cerith_tile::source::Span;
+use cerith_verdict::{Acceptance, BitForBit, Sample, Samples, SweepVerdict, assess_sweep, judge_sweep};
 
 /// One storage of two f32, seen as `x`.
 fn memory(value: f32) -> Memory {

@@ -2,15 +2,15 @@
 
 use std::fmt::Write as _;
 
-use conch_case::{EnginePattern, Expectation, OutcomeKind, VerdictKind};
-use conch_engine::{Complaint, EngineId, Families, Family, Finished, Outcome, Tracked, Trap};
-use conch_interp::Accepted;
-use conch_memory::{ByteState, Memory, NamedTensor, ORIGIN, StorageId, Storages, Tensor};
-use conch_tile::DType;
-use conch_tile::quirk::Quirks;
-use conch_tile::rules::Version;
-use conch_tile::source::Span;
-use conch_verdict::{
+use cerith_case::{EnginePattern, Expectation, OutcomeKind, VerdictKind};
+use cerith_engine::{Complaint, EngineId, Families, Family, Finished, Outcome, Tracked, Trap};
+use cerith_interp::Accepted;
+use cerith_memory::{ByteState, Memory, NamedTensor, ORIGIN, StorageId, Storages, Tensor};
+use cerith_tile::DType;
+use cerith_tile::quirk::Quirks;
+use cerith_tile::rules::Version;
+use cerith_tile::source::Span;
+use cerith_verdict::{
     Acceptance, Bench, BitForBit, Facts, Known, Standing, Testimony, Undefined, Verdict, Witness, assess,
     compare, judge,
 };

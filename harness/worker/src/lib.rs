@@ -1,39 +1,39 @@
-//! The Python package `conch_worker`, as text: what runs inside a toolchain, next to Triton.
+//! The Python package `cerith_worker`, as text: what runs inside a toolchain, next to Triton.
 //!
-//! Its modules say what they are for. Left out: starting it and talking to it (`conch-toolchain`).
+//! Its modules say what they are for. Left out: starting it and talking to it (`cerith-toolchain`).
 //!
 //! Invariants: it needs Triton and NumPy and nothing else, neither torch nor a GPU, but for `inductor.py` and `real.py` in
 //! workers that are started for them; it speaks [`PROTOCOL`]; this crate does no IO.
 #![warn(missing_docs)]
 
 /// The package's folder name.
-pub const PACKAGE: &str = "conch_worker";
+pub const PACKAGE: &str = "cerith_worker";
 
 /// The files of the package: name and text.
 pub const FILES: &[(&str, &str)] = &[
-    ("__init__.py", include_str!("../conch_worker/__init__.py")),
-    ("contained.py", include_str!("../conch_worker/contained.py")),
-    ("driver.py", include_str!("../conch_worker/driver.py")),
-    ("dtypes.py", include_str!("../conch_worker/dtypes.py")),
-    ("emitted.py", include_str!("../conch_worker/emitted.py")),
-    ("errors.py", include_str!("../conch_worker/errors.py")),
-    ("hidden.py", include_str!("../conch_worker/hidden.py")),
-    ("inductor.py", include_str!("../conch_worker/inductor.py")),
-    ("layout.py", include_str!("../conch_worker/layout.py")),
-    ("memory.py", include_str!("../conch_worker/memory.py")),
-    ("modules.py", include_str!("../conch_worker/modules.py")),
-    ("real.py", include_str!("../conch_worker/real.py")),
-    ("recorder.py", include_str!("../conch_worker/recorder.py")),
-    ("serve.py", include_str!("../conch_worker/serve.py")),
-    ("tensor.py", include_str!("../conch_worker/tensor.py")),
-    ("tuning.py", include_str!("../conch_worker/tuning.py")),
-    ("wire.py", include_str!("../conch_worker/wire.py")),
+    ("__init__.py", include_str!("../cerith_worker/__init__.py")),
+    ("contained.py", include_str!("../cerith_worker/contained.py")),
+    ("driver.py", include_str!("../cerith_worker/driver.py")),
+    ("dtypes.py", include_str!("../cerith_worker/dtypes.py")),
+    ("emitted.py", include_str!("../cerith_worker/emitted.py")),
+    ("errors.py", include_str!("../cerith_worker/errors.py")),
+    ("hidden.py", include_str!("../cerith_worker/hidden.py")),
+    ("inductor.py", include_str!("../cerith_worker/inductor.py")),
+    ("layout.py", include_str!("../cerith_worker/layout.py")),
+    ("memory.py", include_str!("../cerith_worker/memory.py")),
+    ("modules.py", include_str!("../cerith_worker/modules.py")),
+    ("real.py", include_str!("../cerith_worker/real.py")),
+    ("recorder.py", include_str!("../cerith_worker/recorder.py")),
+    ("serve.py", include_str!("../cerith_worker/serve.py")),
+    ("tensor.py", include_str!("../cerith_worker/tensor.py")),
+    ("tuning.py", include_str!("../cerith_worker/tuning.py")),
+    ("wire.py", include_str!("../cerith_worker/wire.py")),
 ];
 
 /// A program for `python -c`: serves its stdin and stdout with the package that lies in the folder that is its only
 /// argument. Bytecode is written for the package and not for a user's modules.
 pub const ENTRY: &str = "import sys; folder = sys.argv.pop(); sys.path.insert(0, folder); \
-     from conch_worker.serve import main; sys.path.remove(folder); sys.dont_write_bytecode = True; main()";
+     from cerith_worker.serve import main; sys.path.remove(folder); sys.dont_write_bytecode = True; main()";
 
 /// A module that prints the public names of a Triton's language as JSON: lists by module.
 pub const PUBLIC_NAMES: &str = include_str!("../public_names.py");

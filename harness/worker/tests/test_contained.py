@@ -12,7 +12,7 @@ import unittest
 # Which of the files it may open for writing, and what it knows of its own threads' names.
 ATTEMPT = """
 import os, sys
-from conch_worker import contained
+from cerith_worker import contained
 for path in sys.argv[1:]:
     path = path.replace("OWN", str(__import__("threading").get_native_id()))
     try:
@@ -46,7 +46,7 @@ class Writes(unittest.TestCase):
             ]
             done = subprocess.run(
                 [sys.executable, "-c", ATTEMPT, *files],
-                env={**os.environ, "CONCH_WRITES": kept},
+                env={**os.environ, "CERITH_WRITES": kept},
                 stdout=subprocess.PIPE,
                 check=True,
                 text=True,

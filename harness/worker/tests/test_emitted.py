@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unittest
 
-from conch_worker.emitted import plain, undefined
+from cerith_worker.emitted import plain, undefined
 
 KERNEL = """
 import triton

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from conch_worker import layout
-from conch_worker.dtypes import DTYPES
-from conch_worker.memory import CPU, CUDA, Session, UntypedStorage
-from conch_worker.tensor import Tensor
+from cerith_worker import layout
+from cerith_worker.dtypes import DTYPES
+from cerith_worker.memory import CPU, CUDA, Session, UntypedStorage
+from cerith_worker.tensor import Tensor
 
 # Read off an H200 with torch 2.11.
 GOLDEN = Path(__file__).parents[2] / "memory" / "tests" / "golden" / "cpu_copies.jsonl"

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use conch_tile::diagnostic::Diagnostic;
-use conch_tile::source::{SourceFile, SourceId, Sources, Span};
+use cerith_tile::diagnostic::Diagnostic;
+use cerith_tile::source::{SourceFile, SourceId, Sources, Span};
 
 use super::{CaseFile, Input, MAX_TEXT, Missing};
 use crate::archive::Archives;

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use conch_memory::Tensor;
-use conch_tile::DType;
+use cerith_memory::Tensor;
+use cerith_tile::DType;
 
 use super::{ExprError, Value};
 use crate::nearest::{list, suggestion};

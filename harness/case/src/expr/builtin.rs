@@ -8,7 +8,7 @@ use super::arguments::{Argument, Arguments, unknown};
 use super::eval::Evaluator;
 use super::operator::{self, Scalar};
 use super::{ExprError, Value, method};
-use conch_tile::DType;
+use cerith_tile::DType;
 
 /// A module whose attributes expressions use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

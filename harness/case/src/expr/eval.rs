@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use conch_memory::{Index, Storages, Tensor, TorchError};
+use cerith_memory::{Index, Storages, Tensor, TorchError};
 use ruff_python_ast::{BoolOp, Comprehension, Expr, ExprCall, ExprSlice, Number, UnaryOp};
 use ruff_text_size::{Ranged, TextRange};
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use conch_memory::{Storages, Tensor, TorchError};
+use cerith_memory::{Storages, Tensor, TorchError};
 
 use super::arguments::{Argument, Arguments, unknown};
 use super::eval::{Evaluator, raised};

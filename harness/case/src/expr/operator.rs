@@ -145,7 +145,7 @@ pub(super) fn binary(
         }
         // Every engine aligns storages alike, and knows no more of an address than that.
         (Operator::Mod, Value::Address(address), Value::Int(by))
-            if *by > 0 && conch_memory::ALIGNMENT as i128 % by == 0 =>
+            if *by > 0 && cerith_memory::ALIGNMENT as i128 % by == 0 =>
         {
             Ok(Value::Int(i128::from(address.offset).rem_euclid(*by)))
         }
@@ -158,7 +158,7 @@ pub(super) fn binary(
         )
         .help(Some(format!(
             "integers can be added and subtracted, and a remainder taken by a divisor of {}",
-            conch_memory::ALIGNMENT
+            cerith_memory::ALIGNMENT
         )))),
         (_, Value::Tensor(_), _) | (_, _, Value::Tensor(_)) => Err(ExprError::new(
             range.clone(),

@@ -1,5 +1,5 @@
 use super::*;
-use conch_tile::DType;
+use cerith_tile::DType;
 use proptest::prelude::*;
 
 /// What an expression gives over `x` (f32, 4 x 6), `v` (i64, 8), `scalar` (f16) and the variables `n`, `dtype`.

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use conch_memory::{StorageId, Tensor};
-use conch_tile::DType;
+use cerith_memory::{StorageId, Tensor};
+use cerith_tile::DType;
 
 /// A Python value of the expression language.
 #[derive(Clone, Debug, PartialEq)]

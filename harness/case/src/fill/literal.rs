@@ -1,11 +1,11 @@
 //! Literal values of a fill: numbers, raw bits, addresses. Left out: fills that are rules (see [`super::Fill`]).
 
-use conch_memory::{StorageId, Storages, Tensor};
-use conch_tile::DType;
-use conch_tile::diagnostic::Diagnostic;
-use conch_tile::ir::Rounding;
-use conch_tile::numeric::{decode_int, encode, encode_int};
-use conch_tile::source::Span;
+use cerith_memory::{StorageId, Storages, Tensor};
+use cerith_tile::DType;
+use cerith_tile::diagnostic::Diagnostic;
+use cerith_tile::ir::Rounding;
+use cerith_tile::numeric::{decode_int, encode, encode_int};
+use cerith_tile::source::Span;
 
 use super::{count_problem, push, wrong};
 use crate::expr::{Names, Value};

@@ -1,17 +1,17 @@
 //! Seeded random contents and edge values. Left out: how a file asks for them (see [`super::Fill`]).
 
-use conch_memory::Storages;
-use conch_tile::DType;
-use conch_tile::diagnostic::Diagnostic;
-use conch_tile::ir::Rounding;
-use conch_tile::numeric::{encode, encode_int};
-use conch_tile::source::Span;
+use cerith_memory::Storages;
+use cerith_tile::DType;
+use cerith_tile::diagnostic::Diagnostic;
+use cerith_tile::ir::Rounding;
+use cerith_tile::numeric::{encode, encode_int};
+use cerith_tile::source::Span;
 
 use super::{push, wrong};
 use crate::expr::{Names, Value};
 use crate::template::ValueTemplate;
 
-/// Seeded numbers, the same on every machine and in every version of Conch: `SplitMix64`.
+/// Seeded numbers, the same on every machine and in every version of Cerith: `SplitMix64`.
 pub(super) struct Random {
     dtype: DType,
     state: u64,

@@ -3,9 +3,9 @@
 
 use std::collections::HashSet;
 
-use conch_memory::{Pointer, Storage, Storages, Tensor};
-use conch_tile::diagnostic::Diagnostic;
-use conch_tile::source::Span;
+use cerith_memory::{Pointer, Storage, Storages, Tensor};
+use cerith_tile::diagnostic::Diagnostic;
+use cerith_tile::source::Span;
 
 use super::{address, takes_addresses, unknown_key};
 use crate::archive::{Archives, Found};

@@ -1,7 +1,7 @@
 //! Values of a matrix, and how ids and expressions name them. Left out: points (see [`super::Matrix`]).
 
-use conch_tile::diagnostic::Diagnostic;
-use conch_tile::source::Span;
+use cerith_tile::diagnostic::Diagnostic;
+use cerith_tile::source::Span;
 
 use crate::expr::{Value, is_reserved};
 use crate::template::write_value;

@@ -1,7 +1,7 @@
 //! `compile` at one point of the matrix, held against the launches. Left out: reading it (`schema`).
 
-use conch_tile::diagnostic::Diagnostic;
-use conch_tile::source::Span;
+use cerith_tile::diagnostic::Diagnostic;
+use cerith_tile::source::Span;
 
 use super::{Resolver, items};
 use crate::case::{ArgValue, Launch};

@@ -1,7 +1,7 @@
 //! `gives` at one point of the matrix. Left out: reading it (`schema`).
 
-use conch_memory::{ByteState, Storages};
-use conch_tile::diagnostic::Diagnostic;
+use cerith_memory::{ByteState, Storages};
+use cerith_tile::diagnostic::Diagnostic;
 
 use super::Resolver;
 use crate::expr::Value;

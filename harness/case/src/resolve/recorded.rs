@@ -1,7 +1,7 @@
 //! `recorded` at one point of the matrix: the bytes that a recorded run left. Left out: reading it (`schema`).
 
-use conch_memory::{Pointer, Storage, StorageId};
-use conch_tile::diagnostic::Diagnostic;
+use cerith_memory::{Pointer, Storage, StorageId};
+use cerith_tile::diagnostic::Diagnostic;
 
 use super::Resolver;
 use crate::expr::Value;

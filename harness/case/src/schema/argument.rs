@@ -3,8 +3,8 @@
 
 use std::collections::HashSet;
 
-use conch_tile::diagnostic::Diagnostic;
-use conch_tile::source::Span;
+use cerith_tile::diagnostic::Diagnostic;
+use cerith_tile::source::Span;
 
 use super::Reader;
 use crate::expr::Names;

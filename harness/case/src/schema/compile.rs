@@ -1,7 +1,7 @@
 //! Reading `compile`: how a case is compiled under `torch.compile`. Left out: what becomes of it at a point of the matrix
 //! (`resolve`).
 
-use conch_tile::source::Span;
+use cerith_tile::source::Span;
 
 use super::Reader;
 use crate::template::ValueTemplate;

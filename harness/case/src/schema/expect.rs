@@ -1,9 +1,9 @@
 //! Reading `expect:`. Left out: the other keys of a file (see [`super::Schema`]).
 
-use conch_tile::diagnostic::Diagnostic;
-use conch_tile::quirk::{Quirk, Quirks};
-use conch_tile::rules::Version;
-use conch_tile::source::Span;
+use cerith_tile::diagnostic::Diagnostic;
+use cerith_tile::quirk::{Quirk, Quirks};
+use cerith_tile::rules::Version;
+use cerith_tile::source::Span;
 
 use super::{EXPECT_KEYS, ExpectSchema, Reader};
 use crate::expectation::{EnginePattern, OutcomeKind, VerdictKind};

@@ -1,7 +1,7 @@
 //! Reading `found:`. Left out: what it is for (see [`crate::found`]).
 
-use conch_tile::diagnostic::Diagnostic;
-use conch_tile::source::Span;
+use cerith_tile::diagnostic::Diagnostic;
+use cerith_tile::source::Span;
 
 use super::Reader;
 use crate::found::{Finder, Found, FoundState};

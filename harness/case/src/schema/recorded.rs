@@ -1,7 +1,7 @@
 //! Reading `recorded`: what is on record of a case. Left out: the bytes (`resolve`).
 
-use conch_tile::diagnostic::Diagnostic;
-use conch_tile::source::Span;
+use cerith_tile::diagnostic::Diagnostic;
+use cerith_tile::source::Span;
 
 use super::Reader;
 use crate::fill::RecordedBytes;

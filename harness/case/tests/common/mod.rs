@@ -1,6 +1,6 @@
 //! What a run over a corpus says, blessed under `snapshots/case`.
 
-use conch_case::{Corpus, Problems};
+use cerith_case::{Corpus, Problems};
 
 /// Everything that is said of a corpus, and how many of its cases are good.
 pub fn report(corpus: &Corpus) -> String {

@@ -1,4 +1,4 @@
-//! Arguments of `conch expect`.
+//! Arguments of `cerith expect`.
 
 use std::path::PathBuf;
 
@@ -6,19 +6,19 @@ use clap::Args;
 
 use super::Selection;
 
-/// Arguments of `conch expect`.
+/// Arguments of `cerith expect`.
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  conch run                                 and then
-  conch expect                              review, one by one, what that run found that nobody wrote down
-  conch expect --list                       show it, and what no longer happens
-  conch expect dtype --accept --why \"bf16 is computed on its pattern\"
-  conch expect --prune                      take out what no longer happens
-  conch expect --check                      for CI: fails where there is something to write or to take out
+  cerith run                                 and then
+  cerith expect                              review, one by one, what that run found that nobody wrote down
+  cerith expect --list                       show it, and what no longer happens
+  cerith expect dtype --accept --why \"bf16 is computed on its pattern\"
+  cerith expect --prune                      take out what no longer happens
+  cerith expect --check                      for CI: fails where there is something to write or to take out
 
 An expectation is written for the versions and the cases that the run saw, no others: widen it by hand where you know more. Only lines
-below `expect:` are touched. Nothing is written where Conch itself failed, where the reference is to blame or does not know the
+below `expect:` are touched. Nothing is written where Cerith itself failed, where the reference is to blame or does not know the
 language, or where nothing was compared: that is mended, not expected. What is taken out speaks of no version that the run did not ask.
 
 Exit codes: 0, 1 if --check finds something or a case cannot be written down, 2 something is wrong with what was given or cannot be
@@ -28,7 +28,7 @@ pub struct ExpectArgs {
     #[command(flatten)]
     pub selection: Selection,
 
-    /// The folder with the reports of the run. Without it, where `conch run` puts them.
+    /// The folder with the reports of the run. Without it, where `cerith run` puts them.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 

@@ -1,4 +1,4 @@
-//! Arguments of `conch run` that say what fails a run and when it ends, and of `conch report baseline`.
+//! Arguments of `cerith run` that say what fails a run and when it ends, and of `cerith report baseline`.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use clap::Args;
 /// What fails a run, and when it ends.
 #[derive(Debug, Args)]
 pub struct Gate {
-    /// Let what is in this baseline pass: a file that `conch report baseline` wrote, or the stream of a run. What is new fails the
+    /// Let what is in this baseline pass: a file that `cerith report baseline` wrote, or the stream of a run. What is new fails the
     /// run; what is mended is told. Errors in what was given and internal errors are in no baseline.
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,
@@ -36,12 +36,12 @@ impl Gate {
     }
 }
 
-/// Arguments of `conch report baseline`.
+/// Arguments of `cerith report baseline`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  conch report baseline reports/run/events.jsonl -o baseline.jsonl             what is not as expected now
-  conch run --baseline baseline.jsonl                                          fails for what is new
-  conch report baseline reports/run/events.jsonl --prune baseline.jsonl -o baseline.jsonl   without what is mended
+  cerith report baseline reports/run/events.jsonl -o baseline.jsonl             what is not as expected now
+  cerith run --baseline baseline.jsonl                                          fails for what is new
+  cerith report baseline reports/run/events.jsonl --prune baseline.jsonl -o baseline.jsonl   without what is mended
 
 Exit codes: 0, 2 if the stream or the baseline is damaged or nothing can be written; the old baseline is as it was then.")]
 pub struct BaselineArgs {

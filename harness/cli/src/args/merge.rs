@@ -1,4 +1,4 @@
-//! Arguments of `conch report merge`.
+//! Arguments of `cerith report merge`.
 
 use std::path::PathBuf;
 
@@ -12,19 +12,19 @@ use crate::known::KnownArgs;
 pub enum ReportCommand {
     /// Make one stream of the streams of a run's shards.
     Merge(MergeArgs),
-    /// Write down what is not as expected in a run, for `conch run --baseline`.
+    /// Write down what is not as expected in a run, for `cerith run --baseline`.
     Baseline(BaselineArgs),
 }
 
-/// Arguments of `conch report merge`.
+/// Arguments of `cerith report merge`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  conch run --shard 2/16 --out shard-2                        one of 16 jobs, and behind them
-  conch report merge shard-*/events.jsonl --out reports/all   the stream, report.html, report.md, junit.xml
-  conch report merge shard-*/events.jsonl -o all.jsonl        the stream alone; without -o, on standard output
+  cerith run --shard 2/16 --out shard-2                        one of 16 jobs, and behind them
+  cerith report merge shard-*/events.jsonl --out reports/all   the stream, report.html, report.md, junit.xml
+  cerith report merge shard-*/events.jsonl -o all.jsonl        the stream alone; without -o, on standard output
 
 What comes out is what the run without shards writes. A shard that is missing, there twice, of another run (another corpus,
-other engines, other options, another conch), damaged or without its end is an error in what comes out, with its file and
+other engines, other options, another cerith), damaged or without its end is an error in what comes out, with its file and
 line; what is sound of the streams is merged all the same. Run what is missing again, and merge all streams again.
 
 Exit codes: those of the run that is merged; 2 if anything is wrong with a stream, or the result cannot be written.")]

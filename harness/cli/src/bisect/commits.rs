@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
-use conch_toolchain::{Home, ToolchainId};
+use cerith_toolchain::{Home, ToolchainId};
 
 use crate::engines;
 use crate::terminal::Terminal;

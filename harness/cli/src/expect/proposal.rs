@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use conch_case::{CaseFile, EnginePattern, NewExpectation, OutcomeKind, RELEASED, VerdictKind, VersionRange};
-use conch_report::event::{Expectation, Verdict};
-use conch_tile::quirk::Quirk;
-use conch_tile::rules::Version;
+use cerith_case::{
+    CaseFile, EnginePattern, NewExpectation, OutcomeKind, RELEASED, VerdictKind, VersionRange,
+};
+use cerith_report::event::{Expectation, Verdict};
+use cerith_tile::quirk::Quirk;
+use cerith_tile::rules::Version;
 
 /// The longest reason that is made of a message.
 const LONGEST: usize = 120;
@@ -40,7 +42,7 @@ pub struct Found {
     pub refused: Vec<(String, String)>,
 }
 
-/// Makes proposals of the verdicts of a file's cases. `failed` are the cases in which Conch failed.
+/// Makes proposals of the verdicts of a file's cases. `failed` are the cases in which Cerith failed.
 pub fn of_file(
     file: &Arc<CaseFile>,
     verdicts: &[Verdict],
@@ -124,14 +126,14 @@ fn additions(verdicts: &[Verdict], failed: &HashSet<String>, why: Option<&str>, 
 /// Why nothing is written down of a case, if it is so.
 fn refusal(verdict: &Verdict, failed: &HashSet<String>) -> Option<String> {
     if failed.contains(&verdict.case) {
-        return Some("Conch itself failed here; report the internal error".to_owned());
+        return Some("Cerith itself failed here; report the internal error".to_owned());
     }
     if verdict.vacuous {
         return Some("nothing that the program computed was compared; give it something to write".to_owned());
     }
     if verdict.blame.iter().any(|id| id == "reference") || verdict.suspected.is_some() {
         return Some(
-            "the reference is to blame: a bug of Conch, which is mended and not expected".to_owned(),
+            "the reference is to blame: a bug of Cerith, which is mended and not expected".to_owned(),
         );
     }
     if verdict.differences.iter().any(|one| one.kind == "given") {

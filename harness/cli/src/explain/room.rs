@@ -3,14 +3,14 @@
 
 use std::fmt::Write as _;
 
-use conch_case::Case;
-use conch_engine::{Explanation, Outcome, Reference, Widest, guarded};
-use conch_interp::Accepted;
-use conch_memory::Memory;
-use conch_report::Tone;
-use conch_tile::ir::Rounding;
-use conch_tile::numeric;
-use conch_verdict::{BitForBit, Element, Record, Trial, compare};
+use cerith_case::Case;
+use cerith_engine::{Explanation, Outcome, Reference, Widest, guarded};
+use cerith_interp::Accepted;
+use cerith_memory::Memory;
+use cerith_report::Tone;
+use cerith_tile::ir::Rounding;
+use cerith_tile::numeric;
+use cerith_verdict::{BitForBit, Element, Record, Trial, compare};
 
 use super::heading;
 use crate::terminal::Terminal;

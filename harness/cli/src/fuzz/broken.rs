@@ -1,5 +1,5 @@
 //! Cases that break one rule on purpose: the reference must say what is foretold, and no engine may die of them. Left out: what
-//! rules there are (`conch_gen::case::breach`), and whether the reference says so (`conch_laws::broken`).
+//! rules there are (`cerith_gen::case::breach`), and whether the reference says so (`cerith_laws::broken`).
 //!
 //! An interpreter that dies of a program without a defined answer is no finding: it does what its memory lets it. That it dies of
 //! an illegal one is, and so is a compiler that dies of either or takes what is illegal.
@@ -7,14 +7,14 @@
 use std::path::Path;
 
 use arbitrary::Unstructured;
-use conch_engine::{EngineId, Outcome, guarded};
-use conch_gen::case::Form;
-use conch_gen::case::breach::{Broken, Foretold};
-use conch_gen::seeded;
-use conch_laws::broken::{is_whole, noticed};
-use conch_laws::case::run;
-use conch_tile::rules::{Rules, Version};
-use conch_verdict::{Panel, Record, try_case};
+use cerith_engine::{EngineId, Outcome, guarded};
+use cerith_gen::case::Form;
+use cerith_gen::case::breach::{Broken, Foretold};
+use cerith_gen::seeded;
+use cerith_laws::broken::{is_whole, noticed};
+use cerith_laws::case::run;
+use cerith_tile::rules::{Rules, Version};
+use cerith_verdict::{Panel, Record, try_case};
 
 use super::finding::Finding;
 use super::made::{KERNEL, Made, Recipe};

@@ -41,7 +41,7 @@ pub struct Campaign {
     /// Signatures that came down to the same as another one's when they were reduced, with that one.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub merged: BTreeMap<String, String>,
-    /// How many cases Conch itself failed at.
+    /// How many cases Cerith itself failed at.
     pub failed: u64,
     /// What the kernels had in them, by which the next ones are chosen; nothing where they are taken as they come.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -130,7 +130,7 @@ impl Campaign {
         let campaign: Self = serde_json::from_str(&text)
             .map_err(|error| BadFolder::Unreadable(shown.clone(), error.to_string()))?;
         if campaign.format != FORMAT {
-            let form = format!("its form is {}, and this Conch knows {FORMAT}", campaign.format);
+            let form = format!("its form is {}, and this Cerith knows {FORMAT}", campaign.format);
             return Err(BadFolder::Unreadable(shown, form));
         }
         if let Some(seed) = seed.filter(|&seed| seed != campaign.seed) {

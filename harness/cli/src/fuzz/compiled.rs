@@ -1,5 +1,5 @@
 //! Campaigns against a compiler where there is no GPU: bundles of generated cases, and what came of them elsewhere. Left out:
-//! executing them (`conch exec`).
+//! executing them (`cerith exec`).
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -7,15 +7,15 @@ use std::io::{BufReader, BufWriter};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use conch_case::Case;
-use conch_engine::cuda::bundle::{BundleError, Reader, Writer};
-use conch_engine::cuda::job::Ran;
-use conch_engine::cuda::outcome;
-use conch_engine::cuda::record::Record;
-use conch_engine::{Capabilities, Engine, EngineId, Failure, Needs, Outcome, Preparation};
-use conch_gen::case::Detail;
-use conch_tile::rules::Rules;
-use conch_toolchain::compiled::Target;
+use cerith_case::Case;
+use cerith_engine::cuda::bundle::{BundleError, Reader, Writer};
+use cerith_engine::cuda::job::Ran;
+use cerith_engine::cuda::outcome;
+use cerith_engine::cuda::record::Record;
+use cerith_engine::{Capabilities, Engine, EngineId, Failure, Needs, Outcome, Preparation};
+use cerith_gen::case::Detail;
+use cerith_tile::rules::Rules;
+use cerith_toolchain::compiled::Target;
 
 use crate::bundle::{Done, compile_case};
 use crate::engines;
@@ -57,7 +57,7 @@ pub fn bundle(
     let folder = out.join("bundles");
     fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let first = order.numbers.start;
-    let path = folder.join(format!("from-{first:07}.conch"));
+    let path = folder.join(format!("from-{first:07}.cerith"));
     let shown = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
     let part = Part::create(&path)?;
     let mut writer = Writer::cases(BufWriter::new(&part.file)).map_err(|error| shown(&error))?;
@@ -226,5 +226,5 @@ impl Engine for Executed {
 }
 
 fn unknown(why: String) -> Outcome {
-    Outcome::Unavailable(Box::new(conch_engine::Complaint::new("unavailable", why)))
+    Outcome::Unavailable(Box::new(cerith_engine::Complaint::new("unavailable", why)))
 }

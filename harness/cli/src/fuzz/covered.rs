@@ -1,11 +1,11 @@
-//! `conch coverage --campaign DIR`: what the kernels of a campaign had in them, with counts, and what none had. Left out: whether a
+//! `cerith coverage --campaign DIR`: what the kernels of a campaign had in them, with counts, and what none had. Left out: whether a
 //! kernel could have it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use conch_gen::case::Coverage;
-use conch_tile::DType;
+use cerith_gen::case::Coverage;
+use cerith_tile::DType;
 use serde_json::json;
 
 use super::campaign::Campaign;

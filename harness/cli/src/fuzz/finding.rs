@@ -3,19 +3,19 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `case.yaml`, `kernel.py` | the case, as `conch explain` and `conch run` read it |
+//! | `case.yaml`, `kernel.py` | the case, as `cerith explain` and `cerith run` read it |
 //! | `repro.py` | a script that needs torch and triton alone |
 //! | `report.md` | what Triton's maintainers ask for |
-//! | `finding.json` | what is known of it, for Conch |
+//! | `finding.json` | what is known of it, for Cerith |
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use conch_engine::EngineId;
-use conch_report::event::Event;
-use conch_report::{Human, Palette, describe};
-use conch_verdict::{Difference, Panel, Trial, try_case};
+use cerith_engine::EngineId;
+use cerith_report::event::Event;
+use cerith_report::{Human, Palette, describe};
+use cerith_verdict::{Difference, Panel, Trial, try_case};
 use serde::{Deserialize, Serialize};
 
 use super::made::{CASE, KERNEL, Made, Recipe};
@@ -54,7 +54,7 @@ pub struct Facts {
     pub expected: String,
     /// What there is in place of it.
     pub got: String,
-    /// What Conch says of the trial.
+    /// What Cerith says of the trial.
     pub observed: String,
     /// What the engine runs in, a line each.
     pub environment: Vec<String>,
@@ -77,15 +77,15 @@ pub struct Finding {
 #[derive(Debug, thiserror::Error)]
 pub enum NoFinding {
     /// A file is not there or cannot be read.
-    #[error("failed to read {}: {source}\n  = help: name a folder in DIR/findings, which `conch fuzz` wrote", path.display())]
+    #[error("failed to read {}: {source}\n  = help: name a folder in DIR/findings, which `cerith fuzz` wrote", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
         /// Why.
         source: io::Error,
     },
-    /// It is not what Conch writes.
-    #[error("{} is not what this Conch writes: {why}", path.display())]
+    /// It is not what Cerith writes.
+    #[error("{} is not what this Cerith writes: {why}", path.display())]
     Strange {
         /// The file.
         path: PathBuf,
@@ -249,7 +249,7 @@ impl Finding {
     }
 }
 
-/// What Conch says of a trial, as `conch explain` shows it.
+/// What Cerith says of a trial, as `cerith explain` shows it.
 fn shown(made: &Made, trial: &Trial, panel: &Panel) -> String {
     let event = describe::trial(&made.case, trial, panel, made.corpus.sources());
     let mut human = Human::new(Palette { colour: false });

@@ -1,13 +1,13 @@
-//! `conch fuzz keep`: a case that somebody has, reduced or written by hand, as a finding. Left out: cases in which nothing is news,
+//! `cerith fuzz keep`: a case that somebody has, reduced or written by hand, as a finding. Left out: cases in which nothing is news,
 //! unless known bugs are asked for.
 
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use conch_case::{Case, Shard};
-use conch_engine::Reference;
-use conch_verdict::{Panel, try_case};
+use cerith_case::{Case, Shard};
+use cerith_engine::Reference;
+use cerith_verdict::{Panel, try_case};
 
 use super::finding::{Finding, news};
 use super::made::{KERNEL, Made};

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use arbitrary::Unstructured;
-use conch_case::{Case, Corpus, Input};
-use conch_engine::{EngineId, guarded};
-use conch_gen::case::{Detail, Form, Generated, Layout, Limits, Twist};
-use conch_gen::seeded;
+use cerith_case::{Case, Corpus, Input};
+use cerith_engine::{EngineId, guarded};
+use cerith_gen::case::{Detail, Form, Generated, Layout, Limits, Twist};
+use cerith_gen::seeded;
 
 use super::broken;
 use super::steer::Steer;
@@ -254,7 +254,7 @@ impl Recipe {
 
 #[cfg(test)]
 mod tests {
-    use conch_case::ArgValue;
+    use cerith_case::ArgValue;
 
     use super::*;
 

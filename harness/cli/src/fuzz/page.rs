@@ -3,9 +3,9 @@
 
 use std::fmt::Write as _;
 
-use conch_engine::EngineId;
-use conch_toolchain::{Home, ToolchainId};
-use conch_verdict::{Difference, Trial, Zone};
+use cerith_engine::EngineId;
+use cerith_toolchain::{Home, ToolchainId};
+use cerith_verdict::{Difference, Trial, Zone};
 
 use super::finding::{Facts, REPRO};
 use super::signature::Signature;
@@ -154,7 +154,7 @@ pub fn environment(engine: &EngineId) -> Vec<String> {
         _ => format!("GPU: `{REPRO}` prints its name"),
     });
     lines.push(format!(
-        "System: {} {}; found by Conch {}",
+        "System: {} {}; found by Cerith {}",
         std::env::consts::OS,
         std::env::consts::ARCH,
         env!("CARGO_PKG_VERSION")
@@ -181,7 +181,7 @@ pub fn page(facts: &Facts, kernel: &str, yaml: &str, repro: Option<&str>) -> Str
     let _ = writeln!(page, "### Expected\n\n```\n{}\n```\n", facts.expected);
     let _ = writeln!(
         page,
-        "Why: that is what the language says, as Conch's reference reads it. See {}.\n",
+        "Why: that is what the language says, as Cerith's reference reads it. See {}.\n",
         link(signature)
     );
     let _ = writeln!(
@@ -197,7 +197,9 @@ pub fn page(facts: &Facts, kernel: &str, yaml: &str, repro: Option<&str>) -> Str
     let _ = writeln!(page, "Verdict: {}; blamed: {blame}.\n", facts.verdict);
     page.push_str("### Versions\n\n");
     if facts.range.is_empty() {
-        page.push_str("Not asked yet: `conch fuzz range` with this folder asks every installed version.\n\n");
+        page.push_str(
+            "Not asked yet: `cerith fuzz range` with this folder asks every installed version.\n\n",
+        );
     } else {
         page.push_str("| engine | does the same | verdict | it |\n|---|---|---|---|\n");
         for asked in &facts.range {
@@ -222,7 +224,7 @@ pub fn page(facts: &Facts, kernel: &str, yaml: &str, repro: Option<&str>) -> Str
     }
     let _ = writeln!(
         page,
-        "\n## For whoever runs Conch\n\nFrom {}; {} lines then, {} now.\n\n    conch explain --cases FOLDER case\n",
+        "\n## For whoever runs Cerith\n\nFrom {}; {} lines then, {} now.\n\n    cerith explain --cases FOLDER case\n",
         facts.origin,
         facts.lines,
         lines(kernel)

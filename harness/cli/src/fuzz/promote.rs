@@ -1,4 +1,4 @@
-//! `conch fuzz promote`: a finding becomes a case of the corpus, with what is expected of every version that is installed. Left out: a
+//! `cerith fuzz promote`: a finding becomes a case of the corpus, with what is expected of every version that is installed. Left out: a
 //! model of the bug, which is written by hand.
 
 use std::fmt::Write as _;
@@ -6,9 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use conch_case::print::quoted;
-use conch_engine::EngineId;
-use conch_verdict::try_case;
+use cerith_case::print::quoted;
+use cerith_engine::EngineId;
+use cerith_verdict::try_case;
 
 use super::finding::Finding;
 use super::made::KERNEL;
@@ -47,7 +47,7 @@ fn promoted(args: &PromoteArgs, stop: &'static AtomicBool) -> Result<String, Str
     }
     if !finding.facts.range.iter().any(|asked| asked.same) {
         return Err(format!(
-            "error: no version that is installed differs as {} says\n  = help: `conch fuzz range {}` says what they do",
+            "error: no version that is installed differs as {} says\n  = help: `cerith fuzz range {}` says what they do",
             finding.name(),
             folder.display()
         ));
@@ -145,7 +145,7 @@ fn case_file(finding: &Finding, name: &str, args: &PromoteArgs) -> Result<String
                 text,
                 "about: {}\norigin: {}\nfound: {{ by: fuzz, upstream: {}, state: {} }}",
                 quoted(&about),
-                quoted(&format!("conch fuzz, {}", facts.origin)),
+                quoted(&format!("cerith fuzz, {}", facts.origin)),
                 quoted(upstream),
                 args.state.name()
             );
@@ -279,7 +279,7 @@ fn check(root: &Path, id: &str, finding: &Finding, stop: &'static AtomicBool) ->
         let trial = try_case(&case, &panel).map_err(|_| "error: interrupted".to_owned())?;
         if !trial.assessment.expected {
             return Err(format!(
-                "error: with {engine} the case is not as its range says; `conch fuzz range {}` asks again",
+                "error: with {engine} the case is not as its range says; `cerith fuzz range {}` asks again",
                 finding.name()
             ));
         }

@@ -1,12 +1,12 @@
-//! `conch fuzz range`: what every installed version does with a finding's case. Left out: versions that are not installed.
+//! `cerith fuzz range`: what every installed version does with a finding's case. Left out: versions that are not installed.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use conch_case::{Case, Shard, VerdictKind};
-use conch_engine::{EngineId, Reference};
-use conch_toolchain::Home;
-use conch_verdict::{Panel, Trial, try_case};
+use cerith_case::{Case, Shard, VerdictKind};
+use cerith_engine::{EngineId, Reference};
+use cerith_toolchain::Home;
+use cerith_verdict::{Panel, Trial, try_case};
 use serde::{Deserialize, Serialize};
 
 use super::finding::Finding;

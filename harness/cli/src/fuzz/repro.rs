@@ -1,4 +1,4 @@
-//! `repro.py` of a finding: a script that needs torch and triton and nothing of Conch's, runs the kernel interpreted and compiled, and
+//! `repro.py` of a finding: a script that needs torch and triton and nothing of Cerith's, runs the kernel interpreted and compiled, and
 //! prints what each leaves beside what is expected. Left out: running it.
 //!
 //! Data are written as a reader would (`torch.arange(12)`), and as packed bytes where that would be long. What is expected are the
@@ -9,11 +9,11 @@ use std::io::Write as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use conch_case::{ArgValue, Case, Descriptor, Launch, Padding};
-use conch_memory::{GUARD, GUARD_BYTE, Storage, Tensor};
-use conch_tile::DType;
-use conch_tile::numeric;
-use conch_verdict::{Difference, Element, Kind, Trial, Zone};
+use cerith_case::{ArgValue, Case, Descriptor, Launch, Padding};
+use cerith_memory::{GUARD, GUARD_BYTE, Storage, Tensor};
+use cerith_tile::DType;
+use cerith_tile::numeric;
+use cerith_verdict::{Difference, Element, Kind, Trial, Zone};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 
@@ -180,7 +180,7 @@ impl<'a> Writer<'a> {
                 && name.starts_with(|c: char| c.is_ascii_alphabetic())
                 && !reserved
                 && !own.contains(&name)
-                && conch_case::is_name(name)
+                && cerith_case::is_name(name)
         };
         let names = case
             .storages
@@ -193,7 +193,7 @@ impl<'a> Writer<'a> {
         Self { case, names }
     }
 
-    fn name(&self, storage: conch_memory::StorageId) -> &str {
+    fn name(&self, storage: cerith_memory::StorageId) -> &str {
         self.names.get(storage.0 as usize).map_or("", String::as_str)
     }
 

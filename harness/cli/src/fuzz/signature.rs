@@ -7,12 +7,12 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use conch_case::Case;
-use conch_engine::guarded;
-use conch_gen::case::Detail;
-use conch_tile::DType;
-use conch_tile::rules::Rules;
-use conch_verdict::{Difference, Kind, Panel, Trial, try_case};
+use cerith_case::Case;
+use cerith_engine::guarded;
+use cerith_gen::case::Detail;
+use cerith_tile::DType;
+use cerith_tile::rules::Rules;
+use cerith_verdict::{Difference, Kind, Panel, Trial, try_case};
 use serde::{Deserialize, Serialize};
 
 use super::made::{Made, Recipe, make};

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use conch_verdict::{Panel, try_case};
+use cerith_verdict::{Panel, try_case};
 
 use super::Hunt;
 use super::finding::{Finding, news};
@@ -65,7 +65,7 @@ impl Hunt {
                 )),
                 Ok(Done::Before) => {}
                 Ok(Done::Unseen(engine)) if judged => self.terminal.note(&format!(
-                    "not reduced: {name}: its compiler says nothing of it; where a GPU is: conch reduce --cases {} {name}/case \
+                    "not reduced: {name}: its compiler says nothing of it; where a GPU is: cerith reduce --cases {} {name}/case \
                      --engine {engine}",
                     self.findings.display()
                 )),

@@ -1,6 +1,6 @@
 //! Steering: of some kernels, a campaign runs the one with most that few others had. The same seed gives the same cases on every
 //! machine, with any number of jobs, in one go or in several: what has been seen counts only once a whole epoch of it is out.
-//! Left out: what a kernel has in it, and what that is worth (`conch_gen::case`).
+//! Left out: what a kernel has in it, and what that is worth (`cerith_gen::case`).
 //!
 //! A kernel is chosen by what the epochs before the last one had. So nobody waits for the end of an epoch but where more jobs than
 //! an epoch has cases are at work.
@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use conch_gen::case::{Coverage, Generated};
+use cerith_gen::case::{Coverage, Generated};
 use serde::{Deserialize, Serialize};
 
 /// How many kernels an epoch has.
@@ -172,8 +172,8 @@ impl Book {
 #[cfg(test)]
 mod tests {
     use arbitrary::Unstructured;
-    use conch_gen::case::Detail;
-    use conch_gen::seeded;
+    use cerith_gen::case::Detail;
+    use cerith_gen::seeded;
 
     use super::*;
 

@@ -1,11 +1,11 @@
-//! `conch fuzz trophies`: the table of what Conch has found, out of the case files that say so (`found:`). Left out: findings that are
+//! `cerith fuzz trophies`: the table of what Cerith has found, out of the case files that say so (`found:`). Left out: findings that are
 //! not promoted.
 
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use conch_case::{CaseFile, Corpus, Exception, Finder};
+use cerith_case::{CaseFile, Corpus, Exception, Finder};
 
 use crate::args::TrophiesArgs;
 use crate::corpus::Selected;
@@ -31,7 +31,7 @@ pub fn trophies(args: &TrophiesArgs) -> u8 {
             return 0;
         }
         terminal.note(&format!(
-            "error: {} is not what the cases say\n  = help: `conch fuzz trophies` writes it",
+            "error: {} is not what the cases say\n  = help: `cerith fuzz trophies` writes it",
             path.display()
         ));
         return 1;
@@ -72,8 +72,8 @@ fn table(corpus: &Corpus) -> String {
     let new = found.iter().filter(|(found, _)| found.upstream.is_none()).count();
     let fuzzed = found.iter().filter(|(found, _)| found.by == Finder::Fuzz).count();
     let mut text = format!(
-        "# What Conch has found\n\nBugs of Triton: {}. By random kernels: {fuzzed}; by cases of the corpus: {}. New, as far as is \
-         known: {new}.\n\nThis page is made of the case files that say `found:`. `conch fuzz trophies` writes it; \
+        "# What Cerith has found\n\nBugs of Triton: {}. By random kernels: {fuzzed}; by cases of the corpus: {}. New, as far as is \
+         known: {new}.\n\nThis page is made of the case files that say `found:`. `cerith fuzz trophies` writes it; \
          do not edit it. An engine without versions has it in all. A bug that is `unreported` was not sent to anybody.\n\n\
          | shown by | engines, versions and how | program | by | upstream | state |\n|---|---|---|---|---|---|\n",
         found.len(),

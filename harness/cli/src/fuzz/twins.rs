@@ -1,14 +1,14 @@
-//! Generated kernels against their twins: the reference alone, held to itself. A difference is a bug of Conch's. Left out: twins
+//! Generated kernels against their twins: the reference alone, held to itself. A difference is a bug of Cerith's. Left out: twins
 //! beside other engines, which are cases like any other there.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 
-use conch_engine::Reference;
-use conch_gen::case::Twist;
-use conch_tile::rules::Rules;
-use conch_verdict::{Twins, twins};
+use cerith_engine::Reference;
+use cerith_gen::case::Twist;
+use cerith_tile::rules::Rules;
+use cerith_verdict::{Twins, twins};
 
 use super::made::{CASE, KERNEL, Made, Recipe, family};
 
@@ -33,7 +33,7 @@ pub struct Compared {
 /// Holds a kernel to its twins.
 ///
 /// # Errors
-/// Conch's own failure, in words.
+/// Cerith's own failure, in words.
 pub fn compare(
     reference: &Reference,
     recipe: &Recipe,

@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use conch_case::Case;
-use conch_engine::{Engine as _, EngineId, Outcome, Reference, guarded};
-use conch_gen::reduce::{Candidate, Ended, Oracle};
-use conch_interp::Config;
-use conch_tile::rules::Rules;
-use conch_verdict::{Panel, Trial, try_case};
+use cerith_case::Case;
+use cerith_engine::{Engine as _, EngineId, Outcome, Reference, guarded};
+use cerith_gen::reduce::{Candidate, Ended, Oracle};
+use cerith_interp::Config;
+use cerith_tile::rules::Rules;
+use cerith_verdict::{Panel, Trial, try_case};
 
 use super::Bounds;
 use super::mark::{Mark, words};
@@ -109,7 +109,7 @@ impl<'a> Asked<'a> {
         let spent = began.elapsed().as_nanos() as u64;
         self.filter_time.fetch_add(spent, Ordering::Relaxed);
         self.filtered.fetch_add(1, Ordering::Relaxed);
-        // What Conch fails at is no smaller case.
+        // What Cerith fails at is no smaller case.
         let Ok(Some(case)) = case else {
             return Ok(false);
         };

@@ -1,10 +1,10 @@
 //! What of a difference must stay while a case is made smaller: whose it is, of which kind, which known bugs it is told by, and what
 //! was said. Left out: how candidates are made and asked about.
 
-use conch_engine::{Complaint, EngineId, Outcome};
-use conch_tile::quirk::Quirks;
-use conch_tile::quirk::told::Told;
-use conch_verdict::{Difference, Kind, Record, Trial};
+use cerith_engine::{Complaint, EngineId, Outcome};
+use cerith_tile::quirk::Quirks;
+use cerith_tile::quirk::told::Told;
+use cerith_verdict::{Difference, Kind, Record, Trial};
 
 /// What must stay of one engine's difference.
 #[derive(Clone, Debug)]
@@ -117,12 +117,12 @@ impl Seen {
                 return Self::Nothing;
             };
             return Self::Elements {
-                float: first.dtype.is_some_and(conch_tile::DType::is_float),
+                float: first.dtype.is_some_and(cerith_tile::DType::is_float),
                 nan: [0, 1].map(|side| {
                     let bits = first.bits.get(side).copied().unwrap_or(0);
                     first
                         .dtype
-                        .is_some_and(|dtype| conch_tile::numeric::is_nan(dtype, bits))
+                        .is_some_and(|dtype| cerith_tile::numeric::is_nan(dtype, bits))
                 }),
             };
         }

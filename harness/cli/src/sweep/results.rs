@@ -6,13 +6,13 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use conch_case::{Case, Entry, Shard, Variant};
-use conch_engine::cuda::bundle::{BundleError, Label, Reader, Unexecuted};
-use conch_engine::cuda::job::Ran;
-use conch_engine::cuda::record::Record;
-use conch_engine::{EngineId, Failure};
-use conch_report::event::Problem;
-use conch_verdict::{Sample, Samples};
+use cerith_case::{Case, Entry, Shard, Variant};
+use cerith_engine::cuda::bundle::{BundleError, Label, Reader, Unexecuted};
+use cerith_engine::cuda::job::Ran;
+use cerith_engine::cuda::record::Record;
+use cerith_engine::{EngineId, Failure};
+use cerith_report::event::Problem;
+use cerith_verdict::{Sample, Samples};
 
 use super::{End, Trouble, take};
 use crate::corpus::Selected;
@@ -159,7 +159,7 @@ impl Pile {
             ids.insert(label.case.clone());
         };
         let Some(variant) = label.variant else {
-            refuse("results of no sweep, which `conch accept` puts on record");
+            refuse("results of no sweep, which `cerith accept` puts on record");
             return None;
         };
         if !known.contains(&label.case) {

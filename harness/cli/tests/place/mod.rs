@@ -1,4 +1,4 @@
-//! A folder with a small corpus and no toolchains, and conch started in it.
+//! A folder with a small corpus and no toolchains, and cerith started in it.
 #![allow(dead_code, unreachable_pub, reason = "each test uses a part")]
 
 use std::fs;
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::done::Done;
 
-const CONCH: &str = env!("CARGO_BIN_EXE_conch");
+const CERITH: &str = env!("CARGO_BIN_EXE_cerith");
 
 const KERNEL: &str = "\
 import triton
@@ -93,22 +93,22 @@ impl Place {
     }
 
     pub fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(CONCH);
+        let mut command = Command::new(CERITH);
         command
             .args(args)
             .current_dir(self.folder.path())
-            .env("CONCH_HOME", self.path("home"))
+            .env("CERITH_HOME", self.path("home"))
             .env("CI", "1");
         command
     }
 
-    pub fn conch(&self, args: &[&str]) -> Done {
-        Done::of(&self.command(args).output().expect("conch starts"))
+    pub fn cerith(&self, args: &[&str]) -> Done {
+        Done::of(&self.command(args).output().expect("cerith starts"))
     }
 
-    /// `conch run` of the reference alone.
+    /// `cerith run` of the reference alone.
     pub fn run(&self, args: &[&str]) -> Done {
-        self.conch(&[&["run", "--engine", "reference"], args].concat())
+        self.cerith(&[&["run", "--engine", "reference"], args].concat())
     }
 
     /// The events of a stream.

@@ -1,5 +1,5 @@
-use conch_case::{Corpus, Input};
-use conch_tile::rules::{Rules, Version};
+use cerith_case::{Corpus, Input};
+use cerith_tile::rules::{Rules, Version};
 
 use super::*;
 

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-use conch_toolchain::compiled::Kernel;
+use cerith_toolchain::compiled::Kernel;
 
 use super::device::{Code, Device, Work};
 use super::driver::{Error, Gpu};
@@ -37,7 +37,7 @@ pub fn serve(gpu: usize) -> ExitCode {
     match answers().and_then(|mut out| served(gpu, &mut out)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            let _ = writeln!(io::stderr(), "conch: the child of a GPU failed to {error}");
+            let _ = writeln!(io::stderr(), "cerith: the child of a GPU failed to {error}");
             ExitCode::FAILURE
         }
     }

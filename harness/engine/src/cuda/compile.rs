@@ -1,11 +1,11 @@
 //! A case with a version of Triton: from the corpus to a [`Job`], on any machine. Left out: executing it.
 
-use conch_case::Case;
-use conch_memory::ORIGIN;
-use conch_tile::rules::Version;
-use conch_toolchain::compiled::Target;
-use conch_toolchain::pool::Limits;
-use conch_toolchain::{Compilation, CompileRequest, Compilers, ToolchainId, Tuning, WorkerFailure};
+use cerith_case::Case;
+use cerith_memory::ORIGIN;
+use cerith_tile::rules::Version;
+use cerith_toolchain::compiled::Target;
+use cerith_toolchain::pool::Limits;
+use cerith_toolchain::{Compilation, CompileRequest, Compilers, ToolchainId, Tuning, WorkerFailure};
 
 use super::job::Job;
 use super::made::Made;
@@ -62,7 +62,7 @@ impl Compiler {
     /// Compiles what a case launches.
     ///
     /// # Errors
-    /// Conch failed, not the compiler.
+    /// Cerith failed, not the compiler.
     pub fn job(&self, case: &Case) -> Result<Compiling, Failure> {
         self.tuned_job(case, Tuning::default())
             .map(|(compiling, _)| compiling)
@@ -72,7 +72,7 @@ impl Compiler {
     /// launched kernel's autotuner has.
     ///
     /// # Errors
-    /// Conch failed, not the compiler.
+    /// Cerith failed, not the compiler.
     pub(crate) fn tuned_job(&self, case: &Case, tuning: Tuning) -> Result<(Compiling, usize), Failure> {
         let memory = case.memory();
         let compilation = match self.compilation(case, tuning) {
@@ -112,7 +112,7 @@ impl Compiler {
     /// What it makes of a case, in figures; nothing where the case came to its end when it was compiled.
     ///
     /// # Errors
-    /// Conch failed, not the compiler.
+    /// Cerith failed, not the compiler.
     pub fn made(&self, case: &Case) -> Result<Option<Made>, Failure> {
         match self.compilation(case, Tuning::default()) {
             Ok(compilation) => Ok(compilation

@@ -10,13 +10,13 @@
 //! Left out: CUDA's calls (`super::driver`), the process around it (`super::child`), what happens after a fault
 //! (`super::executor`).
 
-use conch_memory::ORIGIN;
-use conch_toolchain::compiled::{Invocation, Kernel, Metadata, Param, Scratch};
+use cerith_memory::ORIGIN;
+use cerith_toolchain::compiled::{Invocation, Kernel, Metadata, Param, Scratch};
 
 use super::driver::{Buffer, Counter, Error, Function, Gpu, HostBuffer, Shape, Slot};
 use super::job::{Job, Ran};
 
-/// What arenas, and thus storages, are aligned to, as `cuMemAlloc` aligns and `conch_memory` lays out.
+/// What arenas, and thus storages, are aligned to, as `cuMemAlloc` aligns and `cerith_memory` lays out.
 const ALIGNMENT: usize = 512;
 
 /// Bytes between two arenas of a batch.
@@ -587,7 +587,7 @@ fn moved_back(job: &Job, arena: &mut [u8], base: u64) {
 
 #[cfg(test)]
 mod tests {
-    use conch_toolchain::compiled::Compiled;
+    use cerith_toolchain::compiled::Compiled;
 
     use super::*;
 

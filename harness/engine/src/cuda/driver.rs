@@ -1,5 +1,5 @@
 //! CUDA's driver library, found at run time: the few calls that executing a job takes, behind types that own what they
-//! stand for. The only module of Conch with `unsafe` in it.
+//! stand for. The only module of Cerith with `unsafe` in it.
 //!
 //! Left out: what is to be done with them (`super::device`).
 //!
@@ -14,7 +14,7 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ptr;
 
-use conch_toolchain::compiled::TensorMap;
+use cerith_toolchain::compiled::TensorMap;
 use cudarc::driver::sys::{self, CUresult};
 
 /// What CUDA says went wrong.

@@ -17,7 +17,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use conch_toolchain::compiled::Kernel;
+use cerith_toolchain::compiled::Kernel;
 
 use super::child;
 use super::job::{Job, Ran};
@@ -66,7 +66,7 @@ impl Default for Options {
         Self {
             repetitions: 3,
             time: Duration::from_secs(10),
-            program: std::env::current_exe().unwrap_or_else(|_| "conch".into()),
+            program: std::env::current_exe().unwrap_or_else(|_| "cerith".into()),
             arguments: vec![child::ARGUMENT.into()],
         }
     }
@@ -184,7 +184,7 @@ impl Executor {
 
     /// Does jobs as they come, and tells what came of each as soon as it is known, in any order, with its number in
     /// the sequence from 0. Few more jobs are taken than can be worked on. Ends early when `done` says no more, or
-    /// with the first failure of Conch's.
+    /// with the first failure of Cerith's.
     pub fn stream(
         &self,
         jobs: impl IntoIterator<Item = Arc<Job>>,

@@ -1,17 +1,17 @@
 //! What a GPU is asked to do, and what came of it, in plain data: it travels to a child process and in bundles.
 //!
 //! Left out: how a case becomes a job (`super`), how a job is executed (`device`), what the answer is worth
-//! (`conch-verdict`).
+//! (`cerith-verdict`).
 
 use std::time::Duration;
 
-use conch_toolchain::compiled::{Compiled, Param};
+use cerith_toolchain::compiled::{Compiled, Param};
 
 /// A case, ready for a GPU: memory as the case's layout has it and the compiled launches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
-    /// The arena of the case's memory: every storage between guard zones (`conch_memory::Memory::arena`). Addresses in
-    /// it are [`conch_memory::ORIGIN`] plus the byte of the arena.
+    /// The arena of the case's memory: every storage between guard zones (`cerith_memory::Memory::arena`). Addresses in
+    /// it are [`cerith_memory::ORIGIN`] plus the byte of the arena.
     pub arena: Vec<u8>,
     /// First byte in the arena, and bytes, of every storage.
     pub storages: Vec<(usize, usize)>,

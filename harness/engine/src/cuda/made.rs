@@ -1,11 +1,11 @@
 //! What a compiler made of a case, in figures: how its kernels are launched, how large their machine code is, and how long
-//! compiling took. Left out: the machine code itself ([`conch_toolchain::compiled`]), and what two versions differ in
-//! (`conch-report`).
+//! compiling took. Left out: the machine code itself ([`cerith_toolchain::compiled`]), and what two versions differ in
+//! (`cerith-report`).
 
 use std::time::Duration;
 
-pub use conch_toolchain::compiled::Scratch;
-use conch_toolchain::compiled::{Compiled, Metadata, Param, Target};
+pub use cerith_toolchain::compiled::Scratch;
+use cerith_toolchain::compiled::{Compiled, Metadata, Param, Target};
 use object::read::elf::{ElfFile64, SectionHeader};
 use object::{Endianness, Object, ObjectSection};
 

@@ -5,7 +5,7 @@
 //! child process that has the GPU. Jobs and what came of them also travel in [`bundle`]s, and outcomes are kept on the
 //! [`record::Shelf`]. [`sweep`] makes jobs of the variants of a case.
 //!
-//! Left out: which of the two a run takes (`conch-cli`), and who is right (`conch-verdict`).
+//! Left out: which of the two a run takes (`cerith-cli`), and who is right (`cerith-verdict`).
 
 pub mod bundle;
 pub mod child;
@@ -25,12 +25,12 @@ use std::sync::Arc;
 pub use executor::{Executor, Options, Unavailable};
 pub use wire::GpuHeader;
 
-use conch_case::Case;
-use conch_memory::Memory;
-use conch_tile::DType;
-use conch_tile::rules::{Rules, Version};
-use conch_toolchain::ToolchainId;
-use conch_toolchain::compiled::Target;
+use cerith_case::Case;
+use cerith_memory::Memory;
+use cerith_tile::DType;
+use cerith_tile::rules::{Rules, Version};
+use cerith_toolchain::ToolchainId;
+use cerith_toolchain::compiled::Target;
 
 use self::compile::{Compiler, Compiling};
 use self::job::{Job, Ran};
@@ -211,7 +211,7 @@ impl OnRecord {
         };
         let compiled = match &self.compiler {
             None => format!(
-                "it was not compiled either, because Triton {} is not installed: `conch toolchain add {0}`",
+                "it was not compiled either, because Triton {} is not installed: `cerith toolchain add {0}`",
                 self.toolchain
             ),
             Some(compiler) => match compiler.job(case)? {

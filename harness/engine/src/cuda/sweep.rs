@@ -4,12 +4,12 @@
 //! other one: it is not executed again. One that cannot be had says why: the kernel or the launch fixes what would be
 //! changed, the target has no room for it, the reference says that the kernel does not take such a layout.
 //!
-//! Left out: which axes ([`Axes`]), executing (`Executor`, or a bundle), whether the variants agree (`conch-verdict`).
+//! Left out: which axes ([`Axes`]), executing (`Executor`, or a bundle), whether the variants agree (`cerith-verdict`).
 
-use conch_case::{Axes, Axis, Case, Entry, Relayout, Variant};
-use conch_memory::Memory;
-use conch_tile::rules::Rules;
-use conch_toolchain::Tuning;
+use cerith_case::{Axes, Axis, Case, Entry, Relayout, Variant};
+use cerith_memory::Memory;
+use cerith_tile::rules::Rules;
+use cerith_toolchain::Tuning;
 
 use super::compile::{Compiler, Compiling};
 use super::job::{Job, Ran};
@@ -44,7 +44,7 @@ pub enum What {
 /// the case's kernels take; without it none is tried.
 ///
 /// # Errors
-/// Conch failed.
+/// Cerith failed.
 pub fn compile(
     entry: &Entry,
     as_is: &Case,

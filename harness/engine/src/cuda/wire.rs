@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use conch_toolchain::compiled::{Compiled, Invocation, Kernel, Metadata};
+use cerith_toolchain::compiled::{Compiled, Invocation, Kernel, Metadata};
 use serde::{Deserialize, Serialize};
 
 use super::job::{Job, Ran};

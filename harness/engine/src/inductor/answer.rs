@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use conch_case::Case;
-use conch_memory::Memory;
-use conch_tile::rules::Version;
-use conch_toolchain::inductor::{Induction, Undefined, Way};
-use conch_toolchain::response::{Phase, Raised};
+use cerith_case::Case;
+use cerith_memory::Memory;
+use cerith_tile::rules::Version;
+use cerith_toolchain::inductor::{Induction, Undefined, Way};
+use cerith_toolchain::response::{Phase, Raised};
 
 use crate::engine::Failure;
 use crate::{Complaint, Finished, Outcome, Position, interpret, words};
@@ -108,7 +108,7 @@ pub(super) fn raised(case: &Case, ways: &[Way], induction: &Induction, raised: &
         .find(|error| !WRAPPERS.contains(&name(&error.kind).as_str()))
         .unwrap_or_else(|| raised.root());
     let kind = name(&told.kind);
-    let ours = told.kind.starts_with("conch_worker.inductor.");
+    let ours = told.kind.starts_with("cerith_worker.inductor.");
     let which = induction.way.map_or_else(String::new, |way| how(ways, way));
     let complaint = Box::new(Complaint {
         kind: match (ours, kind.as_str()) {

@@ -3,13 +3,13 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use conch_case::{Arg, ArgValue, Case, Declared, Kernel, Launch, Module};
-use conch_memory::{Dims, Memory, NamedTensor, ORIGIN, StorageId, Storages, Tensor};
-use conch_tile::DType;
-use conch_tile::rules::Rules;
-use conch_tile::source::{SourceId, Span};
-use conch_toolchain::inductor::Emitted;
-use conch_toolchain::request::Value;
+use cerith_case::{Arg, ArgValue, Case, Declared, Kernel, Launch, Module};
+use cerith_memory::{Dims, Memory, NamedTensor, ORIGIN, StorageId, Storages, Tensor};
+use cerith_tile::DType;
+use cerith_tile::rules::Rules;
+use cerith_tile::source::{SourceId, Span};
+use cerith_toolchain::inductor::Emitted;
+use cerith_toolchain::request::Value;
 
 use crate::engine::{Engine, Failure};
 use crate::{Complaint, Finished, Outcome};
@@ -57,7 +57,7 @@ pub(super) struct Done {
 /// Has an engine execute a launch; its outcome, if the launch did not come to its end.
 ///
 /// # Errors
-/// Conch failed.
+/// Cerith failed.
 pub(super) fn execute(
     engine: &dyn Engine,
     rules: Rules,

@@ -16,7 +16,7 @@
 //! kernel that reads what an earlier one left undefined is not told of. The reference, which makes the same launches in one
 //! go, tells of it.
 //!
-//! Left out: torch itself (`conch_worker/inductor.py`), how workers are kept alive (`conch-toolchain`), the engines that
+//! Left out: torch itself (`cerith_worker/inductor.py`), how workers are kept alive (`cerith-toolchain`), the engines that
 //! execute.
 
 mod answer;
@@ -28,14 +28,14 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use conch_case::{ArgValue, Case, Compile, ContentHash, Launch};
-use conch_memory::Memory;
-use conch_tile::DType;
-use conch_tile::rules::{Rules, Version};
-use conch_toolchain::inductor::{Emitted, Way};
-use conch_toolchain::pool::Limits;
-use conch_toolchain::request::{Device, Driver, Request, Storage};
-use conch_toolchain::{InductorRequest, Inductors, ToolchainId};
+use cerith_case::{ArgValue, Case, Compile, ContentHash, Launch};
+use cerith_memory::Memory;
+use cerith_tile::DType;
+use cerith_tile::rules::{Rules, Version};
+use cerith_toolchain::inductor::{Emitted, Way};
+use cerith_toolchain::pool::Limits;
+use cerith_toolchain::request::{Device, Driver, Request, Storage};
+use cerith_toolchain::{InductorRequest, Inductors, ToolchainId};
 
 use self::launch::Modules;
 use crate::engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, Prepared};
@@ -172,7 +172,7 @@ impl Engine for Inductor {
 
 /// Why torch cannot be given a case.
 fn beyond(case: &Case) -> Option<String> {
-    let pointing = |(_, storage): (_, &conch_memory::Storage)| {
+    let pointing = |(_, storage): (_, &cerith_memory::Storage)| {
         (!storage.pointers().is_empty()).then(|| {
             format!(
                 "storage `{}` holds addresses, and torch has no tensor of them",

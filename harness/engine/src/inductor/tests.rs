@@ -1,14 +1,14 @@
 //! Generated launches as cases, and what torch says as outcomes; only compiling needs a toolchain.
 
-use conch_case::{Case, Corpus, Input};
-use conch_memory::StorageId;
-use conch_tile::DType;
-use conch_tile::rules::{Rules, Version};
-use conch_toolchain::compiled::Target;
-use conch_toolchain::inductor::{Compiled, Emitted, Induction, Undefined, Way};
-use conch_toolchain::request::{Tensor, Value};
-use conch_toolchain::response::{Memory as After, Phase, PythonError, Raised};
-use conch_toolchain::{Compilers, Home, ToolchainId};
+use cerith_case::{Case, Corpus, Input};
+use cerith_memory::StorageId;
+use cerith_tile::DType;
+use cerith_tile::rules::{Rules, Version};
+use cerith_toolchain::compiled::Target;
+use cerith_toolchain::inductor::{Compiled, Emitted, Induction, Undefined, Way};
+use cerith_toolchain::request::{Tensor, Value};
+use cerith_toolchain::response::{Memory as After, Phase, PythonError, Raised};
+use cerith_toolchain::{Compilers, Home, ToolchainId};
 
 use super::launch::{Modules, derived, execute};
 use super::{answer, beyond, ways};
@@ -345,12 +345,12 @@ fn what_torch_raises_is_an_outcome() {
         ),
     );
     check(
-        &[("conch_worker.inductor.FalseMetadata", "`n` is 5")],
+        &[("cerith_worker.inductor.FalseMetadata", "`n` is 5")],
         "rejected",
         ("false-metadata", "`n` is 5 (compiled with dynamic=True)"),
     );
     check(
-        &[("conch_worker.inductor.Unsupported", "no launch")],
+        &[("cerith_worker.inductor.Unsupported", "no launch")],
         "unsupported",
         ("launch", "no launch (compiled with dynamic=True)"),
     );

@@ -1,7 +1,7 @@
 use std::io::{Cursor, Write as _};
 
-use conch_case::{Corpus, Input};
-use conch_memory::{Memory, StorageId};
+use cerith_case::{Corpus, Input};
+use cerith_memory::{Memory, StorageId};
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 

@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use conch_engine::cuda::job::{Job, Ran};
-use conch_memory::{GUARD, GUARD_BYTE};
-use conch_toolchain::compiled::{Compiled, Invocation, Kernel, Metadata, Param};
+use cerith_engine::cuda::job::{Job, Ran};
+use cerith_memory::{GUARD, GUARD_BYTE};
+use cerith_toolchain::compiled::{Compiled, Invocation, Kernel, Metadata, Param};
 
-/// A kernel that `kernels/compile.py` compiled. The files are looked for in `CONCH_KERNELS` first: on a GPU's host
+/// A kernel that `kernels/compile.py` compiled. The files are looked for in `CERITH_KERNELS` first: on a GPU's host
 /// there may be no checkout.
 pub fn kernel(name: &str) -> Arc<Kernel> {
-    let folder = std::env::var_os("CONCH_KERNELS").map_or_else(
+    let folder = std::env::var_os("CERITH_KERNELS").map_or_else(
         || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/cuda/kernels"),
         PathBuf::from,
     );

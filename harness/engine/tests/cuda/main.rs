@@ -9,10 +9,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use conch_engine::cuda::job::{Job, Ran};
-use conch_engine::cuda::{Executor, Options, child};
-use conch_memory::ORIGIN;
-use conch_toolchain::compiled::{Param, TensorMap};
+use cerith_engine::cuda::job::{Job, Ran};
+use cerith_engine::cuda::{Executor, Options, child};
+use cerith_memory::ORIGIN;
+use cerith_toolchain::compiled::{Param, TensorMap};
 
 use crate::fixture::{add, at, floats, is_sum, job, kernel, storage};
 
@@ -88,12 +88,12 @@ fn address(job: &Job, storage: usize, offset: usize) -> u64 {
 
 fn a_child_that_does_not_start() {
     let wrong = Options {
-        program: "/nowhere/conch".into(),
+        program: "/nowhere/cerith".into(),
         ..options()
     };
     let message = Executor::start(wrong).expect_err("there is none").to_string();
     assert!(
-        message.contains("/nowhere/conch") && !message.contains('\n'),
+        message.contains("/nowhere/cerith") && !message.contains('\n'),
         "{message}"
     );
     let silent = Options {

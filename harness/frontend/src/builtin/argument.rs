@@ -1,7 +1,7 @@
 //! Reading bound arguments: ints, bools, strings, shapes, tensors. Each refusal says which argument it is about.
 
-use conch_tile::DType;
-use conch_tile::ir::{Elem, Shape, ValueId};
+use cerith_tile::DType;
+use cerith_tile::ir::{Elem, Shape, ValueId};
 
 use crate::constant;
 use crate::semantic::promotion::{Operand, describe, operand};

@@ -1,7 +1,7 @@
 //! Program ids and the making of tensors.
 
-use conch_tile::DType;
-use conch_tile::ir::{OpKind, Type};
+use cerith_tile::DType;
+use cerith_tile::ir::{OpKind, Type};
 
 use super::argument::{at, block_shape, dtype, flag, int, items, to_tensor};
 use super::{Row, row};
@@ -157,7 +157,7 @@ fn expect_zero(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
     if super::debug::asserts(tr) {
         let x = operand(tr, at(args, 0))?;
         let zero = Operand::Number(crate::semantic::promotion::Number::Int(0));
-        let is_zero = arithmetic::compare(tr, conch_tile::ir::CmpPredicate::Eq, x, zero)?;
+        let is_zero = arithmetic::compare(tr, cerith_tile::ir::CmpPredicate::Eq, x, zero)?;
         super::debug::assert_where(
             tr,
             is_zero,

@@ -1,8 +1,8 @@
 //! Asserts, prints, barriers and promises to the compiler.
 
-use conch_tile::DType;
-use conch_tile::ir::{BinaryOp, Elem, OpKind, Promise, Shape, UnaryOp, ValueId};
-use conch_tile::rules::Rule;
+use cerith_tile::DType;
+use cerith_tile::ir::{BinaryOp, Elem, OpKind, Promise, Shape, UnaryOp, ValueId};
+use cerith_tile::rules::Rule;
 
 use super::argument::{at, flag, int, items, optional_tensor, tensor, text, to_tensor};
 use super::{Row, row};

@@ -1,6 +1,6 @@
 //! Block pointers and tensor descriptors: the functions that make them, and their methods.
 
-use conch_tile::ir::AtomicOp;
+use cerith_tile::ir::AtomicOp;
 
 use super::argument::{at, items, text};
 use super::{Builtin, Row, row};
@@ -163,7 +163,7 @@ pub(crate) fn block_pointer_attribute(
     value: &std::rc::Rc<BlockPointer>,
     name: &str,
 ) -> Traced<Value> {
-    use conch_tile::rules::Rule;
+    use cerith_tile::rules::Rule;
     if let Some(found) = block_pointer::attribute(tr, value, name) {
         return Ok(found);
     }

@@ -1,14 +1,14 @@
 //! `tl.extra.libdevice`: CUDA's math library. A function takes exactly the dtypes that the library has a symbol for.
 //!
 //! Functions that are operations of the IR too become these; the others are symbols of the library
-//! ([`conch_tile::numeric::library`]).
+//! ([`cerith_tile::numeric::library`]).
 //!
 //! Left out: `rcp64h`, for which no document says how close it is; using it says so.
 
-use conch_tile::DType;
-use conch_tile::ir::{BinaryOp, Elem, OpKind, Type, UnaryOp, ValueId};
-use conch_tile::numeric::library::{symbol, symbols_of};
-use conch_tile::rules::Rule;
+use cerith_tile::DType;
+use cerith_tile::ir::{BinaryOp, Elem, OpKind, Type, UnaryOp, ValueId};
+use cerith_tile::numeric::library::{symbol, symbols_of};
+use cerith_tile::rules::Rule;
 
 use super::argument::{at, to_tensor};
 use super::{Row, row};
@@ -221,7 +221,7 @@ fn elementwise(
 ) -> Traced<Value> {
     let (values, dtype) = matched(tr, name, dtypes, args)?;
     let result = match kind {
-        OpKind::Unary(op) => conch_tile::numeric::unary_result(op, dtype),
+        OpKind::Unary(op) => cerith_tile::numeric::unary_result(op, dtype),
         _ => dtype,
     };
     let tests_were_ints = !tr.rules.holds(Rule::LibdeviceTestsAreBool);

@@ -1,9 +1,9 @@
 //! Elementwise functions: `tl.math`, extrema, and Python's `min` and `max`.
 
-use conch_tile::DType;
-use conch_tile::ir::{BinaryOp, Elem, OpKind, UnaryOp, ValueId};
-use conch_tile::quirk::Quirk;
-use conch_tile::rules::Rule;
+use cerith_tile::DType;
+use cerith_tile::ir::{BinaryOp, Elem, OpKind, UnaryOp, ValueId};
+use cerith_tile::quirk::Quirk;
+use cerith_tile::rules::Rule;
 
 use super::argument::{at, flag, items, number_or_tensor, to_tensor};
 use super::{Row, row};
@@ -295,9 +295,9 @@ fn constant_extreme(tr: &Tracer<'_>, name: &str, values: &[&Constant], larger: b
         return Err(tr.reject(format!("{name} requires at least 1 value")));
     };
     let predicate = if larger {
-        conch_tile::ir::CmpPredicate::Gt
+        cerith_tile::ir::CmpPredicate::Gt
     } else {
-        conch_tile::ir::CmpPredicate::Lt
+        cerith_tile::ir::CmpPredicate::Lt
     };
     let mut best = *first;
     for &value in rest {

@@ -1,8 +1,8 @@
 //! Loads, stores and atomics.
 
-use conch_tile::DType;
-use conch_tile::ir::{AtomicOp, MemoryOrder, OpKind, ValueId};
-use conch_tile::rules::Rule;
+use cerith_tile::DType;
+use cerith_tile::ir::{AtomicOp, MemoryOrder, OpKind, ValueId};
+use cerith_tile::rules::Rule;
 
 use super::argument::{at, flag, int, items, optional_tensor, tensor, text, to_tensor};
 use super::{Row, row};

@@ -1,7 +1,7 @@
 //! Reductions with the user's functions, scans, histograms and matrix products.
 
-use conch_tile::DType;
-use conch_tile::rules::Rule;
+use cerith_tile::DType;
+use cerith_tile::rules::Rule;
 
 use super::argument::{at, block_shape, dtype, flag, int, optional_tensor, tensor, tensors, text};
 use super::{Row, row};
@@ -107,7 +107,7 @@ fn mapped(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
 }
 
 /// One result for one tensor, a tuple for a tuple.
-fn as_given(input: &Value, results: Vec<conch_tile::ir::ValueId>) -> Value {
+fn as_given(input: &Value, results: Vec<cerith_tile::ir::ValueId>) -> Value {
     match (input, results.as_slice()) {
         (Value::Tensor(_), &[result]) => Value::Tensor(result),
         _ => Value::tuple(results.into_iter().map(Value::Tensor)),

@@ -1,6 +1,6 @@
 //! Triton's standard library as rows: each is a call of the prelude, with every argument passed by position.
 
-use conch_tile::quirk::Quirk;
+use cerith_tile::quirk::Quirk;
 
 use super::argument::at;
 use super::{Row, row};

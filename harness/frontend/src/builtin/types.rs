@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use conch_tile::DType;
-use conch_tile::ir::{Elem, Type};
+use cerith_tile::DType;
+use cerith_tile::ir::{Elem, Type};
 
 use super::argument::at;
 use super::{Builtin, nearest, unknown};

@@ -1,10 +1,10 @@
-//! Elementwise operators. Left out: what they do to a lane (`conch_tile::numeric`).
+//! Elementwise operators. Left out: what they do to a lane (`cerith_tile::numeric`).
 
-use conch_tile::DType;
-use conch_tile::fault::{Fault, is_planted};
-use conch_tile::ir::{BinaryOp, CmpPredicate, Elem, OpKind, TernaryOp, UnaryOp, ValueId};
-use conch_tile::quirk::Quirk;
-use conch_tile::rules::Rule;
+use cerith_tile::DType;
+use cerith_tile::fault::{Fault, is_planted};
+use cerith_tile::ir::{BinaryOp, CmpPredicate, Elem, OpKind, TernaryOp, UnaryOp, ValueId};
+use cerith_tile::quirk::Quirk;
+use cerith_tile::rules::Rule;
 
 use super::PyUnary;
 use super::cast::{bitcast, bool_like, cast, elem_shown};

@@ -6,10 +6,10 @@
 
 use std::rc::Rc;
 
-use conch_tile::DType;
-use conch_tile::ir::{BinaryOp, Elem, OpKind, Shape, Type, ValueId};
-use conch_tile::quirk::Quirk;
-use conch_tile::rules::Rule;
+use cerith_tile::DType;
+use cerith_tile::ir::{BinaryOp, Elem, OpKind, Shape, Type, ValueId};
+use cerith_tile::quirk::Quirk;
+use cerith_tile::rules::Rule;
 
 use super::cast::{bool_pointer, cast, elem_shown};
 use super::memory;

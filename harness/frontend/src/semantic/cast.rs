@@ -1,8 +1,8 @@
-//! Casts. Left out: what each conversion does to a lane (`conch_tile::numeric`).
+//! Casts. Left out: what each conversion does to a lane (`cerith_tile::numeric`).
 
-use conch_tile::DType;
-use conch_tile::ir::{CastKind, CmpPredicate, Elem, OpKind, Rounding, Type, ValueId};
-use conch_tile::rules::Rule;
+use cerith_tile::DType;
+use cerith_tile::ir::{CastKind, CmpPredicate, Elem, OpKind, Rounding, Type, ValueId};
+use cerith_tile::rules::Rule;
 
 use super::promotion::shown;
 use crate::constant;

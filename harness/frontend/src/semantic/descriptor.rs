@@ -6,12 +6,12 @@
 
 use std::rc::Rc;
 
-use conch_tile::DType;
-use conch_tile::ir::{
+use cerith_tile::DType;
+use cerith_tile::ir::{
     AtomicOp, BinaryOp, CmpPredicate, Demand, Elem, MemoryOrder, OpKind, Shape, Type, ValueId,
 };
-use conch_tile::quirk::Quirk;
-use conch_tile::rules::Rule;
+use cerith_tile::quirk::Quirk;
+use cerith_tile::rules::Rule;
 
 use super::cast::{bitcast, bool_like, cast, cast_elem, elem_shown};
 use super::memory;

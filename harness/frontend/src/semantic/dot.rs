@@ -1,8 +1,8 @@
 //! Matrix products. Left out: microscaled ones, which are made of these (`dot_scaled`).
 
-use conch_tile::DType;
-use conch_tile::ir::{Elem, InputPrecision, OpKind, Shape, Type, ValueId};
-use conch_tile::rules::Rule;
+use cerith_tile::DType;
+use cerith_tile::ir::{Elem, InputPrecision, OpKind, Shape, Type, ValueId};
+use cerith_tile::rules::Rule;
 
 use super::cast::{cast, elem_shown};
 use super::promotion::shown;

@@ -9,12 +9,12 @@
 //! Left out: hardware that multiplies in wider formats, which differs only where a scaled operand leaves the range of
 //! the dtype that it is widened to.
 
-use conch_tile::DType;
-use conch_tile::ir::{BinaryOp, CmpPredicate, Elem, Foreign, InputPrecision, OpKind, Shape, Type, ValueId};
-use conch_tile::numeric::{decode, encode};
-use conch_tile::quirk::Quirk;
-use conch_tile::quirk::by_parts::{Manner, convert};
-use conch_tile::rules::{Rule, Version};
+use cerith_tile::DType;
+use cerith_tile::ir::{BinaryOp, CmpPredicate, Elem, Foreign, InputPrecision, OpKind, Shape, Type, ValueId};
+use cerith_tile::numeric::{decode, encode};
+use cerith_tile::quirk::Quirk;
+use cerith_tile::quirk::by_parts::{Manner, convert};
+use cerith_tile::rules::{Rule, Version};
 
 use super::cast::{bitcast, cast, elem_shown};
 use super::promotion::shown;
@@ -286,7 +286,7 @@ fn four_bits(tr: &mut Tracer<'_>, value: ValueId) -> Traced<ValueId> {
 }
 
 fn number(dtype: DType, value: f64) -> u64 {
-    encode(dtype, value, conch_tile::ir::Rounding::NearestEven)
+    encode(dtype, value, cerith_tile::ir::Rounding::NearestEven)
 }
 
 /// How many elements share a scale.

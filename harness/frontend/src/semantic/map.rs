@@ -4,8 +4,8 @@
 //! on whole blocks, which is the same. If its lanes can go different ways, or it takes several elements, it becomes a
 //! loop over the elements in row-major order. Which elements one call gets is not defined by the language beyond that.
 
-use conch_tile::DType;
-use conch_tile::ir::{BinaryOp, Block, CmpPredicate, Elem, OpKind, Shape, Type, ValueId};
+use cerith_tile::DType;
+use cerith_tile::ir::{BinaryOp, Block, CmpPredicate, Elem, OpKind, Shape, Type, ValueId};
 
 use super::promotion::describe;
 use super::reduce::takes_scalars;

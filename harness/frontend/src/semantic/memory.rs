@@ -1,9 +1,9 @@
 //! Loads, stores and atomics. Left out: cache hints, which change no result, and how block pointers and tensor descriptors come by their pointers.
 
-use conch_tile::DType;
-use conch_tile::ir::{AtomicOp, BinaryOp, CmpPredicate, Elem, MemoryOrder, OpKind, Type, UnaryOp, ValueId};
-use conch_tile::quirk::Quirk;
-use conch_tile::rules::Rule;
+use cerith_tile::DType;
+use cerith_tile::ir::{AtomicOp, BinaryOp, CmpPredicate, Elem, MemoryOrder, OpKind, Type, UnaryOp, ValueId};
+use cerith_tile::quirk::Quirk;
+use cerith_tile::rules::Rule;
 
 use super::arithmetic::select;
 use super::cast::{bitcast, bool_like, bool_pointer, cast, cast_elem, elem_shown, stored_bool};

@@ -3,12 +3,12 @@
 //! Everything here follows `computation_type_impl`, `to_tensor_type` and `scalar_constant` of Triton's typed
 //! semantics. Left out: what the operation then does.
 
-use conch_tile::DType;
-use conch_tile::fault::{Fault, is_planted};
-use conch_tile::ir::{OpKind, Rounding, Type, ValueId};
-use conch_tile::numeric::{decode, encode, encode_int};
-use conch_tile::quirk::Quirk;
-use conch_tile::rules::{Rule, Rules};
+use cerith_tile::DType;
+use cerith_tile::fault::{Fault, is_planted};
+use cerith_tile::ir::{OpKind, Rounding, Type, ValueId};
+use cerith_tile::numeric::{decode, encode, encode_int};
+use cerith_tile::quirk::Quirk;
+use cerith_tile::rules::{Rule, Rules};
 
 use crate::constant;
 use crate::tracer::{Traced, Tracer};

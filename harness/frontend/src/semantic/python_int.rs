@@ -2,10 +2,10 @@
 //! ([`Quirk::LoopIndicesArePython`]). They are held in 64 bits and never wrap, their division rounds down, and they follow the dtype
 //! of a tensor beside them as a literal does. Left out: Python's floats, and ints beyond 64 bits.
 //!
-//! [`Quirk::LoopIndicesArePython`]: conch_tile::quirk::Quirk::LoopIndicesArePython
+//! [`Quirk::LoopIndicesArePython`]: cerith_tile::quirk::Quirk::LoopIndicesArePython
 
-use conch_tile::DType;
-use conch_tile::ir::{BinaryOp, CmpPredicate, OpKind, Type, ValueId};
+use cerith_tile::DType;
+use cerith_tile::ir::{BinaryOp, CmpPredicate, OpKind, Type, ValueId};
 
 use super::PyUnary;
 use super::cast::bool_like;

@@ -1,10 +1,10 @@
 //! Reductions, scans and mapped functions: their regions are traced calls of `@triton.jit` functions.
 //! Left out: the standard library's reductions, which are Triton code (`prelude`); mapped functions (`map`).
 
-use conch_tile::DType;
-use conch_tile::fault::{Fault, is_planted};
-use conch_tile::ir::{BinaryOp, Block, CmpPredicate, Combine, Elem, OpKind, Shape, Type, ValueId};
-use conch_tile::quirk::{Quirk, told};
+use cerith_tile::DType;
+use cerith_tile::fault::{Fault, is_planted};
+use cerith_tile::ir::{BinaryOp, Block, CmpPredicate, Combine, Elem, OpKind, Shape, Type, ValueId};
+use cerith_tile::quirk::{Quirk, told};
 use smallvec::SmallVec;
 
 use super::cast::{bitcast, bool_like};

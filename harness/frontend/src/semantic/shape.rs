@@ -1,8 +1,8 @@
 //! Shapes: broadcasting, and the operations that move lanes. Left out: what the lanes hold.
 
-use conch_tile::fault::{Fault, is_planted};
-use conch_tile::ir::{Elem, OpKind, Shape, Type, ValueId};
-use conch_tile::rules::Rule;
+use cerith_tile::fault::{Fault, is_planted};
+use cerith_tile::ir::{Elem, OpKind, Shape, Type, ValueId};
+use cerith_tile::rules::Rule;
 use smallvec::smallvec;
 
 use super::promotion::describe;
@@ -396,7 +396,7 @@ pub(crate) fn cat(
 
 /// `gather`.
 pub(crate) fn gather(tr: &mut Tracer<'_>, source: ValueId, index: ValueId, at: i128) -> Traced<ValueId> {
-    if !tr.dtype(index).is_some_and(conch_tile::DType::is_int) {
+    if !tr.dtype(index).is_some_and(cerith_tile::DType::is_int) {
         return Err(tr.reject("gather needs an index of integers"));
     }
     let (from, by) = (tr.ty(source).shape.clone(), tr.ty(index).shape.clone());
@@ -435,7 +435,7 @@ pub(crate) fn arange(tr: &mut Tracer<'_>, start: i128, end: i128) -> Traced<Valu
         return Err(tr.reject(format!("arange's range must be a power of 2, but it is {length}")));
     }
     let shape = block_shape(tr, &[length])?;
-    let ty = Type::block(Elem::Num(conch_tile::DType::I32), shape);
+    let ty = Type::block(Elem::Num(cerith_tile::DType::I32), shape);
     Ok(tr.op(
         OpKind::Range {
             start: first,

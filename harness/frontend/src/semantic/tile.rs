@@ -1,9 +1,9 @@
 //! Where the lanes of a block of a strided tensor are: what block pointers and tensor descriptors come down to.
 //! Left out: what each of the two demands of its numbers (`block_pointer`, `descriptor`).
 
-use conch_tile::DType;
-use conch_tile::ir::{BinaryOp, CmpPredicate, Elem, OpKind, Shape, Type, ValueId};
-use conch_tile::rules::Rule;
+use cerith_tile::DType;
+use cerith_tile::ir::{BinaryOp, CmpPredicate, Elem, OpKind, Shape, Type, ValueId};
+use cerith_tile::rules::Rule;
 
 use super::cast::{bool_like, cast};
 use super::promotion::Operand;
@@ -106,7 +106,7 @@ pub(crate) fn lanes(tr: &mut Tracer<'_>, base: ValueId, axes: &[Axis]) -> (Value
 pub(crate) fn padding(tr: &mut Tracer<'_>, elem: Elem, shape: &Shape, nan: bool) -> ValueId {
     let bits = match elem.num() {
         Some(dtype) if nan => {
-            conch_tile::numeric::encode(dtype, f64::NAN, conch_tile::ir::Rounding::NearestEven)
+            cerith_tile::numeric::encode(dtype, f64::NAN, cerith_tile::ir::Rounding::NearestEven)
         }
         _ => 0,
     };

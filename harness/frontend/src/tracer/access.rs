@@ -1,6 +1,6 @@
 //! Names, attributes and items: what `x`, `x.y` and `x[y]` are in a kernel.
 
-use conch_tile::rules::Rule;
+use cerith_tile::rules::Rule;
 use ruff_python_ast::{self as ast, Expr};
 
 use super::frame::Kind;

@@ -6,9 +6,9 @@
 
 use std::rc::Rc;
 
-use conch_tile::quirk::told::AGGREGATE_METHOD;
-use conch_tile::rules::Rule;
-use conch_tile::source::Span;
+use cerith_tile::quirk::told::AGGREGATE_METHOD;
+use cerith_tile::rules::Rule;
+use cerith_tile::source::Span;
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
 

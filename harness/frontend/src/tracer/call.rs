@@ -2,9 +2,9 @@
 
 use std::rc::Rc;
 
-use conch_tile::ir::ValueId;
-use conch_tile::rules::Rule;
-use conch_tile::source::Span;
+use cerith_tile::ir::ValueId;
+use cerith_tile::rules::Rule;
+use cerith_tile::source::Span;
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged;
 
@@ -519,7 +519,7 @@ impl Tracer<'_> {
 impl Stop {
     /// The same with a fact below the snippet.
     pub(super) fn note(self, text: impl Into<String>) -> Self {
-        let noted = |diagnostic: Box<conch_tile::diagnostic::Diagnostic>| Box::new(diagnostic.note(text));
+        let noted = |diagnostic: Box<cerith_tile::diagnostic::Diagnostic>| Box::new(diagnostic.note(text));
         match self {
             Self::Rejected(diagnostic) => Self::Rejected(noted(diagnostic)),
             Self::Unsupported(diagnostic) => Self::Unsupported(noted(diagnostic)),
@@ -528,7 +528,7 @@ impl Stop {
     }
 
     /// The diagnostic alone.
-    pub(super) fn into_diagnostic(self) -> conch_tile::diagnostic::Diagnostic {
+    pub(super) fn into_diagnostic(self) -> cerith_tile::diagnostic::Diagnostic {
         match self {
             Self::Rejected(diagnostic) | Self::Unsupported(diagnostic) | Self::Exhausted(diagnostic) => {
                 *diagnostic

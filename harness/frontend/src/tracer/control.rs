@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use conch_tile::DType;
-use conch_tile::ir::{Block, OpKind, Type, ValueId};
-use conch_tile::rules::Rule;
+use cerith_tile::DType;
+use cerith_tile::ir::{Block, OpKind, Type, ValueId};
+use cerith_tile::rules::Rule;
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
 

@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use conch_tile::rules::{Rule, Version};
-use conch_tile::source::Span;
+use cerith_tile::rules::{Rule, Version};
+use cerith_tile::source::Span;
 
 use super::host::{Config, Host, Native};
 use super::host_call::HostArguments;

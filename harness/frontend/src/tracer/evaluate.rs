@@ -5,7 +5,7 @@
 
 use std::rc::Rc;
 
-use conch_tile::source::Span;
+use cerith_tile::source::Span;
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
 

@@ -1,12 +1,12 @@
 //! Expressions of kernels.
 
-use conch_tile::fault::{Fault, is_planted};
+use cerith_tile::fault::{Fault, is_planted};
 use std::rc::Rc;
 
-use conch_tile::DType;
-use conch_tile::ir::{CmpPredicate, OpKind, ValueId};
-use conch_tile::quirk::Quirk;
-use conch_tile::rules::Rule;
+use cerith_tile::DType;
+use cerith_tile::ir::{CmpPredicate, OpKind, ValueId};
+use cerith_tile::quirk::Quirk;
+use cerith_tile::rules::Rule;
 use ruff_python_ast::{self as ast, Expr, Number};
 use ruff_text_size::Ranged;
 

@@ -3,8 +3,8 @@
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
-use conch_tile::ir::{Type, ValueId};
-use conch_tile::source::{SourceId, Span};
+use cerith_tile::ir::{Type, ValueId};
+use cerith_tile::source::{SourceId, Span};
 use indexmap::IndexMap;
 
 use super::module::ScopeId;
@@ -143,7 +143,7 @@ impl Tracer<'_> {
         match (a, b) {
             (Value::Tensor(a), Value::Tensor(b)) => self.ty(*a) == self.ty(*b),
             (Value::Constant(a), Value::Constant(b)) => {
-                constant::compare(conch_tile::ir::CmpPredicate::Eq, a, b) == Ok(true)
+                constant::compare(cerith_tile::ir::CmpPredicate::Eq, a, b) == Ok(true)
             }
             (Value::Tuple { items: a, names: m }, Value::Tuple { items: b, names: n }) => {
                 m == n && a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| self.same_type(a, b))
@@ -207,7 +207,7 @@ impl Tracer<'_> {
     }
 
     /// What points to blocks, as Triton writes it: `pointer<<[16, 16], fp32>>`.
-    fn pointed(&self, what: &str, base: ValueId, block_shape: &conch_tile::ir::Shape) -> String {
+    fn pointed(&self, what: &str, base: ValueId, block_shape: &cerith_tile::ir::Shape) -> String {
         let elem = self.ty(base).elem;
         let block = Type::block(elem.pointee().unwrap_or(elem), block_shape.clone());
         format!("{what}<{}>", self.triton_type(&block))

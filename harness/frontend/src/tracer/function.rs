@@ -2,10 +2,10 @@
 
 use std::rc::Rc;
 
-use conch_tile::DType;
-use conch_tile::ir::Elem;
-use conch_tile::rules::Rule;
-use conch_tile::source::Span;
+use cerith_tile::DType;
+use cerith_tile::ir::Elem;
+use cerith_tile::rules::Rule;
+use cerith_tile::source::Span;
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged;
 

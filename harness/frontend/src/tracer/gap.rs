@@ -1,7 +1,7 @@
 //! What compilers of some versions refuse though the language has a meaning for it: mistakes of theirs, no promises, so that
-//! no rule of `conch_tile::rules` says it.
+//! no rule of `cerith_tile::rules` says it.
 
-use conch_tile::rules::Version;
+use cerith_tile::rules::Version;
 
 use super::Tracer;
 

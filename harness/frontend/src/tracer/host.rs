@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use conch_tile::source::Span;
+use cerith_tile::source::Span;
 use ruff_python_ast as ast;
 
 use super::aggregate::AggregateClass;

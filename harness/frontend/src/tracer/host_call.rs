@@ -3,8 +3,8 @@
 
 use std::rc::Rc;
 
-use conch_tile::rules::Rule;
-use conch_tile::source::Span;
+use cerith_tile::rules::Rule;
+use cerith_tile::source::Span;
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
 

@@ -2,8 +2,8 @@
 //!
 //! Left out: what names and calls mean ([`super::evaluate`]), arithmetic on two constants ([`crate::constant`]).
 
-use conch_tile::ir::CmpPredicate;
-use conch_tile::source::Span;
+use cerith_tile::ir::CmpPredicate;
+use cerith_tile::source::Span;
 use ruff_python_ast as ast;
 
 use super::host::Host;

@@ -4,12 +4,12 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
-use conch_tile::DType;
-use conch_tile::diagnostic::Diagnostic;
-use conch_tile::ir::{Builder, Elem, Type};
-use conch_tile::quirk::Quirk;
-use conch_tile::rules::Rule;
-use conch_tile::source::{Sources, Span};
+use cerith_tile::DType;
+use cerith_tile::diagnostic::Diagnostic;
+use cerith_tile::ir::{Builder, Elem, Type};
+use cerith_tile::quirk::Quirk;
+use cerith_tile::rules::Rule;
+use cerith_tile::source::{Sources, Span};
 use ruff_text_size::Ranged;
 use rustc_hash::FxHashMap;
 

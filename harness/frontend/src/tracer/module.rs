@@ -9,9 +9,9 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use conch_tile::diagnostic::Diagnostic;
-use conch_tile::rules::Rule;
-use conch_tile::source::{SourceFile, SourceId, Span};
+use cerith_tile::diagnostic::Diagnostic;
+use cerith_tile::rules::Rule;
+use cerith_tile::source::{SourceFile, SourceId, Span};
 use ruff_python_ast::token::TokenKind;
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_python_parser::{Mode, lexer};

@@ -6,10 +6,10 @@
 
 use std::collections::HashSet;
 
-use conch_tile::DType;
-use conch_tile::diagnostic::Diagnostic;
-use conch_tile::ir::{Block, CastKind, Function, LocId, OpKind, Operation, ValueId};
-use conch_tile::rules::Rules;
+use cerith_tile::DType;
+use cerith_tile::diagnostic::Diagnostic;
+use cerith_tile::ir::{Block, CastKind, Function, LocId, OpKind, Operation, ValueId};
+use cerith_tile::rules::Rules;
 
 use super::gap::Gap;
 use crate::semantic::promotion::shown;

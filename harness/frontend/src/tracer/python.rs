@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use conch_tile::rules::{Rule, Rules, Version};
+use cerith_tile::rules::{Rule, Rules, Version};
 
 use super::{Host, Traced, Tracer};
 use crate::builtin::Builtin;

@@ -7,8 +7,8 @@
 
 use std::rc::Rc;
 
-use conch_tile::DType;
-use conch_tile::ir::{OpKind, Type, ValueId};
+use cerith_tile::DType;
+use cerith_tile::ir::{OpKind, Type, ValueId};
 
 use super::frame::{leaves, rebuild};
 use super::{Traced, Tracer};

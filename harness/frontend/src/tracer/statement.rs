@@ -2,9 +2,9 @@
 
 use std::rc::Rc;
 
-use conch_tile::DType;
-use conch_tile::quirk::Quirk;
-use conch_tile::rules::Rule;
+use cerith_tile::DType;
+use cerith_tile::quirk::Quirk;
+use cerith_tile::rules::Rule;
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
 

@@ -1,10 +1,10 @@
-//! What of Triton's language a kernel's own lines use, and on which dtypes: what `conch coverage` counts. Lines of
+//! What of Triton's language a kernel's own lines use, and on which dtypes: what `cerith coverage` counts. Lines of
 //! Triton's library do not count, and neither does what is decided before tracing: a host function's Python.
 
 use std::collections::HashSet;
 
-use conch_tile::DType;
-use conch_tile::ir::CmpPredicate;
+use cerith_tile::DType;
+use cerith_tile::ir::CmpPredicate;
 use ruff_python_ast::UnaryOp;
 
 use super::Tracer;

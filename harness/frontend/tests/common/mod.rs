@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use conch_frontend::{Arg, Refusal, Request, Traced, trace};
-use conch_tile::DType;
-use conch_tile::ir::Elem;
-use conch_tile::quirk::Quirk;
-use conch_tile::rules::{Rules, Version};
-use conch_tile::source::SourceFile;
+use cerith_frontend::{Arg, Refusal, Request, Traced, trace};
+use cerith_tile::DType;
+use cerith_tile::ir::Elem;
+use cerith_tile::quirk::Quirk;
+use cerith_tile::rules::{Rules, Version};
+use cerith_tile::source::SourceFile;
 
 /// A test that what becomes of a program is as accepted.
 macro_rules! check {

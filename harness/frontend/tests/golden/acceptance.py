@@ -163,7 +163,7 @@ def ask(out, around):
     import triton
 
     sys.path.insert(0, str(HERE.parents[2] / "worker"))
-    from conch_worker import driver
+    from cerith_worker import driver
 
     driver.show_triton_a_torch()
     triton.runtime.driver.set_active(driver.FakeDriver())

@@ -1,6 +1,6 @@
-"""Writes which dtypes Triton's compiler takes for each public name, asked with the kernels of `conch coverage`.
+"""Writes which dtypes Triton's compiler takes for each public name, asked with the kernels of `cerith coverage`.
 
-    python coverage.py names | cargo run -p conch-frontend --example probes 3.9.0 | python coverage.py verdicts > coverage_3.9.0.txt
+    python coverage.py names | cargo run -p cerith-frontend --example probes 3.9.0 | python coverage.py verdicts > coverage_3.9.0.txt
 
 Run by hand, in an environment with the Triton whose rules are wanted; no GPU is needed. A line is `name: dtypes`; a name
 without values of a dtype is asked about with i32 alone. Only the compiler's front is asked: its IR has to verify.

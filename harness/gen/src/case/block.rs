@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use arbitrary::Result;
-use conch_tile::DType;
-use conch_tile::rules::Rule;
+use cerith_tile::DType;
+use cerith_tile::rules::Rule;
 
 use super::maker::{MOST, Maker, Text, Value};
 use super::types::{self, tl};

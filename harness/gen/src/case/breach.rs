@@ -5,7 +5,7 @@
 //! The lines stand anywhere between the kernel's own: at its top, in a loop, in a branch, in a function of their own; they take
 //! values and numbers that are there. What is foretold was looked up with Triton 3.9.0's compiler, for the illegal ones.
 //!
-//! Left out: whether the reference says so (`conch_laws`); rules that compilers do not look at and that have an answer all the same.
+//! Left out: whether the reference says so (`cerith_laws`); rules that compilers do not look at and that have an answer all the same.
 
 mod illegal;
 mod snippet;

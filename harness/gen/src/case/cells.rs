@@ -2,7 +2,7 @@
 //! take, with every order and scope.
 
 use arbitrary::Result;
-use conch_tile::DType;
+use cerith_tile::DType;
 
 use super::maker::{Maker, Text};
 use super::types::tl;

@@ -2,7 +2,7 @@
 //! for another layout of lanes and threads, and the reduction, scan, sort or product at the end for one more.
 
 use arbitrary::Result;
-use conch_tile::DType;
+use cerith_tile::DType;
 
 use super::maker::{MOST, Maker, Value};
 

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use arbitrary::Result;
-use conch_tile::DType;
+use cerith_tile::DType;
 
 use super::block::count;
 use super::maker::{Maker, Text, Value};

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use arbitrary::Result;
-use conch_tile::DType;
+use cerith_tile::DType;
 
 use super::form::Layout;
 use super::maker::{Maker, Scalar, Text, Value, index, offsets};

@@ -2,7 +2,7 @@
 //! gathers and scatters through descriptors.
 
 use arbitrary::Result;
-use conch_tile::DType;
+use cerith_tile::DType;
 
 use super::block::count;
 use super::maker::{Maker, Text};

@@ -1,8 +1,8 @@
 //! Elementwise expressions, of the dtype and shape that are asked for.
 
 use arbitrary::Result;
-use conch_tile::DType;
-use conch_tile::rules::Rule;
+use cerith_tile::DType;
+use cerith_tile::rules::Rule;
 
 use super::maker::{Maker, Text, Value};
 use super::types::{self, convert, literal, promote, tl};

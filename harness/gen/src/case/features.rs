@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use conch_tile::DType;
+use cerith_tile::DType;
 
 use super::Generated;
 

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use arbitrary::Result;
-use conch_tile::DType;
+use cerith_tile::DType;
 
 use super::data::Rows;
 use super::form::Twist;

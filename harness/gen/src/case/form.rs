@@ -1,6 +1,6 @@
 //! What a case is made for: how much of it is stored, which twin of it is made, with what data, and for whom.
 
-use conch_tile::rules::{Rule, Rules, Version};
+use cerith_tile::rules::{Rule, Rules, Version};
 
 /// What of a kernel's values is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

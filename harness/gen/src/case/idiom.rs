@@ -33,8 +33,8 @@ mod tuples;
 use std::collections::BTreeMap;
 
 use arbitrary::Result;
-use conch_tile::DType;
-use conch_tile::rules::Version;
+use cerith_tile::DType;
+use cerith_tile::rules::Version;
 
 use super::block::count;
 use super::form::Limits;

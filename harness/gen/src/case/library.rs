@@ -2,7 +2,7 @@
 //! of CUDA.
 
 use arbitrary::Result;
-use conch_tile::DType;
+use cerith_tile::DType;
 
 use super::block::count;
 use super::maker::{MOST, Maker, Text};

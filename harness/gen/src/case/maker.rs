@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use arbitrary::{Result, Unstructured};
-use conch_tile::DType;
-use conch_tile::rules::Rule;
+use cerith_tile::DType;
+use cerith_tile::rules::Rule;
 
 use super::Generated;
 use super::features::Known;

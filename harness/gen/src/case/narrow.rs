@@ -2,8 +2,8 @@
 //! while, to see who takes it. They never get into scope: what is left of them is a wide float or bytes.
 
 use arbitrary::Result;
-use conch_tile::DType;
-use conch_tile::rules::Rule;
+use cerith_tile::DType;
+use cerith_tile::rules::Rule;
 
 use super::block::count;
 use super::maker::{Maker, Text};

@@ -1,7 +1,7 @@
 //! Tiles of matrices: tensor descriptors, block pointers, and loops that load tiles and multiply them, which compilers pipeline.
 
 use arbitrary::Result;
-use conch_tile::DType;
+use cerith_tile::DType;
 
 use super::block::count;
 use super::maker::{Maker, Text, offsets};

@@ -1,7 +1,7 @@
 //! Twins: what a kernel has more, or otherwise, and must store the same. What is twisted goes by a value's number and takes
 //! nothing of the bytes, so that the rest of the kernel stays as it is.
 
-use conch_tile::DType;
+use cerith_tile::DType;
 
 use super::form::Twist;
 use super::maker::{Maker, Value};

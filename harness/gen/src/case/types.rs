@@ -2,7 +2,7 @@
 //! meaning everywhere.
 
 use arbitrary::{Result, Unstructured};
-use conch_tile::DType;
+use cerith_tile::DType;
 
 /// What is loaded, computed with and stored.
 const INTS: [DType; 8] = [

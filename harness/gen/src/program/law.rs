@@ -2,9 +2,9 @@
 //! intervals, which shares nothing with the fast one but the arithmetic of single lanes, accepts what the fast one
 //! computes.
 
-use conch_interp::{Acceptance, AcceptanceMap, Accepted, Checks, Config, Outcome};
-use conch_memory::{ByteState, Memory};
-use conch_tile::numeric;
+use cerith_interp::{Acceptance, AcceptanceMap, Accepted, Checks, Config, Outcome};
+use cerith_memory::{ByteState, Memory};
+use cerith_tile::numeric;
 
 use super::{DTYPES, Program};
 use crate::{Ended, Fault, Trial, ensure};
@@ -28,7 +28,7 @@ pub fn check_within(of: &Program, limits: &Config) -> Trial {
         .map_err(|error| Fault(format!("the IR does not verify: {error}\n{function}")))?;
     let grid = [of.programs, 1, 1];
     let program =
-        conch_interp::Program::prepare(function).map_err(|error| Fault(format!("failed to {error}")))?;
+        cerith_interp::Program::prepare(function).map_err(|error| Fault(format!("failed to {error}")))?;
     let (memory, args) = Program::world();
     let fault = |message: String| Fault(format!("{message}\n{}", program.function()));
     let run = |config: &Config| -> Result<(Outcome, Memory), Fault> {

@@ -5,11 +5,11 @@
 mod regions;
 mod shapes;
 
-use conch_tile::ir::{
+use cerith_tile::ir::{
     AtomicOp, BinaryOp, CastKind, CmpPredicate, Elem, Function, MemoryOrder, OpKind, Promise, Rounding,
     TernaryOp, Type, UnaryOp, ValueId,
 };
-use conch_tile::{DType, numeric};
+use cerith_tile::{DType, numeric};
 
 use super::{DTYPES, ELEMENTS};
 use crate::kernel::Kernel;

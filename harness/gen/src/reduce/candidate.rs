@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use conch_case::{ArgValue, Case, Declared, Input, Kernel, Launch, Module};
-use conch_memory::{ByteState, NamedTensor, Pointer, Storage, StorageId, Storages, Tensor};
-use conch_tile::DType;
-use conch_tile::numeric;
+use cerith_case::{ArgValue, Case, Declared, Input, Kernel, Launch, Module};
+use cerith_memory::{ByteState, NamedTensor, Pointer, Storage, StorageId, Storages, Tensor};
+use cerith_tile::DType;
+use cerith_tile::numeric;
 use ruff_text_size::{Ranged, TextRange};
 
 use super::tree::{Tree, callee};
@@ -113,7 +113,7 @@ impl Held {
         };
         let int = |value: usize| {
             if self.dtype.is_float() {
-                numeric::encode(self.dtype, value as f64, conch_tile::ir::Rounding::NearestEven)
+                numeric::encode(self.dtype, value as f64, cerith_tile::ir::Rounding::NearestEven)
             } else {
                 numeric::encode_int(self.dtype, value as i128)
             }
@@ -248,7 +248,7 @@ impl Candidate {
             .ok_or_else(|| "there is no way to write it".to_owned())?;
         let beside = self.beside().map(|(path, text)| Input::text(path, text));
         let inputs = [Input::text("case.yaml", yaml), Input::text(KERNEL, &*self.text)];
-        let corpus = conch_case::Corpus::load(inputs.into_iter().chain(beside));
+        let corpus = cerith_case::Corpus::load(inputs.into_iter().chain(beside));
         if let Some(problem) = corpus.problems().first() {
             return Err(problem.message.clone());
         }
@@ -437,7 +437,7 @@ fn by_name(launch: &mut Launch) {
     let plain = function
         .parameters
         .iter()
-        .all(|one| one.kind == conch_case::ParameterKind::PositionalOrKeyword);
+        .all(|one| one.kind == cerith_case::ParameterKind::PositionalOrKeyword);
     if !plain || launch.positional.len() > function.parameters.len() {
         return;
     }

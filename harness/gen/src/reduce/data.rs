@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use conch_case::{ArgValue, Descriptor, Launch, Padding};
-use conch_memory::{ByteState, Tensor};
-use conch_tile::DType;
-use conch_tile::ir::Rounding;
-use conch_tile::numeric;
+use cerith_case::{ArgValue, Descriptor, Launch, Padding};
+use cerith_memory::{ByteState, Tensor};
+use cerith_tile::DType;
+use cerith_tile::ir::Rounding;
+use cerith_tile::numeric;
 use ruff_python_ast::Expr;
 use ruff_text_size::{Ranged, TextRange};
 

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use conch_case::{Arg, ArgValue, Launch};
+use cerith_case::{Arg, ArgValue, Launch};
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 

@@ -7,11 +7,11 @@
 
 use std::sync::Arc;
 
-use conch_frontend::{Arg, Descriptor, Request};
-use conch_tile::DType;
-use conch_tile::ir::Elem;
-use conch_tile::rules::{Rules, Version};
-use conch_tile::source::SourceFile;
+use cerith_frontend::{Arg, Descriptor, Request};
+use cerith_tile::DType;
+use cerith_tile::ir::Elem;
+use cerith_tile::rules::{Rules, Version};
+use cerith_tile::source::SourceFile;
 
 /// What the first line begins with.
 pub(super) const HEAD: &str = "# launch:";

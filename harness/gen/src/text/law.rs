@@ -1,12 +1,12 @@
 //! What the frontend must do with any file: refuse it with a message that has a place in the file, the same one every
 //! time, or make IR of it that verifies and, with that IR, do the same twice.
 
-use conch_frontend::{Arg, Part, Refusal, Refused, Request, Traced, trace};
-use conch_interp::{Config, Outcome, Program};
-use conch_memory::{Memory, NamedTensor, Storages, Tensor};
-use conch_tile::ir::{Elem, Rounding};
-use conch_tile::source::{Sources, Span};
-use conch_tile::{DType, numeric};
+use cerith_frontend::{Arg, Part, Refusal, Refused, Request, Traced, trace};
+use cerith_interp::{Config, Outcome, Program};
+use cerith_memory::{Memory, NamedTensor, Storages, Tensor};
+use cerith_tile::ir::{Elem, Rounding};
+use cerith_tile::source::{Sources, Span};
+use cerith_tile::{DType, numeric};
 
 use super::request;
 use crate::{Ended, Fault, Trial, ensure};
@@ -119,7 +119,7 @@ fn launched(traced: &Traced) -> Trial {
 }
 
 /// A storage for every pointer, and the numbers that the launch passes.
-fn world(traced: &Traced) -> (Memory, Vec<conch_interp::Arg>) {
+fn world(traced: &Traced) -> (Memory, Vec<cerith_interp::Arg>) {
     let Traced {
         function, bindings, ..
     } = traced;
@@ -149,13 +149,13 @@ fn world(traced: &Traced) -> (Memory, Vec<conch_interp::Arg>) {
             .zip(bindings)
             .map(|(param, binding)| match function.ty(param.value).elem {
                 Elem::Ptr { depth: 1, .. } => tensors.next().map_or(NULL, |named| {
-                    conch_interp::Arg::tensor(&memory, &named.tensor, named.name.clone())
+                    cerith_interp::Arg::tensor(&memory, &named.tensor, named.name.clone())
                 }),
                 Elem::Ptr { .. } => NULL,
                 Elem::Num(dtype) => {
                     let given = traced.arguments.iter().find(|(name, _)| *name == binding.name);
                     let given = given.and_then(|(_, arg)| inside(arg, &binding.path));
-                    conch_interp::Arg::Number(number(given, binding.part, dtype))
+                    cerith_interp::Arg::Number(number(given, binding.part, dtype))
                 }
             });
     let args = args.collect();
@@ -163,7 +163,7 @@ fn world(traced: &Traced) -> (Memory, Vec<conch_interp::Arg>) {
 }
 
 /// A pointer to nothing.
-const NULL: conch_interp::Arg = conch_interp::Arg::Pointer {
+const NULL: cerith_interp::Arg = cerith_interp::Arg::Pointer {
     address: 0,
     storage: None,
     name: None,

@@ -4,7 +4,7 @@
 //! arithmetic that it is a model of. Left out: `view(dtype)` and `as_strided`, which are about strides and bytes, and
 //! which views a tensor's strides allow.
 
-use conch_memory::{Index, Storages, Tensor};
+use cerith_memory::{Index, Storages, Tensor};
 
 use super::{MOST, Op};
 

@@ -3,21 +3,21 @@
 
 use std::sync::Arc;
 
-use conch_frontend::{Request, trace};
-use conch_gen::kernel::World;
-use conch_interp::{Arg, Program};
-use conch_memory::Memory;
-use conch_tile::DType;
-use conch_tile::ir::Elem;
-use conch_tile::rules::Rules;
-use conch_tile::source::SourceFile;
+use cerith_frontend::{Request, trace};
+use cerith_gen::kernel::World;
+use cerith_interp::{Arg, Program};
+use cerith_memory::Memory;
+use cerith_tile::DType;
+use cerith_tile::ir::Elem;
+use cerith_tile::rules::Rules;
+use cerith_tile::source::SourceFile;
 
 const TEXT: &str = include_str!("../acceptance.py");
 
 /// A kernel whose tensors have so many elements of a dtype.
 pub fn program(kernel: &str, dtype: DType, count: usize, block: usize) -> Program {
-    let pointer = || conch_frontend::Arg::Pointer(Elem::Num(dtype));
-    let number = |value: usize| conch_frontend::Arg::Int(value as i128);
+    let pointer = || cerith_frontend::Arg::Pointer(Elem::Num(dtype));
+    let number = |value: usize| cerith_frontend::Arg::Int(value as i128);
     let traced = trace(&Request {
         file: Arc::new(SourceFile::new("acceptance.py", TEXT)),
         modules: Vec::new(),

@@ -12,9 +12,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use conch_memory::{Place, StorageId};
-use conch_tile::DType;
-use conch_tile::ir::{AtomicOp, BinaryOp, OpKind};
+use cerith_memory::{Place, StorageId};
+use cerith_tile::DType;
+use cerith_tile::ir::{AtomicOp, BinaryOp, OpKind};
 
 use super::float;
 use super::lane::{Interval, Lane, Lanes};

@@ -3,10 +3,10 @@
 use std::ops::Range;
 use std::rc::Rc;
 
-use conch_memory::{ByteState, Place};
-use conch_tile::DType;
-use conch_tile::ir::{BinaryOp, CastKind, CmpPredicate, Combine, OpKind, Rounding, UnaryOp};
-use conch_tile::numeric::{self, Accuracy, decode};
+use cerith_memory::{ByteState, Place};
+use cerith_tile::DType;
+use cerith_tile::ir::{BinaryOp, CastKind, CmpPredicate, Combine, OpKind, Rounding, UnaryOp};
+use cerith_tile::numeric::{self, Accuracy, decode};
 
 use super::chunk::{self, Apart, Chunk, Factors, LANES, Out};
 use super::float;

@@ -4,10 +4,10 @@
 //! all that a lane was made of, the operation is told that widened most; a term of a sum counts by its part of the sum. Only an execution that is asked for it keeps
 //! book of that. Left out: why an operation widens, which the table in [`super`] tells.
 
-use conch_memory::StorageId;
-use conch_tile::DType;
-use conch_tile::ir::{AtomicOp, BinaryOp, Combine, OpKind};
-use conch_tile::source::Span;
+use cerith_memory::StorageId;
+use cerith_tile::DType;
+use cerith_tile::ir::{AtomicOp, BinaryOp, Combine, OpKind};
+use cerith_tile::source::Span;
 
 use super::lane::{Lane, Lanes};
 use super::machine::{Halt, Machine};

@@ -11,7 +11,7 @@
     reason = "loops over several arrays at once, which calls and branches keep from being vectorised"
 )]
 
-use conch_tile::DType;
+use cerith_tile::DType;
 
 use super::wide::{BITS, LARGE, NORMAL, PRODUCT, Tag, WITHIN, Wide};
 

@@ -9,9 +9,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use conch_tile::DType;
-use conch_tile::ir::{BinaryOp, OpKind};
-use conch_tile::numeric::decode;
+use cerith_tile::DType;
+use cerith_tile::ir::{BinaryOp, OpKind};
+use cerith_tile::numeric::decode;
 
 use super::dots::Products;
 use super::lane::{Lane, Lanes};

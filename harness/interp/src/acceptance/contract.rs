@@ -19,9 +19,9 @@
 //! does not say `isFPExtFoldable`), and other factors (`p * 2.0`, `(a + 1.0) * b`), which LLVM reassociates or distributes
 //! only with flags that Triton does not set.
 
-use conch_tile::DType;
-use conch_tile::ir::{BinaryOp, Rounding, TernaryOp, UnaryOp};
-use conch_tile::numeric::{self, Computed, decode, encode};
+use cerith_tile::DType;
+use cerith_tile::ir::{BinaryOp, Rounding, TernaryOp, UnaryOp};
+use cerith_tile::numeric::{self, Computed, decode, encode};
 
 use super::cause::Cause;
 use super::float::{computed, product};

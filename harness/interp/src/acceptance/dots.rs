@@ -1,7 +1,7 @@
 //! The sums of a matrix product, all of them at once: what adding up the products one by one gives, to the bit, where all
 //! operands and sums are of moderate size.
 
-use conch_tile::DType;
+use cerith_tile::DType;
 
 use super::chunk::{least, most};
 use super::lane::Interval;

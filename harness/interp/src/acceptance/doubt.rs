@@ -15,8 +15,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use conch_memory::{ByteState, Memory, Place, StorageId};
-use conch_tile::DType;
+use cerith_memory::{ByteState, Memory, Place, StorageId};
+use cerith_tile::DType;
 use smallvec::SmallVec;
 
 use super::lane::{Lane, Lanes};

@@ -5,9 +5,9 @@
 //! Invariant: what comes out is what the operations on single lanes give. An execution that keeps book of what widens
 //! uses only those, and tests hold the two to each other.
 
-use conch_tile::DType;
-use conch_tile::ir::{BinaryOp, CastKind, Combine, OpKind, TernaryOp, UnaryOp};
-use conch_tile::numeric::{self, Accuracy, lanes};
+use cerith_tile::DType;
+use cerith_tile::ir::{BinaryOp, CastKind, Combine, OpKind, TernaryOp, UnaryOp};
+use cerith_tile::numeric::{self, Accuracy, lanes};
 
 use super::lane::{Lane, Lanes};
 use super::machine::{Halt, Machine};

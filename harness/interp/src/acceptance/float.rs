@@ -1,8 +1,8 @@
-//! Elementwise operations on lanes that are not exact. Exact lanes go through [`conch_tile::numeric`].
+//! Elementwise operations on lanes that are not exact. Exact lanes go through [`cerith_tile::numeric`].
 
-use conch_tile::DType;
-use conch_tile::ir::{BinaryOp, CmpPredicate, Rounding, TernaryOp, UnaryOp};
-use conch_tile::numeric::{self, Accuracy, Computed, Range, decode};
+use cerith_tile::DType;
+use cerith_tile::ir::{BinaryOp, CmpPredicate, Rounding, TernaryOp, UnaryOp};
+use cerith_tile::numeric::{self, Accuracy, Computed, Range, decode};
 
 use super::lane::{Interval, Lane};
 use super::precision::power_of_two;

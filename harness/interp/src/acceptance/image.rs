@@ -14,10 +14,10 @@
 
 use std::f64::consts::PI;
 
-use conch_tile::DType;
-use conch_tile::ir::{BinaryOp, Rounding};
-use conch_tile::numeric::library::Symbol;
-use conch_tile::numeric::{self, Range, decode, encode};
+use cerith_tile::DType;
+use cerith_tile::ir::{BinaryOp, Rounding};
+use cerith_tile::numeric::library::Symbol;
+use cerith_tile::numeric::{self, Range, decode, encode};
 use smallvec::{SmallVec, smallvec};
 
 use super::lane::{Interval, Lane};
@@ -569,7 +569,7 @@ pub(super) fn tangent(dtype: DType, x: Interval) -> Option<Interval> {
         lane: x.lane(dtype),
     };
     let range = |bits: &[u64]| match bits {
-        &[bits] => numeric::unary_range(conch_tile::ir::UnaryOp::Tan, dtype, bits),
+        &[bits] => numeric::unary_range(cerith_tile::ir::UnaryOp::Tan, dtype, bits),
         _ => Range::ANYTHING,
     };
     combinations(&[operand.ends()?], dtype, range, &[dtype])

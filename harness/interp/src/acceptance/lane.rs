@@ -2,9 +2,9 @@
 
 use std::rc::Rc;
 
-use conch_tile::DType;
-use conch_tile::ir::Rounding;
-use conch_tile::numeric::{decode, encode};
+use cerith_tile::DType;
+use cerith_tile::ir::Rounding;
+use cerith_tile::numeric::{decode, encode};
 
 use super::cause::Cause;
 use super::chunk::{down, up};

@@ -1,9 +1,9 @@
 //! Functions of CUDA's math library, and of models of bugs, on lanes that are not exact.
 
-use conch_tile::DType;
-use conch_tile::ir::{Foreign, Rounding};
-use conch_tile::numeric::library::Symbol;
-use conch_tile::numeric::{self, Range, decode, encode};
+use cerith_tile::DType;
+use cerith_tile::ir::{Foreign, Rounding};
+use cerith_tile::numeric::library::Symbol;
+use cerith_tile::numeric::{self, Range, decode, encode};
 use smallvec::SmallVec;
 
 use super::float::computed;

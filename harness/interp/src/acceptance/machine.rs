@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use conch_memory::{Memory, StorageId};
-use conch_tile::DType;
-use conch_tile::ir::{BinaryOp, CastKind, CmpPredicate, Elem, LocId, OpKind, Rounding, Type};
-use conch_tile::numeric;
+use cerith_memory::{Memory, StorageId};
+use cerith_tile::DType;
+use cerith_tile::ir::{BinaryOp, CastKind, CmpPredicate, Elem, LocId, OpKind, Rounding, Type};
+use cerith_tile::numeric;
 
 use super::atomics::{self, Touched};
 use super::combine::Dots;

@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use conch_memory::StorageId;
-use conch_tile::DType;
-use conch_tile::ir::Rounding;
-use conch_tile::numeric::{decode, encode};
+use cerith_memory::StorageId;
+use cerith_tile::DType;
+use cerith_tile::ir::Rounding;
+use cerith_tile::numeric::{decode, encode};
 use smallvec::SmallVec;
 
 use super::Accepted;

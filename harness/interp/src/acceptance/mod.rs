@@ -8,7 +8,7 @@
 //! | comparisons, selections, integers, shapes, memory | the reference's, from the intervals of the operands |
 //! | `+ - *`, `fma`, casts, `sqrt_rn`, `div_rn` | rounded once, to nearest even |
 //! | a product that is added to something | rounded once or twice (`contract`) |
-//! | `/`, `sqrt`, `rsqrt` and transcendental functions | within the documented ULPs ([`conch_tile::numeric::Accuracy`]) |
+//! | `/`, `sqrt`, `rsqrt` and transcendental functions | within the documented ULPs ([`cerith_tile::numeric::Accuracy`]) |
 //! | the same of an interval | what lies between its extremes (`image`) |
 //! | sums, products, scans, dots, float atomics | any order, each step rounded: `n u` times the terms' magnitudes (`sum`) |
 //! | other reductions that do not round | the same in several orders; unknown where they differ |
@@ -34,7 +34,7 @@
 //!   `nvvm-reflect-ftz`, and up to 3.5 `sqrt_rn` and `div_rn`, which were of it. Flushing comes first: the root of a
 //!   negative subnormal number is `-0`. `+ - *`, `fma`, `/`, casts, minima and comparisons do not flush.
 //! - **Approximate** `/` (`div.full`, and from 3.9 by the inverse of a constant), `exp`, and what the tables of
-//!   [`conch_tile::numeric`] name.
+//!   [`cerith_tile::numeric`] name.
 //! - **Forget** which NaN it is, and which sign the zero has that an approximation gave. Nothing has `nnan`, `ninf`,
 //!   `nsz` or `arcp`.
 //!
@@ -48,7 +48,7 @@
 //! condition ([`doubt`]). What an atomic returns that meets others is unknown as data; where it decides what is executed,
 //! other orders of the programs are tried ([`atomics`]).
 //!
-//! Left out: undefined behaviour (the first execution has found it) and the comparison itself (`conch-verdict`).
+//! Left out: undefined behaviour (the first execution has found it) and the comparison itself (`cerith-verdict`).
 
 mod atomics;
 mod blocks;
@@ -74,10 +74,10 @@ mod sum;
 mod transfer;
 mod wide;
 
-use conch_memory::Memory;
-use conch_tile::ir::Rounding;
-use conch_tile::source::Span;
-use conch_tile::{DType, numeric};
+use cerith_memory::Memory;
+use cerith_tile::ir::Rounding;
+use cerith_tile::source::Span;
+use cerith_tile::{DType, numeric};
 
 use crate::config::{Arg, Config};
 use crate::outcome::{InternalError, Outcome};

@@ -7,9 +7,9 @@
 
 use std::collections::BTreeMap;
 
-use conch_tile::DType;
-use conch_tile::ir::{BinaryOp, Rounding};
-use conch_tile::numeric::{decode, encode};
+use cerith_tile::DType;
+use cerith_tile::ir::{BinaryOp, Rounding};
+use cerith_tile::numeric::{decode, encode};
 
 use super::float;
 use super::lane::{Lane, Lanes};

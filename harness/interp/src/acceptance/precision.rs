@@ -1,6 +1,6 @@
 //! How fine a float dtype is.
 
-use conch_tile::DType;
+use cerith_tile::DType;
 
 /// Bits of a float's significand, the hidden one included.
 pub(crate) const fn bits(dtype: DType) -> i32 {

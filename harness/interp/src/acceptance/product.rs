@@ -2,8 +2,8 @@
 //! place of the exact one. A part of it may be subnormal, and then loses bits, or zero, or infinite where the whole is
 //! none of that; zero times infinity is NaN. Its sign is that of the exact product, whatever the order.
 
-use conch_tile::DType;
-use conch_tile::numeric::decode;
+use cerith_tile::DType;
+use cerith_tile::numeric::decode;
 
 use super::lane::{Interval, Lane};
 use super::precision::{self, power_of_two};

@@ -2,9 +2,9 @@
 
 use std::rc::Rc;
 
-use conch_tile::DType;
-use conch_tile::ir::{BinaryOp, Combine, InputPrecision};
-use conch_tile::numeric;
+use cerith_tile::DType;
+use cerith_tile::ir::{BinaryOp, Combine, InputPrecision};
+use cerith_tile::numeric;
 
 use super::combine::Open;
 use super::dots::{Products, Steps};

@@ -1,8 +1,8 @@
 //! Remainders of intervals: dividends less a whole number of divisors.
 
-use conch_tile::DType;
-use conch_tile::ir::Rounding;
-use conch_tile::numeric::library::Symbol;
+use cerith_tile::DType;
+use cerith_tile::ir::Rounding;
+use cerith_tile::numeric::library::Symbol;
 
 use super::lane::Interval;
 use super::precision::{self, power_of_two};

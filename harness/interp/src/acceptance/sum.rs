@@ -7,9 +7,9 @@
 //! overflows in some order if the terms of one sign, added up, do; in a scan, which keeps the terms' order and leaves only the
 //! brackets open, if some terms that follow each other do.
 
-use conch_tile::DType;
-use conch_tile::ir::Rounding;
-use conch_tile::numeric::{decode, encode};
+use cerith_tile::DType;
+use cerith_tile::ir::Rounding;
+use cerith_tile::numeric::{decode, encode};
 
 use super::cause::Cause;
 use super::chunk::{LANES, Terms};

@@ -1,7 +1,7 @@
 //! Memory of lanes that need not be exact: exact bits are in memory itself, everything else in the map beside it.
 
-use conch_memory::{ByteState, Place};
-use conch_tile::DType;
+use cerith_memory::{ByteState, Place};
+use cerith_tile::DType;
 
 use super::doubt::either;
 use super::lane::{Lane, Lanes};

@@ -1,6 +1,6 @@
 //! Addresses that are no multiple of the element's size: a fault on a GPU, and slow or worse elsewhere.
 
-use conch_memory::Memory;
+use cerith_memory::Memory;
 
 use super::{Access, Home, Site, bytes, place};
 use crate::outcome::{Stop, TrapKind};

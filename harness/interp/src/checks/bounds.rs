@@ -1,8 +1,8 @@
 //! Accesses outside of storages. A pointer that a kernel derived from a parameter may only reach the storage of that
 //! parameter's argument, whatever its offset; a pointer loaded from memory or made from an integer may reach any.
 
-use conch_memory::{Fault, Memory, ORIGIN};
-use conch_tile::fault::{self, is_planted};
+use cerith_memory::{Fault, Memory, ORIGIN};
+use cerith_tile::fault::{self, is_planted};
 
 use super::{Access, Home, Site, bytes};
 use crate::outcome::{Stop, TrapKind};

@@ -1,7 +1,7 @@
 //! Lanes of one store that write different values to the same bytes: which one stays is not defined.
 
-use conch_memory::Memory;
-use conch_tile::fault::{Fault, is_planted};
+use cerith_memory::Memory;
+use cerith_tile::fault::{Fault, is_planted};
 
 use super::{Site, place_at};
 use crate::outcome::{Stop, TrapKind};

@@ -13,8 +13,8 @@
 
 use std::collections::HashMap;
 
-use conch_tile::diagnostic::Diagnostic;
-use conch_tile::ir::{BinaryOp, Block, Function, LocId, OpKind, Operation};
+use cerith_tile::diagnostic::Diagnostic;
+use cerith_tile::ir::{BinaryOp, Block, Function, LocId, OpKind, Operation};
 
 use super::Site;
 use crate::machine::Machine;
@@ -66,7 +66,7 @@ pub(crate) fn divisions(function: &Function) -> Vec<Division> {
                     .values
                     .get(out.0 as usize)
                     .and_then(|info| info.ty.elem.num())
-                    .is_some_and(conch_tile::DType::is_int)
+                    .is_some_and(cerith_tile::DType::is_int)
             {
                 to.push(Division {
                     out: out.0,
@@ -300,7 +300,7 @@ fn sources(function: &Function) -> Vec<Source> {
 }
 
 fn sources_of(block: &Block, to: &mut [Source]) {
-    let join = |to: &mut [Source], into: &[conch_tile::ir::ValueId], from: &[conch_tile::ir::ValueId]| {
+    let join = |to: &mut [Source], into: &[cerith_tile::ir::ValueId], from: &[cerith_tile::ir::ValueId]| {
         for (into, from) in into.iter().zip(from) {
             if let Some(source) = to.get_mut(into.0 as usize) {
                 source.of.push(from.0);
@@ -370,7 +370,7 @@ fn plain(op: &Operation, to: &mut [Source]) {
     }
 }
 
-fn yields(block: &Block) -> &[conch_tile::ir::ValueId] {
+fn yields(block: &Block) -> &[cerith_tile::ir::ValueId] {
     block
         .ops
         .last()

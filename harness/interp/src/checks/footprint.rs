@@ -19,8 +19,8 @@ mod cells;
 
 use std::collections::HashMap;
 
-use conch_memory::{ByteState, Memory, ORIGIN};
-use conch_tile::ir::LocId;
+use cerith_memory::{ByteState, Memory, ORIGIN};
+use cerith_tile::ir::LocId;
 
 pub(crate) use cells::Cells;
 use cells::Who;
@@ -262,7 +262,7 @@ impl Footprint {
 
 /// A kernel, and the memory that it has so far.
 pub(crate) struct Function<'a> {
-    pub function: &'a conch_tile::ir::Function,
+    pub function: &'a cerith_tile::ir::Function,
     pub memory: &'a Memory,
 }
 

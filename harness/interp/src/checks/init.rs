@@ -1,7 +1,7 @@
 //! Reads of bytes that nothing was written to.
 
-use conch_memory::{ByteState, Memory};
-use conch_tile::fault::{Fault, is_planted};
+use cerith_memory::{ByteState, Memory};
+use cerith_tile::fault::{Fault, is_planted};
 
 use super::{Access, Site, bytes, place_at};
 use crate::outcome::{Stop, TrapKind};

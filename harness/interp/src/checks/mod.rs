@@ -15,9 +15,9 @@ pub(crate) mod promise;
 pub(crate) mod race;
 pub(crate) mod wait;
 
-use conch_memory::{Memory, ORIGIN, Place};
-use conch_tile::diagnostic::{Diagnostic, Severity};
-use conch_tile::ir::{Function, LocId};
+use cerith_memory::{Memory, ORIGIN, Place};
+use cerith_tile::diagnostic::{Diagnostic, Severity};
+use cerith_tile::ir::{Function, LocId};
 
 use crate::outcome::{Stop, Trap, TrapKind};
 
@@ -105,7 +105,7 @@ impl Access {
 pub(crate) struct Home {
     pub start: usize,
     pub end: usize,
-    pub storage: conch_memory::StorageId,
+    pub storage: cerith_memory::StorageId,
     pub tensor: Option<String>,
 }
 

@@ -17,7 +17,7 @@
 
 use std::collections::HashMap;
 
-use conch_tile::ir::MemoryOrder;
+use cerith_tile::ir::MemoryOrder;
 use smallvec::SmallVec;
 
 /// What an atomic does for others.

@@ -1,9 +1,9 @@
 //! What a kernel promises to the compiler: `tl.assume`, `tl.multiple_of`, `tl.max_contiguous`, `tl.max_constancy`;
 //! and what it asserts. A false promise makes the program undefined, a false assertion stops it.
 
-use conch_tile::ir::{Demand, Promise};
+use cerith_tile::ir::{Demand, Promise};
 
-use conch_tile::diagnostic::Diagnostic;
+use cerith_tile::diagnostic::Diagnostic;
 
 use super::Site;
 use crate::outcome::{Stop, TrapKind};

@@ -13,7 +13,7 @@
 
 mod shadow;
 
-use conch_memory::Memory;
+use cerith_memory::Memory;
 
 pub(crate) use shadow::{Conflict, Shadow};
 

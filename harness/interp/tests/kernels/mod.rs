@@ -6,12 +6,12 @@
     reason = "each test and benchmark uses a part"
 )]
 
-use conch_interp::{Arg, Config, Outcome, Program};
-use conch_memory::{Memory, StorageId};
-use conch_tile::DType;
-use conch_tile::ir::{BinaryOp, Combine, Function, OpKind, Type, UnaryOp};
+use cerith_interp::{Arg, Config, Outcome, Program};
+use cerith_memory::{Memory, StorageId};
+use cerith_tile::DType;
+use cerith_tile::ir::{BinaryOp, Combine, Function, OpKind, Type, UnaryOp};
 
-pub use conch_gen::kernel::{F32, I1, I32, I64, Kernel, World};
+pub use cerith_gen::kernel::{F32, I1, I32, I64, Kernel, World};
 
 pub fn floats(memory: &Memory, storage: u32) -> Vec<f32> {
     memory

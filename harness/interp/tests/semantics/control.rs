@@ -1,5 +1,5 @@
-use conch_tile::DType;
-use conch_tile::ir::{BinaryOp, CmpPredicate, OpKind, Type};
+use cerith_tile::DType;
+use cerith_tile::ir::{BinaryOp, CmpPredicate, OpKind, Type};
 
 use crate::kernels::{self, I32, Kernel, World};
 use crate::{lanes, number};

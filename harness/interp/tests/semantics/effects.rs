@@ -1,5 +1,5 @@
-use conch_tile::DType;
-use conch_tile::ir::{Elem, OpKind, Type};
+use cerith_tile::DType;
+use cerith_tile::ir::{Elem, OpKind, Type};
 
 use crate::kernels::{self, Kernel, World};
 

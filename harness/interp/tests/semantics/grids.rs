@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use conch_frontend::{Request, trace};
-use conch_interp::{Arg, Config, Order, Outcome, Program, TrapKind};
-use conch_memory::Memory;
-use conch_tile::DType;
-use conch_tile::ir::Elem;
-use conch_tile::rules::Rules;
-use conch_tile::source::SourceFile;
+use cerith_frontend::{Request, trace};
+use cerith_interp::{Arg, Config, Order, Outcome, Program, TrapKind};
+use cerith_memory::Memory;
+use cerith_tile::DType;
+use cerith_tile::ir::Elem;
+use cerith_tile::rules::Rules;
+use cerith_tile::source::SourceFile;
 
 use crate::kernels::{World, ints};
 
@@ -18,12 +18,12 @@ fn run(body: &str, grid: [u32; 3], elements: usize, n: i32, order: Order, alias:
     let text = format!(
         "import triton\nimport triton.language as tl\n\n@triton.jit\ndef kernel(x, out, n):\n    pid = tl.program_id(0)\n    {lines}\n"
     );
-    let pointer = || conch_frontend::Arg::Pointer(Elem::Num(DType::I32));
+    let pointer = || cerith_frontend::Arg::Pointer(Elem::Num(DType::I32));
     let traced = trace(&Request {
         file: Arc::new(SourceFile::new("kernel.py", text)),
         modules: Vec::new(),
         kernel: "kernel".to_owned(),
-        positional: vec![pointer(), pointer(), conch_frontend::Arg::Int(i128::from(n))],
+        positional: vec![pointer(), pointer(), cerith_frontend::Arg::Int(i128::from(n))],
         keyword: Vec::new(),
         options: Vec::new(),
         rules: Rules::default(),

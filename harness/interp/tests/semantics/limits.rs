@@ -1,7 +1,7 @@
-use conch_interp::{Arg, Config, Exhausted, InternalError, Outcome, Program, Resource};
-use conch_tile::DType;
-use conch_tile::ir::{BinaryOp, Combine, Function, OpKind, Type, UnaryOp};
-use conch_tile::source::SourceId;
+use cerith_interp::{Arg, Config, Exhausted, InternalError, Outcome, Program, Resource};
+use cerith_tile::DType;
+use cerith_tile::ir::{BinaryOp, Combine, Function, OpKind, Type, UnaryOp};
+use cerith_tile::source::SourceId;
 
 use crate::kernels::{self, F32, I1, Kernel, World};
 

@@ -13,9 +13,9 @@ mod reductions;
 mod shapes;
 mod threads;
 
-use conch_interp::Arg;
-use conch_tile::DType;
-use conch_tile::ir::ValueId;
+use cerith_interp::Arg;
+use cerith_tile::DType;
+use cerith_tile::ir::ValueId;
 use kernels::{Kernel, World};
 
 /// Runs a kernel that makes one value, and gives its lanes as `i32` (floats by value).

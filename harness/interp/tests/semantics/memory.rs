@@ -1,7 +1,7 @@
-use conch_interp::Outcome;
-use conch_memory::StorageId;
-use conch_tile::DType;
-use conch_tile::ir::{AtomicOp, BinaryOp, CmpPredicate, OpKind, Type};
+use cerith_interp::Outcome;
+use cerith_memory::StorageId;
+use cerith_tile::DType;
+use cerith_tile::ir::{AtomicOp, BinaryOp, CmpPredicate, OpKind, Type};
 
 use crate::kernels::{self, I32, Kernel, World};
 
@@ -125,7 +125,7 @@ fn atomic(op: AtomicOp, before: i32, operand: i32) -> (i32, i32) {
         OpKind::AtomicRmw {
             op,
             mask: false,
-            order: conch_tile::ir::MemoryOrder::AcquireRelease,
+            order: cerith_tile::ir::MemoryOrder::AcquireRelease,
         },
         &[x, value],
         Type::scalar(I32),
@@ -170,7 +170,7 @@ fn lanes_of_an_atomic_add_up() {
         OpKind::AtomicRmw {
             op: AtomicOp::Add,
             mask: true,
-            order: conch_tile::ir::MemoryOrder::AcquireRelease,
+            order: cerith_tile::ir::MemoryOrder::AcquireRelease,
         },
         &[p, one, mask],
         ty,
@@ -195,7 +195,7 @@ fn compare_and_swap_takes_turns() {
     let next = k.add(pid, one);
     k.b.op(
         OpKind::AtomicCas {
-            order: conch_tile::ir::MemoryOrder::AcquireRelease,
+            order: cerith_tile::ir::MemoryOrder::AcquireRelease,
         },
         &[x, pid, next],
         Type::scalar(I32),

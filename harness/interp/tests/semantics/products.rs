@@ -1,8 +1,8 @@
-use conch_interp::Arg;
-use conch_memory::StorageId;
-use conch_tile::DType;
-use conch_tile::ir::{Elem, InputPrecision, OpKind, Rounding, Type};
-use conch_tile::numeric::{decode, encode};
+use cerith_interp::Arg;
+use cerith_memory::StorageId;
+use cerith_tile::DType;
+use cerith_tile::ir::{Elem, InputPrecision, OpKind, Rounding, Type};
+use cerith_tile::numeric::{decode, encode};
 
 use crate::kernels::{self, Kernel, World};
 

@@ -1,5 +1,5 @@
-use conch_tile::DType;
-use conch_tile::ir::{BinaryOp, CmpPredicate, Combine, Elem, OpKind, Type, ValueId};
+use cerith_tile::DType;
+use cerith_tile::ir::{BinaryOp, CmpPredicate, Combine, Elem, OpKind, Type, ValueId};
 
 use crate::kernels::{I32, Kernel};
 use crate::lanes;
@@ -21,7 +21,7 @@ fn region(
     k: &mut Kernel,
     elems: &[Elem],
     body: impl FnOnce(&mut Kernel, &[ValueId]) -> Vec<ValueId>,
-) -> conch_tile::ir::Block {
+) -> cerith_tile::ir::Block {
     let args: Vec<ValueId> = elems
         .iter()
         .chain(elems)

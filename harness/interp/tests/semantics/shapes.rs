@@ -1,11 +1,11 @@
-use conch_tile::DType;
-use conch_tile::ir::{BinaryOp, OpKind, Type};
+use cerith_tile::DType;
+use cerith_tile::ir::{BinaryOp, OpKind, Type};
 
 use crate::kernels::{I32, Kernel};
 use crate::lanes;
 
 /// `[[0, 1, 2], [3, 4, 5]]`-like blocks, stored rather than known by rule.
-fn stored(k: &mut Kernel, shape: &[usize]) -> conch_tile::ir::ValueId {
+fn stored(k: &mut Kernel, shape: &[usize]) -> cerith_tile::ir::ValueId {
     let range = k.arange(shape.iter().product::<usize>() as i32);
     let three = k.int(3);
     let mixed = k.binary(BinaryOp::Xor, range, three);
@@ -108,8 +108,8 @@ fn gather_along_each_axis() {
             // 1, 0, 0 and 0, 1, 0.
             let index = k.arange(6);
             let (zero, four) = (k.int(0), k.int(4));
-            let first = k.compare(conch_tile::ir::CmpPredicate::Eq, index, zero);
-            let fifth = k.compare(conch_tile::ir::CmpPredicate::Eq, index, four);
+            let first = k.compare(cerith_tile::ir::CmpPredicate::Eq, index, zero);
+            let fifth = k.compare(cerith_tile::ir::CmpPredicate::Eq, index, four);
             let index = k.binary(BinaryOp::Or, first, fifth);
             let index = k.cast(index, DType::I32);
             let index = k.reshape(index, &[2, 3]);

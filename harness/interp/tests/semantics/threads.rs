@@ -1,17 +1,17 @@
 //! A launch in several threads ends as it does in one: same memory, same outcome, same work.
 
-use conch_interp::{Arg, Config, Order, Outcome, Program};
-use conch_memory::Memory;
-use conch_tile::DType;
-use conch_tile::ir::{BinaryOp, Function, OpKind};
+use cerith_interp::{Arg, Config, Order, Outcome, Program};
+use cerith_memory::Memory;
+use cerith_tile::DType;
+use cerith_tile::ir::{BinaryOp, Function, OpKind};
 
 use crate::kernels::{self, Kernel, World};
 
 /// Shares every launch out that can be.
 const SHARED: Config = Config {
-    checks: conch_interp::Checks::Full,
+    checks: cerith_interp::Checks::Full,
     order: Order::Ascending,
-    combining: conch_interp::Combining::Own,
+    combining: cerith_interp::Combining::Own,
     masked_zero: false,
     unaligned: false,
     device_asserts: true,

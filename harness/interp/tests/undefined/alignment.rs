@@ -1,7 +1,7 @@
-use conch_interp::{Arg, TrapKind};
-use conch_memory::StorageId;
-use conch_tile::DType;
-use conch_tile::ir::{CastKind, Elem, OpKind, Rounding, Type};
+use cerith_interp::{Arg, TrapKind};
+use cerith_memory::StorageId;
+use cerith_tile::DType;
+use cerith_tile::ir::{CastKind, Elem, OpKind, Rounding, Type};
 
 use crate::kernels::{Kernel, World};
 use crate::trap;

@@ -1,7 +1,7 @@
-use conch_interp::{Arg, TrapKind};
-use conch_memory::StorageId;
-use conch_tile::DType;
-use conch_tile::ir::{BinaryOp, CastKind, Elem, OpKind, Rounding, Type};
+use cerith_interp::{Arg, TrapKind};
+use cerith_memory::StorageId;
+use cerith_tile::DType;
+use cerith_tile::ir::{BinaryOp, CastKind, Elem, OpKind, Rounding, Type};
 
 use crate::kernels::{self, Kernel, World};
 use crate::{trap, twice};
@@ -17,7 +17,7 @@ def kernel(x_ptr, y_ptr, i):
 ";
 
 /// `y[0] = x[i]`, the load in a function of its own.
-fn scalar() -> conch_tile::ir::Function {
+fn scalar() -> cerith_tile::ir::Function {
     let mut k = Kernel::new(TEXT);
     let (x, y) = (k.pointer("x_ptr", DType::F32), k.pointer("y_ptr", DType::F32));
     let i = k.number("i", DType::I32);

@@ -1,6 +1,6 @@
-use conch_interp::TrapKind;
-use conch_tile::DType;
-use conch_tile::ir::{BinaryOp, ValueId};
+use cerith_interp::TrapKind;
+use cerith_tile::DType;
+use cerith_tile::ir::{BinaryOp, ValueId};
 
 use crate::kernels::{self, Kernel, World};
 use crate::trap;
@@ -21,7 +21,7 @@ fn kernel(
     k
 }
 
-fn world() -> (conch_memory::Memory, Vec<conch_interp::Arg>) {
+fn world() -> (cerith_memory::Memory, Vec<cerith_interp::Arg>) {
     let mut world = World::default();
     world.ints("out", &[0; 8]);
     world.finish()

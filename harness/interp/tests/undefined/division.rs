@@ -1,9 +1,9 @@
 //! Integer divisions with no answer: a warning where nothing depends on the quotient, undefined where something does.
 
-use conch_interp::{Arg, Outcome, TrapKind};
-use conch_memory::Memory;
-use conch_tile::DType;
-use conch_tile::ir::{BinaryOp, CmpPredicate, Function, OpKind, ValueId};
+use cerith_interp::{Arg, Outcome, TrapKind};
+use cerith_memory::Memory;
+use cerith_tile::DType;
+use cerith_tile::ir::{BinaryOp, CmpPredicate, Function, OpKind, ValueId};
 
 use crate::kernels::{Kernel, World, launch};
 use crate::trap;

@@ -1,5 +1,5 @@
-use conch_interp::{Arg, TrapKind};
-use conch_tile::DType;
+use cerith_interp::{Arg, TrapKind};
+use cerith_tile::DType;
 
 use crate::kernels::{self, World};
 use crate::trap;

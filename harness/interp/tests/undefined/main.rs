@@ -16,9 +16,9 @@ mod reread;
 mod unordered;
 mod wait;
 
-use conch_interp::{Arg, Outcome, Program, TrapKind};
-use conch_memory::Memory;
-use conch_tile::ir::Function;
+use cerith_interp::{Arg, Outcome, Program, TrapKind};
+use cerith_memory::Memory;
+use cerith_tile::ir::Function;
 
 /// Runs a kernel that must trap, and gives the message.
 #[track_caller]
@@ -37,7 +37,7 @@ fn twice(function: &Function, grid: [u32; 3], args: &[Arg], memory: &Memory) -> 
     [0, 1].map(|_| {
         let mut memory = memory.clone();
         program
-            .launch(grid, args, &mut memory, &conch_interp::Config::default())
+            .launch(grid, args, &mut memory, &cerith_interp::Config::default())
             .expect("no bug of ours")
     })
 }

@@ -1,9 +1,9 @@
 //! The last program to arrive adds up what all have left: what has to stand between its parts.
 
-use conch_interp::{Arg, Outcome, TrapKind};
-use conch_memory::Memory;
-use conch_tile::DType;
-use conch_tile::ir::{
+use cerith_interp::{Arg, Outcome, TrapKind};
+use cerith_memory::Memory;
+use cerith_tile::DType;
+use cerith_tile::ir::{
     AtomicOp, BinaryOp, CmpPredicate, Combine, Function, MemoryOrder, OpKind, Type, ValueId,
 };
 

@@ -1,7 +1,7 @@
-use conch_interp::{Arg, TrapKind};
-use conch_memory::{ByteState, StorageId};
-use conch_tile::DType;
-use conch_tile::ir::{BinaryOp, CmpPredicate, OpKind, Type, ValueId};
+use cerith_interp::{Arg, TrapKind};
+use cerith_memory::{ByteState, StorageId};
+use cerith_tile::DType;
+use cerith_tile::ir::{BinaryOp, CmpPredicate, OpKind, Type, ValueId};
 
 use crate::kernels::{self, F32, I32, Kernel, World};
 use crate::trap;
@@ -30,7 +30,7 @@ fn kernel() -> (Kernel, [ValueId; 4]) {
     (k, [value, out, offsets, mask])
 }
 
-fn world() -> (conch_memory::Memory, Vec<Arg>) {
+fn world() -> (cerith_memory::Memory, Vec<Arg>) {
     let mut world = World::default();
     world.ints("x", &[1, 2, 3, 4, 5, 6, 7, 0]);
     world.ints("out", &[0; 8]);
@@ -45,7 +45,7 @@ fn check(k: Kernel) -> String {
 }
 
 fn scalar_of(k: &mut Kernel, value: ValueId) -> ValueId {
-    k.reduce(value, 0, conch_tile::ir::Combine::Add, BinaryOp::Add)
+    k.reduce(value, 0, cerith_tile::ir::Combine::Add, BinaryOp::Add)
 }
 
 #[test]
@@ -71,11 +71,11 @@ fn masked_lanes_are_zero_where_that_is_asked_for() {
     let p = k.offset(out, offsets);
     k.store(p, value, None);
     let function = k.finish();
-    let program = conch_interp::Program::prepare(function).expect("it prepares");
+    let program = cerith_interp::Program::prepare(function).expect("it prepares");
     for (masked_zero, undefined) in [(false, 12), (true, 0)] {
-        let config = conch_interp::Config {
+        let config = cerith_interp::Config {
             masked_zero,
-            ..conch_interp::Config::default()
+            ..cerith_interp::Config::default()
         };
         let (mut memory, args) = world();
         memory.parts_mut(StorageId(1)).0.fill(0xff);
@@ -91,7 +91,7 @@ fn masked_lanes_are_zero_where_that_is_asked_for() {
         }
         // The run with intervals says the same of them.
         let (mut memory, args) = world();
-        let mut map = conch_interp::AcceptanceMap::default();
+        let mut map = cerith_interp::AcceptanceMap::default();
         program
             .accept([1, 1, 1], &args, &mut memory, &mut map, &config)
             .expect("it runs");

@@ -1,17 +1,17 @@
-use conch_interp::{Arg, Config, Outcome, Program, TrapKind};
-use conch_tile::DType;
-use conch_tile::ir::{Demand, OpKind, Promise, Type, ValueId};
+use cerith_interp::{Arg, Config, Outcome, Program, TrapKind};
+use cerith_tile::DType;
+use cerith_tile::ir::{Demand, OpKind, Promise, Type, ValueId};
 
 use crate::kernels::{self, I32, Kernel, World};
 use crate::trap;
 
-fn empty() -> (conch_memory::Memory, Vec<Arg>) {
+fn empty() -> (cerith_memory::Memory, Vec<Arg>) {
     World::default().finish()
 }
 
 /// What is said of a kernel that finishes.
 #[track_caller]
-fn warned(function: &conch_tile::ir::Function, args: &[Arg], memory: &mut conch_memory::Memory) -> String {
+fn warned(function: &cerith_tile::ir::Function, args: &[Arg], memory: &mut cerith_memory::Memory) -> String {
     let outcome = kernels::launch(function, [1, 1, 1], args, memory);
     let Outcome::Finished(finished) = outcome else {
         panic!("{outcome:?}")
@@ -38,7 +38,7 @@ fn a_false_assume() {
     let mut k = Kernel::new("tl.assume(n > 0)\n");
     let n = k.number("n", DType::I32);
     let zero = k.int(0);
-    let positive = k.compare(conch_tile::ir::CmpPredicate::Gt, n, zero);
+    let positive = k.compare(cerith_tile::ir::CmpPredicate::Gt, n, zero);
     k.at("tl.assume(n > 0)").b.effect(OpKind::Assume, &[positive]);
     let function = k.finish();
     let (mut memory, _) = empty();
@@ -68,7 +68,7 @@ fn a_descriptor_that_is_not_as_demanded() {
         let mut k = Kernel::new("tl.make_tensor_descriptor(x, [n], [1], [8])\n");
         let n = k.number("n", DType::I32);
         let zero = k.int(0);
-        let kept = k.compare(conch_tile::ir::CmpPredicate::Ge, n, zero);
+        let kept = k.compare(cerith_tile::ir::CmpPredicate::Ge, n, zero);
         k.at("tl.make_tensor_descriptor(x, [n], [1], [8])")
             .b
             .effect(OpKind::Demand(*demand), &[kept]);
@@ -122,7 +122,7 @@ fn runs_that_do_not_rise() {
 fn runs_that_are_not_constant() {
     let k = hinted(Promise::MaxConstancy, 4, |k| {
         let (range, two) = (k.arange(16), k.int(2));
-        k.binary(conch_tile::ir::BinaryOp::IntDiv, range, two)
+        k.binary(cerith_tile::ir::BinaryOp::IntDiv, range, two)
     });
     let (mut memory, args) = empty();
     let shown = warned(&k.finish(), &args, &mut memory);

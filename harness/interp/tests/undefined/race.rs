@@ -1,7 +1,7 @@
-use conch_interp::{Arg, Outcome, TrapKind};
-use conch_memory::Memory;
-use conch_tile::DType;
-use conch_tile::ir::{AtomicOp, Function, OpKind, Type, ValueId};
+use cerith_interp::{Arg, Outcome, TrapKind};
+use cerith_memory::Memory;
+use cerith_tile::DType;
+use cerith_tile::ir::{AtomicOp, Function, OpKind, Type, ValueId};
 
 use crate::kernels::{self, I32, Kernel, World};
 use crate::{trap, twice};
@@ -38,7 +38,7 @@ fn atomic_add(k: &mut Kernel, pointer: ValueId, value: ValueId) -> ValueId {
     let kind = OpKind::AtomicRmw {
         op: AtomicOp::Add,
         mask: false,
-        order: conch_tile::ir::MemoryOrder::AcquireRelease,
+        order: cerith_tile::ir::MemoryOrder::AcquireRelease,
     };
     k.at("tl.atomic_add(out_ptr, 1)")
         .b
@@ -126,7 +126,7 @@ fn a_later_program_reads_what_an_earlier_wrote() {
         let before = k.int(-1);
         let p = k.offset(p, before);
         let zero = k.int(0);
-        let inside = k.compare(conch_tile::ir::CmpPredicate::Gt, pid, zero);
+        let inside = k.compare(cerith_tile::ir::CmpPredicate::Gt, pid, zero);
         k.at("tl.load(out_ptr + pid - 1)").load(p, Some(inside), None);
     });
     let (mut memory, args) = marked(4);
@@ -169,7 +169,7 @@ fn a_later_program_writes_what_an_earlier_read() {
     let function = kernel(|k, out, pid| {
         k.load(out, None, None);
         let one = k.int(1);
-        let last = k.compare(conch_tile::ir::CmpPredicate::Eq, pid, one);
+        let last = k.compare(cerith_tile::ir::CmpPredicate::Eq, pid, one);
         k.at("tl.store(out_ptr, pid)").store(out, one, Some(last));
     });
     let (mut memory, args) = world(4);
@@ -204,7 +204,7 @@ fn neighbouring_bytes_are_not_shared() {
     let (mut memory, args) = world.finish();
     kernels::finish(&function, [100, 1, 1], &args, &mut memory);
     let expected: Vec<u8> = (1..=100).collect();
-    assert_eq!(memory.bytes(conch_memory::StorageId(0)), expected);
+    assert_eq!(memory.bytes(cerith_memory::StorageId(0)), expected);
 }
 
 #[test]
@@ -244,7 +244,7 @@ fn an_atomic_hides_the_same_programs_store_before_it() {
     // Missed by design: what an atomic touched is not known to be stored plainly before.
     let function = kernel(|k, out, pid| {
         let (zero, one) = (k.int(0), k.int(1));
-        let first = k.compare(conch_tile::ir::CmpPredicate::Eq, pid, zero);
+        let first = k.compare(cerith_tile::ir::CmpPredicate::Eq, pid, zero);
         k.store(out, one, Some(first));
         atomic_add(k, out, one);
     });
@@ -257,7 +257,7 @@ fn a_program_whose_atomic_met_another_comes_after_it() {
     let function = kernel(|k, out, pid| {
         let one = k.int(1);
         atomic_add(k, out, one);
-        let last = k.compare(conch_tile::ir::CmpPredicate::Eq, pid, one);
+        let last = k.compare(cerith_tile::ir::CmpPredicate::Eq, pid, one);
         k.store(out, pid, Some(last));
     });
     let (mut memory, args) = world(1);
@@ -268,7 +268,7 @@ fn a_program_whose_atomic_met_another_comes_after_it() {
 fn a_plain_store_races_with_an_atomic() {
     let function = kernel(|k, out, pid| {
         let (zero, one) = (k.int(0), k.int(1));
-        let first = k.compare(conch_tile::ir::CmpPredicate::Eq, pid, zero);
+        let first = k.compare(cerith_tile::ir::CmpPredicate::Eq, pid, zero);
         k.b.open_block(&[]);
         atomic_add(k, out, one);
         let then_block = k.b.close_block(&[]);
@@ -310,7 +310,7 @@ fn the_last_to_arrive_may_read_what_all_wrote() {
         k.store(p, pid, None);
         let ticket = atomic_add(k, out, one);
         let three = k.int(3);
-        let last = k.compare(conch_tile::ir::CmpPredicate::Eq, ticket, three);
+        let last = k.compare(cerith_tile::ir::CmpPredicate::Eq, ticket, three);
         k.b.open_block(&[]);
         let range = k.arange(4);
         let all = k.offset(out, range);
@@ -320,8 +320,8 @@ fn the_last_to_arrive_may_read_what_all_wrote() {
         let sum = k.reduce(
             values,
             0,
-            conch_tile::ir::Combine::Add,
-            conch_tile::ir::BinaryOp::Add,
+            cerith_tile::ir::Combine::Add,
+            cerith_tile::ir::BinaryOp::Add,
         );
         let five = k.int(5);
         let p = k.offset(out, five);

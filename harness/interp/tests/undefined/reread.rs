@@ -1,9 +1,9 @@
 //! A program that reads what its other lanes wrote: only behind a barrier is it there.
 
-use conch_interp::{Arg, Checks, Config, Outcome, Program, TrapKind};
-use conch_memory::Memory;
-use conch_tile::DType;
-use conch_tile::ir::{AtomicOp, Function, MemoryOrder, OpKind, Type, ValueId};
+use cerith_interp::{Arg, Checks, Config, Outcome, Program, TrapKind};
+use cerith_memory::Memory;
+use cerith_tile::DType;
+use cerith_tile::ir::{AtomicOp, Function, MemoryOrder, OpKind, Type, ValueId};
 
 use crate::kernels::{I32, Kernel, World, launch};
 use crate::trap;
@@ -23,7 +23,7 @@ fn kernel(turn: i32, between: impl FnOnce(&mut Kernel, ValueId)) -> Function {
     k.at("tl.store(out + lane, lane)").store(p, lane, None);
     between(&mut k, out);
     let turn = k.int(turn);
-    let other = k.binary(conch_tile::ir::BinaryOp::Xor, lane, turn);
+    let other = k.binary(cerith_tile::ir::BinaryOp::Xor, lane, turn);
     let p = k.offset(out, other);
     k.at("tl.load(out + (lane ^ turn))").load(p, None, None);
     k.finish()

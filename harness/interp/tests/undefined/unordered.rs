@@ -1,10 +1,10 @@
 //! A program whose own accesses meet with no barrier between: stores of other lanes, stores to what other lanes load, and
 //! lanes that the compiler may give to other threads.
 
-use conch_interp::{Arg, Outcome, TrapKind};
-use conch_memory::Memory;
-use conch_tile::DType;
-use conch_tile::ir::{BinaryOp, Combine, Function, OpKind, ValueId};
+use cerith_interp::{Arg, Outcome, TrapKind};
+use cerith_memory::Memory;
+use cerith_tile::DType;
+use cerith_tile::ir::{BinaryOp, Combine, Function, OpKind, ValueId};
 
 use crate::kernels::{Kernel, World, launch};
 use crate::trap;
@@ -187,7 +187,7 @@ fn the_same_lane_of_another_layout() {
     let at = k.add(columns, i);
     let p = k.offset(x, at);
     let value = k.add(at, width);
-    let mask = k.compare(conch_tile::ir::CmpPredicate::Gt, at, width);
+    let mask = k.compare(cerith_tile::ir::CmpPredicate::Gt, at, width);
     k.at("tl.store(x + i, v)").store(p, value, Some(mask));
     let open = k.spread(open, &[32, 32]);
     let moved = k.mul(i, open);

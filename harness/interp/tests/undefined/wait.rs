@@ -1,7 +1,7 @@
-use conch_interp::{Arg, Config, Outcome, Program, TrapKind};
-use conch_memory::Memory;
-use conch_tile::DType;
-use conch_tile::ir::{CmpPredicate, Function, OpKind};
+use cerith_interp::{Arg, Config, Outcome, Program, TrapKind};
+use cerith_memory::Memory;
+use cerith_tile::DType;
+use cerith_tile::ir::{CmpPredicate, Function, OpKind};
 
 use crate::kernels::{Kernel, World};
 use crate::trap;

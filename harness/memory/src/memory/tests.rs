@@ -1,4 +1,4 @@
-use conch_tile::DType;
+use cerith_tile::DType;
 use proptest::prelude::*;
 
 use super::ByteState::{Init, Uninit};

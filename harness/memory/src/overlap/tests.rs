@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use conch_tile::DType;
+use cerith_tile::DType;
 use proptest::prelude::*;
 
 use super::*;

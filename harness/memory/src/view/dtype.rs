@@ -1,7 +1,7 @@
 //! The same bytes under another dtype: `x.view(torch.int32)`.
 
-use conch_tile::DType;
-use conch_tile::fault::{Fault, is_planted};
+use cerith_tile::DType;
+use cerith_tile::fault::{Fault, is_planted};
 
 use crate::error::TorchError;
 use crate::tensor::Tensor;

@@ -1,6 +1,6 @@
 //! Views that reorder, add, drop or repeat dimensions.
 
-use conch_tile::fault::{Fault, is_planted};
+use cerith_tile::fault::{Fault, is_planted};
 use smallvec::SmallVec;
 
 use super::{list, wrap_dim};

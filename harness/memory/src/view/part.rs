@@ -3,7 +3,7 @@
 use super::{MAX_PIECES, list, wrap_dim};
 use crate::error::TorchError;
 use crate::tensor::Tensor;
-use conch_tile::fault::{Fault, is_planted};
+use cerith_tile::fault::{Fault, is_planted};
 
 impl Tensor {
     /// `x[…, start:end:step, …]` along `dim`. Negative bounds count from the end, and all bounds are clamped.

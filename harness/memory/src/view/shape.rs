@@ -3,7 +3,7 @@
 use super::{list, wrap_dim};
 use crate::error::TorchError;
 use crate::tensor::{Dims, Tensor, contiguous_strides, numel};
-use conch_tile::fault::{Fault, is_planted};
+use cerith_tile::fault::{Fault, is_planted};
 
 /// Replaces a `-1` by what `elements` leave for it (`ATen/InferSize.h`).
 pub(crate) fn infer_size(shape: &[i64], elements: i64) -> Result<Dims, TorchError> {

@@ -1,6 +1,6 @@
-"""Begins to record, in a process that `conch record` started or one that such a process started.
+"""Begins to record, in a process that `cerith record` started or one that such a process started.
 
-Python imports this file at its start, from the folder that `conch record` puts in front of PYTHONPATH. A
+Python imports this file at its start, from the folder that `cerith record` puts in front of PYTHONPATH. A
 `sitecustomize` that it hides is imported in its place.
 """
 
@@ -9,15 +9,15 @@ import sys
 
 
 def _record() -> None:
-    folder = os.environ.get("CONCH_RECORD")
+    folder = os.environ.get("CERITH_RECORD")
     if not folder:
         return
     try:
-        from conch_triton.recorder import Options, Recorder
+        from cerith_triton.recorder import Options, Recorder
 
-        Recorder(folder, Options.from_json(os.environ.get("CONCH_RECORD_OPTIONS") or "{}")).start()
+        Recorder(folder, Options.from_json(os.environ.get("CERITH_RECORD_OPTIONS") or "{}")).start()
     except Exception as error:  # noqa: BLE001 (the program goes on without)
-        print(f"conch: this process is not recorded: {type(error).__name__}: {error}", file=sys.stderr)
+        print(f"cerith: this process is not recorded: {type(error).__name__}: {error}", file=sys.stderr)
 
 
 def _hidden() -> None:

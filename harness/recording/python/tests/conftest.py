@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from conch_triton import binary
+from cerith_triton import binary
 
 pytest_plugins = ["pytester"]
 
@@ -16,11 +16,11 @@ PACKAGE = Path(binary.__file__).parent
 
 
 @pytest.fixture
-def needs_conch() -> str:
+def needs_cerith() -> str:
     """The program, which must know recordings."""
     try:
         return binary.find()
-    except binary.ConchError as error:
+    except binary.CerithError as error:
         pytest.skip(f"no program to judge with: {error}")
 
 
@@ -33,7 +33,7 @@ def needs_torch() -> None:
 
 
 @pytest.fixture
-def interpreted(monkeypatch: pytest.MonkeyPatch, needs_torch: None, needs_conch: str) -> None:
+def interpreted(monkeypatch: pytest.MonkeyPatch, needs_torch: None, needs_cerith: str) -> None:
     """Processes that the test starts interpret their kernels, and find this package."""
     monkeypatch.setenv("TRITON_INTERPRET", "1")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(PACKAGE.parent), os.environ.get("PYTHONPATH", "")]))

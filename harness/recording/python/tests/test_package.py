@@ -16,7 +16,7 @@ EXAMPLE = Path(__file__).parent / "example"
 BEGIN = """
 import asyncio, sys
 import torch, triton
-import conch_triton
+import cerith_triton
 from kernels import add_kernel, unmasked_kernel
 
 def right(n=64):
@@ -52,7 +52,7 @@ def test_a_block_is_recorded_and_what_is_outside_of_it_is_not(program: Path) -> 
         program,
         """
 right(1)
-with conch_triton.record("recording") as recording:
+with cerith_triton.record("recording") as recording:
     right(); right(); right(32)
     wrong()
 right(2)
@@ -66,7 +66,7 @@ print(recording.counts)
 
 
 def test_without_data_no_bytes_are_kept(program: Path) -> None:
-    run(program, 'with conch_triton.record("recording", data=False, filter=["add*"]): right(); wrong()')
+    run(program, 'with cerith_triton.record("recording", data=False, filter=["add*"]): right(); wrong()')
     files = sorted(path.name for path in (program / "recording").rglob("*") if path.is_file())
     assert files == ["0001.yaml", "add_kernel.py", "recording.json"]
 
@@ -76,7 +76,7 @@ def test_a_recording_is_made_of_a_block_that_raises(program: Path) -> None:
         program,
         """
 try:
-    with conch_triton.record("recording"):
+    with cerith_triton.record("recording"):
         right()
         raise KeyError("of the program")
 except KeyError as error:
@@ -91,9 +91,9 @@ def test_a_folder_with_something_in_it_is_refused_before_anything_runs(program: 
         program,
         """
 try:
-    with conch_triton.record("."):
+    with cerith_triton.record("."):
         print("ran")
-except conch_triton.ConchError as error:
+except cerith_triton.CerithError as error:
     print(error)
 """,
     )
@@ -104,16 +104,16 @@ def test_a_gate_lets_through_what_is_right(program: Path) -> None:
     said = run(
         program,
         """
-@conch_triton.gate
+@cerith_triton.gate
 def decorated(n):
     "Its words."
     return right(n)
 
 assert decorated(3).tolist() == [2.0] * 3 and decorated.__doc__ == "Its words."
-with conch_triton.gate(strict=True) as gated:
+with cerith_triton.gate(strict=True) as gated:
     right(); right(); right(1)
 print(gated.report.numbers(), gated.report.recording)
-with conch_triton.gate() as gated:
+with cerith_triton.gate() as gated:
     pass
 print(gated.report.numbers())
 """,
@@ -128,18 +128,18 @@ def test_a_gate_says_what_is_wrong_and_keeps_the_recording(program: Path) -> Non
     said = run(
         program,
         """
-@conch_triton.gate(keep="kept")
+@cerith_triton.gate(keep="kept")
 async def decorated():
     right(); wrong()
 
 for _ in range(2):
     try:
         asyncio.run(decorated())
-    except conch_triton.Disagreement as error:
+    except cerith_triton.Disagreement as error:
         print(error, error.report.failed, error.report.undefined, error.report.agree)
 """,
     )
-    assert said.count("recorded in kept: conch run kept True 1 1") == 2
+    assert said.count("recorded in kept: cerith run kept True 1 1") == 2
     assert "out-of-bounds: load of 4 bytes just past the end of storage `x_ptr`" in said
     assert re.search(r"at kept/unmasked_kernel/unmasked_kernel.py:\d+:\d+", said)
     assert "x = tl.load(x_ptr + offsets)  # the mask is forgotten" in said
@@ -149,7 +149,7 @@ for _ in range(2):
 def test_what_is_undefined_can_be_let_through(program: Path) -> None:
     said = run(
         program,
-        "with conch_triton.gate(undefined=True) as gated: wrong()\nprint(gated.report.numbers())",
+        "with cerith_triton.gate(undefined=True) as gated: wrong()\nprint(gated.report.numbers())",
     )
     assert said == "1 launch, 1 distinct: 0 agree, 1 undefined\n"
 
@@ -159,7 +159,7 @@ def test_an_exception_of_the_block_goes_on_with_a_note(program: Path) -> None:
         program,
         """
 try:
-    with conch_triton.gate():
+    with cerith_triton.gate():
         wrong()
         assert False, "the program's own"
 except AssertionError as error:
@@ -177,9 +177,9 @@ def test_nothing_is_removed_that_is_no_recording(program: Path) -> None:
         program,
         """
 try:
-    with conch_triton.gate(keep="mine"):
+    with cerith_triton.gate(keep="mine"):
         wrong()
-except conch_triton.ConchError as error:
+except cerith_triton.CerithError as error:
     print(error)
 """,
     )
@@ -192,9 +192,9 @@ def test_an_engine_that_is_not_there_is_an_error(program: Path) -> None:
         program,
         """
 try:
-    with conch_triton.gate(engines=["interpret@3.0.99"]):
+    with cerith_triton.gate(engines=["interpret@3.0.99"]):
         right()
-except conch_triton.ConchError as error:
+except cerith_triton.CerithError as error:
     print(error)
 """,
     )

@@ -19,14 +19,14 @@ def example(pytester: pytest.Pytester, interpreted: None) -> pytest.Pytester:
 
 
 def run(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
-    plugin = [] if installed() else ["-p", "conch_triton.pytest_plugin"]
+    plugin = [] if installed() else ["-p", "cerith_triton.pytest_plugin"]
     return pytester.runpytest_subprocess(*plugin, "-p", "no:cacheprovider", *arguments)
 
 
 def installed() -> bool:
     """Whether pytest finds the plugin by itself."""
     try:
-        importlib.metadata.distribution("conch-triton")
+        importlib.metadata.distribution("cerith-triton")
     except importlib.metadata.PackageNotFoundError:
         return False
     return True
@@ -50,13 +50,13 @@ def test_without_the_option_every_test_passes_and_nothing_is_said(example: pytes
     result.stdout.no_fnmatch_line("*distinct*")
 
 
-def test_wrong_kernels_fail_with_conchs_words(example: pytest.Pytester) -> None:
-    result = run(example, "--conch")
+def test_wrong_kernels_fail_with_ceriths_words(example: pytest.Pytester) -> None:
+    result = run(example, "--cerith")
     result.assert_outcomes(passed=3, failed=3)
     for line in WORDS:
         result.stdout.fnmatch_lines([line])
     result.stdout.fnmatch_lines(["9 launches, 5 distinct in 6 tests: 2 agree, 1 differs, 2 undefined"])
-    kept = sorted(path.name.rsplit("-", 1)[0] for path in (example.path / ".conch").iterdir())
+    kept = sorted(path.name.rsplit("-", 1)[0] for path in (example.path / ".cerith").iterdir())
     assert kept == [
         ".gitignore",
         "test_example.py_test_bfloat",
@@ -64,13 +64,13 @@ def test_wrong_kernels_fail_with_conchs_words(example: pytest.Pytester) -> None:
         "test_example.py_test_race",
     ]
     # What passes the next time is gone.
-    result = run(example, "--conch", "-k", "race or nothing", "-o", "conch_filter=add*")
+    result = run(example, "--cerith", "-k", "race or nothing", "-o", "cerith_filter=add*")
     result.assert_outcomes(passed=2)
 
 
 @pytest.mark.skipif(importlib.util.find_spec("xdist") is None, reason="no pytest-xdist in this environment")
 def test_workers_of_xdist_gate_their_own_tests(example: pytest.Pytester) -> None:
-    result = run(example, "--conch", "-n", "2")
+    result = run(example, "--cerith", "-n", "2")
     result.assert_outcomes(passed=3, failed=3)
     for line in WORDS:
         result.stdout.fnmatch_lines([line])
@@ -87,35 +87,35 @@ def test_markers_and_the_fixture_choose(example: pytest.Pytester) -> None:
         def wrong():
             unmasked_kernel[(2,)](torch.ones(100), torch.empty(100), 100, BLOCK=64)
 
-        @pytest.mark.conch
+        @pytest.mark.cerith
         def test_marked():
             wrong()
 
-        @pytest.mark.conch(undefined=True)
+        @pytest.mark.cerith(undefined=True)
         def test_undefined():
             wrong()
 
-        @pytest.mark.conch(off=True)
-        def test_off(conch):
+        @pytest.mark.cerith(off=True)
+        def test_off(cerith):
             wrong()
 
         def test_ungated():
             wrong()
 
-        def test_fixture(conch):
+        def test_fixture(cerith):
             wrong()
 
-        def test_checked(conch):
-            assert conch.check().launches == 0
+        def test_checked(cerith):
+            assert cerith.check().launches == 0
             wrong()
             with pytest.raises(AssertionError, match="out-of-bounds"):
-                conch.check()
+                cerith.check()
 
-        @pytest.mark.conch
+        @pytest.mark.cerith
         def test_skipped():
             pytest.skip("whatever it launched")
 
-        @pytest.mark.conch
+        @pytest.mark.cerith
         def test_fails_by_itself():
             wrong()
             assert False, "its own"
@@ -123,8 +123,8 @@ def test_markers_and_the_fixture_choose(example: pytest.Pytester) -> None:
     )
     result = run(example, "test_chosen.py")
     result.assert_outcomes(passed=4, failed=3, skipped=1)
-    result.stdout.fnmatch_lines(["*its own*", "*conch*", "*out-of-bounds*"])
-    run(example, "test_chosen.py", "--no-conch").assert_outcomes(passed=5, failed=2, skipped=1)
+    result.stdout.fnmatch_lines(["*its own*", "*cerith*", "*out-of-bounds*"])
+    run(example, "test_chosen.py", "--no-cerith").assert_outcomes(passed=5, failed=2, skipped=1)
 
 
 def test_a_mistake_in_a_marker_is_said(example: pytest.Pytester) -> None:
@@ -132,20 +132,20 @@ def test_a_mistake_in_a_marker_is_said(example: pytest.Pytester) -> None:
         """
         import pytest
 
-        @pytest.mark.conch(strickt=True)
+        @pytest.mark.cerith(strickt=True)
         def test_marked():
             pass
         """
     )
     result = run(example, "-k", "marked")
     result.assert_outcomes(failed=1, deselected=6)
-    result.stdout.fnmatch_lines(["conch: the marker has no `strickt`: conch(*"])
+    result.stdout.fnmatch_lines(["cerith: the marker has no `strickt`: cerith(*"])
 
 
 def test_without_the_program_the_run_does_not_begin(
     example: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("CONCH", "/no/such/conch")
-    result = run(example, "--conch")
+    monkeypatch.setenv("CERITH", "/no/such/cerith")
+    result = run(example, "--cerith")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*--conch: CONCH is '/no/such/conch'*"])
+    result.stderr.fnmatch_lines(["*--cerith: CERITH is '/no/such/cerith'*"])

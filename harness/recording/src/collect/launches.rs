@@ -6,9 +6,9 @@ use std::fs::{self, File};
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
-use conch_memory::MAX_BYTES;
-use conch_toolchain::ToolchainId;
-use conch_toolchain::request::Value;
+use cerith_memory::MAX_BYTES;
+use cerith_toolchain::ToolchainId;
+use cerith_toolchain::request::Value;
 use serde_json::Value as Json;
 
 use super::{CollectError, Collected, FORMAT, Options, Reasons, skip};
@@ -42,7 +42,7 @@ pub struct Found {
     options: Vec<(String, Value)>,
     /// Process and engine, in words.
     origin: String,
-    /// The engine's id, if its version is one that Conch knows.
+    /// The engine's id, if its version is one that Cerith knows.
     engine: Option<String>,
 }
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use conch_case::Corpus;
-use conch_tile::diagnostic::Diagnostic;
+use cerith_case::Corpus;
+use cerith_tile::diagnostic::Diagnostic;
 
 use super::{CaseFile, CollectError, write as write_file};
 

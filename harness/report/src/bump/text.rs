@@ -65,7 +65,7 @@ pub fn human(changes: &Changes, only: &[Change], palette: Palette, verbose: bool
         );
     }
     if lacks_records(changes) {
-        text.push_str("  = help: `conch bundle`, `conch exec` on a machine with a GPU, and `conch accept` make records\n");
+        text.push_str("  = help: `cerith bundle`, `cerith exec` on a machine with a GPU, and `cerith accept` make records\n");
     }
     for (who, alone) in [&changes.old, &changes.new].into_iter().zip(&changes.alone) {
         if let Some(first) = alone.first() {
@@ -83,7 +83,7 @@ pub fn human(changes: &Changes, only: &[Change], palette: Palette, verbose: bool
     if let Some(group) = changes.groups.iter().find(|group| shown(group.change, only)) {
         let _ = writeln!(
             text,
-            "next: conch explain '{}' --engine {} --engine {}",
+            "next: cerith explain '{}' --engine {} --engine {}",
             safe::line(&group.smallest),
             changes.old,
             changes.new
@@ -298,7 +298,7 @@ fn about(cause: &Cause) -> Option<String> {
             _ => None,
         },
         Cause::Rules(rules) => match &rules[..] {
-            [rule] => conch_tile::rules::Rule::ALL
+            [rule] => cerith_tile::rules::Rule::ALL
                 .iter()
                 .find(|known| format!("{known:?}") == *rule)
                 .map(|rule| rule.about().trim().to_owned()),

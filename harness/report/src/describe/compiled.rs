@@ -1,7 +1,7 @@
 //! What a compiler made of a case, as an event has it. Left out: what two versions differ in ([`crate::bump`]).
 
-use conch_case::Case;
-use conch_engine::cuda::made::{self, Made, MadeKernel, Passed};
+use cerith_case::Case;
+use cerith_engine::cuda::made::{self, Made, MadeKernel, Passed};
 
 use crate::event::{Compiled, CompiledKernel, Scratch};
 

@@ -6,13 +6,13 @@ use std::fmt::Write as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use conch_case::{ArgValue, Case, Kernel, Padding};
-use conch_engine::{EngineId, Reference, guarded};
-use conch_memory::{ByteState, Memory, StorageId};
-use conch_tile::quirk::{Quirk, Quirks, told};
-use conch_tile::rules::Rules;
-use conch_tile::source::Sources;
-use conch_verdict::{Comparison, Samples, SweepTrial, Trial};
+use cerith_case::{ArgValue, Case, Kernel, Padding};
+use cerith_engine::{EngineId, Reference, guarded};
+use cerith_memory::{ByteState, Memory, StorageId};
+use cerith_tile::quirk::{Quirk, Quirks, told};
+use cerith_tile::rules::Rules;
+use cerith_tile::source::Sources;
+use cerith_verdict::{Comparison, Samples, SweepTrial, Trial};
 
 use crate::event;
 
@@ -352,7 +352,7 @@ fn marks<'a>(
     bugs: impl Iterator<Item = (&'a EngineId, Quirks)>,
     differs: &[event::Differs],
 ) -> Vec<event::Mark> {
-    let mut marks: BTreeMap<conch_engine::Line, event::Mark> = BTreeMap::new();
+    let mut marks: BTreeMap<cerith_engine::Line, event::Mark> = BTreeMap::new();
     let mut asked: Vec<(Rules, Quirk)> = Vec::new();
     for (engine, quirks) in bugs {
         let rules = engine.version().map_or(rules, Rules::of);

@@ -70,7 +70,7 @@ impl Human {
             let _ = writeln!(text, "{} {what}: {command}", self.paint(Tone::Dim, "next:"));
         };
         let explain =
-            |case: &str| self.paint(Tone::Name, &format!("conch explain {}{}", word(case), next.like));
+            |case: &str| self.paint(Tone::Name, &format!("cerith explain {}{}", word(case), next.like));
         if let Some(case) = next.ours.as_ref().or(next.first.as_ref()) {
             let what = if next.ours.is_some() {
                 "the first in which the reference is wrong"
@@ -87,7 +87,7 @@ impl Human {
                 "" => String::new(),
                 folder => format!(" --out {}", word(folder)),
             };
-            Some(self.paint(Tone::Name, &format!("conch expect{flag}{}{out}", next.corpus)))
+            Some(self.paint(Tone::Name, &format!("cerith expect{flag}{}{out}", next.corpus)))
         };
         if summary.unexpected > 0
             && let Some(command) = expect("")

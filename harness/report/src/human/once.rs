@@ -155,7 +155,7 @@ pub(super) fn key(verdict: &Verdict) -> Option<String> {
     Some(key)
 }
 
-/// The same of two failures of Conch. A message has its place in our source at the end.
+/// The same of two failures of Cerith. A message has its place in our source at the end.
 pub(super) fn internal_key(internal: &Internal) -> String {
     format!(
         "internal|{}|{}",

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use conch_tile::rules::Version;
+use cerith_tile::rules::Version;
 
 use super::{Human, plural, shortened};
 use crate::bytes::in_words;
@@ -88,7 +88,7 @@ impl Human {
         if summary.stale_recordings > 0 {
             let _ = writeln!(
                 text,
-                "{} {} {} on record not used: the kernel or the layout has changed since; `conch bundle` and a GPU make \
+                "{} {} {} on record not used: the kernel or the layout has changed since; `cerith bundle` and a GPU make \
                  new ones",
                 self.paint(Tone::Warn, "stale:"),
                 summary.stale_recordings,
@@ -145,7 +145,7 @@ impl Human {
             ),
             (0, _) => self.paint(Tone::Good, "as expected"),
             (3, _) if summary.has_no_second_engine() => format!(
-                "{}: no second engine said anything, so nothing was compared\n  = help: `conch toolchain add {}` installs \
+                "{}: no second engine said anything, so nothing was compared\n  = help: `cerith toolchain add {}` installs \
                  one; `--engine reference` asks for the reference alone",
                 self.paint(Tone::Bad, "nothing to compare with"),
                 Version::NEWEST

@@ -21,7 +21,7 @@ pub fn differences(model: &Start, other: &Start) -> Vec<String> {
         }
     };
     held("format", model.format.to_string(), other.format.to_string());
-    held("conch", model.conch.clone(), other.conch.clone());
+    held("cerith", model.cerith.clone(), other.cerith.clone());
     // What an older stream does not say is no difference.
     if !model.corpus_hash.is_empty() && !other.corpus_hash.is_empty() {
         let short = |hash: &str| hash.chars().take(12).collect();
@@ -83,7 +83,7 @@ fn words(all: &[String]) -> String {
 
 /// The command that makes a shard of a run.
 pub fn command(start: &Start, index: u64, count: u64) -> String {
-    let mut words = vec!["conch run".to_owned()];
+    let mut words = vec!["cerith run".to_owned()];
     let plain = |word: &str| {
         let safe = |c: char| c.is_ascii_alphanumeric() || "/_-.:=,@+".contains(c);
         if word.chars().all(safe) {

@@ -54,7 +54,7 @@ impl<R: BufRead> Source<R> {
                 &name,
                 line,
                 format!("{name} {words}, so that nobody knows of which run it is, and it is left out"),
-                "give the stream that `conch run` wrote, whole; or run its shard again, and merge all streams again",
+                "give the stream that `cerith run` wrote, whole; or run its shard again, and merge all streams again",
             ))
         };
         let mut lines = match input {
@@ -71,7 +71,7 @@ impl<R: BufRead> Source<R> {
             Read::Event(event, _) => match *event {
                 Event::Start(start) if start.format > SWEEPS => {
                     let words = format!(
-                        "has format {}, and this conch knows formats up to {SWEEPS}",
+                        "has format {}, and this cerith knows formats up to {SWEEPS}",
                         start.format
                     );
                     return Err(wrong("foreign-stream", line, words));

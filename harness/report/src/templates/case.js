@@ -111,7 +111,7 @@ class CasePage {
 
   command(event) {
     const { start } = this.data.run;
-    const parts = ["conch", event.sweep ? "sweep" : "explain", quoted(event.case)];
+    const parts = ["cerith", event.sweep ? "sweep" : "explain", quoted(event.case)];
     if (start.corpus) parts.push("--cases", quoted(start.corpus));
     const apart = event.sweep ? [event.sweep.engine] : event.engines.filter((engine) => engine !== "reference");
     const wanted = event.blame?.filter((engine) => engine !== "reference") ?? [];
@@ -286,7 +286,7 @@ class CasePage {
 
   layout(event) {
     const exhibit = event.exhibit;
-    if (!exhibit) return h("p.soft", "The stream is of a Conch that did not tell more of a case: neither its kernel nor its memory.");
+    if (!exhibit) return h("p.soft", "The stream is of a Cerith that did not tell more of a case: neither its kernel nor its memory.");
     if (!exhibit.storages?.length) return "";
     return [h("h3", "Layout"), h("p.legend", "One map for each tensor: the elements of its storage that it shows, from its first (pale) to its last (dark)."), h("div.storages", layoutMaps(exhibit))];
   }

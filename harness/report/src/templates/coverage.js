@@ -83,7 +83,7 @@ class Coverage {
     holes.addEventListener("change", draw);
     put(this.element, [
       h("p", "How many cases use each operation, by kinds of dtypes. A dot is a hole: no case has the operation on such a dtype; −2 says that two dtypes of the kind are missing. ",
-        h("span.soft", "Names that no case uses are not in the stream: "), h("code", "conch coverage --holes"), h("span.soft", " lists them.")),
+        h("span.soft", "Names that no case uses are not in the stream: "), h("code", "cerith coverage --holes"), h("span.soft", " lists them.")),
       h("form.filters", { onsubmit: (event) => event.preventDefault() }, search, h("label.check", holes, h("span", "only with holes"))),
       note,
       h("div.scroll", h("table.grid", h("thead", h("tr", h("th", "name"), h("th.n", "cases"), kinds.map((kind) => h("th.n", kind)))), body)),

@@ -33,10 +33,10 @@ class Page {
       start.axes?.length ? `axes ${start.axes.join(" ")}` : "",
       start.checks ? `checks ${start.checks}` : "",
       start.masked ? `masked lanes ${start.masked}` : "",
-      `conch ${start.conch}`,
+      `cerith ${start.cerith}`,
     ];
     return [
-      h("h1", "Conch: ", h(`span.${good ? "good" : "bad"}`, gate)),
+      h("h1", "Cerith: ", h(`span.${good ? "good" : "bad"}`, gate)),
       h("p.soft", facts.filter(Boolean).join(" · ")),
       cut ? h("p.warn", "The stream ends early: the run was killed. What is here was judged.") : "",
       summary.interrupted ? h("p.warn", "The run was interrupted: the cases that are missing were not judged.") : "",
@@ -84,7 +84,7 @@ class Page {
     const current = name === "case" ? "matrix" : name;
     put(this.tabs, Object.entries(tabs).map(([tab, words]) => h("a", { href: address(tab, tab === "matrix" ? filters : {}), "aria-current": tab === current ? "page" : null }, words)));
     document.body.dataset.view = name;
-    document.title = name === "case" ? `${seen(id)}: Conch` : `Conch: ${seen(this.data.run.gate)}`;
+    document.title = name === "case" ? `${seen(id)}: Cerith` : `Cerith: ${seen(this.data.run.gate)}`;
     if (this.main.firstChild !== one.element) {
       this.main.replaceChildren(one.element);
       if (name === "case") scrollTo(0, 0);
@@ -146,7 +146,7 @@ class Run {
     const more = (all, shown) => (all > shown ? h("p.warn", `${count(all - shown)} more are in the stream.`) : "");
     put(this.element, [
       problems.length ? [h("h2", "What is wrong with what was given"), problems.map((one) => h("pre", { class: one.severity === "error" ? "bad" : "warn" }, one.rendered)), more(summary.problems, problems.length)] : "",
-      internal.length ? [h("h2", "Conch itself failed"), internal.map((one) => [h("p", h("code", one.case ?? "the run"), " ", one.engine ?? ""), h("pre.bad", one.message)]), more(summary.internal, internal.length)] : "",
+      internal.length ? [h("h2", "Cerith itself failed"), internal.map((one) => [h("p", h("code", one.case ?? "the run"), " ", one.engine ?? ""), h("pre.bad", one.message)]), more(summary.internal, internal.length)] : "",
       h("h2", "Engines"),
       h("div.scroll", h("table", h("thead", h("tr", h("th", "engine"), h("th", "outcomes"), h("th.n", "wrong in"), h("th.n", "time"))),
         h("tbody", Object.entries(summary.engines ?? {}).map(([name, tally]) => h("tr", h("td", h("code", name), start.recorded?.includes(name) ? h("span.badge.soft", "on record") : ""),
@@ -168,7 +168,7 @@ class Run {
 (async () => {
   try {
     const [about, index] = await Promise.all([unpacked("about"), unpacked("index")]);
-    window.conch = new Page(new Data(about, index));
+    window.cerith = new Page(new Data(about, index));
   } catch (error) {
     const old = typeof DecompressionStream === "undefined";
     document.getElementById("page").replaceChildren(h("main", h("h1", "This report cannot be shown"), h("p", old ? "This browser cannot unpack its data. One of 2023 or later can." : String(error))));

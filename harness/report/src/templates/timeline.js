@@ -15,7 +15,7 @@ class Timeline {
   update() {
     if (this.element.childElementCount) return;
     if (!this.families.length) {
-      this.element.append(h("p", "A timeline needs two versions of one engine. Run the corpus with more: ", h("code", "conch run --engine reference --engine interpret@3.8.0 --engine interpret@3.9.0")));
+      this.element.append(h("p", "A timeline needs two versions of one engine. Run the corpus with more: ", h("code", "cerith run --engine reference --engine interpret@3.8.0 --engine interpret@3.9.0")));
       return;
     }
     put(this.element, this.families.map(([name, columns]) => this.family(name, columns)));

@@ -1,5 +1,5 @@
 //! Which operations a kernel executes, each with the dtype that it works on. Left out: what of the language was written for
-//! them (`conch-frontend` tells that).
+//! them (`cerith-frontend` tells that).
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;

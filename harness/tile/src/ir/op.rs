@@ -1,5 +1,5 @@
 //! The operations of the IR. What each does to a lane is in [`crate::numeric`] for the arithmetic ones and in
-//! `conch-interp` for those that touch memory or move lanes. Adding an elementwise operation is adding one row to
+//! `cerith-interp` for those that touch memory or move lanes. Adding an elementwise operation is adding one row to
 //! [`UnaryOp`], [`BinaryOp`] or [`TernaryOp`].
 
 use super::{Block, Foreign, Shape};

@@ -1,4 +1,4 @@
-//! IR as text, in the manner of TTIR: for snapshots, messages and `conch explain`. There is no reader.
+//! IR as text, in the manner of TTIR: for snapshots, messages and `cerith explain`. There is no reader.
 //!
 //! The text of a function is a function of the function alone: values are named after their Python variable, or
 //! numbered in the order of the text, and a name that is taken gets a number of its own.

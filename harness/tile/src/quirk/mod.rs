@@ -1,5 +1,5 @@
 //! Known bugs of engines that have a model, and in [`told`] those that have none: what each is, whose it is, and in which versions. Left out: the models
-//! themselves (`conch-quirk` rewrites IR, `conch-frontend` traces, `conch-engine` copies arguments) and language rules
+//! themselves (`cerith-quirk` rewrites IR, `cerith-frontend` traces, `cerith-engine` copies arguments) and language rules
 //! ([`crate::rules`]). A rule is what a version promises; a quirk is what it gets wrong. The reference never follows one by
 //! itself: where an engine differs, the reference is asked again with those that apply, and if it then gives the engine's bytes, the
 //! difference is explained.

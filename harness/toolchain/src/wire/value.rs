@@ -1,7 +1,7 @@
 //! Values of arguments and options as JSON, there and back: JSON's own, or a list of a letter and its contents. The Python
-//! side is `_Values` of `conch_worker/serve.py`. Left out: the frames that values are in.
+//! side is `_Values` of `cerith_worker/serve.py`. Left out: the frames that values are in.
 
-use conch_tile::DType;
+use cerith_tile::DType;
 use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
 use serde_json::Value as Json;

@@ -5,14 +5,14 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use conch_tile::DType;
-use conch_toolchain::request::{Grid, Launch, Module, Storage, Tensor, Value};
-use conch_toolchain::response::Raised;
-use conch_toolchain::{Home, Limits, Pool, Request, Response, Toolchain, ToolchainId};
+use cerith_tile::DType;
+use cerith_toolchain::request::{Grid, Launch, Module, Storage, Tensor, Value};
+use cerith_toolchain::response::Raised;
+use cerith_toolchain::{Home, Limits, Pool, Request, Response, Toolchain, ToolchainId};
 
 /// The installed ones of these.
 pub fn toolchains(wanted: &[&str]) -> Vec<Toolchain> {
-    let required = std::env::var("CONCH_TEST_TOOLCHAINS").unwrap_or_default();
+    let required = std::env::var("CERITH_TEST_TOOLCHAINS").unwrap_or_default();
     let home = Home::discover().expect("a home");
     let mut found = Vec::new();
     for name in wanted {

@@ -1,4 +1,4 @@
-"""Kernels of arithmetic whose results are known without Conch: see `known.py`, which works them out."""
+"""Kernels of arithmetic whose results are known without Cerith: see `known.py`, which works them out."""
 
 import triton
 import triton.language as tl

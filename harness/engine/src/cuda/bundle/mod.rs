@@ -41,15 +41,15 @@
 //! match, numbers that fit nothing, and anything behind the end. It never allocates what a length claims before the
 //! bytes are there.
 //!
-//! Left out: which cases go in and what the results are worth (`conch-cli`, `conch-verdict`).
+//! Left out: which cases go in and what the results are worth (`cerith-cli`, `cerith-verdict`).
 
 mod read;
 mod write;
 
 use std::io;
 
-use conch_case::Variant;
-use conch_toolchain::compiled::{Kernel, Target};
+use cerith_case::Variant;
+use cerith_toolchain::compiled::{Kernel, Target};
 use serde::{Deserialize, Serialize};
 
 use super::job::{Job, Ran};
@@ -61,7 +61,10 @@ pub use read::Reader;
 pub use write::Writer;
 
 /// The first bytes of every bundle.
-const MAGIC: [u8; 8] = *b"\x89CONCH\r\n";
+const MAGIC: [u8; 8] = *b"\x89CERIT\r\n";
+
+/// How files begin that were written while the project was called Conch. They are read as well.
+const OLD_MAGIC: [u8; 8] = *b"\x89CONCH\r\n";
 
 /// The version that is written, and the newest that is read.
 pub const VERSION: u32 = 2;
@@ -171,8 +174,9 @@ pub enum Unexecuted {
 /// Where, when and how a bundle was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Opening {
-    /// Version of Conch.
-    pub conch: String,
+    /// Version of Cerith; under its old name in older files.
+    #[serde(alias = "conch")]
+    pub cerith: String,
     /// Seconds since 1970, UTC.
     pub seconds: u64,
     /// Where the results come from; none in a bundle of cases, and where nothing had to be executed.
@@ -180,11 +184,11 @@ pub struct Opening {
 }
 
 impl Opening {
-    /// Made by this Conch, now.
+    /// Made by this Cerith, now.
     pub fn now(provenance: Option<Provenance>) -> Self {
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         Self {
-            conch: env!("CARGO_PKG_VERSION").to_owned(),
+            cerith: env!("CARGO_PKG_VERSION").to_owned(),
             seconds: since.map_or(0, |since| since.as_secs()),
             provenance,
         }
@@ -212,11 +216,11 @@ pub enum BundleError {
     #[error("write the bundle: {0}")]
     Write(#[source] io::Error),
     /// It is no bundle at all.
-    #[error("read the bundle: this is not a file that Conch wrote (its first bytes are {0})")]
+    #[error("read the bundle: this is not a file that Cerith wrote (its first bytes are {0})")]
     Foreign(String),
     /// It is of a later format.
     #[error(
-        "read the bundle: its format is version {0}, and this Conch reads up to version {VERSION}; use the Conch that wrote it, or a newer one"
+        "read the bundle: its format is version {0}, and this Cerith reads up to version {VERSION}; use the Cerith that wrote it, or a newer one"
     )]
     Newer(u32),
     /// It holds something else.
@@ -317,7 +321,7 @@ mod text {
 
 /// A variant as it is printed, where there is one.
 mod variant {
-    use conch_case::Variant;
+    use cerith_case::Variant;
     use serde::{Deserializer, Serializer};
 
     #[allow(clippy::ref_option, reason = "serde's signature")]

@@ -4,13 +4,13 @@ use std::collections::VecDeque;
 use std::io::Read;
 use std::sync::Arc;
 
-use conch_toolchain::compiled::Kernel;
+use cerith_toolchain::compiled::Kernel;
 use flate2::read::ZlibDecoder;
 
 use super::super::wire;
 use super::{
-    BundleError, CaseEntry, Decided, Kind, MAGIC, Note, Opening, ResultEntry, SECTION_MOST, Section, VERSION,
-    checksum,
+    BundleError, CaseEntry, Decided, Kind, MAGIC, Note, OLD_MAGIC, Opening, ResultEntry, SECTION_MOST,
+    Section, VERSION, checksum,
 };
 
 /// Reads a bundle. After an error there is no more to be had.
@@ -48,7 +48,7 @@ impl<R: Read> Reader<R> {
             from,
             kind,
             opening: Opening {
-                conch: String::new(),
+                cerith: String::new(),
                 seconds: 0,
                 provenance: None,
             },
@@ -64,7 +64,7 @@ impl<R: Read> Reader<R> {
         };
         let start = reader.some(16)?;
         let (magic, numbers) = start.split_at(start.len().min(8));
-        if magic != MAGIC {
+        if magic != MAGIC && magic != OLD_MAGIC {
             return Err(BundleError::Foreign(if magic.is_empty() {
                 "none, it is empty".to_owned()
             } else {

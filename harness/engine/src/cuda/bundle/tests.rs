@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use conch_toolchain::compiled::{Compiled, Invocation, Metadata, Param, Scratch};
+use cerith_toolchain::compiled::{Compiled, Invocation, Metadata, Param, Scratch};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 
@@ -67,7 +67,7 @@ fn case(index: usize) -> CaseEntry {
 
 fn opening(provenance: Option<Provenance>) -> Opening {
     Opening {
-        conch: "0.1.0".to_owned(),
+        cerith: "0.1.0".to_owned(),
         seconds: 1_790_000_000,
         provenance,
     }
@@ -238,7 +238,7 @@ fn a_file_cut_short_anywhere_is_refused() {
     for len in 0..bytes.len() {
         let message = refusal(&bytes[..len]);
         let wanted = match len {
-            0..8 => "not a file that Conch wrote",
+            0..8 => "not a file that Cerith wrote",
             _ => "the file is cut short in section",
         };
         assert!(message.contains(wanted), "{len} of {}: {message}", bytes.len());
@@ -262,21 +262,37 @@ fn a_changed_byte_anywhere_is_refused() {
     }
 }
 
+/// What was written while the project was called Conch.
+#[test]
+fn a_file_of_the_old_name_is_read() {
+    let opening = serde_json::json!({ "opening": { "conch": "0.1.0", "seconds": 5, "provenance": null } });
+    let frame = super::super::wire::frame(&opening, &[&[]]).expect("a frame");
+    let mut old = [&OLD_MAGIC[..], &1u32.to_le_bytes(), &1u32.to_le_bytes()].concat();
+    old.extend(raw_section(0, &frame));
+    old.extend(section(1, &Section::End { entries: 0 }, &[]));
+    let reader = Reader::cases(&old[..]).expect("a bundle");
+    assert_eq!(
+        (reader.opening().cerith.as_str(), reader.opening().seconds),
+        ("0.1.0", 5)
+    );
+    assert_eq!(read(&old).expect("a bundle"), []);
+}
+
 #[test]
 fn foreign_and_newer_files_are_named() {
     assert_eq!(
         refusal(b""),
-        "read the bundle: this is not a file that Conch wrote (its first bytes are none, it is empty)"
+        "read the bundle: this is not a file that Cerith wrote (its first bytes are none, it is empty)"
     );
     assert_eq!(
         refusal(b"PK\x03\x04 some archive"),
-        "read the bundle: this is not a file that Conch wrote (its first bytes are `PK\\x03\\x04 som`)"
+        "read the bundle: this is not a file that Cerith wrote (its first bytes are `PK\\x03\\x04 som`)"
     );
     let mut newer = cases(1);
     newer[8] = 9;
     assert_eq!(
         refusal(&newer),
-        "read the bundle: its format is version 9, and this Conch reads up to version 2; use the Conch that wrote it, \
+        "read the bundle: its format is version 9, and this Cerith reads up to version 2; use the Cerith that wrote it, \
          or a newer one"
     );
     let mut unknown = cases(1);

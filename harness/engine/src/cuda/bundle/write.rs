@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io::Write;
 
-use conch_toolchain::compiled::Kernel;
+use cerith_toolchain::compiled::Kernel;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use serde::Serialize;

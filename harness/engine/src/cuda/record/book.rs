@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use conch_tile::rules::{BadVersion, Version};
+use cerith_tile::rules::{BadVersion, Version};
 use serde::{Deserialize, Serialize};
 
 use super::{Agreed, Provenance, Record, Said};
@@ -137,7 +137,7 @@ impl Book {
     }
 
     pub(super) fn text(&self, target: &str) -> Result<String, serde_json::Error> {
-        let mut text = format!("---\nsource: conch accept\nexpression: {target}\n---\n");
+        let mut text = format!("---\nsource: cerith accept\nexpression: {target}\n---\n");
         for by in &self.by {
             text.push_str(&serde_json::to_string(&By { by: by.clone() })?);
             text.push('\n');

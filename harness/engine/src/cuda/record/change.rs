@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use conch_memory::{Memory, ORIGIN};
+use cerith_memory::{Memory, ORIGIN};
 use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;

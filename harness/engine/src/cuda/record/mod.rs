@@ -13,15 +13,15 @@
 //! did that say nothing of it; the others say `"agreed":"no"`, `"undecided"` (nothing differed, and nobody could say of some
 //! bytes), or `"unknown"`.
 //!
-//! Left out: executing anything, and whether a record is right (`conch-verdict` judges it as any other outcome).
+//! Left out: executing anything, and whether a record is right (`cerith-verdict` judges it as any other outcome).
 
 mod book;
 mod change;
 mod selfcheck;
 mod shelf;
 
-use conch_case::Case;
-use conch_tile::fault::{Fault, is_planted};
+use cerith_case::Case;
+use cerith_tile::fault::{Fault, is_planted};
 use serde::{Deserialize, Serialize};
 
 use self::change::{Change, apply, changes};
@@ -42,8 +42,9 @@ pub struct Provenance {
     pub triton: String,
     /// The day, `2026-11-20`.
     pub date: String,
-    /// The Conch that executed.
-    pub conch: String,
+    /// The Cerith that executed; under its old name in older files.
+    #[serde(alias = "conch")]
+    pub cerith: String,
 }
 
 /// What one case came to.

@@ -1,8 +1,8 @@
 //! A record of an outcome that is known, written and read back: so that a mistake of ours in reading records is not taken
 //! for one of the compiler that they are of.
 
-use conch_case::{Case, Corpus, Input};
-use conch_tile::rules::Rules;
+use cerith_case::{Case, Corpus, Input};
+use cerith_tile::rules::Rules;
 
 use super::Record;
 use crate::engine::Engine;

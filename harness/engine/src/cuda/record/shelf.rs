@@ -7,9 +7,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use conch_case::Case;
-use conch_tile::rules::Version;
-use conch_toolchain::compiled::{Kernel, Target};
+use cerith_case::Case;
+use cerith_tile::rules::Version;
+use cerith_toolchain::compiled::{Kernel, Target};
 
 use super::book::Book;
 use super::{Agreed, Provenance, Record, short};

@@ -1,10 +1,10 @@
 use std::fs;
 use std::sync::Arc;
 
-use conch_case::{Corpus, Input};
-use conch_memory::StorageId;
-use conch_tile::rules::Version;
-use conch_toolchain::compiled::{Kernel, Metadata, Target};
+use cerith_case::{Corpus, Input};
+use cerith_memory::StorageId;
+use cerith_tile::rules::Version;
+use cerith_toolchain::compiled::{Kernel, Metadata, Target};
 
 use super::*;
 use crate::cuda::bundle::digest;
@@ -55,7 +55,7 @@ fn by() -> Provenance {
         driver: "13.0".to_owned(),
         triton: "3.9.0".to_owned(),
         date: "2026-11-20".to_owned(),
-        conch: "0.1.0".to_owned(),
+        cerith: "0.1.0".to_owned(),
     }
 }
 
@@ -240,6 +240,32 @@ fn versions_that_agree_share_a_line() {
     }
     assert!(!again.holds(Version::new(3, 6, 0), Target::HOPPER));
     assert!(!again.holds(V, Target(80)));
+}
+
+/// What was written while the project was called Conch.
+#[test]
+fn a_file_of_the_old_name_is_read_and_written_under_the_new_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let shelf = Shelf::new(folder.path());
+    let case = case_of(KERNEL, "zeros");
+    let outcome = finished(&case, |bytes| bytes[0] = 1, None);
+    assert_eq!(accept(&shelf, &case, &outcome, false), Acceptance::New);
+    let path = shelf.path(Target::HOPPER, &case.id);
+    let new = fs::read_to_string(&path).expect("a file");
+    let old = new.replace("\"cerith\":", "\"conch\":");
+    assert_ne!(old, new);
+    fs::write(&path, &old).expect("a file");
+    assert_eq!(find(&shelf, &case), Ok(outcome.clone()));
+    let other = finished(&case, |bytes| bytes[0] = 2, None);
+    assert_eq!(
+        accept(&Shelf::new(folder.path()), &case, &other, true),
+        Acceptance::New
+    );
+    let again = fs::read_to_string(&path).expect("a file");
+    assert!(
+        !again.contains("\"conch\":") && again.contains("\"cerith\":"),
+        "{again}"
+    );
 }
 
 /// A kernel of this machine code.

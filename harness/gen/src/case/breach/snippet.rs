@@ -18,7 +18,7 @@
 use std::collections::BTreeMap;
 
 use arbitrary::Result;
-use conch_tile::DType;
+use cerith_tile::DType;
 
 use super::super::maker::{Maker, Value};
 use super::super::types;

@@ -1,6 +1,6 @@
 //! Idioms of numbers: Python's beside tensors, constants, arguments of every kind, operators of Python's.
 
-use conch_tile::DType;
+use cerith_tile::DType;
 
 use super::Gives::{Nothing, One, Scalar as Gave};
 use super::Idiom;

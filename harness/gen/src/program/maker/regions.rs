@@ -1,7 +1,7 @@
 //! Control flow: branches and loops whose regions are made of the choices that follow.
 
-use conch_tile::DType;
-use conch_tile::ir::{BinaryOp, CmpPredicate, Elem, OpKind, Type, ValueId};
+use cerith_tile::DType;
+use cerith_tile::ir::{BinaryOp, CmpPredicate, Elem, OpKind, Type, ValueId};
 
 use super::{Choice, Maker};
 

@@ -1,7 +1,7 @@
 //! Operations that move lanes, and those that make one lane of many.
 
-use conch_tile::ir::{BinaryOp, CmpPredicate, Combine, Elem, InputPrecision, OpKind, Type, ValueId};
-use conch_tile::{DType, numeric};
+use cerith_tile::ir::{BinaryOp, CmpPredicate, Combine, Elem, InputPrecision, OpKind, Type, ValueId};
+use cerith_tile::{DType, numeric};
 
 use super::{Choice, Maker};
 

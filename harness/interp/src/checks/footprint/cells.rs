@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
-use conch_memory::ORIGIN;
+use cerith_memory::ORIGIN;
 use smallvec::SmallVec;
 
 /// An access of the text, and a lane of it.

@@ -8,7 +8,7 @@
 //! An entry names a program by a number that it was given when it began. Where programs order each other through atomics
 //! ([`super::order`]) a program has several, one for each part of it that is handed on as a whole.
 
-use conch_memory::GUARD;
+use cerith_memory::GUARD;
 
 use crate::checks::Access;
 use crate::checks::order::{Orders, Release};

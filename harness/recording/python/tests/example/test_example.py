@@ -1,4 +1,4 @@
-"""Tests as users write them. Each passes without Conch; with `--conch`, those of wrong kernels fail."""
+"""Tests as users write them. Each passes without Cerith; with `--cerith`, those of wrong kernels fail."""
 
 import pytest
 import torch

@@ -22,7 +22,7 @@ import triton
 import triton.language as tl
 from part_frames import frames
 
-from conch_triton.recorder import Options, Recorder
+from cerith_triton.recorder import Options, Recorder
 
 DEVICE = "cuda"
 FOLDER = Path(sys.argv[1] if len(sys.argv) > 1 else tempfile.mkdtemp())

@@ -19,18 +19,18 @@ HERE = Path(__file__).resolve().parent
 for folder in (HERE.parents[1], HERE.parents[3] / "worker", HERE / "kernels"):
     sys.path.insert(0, str(folder))
 
-import conch_worker.driver as drivers  # noqa: E402
+import cerith_worker.driver as drivers  # noqa: E402
 
 if find_spec("torch") is None:
     drivers.show_triton_a_torch()
 
 import numpy as np  # noqa: E402
 import triton  # noqa: E402
-from conch_worker.memory import Session  # noqa: E402
-from conch_worker.tensor import Tensor, tensor_of  # noqa: E402
+from cerith_worker.memory import Session  # noqa: E402
+from cerith_worker.tensor import Tensor, tensor_of  # noqa: E402
 from part_frames import frames  # noqa: E402
 
-from conch_triton.recorder import Options, Recorder  # noqa: E402
+from cerith_triton.recorder import Options, Recorder  # noqa: E402
 
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
 VERSION = tuple(int(part) for part in triton.__version__.split(".")[:2])
@@ -106,7 +106,7 @@ def record(tmp_path: Path) -> Iterator[Callable[..., Any]]:
     """Calls a function while it is recorded; gives what the part files say, with `counts`."""
     fake = None if INTERPRETED and VERSION < (3, 3) else drivers.FakeDriver()
     if not INTERPRETED:
-        from conch_worker import recorder as launches
+        from cerith_worker import recorder as launches
 
         quiet = SimpleNamespace(place=lambda address: (0, 0), storages=[])
         fake = launches.RecordingDriver(launches.Recorder(quiet), 90)
@@ -129,6 +129,6 @@ def record(tmp_path: Path) -> Iterator[Callable[..., Any]]:
 
 
 if not INTERPRETED:
-    from conch_worker.recorder import prepare
+    from cerith_worker.recorder import prepare
 
     prepare()

@@ -46,7 +46,7 @@ def test_its_launches_are_recorded(tmp_path: Path) -> None:
     parts = tmp_path / "parts"
     parts.mkdir()
     (tmp_path / "sitecustomize.py").write_text("print('hidden')")
-    assert run(_SCRIPT, tmp_path, CONCH_RECORD=str(parts)) == "hidden\ndone\n"
+    assert run(_SCRIPT, tmp_path, CERITH_RECORD=str(parts)) == "hidden\ndone\n"
     found = Recorded(parts)
     (launch,) = found.launches
     assert launch["args"][1] == ["value", ["f", 2 << 61]]
@@ -58,7 +58,7 @@ def test_options_come_with_the_environment(tmp_path: Path) -> None:
     parts = tmp_path / "parts"
     parts.mkdir()
     options = '{"filter": [], "max_bytes": 8, "sample": "every", "data": true, "max_size": 1000000}'
-    run(_SCRIPT, tmp_path, CONCH_RECORD=str(parts), CONCH_RECORD_OPTIONS=options)
+    run(_SCRIPT, tmp_path, CERITH_RECORD=str(parts), CERITH_RECORD_OPTIONS=options)
     found = Recorded(parts)
     assert [launch["storages"][0]["why"] for launch in found.launches] == ["max-bytes"] * 3
 
@@ -66,5 +66,5 @@ def test_options_come_with_the_environment(tmp_path: Path) -> None:
 def test_one_without_launches_leaves_nothing(tmp_path: Path) -> None:
     parts = tmp_path / "parts"
     parts.mkdir()
-    assert run("print('done')", tmp_path, CONCH_RECORD=str(parts)) == "done\n"
+    assert run("print('done')", tmp_path, CERITH_RECORD=str(parts)) == "done\n"
     assert not list(parts.iterdir())

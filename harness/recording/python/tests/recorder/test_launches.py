@@ -277,7 +277,7 @@ def test_several_recorders_hear_of_each_launch(memory: Memory, record: Callable[
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 def test_a_forked_process_has_a_file_of_its_own(memory: Memory, record: Callable[..., Any]) -> None:
-    from conch_triton.recorder import stop_all
+    from cerith_triton.recorder import stop_all
 
     def run() -> None:
         launched(memory, [16])()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from recorded import Recorded
 
-from conch_triton.parts import Part
+from cerith_triton.parts import Part
 
 
 def test_bytes_are_written_once(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from typing import Any
 import carried
 import pytest
 
-from conch_triton.failures import Unsayable
-from conch_triton.source import source_of
+from cerith_triton.failures import Unsayable
+from cerith_triton.source import source_of
 
 
 def files_of(kernel: Any, *extras: Any) -> dict[str, str]:
@@ -43,7 +43,7 @@ from importlib.util import find_spec
 
 sys.path[:0] = [{str(folder)!r}, {str(worker)!r}]
 if find_spec("torch") is None:
-    from conch_worker.driver import show_triton_a_torch
+    from cerith_worker.driver import show_triton_a_torch
     show_triton_a_torch()
 import {name}
 assert callable({name}.{name}.fn)

@@ -11,8 +11,8 @@ import simple
 import triton
 from recorded import Memory, compiled
 
-from conch_triton import tuner
-from conch_triton.failures import Unsayable
+from cerith_triton import tuner
+from cerith_triton.failures import Unsayable
 
 
 def tuner_of(text: str, grid: dict[str, Any] | None = None, **constants: Any) -> Any:
@@ -79,8 +79,8 @@ def test_a_grid_is_computed_as_the_launcher_does() -> None:
 @compiled
 def test_what_it_held_before_is_kept(memory: Memory, record: Callable[..., Any]) -> None:
     """The first launch of a tuner is known when it is over."""
-    from conch_triton import hooks
-    from conch_triton.recorder import Call
+    from cerith_triton import hooks
+    from cerith_triton.recorder import Call
 
     x = memory.tensor(np.ones(4, np.float32))
 

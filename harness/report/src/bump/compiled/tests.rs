@@ -187,7 +187,7 @@ fn a_case_that_no_longer_compiles_is_newly_rejected_without_a_record() {
     let text = human(&changes, &[], Palette::default(), false);
     assert!(
         text.contains(
-            "not compared: 1 case: cuda@3.8.0 says nothing, no-recording\n  = help: `conch bundle`"
+            "not compared: 1 case: cuda@3.8.0 says nothing, no-recording\n  = help: `cerith bundle`"
         ),
         "{text}"
     );

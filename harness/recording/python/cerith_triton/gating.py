@@ -16,10 +16,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Callable, Sequence, TypeVar, final, overload
 
-from conch_triton import binary, judging
-from conch_triton.judging import ConchError, Disagreement, Report
-from conch_triton.library import options
-from conch_triton.recorder import Recorder
+from cerith_triton import binary, judging
+from cerith_triton.judging import CerithError, Disagreement, Report
+from cerith_triton.library import options
+from cerith_triton.recorder import Recorder
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -54,7 +54,7 @@ class Gate:
         return self._recorder is not None
 
     def start(self) -> None:
-        """Begins to record. Raises `ConchError` if the program `conch` is not there."""
+        """Begins to record. Raises `CerithError` if the program `cerith` is not there."""
         if self.recording:
             raise RuntimeError("this gate has been started already")
         settings = self._settings
@@ -62,7 +62,7 @@ class Gate:
         if settings.keep is not None:
             _make_room(Path(settings.keep))
         wanted = options(settings.filter, settings.max_bytes, settings.sample)
-        self._folder = Path(tempfile.mkdtemp(prefix="conch-"))
+        self._folder = Path(tempfile.mkdtemp(prefix="cerith-"))
         self._recorder = Recorder(self._folder / "parts", wanted)
         (self._folder / "parts").mkdir()
         self._recorder.start()
@@ -72,7 +72,7 @@ class Gate:
 
         Of launches that are not let through the recording is kept: in `keep`, or else in a temporary folder.
 
-        Raises `ConchError` if they cannot be judged.
+        Raises `CerithError` if they cannot be judged.
         """
         if self._recorder is None:
             raise RuntimeError("this gate has not been started")
@@ -143,8 +143,8 @@ class Gate:
             if report.failed:
                 raise Disagreement(report)
         elif isinstance(error, Exception):
-            # The block's own exception goes on; what Conch says about the launches before it goes with it.
-            with contextlib.suppress(ConchError):
+            # The block's own exception goes on; what Cerith says about the launches before it goes with it.
+            with contextlib.suppress(CerithError):
                 report = self.finish()
                 if report.failed and sys.version_info >= (3, 11):
                     error.add_note(str(Disagreement(report)))
@@ -199,8 +199,8 @@ def gate(function: F | None = None, **settings: Any) -> F | Gate:
     recorded or judged. `keep` is where the recording of launches that are not let through is put, in place of
     an older one.
 
-    Raises `Disagreement` when the block or function ends, and `ConchError` if the program `conch` is not
-    there or fails. If the block raises, that exception goes on, with Conch's words as a note (from Python
+    Raises `Disagreement` when the block or function ends, and `CerithError` if the program `cerith` is not
+    there or fails. If the block raises, that exception goes on, with Cerith's words as a note (from Python
     3.11 on).
     """
     made = Gate(Settings(**settings))
@@ -212,4 +212,4 @@ def _make_room(keep: Path) -> None:
     if (keep / "recording.json").is_file() or (keep.is_dir() and not any(keep.iterdir())):
         shutil.rmtree(keep)
     elif keep.exists():
-        raise ConchError(f"{keep} is there and is no recording; name another folder to keep recordings in")
+        raise CerithError(f"{keep} is there and is no recording; name another folder to keep recordings in")

@@ -51,7 +51,7 @@ class Options:
 
     @classmethod
     def from_json(cls, text: str) -> Options:
-        """Reads what `CONCH_RECORD_OPTIONS` holds; what is left out is as it is by itself."""
+        """Reads what `CERITH_RECORD_OPTIONS` holds; what is left out is as it is by itself."""
         given = json.loads(text)
         known = {field.name for field in fields(cls)}
         unknown = sorted(set(given) - known)
@@ -161,7 +161,7 @@ class Recorder:
                     }
                 )
             except OSError as error:
-                print(f"conch: the recording could not be ended: {error}", file=sys.stderr)
+                print(f"cerith: the recording could not be ended: {error}", file=sys.stderr)
         self._part.close()
 
     def forked(self) -> None:
@@ -516,8 +516,8 @@ def _forked() -> None:
 def _before_fork() -> None:
     """Has the processes that `multiprocessing` forks end their recordings: they do not end as others do."""
     util = sys.modules.get("multiprocessing.util")
-    if util is not None and not getattr(util, "_conch_records", False):
-        util._conch_records = True  # type: ignore[attr-defined]
+    if util is not None and not getattr(util, "_cerith_records", False):
+        util._cerith_records = True  # type: ignore[attr-defined]
         util.register_after_fork(_recorders, lambda _: util.Finalize(None, stop_all, exitpriority=-100))
 
 

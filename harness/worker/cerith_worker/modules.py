@@ -132,7 +132,7 @@ class Modules:
         rewritten_before = set(rewritten)
         name = os.path.splitext(os.path.basename(path))[0]
         if name in sys.modules or not name.isidentifier():
-            name = f"_conch_{digest}"
+            name = f"_cerith_{digest}"
         sys.path.insert(0, folder)
         try:
             if kept is not None:

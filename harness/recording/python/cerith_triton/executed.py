@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 
 _LATEST = 1024
 # What our own parsing is called, which is heard of as well.
-_OURS = "<conch>"
+_OURS = "<cerith>"
 # Characters. Nobody makes a kernel out of more.
 _LONGEST = 1 << 20
 

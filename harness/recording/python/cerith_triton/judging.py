@@ -13,16 +13,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Mapping, Sequence
 
-from conch_triton import binary
-from conch_triton.binary import ConchError
+from cerith_triton import binary
+from cerith_triton.binary import CerithError
 
-__all__ = ["ConchError", "Disagreement", "Report", "collect", "judge"]
+__all__ = ["CerithError", "Disagreement", "Report", "collect", "judge"]
 
 ENGINES = ("reference", "recorded")
-"""The engines that judge by default: Conch's reference, and what was executed when it was recorded."""
+"""The engines that judge by default: Cerith's reference, and what was executed when it was recorded."""
 
 _FINISHED = (0, 1, 2, 3)
-"""What `conch run` ends with when it did what it was asked: all as expected, not so, a bad case file, no
+"""What `cerith run` ends with when it did what it was asked: all as expected, not so, a bad case file, no
 cases."""
 
 
@@ -48,7 +48,7 @@ class Report:
     failed: bool = False
     """Whether the gate does not let it through."""
     words: str = ""
-    """What Conch says: of each failure the kernel, the elements, the values, the source line."""
+    """What Cerith says: of each failure the kernel, the elements, the values, the source line."""
     recording: str | None = None
     """The folder of the recording, where it was kept."""
 
@@ -83,18 +83,18 @@ class Report:
 
 
 class Disagreement(AssertionError):  # noqa: N818 (a verdict, and no failure of ours)
-    """The gate does not let the launches through. Its text is Conch's own words."""
+    """The gate does not let the launches through. Its text is Cerith's own words."""
 
     def __init__(self, report: Report) -> None:
-        lines = [f"conch: {report.numbers()}", report.words.strip()]
+        lines = [f"cerith: {report.numbers()}", report.words.strip()]
         if report.recording is not None:
-            lines.append(f"recorded in {report.recording}: conch run {report.recording}")
+            lines.append(f"recorded in {report.recording}: cerith run {report.recording}")
         super().__init__("\n".join(line for line in lines if line))
         self.report = report
 
 
 def collect(parts: Path, out: Path, sample: str, data: bool = True) -> None:
-    """Makes a recording in `out` of the part files in `parts`. Raises `ConchError` if that cannot be."""
+    """Makes a recording in `out` of the part files in `parts`. Raises `CerithError` if that cannot be."""
     arguments = ["record", "--collect", str(parts), "--out", str(out), "--sample", sample]
     if not data:
         arguments.append("--no-data")
@@ -105,12 +105,12 @@ def judge(recording: Path, engines: Sequence[str], undefined: bool, strict: bool
     """Has engines run a recording. With `undefined`, a program without a defined meaning is let through; with
     `strict`, what could not be recorded or judged is not.
 
-    Raises `ConchError` if it could not be run at all.
+    Raises `CerithError` if it could not be run at all.
     """
     try:
         about = json.loads((recording / "recording.json").read_text("utf-8"))
     except (OSError, ValueError) as error:
-        raise ConchError(f"{recording} is no recording: {error}") from error
+        raise CerithError(f"{recording} is no recording: {error}") from error
     report = Report(
         launches=about.get("launches", 0), distinct=about.get("cases", 0), recording=_short(recording)
     )
@@ -126,7 +126,7 @@ def judge(recording: Path, engines: Sequence[str], undefined: bool, strict: bool
 
 def _run(report: Report, engines: Sequence[str], undefined: bool) -> None:
     wanted = [engines] if isinstance(engines, str) else list(engines)
-    with tempfile.TemporaryDirectory(prefix="conch-") as out:
+    with tempfile.TemporaryDirectory(prefix="cerith-") as out:
         arguments = ["run", "--cases", str(report.recording), "--offline", "--format", "jsonl", "--out", out]
         for engine in dict.fromkeys([*ENGINES, *wanted]):
             arguments += ["--engine", engine]
@@ -134,7 +134,7 @@ def _run(report: Report, engines: Sequence[str], undefined: bool) -> None:
             arguments += ["--jobs", "1"]
         events = _events(binary.run(arguments, _FINISHED))
         if not any(event["event"] == "summary" for event in events):
-            raise ConchError(f"`conch run` on {report.recording} ended before it was done")
+            raise CerithError(f"`cerith run` on {report.recording} ended before it was done")
         told = []
         for event in events:
             if event["event"] == "verdict":
@@ -144,9 +144,10 @@ def _run(report: Report, engines: Sequence[str], undefined: bool) -> None:
                 report.failed = True
                 told.append(event)
             elif event["event"] == "problem" and event.get("severity") == "error":
-                # Of an engine: it was asked for and is not there. Of a case: a launch that Conch cannot read.
+                # Of an engine: it was asked for and is not there. Of a case: a launch that Cerith cannot
+                # read.
                 if event.get("code") == "engine":
-                    raise ConchError(str(event.get("message")))
+                    raise CerithError(str(event.get("message")))
                 _count(report, f"{event.get('code')}: {event.get('message')}", 1)
         if report.failed:
             words = [_words(told, Path(out, "told.jsonl")), *_origins(str(report.recording), told)]
@@ -186,7 +187,7 @@ def _why(event: Mapping[str, Any]) -> str:
 
 
 def _words(told: Sequence[Mapping[str, Any]], path: Path) -> str:
-    """Events in the words that `conch run` has for them."""
+    """Events in the words that `cerith run` has for them."""
     path.write_text("".join(json.dumps(event) + "\n" for event in told), "utf-8")
     text = binary.run(["report", str(path)], _FINISHED, quiet=True)
     # Behind the first empty line it sums up, as a report does by itself. What to write into a case file is of
@@ -217,7 +218,7 @@ def _events(stream: str) -> list[dict[str, Any]]:
         try:
             event = json.loads(line)
         except ValueError as error:
-            raise ConchError(f"`conch run` printed what is no event: {line[:200]}") from error
+            raise CerithError(f"`cerith run` printed what is no event: {line[:200]}") from error
         if isinstance(event, dict) and "event" in event:
             events.append(event)
     return events

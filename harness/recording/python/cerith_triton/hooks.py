@@ -305,7 +305,7 @@ class _Finder:
             try:
                 patch(module)
             except AttributeError as error:
-                print(f"conch: launches of this {name} cannot be recorded: {error}", file=sys.stderr)
+                print(f"cerith: launches of this {name} cannot be recorded: {error}", file=sys.stderr)
         if not self.waiting and self in sys.meta_path:
             sys.meta_path.remove(self)
 

@@ -94,7 +94,7 @@ def _die_with_parent(pipe: int) -> None:
             os.killpg(0, signal.SIGKILL)
         os._exit(0)
 
-    threading.Thread(target=watch, name="conch-parent", daemon=True).start()
+    threading.Thread(target=watch, name="cerith-parent", daemon=True).start()
 
 
 class Worker:

@@ -2,7 +2,7 @@
 
 Tensors here behave as torch's do wherever Triton's interpreter looks at them, and need neither torch nor a
 GPU; or they are torch's own, if it is those that are asked for (`real`). The other side of the pipe is the
-Rust crate `conch-toolchain`; both say what they speak with `wire.PROTOCOL`.
+Rust crate `cerith-toolchain`; both say what they speak with `wire.PROTOCOL`.
 """
 
 import os
@@ -12,7 +12,7 @@ from . import contained
 contained.keep_writes()
 contained.give_up()
 
-_torch = os.environ.get("CONCH_TORCH")
+_torch = os.environ.get("CERITH_TORCH")
 # On which device torch's own tensors are the arguments; none: stand-ins are.
 TORCH = _torch if _torch in ("cpu", "cuda") else None
 

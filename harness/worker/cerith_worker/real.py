@@ -112,7 +112,7 @@ def start(device: str) -> None:
 def wait() -> None:
     """Waits for the GPU.
 
-    Raises a fault in the words that CUDA's driver has for it, which are those of Conch's own launches.
+    Raises a fault in the words that CUDA's driver has for it, which are those of Cerith's own launches.
     """
     cuda = ctypes.CDLL(_CUDA)
     code = cuda.cuCtxSynchronize()

@@ -1,6 +1,6 @@
 """A torch that is installed beside Triton, hidden from everything that this process imports.
 
-A toolchain of Conch's own has no torch; an adopted Python, or one that was installed for its torch, has.
+A toolchain of Cerith's own has no torch; an adopted Python, or one that was installed for its torch, has.
 Where the stand-ins of this package take torch's place, both must behave alike.
 """
 

@@ -30,7 +30,7 @@ class _Program(ctypes.Structure):
 def keep_writes() -> None:
     """Of what this process may write, keeps the places that it is told and the names of its own threads.
     Where those lie was not known before it ran, so that it was started with more."""
-    places = os.environ.pop("CONCH_WRITES", "")
+    places = os.environ.pop("CERITH_WRITES", "")
     libc = ctypes.CDLL(None, use_errno=True)
     version = libc.syscall(_CREATE_RULESET, None, 0, _VERSION) if places else 0
     if version < 1:
@@ -56,7 +56,7 @@ def keep_writes() -> None:
 def give_up() -> None:
     """Applies the program, if there is one, to this thread and all that it starts. Of processes whose parent
     is gone this one is the parent then, so that they are seen."""
-    text = os.environ.pop("CONCH_AFTERWARDS", "")
+    text = os.environ.pop("CERITH_AFTERWARDS", "")
     if not text:
         return
     program = bytes.fromhex(text)

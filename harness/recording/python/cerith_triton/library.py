@@ -1,4 +1,4 @@
-"""Recording a part of a program, as `conch record` records all of one."""
+"""Recording a part of a program, as `cerith record` records all of one."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Iterator, Sequence
 
-from conch_triton import binary, judging
-from conch_triton.binary import ConchError
-from conch_triton.recorder import Counts, Options, Recorder
+from cerith_triton import binary, judging
+from cerith_triton.binary import CerithError
+from cerith_triton.recorder import Counts, Options, Recorder
 
 
 @dataclass
@@ -20,7 +20,7 @@ class Recording:
     """A recording, whole when the `with` block of `record` has ended."""
 
     path: Path
-    """The folder: `conch run PATH` runs it."""
+    """The folder: `cerith run PATH` runs it."""
     counts: Counts | None = None
     """How many launches there were, and what became of them. None until the block has ended."""
 
@@ -46,7 +46,7 @@ def record(
     sample: str = "layout",
     data: bool = True,
 ) -> Iterator[Recording]:
-    """Records the launches of a `with` block into a folder that `conch run` takes.
+    """Records the launches of a `with` block into a folder that `cerith run` takes.
 
     `filter`: patterns of kernel names (`["matmul*"]`); none means all. `max_bytes`: a storage with more bytes
     is kept as its layout and a seed. `sample`: which launches are kept: `"layout"` the first of each kernel
@@ -57,14 +57,14 @@ def record(
     `data`, what was in the tensors. Launches of processes that the block starts with `fork` are recorded too,
     others are not.
 
-    Raises `ConchError` if the program `conch` is not there or cannot make the recording, and at once if there
-    is something in the folder.
+    Raises `CerithError` if the program `cerith` is not there or cannot make the recording, and at once if
+    there is something in the folder.
     """
     recording = Recording(Path(path))
     binary.find()
     if recording.path.exists() and (not recording.path.is_dir() or any(recording.path.iterdir())):
-        raise ConchError(f"{recording.path} is there and is not empty; name a folder that is not there yet")
-    parts = Path(tempfile.mkdtemp(prefix="conch-"))
+        raise CerithError(f"{recording.path} is there and is not empty; name a folder that is not there yet")
+    parts = Path(tempfile.mkdtemp(prefix="cerith-"))
     recorder = Recorder(parts, options(filter, max_bytes, sample, data))
     recorder.start()
     try:
@@ -73,7 +73,7 @@ def record(
         recording.counts = recorder.stop()
         try:
             judging.collect(parts, recording.path, sample, data)
-        except ConchError as error:
-            again = f"conch record --collect {parts} --out DIR"
-            raise ConchError(f"{error}\nwhat was launched is kept: {again}") from error
+        except CerithError as error:
+            again = f"cerith record --collect {parts} --out DIR"
+            raise CerithError(f"{error}\nwhat was launched is kept: {again}") from error
         shutil.rmtree(parts, ignore_errors=True)

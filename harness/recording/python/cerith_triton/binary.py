@@ -1,4 +1,4 @@
-"""Finding and running the `conch` binary. Left out: what its answers mean (`judging`)."""
+"""Finding and running the `cerith` binary. Left out: what its answers mean (`judging`)."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ import sysconfig
 from pathlib import Path
 from typing import Iterator, Sequence
 
-VARIABLE = "CONCH"
+VARIABLE = "CERITH"
 """The environment variable that names the binary to use, before all others."""
 
 
-class ConchError(RuntimeError):
-    """Conch could not do what it was asked: it is not there, or failed. Never a verdict about a kernel."""
+class CerithError(RuntimeError):
+    """Cerith could not do what it was asked: it is not there, or failed. Never a verdict about a kernel."""
 
 
 def find() -> str:
-    """The binary: what `CONCH` names, the one that this package was installed with, or the one on PATH.
+    """The binary: what `CERITH` names, the one that this package was installed with, or the one on PATH.
 
-    Raises `ConchError` if there is none.
+    Raises `CerithError` if there is none.
     """
     named = os.environ.get(VARIABLE)
     if named:
         found = shutil.which(named)
         if found is None:
-            raise ConchError(f"{VARIABLE} is {named!r}, which is no program that can be run")
+            raise CerithError(f"{VARIABLE} is {named!r}, which is no program that can be run")
         return found
     for folder in _scripts():
-        candidate = folder / f"conch{sysconfig.get_config_var('EXE') or ''}"
+        candidate = folder / f"cerith{sysconfig.get_config_var('EXE') or ''}"
         if os.access(candidate, os.X_OK) and candidate.is_file():
             return str(candidate)
-    found = shutil.which("conch")
+    found = shutil.which("cerith")
     if found is None:
-        raise ConchError(
-            "the program `conch` is not there: it comes with the wheel of conch-triton; of a checkout, build "
-            f"it with `cargo build --release` and set {VARIABLE} to target/release/conch"
+        raise CerithError(
+            "the program `cerith` is not there: it comes with the wheel of cerith-triton; of a checkout, "
+            f"build it with `cargo build --release` and set {VARIABLE} to target/release/cerith"
         )
     return found
 
@@ -57,9 +57,9 @@ def _scripts() -> Iterator[Path]:
 def run(arguments: Sequence[str], codes: Sequence[int], quiet: bool = False) -> str:
     """What the binary prints; what it has to say besides goes to stderr, unless `quiet`.
 
-    Raises `ConchError` with its words for an exit code that is not among `codes`."""
+    Raises `CerithError` with its words for an exit code that is not among `codes`."""
     binary = find()
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("CONCH_RECORD")}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("CERITH_RECORD")}
     try:
         done = subprocess.run(
             [binary, *arguments],
@@ -71,10 +71,10 @@ def run(arguments: Sequence[str], codes: Sequence[int], quiet: bool = False) -> 
             check=False,
         )
     except OSError as error:
-        raise ConchError(f"failed to start {binary}: {error}") from error
+        raise CerithError(f"failed to start {binary}: {error}") from error
     if done.returncode not in codes:
         said = (done.stderr.strip() or done.stdout.strip())[-4000:]
-        raise ConchError(f"`{binary} {' '.join(arguments)}` ended with {done.returncode}: {said}")
+        raise CerithError(f"`{binary} {' '.join(arguments)}` ended with {done.returncode}: {said}")
     if done.stderr and not quiet:
         sys.stderr.write(done.stderr)
     return done.stdout

@@ -1,10 +1,10 @@
 """The pytest plugin: gates around tests.
 
 A gated test is recorded while it runs, without its fixtures' set-up and tear-down, and judged at its end. It
-fails with Conch's own words if the reference disagrees with what was executed or the program has no defined
-meaning. A test is gated if it asks for the fixture `conch`, has the marker `conch`, or if all tests are
-(`--conch`, or `conch = true` in the ini file). `@pytest.mark.conch(off=True)` excepts one. The recording of a
-test that fails is kept below `.conch`.
+fails with Cerith's own words if the reference disagrees with what was executed or the program has no defined
+meaning. A test is gated if it asks for the fixture `cerith`, has the marker `cerith`, or if all tests are
+(`--cerith`, or `cerith = true` in the ini file). `@pytest.mark.cerith(off=True)` excepts one. The recording
+of a test that fails is kept below `.cerith`.
 
 Under pytest-xdist every worker gates its own tests, and the numbers come together in the end.
 """
@@ -19,19 +19,19 @@ from typing import TYPE_CHECKING, Any, Generator
 
 import pytest
 
-from conch_triton import binary
-from conch_triton.binary import ConchError
-from conch_triton.judging import Disagreement, Report
+from cerith_triton import binary
+from cerith_triton.binary import CerithError
+from cerith_triton.judging import Disagreement, Report
 
 if TYPE_CHECKING:
-    from conch_triton.gating import Gate
+    from cerith_triton.gating import Gate
 
 _GATE = pytest.StashKey["Gate"]()
 _REPORT = pytest.StashKey[Report]()
 
 _MARKER = (
-    "conch(engines=(), filter=(), max_bytes=None, sample='layout', undefined=False, strict=False, off=False):"
-    " gate the Triton launches of the test through Conch's reference"
+    "cerith(engines=(), filter=(), max_bytes=None, sample='layout', undefined=False, strict=False,"
+    " off=False): gate the Triton launches of the test through Cerith's reference"
 )
 
 _SHOWN = 10
@@ -40,57 +40,57 @@ _SHOWN = 10
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The command line's options, and the ini file's."""
-    group = parser.getgroup("conch", "Triton launches, gated through Conch's reference")
-    group.addoption("--conch", action="store_true", default=None, help="gate every test")
+    group = parser.getgroup("cerith", "Triton launches, gated through Cerith's reference")
+    group.addoption("--cerith", action="store_true", default=None, help="gate every test")
     group.addoption(
-        "--no-conch",
+        "--no-cerith",
         action="store_false",
-        dest="conch",
+        dest="cerith",
         help="gate no test, neither marked ones nor those with the fixture",
     )
     group.addoption(
-        "--conch-engine",
+        "--cerith-engine",
         action="append",
         default=[],
         metavar="ENGINE",
         help="an engine beside the reference and what was executed (interpret@3.9.0+host); again for more",
     )
     group.addoption(
-        "--conch-strict",
+        "--cerith-strict",
         action="store_true",
         help="fail tests with launches that could not be recorded or judged",
     )
-    group.addoption("--conch-dir", metavar="DIR", help="where recordings of failed tests go (.conch)")
-    parser.addini("conch", "gate every test", type="bool", default=False)
+    group.addoption("--cerith-dir", metavar="DIR", help="where recordings of failed tests go (.cerith)")
+    parser.addini("cerith", "gate every test", type="bool", default=False)
     parser.addini(
-        "conch_engines", "engines beside the reference and what was executed", type="args", default=[]
+        "cerith_engines", "engines beside the reference and what was executed", type="args", default=[]
     )
-    parser.addini("conch_filter", "patterns of the names of kernels to record", type="args", default=[])
-    parser.addini("conch_sample", "which launches of a test are judged", default="layout")
+    parser.addini("cerith_filter", "patterns of the names of kernels to record", type="args", default=[])
+    parser.addini("cerith_sample", "which launches of a test are judged", default="layout")
     parser.addini(
-        "conch_strict",
+        "cerith_strict",
         "fail tests with launches that could not be recorded or judged",
         type="bool",
         default=False,
     )
-    parser.addini("conch_dir", "where recordings of failed tests go", default=".conch")
+    parser.addini("cerith_dir", "where recordings of failed tests go", default=".cerith")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Makes the marker known, and looks for the program once if every test needs it."""
     config.addinivalue_line("markers", _MARKER)
-    config.pluginmanager.register(Totals(), "conch-totals")
+    config.pluginmanager.register(Totals(), "cerith-totals")
     if _gates_all(config):
         try:
             binary.find()
-        except ConchError as error:
-            raise pytest.UsageError(f"--conch: {error}") from error
+        except CerithError as error:
+            raise pytest.UsageError(f"--cerith: {error}") from error
 
 
 @pytest.fixture
-def conch(request: pytest.FixtureRequest) -> Gate:
+def cerith(request: pytest.FixtureRequest) -> Gate:
     """The gate of this test: it records while the test runs and is judged at its end, or by
-    `conch.check()`."""
+    `cerith.check()`."""
     item: pytest.Item = request.node
     return _gate_of(item)
 
@@ -106,10 +106,10 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     try:
         result = yield
     except Exception:
-        # It has failed by itself. What Conch has to say about its launches may be why.
+        # It has failed by itself. What Cerith has to say about its launches may be why.
         words = _finish(gate, item)
         if words:
-            item.add_report_section("call", "conch", words)
+            item.add_report_section("call", "cerith", words)
         raise
     except BaseException:
         # Skipped, or interrupted.
@@ -131,7 +131,7 @@ def pytest_runtest_makereport(
     if call.when == "call" and report is not None:
         plain = dataclasses.asdict(report)
         del plain["words"]
-        made.conch = plain  # type: ignore[attr-defined]
+        made.cerith = plain  # type: ignore[attr-defined]
     return made
 
 
@@ -145,7 +145,7 @@ class Totals:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Adds a test's numbers."""
-        plain = getattr(report, "conch", None)
+        plain = getattr(report, "cerith", None)
         if plain is None:
             return
         one = Report(**plain)
@@ -159,10 +159,10 @@ class Totals:
         if not self.tests:
             return
         numbers = self.report.numbers().replace(" distinct", f" distinct in {_tests(self.tests)}", 1)
-        terminalreporter.write_sep("-", "conch")
+        terminalreporter.write_sep("-", "cerith")
         terminalreporter.write_line(numbers, red=self.report.failed, green=not self.report.failed)
         lines = self.report.reasons()
-        lines += [f"recorded: conch run {folder}" for folder in self.kept]
+        lines += [f"recorded: cerith run {folder}" for folder in self.kept]
         for line in lines[:_SHOWN]:
             terminalreporter.write_line(line)
         if len(lines) > _SHOWN:
@@ -174,22 +174,22 @@ def _tests(count: int) -> str:
 
 
 def _gates_all(config: pytest.Config) -> bool:
-    asked: bool | None = config.getoption("conch")
-    return bool(config.getini("conch")) if asked is None else asked
+    asked: bool | None = config.getoption("cerith")
+    return bool(config.getini("cerith")) if asked is None else asked
 
 
 def _is_gated(item: pytest.Item) -> bool:
-    if item.config.getoption("conch") is False:
+    if item.config.getoption("cerith") is False:
         return False
-    marker = item.get_closest_marker("conch")
+    marker = item.get_closest_marker("cerith")
     if marker is not None:
         return not marker.kwargs.get("off", False)
-    return _gates_all(item.config) or "conch" in getattr(item, "fixturenames", ())
+    return _gates_all(item.config) or "cerith" in getattr(item, "fixturenames", ())
 
 
 def _kept(config: pytest.Config) -> Path:
     """The folder of the recordings of tests that fail."""
-    folder: str = config.getoption("conch_dir") or config.getini("conch_dir")
+    folder: str = config.getoption("cerith_dir") or config.getini("cerith_dir")
     return config.rootpath / folder
 
 
@@ -198,8 +198,8 @@ def _started(item: pytest.Item) -> tuple[Gate | None, str]:
     try:
         gate = _gate_of(item)
         gate.start()
-    except (ConchError, TypeError, ValueError) as error:
-        return None, f"conch: {error}"
+    except (CerithError, TypeError, ValueError) as error:
+        return None, f"cerith: {error}"
     return gate, ""
 
 
@@ -212,8 +212,8 @@ def _finish(gate: Gate, item: pytest.Item) -> str:
     known = kept.exists()
     try:
         report = item.stash[_REPORT] = gate.finish()
-    except ConchError as error:
-        return f"conch: {error}"
+    except CerithError as error:
+        return f"cerith: {error}"
     if not known and kept.is_dir():
         # Recordings hold data, and are not for a repository by accident.
         (kept / ".gitignore").write_text("*\n", "utf-8")
@@ -223,20 +223,20 @@ def _finish(gate: Gate, item: pytest.Item) -> str:
 def _gate_of(item: pytest.Item) -> Gate:
     """The gate of a test, by the marker's settings, over the command line's, over the ini file's."""
     # Brings the recorder, which a run without gates has no need of.
-    from conch_triton.gating import Gate, Settings
+    from cerith_triton.gating import Gate, Settings
 
     made = item.stash.get(_GATE, None)
     if made is not None:
         return made
     config = item.config
     settings: dict[str, Any] = {
-        "engines": [*config.getini("conch_engines"), *config.getoption("conch_engine")],
-        "filter": config.getini("conch_filter"),
-        "sample": config.getini("conch_sample"),
-        "strict": config.getini("conch_strict") or config.getoption("conch_strict"),
+        "engines": [*config.getini("cerith_engines"), *config.getoption("cerith_engine")],
+        "filter": config.getini("cerith_filter"),
+        "sample": config.getini("cerith_sample"),
+        "strict": config.getini("cerith_strict") or config.getoption("cerith_strict"),
         "keep": str(_kept(config) / _folder_name(item.nodeid)),
     }
-    for marker in reversed(list(item.iter_markers("conch"))):
+    for marker in reversed(list(item.iter_markers("cerith"))):
         settings.update(marker.kwargs)
     settings.pop("off", None)
     unknown = settings.keys() - {field.name for field in dataclasses.fields(Settings)}

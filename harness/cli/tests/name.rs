@@ -1,0 +1,43 @@
+//! The project was called something else once, and nothing of that is left, but what reads files of that time.
+
+use std::path::Path;
+use std::process::Command;
+
+/// The old name, which must not be in this file either.
+const OLD: &str = concat!("con", "ch");
+
+/// Where it may be, on how many lines: what reads bundles, records and streams of that time, and tests of that.
+const ALLOWED: &[(&str, usize)] = &[
+    ("harness/case/src/canonical.rs", 1),
+    ("harness/engine/src/cuda/bundle/mod.rs", 3),
+    ("harness/engine/src/cuda/bundle/tests.rs", 2),
+    ("harness/engine/src/cuda/record/mod.rs", 1),
+    ("harness/engine/src/cuda/record/tests.rs", 3),
+    ("harness/report/src/event.rs", 1),
+    ("harness/report/tests/stream.jsonl", 1),
+];
+
+#[test]
+fn nothing_of_the_old_name_is_left() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git").arg("-C").arg(&root).args(arguments).output();
+        let output = output.expect("git");
+        // 1 is that `git grep` found nothing.
+        assert!(matches!(output.status.code(), Some(0 | 1)), "{output:?}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let files = git(&["ls-files", "--cached", "--others", "--exclude-standard"]);
+    let named: Vec<&str> = files
+        .lines()
+        .filter(|file| file.to_lowercase().contains(OLD))
+        .collect();
+    assert_eq!(named, Vec::<&str>::new());
+    let counted = git(&["grep", "--untracked", "--count", "--ignore-case", OLD]);
+    let found: Vec<(&str, usize)> = counted
+        .lines()
+        .filter_map(|line| line.rsplit_once(':'))
+        .filter_map(|(file, count)| Some((file, count.parse().ok()?)))
+        .collect();
+    assert_eq!(found, ALLOWED);
+}
