@@ -8,6 +8,7 @@ const OLD: &str = concat!("con", "ch");
 
 /// Where it may be, on how many lines: what reads bundles, records and streams of that time, and tests of that.
 const ALLOWED: &[(&str, usize)] = &[
+    ("CHANGELOG.md", 2),
     ("harness/case/src/canonical.rs", 1),
     ("harness/engine/src/cuda/bundle/mod.rs", 3),
     ("harness/engine/src/cuda/bundle/tests.rs", 2),
