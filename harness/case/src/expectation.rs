@@ -96,8 +96,10 @@ impl std::fmt::Display for Expectation {
 macro_rules! words {
     ($(#[doc = $doc:literal])+ $kind:ident { $( $(#[doc = $variant_doc:literal])+ $variant:ident = $word:literal, )+ }) => {
         $(#[doc = $doc])+
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub enum $kind { $( $(#[doc = $variant_doc])+ $variant, )+ }
+        #[derive(
+            Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize
+        )]
+        pub enum $kind { $( $(#[doc = $variant_doc])+ #[serde(rename = $word)] $variant, )+ }
 
         impl $kind {
             /// Every one of them.
@@ -282,6 +284,20 @@ impl std::fmt::Display for EnginePattern {
             write!(f, "+{by}")?;
         }
         Ok(())
+    }
+}
+
+impl Default for VerdictKind {
+    /// Nothing was told.
+    fn default() -> Self {
+        Self::Inconclusive
+    }
+}
+
+impl Default for OutcomeKind {
+    /// Of an engine of which nothing is said, its launches came to their end.
+    fn default() -> Self {
+        Self::Finished
     }
 }
 

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use cerith_engine::EngineId;
 use cerith_report::bump::{Bump, Change, Changes, Measure, Noise, github, human, markdown};
-use cerith_report::event::{Event, Verdict};
+use cerith_report::event::{Event, Severity, Verdict};
 use cerith_report::{Joined, read};
 use cerith_tile::rules::Version;
 use cerith_toolchain::{Home, ToolchainId};
@@ -224,7 +224,11 @@ fn stored(path: &Path) -> Result<(Vec<Verdict>, Vec<String>), String> {
     .map_err(|error| failed(&error))?;
     joined.end(cut);
     let ended = joined.finish();
-    match ended.faults.iter().find(|fault| fault.severity == "error") {
+    match ended
+        .faults
+        .iter()
+        .find(|fault| fault.severity == Severity::Error)
+    {
         Some(fault) => Err(fault.rendered.clone()),
         None => Ok((verdicts, asked)),
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use cerith_case::{Corpus, Entry, Filter, Shard};
 use cerith_report::describe;
-use cerith_report::event::Problem;
+use cerith_report::event::{Problem, Severity};
 
 /// A corpus and which of its cases are meant.
 pub struct Selected {
@@ -135,7 +135,12 @@ impl Selected {
             .map(|pattern| {
                 let nearest = self.corpus.suggest(pattern, &root);
                 let help = nearest.as_deref().unwrap_or("`cerith list` shows all cases");
-                Problem::new("error", "filter", format!("no case matches `{pattern}`"), help)
+                Problem::new(
+                    Severity::Error,
+                    "filter",
+                    format!("no case matches `{pattern}`"),
+                    help,
+                )
             })
             .collect()
     }

@@ -12,7 +12,7 @@ use cerith_engine::cuda::compile::Compiler;
 use cerith_engine::cuda::record::Shelf;
 use cerith_engine::cuda::{Executor, Options};
 use cerith_engine::{By, Cuda, Engine, EngineId, Interpret, Jit, Recorded, Reference};
-use cerith_report::event::{LeftOut, Problem};
+use cerith_report::event::{LeftOut, Problem, Severity};
 use cerith_tile::rules::Version;
 use cerith_toolchain::compiled::Target;
 use cerith_toolchain::pool::Limits;
@@ -209,7 +209,7 @@ pub fn uncontained() -> Option<Problem> {
     let help = "run kernels of others where they can do no harm; docs/CONTAINMENT.md says what is contained"
         .to_owned();
     (!containment.is_whole()).then(|| Problem {
-        severity: "warning".to_owned(),
+        severity: Severity::Warning,
         code: "containment".to_owned(),
         rendered: format!("warning[containment]: {message}\n  = help: {help}"),
         message,
@@ -244,7 +244,7 @@ fn with_reference(wanted: &[EngineId]) -> Vec<EngineId> {
 fn problem(failed: &LeftOut) -> Problem {
     let message = format!("engine {} cannot run: {}", failed.engine, failed.why);
     Problem {
-        severity: "error".to_owned(),
+        severity: Severity::Error,
         code: "engine".to_owned(),
         rendered: format!("error[engine]: {message}"),
         message,

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{BufReader, Write};
 use std::path::Path;
 
-use cerith_report::event::{Event, Problem, Start, Verdict};
+use cerith_report::event::{Event, Problem, Severity, Start, Verdict};
 use cerith_report::{Baseline, read, safe};
 
 use crate::args::{BaselineArgs, Gate};
@@ -76,7 +76,7 @@ impl Held {
         let gone: Vec<&str> = baseline.cases().filter(|case| !known.contains(case)).collect();
         (!gone.is_empty()).then(|| {
             Problem::new(
-                "warning",
+                Severity::Warning,
                 "baseline",
                 format!("{} {} of the baseline {name} {} not in the corpus: {}", gone.len(), cases(gone.len()), are(gone.len()), few(&gone)),
                 "take them out of the file, and their number in its first line; or write it anew: `cerith report baseline`",
@@ -105,7 +105,7 @@ impl Held {
         let count = self.mended.len();
         (count > 0).then(|| {
             Problem::new(
-                "warning",
+                Severity::Warning,
                 "mended",
                 format!("{count} {} of the baseline {name} {} mended, or some of it: {}", cases(count), are(count), few(&self.mended)),
                 &format!(
@@ -126,7 +126,7 @@ impl Held {
                 format!("{enough} cases that are not as expected")
             };
             Problem::new(
-                "warning",
+                Severity::Warning,
                 "stopped",
                 format!("the run ended with {after}: {not_run} of {total} cases were not run"),
                 "mend them, try them again (`--last-failed`), and then run all; without `--fail-fast` and \
@@ -174,7 +174,7 @@ pub fn before(folder: &Path) -> Result<Before, String> {
             "was killed"
         };
         problems.push(Problem::new(
-            "warning",
+            Severity::Warning,
             "last-failed",
             format!(
                 "the run before {why}: {} of its {} cases were not judged, and nobody knows whether they are as expected",

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use cerith_case::{Case, Entry, Shard};
 use cerith_engine::{EngineId, Failure, Reference, guarded};
-use cerith_report::event::{Compiled, Event, Internal, Start, Verdict};
+use cerith_report::event::{Compiled, Event, Internal, Severity, Start, Verdict};
 use cerith_report::{FORMAT, describe};
 use cerith_tile::DType;
 use cerith_tile::rules::Rules;
@@ -64,7 +64,7 @@ pub fn run(
     }
     let errors = problems
         .iter()
-        .filter(|problem| problem.severity == "error")
+        .filter(|problem| problem.severity == Severity::Error)
         .count() as u64;
     if errors > 0 {
         return (Vec::new(), errors);

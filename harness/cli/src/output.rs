@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use cerith_case::Problems;
-use cerith_report::event::{Event, Once, Summary};
+use cerith_report::event::{Event, Once, Severity, Summary};
 use cerith_report::{Digest, Html, Human, Junit, Writer, describe, markdown, read};
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::source::Sources;
@@ -179,7 +179,7 @@ impl Output {
             Err(NoStore::Io(error)) => {
                 terminal.note(&format!(
                     "{}: no report is written: {}: {error}{}",
-                    if asked { "error" } else { "warning" },
+                    if asked { Severity::Error } else { Severity::Warning },
                     folder.display(),
                     if asked {
                         ""

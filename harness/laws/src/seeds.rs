@@ -268,7 +268,7 @@ fn streams(corpus: &[Seed]) -> Vec<Seed> {
             ..event::Start::default()
         }),
         Event::Problem(event::Problem::new(
-            "error",
+            event::Severity::Error,
             "case",
             "no such storage: `x`",
             "write `y`",

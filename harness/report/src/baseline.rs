@@ -11,7 +11,7 @@ use std::io::BufRead;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Against, Event, Verdict};
+use crate::event::{Against, Event, OutcomeKind, State, Verdict, VerdictKind};
 use crate::stream;
 
 /// The version of a baseline's file.
@@ -232,8 +232,12 @@ pub fn wrongs(verdict: &Verdict) -> Vec<String> {
     for engine in &verdict.unexpected {
         let mut part = format!("{engine}: {}", verdict.verdict);
         if let Some(outcome) = verdict.outcomes.get(engine) {
-            for word in [&outcome.outcome, &outcome.error] {
-                if !word.is_empty() && word != "finished" {
+            let end = match outcome.outcome {
+                OutcomeKind::Finished => "",
+                end => end.name(),
+            };
+            for word in [end, &outcome.error] {
+                if !word.is_empty() {
                     part.push(' ');
                     part.push_str(word);
                 }
@@ -242,7 +246,7 @@ pub fn wrongs(verdict: &Verdict) -> Vec<String> {
         let mut kinds: Vec<&str> = Vec::new();
         let mut bugs: Vec<&str> = Vec::new();
         for difference in verdict.differences.iter().filter(|one| one.engine == *engine) {
-            kinds.push(&difference.kind);
+            kinds.push(difference.kind.name());
             bugs.extend(difference.explained.iter().map(String::as_str));
         }
         kinds.sort_unstable();
@@ -263,13 +267,16 @@ pub fn wrongs(verdict: &Verdict) -> Vec<String> {
         let error = verdict.outcomes.get(engine).map_or("", |one| one.error.as_str());
         parts.push(format!("{engine}: silent {error}").trim_end().to_owned());
     }
-    for stale in verdict.expectations.iter().filter(|one| one.state == "stale") {
-        let what = stale
-            .verdict
-            .iter()
-            .chain(&stale.outcome)
-            .cloned()
-            .collect::<Vec<_>>();
+    for stale in verdict
+        .expectations
+        .iter()
+        .filter(|one| one.state == State::Stale)
+    {
+        let verdict = stale.verdict.map(VerdictKind::name);
+        let what: Vec<&str> = verdict
+            .into_iter()
+            .chain(stale.outcome.map(OutcomeKind::name))
+            .collect();
         parts.push(format!(
             "no longer happens, {} {}, {}",
             stale.engines.join(" "),
@@ -294,7 +301,7 @@ mod tests {
             engines: ["reference", "interpret@3.8.0", "interpret@3.9.0"]
                 .map(str::to_owned)
                 .into(),
-            verdict: "differ".to_owned(),
+            verdict: VerdictKind::Differ,
             expected: unexpected.is_empty(),
             unexpected: unexpected.iter().map(|&id| id.to_owned()).collect(),
             ..Verdict::default()

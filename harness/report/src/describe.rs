@@ -14,6 +14,7 @@ use cerith_verdict::{
 use indexmap::IndexMap;
 
 use crate::event;
+use crate::event::{OutcomeKind, State};
 
 pub use compiled::compiled;
 pub use exhibit::{of_sweep, of_trial, value};
@@ -34,8 +35,8 @@ pub fn position(sources: &Sources, span: Span) -> Option<event::Position> {
 pub fn problem(diagnostic: &Diagnostic, sources: &Sources) -> event::Problem {
     event::Problem {
         severity: match diagnostic.severity {
-            Severity::Error => "error".to_owned(),
-            Severity::Warning => "warning".to_owned(),
+            Severity::Error => event::Severity::Error,
+            Severity::Warning => event::Severity::Warning,
         },
         code: diagnostic.code.to_owned(),
         message: diagnostic.message.clone(),
@@ -47,7 +48,7 @@ pub fn problem(diagnostic: &Diagnostic, sources: &Sources) -> event::Problem {
 
 /// What an engine did, with the kernel's line.
 pub fn outcome(outcome: &Outcome) -> event::Outcome {
-    let word = outcome.kind().name().to_owned();
+    let word = outcome.kind();
     let printed = outcome
         .finished()
         .map_or_else(Vec::new, |finished| finished.printed.clone());
@@ -109,7 +110,7 @@ pub fn trial(case: &Case, trial: &Trial, panel: &Panel, sources: &Sources) -> ev
     let outcomes: IndexMap<String, event::Outcome> = witnesses
         .iter()
         .map(|witness| (witness.id.to_string(), outcome(witness.outcome)))
-        .filter(|(_, outcome)| outcome.outcome != "finished" || !outcome.printed.is_empty())
+        .filter(|(_, outcome)| outcome.outcome != OutcomeKind::Finished || !outcome.printed.is_empty())
         .collect();
     let quiet =
         assessment.expected && !verdict.vacuous && verdict.differences.is_empty() && outcomes.is_empty();
@@ -117,7 +118,7 @@ pub fn trial(case: &Case, trial: &Trial, panel: &Panel, sources: &Sources) -> ev
         case: case.id.clone(),
         about: if quiet { String::new() } else { case.about.clone() },
         engines: witnesses.iter().map(|witness| witness.id.to_string()).collect(),
-        verdict: verdict.kind.name().to_owned(),
+        verdict: verdict.kind,
         blame: verdict.blame.iter().map(ToString::to_string).collect(),
         expected: assessment.expected,
         seconds: witnesses
@@ -217,7 +218,7 @@ fn difference(
     event::Difference {
         baseline: baseline.to_string(),
         engine: other.to_string(),
-        kind: kind.name().to_owned(),
+        kind,
         elements: comparison.map_or(0, |comparison| comparison.differing),
         first: comparison.map_or_else(Vec::new, elements),
         explained: Vec::new(),
@@ -239,14 +240,14 @@ fn foreseen(expectation: &Expectation, met: Met, sources: &Sources) -> event::Ex
         engines: expectation.engines.iter().map(ToString::to_string).collect(),
         versions: expectation.versions.to_string(),
         axes: expectation.axes.iter().map(ToString::to_string).collect(),
-        verdict: expectation.verdict.map(|verdict| verdict.to_string()),
-        outcome: expectation.outcome.map(|outcome| outcome.to_string()),
+        verdict: expectation.verdict,
+        outcome: expectation.outcome,
         why: expectation.why.clone(),
         link: expectation.link.clone(),
         state: if met == Met::Stale {
-            "stale".to_owned()
+            State::Stale
         } else {
-            "met".to_owned()
+            State::Met
         },
         position: position(sources, expectation.span),
     }
@@ -269,7 +270,7 @@ pub fn sweep(
         .tried
         .iter()
         .map(|sample| (sample.variant.to_string(), outcome(&sample.outcome)))
-        .filter(|(_, outcome)| outcome.outcome != "finished");
+        .filter(|(_, outcome)| outcome.outcome != OutcomeKind::Finished);
     let facts = event::Sweep {
         engine: engine.to_string(),
         odd: names(&verdict.odd),
@@ -306,7 +307,7 @@ pub fn sweep(
             .iter()
             .map(|sample| sample.variant.to_string())
             .collect(),
-        verdict: verdict.kind.name().to_owned(),
+        verdict: verdict.kind,
         expected: assessment.expected,
         reason: verdict.reason.clone(),
         outcomes: outcomes.collect(),

@@ -4,7 +4,7 @@
 use indexmap::IndexMap;
 use serde::Serialize;
 
-use crate::event::{Event, Internal, LeftOut, Problem, Start, Summary, Verdict};
+use crate::event::{Event, Internal, LeftOut, Problem, Start, Summary, Verdict, VerdictKind};
 
 /// The most verdicts of a kind that are kept in full; all are counted.
 pub const KEPT: usize = 500;
@@ -72,12 +72,12 @@ impl Digest {
             Event::Verdict(verdict) | Event::Sweep(verdict) => {
                 let area = self.areas.entry(verdict.area().to_owned()).or_default();
                 area.cases += 1;
-                let count = match verdict.verdict.as_str() {
-                    "agree" => &mut area.agree,
-                    "differ" => &mut area.differ,
-                    "nondeterministic" => &mut area.nondeterministic,
-                    "undefined" => &mut area.undefined,
-                    _ => &mut area.inconclusive,
+                let count = match verdict.verdict {
+                    VerdictKind::Agree => &mut area.agree,
+                    VerdictKind::Differ => &mut area.differ,
+                    VerdictKind::Nondeterministic => &mut area.nondeterministic,
+                    VerdictKind::Undefined => &mut area.undefined,
+                    VerdictKind::Inconclusive => &mut area.inconclusive,
                 };
                 *count += 1;
                 if !verdict.passes() {
@@ -85,10 +85,13 @@ impl Digest {
                     keep(&mut self.failures, &bare(verdict));
                 } else if verdict.is_in_baseline() {
                     keep(&mut self.in_baseline, &bare(verdict));
-                } else if matches!(verdict.verdict.as_str(), "differ" | "nondeterministic") {
+                } else if matches!(
+                    verdict.verdict,
+                    VerdictKind::Differ | VerdictKind::Nondeterministic
+                ) {
                     self.expected_differences += 1;
                     keep(&mut self.differences, &bare(verdict));
-                } else if verdict.verdict != "agree" {
+                } else if verdict.verdict != VerdictKind::Agree {
                     keep(&mut self.others, &bare(verdict));
                 }
             }

@@ -17,12 +17,14 @@
 
 mod compiled;
 mod exhibit;
+mod word;
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
 pub use compiled::{Compiled, CompiledKernel, Scratch};
 pub use exhibit::{Contents, Differs, Exhibit, KnownBug, Launch, Left, Mark, Once, Storage, Text, View};
+pub use word::{Severity, State};
 
 /// The version of the stream of a run, in its `start` event. Raised when a field is removed or changes its meaning, or
 /// when there are other events. Since 3, and since 4 of sweeps, `bytes` stands for `compared`, `undefined` and `accepted`,
@@ -32,7 +34,9 @@ pub const FORMAT: u32 = 3;
 /// The version of a stream with `sweep` events.
 pub const SWEEPS: u32 = 4;
 
+pub use cerith_case::{OutcomeKind, VerdictKind};
 pub use cerith_engine::{NO_RECORDING, OTHER_CODE, STALE_RECORDING};
+pub use cerith_verdict::Kind;
 
 /// One line of a stream.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -140,8 +144,8 @@ pub struct Position {
 /// Bad input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
-    /// `error` or `warning`.
-    pub severity: String,
+    /// How bad it is.
+    pub severity: Severity,
     /// The kind of problem, a stable word.
     pub code: String,
     /// One line.
@@ -179,8 +183,8 @@ pub struct Verdict {
     pub about: String,
     /// The engines that were asked.
     pub engines: Vec<String>,
-    /// `agree`, `differ`, `nondeterministic`, `undefined` or `inconclusive`.
-    pub verdict: String,
+    /// What became of it.
+    pub verdict: VerdictKind,
     /// The engines that are wrong.
     #[serde(default)]
     pub blame: Vec<String>,
@@ -303,8 +307,8 @@ pub struct Camp {
 /// What an engine did.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// `finished`, `rejected`, `trapped`, `unsupported`, `exhausted`, `crashed` or `unavailable`.
-    pub outcome: String,
+    /// What became of the case in it.
+    pub outcome: OutcomeKind,
     /// The kind of error: a diagnostic's code or a Python exception's type.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub error: String,
@@ -332,9 +336,8 @@ pub struct Difference {
     pub baseline: String,
     /// Who differs.
     pub engine: String,
-    /// `memory`, `guard`, `acceptance`, `trap`, `crash`, `nondeterminism` or `given` (the reference and the case file's
-    /// `gives`); in a sweep also `padding` and `time`.
-    pub kind: String,
+    /// In what way.
+    pub kind: Kind,
     /// How many elements differ.
     #[serde(default, skip_serializing_if = "is_zero_u64")]
     pub elements: u64,
@@ -430,17 +433,17 @@ pub struct Expectation {
     pub axes: Vec<String>,
     /// The verdict that it foresees.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub verdict: Option<String>,
+    pub verdict: Option<VerdictKind>,
     /// The outcome that it foresees.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub outcome: Option<String>,
+    pub outcome: Option<OutcomeKind>,
     /// Why.
     pub why: String,
     /// Where to read about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<String>,
-    /// `met` or `stale`.
-    pub state: String,
+    /// What became of it.
+    pub state: State,
     /// Where it is written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<Position>,
@@ -588,10 +591,10 @@ const fn is_zero_u64(value: &u64) -> bool {
 
 impl Problem {
     /// A problem that is in no file's text, with its mend.
-    pub fn new(severity: &str, code: &str, message: impl Into<String>, help: &str) -> Self {
+    pub fn new(severity: Severity, code: &str, message: impl Into<String>, help: &str) -> Self {
         let message = message.into();
         Self {
-            severity: severity.to_owned(),
+            severity,
             code: code.to_owned(),
             rendered: format!("{severity}[{code}]: {message}\n  = help: {help}"),
             message,
@@ -606,12 +609,15 @@ impl Verdict {
     pub fn has_stale(&self) -> bool {
         self.expectations
             .iter()
-            .any(|expectation| expectation.state == "stale")
+            .any(|expectation| expectation.state == State::Stale)
     }
 
     /// Whether bytes of it were left out while others were judged, so that the verdict is not of all that was written.
     pub fn hides(&self) -> bool {
-        let judged = matches!(self.verdict.as_str(), "agree" | "inconclusive" | "differ");
+        let judged = matches!(
+            self.verdict,
+            VerdictKind::Agree | VerdictKind::Inconclusive | VerdictKind::Differ
+        );
         judged && !self.left_out.is_empty() && self.bytes.any_looked_at()
     }
 
@@ -625,8 +631,11 @@ impl Verdict {
         let says = |engine: &&String| {
             self.outcomes.get(*engine).is_none_or(|outcome| {
                 matches!(
-                    outcome.outcome.as_str(),
-                    "finished" | "rejected" | "trapped" | "crashed"
+                    outcome.outcome,
+                    OutcomeKind::Finished
+                        | OutcomeKind::Rejected
+                        | OutcomeKind::Trapped
+                        | OutcomeKind::Crashed
                 )
             })
         };
@@ -654,7 +663,7 @@ impl Summary {
     /// Counts one event.
     pub fn count(&mut self, event: &Event) {
         match event {
-            Event::Problem(problem) => self.problems += u64::from(problem.severity == "error"),
+            Event::Problem(problem) => self.problems += u64::from(problem.severity == Severity::Error),
             Event::Internal(_) => self.internal += 1,
             Event::Verdict(verdict) => self.count_verdict(verdict),
             Event::Sweep(verdict) => {
@@ -677,12 +686,12 @@ impl Summary {
 
     fn count_verdict(&mut self, verdict: &Verdict) {
         self.cases += 1;
-        match verdict.verdict.as_str() {
-            "agree" => self.agree += 1,
-            "differ" => self.differ += 1,
-            "nondeterministic" => self.nondeterministic += 1,
-            "undefined" => self.undefined += 1,
-            _ => self.inconclusive += 1,
+        match verdict.verdict {
+            VerdictKind::Agree => self.agree += 1,
+            VerdictKind::Differ => self.differ += 1,
+            VerdictKind::Nondeterministic => self.nondeterministic += 1,
+            VerdictKind::Undefined => self.undefined += 1,
+            VerdictKind::Inconclusive => self.inconclusive += 1,
         }
         self.stale_recordings += verdict
             .outcomes
@@ -723,9 +732,9 @@ impl Summary {
             let word = verdict
                 .outcomes
                 .get(engine)
-                .map_or("finished", |outcome| outcome.outcome.as_str());
+                .map_or(OutcomeKind::Finished, |outcome| outcome.outcome);
             let tally = self.engines.entry(engine.clone()).or_default();
-            *tally.outcomes.entry(word.to_owned()).or_default() += 1;
+            *tally.outcomes.entry(word.name().to_owned()).or_default() += 1;
             tally.blamed += u64::from(verdict.blame.contains(engine));
             tally.seconds += verdict.seconds.get(engine).copied().unwrap_or(0.0);
         }

@@ -11,7 +11,8 @@ use std::fmt::Write as _;
 
 use crate::bytes::{in_words, left_out};
 use crate::event::{
-    Difference, Event, Expectation, Internal, Outcome, Position, Rule, Start, Sweep, Verdict,
+    Difference, Event, Expectation, Internal, Kind, Outcome, Position, Rule, Start, State, Sweep, Verdict,
+    VerdictKind,
 };
 use crate::safe;
 use crate::silence::Silence;
@@ -202,7 +203,7 @@ impl Human {
         for said in verdict.suspected.iter().chain(&verdict.notes) {
             let _ = writeln!(text, "  {said}");
         }
-        if verdict.verdict == "undefined" {
+        if verdict.verdict == VerdictKind::Undefined {
             if let Some(outcome) = verdict.outcomes.get("reference") {
                 text.push_str(&self.outcome("reference", outcome));
             }
@@ -211,7 +212,7 @@ impl Human {
                  down: expect: [{engine: reference, verdict: undefined, why: …}]\n",
             );
         }
-        if verdict.verdict != "undefined" {
+        if verdict.verdict != VerdictKind::Undefined {
             for (engine, outcome) in &verdict.outcomes {
                 text.push_str(&self.outcome(engine, outcome));
             }
@@ -220,7 +221,7 @@ impl Human {
             let what = verdict
                 .outcomes
                 .get(engine)
-                .map_or("stopped", |one| one.outcome.as_str());
+                .map_or("stopped", |one| one.outcome.name());
             let _ = writeln!(
                 text,
                 "  If that is the point of the case, write it down: expect: [{{engine: {engine}, outcome: {what}, why: …}}]"
@@ -238,7 +239,7 @@ impl Human {
         for expectation in verdict
             .expectations
             .iter()
-            .filter(|expectation| expectation.state == "stale")
+            .filter(|expectation| expectation.state == State::Stale)
         {
             text.push_str(&self.stale(expectation));
         }
@@ -249,7 +250,7 @@ impl Human {
         let why = verdict
             .expectations
             .iter()
-            .find(|expectation| expectation.state == "met")
+            .find(|expectation| expectation.state == State::Met)
             .map_or(String::new(), |expectation| {
                 let link = expectation
                     .link
@@ -258,28 +259,28 @@ impl Human {
                 format!(": {}{link}", expectation.why)
             });
         let name = self.paint(Tone::Name, &verdict.case);
-        match verdict.verdict.as_str() {
-            "differ" if self.verbose => format!(
+        match verdict.verdict {
+            VerdictKind::Differ if self.verbose => format!(
                 "{} {name}  {}, as expected{why}{}\n{}",
                 self.paint(Tone::Dim, "differ "),
                 self.blame(verdict),
                 known_by(verdict),
                 self.complaints(verdict)
             ),
-            "nondeterministic" if self.verbose => format!(
+            VerdictKind::Nondeterministic if self.verbose => format!(
                 "{} {name}  {}, as expected{why}\n",
                 self.paint(Tone::Dim, "unsteady"),
                 self.blame(verdict)
             ),
-            "undefined" if self.verbose => {
+            VerdictKind::Undefined if self.verbose => {
                 format!("{} {name}  as expected{why}\n", self.paint(Tone::Dim, "undef  "))
             }
-            "inconclusive" if self.verbose => format!(
+            VerdictKind::Inconclusive if self.verbose => format!(
                 "{} {name}  {}\n",
                 self.paint(Tone::Dim, "unknown"),
                 verdict.reason.as_deref().unwrap_or_default()
             ),
-            "agree" if self.verbose => {
+            VerdictKind::Agree if self.verbose => {
                 let bytes = verdict.bytes;
                 let counted = if bytes.any_looked_at() || bytes.undefined > 0 {
                     format!("  {}", in_words(bytes))
@@ -339,7 +340,7 @@ impl Human {
         let unsteady: Vec<&str> = verdict
             .differences
             .iter()
-            .filter(|difference| difference.kind == "nondeterminism")
+            .filter(|difference| difference.kind == Kind::Nondeterminism)
             .map(|difference| difference.engine.as_str())
             .collect();
         if sweep.odd.is_empty() {
@@ -385,14 +386,14 @@ impl Human {
             let what = verdict
                 .outcomes
                 .get(first)
-                .map_or("stopped", |one| one.outcome.as_str());
+                .map_or("stopped", |one| one.outcome.name());
             return format!(
                 "{} {name}  its launches do not finish, and its file does not foresee that{place}\n",
                 self.paint(Tone::Bad, &what.to_uppercase())
             );
         }
-        match verdict.verdict.as_str() {
-            "differ" | "nondeterministic" if verdict.unexpected.is_empty() => {
+        match verdict.verdict {
+            VerdictKind::Differ | VerdictKind::Nondeterministic if verdict.unexpected.is_empty() => {
                 format!(
                     "{} {name}  {}{place}\n",
                     self.paint(Tone::Warn, "STALE"),
@@ -403,29 +404,29 @@ impl Human {
                 "{} {name}  this may be a bug in Cerith, and convicts no other engine{place}\n",
                 self.paint(Tone::Bad, "REFERENCE IS SUSPECTED")
             ),
-            "differ" if verdict.blame.iter().any(|id| id == "reference") => format!(
+            VerdictKind::Differ if verdict.blame.iter().any(|id| id == "reference") => format!(
                 "{} {name}  two independent engines agree against it: this is a bug in Cerith{place}\n",
                 self.paint(Tone::Bad, "REFERENCE IS WRONG")
             ),
-            "nondeterministic" if verdict.sweep.is_some() => format!(
+            VerdictKind::Nondeterministic if verdict.sweep.is_some() => format!(
                 "{} {name}  {}{place}\n",
                 self.paint(Tone::Bad, "NONDETERMINISTIC"),
                 self.blame(verdict)
             ),
-            "nondeterministic" => format!(
+            VerdictKind::Nondeterministic => format!(
                 "{} {name}  the same launch of {} does not give the same twice{place}\n",
                 self.paint(Tone::Bad, "NONDETERMINISTIC"),
                 verdict.blame.join(", ")
             ),
-            "differ" => format!(
+            VerdictKind::Differ => format!(
                 "{} {name}  {}{place}\n",
                 self.paint(Tone::Bad, "DIFFER"),
                 self.blame(verdict)
             ),
-            "agree" | "inconclusive" if !verdict.unexpected.is_empty() => {
+            VerdictKind::Agree | VerdictKind::Inconclusive if !verdict.unexpected.is_empty() => {
                 self.says_nothing(&verdict.unexpected, verdict, &place)
             }
-            "undefined" if !verdict.unexpected.is_empty() => {
+            VerdictKind::Undefined if !verdict.unexpected.is_empty() => {
                 format!("{} {name}{place}\n", self.paint(Tone::Bad, "UNDEFINED"))
             }
             _ => format!("{} {name}{place}\n", self.paint(Tone::Warn, "STALE")),
@@ -454,9 +455,10 @@ impl Human {
     }
 
     fn stale(&self, expectation: &Expectation) -> String {
-        let what = match (&expectation.verdict, &expectation.outcome) {
+        let what = match (expectation.verdict, expectation.outcome) {
             (Some(verdict), Some(outcome)) => format!("{verdict}, {outcome}"),
-            (Some(word), None) | (None, Some(word)) => word.clone(),
+            (Some(verdict), None) => verdict.to_string(),
+            (None, Some(outcome)) => outcome.to_string(),
             (None, None) => "anything".to_owned(),
         };
         let over = if expectation.axes.is_empty() {
@@ -483,7 +485,7 @@ impl Human {
             let _ = write!(text, " in launch {}", launch + 1);
         }
         // A diagnostic's code may be no more than the outcome's own word.
-        let error = if outcome.error == outcome.outcome {
+        let error = if outcome.error == outcome.outcome.name() {
             ""
         } else {
             outcome.error.as_str()
@@ -512,28 +514,28 @@ impl Human {
             first,
             explained,
         } = difference;
-        let what = match kind.as_str() {
-            "memory" => format!("{elements} {} of memory differ", plural(*elements, "element")),
-            "guard" => format!(
+        let what = match kind {
+            Kind::Memory => format!("{elements} {} of memory differ", plural(*elements, "element")),
+            Kind::Guard => format!(
                 "{elements} {} outside of every storage were written",
                 plural(*elements, "word")
             ),
-            "acceptance" => "one rejects what the other runs".to_owned(),
-            "nondeterminism" => format!(
+            Kind::Acceptance => "one rejects what the other runs".to_owned(),
+            Kind::Nondeterminism => format!(
                 "{elements} {} of memory differ from one launch to the other",
                 plural(*elements, "element")
             ),
-            "trap" => "one stopped where the other did not, or for another reason".to_owned(),
-            "padding" => "bytes between the elements of a tensor were written".to_owned(),
-            "time" => "one did not come to its end in time".to_owned(),
-            "given" if first.is_empty() => "it has no answer where the case file gives one".to_owned(),
-            "given" => format!(
+            Kind::Trap => "one stopped where the other did not, or for another reason".to_owned(),
+            Kind::Padding => "bytes between the elements of a tensor were written".to_owned(),
+            Kind::Time => "one did not come to its end in time".to_owned(),
+            Kind::Given if first.is_empty() => "it has no answer where the case file gives one".to_owned(),
+            Kind::Given => format!(
                 "{elements} {} of memory are not what the case file gives",
                 plural(*elements, "element")
             ),
-            _ => "its process died".to_owned(),
+            Kind::Crash => "its process died".to_owned(),
         };
-        let mut text = if kind == "nondeterminism" || kind == "given" {
+        let mut text = if matches!(kind, Kind::Nondeterminism | Kind::Given) {
             format!("  {}: {what}\n", self.paint(Tone::Strong, engine))
         } else {
             format!(
@@ -544,12 +546,10 @@ impl Human {
         if !explained.is_empty() {
             let _ = writeln!(text, "    explained by what is known: {}", explained.join(", "));
         }
-        text.push_str(&if kind == "nondeterminism" {
-            table("once", "and once", first)
-        } else if kind == "given" {
-            table("given", engine, first)
-        } else {
-            table(baseline, engine, first)
+        text.push_str(&match kind {
+            Kind::Nondeterminism => table("once", "and once", first),
+            Kind::Given => table("given", engine, first),
+            _ => table(baseline, engine, first),
         });
         if *elements > first.len() as u64 && !first.is_empty() {
             let _ = writeln!(text, "    … and {} more", elements - first.len() as u64);

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::event::{Event, Problem, Start, Summary};
+use crate::event::{Event, Problem, Severity, Start, Summary};
 
 /// The most shards that a message names.
 const NAMED: usize = 8;
@@ -195,7 +195,7 @@ impl Joined {
         };
         for (index, names) in present.iter().filter(|(_, names)| names.len() > 1) {
             out.push(self.problem(
-                "error",
+                Severity::Error,
                 "shards",
                 format!(
                     "shard {index}/{}{of} is there {} times, and its cases count as often: {}",
@@ -227,11 +227,15 @@ impl Joined {
         let message = format!("{noun} {}{of} {verb} missing", named.join(", "));
         let help = "give `cerith report` the streams of all shards";
         // The report of one shard alone is what a shard's own job prints.
-        let severity = if self.runs > 1 { "error" } else { "warning" };
+        let severity = if self.runs > 1 {
+            Severity::Error
+        } else {
+            Severity::Warning
+        };
         out.push(self.problem(severity, "shards", message, help));
     }
 
-    fn problem(&mut self, severity: &str, code: &str, message: String, help: &str) -> Event {
+    fn problem(&mut self, severity: Severity, code: &str, message: String, help: &str) -> Event {
         let problem = Problem::new(severity, code, message, help);
         self.faults.push(problem.clone());
         let event = Event::Problem(problem);
@@ -241,7 +245,7 @@ impl Joined {
 
     fn cut(&mut self, message: String, help: &str) -> Event {
         self.cut = true;
-        self.problem("error", "cut-stream", message, help)
+        self.problem(Severity::Error, "cut-stream", message, help)
     }
 }
 

@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 
 use crate::bytes::left_out;
-use crate::event::{Event, Verdict};
+use crate::event::{Event, Severity, Verdict, VerdictKind};
 use crate::human::Human;
 use crate::safe;
 
@@ -35,7 +35,7 @@ impl Junit {
                     .or_default()
                     .push(case);
             }
-            Event::Problem(problem) if problem.severity == "error" => {
+            Event::Problem(problem) if problem.severity == Severity::Error => {
                 let name = problem.position.as_ref().map_or_else(
                     || problem.code.clone(),
                     |at| format!("{}:{}:{}", at.file, at.line, at.column),
@@ -109,7 +109,7 @@ pub(crate) fn error(verdict: &Verdict) -> String {
         let place = outcome.position.as_ref();
         let place = place.map_or_else(String::new, |at| format!(" ({}:{})", at.file, at.line));
         let kind = if outcome.error.is_empty() {
-            &outcome.outcome
+            outcome.outcome.name()
         } else {
             &outcome.error
         };
@@ -152,7 +152,7 @@ fn test_case(verdict: &Verdict) -> TestCase {
             let mut status = TestCaseStatus::skipped();
             status.set_message(format!("as in the baseline: {}", against.same.join("; ")));
             status
-        } else if verdict.verdict == "inconclusive" {
+        } else if verdict.verdict == VerdictKind::Inconclusive {
             let mut status = TestCaseStatus::skipped();
             status.set_message(verdict.reason.clone().unwrap_or_default());
             status
@@ -166,7 +166,7 @@ fn test_case(verdict: &Verdict) -> TestCase {
         let text = Human::default().event(&Event::Verdict(Box::new(verdict.clone())));
         status
             .set_message(error(verdict))
-            .set_type(verdict.verdict.clone())
+            .set_type(verdict.verdict.name())
             .set_description(text);
     }
     let mut case = TestCase::new(verdict.case.clone(), status);

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use crate::digest::Digest;
-use crate::event::{Event, Verdict};
+use crate::event::{Event, State, Verdict};
 use crate::human::Human;
 use crate::safe;
 
@@ -199,7 +199,7 @@ fn expected_difference(verdict: &Verdict) -> String {
     let why = verdict
         .expectations
         .iter()
-        .find(|one| one.state == "met")
+        .find(|one| one.state == State::Met)
         .map_or("", |one| one.why.as_str());
     format!(
         "| {} | {} | {} |\n",

@@ -316,6 +316,7 @@ fn shortened(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::event::Difference;
+    use crate::event::{Kind, VerdictKind};
 
     fn verdict(case: &str, wrong: &[(&str, &str)]) -> Verdict {
         Verdict {
@@ -328,14 +329,18 @@ mod tests {
             ]
             .map(str::to_owned)
             .into(),
-            verdict: if wrong.is_empty() { "agree" } else { "differ" }.to_owned(),
+            verdict: if wrong.is_empty() {
+                VerdictKind::Agree
+            } else {
+                VerdictKind::Differ
+            },
             blame: wrong.iter().map(|(id, _)| (*id).to_owned()).collect(),
             differences: wrong
                 .iter()
                 .map(|(id, bug)| Difference {
                     baseline: "reference".to_owned(),
                     engine: (*id).to_owned(),
-                    kind: "memory".to_owned(),
+                    kind: Kind::Memory,
                     explained: [*bug]
                         .into_iter()
                         .filter(|bug| !bug.is_empty())

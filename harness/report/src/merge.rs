@@ -16,7 +16,7 @@ use std::io::{self, BufRead};
 use self::kin::{command, differences, shard_of};
 use self::lines::Line;
 use self::source::{Source, Turned};
-use crate::event::{Event, Once, Position, Problem, Start, Summary};
+use crate::event::{Event, Once, Position, Problem, Severity, Start, Summary};
 use crate::stream;
 
 /// The most cases and shards that a message names.
@@ -213,7 +213,7 @@ impl<R: BufRead + Send + 'static> Merge<R> {
             message
         };
         Some(Problem::new(
-            "error",
+            Severity::Error,
             "shards",
             message,
             &format!(
@@ -336,14 +336,14 @@ fn few(names: &[String]) -> String {
 
 /// An error in a line of a stream; line 0 is the stream as a whole.
 fn fault(code: &str, file: &str, line: usize, message: String, help: &str) -> Problem {
-    placed("error", code, file, line, message, help)
+    placed(Severity::Error, code, file, line, message, help)
 }
 
 fn warning(file: &str, line: usize, message: String, help: &str) -> Problem {
-    placed("warning", "older-stream", file, line, message, help)
+    placed(Severity::Warning, "older-stream", file, line, message, help)
 }
 
-fn placed(severity: &str, code: &str, file: &str, line: usize, message: String, help: &str) -> Problem {
+fn placed(severity: Severity, code: &str, file: &str, line: usize, message: String, help: &str) -> Problem {
     let mut problem = Problem::new(severity, code, message, help);
     let line = u32::try_from(line).unwrap_or(u32::MAX);
     problem.rendered = format!(

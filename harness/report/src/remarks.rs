@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::event::{Event, Position, Verdict};
+use crate::event::{Event, Position, Severity, Verdict};
 use crate::junit;
 use crate::safe;
 
@@ -61,7 +61,7 @@ impl Remarks {
             }
             Event::Verdict(_) | Event::Sweep(_) => {}
             Event::Problem(problem) => self.keep(Remark {
-                level: if problem.severity == "error" {
+                level: if problem.severity == Severity::Error {
                     Level::Error
                 } else {
                     Level::Warning

@@ -3,7 +3,7 @@
 
 use cerith_tile::quirk::{Quirk, told};
 
-use crate::event::{Difference, Element, Outcome, Verdict};
+use crate::event::{Difference, Element, Kind, Outcome, OutcomeKind, Verdict, VerdictKind};
 use crate::safe;
 
 /// How an engine stands to the language, by the rules of its own version.
@@ -12,7 +12,7 @@ pub enum Standing {
     /// It did what the language says.
     Right {
         /// The word of its outcome: `finished`, `rejected`, `trapped`.
-        outcome: String,
+        outcome: OutcomeKind,
     },
     /// It did something else.
     Wrong(Wrong),
@@ -30,10 +30,10 @@ pub enum Standing {
 /// In what way an engine is wrong.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Wrong {
-    /// The kind of difference: `memory`, `trap`, as in the event.
-    pub kind: String,
-    /// The word of its outcome.
-    pub outcome: String,
+    /// In what way it differs.
+    pub kind: Kind,
+    /// What it came to.
+    pub outcome: OutcomeKind,
     /// The known bugs that explain it, by name.
     pub known: Vec<String>,
     /// What was said, without what belongs to one case; empty where both sides finished.
@@ -60,10 +60,13 @@ impl Standing {
             return None;
         }
         let outcome = verdict.outcomes.get(engine);
-        let word = outcome.map_or("finished", |outcome| outcome.outcome.as_str());
-        if matches!(word, "unavailable" | "unsupported" | "exhausted") {
+        let end = outcome.map_or(OutcomeKind::Finished, |outcome| outcome.outcome);
+        if matches!(
+            end,
+            OutcomeKind::Unavailable | OutcomeKind::Unsupported | OutcomeKind::Exhausted
+        ) {
             return Some(Self::Silent {
-                outcome: word.to_owned(),
+                outcome: end.to_string(),
                 why: outcome.map_or_else(String::new, |outcome| {
                     let first = outcome.message.lines().next().unwrap_or_default();
                     safe::line(first).into_owned()
@@ -75,19 +78,17 @@ impl Standing {
             .find(|one| one.baseline == "reference")
             .or_else(|| differences().next());
         let blamed = verdict.blame.iter().any(|id| id == engine);
-        if verdict.verdict == "undefined" || verdict.without_answer.iter().any(|id| id == engine) {
+        if verdict.verdict == VerdictKind::Undefined || verdict.without_answer.iter().any(|id| id == engine) {
             return Some(Self::Undefined);
         }
         Some(match difference {
             Some(difference) if blamed => Self::Wrong(wrong(verdict, engine, difference)),
-            _ if verdict.verdict == "inconclusive" => Self::Silent {
+            _ if verdict.verdict == VerdictKind::Inconclusive => Self::Silent {
                 outcome: "inconclusive".to_owned(),
                 why: verdict.reason.clone().unwrap_or_default(),
             },
             Some(difference) => Self::Wrong(wrong(verdict, engine, difference)),
-            None => Self::Right {
-                outcome: word.to_owned(),
-            },
+            None => Self::Right { outcome: end },
         })
     }
 }
@@ -104,8 +105,8 @@ fn wrong(verdict: &Verdict, engine: &str, difference: &Difference) -> Wrong {
     let mut known = difference.explained.clone();
     known.sort();
     Wrong {
-        kind: difference.kind.clone(),
-        outcome: outcome(engine).map_or_else(|| "finished".to_owned(), |one| one.outcome.clone()),
+        kind: difference.kind,
+        outcome: outcome(engine).map_or(OutcomeKind::Finished, |one| one.outcome),
         known,
         said: spoken.map_or_else(String::new, |one| {
             let error = if one.error.is_empty() {
@@ -163,18 +164,18 @@ mod tests {
         Verdict {
             case: "a/b".to_owned(),
             engines: vec!["reference".to_owned(), "interpret@3.8.0".to_owned()],
-            verdict: "differ".to_owned(),
+            verdict: VerdictKind::Differ,
             blame: vec!["interpret@3.8.0".to_owned()],
             differences: vec![Difference {
                 baseline: "reference".to_owned(),
                 engine: "interpret@3.8.0".to_owned(),
-                kind: "trap".to_owned(),
+                kind: Kind::Trap,
                 ..Difference::default()
             }],
             outcomes: IndexMap::from([(
                 "interpret@3.8.0".to_owned(),
                 Outcome {
-                    outcome: "trapped".to_owned(),
+                    outcome: OutcomeKind::Trapped,
                     error: "ValueError".to_owned(),
                     message: "shape (16, 4) of v12\nand more".to_owned(),
                     ..Outcome::default()
@@ -190,13 +191,13 @@ mod tests {
             panic!("it is wrong");
         };
         assert_eq!(wrong.said, "ValueError: shape (N, N) of vN");
-        assert_eq!(wrong.outcome, "trapped");
+        assert_eq!(wrong.outcome, OutcomeKind::Trapped);
     }
 
     #[test]
     fn who_is_not_blamed_and_does_not_differ_is_right() {
         let right = Standing::Right {
-            outcome: "finished".to_owned(),
+            outcome: OutcomeKind::Finished,
         };
         assert_eq!(Standing::of(&verdict(), "reference"), Some(right));
         assert_eq!(Standing::of(&verdict(), "cuda@3.8.0"), None);

@@ -4,7 +4,7 @@ use std::io::Read as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use cerith_report::event::{Exhibit, KnownBug, Start, Text, Verdict};
+use cerith_report::event::{Exhibit, KnownBug, Start, Text, Verdict, VerdictKind};
 use cerith_report::{Event, Html, Summary, read};
 use serde_json::{Value, json};
 
@@ -142,7 +142,7 @@ fn no_word_of_a_case_is_markup() {
     let verdict = Verdict {
         case: hostile.to_owned(),
         engines: vec![hostile.to_owned()],
-        verdict: "undefined".to_owned(),
+        verdict: VerdictKind::Undefined,
         reason: Some(hostile.to_owned()),
         exhibit: Some(Box::new(exhibit)),
         ..Verdict::default()

@@ -1,5 +1,6 @@
 //! Every printer over one stream that has one event of each sort.
 
+use cerith_report::event::VerdictKind;
 use cerith_report::{
     Digest, Event, Html, Human, Junit, Known, Palette, ReadError, SWEEPS, Summary, Writer, markdown, read,
 };
@@ -304,7 +305,7 @@ fn hostile(count: usize) -> Vec<Event> {
             case: format!("{hostile}{nth}"),
             about: hostile.to_owned(),
             engines: vec![hostile.to_owned()],
-            verdict: "differ".to_owned(),
+            verdict: VerdictKind::Differ,
             blame: vec![hostile.to_owned()],
             unexpected: vec![hostile.to_owned()],
             notes: vec![hostile.to_owned()],

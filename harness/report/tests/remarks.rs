@@ -1,6 +1,6 @@
 //! Remarks beside lines: each failure is one, where it is, and no word of a case is a command.
 
-use cerith_report::event::{Position, Verdict};
+use cerith_report::event::{Position, Verdict, VerdictKind};
 use cerith_report::{Event, Remarks, Summary, read};
 use serde_json::{Value, json};
 
@@ -43,7 +43,7 @@ fn no_word_of_a_case_is_a_command() {
     let verdict = |nth: usize| {
         Event::Verdict(Box::new(Verdict {
             case: format!("{hostile}{nth}"),
-            verdict: "differ".to_owned(),
+            verdict: VerdictKind::Differ,
             position: Some(Position {
                 file: hostile.to_owned(),
                 line: 1,

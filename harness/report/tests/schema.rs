@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use cerith_report::event::{
     Against, Bytes, Camp, Compiled, CompiledKernel, Contents, Difference, Differs, Element, Exhibit,
-    Expectation, Internal, KnownBug, Launch, Left, LeftOut, Mark, Outcome, Position, Problem, Rule, Scratch,
-    Start, Storage, Summary, Sweep, Tally, Text, Undefined, Variants, Verdict, View,
+    Expectation, Internal, Kind, KnownBug, Launch, Left, LeftOut, Mark, Outcome, OutcomeKind, Position,
+    Problem, Rule, Scratch, Severity, Start, State, Storage, Summary, Sweep, Tally, Text, Undefined,
+    Variants, Verdict, VerdictKind, View,
 };
 use cerith_report::{Digest, Event, FORMAT, Html, Human, Junit, Remarks, SWEEPS, read};
 use indexmap::IndexMap;
@@ -66,7 +67,7 @@ fn position() -> Position {
 
 fn problem() -> Problem {
     Problem {
-        severity: some(),
+        severity: Severity::Error,
         code: some(),
         message: some(),
         position: Some(position()),
@@ -88,7 +89,7 @@ fn verdict() -> Verdict {
         case: some(),
         about: some(),
         engines: vec![some()],
-        verdict: some(),
+        verdict: VerdictKind::Differ,
         blame: vec![some()],
         expected: true,
         seconds: one(1.5),
@@ -143,7 +144,7 @@ fn camp() -> Camp {
 
 fn outcome() -> Outcome {
     Outcome {
-        outcome: some(),
+        outcome: OutcomeKind::Trapped,
         error: some(),
         message: some(),
         position: Some(position()),
@@ -157,7 +158,7 @@ fn difference() -> Difference {
     Difference {
         baseline: some(),
         engine: some(),
-        kind: some(),
+        kind: Kind::Memory,
         elements: 1,
         first: vec![element()],
         explained: vec![some()],
@@ -203,11 +204,11 @@ fn expectation() -> Expectation {
         engines: vec![some()],
         versions: some(),
         axes: vec![some()],
-        verdict: Some(some()),
-        outcome: Some(some()),
+        verdict: Some(VerdictKind::Differ),
+        outcome: Some(OutcomeKind::Trapped),
         why: some(),
         link: Some(some()),
-        state: some(),
+        state: State::Met,
         position: Some(position()),
     }
 }

@@ -14,12 +14,15 @@
 //!
 //! Left out: what was expected (see [`crate::expectation`]).
 
+use std::fmt;
+
 use cerith_case::VerdictKind;
 use cerith_engine::{EngineId, Families, Finished, Outcome, Trap};
 use cerith_memory::Memory;
 use cerith_tile::fault::{Fault, is_planted};
 use cerith_tile::quirk::Quirks;
 use cerith_tile::quirk::told::Told;
+use serde::{Deserialize, Serialize};
 
 use crate::difference::{Acceptance, Bytes, Comparison, compare};
 use crate::witness::{Known, Witness, independent};
@@ -52,9 +55,11 @@ pub enum Standing {
 }
 
 /// In what way two engines differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Kind {
     /// Other bytes in a storage.
+    #[default]
     Memory,
     /// Bytes outside of every storage were written.
     Guard,
@@ -72,6 +77,12 @@ pub enum Kind {
     Time,
     /// The reference left something else than what the case file gives.
     Given,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
 }
 
 impl Kind {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use cerith_case::{
     CaseFile, EnginePattern, NewExpectation, OutcomeKind, RELEASED, VerdictKind, VersionRange,
 };
-use cerith_report::event::{Expectation, Verdict};
+use cerith_report::event::{Expectation, Kind, State, Verdict};
 use cerith_tile::quirk::Quirk;
 use cerith_tile::rules::Version;
 
@@ -136,13 +136,16 @@ fn refusal(verdict: &Verdict, failed: &HashSet<String>) -> Option<String> {
             "the reference is to blame: a bug of Cerith, which is mended and not expected".to_owned(),
         );
     }
-    if verdict.differences.iter().any(|one| one.kind == "given") {
+    if verdict.differences.iter().any(|one| one.kind == Kind::Given) {
         return Some("the reference does not give what the case file says; one of them is wrong".to_owned());
     }
     if let Some(outcome) = verdict.outcomes.get("reference")
         && matches!(
-            outcome.outcome.as_str(),
-            "unsupported" | "exhausted" | "crashed" | "unavailable"
+            outcome.outcome,
+            OutcomeKind::Unsupported
+                | OutcomeKind::Exhausted
+                | OutcomeKind::Crashed
+                | OutcomeKind::Unavailable
         )
     {
         return Some(format!(
@@ -167,16 +170,16 @@ fn doing(verdict: &Verdict, engine: &str) -> Result<(Doing, Option<Version>), St
     let version = pattern.version;
     let outcome = verdict.outcomes.get(engine);
     let word = outcome
-        .and_then(|outcome| OutcomeKind::from_name(&outcome.outcome))
+        .map(|outcome| outcome.outcome)
         .filter(|kind| *kind != OutcomeKind::Finished);
-    let standing = match verdict.verdict.as_str() {
+    let standing = match verdict.verdict {
         // It stops as all do who say something, and that is not written down.
         _ if verdict.stopped.iter().any(|id| id == engine) => None,
-        "undefined" if engine != "reference" => {
+        VerdictKind::Undefined if engine != "reference" => {
             return Err("the program has no defined answer, and the reference was not asked".to_owned());
         }
-        "inconclusive" | "agree" => None,
-        other => VerdictKind::from_name(other),
+        VerdictKind::Inconclusive | VerdictKind::Agree => None,
+        other => Some(other),
     };
     if standing.is_none() && word.is_none() {
         return Err(format!("nothing that {engine} does can be written down"));
@@ -252,8 +255,8 @@ fn removals(file: &Arc<CaseFile>, verdicts: &[Verdict], found: &mut Found) {
     }
     let points = file.case_ids().count();
     for (line, all) in lines {
-        let stale = all.iter().filter(|(_, one)| one.state == "stale").count();
-        let Some(&(example, expectation)) = all.iter().find(|(_, one)| one.state == "stale") else {
+        let stale = all.iter().filter(|(_, one)| one.state == State::Stale).count();
+        let Some(&(example, expectation)) = all.iter().find(|(_, one)| one.state == State::Stale) else {
             continue;
         };
         let place = format!(
@@ -314,10 +317,10 @@ fn happens(verdict: &Verdict, expectation: &Expectation) -> bool {
         let outcome = verdict
             .outcomes
             .get(engine)
-            .map_or("finished", |one| one.outcome.as_str());
-        let wrong = verdict.blame.contains(engine) || verdict.verdict == "undefined";
-        match (&expectation.verdict, &expectation.outcome) {
-            (Some(verdict), Some(wanted)) => wanted == outcome && (verdict == "agree" || wrong),
+            .map_or(OutcomeKind::Finished, |one| one.outcome);
+        let wrong = verdict.blame.contains(engine) || verdict.verdict == VerdictKind::Undefined;
+        match (expectation.verdict, expectation.outcome) {
+            (Some(verdict), Some(wanted)) => wanted == outcome && (verdict == VerdictKind::Agree || wrong),
             (Some(_), None) => wrong,
             (None, Some(wanted)) => wanted == outcome,
             (None, None) => true,

@@ -11,7 +11,7 @@ use cerith_engine::cuda::bundle::{BundleError, Label, Reader, Unexecuted};
 use cerith_engine::cuda::job::Ran;
 use cerith_engine::cuda::record::Record;
 use cerith_engine::{EngineId, Failure};
-use cerith_report::event::Problem;
+use cerith_report::event::{Problem, Severity};
 use cerith_verdict::{Sample, Samples};
 
 use super::{End, Trouble, take};
@@ -272,7 +272,7 @@ impl Pile {
 
 fn given(message: String) -> Problem {
     Problem {
-        severity: "error".to_owned(),
+        severity: Severity::Error,
         code: "results".to_owned(),
         rendered: format!("error[results]: {message}"),
         message,

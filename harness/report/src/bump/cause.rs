@@ -176,7 +176,7 @@ impl<'s> Right<'s> {
         let mut rest: BTreeMap<Cause, Vec<&Seen>> = BTreeMap::new();
         for one in cases {
             let kind = match (&one.new, &one.old) {
-                (Standing::Wrong(wrong), _) | (_, Standing::Wrong(wrong)) => wrong.kind.clone(),
+                (Standing::Wrong(wrong), _) | (_, Standing::Wrong(wrong)) => wrong.kind.to_string(),
                 _ => String::new(),
             };
             let cause = if one.rules.is_empty() {

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::event::OutcomeKind;
 use crate::standing::{Standing, Wrong};
 
 /// What became of a case. The worst comes first.
@@ -123,12 +124,14 @@ impl Change {
             (_, Undefined) => Self::NewlyUndefined,
             (Right { outcome: old }, Right { outcome: new }) if rules || old != new => Self::RuleChanged,
             (Right { .. }, Right { .. }) => Self::Unchanged,
-            (Right { .. }, Wrong(new)) if new.outcome == "rejected" => Self::NewlyRejected,
+            (Right { .. }, Wrong(new)) if new.outcome == OutcomeKind::Rejected => Self::NewlyRejected,
             (Right { .. }, Wrong(_)) => Self::Broke,
-            (Wrong(old), Right { .. }) if old.outcome == "rejected" => Self::NewlyAccepted,
+            (Wrong(old), Right { .. }) if old.outcome == OutcomeKind::Rejected => Self::NewlyAccepted,
             (Wrong(_), Right { .. }) => Self::Fixed,
             (Wrong(old), Wrong(new)) if same(old, new) => Self::StillWrong,
-            (Wrong(old), Wrong(new)) if new.outcome == "rejected" && old.outcome != "rejected" => {
+            (Wrong(old), Wrong(new))
+                if new.outcome == OutcomeKind::Rejected && old.outcome != OutcomeKind::Rejected =>
+            {
                 Self::NewlyRejected
             }
             (Wrong(_), Wrong(_)) => Self::Changed,
@@ -141,8 +144,12 @@ impl Change {
     pub(super) fn between_compilers(old: &Standing, new: &Standing, compiles: [bool; 2]) -> Self {
         use Standing::{Silent, Wrong};
         match (old, new, compiles) {
-            (Silent { .. }, Wrong(new), [true, false]) if new.outcome == "rejected" => Self::NewlyRejected,
-            (Wrong(old), Silent { .. }, [false, true]) if old.outcome == "rejected" => Self::NewlyAccepted,
+            (Silent { .. }, Wrong(new), [true, false]) if new.outcome == OutcomeKind::Rejected => {
+                Self::NewlyRejected
+            }
+            (Wrong(old), Silent { .. }, [false, true]) if old.outcome == OutcomeKind::Rejected => {
+                Self::NewlyAccepted
+            }
             _ => Self::NotCompared,
         }
     }

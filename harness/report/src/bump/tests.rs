@@ -1,7 +1,7 @@
 //! Changes out of verdicts that the tests make up.
 
 use super::*;
-use crate::event::{Difference, Element, Outcome, Rule};
+use crate::event::{Difference, Element, Kind, Outcome, OutcomeKind, Rule, VerdictKind};
 use crate::style::Palette;
 
 /// What an engine does in a case.
@@ -21,7 +21,7 @@ fn verdict(case: &str, engines: &[(&str, Does)]) -> Verdict {
     let mut verdict = Verdict {
         case: case.to_owned(),
         engines: engines.iter().map(|(id, _)| (*id).to_owned()).collect(),
-        verdict: "agree".to_owned(),
+        verdict: VerdictKind::Agree,
         ..Verdict::default()
     };
     for &(id, does) in engines {
@@ -29,18 +29,18 @@ fn verdict(case: &str, engines: &[(&str, Does)]) -> Verdict {
         let mut difference = Difference {
             baseline: "reference".to_owned(),
             engine: id.to_owned(),
-            kind: "trap".to_owned(),
+            kind: Kind::Trap,
             ..Difference::default()
         };
         match does {
             Does::Right => continue,
             Does::Silent => {
-                outcome.outcome = "unavailable".to_owned();
+                outcome.outcome = OutcomeKind::Unavailable;
                 verdict.outcomes.insert(id.to_owned(), outcome);
                 continue;
             }
             Does::Bytes(bug) => {
-                difference.kind = "memory".to_owned();
+                difference.kind = Kind::Memory;
                 difference.elements = 3;
                 difference.first = vec![Element {
                     bits: ["0x1".to_owned(), format!("0x{}", bug.len())],
@@ -51,19 +51,19 @@ fn verdict(case: &str, engines: &[(&str, Does)]) -> Verdict {
                 }
             }
             Does::Raises(message) => {
-                outcome.outcome = "trapped".to_owned();
+                outcome.outcome = OutcomeKind::Trapped;
                 outcome.error = "TypeError".to_owned();
                 outcome.message = message.to_owned();
                 verdict.outcomes.insert(id.to_owned(), outcome);
             }
             Does::Rejects => {
-                outcome.outcome = "rejected".to_owned();
+                outcome.outcome = OutcomeKind::Rejected;
                 outcome.message = "no such thing".to_owned();
                 verdict.outcomes.insert(id.to_owned(), outcome);
-                difference.kind = "acceptance".to_owned();
+                difference.kind = Kind::Acceptance;
             }
         }
-        verdict.verdict = "differ".to_owned();
+        verdict.verdict = VerdictKind::Differ;
         verdict.blame.push(id.to_owned());
         verdict.differences.push(difference);
     }

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use crate::event::{Difference, Outcome, Verdict};
+use crate::event::{Difference, Outcome, OutcomeKind, Verdict, VerdictKind};
 
 /// The most characters of a message that cases are grouped by. The case has all of it.
 const LONGEST: usize = 160;
@@ -47,9 +47,11 @@ impl Cause {
 
     /// The cause of an outcome that is no difference, where there is one.
     pub(super) fn of_outcome(verdict: &Verdict, outcome: &Outcome) -> Option<Self> {
-        match outcome.outcome.as_str() {
-            "unavailable" | "unsupported" | "exhausted" => Some(Self::new("silent", words(outcome))),
-            _ if verdict.verdict == "undefined" => Some(Self::new("undefined", words(outcome))),
+        match outcome.outcome {
+            OutcomeKind::Unavailable | OutcomeKind::Unsupported | OutcomeKind::Exhausted => {
+                Some(Self::new("silent", words(outcome)))
+            }
+            _ if verdict.verdict == VerdictKind::Undefined => Some(Self::new("undefined", words(outcome))),
             _ => None,
         }
     }
@@ -57,9 +59,9 @@ impl Cause {
     /// The cause of a verdict of which no engine has one.
     pub(super) fn of_verdict(verdict: &Verdict) -> Option<Self> {
         let reason = verdict.reason.as_deref().map_or_else(String::new, plain);
-        match verdict.verdict.as_str() {
-            "undefined" => Some(Self::new("undefined", reason)),
-            "inconclusive" => Some(Self::new("inconclusive", reason)),
+        match verdict.verdict {
+            VerdictKind::Undefined => Some(Self::new("undefined", reason)),
+            VerdictKind::Inconclusive => Some(Self::new("inconclusive", reason)),
             _ => None,
         }
     }
@@ -68,7 +70,7 @@ impl Cause {
 fn words(outcome: &Outcome) -> String {
     let message = plain(&outcome.message);
     match (outcome.error.is_empty(), message.is_empty()) {
-        (true, true) => outcome.outcome.clone(),
+        (true, true) => outcome.outcome.to_string(),
         (true, false) => format!("{}: {message}", outcome.outcome),
         (false, true) => outcome.error.clone(),
         (false, false) => format!("{}: {message}", outcome.error),

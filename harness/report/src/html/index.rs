@@ -7,7 +7,7 @@ use indexmap::{IndexMap, IndexSet};
 use serde::Serialize;
 
 use super::cause::Cause;
-use crate::event::{KnownBug, Text, Verdict};
+use crate::event::{Kind, KnownBug, OutcomeKind, Text, Verdict, VerdictKind};
 
 /// The index. Rows are cases in the order of the stream.
 #[derive(Debug, Default, Serialize)]
@@ -67,12 +67,12 @@ fn sorted<T: Ord>(mut all: Vec<T>) -> Vec<T> {
 impl Index {
     pub(super) fn add(&mut self, verdict: &Verdict) {
         self.cases.push(verdict.case.clone());
-        self.verdicts.push(match verdict.verdict.as_str() {
-            "agree" => 'a',
-            "differ" => 'd',
-            "nondeterministic" => 'n',
-            "undefined" => 'u',
-            _ => 'i',
+        self.verdicts.push(match verdict.verdict {
+            VerdictKind::Agree => 'a',
+            VerdictKind::Differ => 'd',
+            VerdictKind::Nondeterministic => 'n',
+            VerdictKind::Undefined => 'u',
+            VerdictKind::Inconclusive => 'i',
         });
         self.flags.push(flags(verdict));
         let exhibit = verdict.exhibit.as_deref();
@@ -202,12 +202,12 @@ fn cell_of(verdict: &Verdict, engine: &str) -> char {
         .filter(|one| one.engine == engine)
         .peekable();
     if let Some(first) = own.peek() {
-        let cell = match first.kind.as_str() {
-            "guard" | "padding" => 'g',
-            "acceptance" => 'r',
-            "trap" => 't',
-            "crash" | "time" => 'c',
-            "nondeterminism" => 'n',
+        let cell = match first.kind {
+            Kind::Guard | Kind::Padding => 'g',
+            Kind::Acceptance => 'r',
+            Kind::Trap => 't',
+            Kind::Crash | Kind::Time => 'c',
+            Kind::Nondeterminism => 'n',
             _ => 'x',
         };
         let known = own.all(|one| !one.explained.is_empty());
@@ -217,11 +217,11 @@ fn cell_of(verdict: &Verdict, engine: &str) -> char {
     let outcome = verdict
         .outcomes
         .get(engine)
-        .map_or("finished", |outcome| outcome.outcome.as_str());
+        .map_or(OutcomeKind::Finished, |outcome| outcome.outcome);
     match outcome {
-        "unavailable" | "unsupported" | "exhausted" => '-',
+        OutcomeKind::Unavailable | OutcomeKind::Unsupported | OutcomeKind::Exhausted => '-',
         _ if verdict.blame.iter().any(|one| one == engine) => 'X',
-        _ if verdict.verdict == "undefined" => 'u',
+        _ if verdict.verdict == VerdictKind::Undefined => 'u',
         _ if unexpected => '!',
         _ => '=',
     }

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use indexmap::IndexMap;
 
 use super::{Human, plural};
-use crate::event::Verdict;
+use crate::event::{Verdict, VerdictKind};
 use crate::standing;
 use crate::style::Tone;
 
@@ -41,7 +41,10 @@ pub(super) struct Causes {
 impl Causes {
     /// Takes in a verdict that is as expected.
     pub(super) fn count(&mut self, verdict: &Verdict) {
-        if !matches!(verdict.verdict.as_str(), "differ" | "nondeterministic") {
+        if !matches!(
+            verdict.verdict,
+            VerdictKind::Differ | VerdictKind::Nondeterministic
+        ) {
             return;
         }
         let mut names: Vec<&str> = verdict

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{Human, Known};
-use crate::event::{Start, Summary, Verdict};
+use crate::event::{Start, State, Summary, Verdict};
 use crate::style::Tone;
 
 /// What is asked about next.
@@ -50,7 +50,7 @@ impl Next {
         if verdict.blame.iter().any(|id| id == "reference") {
             self.ours.get_or_insert_with(case);
         }
-        let stale = verdict.expectations.iter().find(|one| one.state == "stale");
+        let stale = verdict.expectations.iter().find(|one| one.state == State::Stale);
         if let Some(at) = stale.and_then(|one| one.position.as_ref()) {
             self.stale
                 .get_or_insert_with(|| format!("{}:{}", at.file, at.line));

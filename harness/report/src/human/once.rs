@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use super::Human;
-use crate::event::{Internal, Outcome, Verdict};
+use crate::event::{Internal, Outcome, State, Verdict};
 use crate::html::cause::plain;
 use crate::style::Tone;
 
@@ -118,7 +118,7 @@ impl Human {
 /// What makes two verdicts say the same: the kernels, the lines and the kind. None where nothing tells the kernel.
 pub(super) fn key(verdict: &Verdict) -> Option<String> {
     let mut key = kernel(verdict)?;
-    for part in [&verdict.verdict, &verdict.blame.join(",")] {
+    for part in [verdict.verdict.name(), &verdict.blame.join(",")] {
         let _ = write!(key, "|{part}");
     }
     let _ = write!(
@@ -141,7 +141,10 @@ pub(super) fn key(verdict: &Verdict) -> Option<String> {
             difference.explained.join(",")
         );
     }
-    let stale = verdict.expectations.iter().filter(|one| one.state == "stale");
+    let stale = verdict
+        .expectations
+        .iter()
+        .filter(|one| one.state == State::Stale);
     for expectation in stale {
         let line = expectation.position.as_ref().map_or(0, |at| at.line);
         let _ = write!(key, "|stale {line} {}", expectation.why);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::super::{Bump, human};
 use super::*;
-use crate::event::{Difference, Outcome, Verdict};
+use crate::event::{Difference, Kind, Outcome, OutcomeKind, Verdict, VerdictKind};
 use crate::style::Palette;
 
 const OLD: &str = "cuda@3.8.0";
@@ -36,7 +36,7 @@ fn changes(cases: &[(&str, Compiled, Compiled)], noise: Noise) -> Changes {
         let verdict = Verdict {
             case: (*case).to_owned(),
             engines: ["reference", OLD, NEW].map(str::to_owned).to_vec(),
-            verdict: "agree".to_owned(),
+            verdict: VerdictKind::Agree,
             compiled: [(OLD.to_owned(), old.clone()), (NEW.to_owned(), new.clone())].into(),
             ..Verdict::default()
         };
@@ -147,25 +147,31 @@ fn a_machine_that_is_slower_for_all_is_told_once() {
 #[test]
 fn a_case_that_no_longer_compiles_is_newly_rejected_without_a_record() {
     let case = |silent: &str, rejected: &str| {
-        let outcome = |word: &str, error: &str| Outcome {
-            outcome: word.to_owned(),
+        let outcome = |outcome, error: &str| Outcome {
+            outcome,
             error: error.to_owned(),
             ..Outcome::default()
         };
         Verdict {
             case: "dot/a".to_owned(),
             engines: ["reference", OLD, NEW].map(str::to_owned).to_vec(),
-            verdict: "differ".to_owned(),
+            verdict: VerdictKind::Differ,
             blame: vec![rejected.to_owned()],
             outcomes: [
-                (silent.to_owned(), outcome("unavailable", "no-recording")),
-                (rejected.to_owned(), outcome("rejected", "CompilationError")),
+                (
+                    silent.to_owned(),
+                    outcome(OutcomeKind::Unavailable, "no-recording"),
+                ),
+                (
+                    rejected.to_owned(),
+                    outcome(OutcomeKind::Rejected, "CompilationError"),
+                ),
             ]
             .into(),
             differences: vec![Difference {
                 baseline: "reference".to_owned(),
                 engine: rejected.to_owned(),
-                kind: "acceptance".to_owned(),
+                kind: Kind::Acceptance,
                 ..Difference::default()
             }],
             compiled: [(silent.to_owned(), compiled("dot", 1000, 50.0))].into(),
@@ -247,7 +253,7 @@ fn another_run_tells_what_the_old_one_was_compiled_to() {
     let side = |engine: &str, code: u64| Verdict {
         case: "dot/a".to_owned(),
         engines: vec!["reference".to_owned(), engine.to_owned()],
-        verdict: "agree".to_owned(),
+        verdict: VerdictKind::Agree,
         compiled: [(engine.to_owned(), compiled("dot", code, 50.0))].into(),
         ..Verdict::default()
     };

@@ -1,0 +1,54 @@
+//! Words that only events have: how bad a problem is, and what became of an expectation. Each is written in a stream as its
+//! name. Left out: what became of a case and of an engine, which expectations say too (`cerith-case`), and in what way two
+//! engines differ (`cerith-verdict`).
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! words {
+    ($(#[$about:meta])* $name:ident { $($(#[$meaning:meta])* $variant:ident = $word:literal,)+ }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        pub enum $name {
+            $($(#[$meaning])* #[serde(rename = $word)] $variant,)+
+        }
+
+        impl $name {
+            /// The word in streams and in what people read.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $word,)+
+                }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(self.name())
+            }
+        }
+    };
+}
+
+words! {
+    /// How bad a problem with what was given is.
+    Severity {
+        /// What was given cannot be used.
+        #[default]
+        Error = "error",
+        /// It can, and something about it may not be meant.
+        Warning = "warning",
+    }
+}
+
+words! {
+    /// What became of an expectation.
+    State {
+        /// It happened.
+        #[default]
+        Met = "met",
+        /// It no longer happens.
+        Stale = "stale",
+    }
+}
