@@ -179,6 +179,11 @@ impl Pile {
         }
         for decided in reader.take_decided() {
             if let Some((case, version)) = self.case(&decided.label, entries) {
+                // A record has a name of its own, by which it would be put down, wherever that leads.
+                if decided.record.case != case.id || decided.record.stale(&case).is_some() {
+                    self.refuse("the record in it is of something else than its label", &case.id);
+                    continue;
+                }
                 let by = provenance(reader.opening(), version, false);
                 let outcome = decided.record.outcome(&case).ok();
                 let stood = outcome.and_then(|outcome| stood(&case, version, &outcome));

@@ -348,14 +348,25 @@ pub fn compiler(
 /// A toolchain to compile with that is there, with whatever NumPy, or is installed now.
 pub fn find_or_add_compiler(id: &ToolchainId, offline: bool, stop: &AtomicBool) -> Result<Toolchain, String> {
     let there = Home::discover().ok().and_then(|home| home.resolve_compiler(id));
-    there.map_or_else(|| find_or_add(id, offline, stop), Ok)
+    there.map_or_else(|| find_or_add(id, offline, stop), whole)
+}
+
+/// A toolchain whose Python is there.
+fn whole(toolchain: Toolchain) -> Result<Toolchain, String> {
+    match toolchain.gone() {
+        Some(why) => Err(why),
+        None => Ok(toolchain),
+    }
 }
 
 /// A toolchain that is there, or is installed now. One with torch is installed only by `cerith toolchain add`.
 pub fn find_or_add(id: &ToolchainId, offline: bool, stop: &AtomicBool) -> Result<Toolchain, String> {
     let home = Home::discover().map_err(|error| format!("failed to {error}"))?;
     if let Some(toolchain) = home.resolve(id) {
-        return Ok(toolchain);
+        return whole(toolchain);
+    }
+    if let Some((_, why)) = home.broken().into_iter().find(|(broken, _)| broken == id) {
+        return Err(why);
     }
     if let Some(torch) = id.torch() {
         return Err(format!(

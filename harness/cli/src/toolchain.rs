@@ -63,12 +63,12 @@ pub fn toolchain(args: &ToolchainArgs, stop: &AtomicBool) -> u8 {
             }
         }
         ToolchainCommand::List => match home.list() {
-            Ok(list) if list.is_empty() => {
+            Ok(list) if list.is_empty() && home.broken().is_empty() => {
                 terminal.print("nothing is installed; `cerith toolchain add 3.9.0` installs Triton 3.9.0\n");
             }
             Ok(list) => {
                 let width = list.iter().map(|one| one.id.to_string().len()).max().unwrap_or(0);
-                for toolchain in list {
+                for toolchain in list.iter().filter(|one| one.gone().is_none()) {
                     let contents = &toolchain.contents;
                     let name = format!("{:width$}", toolchain.id.to_string());
                     let size = match &contents.adopted {
@@ -81,6 +81,10 @@ pub fn toolchain(args: &ToolchainArgs, stop: &AtomicBool) -> u8 {
                         words(contents),
                     );
                     terminal.print(&line);
+                }
+                for (id, why) in home.broken() {
+                    let name = terminal.palette.paint(Tone::Bad, &id.to_string());
+                    terminal.print(&format!("{name}  cannot be used: {why}\n"));
                 }
                 terminal.print(&format!("in {}\n", home.root().display()));
                 let containment = Containment::of_this_system();

@@ -6,8 +6,10 @@ use std::process::{Command, Output};
 
 use cerith_case::{Case, Corpus};
 use cerith_engine::cuda::GpuHeader;
-use cerith_engine::cuda::bundle::{Label, Provenance, ResultEntry, Writer};
+use cerith_engine::cuda::bundle::{Decided, Label, Provenance, ResultEntry, Writer};
 use cerith_engine::cuda::job::Ran;
+use cerith_engine::cuda::record::Record;
+use cerith_engine::{Complaint, Outcome};
 use cerith_toolchain::compiled::Target;
 use tempfile::TempDir;
 
@@ -50,9 +52,8 @@ fn label(case: &Case) -> Label {
     }
 }
 
-/// Results of launches that left `byte` in the first byte of the storage.
-fn results(folder: &Path, labels: &[Label], byte: u8) {
-    let provenance = Provenance {
+fn provenance() -> Provenance {
+    Provenance {
         gpu: GpuHeader {
             name: "NVIDIA H200".to_owned(),
             driver: "580.159.04".to_owned(),
@@ -62,12 +63,16 @@ fn results(folder: &Path, labels: &[Label], byte: u8) {
         },
         repetitions: 3,
         time_limit: 10_000,
-    };
+    }
+}
+
+/// Results of launches that left `byte` in the first byte of the storage.
+fn results(folder: &Path, labels: &[Label], byte: u8) {
     let case = case(folder);
     let mut memory = case.memory();
     let id = memory.ids().next().expect("a storage");
     memory.parts_mut(id).0[0] = byte;
-    let mut writer = Writer::results(Vec::new(), provenance).expect("it is memory");
+    let mut writer = Writer::results(Vec::new(), provenance()).expect("it is memory");
     for label in labels {
         let entry = ResultEntry {
             label: label.clone(),
@@ -106,6 +111,46 @@ fn check(folder: &Path, more: &[&str], exit: i32, wanted: &str) {
 
 fn record(folder: &Path) -> Option<String> {
     fs::read_to_string(folder.join("snapshots/cuda/sm_90/area/c.snap")).ok()
+}
+
+/// What came to its end when it was compiled is a record already, and has a name beside that of its label.
+#[test]
+fn a_record_of_something_else_than_its_label_is_refused_and_written_nowhere() {
+    let folder = corpus();
+    let outside = folder.path().join("outside");
+    let folder = folder.path();
+    let case = case(folder);
+    let rejected = Outcome::Rejected(Box::new(Complaint::new("CompilationError", "no")));
+    let good = Record::of(&case, "", &rejected, 1).expect("it says something");
+    let decided = |record: Record| {
+        let mut writer = Writer::results(Vec::new(), provenance()).expect("it is memory");
+        writer
+            .decided(&Decided {
+                label: label(&case),
+                record,
+            })
+            .expect("it is memory");
+        fs::write(
+            folder.join("results.cerith"),
+            writer.finish().expect("it is memory"),
+        )
+        .expect("a file");
+    };
+    let another = "the record in it is of something else than its label: area/c";
+    for name in ["../../../outside/c", "/tmp/outside/c", "area/d"] {
+        let mut record = good.clone();
+        record.case = name.to_owned();
+        decided(record);
+        check(folder, &[], 2, another);
+    }
+    let mut other = good.clone();
+    other.layout = "0".repeat(16);
+    decided(other);
+    check(folder, &[], 2, another);
+    assert!(!outside.exists());
+    assert_eq!(record(folder), None);
+    decided(good);
+    check(folder, &[], 0, "records: ");
 }
 
 #[test]

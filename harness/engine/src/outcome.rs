@@ -9,6 +9,9 @@ pub const STALE_RECORDING: &str = "stale-recording";
 /// What a compiler without a GPU is silent with where nothing is on record of it.
 pub const NO_RECORDING: &str = "no-recording";
 
+/// What it is silent with where the file of its records cannot be read.
+pub const DAMAGED_RECORDING: &str = "damaged-recording";
+
 /// What it is silent with where the case is on record, and the machine code that it makes of it is not.
 pub const OTHER_CODE: &str = "other-machine-code";
 

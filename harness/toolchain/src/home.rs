@@ -148,6 +148,22 @@ impl Toolchain {
         )
     }
 
+    /// Why it cannot be used, where its Python is gone, with the mend.
+    pub fn gone(&self) -> Option<String> {
+        let python = self.python();
+        let again = match &self.contents.adopted {
+            None => format!("`cerith toolchain add {}` makes it anew", self.id),
+            Some(_) => "`cerith toolchain adopt PYTHON` registers another".to_owned(),
+        };
+        (!python.exists()).then(|| {
+            format!(
+                "its Python is gone: {}; `cerith toolchain remove {}` and {again}",
+                python.display(),
+                self.contents.id
+            )
+        })
+    }
+
     /// Whether its NumPy is one that its Triton's interpreter works with, or the one that its name asks for.
     pub fn numpy_fits(&self) -> bool {
         self.contents.satisfies(&self.id)
@@ -260,6 +276,43 @@ impl Home {
         found.sort_by(|a, b| a.id.cmp(&b.id));
         found.dedup_by(|a, b| a.id == b.id);
         Ok(found)
+    }
+
+    /// What is in the folder under a toolchain's name and cannot be used: the name, and why with the mend.
+    pub fn broken(&self) -> Vec<(ToolchainId, String)> {
+        let entries = fs::read_dir(self.toolchains_folder())
+            .into_iter()
+            .flatten()
+            .flatten();
+        let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        let mut found: Vec<(ToolchainId, String)> = ids
+            .filter_map(|id| Some((self.why_broken(&id)?, id)))
+            .map(|(why, id)| (id, why))
+            .collect();
+        found.sort();
+        found.dedup_by(|a, b| a.0 == b.0);
+        found
+    }
+
+    fn why_broken(&self, id: &ToolchainId) -> Option<String> {
+        if let Some(toolchain) = self.find(id) {
+            return toolchain.gone();
+        }
+        let path = self.toolchains_folder().join(id.to_string()).join(MARKER);
+        let why = match fs::read(&path).map(|text| serde_json::from_slice::<Contents>(&text)) {
+            Err(error) => format!("{MARKER} cannot be read: {error}"),
+            Ok(Err(error)) => format!("{MARKER} is damaged: {error}"),
+            Ok(Ok(contents)) if contents.schema != SCHEMA => {
+                format!(
+                    "{MARKER} is of schema {}, and this Cerith knows {SCHEMA}",
+                    contents.schema
+                )
+            }
+            Ok(Ok(contents)) => format!("{MARKER} says that it is {}", contents.id),
+        };
+        Some(format!(
+            "{why}; `cerith toolchain remove {id}` and `cerith toolchain add {id}` make it anew"
+        ))
     }
 
     /// An installed toolchain, if it is there.
@@ -436,6 +489,48 @@ mod tests {
             .map(|one| one.id.to_string())
             .collect();
         assert_eq!(names, ["3.1.0+numpy2", "3.9.0", "3.10.0", "torch2.5.1"]);
+
+        let broken: Vec<(String, String)> = home
+            .broken()
+            .into_iter()
+            .map(|(id, why)| {
+                (
+                    id.to_string(),
+                    why.split(';').next().unwrap_or_default().to_owned(),
+                )
+            })
+            .collect();
+        let damaged = |id: &str, text: &str| {
+            let root = home.toolchains_folder().join(id);
+            fs::write(root.join(MARKER), text).expect("written");
+        };
+        let why = |id: &str| {
+            broken
+                .iter()
+                .find(|(one, _)| one == id)
+                .map(|(_, why)| why.as_str())
+        };
+        assert_eq!(why("3.3.1"), Some("cerith-toolchain.json says that it is 3.4.0"));
+        assert_eq!(
+            why("3.5.1"),
+            Some("cerith-toolchain.json is of schema 2, and this Cerith knows 1")
+        );
+        let unread = "cerith-toolchain.json cannot be read: No such file or directory (os error 2)";
+        assert_eq!(why("3.6.0"), Some(unread));
+        assert!(why("3.9.0").is_some_and(|why| why.starts_with("its Python is gone: ")));
+        damaged("3.10.0", "{ \"schema\": 1, \"id\"");
+        let found = home.broken();
+        let text = found
+            .iter()
+            .find(|(id, _)| id.to_string() == "3.10.0")
+            .map(|(_, why)| why);
+        assert!(
+            text.is_some_and(|why| why.starts_with("cerith-toolchain.json is damaged: ")
+                && why.ends_with(
+                    "`cerith toolchain remove 3.10.0` and `cerith toolchain add 3.10.0` make it anew"
+                )),
+            "{text:?}"
+        );
 
         let id = "3.9.0".parse().expect("a toolchain");
         home.remove(&id).expect("removed");

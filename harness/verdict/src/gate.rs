@@ -5,7 +5,7 @@
 //! right (see [`crate::trial`]) and what was expected (see [`crate::expectation`]).
 
 use cerith_case::{Case, Ending, Expectation, OutcomeKind};
-use cerith_engine::{EngineId, MODULE_NOT_FOUND, Outcome, STALE_RECORDING, Trap};
+use cerith_engine::{DAMAGED_RECORDING, EngineId, MODULE_NOT_FOUND, Outcome, STALE_RECORDING, Trap};
 
 use crate::expectation::{Assessment, Testimony, happened};
 use crate::trial::{Standing, Verdict};
@@ -28,7 +28,7 @@ impl Demands {
         match complaint.kind.as_str() {
             "internal-error" => false,
             // Somebody has to mend these, whoever asked.
-            STALE_RECORDING | MODULE_NOT_FOUND => !self.silence_allowed,
+            STALE_RECORDING | DAMAGED_RECORDING | MODULE_NOT_FOUND => !self.silence_allowed,
             _ => !self.silence_allowed && self.named.contains(id),
         }
     }

@@ -36,7 +36,8 @@ impl Loader {
         let mut problem = None;
         let text = match &input.content {
             Ok(bytes) => match std::str::from_utf8(bytes) {
-                Ok(text) => text.to_owned(),
+                // Editors of Windows begin files with a mark of their byte order.
+                Ok(text) => text.strip_prefix('\u{feff}').unwrap_or(text).to_owned(),
                 Err(error) => {
                     let at = error.valid_up_to();
                     problem = Some((

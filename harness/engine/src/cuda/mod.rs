@@ -35,9 +35,12 @@ use cerith_toolchain::compiled::Target;
 use self::compile::{Compiler, Compiling};
 use self::job::{Job, Ran};
 use self::made::Made;
-use self::record::{Missing, Shelf};
+use self::record::{Missing, Shelf, ShelfError};
 use crate::engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, Prepared, Remembered};
-use crate::{Complaint, EngineId, Finished, NO_RECORDING, OTHER_CODE, Outcome, STALE_RECORDING, Trap, words};
+use crate::{
+    Complaint, DAMAGED_RECORDING, EngineId, Finished, NO_RECORDING, OTHER_CODE, Outcome, STALE_RECORDING,
+    Trap, words,
+};
 
 /// `cuda@V`.
 #[derive(Debug)]
@@ -194,13 +197,18 @@ impl OnRecord {
 
     /// What is on record; else what the compiler says, if it says more than that it compiles.
     fn outcome(&self, id: &EngineId, case: &Case) -> Result<Outcome, Failure> {
-        let failed = |error| Failure::internal("look up the record", error);
-        let found = self
-            .release()
-            .map_or(Ok(Err(Missing::Absent)), |version| {
-                self.shelf.find(version, self.target, case)
-            })
-            .map_err(failed)?;
+        let damaged = |error: ShelfError| {
+            let mend = "bring the file back from version control, or make it anew with `cerith accept`";
+            let complaint = Complaint::new(DAMAGED_RECORDING, format!("failed to {error}; {mend}"));
+            Ok(Outcome::Unavailable(Box::new(complaint)))
+        };
+        let found = self.release().map_or(Ok(Err(Missing::Absent)), |version| {
+            self.shelf.find(version, self.target, case)
+        });
+        let found = match found {
+            Ok(found) => found,
+            Err(error) => return damaged(error),
+        };
         let (mut kind, why) = match found {
             Ok((outcome, _)) => return Ok(outcome),
             Err(Missing::Absent) => (
@@ -230,8 +238,10 @@ impl OnRecord {
                 Compiling::Ready(job) => {
                     let kernels = &job.compiled.kernels;
                     let same = self.shelf.find_made(self.target, case, kernels);
-                    if let Some(outcome) = same.map_err(failed)? {
-                        return Ok(outcome);
+                    match same {
+                        Ok(Some(outcome)) => return Ok(outcome),
+                        Ok(None) => {}
+                        Err(error) => return damaged(error),
                     }
                     if kind == NO_RECORDING && self.shelf.executed(self.target, case) {
                         kind = OTHER_CODE;
