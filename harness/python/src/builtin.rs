@@ -1,0 +1,520 @@
+//! Functions that Python has without being told, as a table. Left out: functions that take functions, and keywords that only
+//! `CPython` gives a meaning (`key`, `default`).
+
+use ruff_python_ast::{CmpOp, Operator};
+
+use crate::error::{Error, Reason};
+use crate::float;
+use crate::int::Int;
+use crate::object::{Object, Plain, Sequence, View};
+use crate::{operator, repr};
+
+/// Takes the cost of so many items, or refuses it.
+pub type Spend<'a> = &'a mut dyn FnMut(usize) -> Result<(), Error>;
+
+/// A function of Python's.
+pub struct Builtin<V> {
+    /// Its name.
+    pub name: &'static str,
+    /// The names of its parameters; none where it takes any number of arguments.
+    pub parameters: &'static [&'static str],
+    /// How many arguments it needs.
+    pub required: usize,
+    /// The function, which is given as many arguments as it takes.
+    call: fn(&[V], Spend<'_>) -> Result<V, Error>,
+}
+
+impl<V: Object> Builtin<V> {
+    /// Calls the function. Each item that it looks at or makes is told to `spend` before.
+    pub fn call(&self, arguments: &[V], spend: Spend<'_>) -> Result<V, Error> {
+        let most = if self.parameters.is_empty() {
+            usize::MAX
+        } else {
+            self.parameters.len()
+        };
+        if arguments.len() < self.required || arguments.len() > most {
+            let (bound, count) = if arguments.len() > most {
+                ("at most", most)
+            } else {
+                ("at least", self.required)
+            };
+            return Err(Error::of_type(
+                Reason::Arguments,
+                format!(
+                    "{}() takes {bound} {count} argument{}, not {}",
+                    self.name,
+                    if count == 1 { "" } else { "s" },
+                    arguments.len()
+                ),
+            ));
+        }
+        (self.call)(arguments, spend)
+    }
+}
+
+/// The table of a type of values.
+pub struct Builtins<V>(std::marker::PhantomData<V>);
+
+pub(crate) const fn entry<V>(
+    name: &'static str,
+    parameters: &'static [&'static str],
+    required: usize,
+    call: fn(&[V], Spend<'_>) -> Result<V, Error>,
+) -> Builtin<V> {
+    Builtin {
+        name,
+        parameters,
+        required,
+        call,
+    }
+}
+
+impl<V: Object + 'static> Builtins<V> {
+    /// Python's builtins, by name.
+    pub const TABLE: &'static [Builtin<V>] = &[
+        entry("abs", &["x"], 1, abs),
+        entry("all", &["iterable"], 1, |arguments, spend| {
+            any(arguments, false, spend)
+        }),
+        entry("any", &["iterable"], 1, |arguments, spend| {
+            any(arguments, true, spend)
+        }),
+        entry("bool", &["x"], 0, |arguments, _| {
+            let truth = arguments.first().map_or(Ok(false), operator::truth);
+            V::plain(Plain::Bool(truth.map_err(|error| error.at(0))?))
+        }),
+        entry("divmod", &["a", "b"], 2, |arguments, _| match arguments {
+            [a, b] => operator::div_mod(a, b),
+            _ => Err(miscounted()),
+        }),
+        entry("enumerate", &["iterable", "start"], 1, enumerate),
+        entry("float", &["x"], 0, float_of),
+        entry("int", &["x", "base"], 0, int_of),
+        entry("len", &["obj"], 1, length),
+        entry("list", &["iterable"], 0, |arguments, spend| {
+            V::sequence(Sequence::List, given_items(arguments, spend)?)
+        }),
+        entry("max", &[], 1, |arguments, spend| {
+            extreme(arguments, "max", CmpOp::Gt, spend)
+        }),
+        entry("min", &[], 1, |arguments, spend| {
+            extreme(arguments, "min", CmpOp::Lt, spend)
+        }),
+        entry("pow", &["base", "exp", "mod"], 2, power),
+        entry("range", &[], 1, range),
+        entry("reversed", &["sequence"], 1, |arguments, spend| {
+            let mut items = given_items(arguments, spend).map_err(|mut error| {
+                if error.reason == Reason::Iteration {
+                    error.text = error.text.replace("iterable", "reversible");
+                }
+                error
+            })?;
+            items.reverse();
+            V::sequence(Sequence::List, items)
+        }),
+        entry("round", &["number", "ndigits"], 1, round),
+        entry("sorted", &["iterable"], 1, |arguments, spend| {
+            V::sequence(Sequence::List, sorted(given_items(arguments, spend)?)?)
+        }),
+        entry("str", &["object"], 0, |arguments, _| {
+            V::plain(Plain::Str(arguments.first().map_or_else(String::new, repr::text)))
+        }),
+        entry("sum", &["iterable", "start"], 1, sum),
+        entry("tuple", &["iterable"], 0, |arguments, spend| {
+            V::sequence(Sequence::Tuple, given_items(arguments, spend)?)
+        }),
+        entry("zip", &[], 0, zip),
+    ];
+
+    /// The builtin of a name.
+    pub fn find(name: &str) -> Option<&'static Builtin<V>> {
+        Self::TABLE.iter().find(|builtin| builtin.name == name)
+    }
+}
+
+/// The names of [`Builtins::TABLE`].
+pub const NAMES: &[&str] = &{
+    let table = Builtins::<crate::Value>::TABLE;
+    let mut names = [""; Builtins::<crate::Value>::TABLE.len()];
+    let mut at = 0;
+    while at < names.len() {
+        names[at] = table[at].name;
+        at += 1;
+    }
+    names
+};
+
+/// [`Builtin::call`] counts arguments before a function sees them.
+pub(crate) fn miscounted() -> Error {
+    Error::of_type(Reason::Arguments, "a wrong number of arguments")
+}
+
+/// Python's names of an argument that is no integer.
+pub(crate) fn no_index<V: Object>(value: &V) -> Error {
+    Error::of_type(
+        Reason::Argument,
+        format!(
+            "'{}' object cannot be interpreted as an integer",
+            value.type_name()
+        ),
+    )
+}
+
+pub(crate) fn items_of<V: Object>(arguments: &[V], nth: usize, spend: Spend<'_>) -> Result<Vec<V>, Error> {
+    let value = arguments.get(nth).ok_or_else(miscounted)?;
+    let items = value.items().map_err(|error| error.at(nth))?;
+    spend(items.len()).map_err(|error| error.at(nth))?;
+    Ok(items)
+}
+
+fn given_items<V: Object>(arguments: &[V], spend: Spend<'_>) -> Result<Vec<V>, Error> {
+    if arguments.is_empty() {
+        return Ok(Vec::new());
+    }
+    items_of(arguments, 0, spend)
+}
+
+fn abs<V: Object>(arguments: &[V], _: Spend<'_>) -> Result<V, Error> {
+    let [value] = arguments else {
+        return Err(miscounted());
+    };
+    match (value.view(), value.as_int()) {
+        (View::Float(value), _) => V::plain(Plain::Float(value.abs())),
+        (_, Some(value)) => V::plain(Plain::Int(value.magnitude()?)),
+        _ => Err(Error::of_type(
+            Reason::Argument,
+            format!("bad operand type for abs(): '{}'", value.type_name()),
+        )
+        .at(0)),
+    }
+}
+
+fn any<V: Object>(arguments: &[V], wanted: bool, spend: Spend<'_>) -> Result<V, Error> {
+    for item in items_of(arguments, 0, spend)? {
+        if operator::truth(&item)? == wanted {
+            return V::plain(Plain::Bool(wanted));
+        }
+    }
+    V::plain(Plain::Bool(!wanted))
+}
+
+fn enumerate<V: Object>(arguments: &[V], spend: Spend<'_>) -> Result<V, Error> {
+    let mut nth = match arguments.get(1) {
+        Some(start) => start.as_int().ok_or_else(|| no_index(start).at(1))?,
+        None => Int::from(0),
+    };
+    let items = items_of(arguments, 0, spend)?;
+    let mut rows = Vec::with_capacity(items.len());
+    for item in items {
+        let next = nth.plus(&Int::from(1))?;
+        rows.push(V::sequence(
+            Sequence::Tuple,
+            vec![V::plain(Plain::Int(nth))?, item],
+        )?);
+        nth = next;
+    }
+    V::sequence(Sequence::List, rows)
+}
+
+fn float_of<V: Object>(arguments: &[V], _: Spend<'_>) -> Result<V, Error> {
+    let Some(value) = arguments.first() else {
+        return V::plain(Plain::Float(0.0));
+    };
+    let float = match (value.view(), operator::to_float(value)) {
+        (_, Some(float)) => float,
+        (View::Str(text), _) => float::parse(text).ok_or_else(|| {
+            Error::of_value(
+                Reason::Literal,
+                format!("could not convert string to float: {}", repr::quoted(text)),
+            )
+        }),
+        _ => Err(Error::of_type(
+            Reason::Argument,
+            format!(
+                "float() argument must be a string or a real number, not '{}'",
+                value.type_name()
+            ),
+        )),
+    };
+    V::plain(Plain::Float(float.map_err(|error| error.at(0))?))
+}
+
+fn int_of<V: Object>(arguments: &[V], _: Spend<'_>) -> Result<V, Error> {
+    let Some(value) = arguments.first() else {
+        return V::plain(Plain::Int(Int::from(0)));
+    };
+    let base = match arguments.get(1) {
+        Some(base) => Some(base.as_int().ok_or_else(|| no_index(base).at(1))?),
+        None => None,
+    };
+    let int = match (value.view(), base) {
+        (View::Str(text), base) => {
+            let base = base.map_or(Some(10), |base| base.to_i128());
+            match base {
+                Some(base @ (0 | 2..=36)) => parse_int(text, base as u32),
+                _ => Err(Error::of_value(
+                    Reason::Argument,
+                    "int() base must be >= 2 and <= 36, or 0",
+                )),
+            }
+        }
+        (_, Some(_)) => Err(Error::of_type(
+            Reason::Argument,
+            "int() can't convert non-string with explicit base",
+        )),
+        (View::Float(value), None) => float::to_int(value),
+        _ => value.as_int().ok_or_else(|| {
+            Error::of_type(
+                Reason::Argument,
+                format!(
+                    "int() argument must be a string, a bytes-like object or a real number, not '{}'",
+                    value.type_name()
+                ),
+            )
+        }),
+    };
+    V::plain(Plain::Int(int.map_err(|error| error.at(0))?))
+}
+
+/// `int(text, base)`.
+fn parse_int(text: &str, base: u32) -> Result<Int, Error> {
+    let wrong = || {
+        Error::of_value(
+            Reason::Literal,
+            format!(
+                "invalid literal for int() with base {base}: {}",
+                repr::quoted(text)
+            ),
+        )
+    };
+    let trimmed = text.trim();
+    let (negative, unsigned) = match trimmed.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, trimmed.strip_prefix('+').unwrap_or(trimmed)),
+    };
+    let prefixed = unsigned.split_at_checked(2).and_then(|(prefix, rest)| {
+        let of = match prefix {
+            "0x" | "0X" => 16,
+            "0o" | "0O" => 8,
+            "0b" | "0B" => 2,
+            _ => return None,
+        };
+        // One underscore may follow the prefix.
+        (base == of || base == 0).then(|| (of, rest.strip_prefix('_').unwrap_or(rest)))
+    });
+    let (radix, digits) = prefixed.unwrap_or((if base == 0 { 10 } else { base }, unsigned));
+    if digits.starts_with('_') || digits.ends_with('_') || digits.contains("__") {
+        return Err(wrong());
+    }
+    let digits = digits.replace('_', "");
+    let value = Int::from_digits(&digits, radix)?.ok_or_else(wrong)?;
+    // As in a program, a 0 in front would be C's octal.
+    if base == 0 && prefixed.is_none() && digits.starts_with('0') && !value.is_zero() {
+        return Err(wrong());
+    }
+    if negative { value.negated() } else { Ok(value) }
+}
+
+fn length<V: Object>(arguments: &[V], _: Spend<'_>) -> Result<V, Error> {
+    let [value] = arguments else {
+        return Err(miscounted());
+    };
+    let length = match value.view() {
+        View::Str(text) => Ok(text.chars().count().into()),
+        View::Tuple(items) | View::List(items) => Ok(items.len().into()),
+        View::Dict(items) => Ok(items.len().into()),
+        _ => value.other_length().unwrap_or_else(|| {
+            Err(Error::of_type(
+                Reason::Length,
+                format!("object of type '{}' has no len()", value.type_name()),
+            ))
+        }),
+    };
+    V::plain(Plain::Int(length.map_err(|error| error.at(0))?))
+}
+
+fn extreme<V: Object>(arguments: &[V], name: &str, op: CmpOp, spend: Spend<'_>) -> Result<V, Error> {
+    let items = match arguments {
+        [_] => items_of(arguments, 0, spend)?,
+        many => many.to_vec(),
+    };
+    let mut items = items.into_iter();
+    let Some(mut best) = items.next() else {
+        return Err(Error::of_value(
+            Reason::Empty,
+            format!("{name}() arg is an empty sequence"),
+        ));
+    };
+    for item in items {
+        if operator::compare(op, &item, &best)? {
+            best = item;
+        }
+    }
+    Ok(best)
+}
+
+fn power<V: Object>(arguments: &[V], _: Spend<'_>) -> Result<V, Error> {
+    let [base, exponent, rest @ ..] = arguments else {
+        return Err(miscounted());
+    };
+    let Some(modulus) = rest
+        .first()
+        .filter(|modulus| !matches!(modulus.view(), View::None))
+    else {
+        return operator::binary(Operator::Pow, base, exponent);
+    };
+    let number = |value: &V| value.as_int().is_some() || matches!(value.view(), View::Float(_));
+    match (base.as_int(), exponent.as_int(), modulus.as_int()) {
+        (Some(base), Some(exponent), Some(modulus)) => {
+            V::plain(Plain::Int(base.power_modulo(&exponent, &modulus)?))
+        }
+        _ if arguments.iter().all(number) => Err(Error::of_type(
+            Reason::Argument,
+            "pow() 3rd argument not allowed unless all arguments are integers",
+        )),
+        _ => Err(Error::of_type(
+            Reason::Operands,
+            format!(
+                "unsupported operand type(s) for ** or pow(): '{}', '{}', '{}'",
+                base.type_name(),
+                exponent.type_name(),
+                modulus.type_name()
+            ),
+        )),
+    }
+}
+
+fn range<V: Object>(arguments: &[V], spend: Spend<'_>) -> Result<V, Error> {
+    let mut bounds = Vec::with_capacity(3);
+    for (nth, argument) in arguments.iter().enumerate().take(4) {
+        bounds.push(argument.as_int().ok_or_else(|| no_index(argument).at(nth))?);
+    }
+    let (zero, one) = (Int::from(0), Int::from(1));
+    let (start, stop, step) = match &bounds[..] {
+        [stop] => (&zero, stop, &one),
+        [start, stop] => (start, stop, &one),
+        [_, _, step] if step.is_zero() => {
+            return Err(Error::of_value(
+                Reason::Argument,
+                "range() arg 3 must not be zero",
+            ));
+        }
+        [start, stop, step] => (start, stop, step),
+        _ => {
+            return Err(Error::of_type(
+                Reason::Arguments,
+                format!("range() takes one to three integers, not {}", arguments.len()),
+            ));
+        }
+    };
+    // Python's own count: the span in steps, rounded up.
+    let (quotient, rest) = stop.minus(start)?.floor_div_mod(step).ok_or_else(miscounted)?;
+    let count = if rest.is_zero() {
+        quotient
+    } else {
+        quotient.plus(&one)?
+    };
+    let count = if count.is_negative() { zero.clone() } else { count };
+    let count = count
+        .to_i128()
+        .and_then(|count| usize::try_from(count).ok())
+        .unwrap_or(usize::MAX);
+    spend(count)?;
+    let mut items = Vec::with_capacity(count);
+    let mut at = start.clone();
+    for _ in 0..count {
+        items.push(V::plain(Plain::Int(at.clone()))?);
+        at = at.plus(step)?;
+    }
+    V::sequence(Sequence::List, items)
+}
+
+fn round<V: Object>(arguments: &[V], _: Spend<'_>) -> Result<V, Error> {
+    let value = arguments.first().ok_or_else(miscounted)?;
+    let digits = arguments
+        .get(1)
+        .filter(|digits| !matches!(digits.view(), View::None))
+        .map(|digits| digits.as_int().ok_or_else(|| no_index(digits).at(1)));
+    let rounded = match (value.view(), value.as_int()) {
+        (View::Float(value), _) => match digits {
+            Some(digits) => Plain::Float(float::round_digits(value, &digits?)?),
+            None => Plain::Int(float::to_int(value.round_ties_even()).map_err(|error| error.at(0))?),
+        },
+        (_, Some(value)) => match digits.transpose()? {
+            Some(digits) if digits.is_negative() => {
+                // Half of a unit that has more bits than are held is beyond any value that is.
+                match Int::from(10).power(&digits.negated()?) {
+                    Ok(unit) => Plain::Int(float::round_to(&value, &unit, false)?),
+                    Err(_) => Plain::Int(Int::from(0)),
+                }
+            }
+            _ => Plain::Int(value),
+        },
+        _ => {
+            return Err(Error::of_type(
+                Reason::Argument,
+                format!("type {} doesn't define __round__ method", value.type_name()),
+            )
+            .at(0));
+        }
+    };
+    V::plain(rounded)
+}
+
+/// A stable order by `<` alone, which must not be trusted to be an order: NaN has none.
+fn sorted<V: Object>(items: Vec<V>) -> Result<Vec<V>, Error> {
+    if items.len() < 2 {
+        return Ok(items);
+    }
+    let mut left = items;
+    let right = left.split_off(left.len() / 2);
+    let (left, right) = (sorted(left)?, sorted(right)?);
+    let mut merged = Vec::with_capacity(left.len() + right.len());
+    let mut right = right.into_iter().peekable();
+    for item in left {
+        while let Some(other) = right.peek() {
+            if !operator::compare(CmpOp::Lt, other, &item)? {
+                break;
+            }
+            merged.extend(right.next());
+        }
+        merged.push(item);
+    }
+    merged.extend(right);
+    Ok(merged)
+}
+
+fn sum<V: Object>(arguments: &[V], spend: Spend<'_>) -> Result<V, Error> {
+    let mut total = match arguments.get(1) {
+        Some(start) if matches!(start.view(), View::Str(_)) => {
+            return Err(Error::of_type(
+                Reason::Argument,
+                "sum() can't sum strings [use ''.join(seq) instead]",
+            )
+            .at(1));
+        }
+        Some(start) => start.clone(),
+        None => V::plain(Plain::Int(Int::from(0)))?,
+    };
+    for item in items_of(arguments, 0, spend)? {
+        spend(total.weight())?;
+        total = operator::binary(Operator::Add, &total, &item)?;
+    }
+    Ok(total)
+}
+
+fn zip<V: Object>(arguments: &[V], spend: Spend<'_>) -> Result<V, Error> {
+    let mut columns = Vec::with_capacity(arguments.len());
+    for nth in 0..arguments.len() {
+        columns.push(items_of(arguments, nth, spend)?.into_iter());
+    }
+    let mut rows = Vec::new();
+    while !columns.is_empty() {
+        let row: Vec<V> = columns.iter_mut().map_while(Iterator::next).collect();
+        if row.len() < columns.len() {
+            break;
+        }
+        rows.push(V::sequence(Sequence::Tuple, row)?);
+    }
+    V::sequence(Sequence::List, rows)
+}

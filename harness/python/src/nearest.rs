@@ -1,0 +1,91 @@
+//! The nearest valid spelling of a word that is not one. Left out: what to do about it.
+
+/// How far a spelling may be from a word, counted in letters that are wrong, missing, too many or swapped.
+fn allowed(word: &str) -> usize {
+    // One letter for another is a typing error only in a word that has more of them.
+    match word.chars().count() {
+        0..=2 => 0,
+        count => (count / 3).min(3),
+    }
+}
+
+/// The candidate that is a typing error away from `word`, if there is one. Of equally near ones the first.
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    nearest_within(word, candidates, allowed(word))
+}
+
+/// The candidate with the fewest wrong letters, of which there are at most `allowed`. Of equally near ones the first.
+pub fn nearest_within<'a>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+    allowed: usize,
+) -> Option<&'a str> {
+    let lower = word.to_lowercase();
+    candidates
+        .into_iter()
+        .map(|candidate| (strsim::osa_distance(&lower, &candidate.to_lowercase()), candidate))
+        .filter(|&(distance, _)| distance <= allowed)
+        .min_by_key(|&(distance, _)| distance)
+        .map(|(_, candidate)| candidate)
+}
+
+/// "did you mean …?", or else the candidates themselves when they are few.
+pub fn suggestion<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    let candidates: Vec<&str> = candidates.into_iter().collect();
+    if let Some(near) = nearest(word, candidates.iter().copied()) {
+        return Some(format!("did you mean `{near}`?"));
+    }
+    match candidates.len() {
+        1 => Some(format!("there is only {}", list(&candidates))),
+        2..=24 => Some(format!("there are {}", list(&candidates))),
+        _ => None,
+    }
+}
+
+/// `a`, `b` and `c`, in backticks.
+pub fn list<S: AsRef<str>>(words: &[S]) -> String {
+    let mut text = String::new();
+    for (nth, word) in words.iter().enumerate() {
+        if nth > 0 {
+            text.push_str(if nth + 1 == words.len() { " and " } else { ", " });
+        }
+        text.push('`');
+        text.push_str(word.as_ref());
+        text.push('`');
+    }
+    text
+}
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(word: &str, expected: Option<&str>) {
+        assert_eq!(
+            nearest(word, ["storages", "tensors", "launches", "f16", "f32", "bf16"]),
+            expected,
+            "{word}"
+        );
+    }
+
+    #[test]
+    fn a_typing_error_is_recognised_and_another_word_is_not() {
+        check("storage", Some("storages"));
+        check("tesnors", Some("tensors"));
+        check("Launches", Some("launches"));
+        check("f61", Some("f16"));
+        check("bf61", Some("bf16"));
+        check("grid", None);
+        check("", None);
+        assert_eq!(nearest("y", ["x", "n"]), None);
+        assert_eq!(nearest("N", ["x", "n"]), Some("n"));
+    }
+
+    #[test]
+    fn few_candidates_are_listed() {
+        assert_eq!(
+            suggestion("zzz", ["a", "b", "c"]).as_deref(),
+            Some("there are `a`, `b` and `c`")
+        );
+        assert_eq!(suggestion("zzz", []), None);
+    }
+}
