@@ -21,8 +21,8 @@ use zip::unstable::read::ZipIterable;
 use zip::{CompressionMethod, ZipReadOptions};
 
 use crate::corpus::{Missing, join};
-use crate::nearest::suggestion;
 use crate::recorded::Source;
+use cerith_python::nearest::suggestion;
 
 /// Bytes of the largest archive that is read.
 const MAX_BYTES: u64 = 4 << 30;

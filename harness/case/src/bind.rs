@@ -5,8 +5,8 @@ use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::source::Span;
 
 use crate::kernel::{Function, Kernel, Parameter, ParameterKind};
-use crate::nearest::{list, suggestion};
 use crate::schema::LaunchSchema;
+use cerith_python::nearest::{list, suggestion};
 
 /// What a host function is called with.
 const HOST_ARGUMENTS: usize = 3;

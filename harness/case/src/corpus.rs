@@ -25,12 +25,12 @@ use crate::filter::{Filter, Shard};
 use crate::found::Found;
 use crate::kernel::{Kernel, Module};
 use crate::matrix::Point;
-use crate::nearest::{list, suggestion};
 use crate::resolve;
 use crate::schema::{LaunchSchema, Program, Schema};
 use crate::template::Template;
 use crate::variant::{Axis, Layout};
 use crate::versions::VersionRange;
+use cerith_python::nearest::{list, suggestion};
 
 /// Bytes of the longest case file or kernel that is read. Spans are of 32 bits.
 pub(crate) const MAX_TEXT: usize = 16 << 20;

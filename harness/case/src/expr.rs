@@ -24,6 +24,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use cerith_memory::Storages;
+use cerith_python::parse::{self, Limits};
 use indexmap::IndexMap;
 use ruff_python_ast::ModExpression;
 
@@ -77,21 +78,12 @@ impl Expression {
 
     /// Parses one expression.
     pub fn parse(text: &str) -> Result<Self, ExprError> {
-        if text.len() > Self::MAX_LEN {
-            return Err(ExprError::new(
-                0..text.len(),
-                format!(
-                    "an expression of {} bytes is longer than the {} that are read",
-                    text.len(),
-                    Self::MAX_LEN
-                ),
-            ));
-        }
-        let parsed = ruff_python_parser::parse_expression(text).map_err(|error| {
-            ExprError::new(eval::bytes(error.location), lower_first(&error.error.to_string()))
-        })?;
-        let tree = parsed.into_syntax();
-        names::check_depth(&tree.body)?;
+        let limits = Limits {
+            length: Self::MAX_LEN,
+            depth: Self::MAX_DEPTH,
+        };
+        let tree =
+            parse::expression(text, limits).map_err(|error| ExprError::new(error.range, error.message))?;
         Ok(Self {
             text: text.into(),
             tree: Arc::new(tree),
@@ -113,17 +105,6 @@ impl Expression {
     /// `storages`, named after the text that made them.
     pub fn evaluate(&self, names: &Names, storages: &mut Storages) -> Result<Value, ExprError> {
         eval::Evaluator::new(&self.text, names, storages).value(&self.tree.body)
-    }
-}
-
-fn lower_first(text: &str) -> String {
-    let mut chars = text.chars();
-    match (chars.next(), chars.next()) {
-        // `EOF` and the like stay as they are.
-        (Some(first), Some(second)) if !second.is_uppercase() => {
-            first.to_lowercase().chain([second]).chain(chars).collect()
-        }
-        _ => text.to_owned(),
     }
 }
 

@@ -17,9 +17,9 @@ use self::literal::{Element, Literal, Nested};
 use self::random::Random;
 pub(crate) use self::recorded::{Beside, RecordedBytes};
 use crate::expr::{Names, Value};
-use crate::nearest::suggestion;
 use crate::template::{Template, ValueTemplate};
 use crate::yaml::{Key, Node, Yaml};
+use cerith_python::nearest::suggestion;
 
 /// A fill as the file has it.
 #[derive(Clone, Debug)]

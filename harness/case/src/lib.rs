@@ -372,7 +372,6 @@ pub mod given;
 pub mod kernel;
 mod matrix;
 mod module;
-mod nearest;
 mod needed;
 pub mod piece;
 pub mod print;

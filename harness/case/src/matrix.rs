@@ -14,9 +14,9 @@ pub(crate) use self::value::identifier;
 pub use self::value::is_name;
 use self::value::{Setting, label, literal, named_values, same, unlabelled};
 use crate::expr::{Names, Value};
-use crate::nearest::suggestion;
 use crate::template::ValueTemplate;
 use crate::yaml::{Key, Node, Yaml};
+use cerith_python::nearest::suggestion;
 
 /// More points than this in one file are refused: it is a slip, or a fuzzer's work.
 pub(crate) const MAX_POINTS: u64 = 1_000_000;

@@ -21,10 +21,10 @@ use crate::expectation::Expectation;
 use crate::expr::{Names, Value};
 use crate::fill::{Beside, Fill};
 use crate::matrix::{Point, truth};
-use crate::nearest::nearest;
 use crate::schema::{ArgumentSchema, DescriptorSchema, LaunchSchema, StorageSchema};
 use crate::template::{Template, ValueTemplate};
 use crate::variant::Layout;
+use cerith_python::nearest::nearest;
 
 /// CUDA's limits for a grid.
 const MAX_GRID: [i128; 3] = [i32::MAX as i128, 65535, 65535];
@@ -539,7 +539,7 @@ fn padding(template: &Template, names: &Names) -> Result<Padding, Diagnostic> {
             );
             problem.help = Some(format!(
                 "there are {}",
-                crate::nearest::list(&known.map(Padding::name))
+                cerith_python::nearest::list(&known.map(Padding::name))
             ));
             problem
         })
@@ -564,7 +564,10 @@ fn dtype(template: &Template, names: &Names) -> Result<DType, Diagnostic> {
         problem.help = Some(match (DType::from_torch_name(text), nearest(text, known)) {
             (Some(torch), _) => format!("did you mean `{torch}`?"),
             (None, Some(near)) => format!("did you mean `{near}`?"),
-            (None, None) => format!("there are {}", crate::nearest::list(&DType::ALL.map(DType::name))),
+            (None, None) => format!(
+                "there are {}",
+                cerith_python::nearest::list(&DType::ALL.map(DType::name))
+            ),
         });
         problem
     })

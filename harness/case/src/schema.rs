@@ -20,11 +20,11 @@ use crate::expectation::{EnginePattern, OutcomeKind, VerdictKind};
 use crate::fill::{Fill, RecordedBytes, unknown_key};
 use crate::found::Found;
 use crate::matrix::{Matrix, identifier};
-use crate::nearest::suggestion;
 use crate::template::{Template, ValueTemplate};
 use crate::variant::Axis;
 use crate::versions::VersionRange;
 use crate::yaml::{Key, Node, Yaml};
+use cerith_python::nearest::suggestion;
 
 /// A case file.
 #[derive(Clone, Debug)]
@@ -315,7 +315,7 @@ impl Reader<'_> {
                 )
                 .help(format!(
                     "write a mapping with the keys {}",
-                    crate::nearest::list(known)
+                    cerith_python::nearest::list(known)
                 )),
             );
             return None;

@@ -15,7 +15,7 @@ use ruff_python_ast::{self as ast, Expr, Operator, PySourceType, Stmt};
 use crate::expr::is_reserved;
 use crate::kernel::{Function, Parameter, ParameterKind};
 use crate::module;
-use crate::nearest::suggestion;
+use cerith_python::nearest::suggestion;
 
 /// Extent of every dimension of a tensor whose strides are passed; also the size of a block then.
 const SIDE: i64 = 64;

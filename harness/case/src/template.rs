@@ -14,8 +14,8 @@ use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::source::Span;
 
 use crate::expr::{ExprError, Expression, Names, Value};
-use crate::nearest::{nearest, suggestion};
 use crate::yaml::{Node, Yaml};
+use cerith_python::nearest::{nearest, suggestion};
 
 /// Text with placeholders.
 #[derive(Clone, Debug)]

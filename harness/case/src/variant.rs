@@ -28,7 +28,7 @@ use cerith_memory::{Dims, StorageId, Tensor};
 
 use crate::case::{ArgValue, Case, Launch};
 use crate::corpus::Entry;
-use crate::nearest::{list, suggestion};
+use cerith_python::nearest::{list, suggestion};
 
 /// Elements between the rows of a padded tensor: an odd number, so that no stride stays a multiple of 16.
 const PADDING: i64 = 3;

@@ -88,6 +88,8 @@ pub struct Error {
     pub text: String,
     /// Which argument of a call is at fault, if one is.
     pub argument: Option<usize>,
+    /// The mend, where the type of a value that is not Python's knows one.
+    pub help: Option<String>,
 }
 
 impl Error {
@@ -98,6 +100,7 @@ impl Error {
             reason,
             text: text.into(),
             argument: None,
+            help: None,
         }
     }
 
@@ -147,6 +150,13 @@ impl Error {
             Reason::Items(items),
             format!("more than {most} {what}"),
         )
+    }
+
+    /// The same error, with its mend.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
     }
 
     /// The same error, about one argument of a call.

@@ -14,8 +14,8 @@ use crate::expr::Names;
 use crate::kernel::{Kernel, Module};
 use crate::matrix::truth;
 use crate::module;
-use crate::nearest::suggestion;
 use crate::schema::{Program, Schema};
+use cerith_python::nearest::suggestion;
 
 #[derive(Default)]
 pub(super) struct Loader {

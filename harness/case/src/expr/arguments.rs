@@ -6,7 +6,7 @@ use cerith_memory::Tensor;
 use cerith_tile::DType;
 
 use super::{ExprError, Value};
-use crate::nearest::{list, suggestion};
+use cerith_python::nearest::{list, suggestion};
 
 /// An evaluated argument and where it stands.
 #[derive(Clone, Debug)]
@@ -34,13 +34,21 @@ impl Arguments {
 
     /// The argument of each parameter. Every parameter may be left out here; see [`Parameter`] for what then.
     pub fn bind<const N: usize>(self, parameters: [&'static str; N]) -> Result<[Parameter; N], ExprError> {
-        if let Some(extra) = self.positional.get(N) {
+        let call = self.range.clone();
+        self.bind_all(&parameters)?
+            .try_into()
+            .map_err(|_| ExprError::new(call, "a wrong number of arguments"))
+    }
+
+    /// [`Self::bind`], of any number of parameters.
+    pub fn bind_all(self, parameters: &[&'static str]) -> Result<Vec<Parameter>, ExprError> {
+        if let Some(extra) = self.positional.get(parameters.len()) {
             return Err(ExprError::new(
                 extra.range.clone(),
                 format!(
                     "`{}` takes {}, not {}",
                     self.callee,
-                    count(N),
+                    count(parameters.len()),
                     self.positional.len()
                 ),
             ));
@@ -51,12 +59,15 @@ impl Arguments {
             positional,
             keywords,
         } = self;
-        let mut bound = parameters.map(|name| Parameter {
-            callee: callee.clone(),
-            name,
-            call: range.clone(),
-            argument: None,
-        });
+        let mut bound: Vec<Parameter> = parameters
+            .iter()
+            .map(|name| Parameter {
+                callee: callee.clone(),
+                name,
+                call: range.clone(),
+                argument: None,
+            })
+            .collect();
         for (parameter, argument) in bound.iter_mut().zip(positional) {
             parameter.argument = Some(argument);
         }
@@ -64,7 +75,7 @@ impl Arguments {
             let Some(parameter) = bound.iter_mut().find(|parameter| parameter.name == name) else {
                 return Err(
                     ExprError::new(argument.range, format!("`{callee}` has no parameter `{name}`"))
-                        .help(suggestion(&name, parameters)),
+                        .help(suggestion(&name, parameters.iter().copied())),
                 );
             };
             if parameter.argument.is_some() {
@@ -133,6 +144,10 @@ pub(super) struct Parameter {
 }
 
 impl Parameter {
+    pub const fn is_given(&self) -> bool {
+        self.argument.is_some()
+    }
+
     pub fn given(self) -> Option<Argument> {
         self.argument
     }

@@ -1,23 +1,22 @@
-//! The walk over the tree.
+//! What names, attributes, calls and indices mean. Left out: the walk over the tree, which is [`cerith_python::walk`]'s.
 
 use std::ops::Range;
 
 use cerith_memory::{Index, Storages, Tensor, TorchError};
-use ruff_python_ast::{BoolOp, Comprehension, Expr, ExprCall, ExprSlice, Number, UnaryOp};
+use cerith_python::operator::{slice as slice_of, subscript as item_of};
+pub(super) use cerith_python::parse::bytes;
+use cerith_python::walk::{self, Scope};
+use cerith_python::{Error, ErrorKind, Object as _, Reason};
+use ruff_python_ast::{CmpOp, Expr, ExprCall, ExprSlice, Operator, UnaryOp};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::arguments::{Argument, Arguments, int64};
 use super::builtin::{self, Module};
 use super::{ExprError, Names, Value, method, operator};
-use crate::nearest::suggestion;
+use cerith_python::nearest::suggestion;
 
 /// How much work an expression may be: values made, items of lists counted one by one.
 const BUDGET: usize = 200_000;
-
-/// A text range as bytes.
-pub(super) fn bytes(range: TextRange) -> Range<usize> {
-    range.start().to_usize()..range.end().to_usize()
-}
 
 /// An error of torch, where it happened.
 pub(super) fn raised(range: &Range<usize>, error: &TorchError) -> ExprError {
@@ -67,99 +66,12 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Evaluates a node. Recursion is bounded by [`super::Expression::MAX_DEPTH`].
+    /// Evaluates a node.
     pub fn value(&mut self, expr: &Expr) -> Result<Value, ExprError> {
-        let value = stacker::maybe_grow(64 * 1024, 1024 * 1024, || self.step(expr))?;
-        self.spend(value.weight(), &bytes(expr.range()))?;
-        Ok(value)
+        walk::value(self, expr)
     }
 
-    fn step(&mut self, expr: &Expr) -> Result<Value, ExprError> {
-        let range = bytes(expr.range());
-        Ok(match expr {
-            Expr::NumberLiteral(literal) => number(&literal.value, &range)?,
-            Expr::StringLiteral(literal) => Value::Str(literal.value.to_str().to_owned()),
-            Expr::BooleanLiteral(literal) => Value::Bool(literal.value),
-            Expr::NoneLiteral(_) => Value::None,
-            Expr::Name(name) => self.name(&name.id, &range)?,
-            Expr::Tuple(tuple) => Value::Tuple(self.all(&tuple.elts)?),
-            Expr::List(list) => Value::List(self.all(&list.elts)?),
-            Expr::UnaryOp(unary) => {
-                let operand = self.value(&unary.operand)?;
-                match unary.op {
-                    UnaryOp::Not => Value::Bool(!operator::truth(&operand, &range)?),
-                    op => operator::unary(op, &operand, &range)?,
-                }
-            }
-            Expr::BinOp(binary) => {
-                let (left, right) = (self.value(&binary.left)?, self.value(&binary.right)?);
-                operator::binary(binary.op, &left, &right, &range)?
-            }
-            Expr::BoolOp(bool_op) => {
-                let mut last = Value::None;
-                for operand in &bool_op.values {
-                    last = self.value(operand)?;
-                    if operator::truth(&last, &bytes(operand.range()))? == (bool_op.op == BoolOp::Or) {
-                        break;
-                    }
-                }
-                last
-            }
-            Expr::Compare(compare) => {
-                let mut left = self.value(&compare.left)?;
-                for (op, right) in compare.ops.iter().zip(&compare.comparators) {
-                    let right = self.value(right)?;
-                    if !operator::compare(*op, &left, &right, &range)? {
-                        return Ok(Value::Bool(false));
-                    }
-                    left = right;
-                }
-                Value::Bool(true)
-            }
-            Expr::If(choice) => {
-                let test = self.value(&choice.test)?;
-                let taken = operator::truth(&test, &bytes(choice.test.range()))?;
-                self.value(if taken { &choice.body } else { &choice.orelse })?
-            }
-            Expr::Attribute(attribute) => {
-                if let Some(module) = module(&attribute.value) {
-                    return builtin::constant(module, &attribute.attr.id, &range);
-                }
-                let object = self.value(&attribute.value)?;
-                method::attribute(&object, &attribute.attr.id, &range, &bytes(attribute.attr.range))?
-            }
-            Expr::Call(call) => self.call(call)?,
-            Expr::Subscript(subscript) => {
-                let object = self.value(&subscript.value)?;
-                self.subscript(&object, &subscript.slice, &range)?
-            }
-            Expr::ListComp(list) => Value::List(self.comprehension(&list.generators, &list.elt)?),
-            Expr::Generator(generator) => {
-                Value::List(self.comprehension(&generator.generators, &generator.elt)?)
-            }
-            _ => {
-                return Err(ExprError::new(
-                    range,
-                    format!("{} cannot stand in a case", construct(expr)),
-                ));
-            }
-        })
-    }
-
-    fn all(&mut self, items: &[Expr]) -> Result<Vec<Value>, ExprError> {
-        let mut values = Vec::with_capacity(items.len());
-        for item in items {
-            if let Expr::Starred(starred) = item {
-                let inner = self.value(&starred.value)?;
-                values.extend(self.items(&inner, &bytes(starred.range))?);
-            } else {
-                values.push(self.value(item)?);
-            }
-        }
-        Ok(values)
-    }
-
-    fn name(&mut self, name: &str, range: &Range<usize>) -> Result<Value, ExprError> {
+    fn named(&mut self, name: &str, range: &Range<usize>) -> Result<Value, ExprError> {
         if let Some((_, value)) = self.locals.iter().rev().find(|(local, _)| local == name) {
             return Ok(value.clone());
         }
@@ -184,10 +96,14 @@ impl<'a> Evaluator<'a> {
             if let Expr::Starred(starred) = item {
                 let at = bytes(starred.range);
                 let inner = self.value(&starred.value)?;
-                positional.extend(self.items(&inner, &at)?.into_iter().map(|value| Argument {
-                    value,
-                    range: at.clone(),
-                }));
+                positional.extend(
+                    self.items(&inner, starred.range)?
+                        .into_iter()
+                        .map(|value| Argument {
+                            value,
+                            range: at.clone(),
+                        }),
+                );
             } else {
                 positional.push(Argument {
                     value: self.value(item)?,
@@ -233,122 +149,49 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// The items of what can be iterated over.
-    pub fn items(&mut self, value: &Value, range: &Range<usize>) -> Result<Vec<Value>, ExprError> {
-        let items = match value {
-            Value::List(items) | Value::Tuple(items) => items.clone(),
-            Value::Tensor(tensor) => {
-                let rows = tensor.unbind(0).map_err(|error| raised(range, &error))?;
-                rows.into_iter().map(Value::Tensor).collect()
-            }
-            _ => {
-                return Err(ExprError::new(
-                    range.clone(),
-                    format!("cannot iterate over {}", value.described()),
-                ));
-            }
-        };
-        self.spend(items.len(), range)?;
-        Ok(items)
-    }
-
-    fn comprehension(
-        &mut self,
-        generators: &[Comprehension],
-        element: &Expr,
-    ) -> Result<Vec<Value>, ExprError> {
-        let mut out = Vec::new();
-        self.generate(generators, element, &mut out)?;
-        Ok(out)
-    }
-
-    fn generate(
-        &mut self,
-        generators: &[Comprehension],
-        element: &Expr,
-        out: &mut Vec<Value>,
-    ) -> Result<(), ExprError> {
-        let Some((first, rest)) = generators.split_first() else {
-            out.push(self.value(element)?);
-            return Ok(());
-        };
-        let iterated = self.value(&first.iter)?;
-        let outer = self.locals.len();
-        'items: for item in self.items(&iterated, &bytes(first.iter.range()))? {
-            self.assign(&first.target, item)?;
-            for condition in &first.ifs {
-                let test = self.value(condition)?;
-                if !operator::truth(&test, &bytes(condition.range()))? {
-                    self.locals.truncate(outer);
-                    continue 'items;
-                }
-            }
-            self.generate(rest, element, out)?;
-            self.locals.truncate(outer);
-        }
-        Ok(())
-    }
-
-    fn assign(&mut self, target: &Expr, value: Value) -> Result<(), ExprError> {
-        let range = bytes(target.range());
-        match target {
-            Expr::Name(name) => self.locals.push((name.id.to_string(), value)),
-            Expr::Tuple(tuple) => {
-                let items = self.items(&value, &range)?;
-                if items.len() != tuple.elts.len() {
-                    return Err(ExprError::new(
-                        range,
-                        format!("{} values for {} names", items.len(), tuple.elts.len()),
-                    ));
-                }
-                for (target, item) in tuple.elts.iter().zip(items) {
-                    self.assign(target, item)?;
-                }
-            }
-            _ => return Err(ExprError::new(range, "only names can be assigned to")),
-        }
-        Ok(())
-    }
-
     fn subscript(&mut self, object: &Value, slice: &Expr, range: &Range<usize>) -> Result<Value, ExprError> {
         match object {
             Value::Tensor(tensor) => Ok(Value::Tensor(self.index_tensor(tensor, slice, range)?)),
-            Value::List(items) | Value::Tuple(items) => {
-                let is_list = matches!(object, Value::List(_));
+            Value::List(_) | Value::Tuple(_) | Value::Str(_) => {
                 if let Expr::Slice(slice) = slice {
-                    let (start, end, step) = self.slice(slice)?;
-                    let part = slice_items(items, start, end, step)
-                        .ok_or_else(|| ExprError::new(range.clone(), "slice step cannot be zero"))?;
-                    return Ok(if is_list {
-                        Value::List(part)
-                    } else {
-                        Value::Tuple(part)
-                    });
+                    let bounds = [
+                        self.bound(slice.lower.as_deref())?,
+                        self.bound(slice.upper.as_deref())?,
+                        self.bound(slice.step.as_deref())?,
+                    ];
+                    return slice_of(object, bounds).map_err(|error| operator::said(error, range));
                 }
-                let at = self.value(slice)?;
-                let at = int64(&at, &bytes(slice.range()))?;
-                let wrapped = if at < 0 {
-                    at.saturating_add(items.len() as i64)
-                } else {
-                    at
-                };
-                usize::try_from(wrapped)
-                    .ok()
-                    .and_then(|at| items.get(at))
-                    .cloned()
-                    .ok_or_else(|| {
-                        let kind = object.kind();
+                let index = self.value(slice)?;
+                item_of(object, &index).map_err(|error| match error.kind {
+                    ErrorKind::Index => {
+                        let items = match object {
+                            Value::List(items) | Value::Tuple(items) => items.len(),
+                            Value::Str(text) => text.chars().count(),
+                            _ => 0,
+                        };
                         ExprError::new(
                             range.clone(),
-                            format!("index {at} is out of range for a {kind} of {} items", items.len()),
+                            format!(
+                                "index {index} is out of range for a {} of {items} items",
+                                object.kind()
+                            ),
                         )
-                    })
+                    }
+                    _ => ExprError::new(
+                        bytes(slice.range()),
+                        format!("expected an integer, found {} `{}`", index.kind(), index.shown()),
+                    ),
+                })
             }
             _ => Err(ExprError::new(
                 range.clone(),
                 format!("{} has no items", object.described()),
             )),
         }
+    }
+
+    fn bound(&mut self, expr: Option<&Expr>) -> Result<Option<Value>, ExprError> {
+        expr.map(|expr| self.value(expr)).transpose()
     }
 
     fn index_tensor(
@@ -406,6 +249,87 @@ impl<'a> Evaluator<'a> {
     }
 }
 
+impl Scope for Evaluator<'_> {
+    type Value = Value;
+    type Error = ExprError;
+
+    fn error(&mut self, error: Error, at: TextRange) -> ExprError {
+        match error.reason {
+            Reason::Complex => ExprError::new(bytes(at), "complex numbers cannot stand in a case"),
+            _ => operator::said(error, &bytes(at)),
+        }
+    }
+
+    fn pay(&mut self, weight: usize, at: TextRange) -> Result<(), ExprError> {
+        self.spend(weight, &bytes(at))
+    }
+
+    fn name(&mut self, name: &str, at: TextRange) -> Result<Value, ExprError> {
+        self.named(name, &bytes(at))
+    }
+
+    fn bind(&mut self, name: &str, value: Value) {
+        self.locals.push((name.to_owned(), value));
+    }
+
+    fn bound(&self) -> usize {
+        self.locals.len()
+    }
+
+    fn forget(&mut self, but: usize) {
+        self.locals.truncate(but);
+    }
+
+    fn items(&mut self, value: &Value, at: TextRange) -> Result<Vec<Value>, ExprError> {
+        let range = bytes(at);
+        let items = value
+            .items()
+            .map_err(|error| operator::said_of(error, value, &range))?;
+        self.spend(items.len(), &range)?;
+        Ok(items)
+    }
+
+    fn unary(&mut self, op: UnaryOp, value: &Value, at: TextRange) -> Result<Value, ExprError> {
+        operator::unary(op, value, &bytes(at))
+    }
+
+    fn binary(
+        &mut self,
+        op: Operator,
+        left: &Value,
+        right: &Value,
+        at: TextRange,
+    ) -> Result<Value, ExprError> {
+        operator::binary(op, left, right, &bytes(at))
+    }
+
+    fn compare(&mut self, op: CmpOp, left: &Value, right: &Value, at: TextRange) -> Result<bool, ExprError> {
+        operator::compare(op, left, right, &bytes(at))
+    }
+
+    fn other(&mut self, expr: &Expr) -> Result<Value, ExprError> {
+        let range = bytes(expr.range());
+        match expr {
+            Expr::Attribute(attribute) => {
+                if let Some(module) = module(&attribute.value) {
+                    return builtin::constant(module, &attribute.attr.id, &range);
+                }
+                let object = self.value(&attribute.value)?;
+                method::attribute(&object, &attribute.attr.id, &range, &bytes(attribute.attr.range))
+            }
+            Expr::Call(call) => self.call(call),
+            Expr::Subscript(subscript) => {
+                let object = self.value(&subscript.value)?;
+                self.subscript(&object, &subscript.slice, &range)
+            }
+            _ => Err(ExprError::new(
+                range,
+                format!("{} cannot stand in a case", construct(expr)),
+            )),
+        }
+    }
+}
+
 /// The module that an expression names, `triton` or `triton.language` say.
 fn module(expr: &Expr) -> Option<Module> {
     match expr {
@@ -413,60 +337,6 @@ fn module(expr: &Expr) -> Option<Module> {
         Expr::Attribute(attribute) => module(&attribute.value)?.submodule(&attribute.attr.id),
         _ => None,
     }
-}
-
-fn number(number: &Number, range: &Range<usize>) -> Result<Value, ExprError> {
-    match number {
-        Number::Int(int) => {
-            if let Some(int) = int.as_u64() {
-                return Ok(Value::Int(int.into()));
-            }
-            let text = int.to_string().replace('_', "").to_lowercase();
-            let parsed = match text.split_at_checked(2) {
-                Some(("0x", digits)) => i128::from_str_radix(digits, 16),
-                Some(("0o", digits)) => i128::from_str_radix(digits, 8),
-                Some(("0b", digits)) => i128::from_str_radix(digits, 2),
-                _ => text.parse(),
-            };
-            parsed.map(Value::Int).map_err(|_| operator::too_wide(range))
-        }
-        Number::Float(float) => Ok(Value::Float(*float)),
-        Number::Complex { .. } => Err(ExprError::new(
-            range.clone(),
-            "complex numbers cannot stand in a case",
-        )),
-    }
-}
-
-/// `items[start:end:step]` of a Python sequence; `None` for step 0.
-fn slice_items(
-    items: &[Value],
-    start: Option<i64>,
-    end: Option<i64>,
-    step: Option<i64>,
-) -> Option<Vec<Value>> {
-    let (len, step) = (items.len() as i64, step.unwrap_or(1));
-    if step == 0 {
-        return None;
-    }
-    let (low, high) = if step > 0 { (0, len) } else { (-1, len - 1) };
-    let clamp = |bound: Option<i64>, default: i64| match bound {
-        Some(bound) => (if bound < 0 {
-            bound.saturating_add(len)
-        } else {
-            bound
-        })
-        .clamp(low, high),
-        None => default,
-    };
-    let (first, last) = if step > 0 { (low, high) } else { (high, low) };
-    let (mut at, end) = (clamp(start, first), clamp(end, last));
-    let mut out = Vec::new();
-    while if step > 0 { at < end } else { at > end } {
-        out.extend(usize::try_from(at).ok().and_then(|at| items.get(at)).cloned());
-        at = at.saturating_add(step);
-    }
-    Some(out)
 }
 
 /// What Python calls a construct.

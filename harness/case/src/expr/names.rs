@@ -1,55 +1,12 @@
-//! What can be known of an expression without evaluating it: its depth and the names it needs.
+//! What can be known of an expression without evaluating it: the names it needs.
 
 use std::ops::Range;
 
-use ruff_python_ast::visitor::source_order::{SourceOrderVisitor, TraversalSignal, walk_expr};
-use ruff_python_ast::{AnyNodeRef, Comprehension, Expr, ExprContext};
-use ruff_text_size::Ranged;
+use ruff_python_ast::visitor::source_order::{SourceOrderVisitor, walk_expr};
+use ruff_python_ast::{Comprehension, Expr, ExprContext};
 
 use super::eval::bytes;
-use super::{ExprError, Expression, is_reserved};
-
-/// Refuses a tree that is too deep to be walked by recursion. The walk here stops at that depth too.
-pub(super) fn check_depth(body: &Expr) -> Result<(), ExprError> {
-    struct Depth {
-        depth: usize,
-        too_deep: Option<Range<usize>>,
-    }
-    impl<'a> SourceOrderVisitor<'a> for Depth {
-        fn enter_node(&mut self, _: AnyNodeRef<'a>) -> TraversalSignal {
-            if self.too_deep.is_some() {
-                TraversalSignal::Skip
-            } else {
-                TraversalSignal::Traverse
-            }
-        }
-
-        fn visit_expr(&mut self, expr: &'a Expr) {
-            if self.depth >= Expression::MAX_DEPTH {
-                self.too_deep.get_or_insert_with(|| bytes(expr.range()));
-                return;
-            }
-            self.depth += 1;
-            walk_expr(self, expr);
-            self.depth -= 1;
-        }
-    }
-    let mut visitor = Depth {
-        depth: 0,
-        too_deep: None,
-    };
-    visitor.visit_expr(body);
-    match visitor.too_deep {
-        Some(range) => Err(ExprError::new(
-            range,
-            format!(
-                "the expression is nested more than {} levels deep",
-                Expression::MAX_DEPTH
-            ),
-        )),
-        None => Ok(()),
-    }
-}
+use super::is_reserved;
 
 /// See [`Expression::free_names`].
 pub(super) fn free(body: &Expr) -> Vec<(String, Range<usize>)> {

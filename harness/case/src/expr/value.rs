@@ -3,6 +3,7 @@
 use std::fmt;
 
 use cerith_memory::{StorageId, Tensor};
+use cerith_python::repr::repr;
 use cerith_tile::DType;
 
 /// A Python value of the expression language.
@@ -73,53 +74,11 @@ impl Value {
             None => text,
         }
     }
-
-    /// How many values it is made of, itself included; long strings count by length.
-    pub(super) fn weight(&self) -> usize {
-        match self {
-            Self::Str(text) => 1 + text.len() / 16,
-            Self::Tuple(items) | Self::List(items) => 1 + items.iter().map(Self::weight).sum::<usize>(),
-            _ => 1,
-        }
-    }
 }
 
 /// As Python's `repr`, tensors by dtype and shape.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::None => f.write_str("None"),
-            Self::Bool(true) => f.write_str("True"),
-            Self::Bool(false) => f.write_str("False"),
-            Self::Int(value) => write!(f, "{value}"),
-            Self::Float(value) if value.is_nan() => f.write_str("nan"),
-            Self::Float(value) => write!(f, "{value:?}"),
-            Self::Str(text) => write!(f, "'{}'", text.escape_debug()),
-            Self::DType(dtype) => write!(f, "{dtype}"),
-            Self::Tensor(tensor) => write!(f, "tensor({}, {:?})", tensor.dtype, &tensor.shape[..]),
-            Self::Address(address) => {
-                write!(f, "address(storage {} + {})", address.storage.0, address.offset)
-            }
-            Self::Tuple(items) => {
-                f.write_str("(")?;
-                write_items(f, items)?;
-                f.write_str(if items.len() == 1 { ",)" } else { ")" })
-            }
-            Self::List(items) => {
-                f.write_str("[")?;
-                write_items(f, items)?;
-                f.write_str("]")
-            }
-        }
+        f.write_str(&repr(self))
     }
-}
-
-fn write_items(f: &mut fmt::Formatter<'_>, items: &[Value]) -> fmt::Result {
-    for (nth, item) in items.iter().enumerate() {
-        if nth > 0 {
-            f.write_str(", ")?;
-        }
-        write!(f, "{item}")?;
-    }
-    Ok(())
 }

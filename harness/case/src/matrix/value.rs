@@ -113,6 +113,8 @@ pub(super) fn label(value: &Value) -> Option<String> {
         Value::None => Some("none".to_owned()),
         Value::Bool(value) => Some(value.to_string()),
         Value::Str(text) => slug(text),
+        // Ids are on record as they were first written, which was not always as Python writes.
+        Value::Float(value) if !value.is_nan() => Some(format!("{value:?}")),
         Value::List(items) if items.is_empty() => Some("empty".to_owned()),
         Value::List(items) => {
             let labels: Vec<_> = items.iter().map(label).collect::<Option<_>>()?;

@@ -7,10 +7,10 @@ use super::{Resolver, items};
 use crate::case::{ArgValue, Launch};
 use crate::compile::Compile;
 use crate::expr::Value;
-use crate::nearest::suggestion;
 use crate::schema::CompileSchema;
 use crate::template::ValueTemplate;
 use crate::yaml::Key;
+use cerith_python::nearest::suggestion;
 
 impl Resolver<'_> {
     /// Makes it, or none when a problem was found.

@@ -7,9 +7,9 @@ use super::Resolver;
 use crate::expr::Value;
 use crate::fill::Fill;
 use crate::given::Given;
-use crate::nearest::suggestion;
 use crate::schema::StorageSchema;
 use crate::yaml::Key;
+use cerith_python::nearest::suggestion;
 
 impl Resolver<'_> {
     /// Works out what storages hold at the end; what is wrong with it goes to the problems.

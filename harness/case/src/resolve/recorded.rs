@@ -6,10 +6,10 @@ use cerith_tile::diagnostic::Diagnostic;
 use super::Resolver;
 use crate::expr::Value;
 use crate::fill::{Fill, RecordedBytes};
-use crate::nearest::suggestion;
 use crate::recorded::{After, Ending, Recorded};
 use crate::schema::{RecordedSchema, StorageSchema};
 use crate::yaml::Key;
+use cerith_python::nearest::suggestion;
 
 /// The bytes of an address.
 const ADDRESS: usize = 8;

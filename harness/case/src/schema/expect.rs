@@ -7,10 +7,10 @@ use cerith_tile::source::Span;
 
 use super::{EXPECT_KEYS, ExpectSchema, Reader};
 use crate::expectation::{EnginePattern, OutcomeKind, VerdictKind};
-use crate::nearest::{nearest, suggestion};
 use crate::variant::Axis;
 use crate::versions::{RELEASED, TORCH_RELEASED, VersionRange};
 use crate::yaml::{Node, Yaml};
+use cerith_python::nearest::{nearest, suggestion};
 
 impl Reader<'_> {
     pub(super) fn expect(&mut self, node: &Node) -> Option<ExpectSchema> {

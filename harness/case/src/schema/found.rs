@@ -5,8 +5,8 @@ use cerith_tile::source::Span;
 
 use super::Reader;
 use crate::found::{Finder, Found, FoundState};
-use crate::nearest::list;
 use crate::yaml::{Node, Yaml};
+use cerith_python::nearest::list;
 
 const FOUND_KEYS: [&str; 4] = ["by", "engine", "upstream", "state"];
 
