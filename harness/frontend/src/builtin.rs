@@ -23,6 +23,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::LazyLock;
 
+use cerith_python::nearest::nearest;
 use cerith_tile::ir::ValueId;
 use cerith_tile::rules::{Rule, Rules, Version};
 
@@ -261,11 +262,6 @@ fn unknown(tr: &Tracer<'_>, message: &str, near: Option<&str>) -> Stop {
         Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
         None => diagnostic,
     }))
-}
-
-/// The nearest of `candidates` to a misspelled name.
-fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    crate::tracer::nearest(name, candidates)
 }
 
 /// Python's own functions that work on tensors: `min` and `max`. The tracer has `range`, `len`, `int`, `float`,

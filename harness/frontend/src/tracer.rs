@@ -42,7 +42,6 @@ pub(crate) use self::aggregate::Aggregate;
 pub(crate) use self::function::{JitOptions, Parameter, UserFunction, Wrapper};
 pub(crate) use self::host::Host;
 pub(crate) use self::launch::trace;
-pub(crate) use self::module::nearest;
 
 use self::frame::Frame;
 use self::module::{Scope, ScopeId};

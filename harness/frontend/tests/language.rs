@@ -32,6 +32,42 @@ tl.store(p, n + b)
     )
 );
 
+#[test]
+fn python_means_the_same_in_a_module_and_in_a_kernel() {
+    let accepted = |program: &Program, text: &str| {
+        if let Err(refused) = program.traced() {
+            panic!("{text}: {refused}");
+        }
+    };
+    let module = |left: &str, right: &str| {
+        let text = format!(
+            "HERE = tl.constexpr(({left}) == {right})\n\n@triton.jit\ndef k(p, n):\n    tl.static_assert(HERE)\n"
+        );
+        accepted(&Program::new(&text).args([I32, Arg::Int(5)]), left);
+    };
+    let everywhere = |left: &str, right: &str| {
+        module(left, right);
+        accepted(&body(&format!("\ntl.static_assert(({left}) == {right})\n")), left);
+    };
+    everywhere("(2**60 + 1) / 3", "3.843071682022823e+17");
+    everywhere("(2**53 + 1) / 2**60", "0.0078125");
+    everywhere("'ab' * 2", "'abab'");
+    everywhere("int('1_0')", "10");
+    everywhere("float('1_0')", "10.0");
+    everywhere("7.5 // -2", "-4.0");
+    everywhere("2**63 > 9.223372036854775807e18", "False");
+    module("round(2.675, 2)", "2.67");
+    module("round(2.5)", "2");
+    module("divmod(-7, 2)", "(-4, 1)");
+    module("sorted([3, 1, 2])", "[1, 2, 3]");
+    module("pow(2, 10, 1000)", "24");
+    module("[1] * 3", "[1, 1, 1]");
+    module("'abc'[1]", "'b'");
+    module("(1, 2) < (1, 3)", "True");
+    module("sum([[1], [2]], [])", "[1, 2]");
+    module("enumerate(['a'], 2)", "[(2, 'a')]");
+}
+
 check!(
     an_if_on_a_constexpr_is_decided,
     Program::new(

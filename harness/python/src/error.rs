@@ -69,8 +69,15 @@ pub enum Reason {
     Arguments,
     /// An integer has more digits than are held.
     WideInt,
-    /// A text or sequence has more items than are held; this many.
-    Items(usize),
+    /// A text or sequence has more items than are held.
+    Items {
+        /// So many it has.
+        count: usize,
+        /// So many are held.
+        most: usize,
+        /// What they are: `bytes of a string`.
+        what: &'static str,
+    },
     /// A complex number.
     Complex,
     /// Anything else: the text says it.
@@ -144,10 +151,10 @@ impl Error {
     }
 
     /// More items, or bytes of text, than `most`.
-    pub fn items(items: usize, most: usize, what: &str) -> Self {
+    pub fn items(count: usize, most: usize, what: &'static str) -> Self {
         Self::new(
             ErrorKind::Limit,
-            Reason::Items(items),
+            Reason::Items { count, most, what },
             format!("more than {most} {what}"),
         )
     }

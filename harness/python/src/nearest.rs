@@ -1,17 +1,15 @@
 //! The nearest valid spelling of a word that is not one. Left out: what to do about it.
 
-/// How far a spelling may be from a word, counted in letters that are wrong, missing, too many or swapped.
-fn allowed(word: &str) -> usize {
-    // One letter for another is a typing error only in a word that has more of them.
-    match word.chars().count() {
-        0..=2 => 0,
-        count => (count / 3).min(3),
-    }
-}
+/// Wrong letters of a word however long.
+const MOST: usize = 3;
 
-/// The candidate that is a typing error away from `word`, if there is one. Of equally near ones the first.
+/// The candidate that is a typing error away from `word`, if there is one: at most one letter of three is wrong, missing, too
+/// many, or swapped with its neighbour. Capitals do not count. Of equally near ones the first.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    nearest_within(word, candidates, allowed(word))
+    let length = word.chars().count();
+    closest(word, candidates, |candidate| {
+        (length.max(candidate.chars().count()) / 3).min(MOST)
+    })
 }
 
 /// The candidate with the fewest wrong letters, of which there are at most `allowed`. Of equally near ones the first.
@@ -20,11 +18,19 @@ pub fn nearest_within<'a>(
     candidates: impl IntoIterator<Item = &'a str>,
     allowed: usize,
 ) -> Option<&'a str> {
+    closest(word, candidates, |_| allowed)
+}
+
+fn closest<'a>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+    allowed: impl Fn(&str) -> usize,
+) -> Option<&'a str> {
     let lower = word.to_lowercase();
     candidates
         .into_iter()
         .map(|candidate| (strsim::osa_distance(&lower, &candidate.to_lowercase()), candidate))
-        .filter(|&(distance, _)| distance <= allowed)
+        .filter(|&(distance, candidate)| distance <= allowed(candidate))
         .min_by_key(|&(distance, _)| distance)
         .map(|(_, candidate)| candidate)
 }

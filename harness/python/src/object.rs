@@ -60,8 +60,11 @@ pub enum Sequence {
 
 /// A type of values that Python's operators and builtins work on.
 pub trait Object: Clone {
-    /// The longest sequence or text that is made; items count with all that they hold.
+    /// The longest sequence that is made; items count with all that they hold.
     const MAX_ITEMS: usize = 1 << 16;
+
+    /// The longest text that is made, in bytes.
+    const MAX_TEXT: usize = 1 << 16;
 
     /// The value as Python sees it.
     fn view(&self) -> View<'_, Self>;

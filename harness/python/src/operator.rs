@@ -227,7 +227,7 @@ fn divided(by: f64, zero: &str, quotient: impl FnOnce() -> f64) -> Result<f64, E
 fn concatenated<V: Object>(left: &V, right: &V) -> Result<V, Error> {
     match (left.view(), right.view()) {
         (View::Str(a), View::Str(b)) => {
-            limited::<V>(a.len().saturating_add(b.len()), "bytes of a string")?;
+            limited(a.len().saturating_add(b.len()), V::MAX_TEXT, "bytes of a string")?;
             V::plain(Plain::Str([a, b].concat()))
         }
         (View::List(a), View::List(b)) => joined(Sequence::List, a, b),
@@ -246,15 +246,19 @@ fn concatenated<V: Object>(left: &V, right: &V) -> Result<V, Error> {
     }
 }
 
-fn limited<V: Object>(items: usize, what: &str) -> Result<(), Error> {
-    if items > V::MAX_ITEMS {
-        return Err(Error::items(items, V::MAX_ITEMS, what));
+fn limited(items: usize, most: usize, what: &'static str) -> Result<(), Error> {
+    if items > most {
+        return Err(Error::items(items, most, what));
     }
     Ok(())
 }
 
 fn joined<V: Object>(kind: Sequence, a: &[V], b: &[V]) -> Result<V, Error> {
-    limited::<V>(a.len().saturating_add(b.len()), "items of a sequence")?;
+    limited(
+        a.len().saturating_add(b.len()),
+        V::MAX_ITEMS,
+        "items of a sequence",
+    )?;
     V::sequence(kind, [a, b].concat())
 }
 
@@ -282,7 +286,7 @@ fn multiplied<V: Object>(left: &V, right: &V) -> Result<V, Error> {
     let count = usize::try_from(count).unwrap_or(0);
     match sequence.view() {
         View::Str(text) => {
-            limited::<V>(text.len().saturating_mul(count), "bytes of a string")?;
+            limited(text.len().saturating_mul(count), V::MAX_TEXT, "bytes of a string")?;
             V::plain(Plain::Str(text.repeat(if text.is_empty() { 0 } else { count })))
         }
         View::List(items) => repeated(Sequence::List, items, count),
@@ -293,7 +297,7 @@ fn multiplied<V: Object>(left: &V, right: &V) -> Result<V, Error> {
 
 fn repeated<V: Object>(kind: Sequence, items: &[V], count: usize) -> Result<V, Error> {
     let weight: usize = items.iter().map(V::weight).sum();
-    limited::<V>(weight.saturating_mul(count), "items of a sequence")?;
+    limited(weight.saturating_mul(count), V::MAX_ITEMS, "items of a sequence")?;
     // Nothing repeated is nothing, however often.
     let repeated = if items.is_empty() {
         Vec::new()

@@ -154,8 +154,8 @@ fn moved(address: Address, by: Option<i128>) -> Result<Value, Error> {
 pub(super) fn said(error: Error, range: &Range<usize>) -> ExprError {
     let message = match (error.kind, error.reason) {
         (ErrorKind::Limit, Reason::WideInt) => "the integer does not fit 128 bits".to_owned(),
-        (ErrorKind::Limit, Reason::Items(items)) => {
-            format!("a result of {items} items is more than {}", Value::MAX_ITEMS)
+        (ErrorKind::Limit, Reason::Items { count, most, .. }) => {
+            format!("a result of {count} items is more than {most}")
         }
         (ErrorKind::ZeroDivision, _) => "division by zero".to_owned(),
         _ => error.text,

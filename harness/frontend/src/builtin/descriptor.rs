@@ -1,5 +1,6 @@
 //! Block pointers and tensor descriptors: the functions that make them, and their methods.
 
+use cerith_python::nearest::nearest;
 use cerith_tile::ir::AtomicOp;
 
 use super::argument::{at, items, text};
@@ -188,6 +189,6 @@ pub(crate) fn block_pointer_attribute(
 }
 
 fn unknown(tr: &Tracer<'_>, what: &str, name: &str, names: impl Iterator<Item = &'static str>) -> Stop {
-    let near = super::nearest(name, names);
+    let near = nearest(name, names);
     super::unknown(tr, &format!("{what} has no attribute `{name}`"), near)
 }

@@ -2,6 +2,7 @@
 //!
 //! Left out: what a bound argument must be; that is each builtin's own matter.
 
+use cerith_python::nearest::nearest;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -169,7 +170,7 @@ impl Builtin {
         );
         let diagnostic = tr.diagnostic("bad-call", message);
         Stop::Rejected(Box::new(
-            match super::nearest(key, names.map(|parameter| parameter.name)) {
+            match nearest(key, names.map(|parameter| parameter.name)) {
                 Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
                 None => diagnostic.help(format!("it is `{}`", self.signature)),
             },

@@ -2,11 +2,12 @@
 
 use std::rc::Rc;
 
+use cerith_python::nearest::nearest;
 use cerith_tile::DType;
 use cerith_tile::ir::{Elem, Type};
 
 use super::argument::at;
-use super::{Builtin, nearest, unknown};
+use super::{Builtin, unknown};
 use crate::constant;
 use crate::semantic::promotion::is_signed;
 use crate::semantic::shape::MAX_NUMEL;

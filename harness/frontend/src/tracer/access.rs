@@ -1,5 +1,6 @@
 //! Names, attributes and items: what `x`, `x.y` and `x[y]` are in a kernel.
 
+use cerith_python::nearest::nearest;
 use cerith_tile::rules::Rule;
 use ruff_python_ast::{self as ast, Expr};
 
@@ -85,7 +86,7 @@ impl Tracer<'_> {
                 .flat_map(|scope| scope.names.keys())
                 .map(AsRef::as_ref);
             let known = self.frame.names.keys().map(AsRef::as_ref).chain(globals);
-            if let Some(near) = module::nearest(name, known) {
+            if let Some(near) = nearest(name, known) {
                 diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
             }
         }
@@ -221,7 +222,7 @@ impl Tracer<'_> {
                 self.rules.version
             ),
         );
-        if let Some(near) = module::nearest(name, builtin::names(path, self.rules)) {
+        if let Some(near) = nearest(name, builtin::names(path, self.rules)) {
             diagnostic.help = Some(format!("did you mean `{near}`?"));
         }
         Stop::Rejected(Box::new(diagnostic))

@@ -5,13 +5,15 @@
 
 use std::rc::Rc;
 
+use cerith_python::builtin::NAMES;
+use cerith_python::operator;
 use cerith_tile::source::Span;
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
 
 use super::host::{Host, HostBody, HostFunction};
 use super::host_call::{HostArguments, MAX_RANGE};
-use super::host_operator::{compare, depth, failed, length, subscript, unary};
+use super::host_operator::{compare, depth, failed, length, made, subscript, unary};
 use super::module::{ScopeId, bound_names, span_of};
 use super::{Traced, Tracer};
 use crate::constant;
@@ -20,31 +22,8 @@ use crate::value::Value;
 /// Values inside of each other.
 const MAX_DEPTH: usize = 24;
 
-/// Python's own names that are understood.
-const BUILTINS: [&str; 22] = [
-    "abs",
-    "all",
-    "any",
-    "bool",
-    "dict",
-    "enumerate",
-    "float",
-    "getattr",
-    "hasattr",
-    "int",
-    "isinstance",
-    "len",
-    "list",
-    "max",
-    "min",
-    "range",
-    "reversed",
-    "sorted",
-    "str",
-    "sum",
-    "tuple",
-    "zip",
-];
+/// Python's own names that are understood beside those of its builtins ([`NAMES`]).
+const OTHER_NAMES: [&str; 4] = ["dict", "getattr", "hasattr", "isinstance"];
 
 /// How a plain Python statement ends.
 pub(super) enum HostFlow {
@@ -518,7 +497,7 @@ impl Tracer<'_> {
                 .scopes
                 .get(scope)
                 .map_or(Host::NONE, |scope| Host::str(&scope.module)),
-            _ => match BUILTINS.iter().find(|known| **known == name) {
+            _ => match NAMES.iter().chain(&OTHER_NAMES).find(|known| **known == name) {
                 Some(known) => Host::Builtin(known),
                 None => Host::unknown(span, format!("the name `{name}`")),
             },
@@ -584,20 +563,11 @@ impl Tracer<'_> {
         match (op, lhs, rhs) {
             (_, Host::Unknown(_), _) => return lhs.clone(),
             (_, _, Host::Unknown(_)) => return rhs.clone(),
-            (ast::Operator::Add, a, b) if length(a).saturating_add(length(b)) > MAX_RANGE => {
-                return Host::unknown(span, format!("a sequence of more than {MAX_RANGE} items"));
-            }
-            (ast::Operator::Add, Host::Tuple(a), Host::Tuple(b)) => {
-                return Host::Tuple(a.iter().chain(b.iter()).cloned().collect());
-            }
-            (ast::Operator::Add, Host::List(a), Host::List(b)) => {
-                return Host::List(Rc::new(a.iter().chain(b.iter()).cloned().collect()));
-            }
             _ => {}
         }
-        let (Some(op), Some(a), Some(b)) = (super::expression::operator(op), lhs.constant(), rhs.constant())
-        else {
-            return Host::unknown(span, "this computation");
+        let constants = super::expression::operator(op).zip(lhs.constant().zip(rhs.constant()));
+        let Some((op, (a, b))) = constants else {
+            return made(operator::binary(op, lhs, rhs), "this computation", span);
         };
         match constant::binary(op, a, b) {
             Ok(value) if matches!((lhs, rhs), (Host::Constexpr(_), _) | (_, Host::Constexpr(_))) => {

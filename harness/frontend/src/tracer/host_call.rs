@@ -3,6 +3,9 @@
 
 use std::rc::Rc;
 
+use cerith_python::builtin::{Builtin, Builtins};
+use cerith_python::math::Math;
+use cerith_python::{Error, Object};
 use cerith_tile::rules::Rule;
 use cerith_tile::source::Span;
 use ruff_python_ast::{self as ast, Expr, Stmt};
@@ -10,16 +13,18 @@ use ruff_text_size::Ranged;
 
 use super::evaluate::HostFlow;
 use super::host::{Decorator, Host, HostBody, HostFunction, NamedTupleClass, Native};
-use super::host_operator::{compare, failed};
+use super::host_operator::{depth, made};
 use super::module::{ScopeId, span_of};
 use super::{Parameter, Traced, Tracer, Wrapper, decorator};
-use crate::constant::{self, PyBinary};
+use crate::constant;
 use crate::value::{Constant, Value};
 
 /// Calls of plain functions inside of each other.
 const MAX_CALLS: usize = 64;
 /// Items that a sequence may have.
 pub(super) const MAX_RANGE: usize = 1 << 14;
+/// Items that one function of Python's looks at and makes.
+const MAX_WORK: usize = 1 << 20;
 
 /// What a call passes.
 pub(crate) struct HostArguments {
@@ -52,7 +57,10 @@ impl Tracer<'_> {
                 None if &**module == "math" => math(name, &arguments, span),
                 None => Host::unknown(span, format!("what `{module}.{name}(…)` returns")),
             }),
-            Host::Builtin(name) => Ok(builtin(name, &arguments, span)),
+            Host::Builtin(name) => {
+                self.charge(work(name, &arguments))?;
+                Ok(builtin(name, &arguments, span))
+            }
             Host::Decorator(decorator) => match (&**decorator, arguments.positional.first()) {
                 (Decorator::Jit(options), Some(Host::Function(function))) => Ok(Host::Jit(Rc::new(
                     super::UserFunction::new(function, options.clone()),
@@ -388,143 +396,73 @@ fn construct(class: &NamedTupleClass, arguments: HostArguments, span: Span) -> H
 }
 
 fn math(name: &str, arguments: &HostArguments, span: Span) -> Host {
-    let constants: Option<Vec<Constant>> = arguments
-        .positional
-        .iter()
-        .map(|argument| argument.constant().cloned())
-        .collect();
-    match constants.map(|constants| super::python::math_function(name, &constants)) {
-        Some(Some(Ok(value))) => Host::Constant(value),
-        Some(Some(Err(failure))) => failed(&failure, span),
-        _ => Host::unknown(span, format!("what `math.{name}(…)` returns")),
-    }
+    apply(
+        Math::find(name),
+        &format!("what `math.{name}(…)` returns"),
+        arguments,
+        span,
+    )
 }
 
 /// Python's own functions, of plain values.
 fn builtin(name: &str, arguments: &HostArguments, span: Span) -> Host {
-    let unknown = || Host::unknown(span, format!("what `{name}(…)` returns"));
-    let first = arguments.positional.first();
-    let sequence = |items: Vec<Host>| Host::List(Rc::new(items));
-    if !arguments.keyword.is_empty() && name != "dict" {
-        return unknown();
-    }
-    let found = match name {
-        "len" => first.and_then(|value| match value {
-            Host::Dict(items) => Some(Host::int(items.len() as i128)),
-            Host::Constant(Constant::Str(text)) => Some(Host::int(text.chars().count() as i128)),
-            _ => value.items().map(|items| Host::int(items.len() as i128)),
-        }),
-        "range" => {
-            let numbers: Option<Vec<i128>> = arguments
-                .positional
-                .iter()
-                .map(|v| v.constant().and_then(constant::as_int))
-                .collect();
-            numbers.and_then(|numbers| range(&numbers))
-        }
-        "list" | "tuple" | "reversed" => {
-            let items = first.map_or(Some(Vec::new()), |value| value.items().map(<[Host]>::to_vec));
-            items.map(|mut items| match name {
-                "tuple" => Host::Tuple(items.into()),
-                "list" => sequence(items),
-                _ => {
-                    items.reverse();
-                    sequence(items)
-                }
-            })
-        }
-        "zip" => {
-            let columns: Option<Vec<&[Host]>> = arguments.positional.iter().map(Host::items).collect();
-            columns.map(|columns| {
-                let length = columns.iter().map(|column| column.len()).min().unwrap_or(0);
-                let row = |at: usize| {
-                    columns
-                        .iter()
-                        .filter_map(|column| column.get(at).cloned())
-                        .collect()
-                };
-                sequence((0..length).map(|at| Host::Tuple(row(at))).collect())
-            })
-        }
-        "enumerate" => first.and_then(Host::items).map(|items| {
-            let pair = |(at, item): (usize, &Host)| Host::Tuple([Host::int(at as i128), item.clone()].into());
-            sequence(items.iter().enumerate().map(pair).collect())
-        }),
-        "min" | "max" => {
-            let items = if arguments.positional.len() == 1 {
-                first.and_then(Host::items)
-            } else {
-                None
-            };
-            extreme(items.unwrap_or(&arguments.positional), name == "max")
-        }
-        "sum" => first.and_then(Host::items).and_then(|items| {
+    let what = format!("what `{name}(…)` returns");
+    if name == "dict" && arguments.positional.is_empty() {
+        let items = arguments.keyword.iter();
+        return Host::Dict(Rc::new(
             items
-                .iter()
-                .try_fold(Constant::Int(0), |sum, item| {
-                    constant::binary(PyBinary::Add, &sum, item.constant()?).ok()
-                })
-                .map(Host::Constant)
-        }),
-        "all" | "any" => first.and_then(Host::items).and_then(|items| {
-            let truths: Option<Vec<bool>> = items.iter().map(Host::truth).collect();
-            truths.map(|truths| {
-                Host::bool(if name == "all" {
-                    truths.iter().all(|t| *t)
-                } else {
-                    truths.contains(&true)
-                })
-            })
-        }),
-        "abs" => first.and_then(Host::constant).and_then(|value| match value {
-            Constant::Float(value) => Some(Host::Constant(Constant::Float(value.abs()))),
-            _ => constant::as_int(value).and_then(i128::checked_abs).map(Host::int),
-        }),
-        "bool" => first.map_or(Some(false), Host::truth).map(Host::bool),
-        "int" | "float" | "str" => first
-            .and_then(Host::constant)
-            .and_then(|value| super::python::convert(name, value).ok())
-            .map(Host::Constant),
-        "dict" => match first {
-            None => Some(Host::Dict(Rc::new(
-                arguments
-                    .keyword
-                    .iter()
-                    .map(|(key, value)| (Host::str(key), value.clone()))
-                    .collect(),
-            ))),
-            Some(_) => None,
-        },
-        _ => None,
-    };
-    found.unwrap_or_else(unknown)
-}
-
-fn range(numbers: &[i128]) -> Option<Host> {
-    let (start, stop, step) = match *numbers {
-        [stop] => (0, stop, 1),
-        [start, stop] => (start, stop, 1),
-        [start, stop, step] if step != 0 => (start, stop, step),
-        _ => return None,
-    };
-    let mut items = Vec::new();
-    let mut at = start;
-    while (step > 0 && at < stop) || (step < 0 && at > stop) {
-        if items.len() >= MAX_RANGE {
-            return None;
-        }
-        items.push(Host::int(at));
-        at = at.checked_add(step)?;
+                .map(|(key, value)| (Host::str(key), value.clone()))
+                .collect(),
+        ));
     }
-    Some(Host::List(Rc::new(items)))
+    // The text of what is shared inside of itself may have no end.
+    if name == "str"
+        && arguments
+            .positional
+            .iter()
+            .any(|value| value.constant().is_none())
+    {
+        return Host::unknown(span, what);
+    }
+    apply(Builtins::find(name), &what, arguments, span)
 }
 
-fn extreme(items: &[Host], largest: bool) -> Option<Host> {
-    let (first, rest) = items.split_first()?;
-    rest.iter()
-        .try_fold(first, |best, item| {
-            let op = if largest { ast::CmpOp::Gt } else { ast::CmpOp::Lt };
-            Some(if compare(op, item, best)? { item } else { best })
+/// How much a function of Python's looks at: items, and long texts in them.
+fn work(name: &str, arguments: &HostArguments) -> usize {
+    let items: usize = arguments
+        .positional
+        .iter()
+        .map(|argument| match argument.items() {
+            Some(items) => items.iter().map(Object::weight).sum(),
+            None => argument.weight(),
         })
-        .cloned()
+        .sum();
+    // Each item is compared with so many at most.
+    let times = if name == "sorted" { items.max(1).ilog2() } else { 0 };
+    items.saturating_mul(times as usize + 1)
+}
+
+/// Functions that compare items, which are not looked into: what they share inside may have no end.
+const COMPARE: [&str; 3] = ["max", "min", "sorted"];
+
+/// Calls a function of Python's. `what` it returns is not known where an argument is not.
+fn apply(function: Option<&Builtin<Host>>, what: &str, arguments: &HostArguments, span: Span) -> Host {
+    let Some(function) = function.filter(|_| arguments.keyword.is_empty()) else {
+        return Host::unknown(span, what);
+    };
+    let nested = |value: &Host| depth(value, 3) > 2;
+    if !arguments.positional.iter().all(Host::is_known)
+        || (COMPARE.contains(&function.name) && arguments.positional.iter().any(nested))
+    {
+        return Host::unknown(span, what);
+    }
+    let mut left = MAX_WORK;
+    let found = function.call(&arguments.positional, &mut |items| {
+        left = left.saturating_sub(items);
+        if items > MAX_RANGE || left == 0 {
+            return Err(Error::items(items, MAX_RANGE, "items of a sequence"));
+        }
+        Ok(())
+    });
+    made(found, what, span)
 }

@@ -1,12 +1,18 @@
 //! Operators of plain Python on values whose value is known. What is not known is told, never guessed.
 //!
-//! Left out: what names and calls mean ([`super::evaluate`]), arithmetic on two constants ([`crate::constant`]).
+//! Left out: what names and calls mean ([`super::evaluate`]), arithmetic on two constants ([`crate::constant`]), the operators
+//! themselves ([`cerith_python`]).
 
+use std::cmp::Ordering;
+use std::rc::Rc;
+
+use cerith_python::{Error, ErrorKind, Int, Object, Plain, Sequence, View, operator};
 use cerith_tile::ir::CmpPredicate;
 use cerith_tile::source::Span;
 use ruff_python_ast as ast;
 
 use super::host::Host;
+use super::host_call::MAX_RANGE;
 use crate::constant::{self, Failure};
 use crate::semantic::PyUnary;
 use crate::value::{Constant, Value};
@@ -77,52 +83,102 @@ pub(super) fn unary(op: ast::UnaryOp, operand: &Host, span: Span) -> Host {
 
 /// A comparison of plain values; `None` when it is not known.
 pub(super) fn compare(op: ast::CmpOp, lhs: &Host, rhs: &Host) -> Option<bool> {
-    match op {
-        ast::CmpOp::Is | ast::CmpOp::IsNot => {
-            let same = match (lhs.constant()?, rhs.constant()?) {
-                (Constant::None, Constant::None) => true,
-                (Constant::Bool(a), Constant::Bool(b)) => a == b,
-                (Constant::None | Constant::Bool(_), _) | (_, Constant::None | Constant::Bool(_)) => false,
-                _ => return None,
-            };
-            Some(same == (op == ast::CmpOp::Is))
-        }
-        ast::CmpOp::In | ast::CmpOp::NotIn => {
-            let found = match rhs {
-                Host::Dict(items) => any_equal(lhs, items.iter().map(|(key, _)| key))?,
-                _ => match (lhs.as_str(), rhs.as_str()) {
-                    (Some(part), Some(whole)) => whole.contains(&**part),
-                    _ => any_equal(lhs, rhs.items()?.iter())?,
-                },
-            };
-            Some(found == (op == ast::CmpOp::In))
-        }
-        _ => {
-            if let (Some(a), Some(b)) = (lhs.items(), rhs.items()) {
-                let equal = a.len() == b.len()
-                    && a.iter()
-                        .zip(b)
-                        .try_fold(true, |all, (a, b)| Some(all && compare(ast::CmpOp::Eq, a, b)?))?;
-                return match op {
-                    ast::CmpOp::Eq => Some(equal),
-                    ast::CmpOp::NotEq => Some(!equal),
-                    _ => None,
-                };
-            }
-            constant::compare(
-                super::expression::predicate(op)?,
-                lhs.constant()?,
-                rhs.constant()?,
-            )
-            .ok()
-        }
+    operator::compare(op, lhs, rhs).ok()
+}
+
+impl Host {
+    /// Whether it is known what this is, if not what it holds.
+    pub(super) const fn is_known(&self) -> bool {
+        !matches!(self, Self::Unknown(_) | Self::Symbol(..) | Self::Traced(_))
+    }
+
+    fn unknown_beside(&self, other: &Self) -> Option<Error> {
+        (!self.is_known() || !other.is_known()).then(not_known)
     }
 }
 
-fn any_equal<'a>(value: &Host, mut items: impl Iterator<Item = &'a Host>) -> Option<bool> {
-    items.try_fold(false, |found, item| {
-        Some(found || compare(ast::CmpOp::Eq, value, item)?)
-    })
+fn not_known() -> Error {
+    Error::unknown("this computation")
+}
+
+impl Object for Host {
+    const MAX_ITEMS: usize = MAX_RANGE;
+
+    fn view(&self) -> View<'_, Self> {
+        match self {
+            Self::Tuple(items) | Self::Named(_, items) => View::Tuple(items),
+            Self::List(items) => View::List(items),
+            Self::Dict(items) => View::Dict(items),
+            _ => match self.constant() {
+                Some(Constant::None) => View::None,
+                Some(Constant::Bool(value)) => View::Bool(*value),
+                Some(Constant::Int(value)) => View::Int((*value).into()),
+                Some(Constant::Float(value)) => View::Float(*value),
+                Some(Constant::Str(text)) => View::Str(text),
+                Some(Constant::Ellipsis | Constant::Type(_)) | None => View::Other,
+            },
+        }
+    }
+
+    fn plain(value: Plain) -> Result<Self, Error> {
+        Constant::plain(value).map(Self::Constant)
+    }
+
+    fn sequence(kind: Sequence, items: Vec<Self>) -> Result<Self, Error> {
+        Ok(match kind {
+            Sequence::Tuple => Self::Tuple(items.into()),
+            Sequence::List => Self::List(Rc::new(items)),
+        })
+    }
+
+    fn other_type(&self) -> &'static str {
+        self.constant().map_or("object", Object::other_type)
+    }
+
+    fn other_truth(&self) -> Result<bool, Error> {
+        self.truth().ok_or_else(not_known)
+    }
+
+    fn other_equal(&self, other: &Self) -> Result<bool, Error> {
+        match (self.constant(), other.constant()) {
+            (Some(a), Some(b)) => a.other_equal(b),
+            _ => Err(not_known()),
+        }
+    }
+
+    fn other_order(&self, other: &Self) -> Option<Result<Option<Ordering>, Error>> {
+        self.unknown_beside(other).map(Err)
+    }
+
+    fn other_binary(_: ast::Operator, left: &Self, right: &Self) -> Option<Result<Self, Error>> {
+        left.unknown_beside(right).map(Err)
+    }
+
+    fn other_items(&self) -> Option<Result<Vec<Self>, Error>> {
+        Some(Err(not_known()))
+    }
+
+    fn other_length(&self) -> Option<Result<Int, Error>> {
+        Some(Err(not_known()))
+    }
+
+    fn same(&self, other: &Self) -> Option<bool> {
+        self.constant()?.same(other.constant()?)
+    }
+
+    /// What is inside of items is not counted: it is shared, and was counted when it was made.
+    fn weight(&self) -> usize {
+        1 + length(self)
+    }
+}
+
+/// What became of plain values; what is not known is `what`.
+pub(super) fn made(found: Result<Host, Error>, what: &str, span: Span) -> Host {
+    match found {
+        Ok(value) => value,
+        Err(error) if error.kind == ErrorKind::Unknown => Host::unknown(span, what),
+        Err(error) => failed(&error.into(), span),
+    }
 }
 
 /// `container[index]`.
@@ -137,11 +193,7 @@ pub(super) fn subscript(container: &Host, index: &Host, span: Span) -> Host {
                     if constant::compare(CmpPredicate::Eq, a, b) == Ok(true))
             })
             .map(|(_, value)| value.clone()),
-        _ => container.items().and_then(|items| {
-            let at = constant::as_int(index.constant()?)?;
-            let at = if at < 0 { at + items.len() as i128 } else { at };
-            items.get(usize::try_from(at).ok()?).cloned()
-        }),
+        _ => operator::subscript(container, index).ok(),
     };
     found.unwrap_or_else(|| Host::unknown(span, "this item"))
 }

@@ -4,6 +4,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 
+use cerith_python::nearest::nearest;
 use cerith_tile::DType;
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::ir::{Builder, Elem, Type};
@@ -18,7 +19,7 @@ use super::function::lists;
 use super::gap::Gap;
 use super::host::{Config, Host};
 use super::host_call::HostArguments;
-use super::module::{ScopeId, nearest, span_of};
+use super::module::{ScopeId, span_of};
 use super::{FUEL, Parameter, Stop, Traced, Tracer, UserFunction, Wrapper};
 use crate::semantic;
 use crate::value::{Constant, Descriptor, TypeValue, Value};

@@ -586,38 +586,6 @@ pub(super) fn bound_names(body: &[Stmt], names: &mut Vec<Rc<str>>) {
     }
 }
 
-/// The nearest of `candidates` to a misspelled name.
-pub(crate) fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    candidates
-        .map(|candidate| (edit_distance(name, candidate), candidate))
-        .filter(|(distance, candidate)| *distance * 3 <= candidate.len().max(name.len()))
-        .min()
-        .map(|(_, candidate)| candidate)
-}
-
-/// Insertions, deletions, replacements and swaps of neighbours between two words.
-fn edit_distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let mut before: Vec<usize> = Vec::new();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, from) in a.iter().enumerate() {
-        let mut next = Vec::with_capacity(row.len());
-        next.push(i + 1);
-        for (j, to) in b.iter().enumerate() {
-            let at = |row: &[usize], j: usize| row.get(j).copied().unwrap_or(usize::MAX / 2);
-            let mut best = (at(&row, j) + usize::from(from != to))
-                .min(at(&row, j + 1) + 1)
-                .min(at(&next, j) + 1);
-            if i > 0 && j > 0 && a.get(i - 1) == Some(to) && b.get(j - 1) == Some(from) {
-                best = best.min(at(&before, j - 1) + 1);
-            }
-            next.push(best);
-        }
-        before = std::mem::replace(&mut row, next);
-    }
-    row.last().copied().unwrap_or(0)
-}
-
 /// How to make a plain global one that kernels may use.
 pub(super) fn mend(name: &str, value: &Host) -> Option<String> {
     match value {
@@ -631,25 +599,5 @@ pub(super) fn mend(name: &str, value: &Host) -> Option<String> {
         )),
         Host::Function(_) => Some(format!("decorate `{name}` with `@triton.jit`")),
         _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn distances_count_swaps_as_one() {
-        for (a, b, expected) in [
-            ("", "", 0),
-            ("", "ab", 2),
-            ("store", "stroe", 1),
-            ("load", "loads", 1),
-            ("sum", "max", 3),
-            ("kitten", "sitting", 3),
-        ] {
-            assert_eq!(edit_distance(a, b), expected, "{a} {b}");
-            assert_eq!(edit_distance(b, a), expected, "{b} {a}");
-        }
     }
 }

@@ -2,11 +2,13 @@
 
 use std::rc::Rc;
 
+use cerith_python::builtin::Builtins;
+use cerith_python::math::{self, Math};
 use cerith_tile::rules::{Rule, Rules, Version};
 
 use super::{Host, Traced, Tracer};
 use crate::builtin::Builtin;
-use crate::constant::{self, Failure};
+use crate::constant::Failure;
 use crate::value::{Constant, RangeValue, TypeValue, Value};
 
 /// `range(…)`.
@@ -153,7 +155,7 @@ pub(super) fn builtin(name: &str) -> Option<Value> {
 /// What the tracer itself answers for in modules known by name.
 pub(super) fn module_attribute(module: &str, name: &str, rules: Rules) -> Option<Value> {
     if module == "math" {
-        return match math_constant(name) {
+        return match math::constant(name) {
             Some(value) => Some(Value::Constant(Constant::Float(value))),
             None => MATH
                 .iter()
@@ -269,31 +271,11 @@ fn converted(tr: &mut Tracer<'_>, args: &[Value], to: &str) -> Traced<Value> {
     }
 }
 
-/// `int(value)`, `float(value)` and `str(value)`.
-pub(super) fn convert(to: &str, value: &Constant) -> Result<Constant, Failure> {
-    let refused = || {
-        let name = constant::type_name(value);
-        Err(Failure::Raises(format!("{to}() does not take '{name}'")))
-    };
-    match (to, value) {
-        ("str", _) => Ok(Constant::Str(constant::text(value).into())),
-        ("int", Constant::Float(float)) if float.is_nan() || float.is_infinite() => Err(Failure::Raises(
-            format!("cannot convert float {} to integer", constant::repr(value)),
-        )),
-        ("int", Constant::Float(float)) if float.abs() >= 1.7e38 => {
-            Err(Failure::Unsupported("integers beyond 128 bits".to_owned()))
-        }
-        ("int", Constant::Float(float)) => Ok(Constant::Int(*float as i128)),
-        ("int", Constant::Str(text)) => match text.trim().parse() {
-            Ok(value) => Ok(Constant::Int(value)),
-            Err(_) => refused(),
-        },
-        ("float", Constant::Str(text)) => match text.trim().parse() {
-            Ok(value) => Ok(Constant::Float(value)),
-            Err(_) => refused(),
-        },
-        ("int", _) => constant::as_int(value).map_or_else(refused, |value| Ok(Constant::Int(value))),
-        _ => constant::as_float(value).map_or_else(refused, |value| Ok(Constant::Float(value))),
+/// `int(value)` and the like: a function of Python's of one value.
+fn convert(to: &str, value: &Constant) -> Result<Constant, Failure> {
+    match Builtins::find(to) {
+        Some(builtin) => Ok(builtin.call(std::slice::from_ref(value), &mut |_| Ok(()))?),
+        None => Err(Failure::Unsupported(format!("`{to}`"))),
     }
 }
 
@@ -366,17 +348,6 @@ fn hasattr(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
     }
 }
 
-fn math_constant(name: &str) -> Option<f64> {
-    Some(match name {
-        "pi" => std::f64::consts::PI,
-        "e" => std::f64::consts::E,
-        "tau" => std::f64::consts::TAU,
-        "inf" => f64::INFINITY,
-        "nan" => f64::NAN,
-        _ => return None,
-    })
-}
-
 macro_rules! math_table {
     ($($name:literal),+ $(,)?) => {
         /// The functions of Python's `math`, of compile-time values.
@@ -388,7 +359,8 @@ macro_rules! math_table {
 }
 
 math_table![
-    "ceil", "floor", "trunc", "sqrt", "exp", "log", "log2", "log10", "pow", "fabs", "isnan", "isinf", "gcd"
+    "ceil", "copysign", "exp", "exp2", "fabs", "floor", "gcd", "isinf", "isnan", "log", "log10", "log2",
+    "pow", "sqrt", "trunc"
 ];
 
 fn math_call(tr: &mut Tracer<'_>, name: &str, args: &[Value]) -> Traced<Value> {
@@ -406,55 +378,25 @@ fn math_call(tr: &mut Tracer<'_>, name: &str, args: &[Value]) -> Traced<Value> {
             }
         }
     }
-    match math_function(name, &constants) {
+    match Math::find(name).map(|function| function.call(&constants, &mut |_| Ok(()))) {
         Some(Ok(value)) => Ok(Value::Constant(value)),
-        Some(Err(failure)) => Err(tr.failure(failure)),
+        Some(Err(error)) => Err(tr.failure(error.into())),
         None => Err(tr.reject(format!("`math.{name}` does not take these arguments"))),
     }
 }
 
-/// A function of Python's `math`. `None`: it is not known, or does not take these arguments.
-pub(super) fn math_function(name: &str, args: &[Constant]) -> Option<Result<Constant, Failure>> {
-    let numbers: Vec<f64> = args.iter().map(constant::as_float).collect::<Option<_>>()?;
-    let float = |value: f64| Some(Ok(Constant::Float(value)));
-    let whole = |value: f64| Some(convert("int", &Constant::Float(value)));
-    let domain = || Some(Err(Failure::Raises("math domain error".to_owned())));
-    match (name, numbers.as_slice(), args) {
-        ("ceil" | "floor" | "trunc", _, [Constant::Int(_) | Constant::Bool(_)]) => {
-            Some(Ok(Constant::Int(constant::as_int(args.first()?)?)))
-        }
-        ("ceil", [x], _) => whole(x.ceil()),
-        ("floor", [x], _) => whole(x.floor()),
-        ("trunc", [x], _) => whole(x.trunc()),
-        ("sqrt", [x], _) if *x < 0.0 => domain(),
-        ("sqrt", [x], _) => float(x.sqrt()),
-        ("exp", [x], _) if x.exp().is_infinite() && x.is_finite() => {
-            Some(Err(Failure::Raises("math range error".to_owned())))
-        }
-        ("exp", [x], _) => float(x.exp()),
-        ("log" | "log2" | "log10", [x, ..], _) if *x <= 0.0 => domain(),
-        ("log", [x], _) => float(x.ln()),
-        ("log", [x, base], _) if *base > 0.0 && *base != 1.0 => float(x.ln() / base.ln()),
-        ("log2", [x], _) => float(x.log2()),
-        ("log10", [x], _) => float(x.log10()),
-        ("pow", [x, y], _) => Some(constant::binary(
-            constant::PyBinary::Pow,
-            &Constant::Float(*x),
-            &Constant::Float(*y),
-        )),
-        ("fabs", [x], _) => float(x.abs()),
-        ("isnan", [x], _) => Some(Ok(Constant::Bool(x.is_nan()))),
-        ("isinf", [x], _) => Some(Ok(Constant::Bool(x.is_infinite()))),
-        ("gcd", [_, _], [a, b]) => {
-            let (mut a, mut b) = (
-                constant::as_int(a)?.unsigned_abs(),
-                constant::as_int(b)?.unsigned_abs(),
-            );
-            while b != 0 {
-                (a, b) = (b, a % b);
-            }
-            i128::try_from(a).ok().map(|value| Ok(Constant::Int(value)))
-        }
-        _ => None,
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_function_of_numbers_is_known_to_kernels() {
+        let known: Vec<&str> = MATH.iter().map(Builtin::short_name).collect();
+        let all: Vec<&str> = Math::<Constant>::TABLE
+            .iter()
+            .map(|function| function.name)
+            .filter(|name| *name != "prod")
+            .collect();
+        assert_eq!(known, all);
     }
 }
