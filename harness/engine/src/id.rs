@@ -6,6 +6,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use cerith_python::nearest::nearest_within;
 use cerith_tile::rules::Version;
 use cerith_toolchain::ToolchainId;
 use cerith_toolchain::id::NEWEST_TORCH;
@@ -375,20 +376,10 @@ fn no_torch(text: &str, kind: &str, id: &ToolchainId) -> BadEngineId {
     }
 }
 
-/// The candidate that is fewest edits away from `text`, if it is near enough to have been meant.
+/// The candidate that is fewest edits away from `text`, if it is near enough to have been meant: kinds of engines are few, so
+/// half of the letters may be wrong.
 fn nearest<'a>(text: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let limit = (text.chars().count() / 2).max(2);
-    candidates
-        .into_iter()
-        .map(|candidate| {
-            (
-                strsim::damerau_levenshtein(&text.to_lowercase(), candidate),
-                candidate,
-            )
-        })
-        .filter(|&(edits, _)| edits <= limit)
-        .min_by_key(|&(edits, _)| edits)
-        .map(|(_, candidate)| candidate)
+    nearest_within(text, candidates, (text.chars().count() / 2).max(2))
 }
 
 #[cfg(test)]
