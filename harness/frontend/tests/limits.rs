@@ -4,6 +4,7 @@
 mod common;
 
 use std::fmt::Write as _;
+use std::time::{Duration, Instant};
 
 use cerith_frontend::{Arg, Refusal, trace};
 use common::{I32, Program};
@@ -317,4 +318,21 @@ fn limits_of_modules() {
             ),
         ],
     );
+}
+
+#[test]
+fn lists_that_share_what_they_hold_are_looked_into_once() {
+    let mut text = "a = [0]\nb = [1]\n".to_owned();
+    for _ in 0..20 {
+        text += "a = [a, a]\nb = [a, b]\n";
+    }
+    for used in [
+        "sum([a] * 1000, [])",
+        "[a for k in range(1000)]",
+        "sorted([b, a] * 100)",
+    ] {
+        let start = Instant::now();
+        said(used, &module(&format!("{text}x = {used}\n"), "p + x"));
+        assert!(start.elapsed() < Duration::from_secs(10), "{used}");
+    }
 }

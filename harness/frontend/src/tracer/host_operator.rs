@@ -10,6 +10,7 @@ use cerith_python::{Error, ErrorKind, Int, Object, Plain, Sequence, View, operat
 use cerith_tile::ir::CmpPredicate;
 use cerith_tile::source::Span;
 use ruff_python_ast as ast;
+use rustc_hash::FxHashMap;
 
 use super::host::Host;
 use super::host_call::MAX_RANGE;
@@ -19,16 +20,29 @@ use crate::value::{Constant, Value};
 
 /// Values inside of a value, counted no further than `limit`.
 pub(super) fn depth(value: &Host, limit: usize) -> usize {
+    depth_of(value, limit, &mut FxHashMap::default())
+}
+
+/// Lists that share what they hold are looked into once: `known` has the depth of items by where they lie.
+fn depth_of(value: &Host, limit: usize, known: &mut FxHashMap<*const Host, usize>) -> usize {
     if limit == 0 {
         return 0;
     }
-    let deepest = |values: &mut dyn Iterator<Item = &Host>| {
-        values
-            .map(|value| depth(value, limit - 1))
-            .max()
-            .unwrap_or_default()
+    let place = value.items().map(<[Host]>::as_ptr);
+    if let Some(&depth) = place.and_then(|place| known.get(&place)) {
+        return depth.min(limit);
+    }
+    let mut deepest = |values: &mut dyn Iterator<Item = &Host>| {
+        let mut deepest = 0;
+        for value in values {
+            deepest = deepest.max(depth_of(value, limit - 1, known));
+            if deepest == limit - 1 {
+                break;
+            }
+        }
+        deepest
     };
-    1 + match value {
+    let depth = 1 + match value {
         Host::Dict(items) => deepest(&mut items.iter().flat_map(|(key, value)| [key, value])),
         Host::Function(function) => deepest(&mut function.defaults.iter().map(|(_, value)| value)),
         Host::Jit(function) => deepest(&mut function.defaults.iter().map(|(_, value)| value)),
@@ -40,7 +54,12 @@ pub(super) fn depth(value: &Host, limit: usize) -> usize {
                 .map(|(_, value)| value),
         ),
         _ => deepest(&mut value.items().unwrap_or_default().iter()),
+    };
+    // What was not counted to its end is not known.
+    if let Some(place) = place.filter(|_| depth < limit) {
+        known.insert(place, depth);
     }
+    depth
 }
 
 /// How many items a sequence has; 0 for anything else.
