@@ -506,6 +506,15 @@ mod tests {
         let text = format!("#!/bin/sh\ncase \"$1\" in -c) echo 3 11 cpython 0;; *) {script};; esac\n");
         fs::write(&python, text).expect("written");
         fs::set_permissions(&python, fs::Permissions::from_mode(0o755)).expect("executable");
+        // Another test that starts a program meanwhile holds the file open for writing, until that program runs.
+        let starts = || Command::new(&python).arg("-c").output().is_ok();
+        assert!((0..100).any(|_| {
+            let started = starts();
+            if !started {
+                std::thread::sleep(std::time::Duration::from_millis(20));
+            }
+            started
+        }));
         let home = Home::at(folder.path().join("home"));
         (folder, home, programs)
     }
