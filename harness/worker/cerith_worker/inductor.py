@@ -147,8 +147,9 @@ class Inductor:
         # What Inductor writes of its own (copies of views that are changed) is Triton too, as on a GPU.
         wrapper = getattr(wrappers, "PythonWrapperCodegen", None) or wrappers.WrapperCodeGen
         common.register_backend_for_device("cpu", TritonScheduling, wrapper)
-        # Since torch 2.13 it is asked whether Triton is built for the device.
-        device_interface.CpuInterface.raise_if_triton_unavailable = staticmethod(lambda _device=None: None)
+        # Since torch 2.13 it is asked whether Triton is built for the device. 2.5 has no such class.
+        if cpu := getattr(device_interface, "CpuInterface", None):
+            cpu.raise_if_triton_unavailable = staticmethod(lambda _device=None: None)
         triton_helpers.set_driver_to_cpu = lambda: None
 
         CachingAutotuner.precompile = lambda *_, **__: None
