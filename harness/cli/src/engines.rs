@@ -365,7 +365,7 @@ pub fn find_or_add(id: &ToolchainId, offline: bool, stop: &AtomicBool) -> Result
     if let Some(toolchain) = home.resolve(id) {
         return whole(toolchain);
     }
-    if let Some((_, why)) = home.broken().into_iter().find(|(broken, _)| broken == id) {
+    if let Some(why) = home.why_broken(id) {
         return Err(why);
     }
     if let Some(torch) = id.torch() {

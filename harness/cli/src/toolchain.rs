@@ -62,11 +62,11 @@ pub fn toolchain(args: &ToolchainArgs, stop: &AtomicBool) -> u8 {
                 }
             }
         }
-        ToolchainCommand::List => match home.list() {
-            Ok(list) if list.is_empty() && home.broken().is_empty() => {
+        ToolchainCommand::List => match (home.list(), home.broken()) {
+            (Ok(list), broken) if list.is_empty() && broken.is_empty() => {
                 terminal.print("nothing is installed; `cerith toolchain add 3.9.0` installs Triton 3.9.0\n");
             }
-            Ok(list) => {
+            (Ok(list), broken) => {
                 let width = list.iter().map(|one| one.id.to_string().len()).max().unwrap_or(0);
                 for toolchain in list.iter().filter(|one| one.gone().is_none()) {
                     let contents = &toolchain.contents;
@@ -82,7 +82,7 @@ pub fn toolchain(args: &ToolchainArgs, stop: &AtomicBool) -> u8 {
                     );
                     terminal.print(&line);
                 }
-                for (id, why) in home.broken() {
+                for (id, why) in broken {
                     let name = terminal.palette.paint(Tone::Bad, &id.to_string());
                     terminal.print(&format!("{name}  cannot be used: {why}\n"));
                 }
@@ -95,7 +95,7 @@ pub fn toolchain(args: &ToolchainArgs, stop: &AtomicBool) -> u8 {
                     terminal.print(&format!("workers are not contained in full: {missing}\n"));
                 }
             }
-            Err(error) => {
+            (Err(error), _) => {
                 terminal.note(&format!("error: failed to {error}"));
                 exit = 2;
             }

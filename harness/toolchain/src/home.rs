@@ -294,11 +294,16 @@ impl Home {
         found
     }
 
-    fn why_broken(&self, id: &ToolchainId) -> Option<String> {
+    /// Why the one of a name cannot be used, with the mend; nothing where it can, or is not there at all.
+    pub fn why_broken(&self, id: &ToolchainId) -> Option<String> {
         if let Some(toolchain) = self.find(id) {
             return toolchain.gone();
         }
-        let path = self.toolchains_folder().join(id.to_string()).join(MARKER);
+        let root = self.toolchains_folder().join(id.to_string());
+        if !root.exists() {
+            return None;
+        }
+        let path = root.join(MARKER);
         let why = match fs::read(&path).map(|text| serde_json::from_slice::<Contents>(&text)) {
             Err(error) => format!("{MARKER} cannot be read: {error}"),
             Ok(Err(error)) => format!("{MARKER} is damaged: {error}"),
