@@ -511,7 +511,7 @@ mod tests {
         assert!((0..100).any(|_| {
             let started = starts();
             if !started {
-                std::thread::sleep(std::time::Duration::from_millis(20));
+                std::thread::sleep(Duration::from_millis(20));
             }
             started
         }));
