@@ -10,7 +10,7 @@ use std::sync::Arc;
 use cerith_case::{Case, Entry, Shard};
 use cerith_engine::cuda::bundle::{BundleError, Label, Opening, Reader};
 use cerith_engine::cuda::outcome;
-use cerith_engine::cuda::record::{Acceptance, Provenance, Record, Shelf};
+use cerith_engine::cuda::record::{Acceptance, Provenance, Record, Release, Shelf};
 use cerith_engine::{
     Capabilities, Engine, EngineId, Failure, Needs, Outcome, Preparation, Reference, Remembered, guarded,
 };
@@ -65,13 +65,11 @@ pub fn accept(args: &AcceptArgs) -> u8 {
     let folder = selected.shelf();
     let shelf = Shelf::new(&folder);
     let mut counts: BTreeMap<String, [Vec<String>; 3]> = BTreeMap::new();
-    for ((version, target, file), records) in pile.records {
+    for ((release, gpu, file), records) in pile.records {
         let cases = files.get(file.as_str()).map_or(&[][..], Vec::as_slice);
-        match shelf.accept(version, target, records, cases, args.replace) {
+        match shelf.accept(release, gpu, records, cases, args.replace) {
             Ok(answers) => {
-                let counts = counts
-                    .entry(format!("cuda@{version} sm_{}", target.0))
-                    .or_default();
+                let counts = counts.entry(format!("cuda@{release} {gpu}")).or_default();
                 for (case, answer) in answers {
                     let at = match answer {
                         Acceptance::New => 0,
@@ -132,7 +130,7 @@ fn file_of(id: &str) -> &str {
     id.split(':').next().unwrap_or_default()
 }
 
-type Place = (Version, Target, String);
+type Place = (Release, Target, String);
 
 /// What all the bundles hold.
 #[derive(Default)]
@@ -148,7 +146,7 @@ impl Pile {
         let file = File::open(path).map_err(BundleError::Read)?;
         let mut reader = Reader::results(BufReader::new(file))?;
         while let Some(result) = reader.next_result()? {
-            let Some((case, version)) = self.case(&result.label, entries) else {
+            let Some((case, release)) = self.case(&result.label, entries) else {
                 continue;
             };
             let cubin = result.label.cubins.join("");
@@ -159,14 +157,14 @@ impl Pile {
                 .map_or(1, |provenance| provenance.repetitions);
             let found = guarded(|| outcome(&case, &result.ran));
             let stood = match &found {
-                Ok(Ok(outcome)) => stood(&case, version, outcome),
+                Ok(Ok(outcome)) => stood(&case, &result.label.engine, outcome),
                 _ => None,
             };
             match found.map(|found| found.map(|outcome| Record::of(&case, &cubin, &outcome, times))) {
                 Ok(Ok(Some(record))) => {
                     let record = marked(record, stood);
-                    let by = provenance(reader.opening(), version, true);
-                    self.put(&result.label, version, record, by);
+                    let by = provenance(reader.opening(), release.triton, true);
+                    self.put(&result.label, release, record, by);
                 }
                 Ok(Ok(None)) => self.refuse("it says nothing", &result.label.case),
                 Ok(Err(failure)) => self.refuse(&failure.to_string(), &result.label.case),
@@ -178,29 +176,29 @@ impl Pile {
             self.case(&note.label, entries);
         }
         for decided in reader.take_decided() {
-            if let Some((case, version)) = self.case(&decided.label, entries) {
+            if let Some((case, release)) = self.case(&decided.label, entries) {
                 // A record has a name of its own, by which it would be put down, wherever that leads.
                 if decided.record.case != case.id || decided.record.stale(&case).is_some() {
                     self.refuse("the record in it is of something else than its label", &case.id);
                     continue;
                 }
-                let by = provenance(reader.opening(), version, false);
+                let by = provenance(reader.opening(), release.triton, false);
                 let outcome = decided.record.outcome(&case).ok();
-                let stood = outcome.and_then(|outcome| stood(&case, version, &outcome));
-                self.put(&decided.label, version, marked(decided.record, stood), by);
+                let stood = outcome.and_then(|outcome| stood(&case, &decided.label.engine, &outcome));
+                self.put(&decided.label, release, marked(decided.record, stood), by);
             }
         }
         Ok(())
     }
 
     /// The case that an entry is about, if it is of this corpus as it is now.
-    fn case(&mut self, label: &Label, entries: &HashMap<String, Entry>) -> Option<(Case, Version)> {
+    fn case(&mut self, label: &Label, entries: &HashMap<String, Entry>) -> Option<(Case, Release)> {
         if label.variant.is_some() {
             let why = "it is of a sweep, whose variants are no records; `cerith sweep --results` judges it";
             self.refuse(why, &label.case);
             return None;
         }
-        let EngineId::Cuda { toolchain } = &label.engine else {
+        let EngineId::Cuda { toolchain, target } = &label.engine else {
             self.refuse(&format!("{} is recorded by nobody", label.engine), &label.case);
             return None;
         };
@@ -225,14 +223,18 @@ impl Pile {
             self.refuse("the layout has changed since it was bundled", &label.case);
             return None;
         }
-        Some((case, toolchain.triton()))
+        let release = Release {
+            triton: toolchain.triton(),
+            target: *target,
+        };
+        Some((case, release))
     }
 
-    fn put(&mut self, label: &Label, version: Version, record: Record, by: Provenance) {
+    fn put(&mut self, label: &Label, release: Release, record: Record, by: Provenance) {
         let file = file_of(&label.case).to_owned();
         self.files.insert(file.clone());
         self.records
-            .entry((version, label.target, file))
+            .entry((release, label.target, file))
             .or_default()
             .push((record, by));
     }
@@ -254,9 +256,9 @@ fn marked(record: Record, stood: Option<Remembered>) -> Record {
 }
 
 /// How an outcome stands to the reference, which the record is to remember; nothing where Cerith fails to say.
-fn stood(case: &Case, version: Version, outcome: &Outcome) -> Option<Remembered> {
+fn stood(case: &Case, id: &EngineId, outcome: &Outcome) -> Option<Remembered> {
     let given = Given {
-        id: EngineId::cuda(version),
+        id: id.clone(),
         capabilities: Capabilities {
             dtypes: Vec::new(),
             features: Vec::new(),
@@ -264,7 +266,6 @@ fn stood(case: &Case, version: Version, outcome: &Outcome) -> Option<Remembered>
         },
         outcome: outcome.clone(),
     };
-    let id = given.id.clone();
     let panel = Panel::new(Some(Arc::new(Reference::default())), vec![Arc::new(given)]);
     let trial = guarded(|| try_case(case, &panel)).ok()?.ok()?;
     trial.failed.is_empty().then(|| {
@@ -272,7 +273,7 @@ fn stood(case: &Case, version: Version, outcome: &Outcome) -> Option<Remembered>
             .references
             .iter()
             .all(|record| record.outcome.finished().is_some());
-        match trial.verdict.standing(&id) {
+        match trial.verdict.standing(id) {
             // Nothing agrees with nothing.
             Some(Standing::Agrees) if !trial.verdict.vacuous => Remembered::Agreed,
             // Both left something, and nothing of it certainly differs.

@@ -759,8 +759,9 @@ pub struct BundleArgs {
     #[arg(long = "engine", value_name = "ID", value_parser = engine_id)]
     pub engines: Vec<EngineId>,
 
-    /// For which GPUs: `sm_80`, `sm_90`, and what the compiler knows.
-    #[arg(long, value_name = "SM", default_value = "sm_90", value_parser = target)]
+    /// Which GPUs execute: `sm_80`, `sm_90`, and what the compiler knows. What they execute is compiled for them, unless the
+    /// engine names another target (`cuda@3.9.0:sm_80`).
+    #[arg(long, value_name = "SM", default_value = "sm_90")]
     pub target: Target,
 
     /// Bundle the variants of every case, for `cerith sweep --results`.
@@ -1191,14 +1192,6 @@ fn build(text: &str) -> Result<String, String> {
                 .to_owned(),
         )
     }
-}
-
-fn target(text: &str) -> Result<Target, String> {
-    text.strip_prefix("sm_")
-        .unwrap_or(text)
-        .parse()
-        .map(Target)
-        .map_err(|_| "write a compute capability, such as sm_80 or sm_90".to_owned())
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {

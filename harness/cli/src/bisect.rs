@@ -71,9 +71,7 @@ fn found(args: &BisectArgs, stop: &'static AtomicBool, terminal: &mut Terminal) 
             host: false,
             torch: false,
         },
-        BumpEngine::Cuda => EngineId::Cuda {
-            toolchain: toolchain.compiler(),
-        },
+        BumpEngine::Cuda => EngineId::compiler(&toolchain),
     };
     if let (Some(folder), Some(build), Some(python), Some(from), Some(to)) =
         (&args.git, &args.build, &args.python, &args.from, &args.to)

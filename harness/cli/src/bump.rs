@@ -114,7 +114,7 @@ fn done(args: &BumpArgs, stop: &'static AtomicBool) -> Result<u8, String> {
 /// Installs the toolchains of compilers. What is on record needs none, so that one which cannot be had is no error, but said.
 fn compilers(wanted: &[EngineId], offline: bool, stop: &AtomicBool) {
     for id in wanted {
-        let EngineId::Cuda { toolchain } = id else {
+        let EngineId::Cuda { toolchain, .. } = id else {
             continue;
         };
         if let Err(why) = engines::find_or_add_compiler(toolchain, offline, stop) {
@@ -156,9 +156,7 @@ fn pairs(old: &ToolchainId, new: &ToolchainId, kinds: &[BumpEngine]) -> Vec<(Eng
         host: false,
         torch: false,
     };
-    let cuda = |toolchain: &ToolchainId| EngineId::Cuda {
-        toolchain: toolchain.compiler(),
-    };
+    let cuda = |toolchain: &ToolchainId| EngineId::compiler(toolchain);
     let kinds = if kinds.is_empty() {
         &[BumpEngine::Interpret]
     } else {

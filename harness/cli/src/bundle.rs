@@ -122,11 +122,8 @@ fn write(args: &BundleArgs, stop: &AtomicBool, terminal: &mut Terminal) -> Resul
     let mut writer = Writer::cases(BufWriter::new(&part.file))
         .map_err(|error| format!("{error}\n  --> {}", args.out.display()))?;
     for id in wanted {
-        let EngineId::Cuda { toolchain } = id else {
-            return Err(format!("bundle {id}: only `cuda@VERSION` compiles"));
-        };
-        let compiler = engines::compiler(toolchain, args.target, args.offline, jobs, selected.root(), stop)
-            .map_err(|why| format!("compile with Triton {toolchain}: {why}"))?;
+        let compiler = engines::compiler(id, args.target, args.offline, jobs, selected.root(), stop)
+            .map_err(|why| format!("compile with {id}: {why}"))?;
         if let Some(warning) = engines::uncontained().filter(|_| Some(id) == wanted.first()) {
             terminal.note(&warning.rendered);
         }
@@ -387,7 +384,7 @@ fn label(
         case: case.id.clone(),
         variant,
         engine: id.clone(),
-        target: compiler.target(),
+        target: compiler.gpu(),
         source: case.source_hash().to_string(),
         layout: case.layout_hash().to_string(),
         cubins,

@@ -122,12 +122,12 @@ pub fn set_up(
                 }
                 continue;
             }
-            EngineId::Cuda { toolchain } => {
+            EngineId::Cuda { toolchain, target } => {
                 if let Some(executor) = gpus()
                     && let Some(gpu) = executor.gpus().first()
                 {
-                    let target = Target(gpu.capability);
-                    match compiler(toolchain, target, offline || by_default, jobs, corpus, stop) {
+                    let gpu = Target(gpu.capability);
+                    match compiler(id, gpu, offline || by_default, jobs, corpus, stop) {
                         Ok(compiler) => {
                             let live = Cuda::live(compiler, Arc::clone(executor));
                             panel.others.push(Arc::new(live));
@@ -143,9 +143,10 @@ pub fn set_up(
                 }
                 recorded.push(id.to_string());
                 // A toolchain is not installed for what is on record.
-                let compiler = compiler(toolchain, Target::HOPPER, true, jobs, corpus, stop).ok();
+                let gpu = Target::HOPPER;
+                let compiler = compiler(id, gpu, true, jobs, corpus, stop).ok();
                 compiles |= compiler.is_some();
-                let on_record = Cuda::recorded(toolchain, Target::HOPPER, Arc::clone(&shelf), compiler);
+                let on_record = Cuda::recorded(toolchain, *target, gpu, Arc::clone(&shelf), compiler);
                 panel.others.push(Arc::new(on_record));
             }
             EngineId::Jit { version } => match jit(*version, jobs, corpus) {
@@ -327,22 +328,31 @@ pub fn newest_with_torch() -> Option<Version> {
     Home::discover().ok()?.newest_with_torch()
 }
 
-/// A compiler for a target and the kernels of a corpus, its toolchain found or installed.
+/// The compiler of an engine, for the kernels of a corpus and the GPU that executes them, its toolchain found or installed.
 pub fn compiler(
-    id: &ToolchainId,
-    target: Target,
+    id: &EngineId,
+    gpu: Target,
     offline: bool,
     jobs: usize,
     corpus: &Path,
     stop: &AtomicBool,
 ) -> Result<Compiler, String> {
-    let toolchain = find_or_add_compiler(id, offline, stop)?;
+    let EngineId::Cuda { toolchain, target } = id else {
+        return Err("only `cuda@VERSION` compiles".to_owned());
+    };
+    if let Some(target) = target.filter(|target| !gpu.executes(*target)) {
+        return Err(format!(
+            "a GPU of {gpu} cannot execute what is compiled for {target}"
+        ));
+    }
+    let toolchain = find_or_add_compiler(toolchain, offline, stop)?;
     // Without a cache everything is compiled anew.
     let cache = Home::discover().ok().and_then(|home| Cache::open(&home).ok());
     let compilers = Compilers::new(toolchain, jobs, cache)
         .map_err(|error| format!("failed to start compilers: {error}"))?
         .reading(corpus);
-    Ok(Compiler::new(compilers, target, Compilers::LIMITS))
+    let compiler = Compiler::new(compilers, gpu, Compilers::LIMITS);
+    Ok(compiler.targeting(target.unwrap_or(gpu)))
 }
 
 /// A toolchain to compile with that is there, with whatever NumPy, or is installed now.

@@ -66,9 +66,7 @@ fn done(args: &MatrixArgs, stop: &'static AtomicBool) -> Result<u8, String> {
                 host: false,
                 torch: false,
             },
-            BumpEngine::Cuda => EngineId::Cuda {
-                toolchain: toolchain.compiler(),
-            },
+            BumpEngine::Cuda => EngineId::compiler(&toolchain),
         })
         .collect();
     let wanted: Vec<EngineId> = std::iter::once(EngineId::Reference)

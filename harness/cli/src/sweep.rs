@@ -142,7 +142,7 @@ fn live(args: &SweepArgs, axes: Axes, selected: &Selected, stop: &AtomicBool) ->
         ),
         exit: 3,
     })?;
-    let target = executor
+    let gpu = executor
         .gpus()
         .first()
         .map_or(Target::HOPPER, |gpu| Target(gpu.capability));
@@ -154,18 +154,15 @@ fn live(args: &SweepArgs, axes: Axes, selected: &Selected, stop: &AtomicBool) ->
     };
     let mut compilers: Vec<(EngineId, Compiler)> = Vec::new();
     for id in wanted {
-        let bad = |message: String| End { message, exit: 2 };
-        let EngineId::Cuda { toolchain } = id else {
-            return Err(bad(format!(
-                "error: failed to sweep {id}: only `cuda@VERSION` compiles"
-            )));
-        };
         if compilers.iter().any(|(known, _)| known == id) {
             continue;
         }
         let jobs = pipeline::jobs(args.jobs);
-        let compiler = engines::compiler(toolchain, target, args.offline, jobs, selected.root(), stop)
-            .map_err(|why| bad(format!("error: failed to compile with Triton {toolchain}: {why}")))?;
+        let compiler =
+            engines::compiler(id, gpu, args.offline, jobs, selected.root(), stop).map_err(|why| End {
+                message: format!("error: failed to compile with {id}: {why}"),
+                exit: 2,
+            })?;
         compilers.push((id.clone(), compiler));
     }
     Ok(Source::Live {

@@ -1,5 +1,5 @@
 //! Names of engines: `reference`, `interpret@3.9.0`, `interpret@3.2.0+host`, `interpret@3.0.0+numpy2`,
-//! `interpret@3.6.0+torch`, `cuda@3.9.0`, `jit@3.6.0`, `inductor@2.11.0`, `inductor@2.11.0+interpret`,
+//! `interpret@3.6.0+torch`, `cuda@3.9.0`, `cuda@3.9.0:sm_80`, `jit@3.6.0`, `inductor@2.11.0`, `inductor@2.11.0+interpret`,
 //! `inductor@2.11.0+cuda`, `recorded`. Left out: whether the engine can run here (see [`crate::Capabilities`] and the engines
 //! themselves).
 
@@ -9,6 +9,7 @@ use std::str::FromStr;
 use cerith_python::nearest::nearest_within;
 use cerith_tile::rules::Version;
 use cerith_toolchain::ToolchainId;
+use cerith_toolchain::compiled::{BadTarget, Target};
 use cerith_toolchain::id::NEWEST_TORCH;
 
 /// Names one engine. `Display` and `FromStr` are inverse: every id is printed as it is parsed.
@@ -29,6 +30,8 @@ pub enum EngineId {
     Cuda {
         /// Which Triton, or which build of it; no NumPy.
         toolchain: ToolchainId,
+        /// What it compiles for, `:sm_80`; none: for the GPU that executes.
+        target: Option<Target>,
     },
     /// Triton's compiler and launcher on a GPU, as whoever has torch uses them.
     Jit {
@@ -89,6 +92,15 @@ impl EngineId {
     pub const fn cuda(version: Version) -> Self {
         Self::Cuda {
             toolchain: ToolchainId::of(version),
+            target: None,
+        }
+    }
+
+    /// The compiler of a toolchain, or of the build in it.
+    pub fn compiler(toolchain: &ToolchainId) -> Self {
+        Self::Cuda {
+            toolchain: toolchain.compiler(),
+            target: None,
         }
     }
 
@@ -109,9 +121,17 @@ impl EngineId {
     pub fn version(&self) -> Option<Version> {
         match self {
             Self::Reference | Self::Recorded => None,
-            Self::Interpret { toolchain, .. } | Self::Cuda { toolchain } => Some(toolchain.triton()),
+            Self::Interpret { toolchain, .. } | Self::Cuda { toolchain, .. } => Some(toolchain.triton()),
             Self::Jit { version } => Some(*version),
             Self::Inductor { torch, .. } => ToolchainId::of_torch(*torch).map(|id| id.triton()),
+        }
+    }
+
+    /// The toolchain that it runs in, where the id names one.
+    pub const fn toolchain(&self) -> Option<&ToolchainId> {
+        match self {
+            Self::Interpret { toolchain, .. } | Self::Cuda { toolchain, .. } => Some(toolchain),
+            _ => None,
         }
     }
 
@@ -154,7 +174,14 @@ impl fmt::Display for EngineId {
                 if *torch { "+torch" } else { "" },
                 if *host { "+host" } else { "" }
             )),
-            Self::Cuda { toolchain } => f.pad(&format!("cuda@{toolchain}")),
+            Self::Cuda {
+                toolchain,
+                target: None,
+            } => f.pad(&format!("cuda@{toolchain}")),
+            Self::Cuda {
+                toolchain,
+                target: Some(target),
+            } => f.pad(&format!("cuda@{toolchain}:{target}")),
             Self::Jit { version } => f.pad(&format!("jit@{version}")),
             Self::Inductor { torch, by } => f.pad(&format!("inductor@{torch}{}", by.suffix())),
         }
@@ -288,9 +315,12 @@ fn compiled(text: &str, kind: &str, rest: &str) -> Result<EngineId, BadEngineId>
         reason,
         suggestion: Some(suggestion),
     };
-    let (version, extra) = rest
+    let (built, target) = rest
+        .split_once(':')
+        .map_or((rest, None), |(built, target)| (built, Some(target)));
+    let (version, extra) = built
         .split_once('+')
-        .map_or((rest, None), |(version, extra)| (version, Some(extra)));
+        .map_or((built, None), |(version, extra)| (version, Some(extra)));
     let id: ToolchainId = version
         .parse()
         .map_err(|error: cerith_toolchain::BadId| bad(error.problem, example(kind)))?;
@@ -300,21 +330,36 @@ fn compiled(text: &str, kind: &str, rest: &str) -> Result<EngineId, BadEngineId>
     known(text, kind, id.triton())?;
     let not_taken = |extra: &str| {
         bad(
-            format!("`{kind}` takes no `+{extra}`"),
+            format!("`{kind}` takes no `{extra}`"),
             format!("{kind}@{version}"),
         )
     };
-    match extra {
-        None if kind == "jit" => Ok(EngineId::Jit { version: id.triton() }),
-        None => Ok(EngineId::cuda(id.triton())),
-        Some(extra) if kind == "jit" || ["host", "torch"].contains(&extra) => Err(not_taken(extra)),
-        Some(extra) => rest
+    if kind == "jit" {
+        return match rest.strip_prefix(version) {
+            None | Some("") => Ok(EngineId::Jit { version: id.triton() }),
+            Some(extra) => Err(not_taken(extra)),
+        };
+    }
+    let toolchain = match extra {
+        None => Some(ToolchainId::of(id.triton())),
+        Some("host" | "torch") => None,
+        Some(_) => built
             .parse()
             .ok()
-            .filter(|toolchain: &ToolchainId| toolchain.numpy().is_none())
-            .map(|toolchain| EngineId::Cuda { toolchain })
-            .ok_or_else(|| not_taken(extra)),
-    }
+            .filter(|toolchain: &ToolchainId| toolchain.numpy().is_none()),
+    };
+    let toolchain = toolchain.ok_or_else(|| not_taken(&format!("+{}", extra.unwrap_or_default())))?;
+    let target = target
+        .map(|target| {
+            target.parse().map_err(|error: BadTarget| {
+                bad(
+                    format!("`{target}` is no target: {error}"),
+                    format!("cuda@{built}:sm_80"),
+                )
+            })
+        })
+        .transpose()?;
+    Ok(EngineId::Cuda { toolchain, target })
 }
 
 /// Reads what follows `inductor@`.
@@ -440,6 +485,14 @@ mod tests {
         check("cuda@3.2.0+host", Err(Some("cuda@3.2.0")));
         check("cuda@3.9.0+pr-1234", Ok("cuda@3.9.0+pr-1234"));
         check("cuda@3.10.0+git1a2b3c4", Ok("cuda@3.10.0+git1a2b3c4"));
+        check("cuda@3.9.0:sm_80", Ok("cuda@3.9.0:sm_80"));
+        check("cuda@3.9.0+pr-1234:sm_80", Ok("cuda@3.9.0+pr-1234:sm_80"));
+        check("cuda@3.9.0:", Err(Some("cuda@3.9.0:sm_80")));
+        check("cuda@3.9.0:80", Err(Some("cuda@3.9.0:sm_80")));
+        check("cuda@3.9.0:sm_080", Err(Some("cuda@3.9.0:sm_80")));
+        check("cuda@3.9.0:sm_9", Err(Some("cuda@3.9.0:sm_80")));
+        check("cuda@3.9.0:sm_80+pr-1234", Err(Some("cuda@3.9.0:sm_80")));
+        check("jit@3.6.0:sm_80", Err(Some("jit@3.6.0")));
         check("cuda@3.9.0+numpy2", Err(Some("cuda@3.9.0")));
         check("cuda@3.9.0+pr-1234+numpy2", Err(Some("cuda@3.9.0")));
         check("jit@3.9.0+pr-1234", Err(Some("jit@3.9.0")));

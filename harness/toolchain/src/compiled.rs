@@ -5,6 +5,8 @@
 //! One launch of a case may become any number of [`Invocation`]s: none (an empty grid), one, or several (an autotuned
 //! kernel whose hooks launch others).
 
+use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -17,6 +19,37 @@ pub struct Target(pub u32);
 impl Target {
     /// Compute capability 9.0: H100 and H200.
     pub const HOPPER: Self = Self(90);
+
+    /// Whether a GPU of this capability can execute what is compiled for `code`: assembly is good for every later GPU, but
+    /// from 9.0 on Triton uses what no other GPU has (`sm_90a`).
+    pub const fn executes(self, code: Self) -> bool {
+        code.0 == self.0 || (code.0 < self.0 && code.0 < Self::HOPPER.0)
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&format!("sm_{}", self.0))
+    }
+}
+
+/// The text is no compute capability.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("write a compute capability, such as sm_80 or sm_90")]
+pub struct BadTarget;
+
+impl FromStr for Target {
+    type Err = BadTarget;
+
+    fn from_str(text: &str) -> Result<Self, BadTarget> {
+        let digits = text.strip_prefix("sm_").ok_or(BadTarget)?;
+        let number = digits.parse().map_err(|_| BadTarget)?;
+        // Every text is one that is printed.
+        if digits.starts_with(['0', '+']) || number < 10 {
+            return Err(BadTarget);
+        }
+        Ok(Self(number))
+    }
 }
 
 /// Everything that the launches of one case need.
@@ -129,4 +162,47 @@ pub struct TensorMap {
     pub interleave: u32,
     /// `CUtensorMapFloatOOBfill`'s number: 0 zeros, 1 NaN.
     pub fill: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_is_read_as_it_is_printed() {
+        let check = |text: &str, expected: Result<Target, BadTarget>| {
+            assert_eq!(text.parse(), expected, "{text}");
+            if let Ok(target) = expected {
+                assert_eq!(target.to_string(), text);
+            }
+        };
+        check("sm_80", Ok(Target(80)));
+        check("sm_121", Ok(Target(121)));
+        for text in [
+            "",
+            "80",
+            "sm_",
+            "sm_8",
+            "sm_080",
+            "sm_+80",
+            "sm_80a",
+            "sm_-80",
+            "sm_4294967296",
+        ] {
+            check(text, Err(BadTarget));
+        }
+    }
+
+    #[test]
+    fn a_gpu_executes_what_is_compiled_for_an_earlier_one_up_to_ampere() {
+        let check =
+            |gpu, code, expected| assert_eq!(Target(gpu).executes(Target(code)), expected, "{gpu} {code}");
+        check(90, 90, true);
+        check(90, 80, true);
+        check(100, 89, true);
+        check(86, 80, true);
+        check(80, 86, false);
+        check(100, 90, false);
+        check(90, 100, false);
+    }
 }

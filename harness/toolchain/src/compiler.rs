@@ -30,6 +30,8 @@ pub struct CompileRequest {
     pub launches: Vec<Launch>,
     /// For what GPU.
     pub target: Target,
+    /// For what GPU the assembly is turned into machine code, where that is another one.
+    pub assembled: Option<Target>,
     /// What is done to the kernels before they are launched.
     pub tuning: Tuning,
 }

@@ -38,6 +38,9 @@ struct Header<'a> {
     text: &'a str,
     /// None: to interpret.
     target: Option<Target>,
+    /// For what GPU the assembly is turned into machine code, where that is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    assembled: Option<Target>,
     /// Whether to specialise, and the only configuration; none: to interpret.
     tuning: Option<(bool, Option<usize>)>,
     device: &'static str,
@@ -105,6 +108,7 @@ fn header_of(request: &Request, limits: Limits) -> Result<Header<'_>, String> {
         path: absolute(&request.module.path)?,
         text: &request.module.text,
         target: None,
+        assembled: None,
         tuning: None,
         device: match request.device {
             Device::Cuda => "cuda",
@@ -145,6 +149,7 @@ fn compile_header(
         path: named(&request.module.path)?,
         text: &request.module.text,
         target: Some(request.target),
+        assembled: request.assembled,
         tuning: Some((request.tuning.specialize, request.tuning.config)),
         device: "cuda",
         driver: true,

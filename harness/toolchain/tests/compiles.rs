@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use cerith_tile::DType;
 use cerith_tile::rules::Version;
-use cerith_toolchain::compiled::{Compiled, Param, Target};
+use cerith_toolchain::compiled::{Compiled, Kernel, Param, Target};
 use cerith_toolchain::request::{Descriptor, Grid, Launch, Tensor, Value};
 use cerith_toolchain::response::{Phase, Raised};
 use cerith_toolchain::{
@@ -32,6 +32,7 @@ fn request(launches: Vec<Launch>) -> CompileRequest {
         storages: vec![4096, 1000],
         launches,
         target: Target::HOPPER,
+        assembled: None,
         tuning: Tuning::default(),
     }
 }
@@ -367,6 +368,44 @@ fn rejections_name_the_line() {
     }
 }
 
+/// What is compiled for one GPU, and assembled for another, says so: the assembly names its target, and the machine code has
+/// the number of the GPU's in the flags of its ELF header.
+#[test]
+fn assembly_for_one_gpu_becomes_machine_code_for_another() {
+    let arch = |kernel: &Kernel| {
+        let flags = &kernel.cubin[0x30..0x34];
+        // The number was moved up by a byte in CUDA 13.
+        [u32::from(flags[0]), u32::from(flags[1])]
+    };
+    let check = |compilers: &Compilers, target, assembled, [assembly, code]: [u32; 2]| {
+        let request = CompileRequest {
+            target,
+            assembled,
+            ..request(vec![with_block(launch("fill", vec![x(0), Value::Int(5)]), 64)])
+        };
+        let compiled = compiled(compilers, &request);
+        let kernel = &compiled.kernels[0];
+        let id = &compilers.toolchain().id;
+        assert!(
+            kernel.ptx.contains(&format!(".target sm_{assembly}")),
+            "{id}: {}",
+            kernel.ptx
+        );
+        assert!(
+            arch(kernel).contains(&code),
+            "{id}: {:x?} and not {code}",
+            arch(kernel)
+        );
+    };
+    for toolchain in toolchains(ALL) {
+        let compilers = compilers(&toolchain);
+        check(&compilers, SM_80, Some(Target::HOPPER), [80, 90]);
+        // The one before leaves nothing behind.
+        check(&compilers, SM_80, None, [80, 80]);
+        check(&compilers, Target::HOPPER, None, [90, 90]);
+    }
+}
+
 /// 3.0.0 has no division of f16 for `sm_80` and aborts.
 #[test]
 fn a_compiler_that_aborts_costs_its_own_request() {
@@ -463,7 +502,7 @@ fn what_was_compiled_is_kept() {
 
         // Whatever decides what is compiled is asked for anew.
         let (compilation, request) = &fills[0];
-        let mut others = vec![request.clone(); 5];
+        let mut others = vec![request.clone(); 6];
         others[0].target = SM_80;
         others[1].siblings.push(Arc::from("X = 1\n"));
         others[2].storages.push(16);
@@ -471,6 +510,7 @@ fn what_was_compiled_is_kept() {
             .options
             .push(("num_warps".to_owned(), Value::Int(8)));
         others[4].module.text = Arc::from(format!("{}\n", request.module.text));
+        others[5].assembled = Some(Target(100));
         for other in &others {
             assert_eq!(kept(other), Err(WorkerFailure::Stopped), "{other:?}");
         }

@@ -114,6 +114,7 @@ impl Trial {
             storages: Vec::new(),
             launches: Vec::new(),
             target: Target::HOPPER,
+            assembled: None,
             tuning: Tuning::default(),
         };
         let result = self.compilers.compile(&asked, limits(milliseconds));

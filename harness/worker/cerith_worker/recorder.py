@@ -155,6 +155,30 @@ class RecordingDriver(FakeDriver):
         return self._recorder.muted()
 
 
+@contextmanager
+def assembling(gpu: int | None) -> Iterator[None]:
+    """Triton's assembler makes machine code for this GPU, whatever Triton compiles for; none: for that."""
+    if gpu is None:
+        yield
+        return
+    from triton.backends import backends
+
+    backend: Any = backends["nvidia"].compiler
+    declared = vars(backend)["make_cubin"]
+    make = backend.make_cubin
+
+    def made(*args: Any) -> bytes:
+        # The compute capability is the last argument, behind the backend itself where it is one.
+        return make(*args[:-1], gpu)
+
+    # 3.0 to 3.2 have a function without the backend.
+    backend.make_cubin = staticmethod(made) if isinstance(declared, staticmethod) else made
+    try:
+        yield
+    finally:
+        backend.make_cubin = declared
+
+
 def _load_binary(*_: object) -> tuple[int, ...]:
     """Handles of module and function, registers, spilled registers, and from 3.4 the most threads."""
     handles = (1, 1, 0, 0)

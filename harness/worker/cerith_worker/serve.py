@@ -27,7 +27,7 @@ from . import TORCH, driver, errors, inductor, wire
 from .dtypes import DTYPES
 from .memory import CUDA, Session, UntypedStorage
 from .modules import Modules
-from .recorder import Recorder, RecordingDriver, prepare
+from .recorder import Recorder, RecordingDriver, assembling, prepare
 from .tensor import tensor_of
 from .tuning import configurations, tune
 
@@ -155,9 +155,12 @@ class Worker:
         """Compiles what the launches need and records them."""
         for size in header["storages"]:
             session.storages.append(UntypedStorage(session, CUDA, size, 0, 0))
-        self._forget_compiled(header["path"], header["text"])
+        gpu = header.get("assembled")
+        # Triton names what it keeps by what it compiles for, not by what it assembles for.
+        self._forget_compiled(header["path"], header["text"], str(gpu))
         recorder = Recorder(session)
-        ended = self._run(session, header, RecordingDriver(recorder, header["target"]), recorder)
+        with assembling(gpu):
+            ended = self._run(session, header, RecordingDriver(recorder, header["target"]), recorder)
         answer = {
             "raised": self._told(header, ended),
             "kernels": recorder.kernels,

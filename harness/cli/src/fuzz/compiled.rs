@@ -63,18 +63,11 @@ pub fn bundle(
     let mut writer = Writer::cases(BufWriter::new(&part.file)).map_err(|error| shown(&error))?;
     let mut compilers = Vec::new();
     for id in order.engines {
-        let EngineId::Cuda { toolchain } = id else {
+        if !matches!(id, EngineId::Cuda { .. }) {
             continue;
-        };
-        let compiler = engines::compiler(
-            toolchain,
-            Target::HOPPER,
-            order.offline,
-            order.jobs,
-            findings,
-            stop,
-        )
-        .map_err(|why| format!("failed to compile with Triton {toolchain}: {why}"))?;
+        }
+        let compiler = engines::compiler(id, Target::HOPPER, order.offline, order.jobs, findings, stop)
+            .map_err(|why| format!("failed to compile with {id}: {why}"))?;
         compilers.push((id, compiler));
     }
     let mut terminal = Terminal::new();

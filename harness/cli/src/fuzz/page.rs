@@ -132,9 +132,8 @@ fn link(signature: &Signature) -> String {
 /// What the engine runs in, a line each.
 pub fn environment(engine: &EngineId) -> Vec<String> {
     let toolchain = match engine {
-        EngineId::Interpret { toolchain, .. } | EngineId::Cuda { toolchain } => Some(toolchain.clone()),
         EngineId::Jit { version } => Some(ToolchainId::of(*version)),
-        _ => None,
+        other => other.toolchain().cloned(),
     };
     let found = toolchain.and_then(|id| {
         let home = Home::discover().ok()?;

@@ -104,9 +104,10 @@ pub fn engines(signature: &Signature) -> Result<Vec<EngineId>, String> {
                 torch: false,
             })
             .collect(),
-        EngineId::Cuda { .. } => plain
+        EngineId::Cuda { target, .. } => plain
             .map(|one| EngineId::Cuda {
                 toolchain: one.id.compiler(),
+                target,
             })
             .collect(),
         other => {

@@ -16,6 +16,9 @@ use crate::{Outcome, words};
 #[derive(Debug)]
 pub struct Compiler {
     compilers: Compilers,
+    /// The GPU that executes.
+    gpu: Target,
+    /// What Triton compiles for.
     target: Target,
     limits: Limits,
 }
@@ -30,13 +33,22 @@ pub enum Compiling {
 }
 
 impl Compiler {
-    /// A compiler for a target.
-    pub const fn new(compilers: Compilers, target: Target, limits: Limits) -> Self {
+    /// A compiler for a GPU.
+    pub const fn new(compilers: Compilers, gpu: Target, limits: Limits) -> Self {
         Self {
             compilers,
-            target,
+            gpu,
+            target: gpu,
             limits,
         }
+    }
+
+    /// Compiles for another GPU than the one that executes: Triton's own assembler turns the assembly for `target` into
+    /// machine code for the GPU at hand.
+    #[must_use]
+    pub const fn targeting(mut self, target: Target) -> Self {
+        self.target = target;
+        self
     }
 
     /// Triton's version.
@@ -49,7 +61,12 @@ impl Compiler {
         &self.compilers.toolchain().id
     }
 
-    /// For what GPU it compiles.
+    /// The GPU that executes the machine code.
+    pub const fn gpu(&self) -> Target {
+        self.gpu
+    }
+
+    /// What Triton compiles for.
     pub const fn target(&self) -> Target {
         self.target
     }
@@ -131,6 +148,7 @@ impl Compiler {
             storages: memory.ids().map(|id| memory.size(id)).collect(),
             launches: words::launches(case),
             target: self.target,
+            assembled: (self.gpu != self.target).then_some(self.gpu),
             tuning,
         };
         self.compilers.compile(&request, self.limits)

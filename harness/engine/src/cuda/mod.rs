@@ -35,7 +35,7 @@ use cerith_toolchain::compiled::Target;
 use self::compile::{Compiler, Compiling};
 use self::job::{Job, Ran};
 use self::made::Made;
-use self::record::{Missing, Shelf, ShelfError};
+use self::record::{Missing, Release, Shelf, ShelfError};
 use crate::engine::{Capabilities, Engine, Failure, Feature, Needs, Preparation, Prepared, Remembered};
 use crate::{
     Complaint, DAMAGED_RECORDING, EngineId, Finished, NO_RECORDING, OTHER_CODE, Outcome, STALE_RECORDING,
@@ -65,9 +65,11 @@ enum Source {
 /// A compiler without a GPU.
 #[derive(Debug)]
 struct OnRecord {
-    toolchain: ToolchainId,
+    /// The compiler; none of a build: records are of releases.
+    release: Option<Release>,
     shelf: Arc<Shelf>,
-    target: Target,
+    /// The GPU that executed.
+    gpu: Target,
     /// Asked what is not on record, where its toolchain is there.
     compiler: Option<Box<Compiler>>,
 }
@@ -78,19 +80,22 @@ impl Cuda {
     /// unavailable. A build has no records of its own.
     pub fn recorded(
         toolchain: &ToolchainId,
-        target: Target,
+        target: Option<Target>,
+        gpu: Target,
         shelf: Arc<Shelf>,
         compiler: Option<Compiler>,
     ) -> Self {
+        let triton = toolchain.triton();
         Self {
             id: EngineId::Cuda {
                 toolchain: toolchain.clone(),
-            },
-            capabilities: capabilities(toolchain.triton(), false),
-            source: Source::Recorded(OnRecord {
-                toolchain: toolchain.clone(),
-                shelf,
                 target,
+            },
+            capabilities: capabilities(triton, false),
+            source: Source::Recorded(OnRecord {
+                release: toolchain.build().is_none().then_some(Release { triton, target }),
+                shelf,
+                gpu,
                 compiler: compiler.map(Box::new),
             }),
         }
@@ -101,7 +106,10 @@ impl Cuda {
         let toolchain = compiler.toolchain().compiler();
         Self {
             capabilities: capabilities(toolchain.triton(), true),
-            id: EngineId::Cuda { toolchain },
+            id: EngineId::Cuda {
+                toolchain,
+                target: (compiler.target() != compiler.gpu()).then(|| compiler.target()),
+            },
             source: Source::Live {
                 compiler: Box::new(compiler),
                 executor,
@@ -144,7 +152,7 @@ impl Engine for Cuda {
     fn remembered(&self, case: &Case) -> Option<Remembered> {
         match &self.source {
             Source::Live { .. } => None,
-            Source::Recorded(on) => on.shelf.remembered(on.release()?, on.target, case),
+            Source::Recorded(on) => on.shelf.remembered(on.release?, on.gpu, case),
         }
     }
 
@@ -187,14 +195,6 @@ impl Engine for Cuda {
 }
 
 impl OnRecord {
-    /// The version, of a compiler that is a release: records are of releases.
-    fn release(&self) -> Option<Version> {
-        if self.toolchain.build().is_some() {
-            return None;
-        }
-        Some(self.toolchain.triton())
-    }
-
     /// What is on record; else what the compiler says, if it says more than that it compiles.
     fn outcome(&self, id: &EngineId, case: &Case) -> Result<Outcome, Failure> {
         let damaged = |error: ShelfError| {
@@ -202,8 +202,8 @@ impl OnRecord {
             let complaint = Complaint::new(DAMAGED_RECORDING, format!("failed to {error}; {mend}"));
             Ok(Outcome::Unavailable(Box::new(complaint)))
         };
-        let found = self.release().map_or(Ok(Err(Missing::Absent)), |version| {
-            self.shelf.find(version, self.target, case)
+        let found = self.release.map_or(Ok(Err(Missing::Absent)), |release| {
+            self.shelf.find(release, self.gpu, case)
         });
         let found = match found {
             Ok(found) => found,
@@ -218,10 +218,16 @@ impl OnRecord {
             Err(Missing::Stale(why)) => (STALE_RECORDING, why),
         };
         let compiled = match &self.compiler {
-            None => format!(
-                "it was not compiled either, because Triton {} is not installed: `cerith toolchain add {0}`",
-                self.toolchain
-            ),
+            None => {
+                let mend = id.toolchain().map(|id| match id.build() {
+                    Some(build) => format!("toolchain adopt --name {build} PYTHON"),
+                    None => format!("toolchain add {id}"),
+                });
+                format!(
+                    "it was not compiled either, because its Triton is not installed: `cerith {}`",
+                    mend.unwrap_or_default()
+                )
+            }
             Some(compiler) => match compiler.job(case)? {
                 Compiling::Ended(outcome) => return Ok(outcome),
                 Compiling::Ready(job) if job.compiled.invocations.is_empty() => {
@@ -237,13 +243,13 @@ impl OnRecord {
                 }
                 Compiling::Ready(job) => {
                     let kernels = &job.compiled.kernels;
-                    let same = self.shelf.find_made(self.target, case, kernels);
+                    let same = self.shelf.find_made(self.gpu, case, kernels);
                     match same {
                         Ok(Some(outcome)) => return Ok(outcome),
                         Ok(None) => {}
                         Err(error) => return damaged(error),
                     }
-                    if kind == NO_RECORDING && self.shelf.executed(self.target, case) {
+                    if kind == NO_RECORDING && self.shelf.executed(self.gpu, case) {
                         kind = OTHER_CODE;
                     }
                     "it compiles to machine code that is not on record, and there is no GPU to execute it"

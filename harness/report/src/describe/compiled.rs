@@ -9,7 +9,7 @@ use crate::event::{Compiled, CompiledKernel, Scratch};
 pub fn compiled(case: &Case, made: &Made) -> Compiled {
     Compiled {
         file: case.module.file.name.clone(),
-        target: format!("sm_{}", made.target.0),
+        target: made.target.to_string(),
         seconds: (made.time.as_secs_f64() * 1e7).round() / 1e7,
         kernels: made.kernels.iter().map(kernel).collect(),
     }

@@ -107,10 +107,10 @@ pub struct Label {
     /// The variant of the case, in the bundle of a sweep; there the case as it is, is one too.
     #[serde(default, with = "variant", skip_serializing_if = "Option::is_none")]
     pub variant: Option<Variant>,
-    /// The engine: `cuda@3.9.0`.
+    /// The engine: `cuda@3.9.0`, `cuda@3.9.0:sm_80`.
     #[serde(with = "text")]
     pub engine: EngineId,
-    /// What it compiled for.
+    /// Which GPU executes the machine code.
     pub target: Target,
     /// Digest of the kernel's source and of what it was compiled with, as `compile` makes it.
     pub source: String,

@@ -4,19 +4,19 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use cerith_tile::rules::{BadVersion, Version};
 use serde::{Deserialize, Serialize};
 
+use super::release::{BadRelease, Release};
 use super::{Agreed, Provenance, Record, Said};
 
-/// The records of one case file under one target, of every version of Triton.
+/// The records of one case file on one kind of GPU, of every release.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Book {
     by: Vec<Provenance>,
     lines: Vec<Line>,
 }
 
-/// What one case came to under the versions that agree about it.
+/// What one case came to under the releases that agree about it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Line {
     case: String,
@@ -30,11 +30,11 @@ struct Line {
     said: Said,
 }
 
-/// A version that gave what a line says: `["3.9.0", "30dd6a663ab8356f", 0]`.
+/// A release that gave what a line says: `["3.9.0", "30dd6a663ab8356f", 0]`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "(String, String, usize)", into = "(String, String, usize)")]
 struct Origin {
-    triton: Version,
+    release: Release,
     /// The beginning of the hash of all machine code; nothing where none was made.
     cubin: String,
     /// Who ran it: the position of a [`Provenance`] in the file.
@@ -42,11 +42,11 @@ struct Origin {
 }
 
 impl TryFrom<(String, String, usize)> for Origin {
-    type Error = BadVersion;
+    type Error = BadRelease;
 
-    fn try_from((triton, cubin, by): (String, String, usize)) -> Result<Self, BadVersion> {
+    fn try_from((release, cubin, by): (String, String, usize)) -> Result<Self, BadRelease> {
         Ok(Self {
-            triton: triton.parse()?,
+            release: release.parse()?,
             cubin,
             by,
         })
@@ -55,7 +55,7 @@ impl TryFrom<(String, String, usize)> for Origin {
 
 impl From<Origin> for (String, String, usize) {
     fn from(origin: Origin) -> Self {
-        (origin.triton.to_string(), origin.cubin, origin.by)
+        (origin.release.to_string(), origin.cubin, origin.by)
     }
 }
 
@@ -79,11 +79,11 @@ pub(super) struct Malformed {
 }
 
 impl Line {
-    fn has(&self, triton: Version) -> Option<&Origin> {
-        self.of.iter().find(|origin| origin.triton == triton)
+    fn has(&self, release: Release) -> Option<&Origin> {
+        self.of.iter().find(|origin| origin.release == release)
     }
 
-    /// The record of one of its versions.
+    /// The record of one of its releases.
     fn record(&self, origin: &Origin) -> Record {
         Record {
             case: self.case.clone(),
@@ -96,7 +96,7 @@ impl Line {
         }
     }
 
-    /// Whether a record of another version may share the line.
+    /// Whether a record of another release may share the line.
     fn says(&self, record: &Record) -> bool {
         (&self.case, &self.source, &self.layout) == (&record.case, &record.source, &record.layout)
             && self.agreed == record.agreed
@@ -160,38 +160,38 @@ impl Book {
         Ok(text)
     }
 
-    /// Whether anything of a version is in it.
-    pub(super) fn holds(&self, triton: Version) -> bool {
-        self.lines.iter().any(|line| line.has(triton).is_some())
+    /// Whether anything of a release is in it.
+    pub(super) fn holds(&self, release: Release) -> bool {
+        self.lines.iter().any(|line| line.has(release).is_some())
     }
 
-    /// Where a case's line is under a version, the line, and what made it.
-    fn line(&self, triton: Version, case: &str) -> Option<(usize, &Line, &Origin)> {
+    /// Where a case's line is under a release, the line, and what made it.
+    fn line(&self, release: Release, case: &str) -> Option<(usize, &Line, &Origin)> {
         let lines = self.lines.iter().enumerate();
         lines
             .filter(|(_, line)| line.case == case)
-            .find_map(|(at, line)| Some((at, line, line.has(triton)?)))
+            .find_map(|(at, line)| Some((at, line, line.has(release)?)))
     }
 
-    /// A case's record under a version, and who ran it.
-    pub(super) fn find(&self, triton: Version, case: &str) -> Option<(Record, Provenance)> {
-        let (_, line, origin) = self.line(triton, case)?;
+    /// A case's record under a release, and who ran it.
+    pub(super) fn find(&self, release: Release, case: &str) -> Option<(Record, Provenance)> {
+        let (_, line, origin) = self.line(release, case)?;
         let record = line.record(origin);
         let by = Provenance {
-            triton: triton.to_string(),
+            triton: release.triton.to_string(),
             ..self.by.get(origin.by)?.clone()
         };
         Some((record, by))
     }
 
-    /// A case's record under the newest version that made this machine code of it, with that version.
-    pub(super) fn made(&self, case: &str, cubin: &str) -> Option<(Version, Record)> {
+    /// A case's record under the newest release that made this machine code of it, with that release.
+    pub(super) fn made(&self, case: &str, cubin: &str) -> Option<(Release, Record)> {
         let lines = self.lines.iter().filter(|line| line.case == case);
         let origins = lines.flat_map(|line| line.of.iter().map(move |origin| (line, origin)));
         origins
             .filter(|(_, origin)| origin.cubin == cubin)
-            .max_by_key(|(_, origin)| origin.triton)
-            .map(|(line, origin)| (origin.triton, line.record(origin)))
+            .max_by_key(|(_, origin)| Reverse(origin.release.order()))
+            .map(|(line, origin)| (origin.release, line.record(origin)))
     }
 
     /// A case's records of which there is machine code.
@@ -203,23 +203,23 @@ impl Book {
         })
     }
 
-    /// The line of the file, from 1, that holds a case's record under a version.
-    pub(super) fn place(&self, triton: Version, case: &str) -> Option<usize> {
-        let (at, ..) = self.line(triton, case)?;
+    /// The line of the file, from 1, that holds a case's record under a release.
+    pub(super) fn place(&self, release: Release, case: &str) -> Option<usize> {
+        let (at, ..) = self.line(release, case)?;
         let unsaid = self.lines.iter().any(|line| line.agreed == Some(Agreed::Yes));
         // The head, who ran it, and the line of `agreed`.
         Some(4 + self.by.len() + usize::from(unsaid) + at + 1)
     }
 
-    /// Whether the reference agreed with a case's outcome under a version when it was accepted.
-    pub(super) fn agreed(&self, triton: Version, case: &str) -> Option<Agreed> {
-        let (_, line, _) = self.line(triton, case)?;
+    /// Whether the reference agreed with a case's outcome under a release when it was accepted.
+    pub(super) fn agreed(&self, release: Release, case: &str) -> Option<Agreed> {
+        let (_, line, _) = self.line(release, case)?;
         line.agreed
     }
 
-    /// Puts a record of a version in its place; what was there of that version is gone.
-    pub(super) fn put(&mut self, triton: Version, mut record: Record, by: &Provenance) {
-        // The version is told beside each record.
+    /// Puts a record of a release in its place; what was there of that release is gone.
+    pub(super) fn put(&mut self, release: Release, mut record: Record, by: &Provenance) {
+        // Triton's version is told beside each record.
         let by = Provenance {
             triton: String::new(),
             ..by.clone()
@@ -231,11 +231,11 @@ impl Book {
         record.agreed.get_or_insert(Agreed::Unknown);
         for line in &mut self.lines {
             if line.case == record.case {
-                line.of.retain(|origin| origin.triton != triton);
+                line.of.retain(|origin| origin.release != release);
             }
         }
         let origin = Origin {
-            triton,
+            release,
             cubin: record.cubin.clone(),
             by,
         };
@@ -253,16 +253,16 @@ impl Book {
     }
 
     /// Drops records of cases that are not there any more, and who nobody refers to; lines in the order of `cases`, the
-    /// newest version's first.
+    /// newest release's first.
     pub(super) fn tidy(&mut self, cases: &[String]) {
         let place: HashMap<&str, usize> = cases.iter().map(String::as_str).zip(0..).collect();
         self.lines
             .retain(|line| !line.of.is_empty() && place.contains_key(line.case.as_str()));
         for line in &mut self.lines {
-            line.of.sort_by_key(|origin| Reverse(origin.triton));
+            line.of.sort_by_key(|origin| origin.release.order());
         }
         self.lines.sort_by_key(|line| {
-            let newest = line.of.first().map(|origin| Reverse(origin.triton));
+            let newest = line.of.first().map(|origin| origin.release.order());
             (place.get(line.case.as_str()).copied(), newest)
         });
         let mut used = Vec::new();

@@ -1,10 +1,11 @@
 //! Outcomes of real GPUs on record: what a machine without a GPU answers with.
 //!
-//! A [`Shelf`] is a folder (`snapshots/cuda`) with a file for each target and each case file:
+//! A [`Shelf`] is a folder (`snapshots/cuda`) with a file for each kind of GPU and each case file:
 //! `sm_90/alias/same_twice.snap`, in the form of an insta snapshot, so that `cargo insta review` shows what is
 //! pending. Its body is one JSON object a line: first who ran it ([`Provenance`]), then what each case came to, with the
 //! versions of Triton that gave it (`"of":[["3.9.0","30dd6a663ab8356f",0]]`: the version, the beginning of the hash of its
-//! machine code, and who ran it). A version whose kernel gave something else has a line of its own, beside it.
+//! machine code, and who ran it). `3.9.0:sm_80` compiled for another GPU than the one that executed ([`Release`]). A version
+//! whose kernel gave something else has a line of its own, beside it.
 //!
 //! A record holds for the kernel source and the layout whose hashes it carries. With others it is stale, and is not used.
 //! Of memory it keeps the runs of bytes that are not what they were before the first launch.
@@ -17,6 +18,7 @@
 
 mod book;
 mod change;
+mod release;
 mod selfcheck;
 mod shelf;
 
@@ -27,6 +29,7 @@ use serde::{Deserialize, Serialize};
 use self::change::{Change, apply, changes};
 use crate::{Complaint, Finished, Outcome, Position, Remembered, Trap};
 
+pub use self::release::{BadRelease, Release};
 pub use self::selfcheck::selfcheck;
 pub use self::shelf::{Acceptance, Missing, Shelf, ShelfError};
 

@@ -1,4 +1,4 @@
-//! The folder of records: a file for each target and each case file, in the form of an insta snapshot. Left out: what is in
+//! The folder of records: a file for each kind of GPU and each case file, in the form of an insta snapshot. Left out: what is in
 //! a file ([`Book`]).
 
 use std::collections::HashMap;
@@ -8,11 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cerith_case::Case;
-use cerith_tile::rules::Version;
 use cerith_toolchain::compiled::{Kernel, Target};
 
 use super::book::Book;
-use super::{Agreed, Provenance, Record, short};
+use super::{Agreed, Provenance, Record, Release, short};
 use crate::cuda::bundle::digest;
 use crate::{Outcome, Remembered};
 
@@ -77,9 +76,10 @@ impl Shelf {
         }
     }
 
-    /// Whether anything is on record of a version on a target. Files that cannot be read hold nothing.
-    pub fn holds(&self, version: Version, target: Target) -> bool {
-        let mut folders = vec![self.part(target)];
+    /// Whether anything is on record of a release on a kind of GPU. Files that cannot be read hold nothing.
+    pub fn holds(&self, release: impl Into<Release>, gpu: Target) -> bool {
+        let release = release.into();
+        let mut folders = vec![self.part(gpu)];
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
                 let path = entry.path();
@@ -87,7 +87,7 @@ impl Shelf {
                     folders.push(path);
                 } else if path.extension().is_some_and(|extension| extension == "snap")
                     && let Ok(book) = self.book(&path)
-                    && book.as_ref().as_ref().is_some_and(|book| book.holds(version))
+                    && book.as_ref().as_ref().is_some_and(|book| book.holds(release))
                 {
                     return true;
                 }
@@ -96,14 +96,14 @@ impl Shelf {
         false
     }
 
-    fn part(&self, target: Target) -> PathBuf {
-        self.folder.join(format!("sm_{}", target.0))
+    fn part(&self, gpu: Target) -> PathBuf {
+        self.folder.join(gpu.to_string())
     }
 
     /// Where the records of a case's file are.
-    pub(super) fn path(&self, target: Target, case: &str) -> PathBuf {
+    pub(super) fn path(&self, gpu: Target, case: &str) -> PathBuf {
         let file = case.split(':').next().unwrap_or_default();
-        self.part(target).join(format!("{file}.snap"))
+        self.part(gpu).join(format!("{file}.snap"))
     }
 
     fn book(&self, path: &Path) -> Result<Arc<Option<Book>>, ShelfError> {
@@ -119,16 +119,17 @@ impl Shelf {
     /// The outcome on record for a case, with who ran it.
     pub fn find(
         &self,
-        version: Version,
-        target: Target,
+        release: impl Into<Release>,
+        gpu: Target,
         case: &Case,
     ) -> Result<Result<(Outcome, Provenance), Missing>, ShelfError> {
-        let path = self.path(target, &case.id);
+        let release = release.into();
+        let path = self.path(gpu, &case.id);
         let book = self.book(&path)?;
         let Some(book) = book.as_ref() else {
             return Ok(Err(Missing::Absent));
         };
-        let Some((record, by)) = book.find(version, &case.id) else {
+        let Some((record, by)) = book.find(release, &case.id) else {
             return Ok(Err(Missing::Absent));
         };
         if let Some(what) = record.stale(case) {
@@ -136,24 +137,24 @@ impl Shelf {
         }
         match record.outcome(case) {
             Ok(outcome) => Ok(Ok((outcome, by))),
-            Err(reason) => Err(malformed(&path, Some(book), version, case, &reason)),
+            Err(reason) => Err(malformed(&path, Some(book), release, case, &reason)),
         }
     }
 
-    /// What a case came to under any version whose compiler made the same machine code of the same kernel and layout.
+    /// What a case came to under any release that made the same machine code of the same kernel and layout.
     /// Records keep the name of one kernel's code, so that a case that launches several has none.
     pub(in crate::cuda) fn find_made(
         &self,
-        target: Target,
+        gpu: Target,
         case: &Case,
         kernels: &[Arc<Kernel>],
     ) -> Result<Option<Outcome>, ShelfError> {
         let [kernel] = kernels else {
             return Ok(None);
         };
-        let path = self.path(target, &case.id);
+        let path = self.path(gpu, &case.id);
         let book = self.book(&path)?;
-        let Some((triton, record)) = book
+        let Some((release, record)) = book
             .as_ref()
             .as_ref()
             .and_then(|book| book.made(&case.id, &short(digest(kernel))))
@@ -163,13 +164,13 @@ impl Shelf {
         if record.stale(case).is_some() {
             return Ok(None);
         }
-        let wrong = |reason: String| malformed(&path, book.as_ref().as_ref(), triton, case, &reason);
+        let wrong = |reason: String| malformed(&path, book.as_ref().as_ref(), release, case, &reason);
         record.outcome(case).map(Some).map_err(wrong)
     }
 
-    /// Whether machine code of the same kernel and layout is on record, of any version.
-    pub(in crate::cuda) fn executed(&self, target: Target, case: &Case) -> bool {
-        let Ok(book) = self.book(&self.path(target, &case.id)) else {
+    /// Whether machine code of the same kernel and layout is on record, of any release.
+    pub(in crate::cuda) fn executed(&self, gpu: Target, case: &Case) -> bool {
+        let Ok(book) = self.book(&self.path(gpu, &case.id)) else {
             return false;
         };
         let mut records = book.as_ref().iter().flat_map(|book| book.executed(&case.id));
@@ -177,9 +178,10 @@ impl Shelf {
     }
 
     /// How the outcome on record for a case stood to the reference when it was accepted, where that is known.
-    pub fn remembered(&self, version: Version, target: Target, case: &Case) -> Option<Remembered> {
-        let book = self.book(&self.path(target, &case.id)).ok()?;
-        match book.as_ref().as_ref()?.agreed(version, &case.id)? {
+    pub fn remembered(&self, release: impl Into<Release>, gpu: Target, case: &Case) -> Option<Remembered> {
+        let release = release.into();
+        let book = self.book(&self.path(gpu, &case.id)).ok()?;
+        match book.as_ref().as_ref()?.agreed(release, &case.id)? {
             Agreed::Yes => Some(Remembered::Agreed),
             Agreed::Undecided => Some(Remembered::Undecided),
             Agreed::No => Some(Remembered::Differed),
@@ -192,21 +194,22 @@ impl Shelf {
     /// be, is written beside it as `.snap.new`, for `cargo insta review`; unless `replace`.
     pub fn accept(
         &self,
-        version: Version,
-        target: Target,
+        release: impl Into<Release>,
+        gpu: Target,
         records: Vec<(Record, Provenance)>,
         cases: &[String],
         replace: bool,
     ) -> Result<Vec<(String, Acceptance)>, ShelfError> {
+        let release = release.into();
         let Some((first, _)) = records.first() else {
             return Ok(Vec::new());
         };
-        let path = self.path(target, &first.case);
+        let path = self.path(gpu, &first.case);
         let accepted = read(&path)?.unwrap_or_default();
         let (mut sure, mut wanted) = (accepted.clone(), accepted.clone());
         let mut answers = Vec::with_capacity(records.len());
         for (record, by) in records {
-            let old = accepted.find(version, &record.case);
+            let old = accepted.find(release, &record.case);
             let comparable = old
                 .as_ref()
                 .filter(|(old, _)| (&old.source, &old.layout) == (&record.source, &record.layout));
@@ -224,17 +227,17 @@ impl Shelf {
             {
                 old.agreed = record.agreed;
                 for book in [&mut sure, &mut wanted] {
-                    book.put(version, old.clone(), &by);
+                    book.put(release, old.clone(), &by);
                 }
             }
             if answer == Acceptance::New {
-                sure.put(version, record.clone(), &by);
+                sure.put(release, record.clone(), &by);
             }
             if answer != Acceptance::Same {
-                wanted.put(version, record, &by);
+                wanted.put(release, record, &by);
             }
         }
-        let engine = format!("cuda sm_{}", target.0);
+        let engine = format!("cuda {gpu}");
         for book in [&mut sure, &mut wanted] {
             book.tidy(cases);
         }
@@ -261,8 +264,8 @@ impl Shelf {
 }
 
 /// A record that is read, but says nothing that fits its case.
-fn malformed(path: &Path, book: Option<&Book>, triton: Version, case: &Case, reason: &str) -> ShelfError {
-    let line = book.and_then(|book| book.place(triton, &case.id));
+fn malformed(path: &Path, book: Option<&Book>, release: Release, case: &Case, reason: &str) -> ShelfError {
+    let line = book.and_then(|book| book.place(release, &case.id));
     ShelfError::Malformed {
         path: path.display().to_string(),
         line: line.unwrap_or_default(),

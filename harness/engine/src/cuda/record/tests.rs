@@ -244,6 +244,67 @@ fn versions_that_agree_share_a_line() {
 
 /// What was written while the project was called Conch.
 #[test]
+fn releases_are_read_as_they_are_printed() {
+    let check = |text: &str, expected: Option<Release>| {
+        assert_eq!(text.parse().ok(), expected, "{text}");
+        if let Some(release) = expected {
+            assert_eq!(release.to_string(), text);
+        }
+    };
+    check("3.9.0", Some(V.into()));
+    let ampere = Release {
+        triton: V,
+        target: Some(Target(80)),
+    };
+    check("3.9.0:sm_80", Some(ampere));
+    for text in ["", ":sm_80", "3.9.0:", "3.9.0:80", "3.9.0:sm_80:sm_80"] {
+        check(text, None);
+    }
+}
+
+#[test]
+fn what_is_compiled_for_another_gpu_is_a_release_of_its_own() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let shelf = Shelf::new(folder.path());
+    let case = case_of(KERNEL, "zeros");
+    let ampere = Release {
+        triton: V,
+        target: Some(Target(80)),
+    };
+    let native = finished(&case, |bytes| bytes[7] = 1, None);
+    let other = finished(&case, |bytes| bytes[7] = 2, None);
+    accept(&shelf, &case, &native, false);
+    let put = |outcome: &Outcome| {
+        let record = Record::of(&case, "ampere", outcome, 3).expect("it says something");
+        let cases = std::slice::from_ref(&case.id);
+        let answers = shelf.accept(ampere, Target::HOPPER, vec![(record, by())], cases, false);
+        answers.expect("written")[0].1
+    };
+    assert!(!shelf.holds(ampere, Target::HOPPER));
+    assert_eq!(put(&other), Acceptance::New);
+    assert!(shelf.holds(ampere, Target::HOPPER));
+    assert_eq!(find(&shelf, &case).as_ref(), Ok(&native));
+    let found = shelf.find(ampere, Target::HOPPER, &case).expect("a good file");
+    assert_eq!(found.expect("a record").0, other);
+
+    // Outcomes that agree share a line.
+    let path = shelf.path(Target::HOPPER, &case.id);
+    fs::remove_file(&path).expect("removed");
+    let shelf = Shelf::new(folder.path());
+    accept(&shelf, &case, &native, false);
+    let record = Record::of(&case, "ampere", &native, 3).expect("it says something");
+    let cases = std::slice::from_ref(&case.id);
+    shelf
+        .accept(ampere, Target::HOPPER, vec![(record, by())], cases, false)
+        .expect("written");
+    let text = fs::read_to_string(&path).expect("a file");
+    assert!(
+        text.contains(r#""of":[["3.9.0","c0ffee",0],["3.9.0:sm_80","ampere",0]]"#),
+        "{text}"
+    );
+}
+
+#[test]
 fn a_file_of_the_old_name_is_read_and_written_under_the_new_one() {
     let folder = tempfile::tempdir().expect("a folder");
     let shelf = Shelf::new(folder.path());

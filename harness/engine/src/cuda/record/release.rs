@@ -1,0 +1,64 @@
+//! Which compiler a record is of: a release of Triton, and the GPU that it compiled for where that is not the one that
+//! executed. `3.9.0`, `3.9.0:sm_80`. Left out: builds, which have no records.
+
+use std::cmp::Reverse;
+use std::fmt;
+use std::str::FromStr;
+
+use cerith_tile::rules::{BadVersion, Version};
+use cerith_toolchain::compiled::{BadTarget, Target};
+
+/// Which compiler a record is of. `Display` and `FromStr` are inverse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Release {
+    /// The Triton.
+    pub triton: Version,
+    /// What it compiled for; none: for the GPU that executed.
+    pub target: Option<Target>,
+}
+
+/// The text is no release.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadRelease {
+    /// What is before the colon is no version.
+    #[error(transparent)]
+    Version(#[from] BadVersion),
+    /// What is behind the colon is no target.
+    #[error(transparent)]
+    Target(#[from] BadTarget),
+}
+
+impl Release {
+    /// Where it stands in a file: the newest Triton first, what was compiled for the GPU that executed before the others.
+    pub(super) fn order(self) -> (Reverse<Version>, Option<Target>) {
+        (Reverse(self.triton), self.target)
+    }
+}
+
+impl From<Version> for Release {
+    fn from(triton: Version) -> Self {
+        Self { triton, target: None }
+    }
+}
+
+impl fmt::Display for Release {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.target {
+            None => write!(f, "{}", self.triton),
+            Some(target) => write!(f, "{}:{target}", self.triton),
+        }
+    }
+}
+
+impl FromStr for Release {
+    type Err = BadRelease;
+
+    fn from_str(text: &str) -> Result<Self, BadRelease> {
+        let (triton, target) = match text.split_once(':') {
+            Some((triton, target)) => (triton, Some(target.parse()?)),
+            None => (text, None),
+        };
+        let triton = triton.parse()?;
+        Ok(Self { triton, target })
+    }
+}
