@@ -167,8 +167,9 @@ words! {
 ///
 /// The name must be equal, and so must `+host`. The `+interpret` and `+cuda` of an `inductor` must be equal when the pattern
 /// has one: what Inductor does, it does whoever executes its launches; `inductor+reference` is the one that has neither. A
-/// version must be equal when the pattern has one. A `+numpy…` must begin
-/// the engine's: `+numpy2` is `…+numpy2` and `…+numpy2.3.5`, and no engine whose id says nothing of NumPy.
+/// version must be equal when the pattern has one, and so must a build (`cuda@3.9.0+pr-1234`) and the GPU that a compiler
+/// compiles for (`cuda:sm_80`). A `+numpy…` must begin the engine's: `+numpy2` is `…+numpy2` and `…+numpy2.3.5`, and no engine
+/// whose id says nothing of NumPy.
 ///
 /// What is said of a compiler or an interpreter holds for it wherever it runs: `cuda` is `jit` too, and `interpret` is
 /// `interpret+torch` too. Not the other way round; and a case that speaks of `jit` or `interpret+torch` itself means
@@ -187,6 +188,25 @@ pub struct EnginePattern {
     pub torch: bool,
     /// What follows `+numpy`.
     pub numpy: Option<String>,
+    /// Which build of the version: `pr-1234`.
+    pub build: Option<String>,
+    /// What a compiler compiles for, where it is not the GPU that executes: `sm_80`.
+    pub target: Option<String>,
+}
+
+/// Whether a word names what a compiler compiles for: `sm_80`.
+fn is_target(word: &str) -> bool {
+    let digits = word.strip_prefix("sm_");
+    digits.is_some_and(|digits| digits.len() > 1 && digits.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Whether a word names a build: it has a digit or a hyphen, as no word of an engine's own has.
+fn is_build(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && word
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'))
+        && word.contains(|c: char| c.is_ascii_digit() || c == '-')
 }
 
 /// Who may execute the launches of an `inductor`, the one of an id that does not say it first.
@@ -208,6 +228,10 @@ impl EnginePattern {
 
     /// Reads an engine's id or a pattern for some; `None` when it is no such thing. Names are not looked up.
     pub fn parse(text: &str) -> Option<Self> {
+        let (text, target) = match text.split_once(':') {
+            Some((text, target)) => (text, Some(target)),
+            None => (text, None),
+        };
         let mut parts = text.split('+');
         let mut head = parts.next()?.splitn(2, '@');
         let name = head.next().filter(|name| !name.is_empty())?.to_owned();
@@ -215,7 +239,10 @@ impl EnginePattern {
             Some(version) => Some(version.parse().ok()?),
             None => None,
         };
-        let (mut host, mut torch, mut by, mut numpy) = (false, false, None, None);
+        if target.is_some_and(|target| name != "cuda" || !is_target(target)) {
+            return None;
+        }
+        let (mut host, mut torch, mut by, mut numpy, mut build) = (false, false, None, None, None);
         for part in parts {
             match part.strip_prefix("numpy") {
                 Some(pin) if !pin.is_empty() && numpy.is_none() => numpy = Some(pin.to_owned()),
@@ -224,6 +251,9 @@ impl EnginePattern {
                     by = Some(part.to_owned());
                 }
                 None if part == "torch" && !torch => torch = true,
+                None if version.is_some() && build.is_none() && is_build(part) => {
+                    build = Some(part.to_owned());
+                }
                 _ => return None,
             }
         }
@@ -234,6 +264,8 @@ impl EnginePattern {
             by,
             torch,
             numpy,
+            build,
+            target: target.map(str::to_owned),
         })
     }
 
@@ -254,6 +286,8 @@ impl EnginePattern {
                     .as_ref()
                     .is_none_or(|by| by == engine.by.as_deref().unwrap_or(BY[0]))
                 && (self.version.is_none() || self.version == engine.version)
+                && (self.build.is_none() || self.build == engine.build)
+                && (self.target.is_none() || self.target == engine.target)
                 && self.numpy.as_deref().is_none_or(|wanted| {
                     let given = engine.numpy.as_deref().unwrap_or_default();
                     given
@@ -271,6 +305,9 @@ impl std::fmt::Display for EnginePattern {
         if let Some(version) = self.version {
             write!(f, "@{version}")?;
         }
+        if let Some(build) = &self.build {
+            write!(f, "+{build}")?;
+        }
         if let Some(numpy) = &self.numpy {
             write!(f, "+numpy{numpy}")?;
         }
@@ -282,6 +319,9 @@ impl std::fmt::Display for EnginePattern {
         }
         if let Some(by) = &self.by {
             write!(f, "+{by}")?;
+        }
+        if let Some(target) = &self.target {
+            write!(f, ":{target}")?;
         }
         Ok(())
     }
@@ -338,6 +378,15 @@ mod tests {
         check("cuda", "3.6", "jit@3.6.0", true);
         check("cuda@3.6.0", "*", "jit@3.6.0", true);
         check("cuda", "3.9", "jit@3.6.0", false);
+        check("cuda", "*", "cuda@3.9.0:sm_80", true);
+        check("cuda:sm_80", "*", "cuda@3.9.0:sm_80", true);
+        check("cuda:sm_80", "*", "cuda@3.9.0", false);
+        check("cuda:sm_80", "*", "cuda@3.9.0+pr-1234:sm_80", true);
+        check("cuda", ">=3.9", "cuda@3.10.0+git1a2b3c4", true);
+        check("cuda", "<3.9", "cuda@3.9.0+pr-1234", false);
+        check("interpret", "*", "interpret@3.9.0+pr-1234+numpy2.3.5", true);
+        check("interpret@3.9.0+pr-1234", "*", "interpret@3.9.0+pr-1234", true);
+        check("interpret@3.9.0+pr-1234", "*", "interpret@3.9.0", false);
         check("jit", "*", "jit@3.6.0", true);
         check("jit", "*", "cuda@3.6.0", false);
         check("reference", "<3.3", "reference", false);
@@ -361,6 +410,9 @@ mod tests {
             "interpret@3.2.0+numpy2+host",
             "interpret@3.6.0+torch+host",
             "cuda@3.9.0",
+            "cuda:sm_80",
+            "cuda@3.9.0+pr-1234:sm_80",
+            "interpret@3.10.0+git1a2b3c4+numpy2+host",
             "jit@3.6.0",
             "interpret+host",
             "inductor@2.5.1+interpret",
@@ -376,6 +428,12 @@ mod tests {
             "interpret+host+host",
             "interpret@3.9.0+interpret",
             "interpret+torch+torch",
+            "interpret+pr-1234",
+            "interpret@3.9.0+hots",
+            "interpret@3.9.0+pr-1+pr-2",
+            "interpret:sm_80",
+            "cuda:sm_8",
+            "cuda:90",
         ] {
             assert_eq!(EnginePattern::parse(wrong), None, "{wrong}");
         }

@@ -262,7 +262,7 @@
 //!
 //! | key | holds |
 //! |---|---|
-//! | `engine` | one engine or a list: `reference`, `interpret`, `interpret+host`, `interpret@3.2.0`, `interpret+numpy2`, `cuda`, `jit`, `inductor`, `recorded`, … ([`EnginePattern`]). `interpret` is not `interpret+host`, and is `interpret+torch` too; `cuda` is `jit` too; `inductor` is `inductor@V`, `inductor@V+interpret` and `inductor@V+cuda`, and `inductor+reference` the first of them. Required |
+//! | `engine` | one engine or a list: `reference`, `interpret`, `interpret+host`, `interpret@3.2.0`, `interpret+numpy2`, `cuda`, `cuda:sm_80`, `jit`, `inductor`, `recorded`, … ([`EnginePattern`]). `interpret` is not `interpret+host`, and is `interpret+torch` too; `cuda` is `jit` too; `inductor` is `inductor@V`, `inductor@V+interpret` and `inductor@V+cuda`, and `inductor+reference` the first of them. Required |
 //! | `versions` | `<3.3`, `>=3.2,<3.6`, `3.0 - 3.4`, `3.1`, several joined by ` or `, or a list ([`VersionRange`]). All when left out. The reference is of the version whose language it judges by, and `recorded` of the version that was recorded. Of `inductor` these are versions of torch: `<2.6` |
 //! | `when` | a condition over matrix variables: `dtype in ('f16', 'bf16')`. Must hold at some point |
 //! | `axis` | an axis of a sweep or a list of them: `num_warps`, `num_stages`, `num_ctas`, `enable_fp_fusion`, `specialize`, `config`, `layout` ([`Axis`]). The expectation is then one of `cerith sweep`, and of that alone: the variants of the case along such an axis do not agree |
