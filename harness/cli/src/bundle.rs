@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use cerith_case::{Axes, Case, Entry, Problems, Shard, Variant};
-use cerith_engine::cuda::bundle::{BundleError, CaseEntry, Decided, Label, Note, Unexecuted, Writer, digest};
+use cerith_engine::cuda::bundle::{BundleError, CaseEntry, Decided, Label, Note, Unexecuted, Writer};
 use cerith_engine::cuda::compile::{Compiler, Compiling};
+use cerith_engine::cuda::job::digest;
 use cerith_engine::cuda::record::Record;
 use cerith_engine::cuda::sweep::{Compiled, What, compile as compile_variants};
 use cerith_engine::{EngineId, Failure, Outcome, Reference, guarded};

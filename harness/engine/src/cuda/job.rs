@@ -5,7 +5,12 @@
 
 use std::time::Duration;
 
-use cerith_toolchain::compiled::{Compiled, Param};
+use cerith_toolchain::compiled::{Compiled, Kernel, Param};
+
+/// The name of a cubin by its content: BLAKE3, in hexadecimal.
+pub fn digest(kernel: &Kernel) -> String {
+    blake3::hash(&kernel.cubin).to_hex().to_string()
+}
 
 /// A case, ready for a GPU: memory as the case's layout has it and the compiled launches.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use cerith_toolchain::compiled::Kernel;
 use flate2::read::ZlibDecoder;
 
-use super::super::wire;
-use super::{
+use super::format::{
     BundleError, CaseEntry, Decided, Kind, MAGIC, Note, OLD_MAGIC, Opening, ResultEntry, SECTION_MOST,
     Section, VERSION, checksum,
 };
+use crate::cuda::wire;
 
 /// Reads a bundle. After an error there is no more to be had.
 #[derive(Debug)]

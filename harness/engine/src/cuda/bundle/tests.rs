@@ -1,11 +1,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use cerith_toolchain::compiled::{Compiled, Invocation, Metadata, Param, Scratch};
+use cerith_toolchain::compiled::{Compiled, Invocation, Kernel, Metadata, Param, Scratch, Target};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 
+use super::format::{CaseHeader, MAGIC, OLD_MAGIC, Section, checksum};
 use super::*;
+use crate::cuda::GpuHeader;
+use crate::cuda::job::{Job, Ran, digest};
+use crate::cuda::wire::{JobHeader, KernelHeader};
 
 fn kernel(byte: u8) -> Arc<Kernel> {
     Arc::new(Kernel {
@@ -316,7 +320,7 @@ fn section(number: u64, header: &Section, blobs: &[u8]) -> Vec<u8> {
 
 fn raw_section(number: u64, frame: &[u8]) -> Vec<u8> {
     let mut packer = ZlibEncoder::new(Vec::new(), Compression::default());
-    io::Write::write_all(&mut packer, frame).expect("it is memory");
+    std::io::Write::write_all(&mut packer, frame).expect("it is memory");
     let stored = packer.finish().expect("it is memory");
     [
         &(stored.len() as u32).to_le_bytes()[..],

@@ -8,11 +8,12 @@ use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use serde::Serialize;
 
-use super::super::wire::{self, JobHeader, KernelHeader, RanHeader};
-use super::{
+use super::format::{
     BundleError, CaseEntry, CaseHeader, Decided, Kind, MAGIC, Note, Opening, ResultEntry, ResultHeader,
     SECTION_MOST, Section, VERSION, checksum,
 };
+use crate::cuda::job::Ran;
+use crate::cuda::wire::{self, JobHeader, KernelHeader, RanHeader};
 
 /// Bytes and entries after which a section is written.
 const SECTION_BYTES: usize = 8 << 20;
@@ -90,7 +91,7 @@ impl<W: Write> Writer<W> {
     /// Adds a result to a bundle of results.
     pub fn result(&mut self, entry: &ResultEntry) -> Result<(), BundleError> {
         let bytes = match &entry.ran {
-            super::Ran::Finished { arena, other, .. } => arena.len() * (1 + usize::from(other.is_some())),
+            Ran::Finished { arena, other, .. } => arena.len() * (1 + usize::from(other.is_some())),
             _ => 0,
         };
         self.room(&entry.label.case, bytes)?;

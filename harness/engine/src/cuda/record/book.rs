@@ -6,8 +6,8 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::entry::{Agreed, Provenance, Record, Said};
 use super::release::{BadRelease, Release};
-use super::{Agreed, Provenance, Record, Said};
 
 /// The records of one case file on one kind of GPU, of every release.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -4,7 +4,7 @@
 use cerith_case::{Case, Corpus, Input};
 use cerith_tile::rules::Rules;
 
-use super::Record;
+use super::entry::Record;
 use crate::engine::Engine;
 use crate::{Outcome, Reference};
 

@@ -11,8 +11,9 @@ use cerith_case::Case;
 use cerith_toolchain::compiled::{Kernel, Target};
 
 use super::book::Book;
-use super::{Agreed, Provenance, Record, Release, short};
-use crate::cuda::bundle::digest;
+use super::entry::{Agreed, Provenance, Record, short};
+use super::release::Release;
+use crate::cuda::job::digest;
 use crate::{Outcome, Remembered};
 
 /// How an outcome on record was put there, or why not.

@@ -1,13 +1,14 @@
 use std::fs;
 use std::sync::Arc;
 
-use cerith_case::{Corpus, Input};
+use cerith_case::{Case, Corpus, Input};
 use cerith_memory::StorageId;
 use cerith_tile::rules::Version;
 use cerith_toolchain::compiled::{Kernel, Metadata, Target};
 
 use super::*;
-use crate::cuda::bundle::digest;
+use crate::cuda::job::digest;
+use crate::{Complaint, Finished, Outcome, Trap};
 
 const KERNEL: &str = "import triton\n\n\n@triton.jit\ndef k(x):\n    pass\n";
 const V: Version = Version::new(3, 9, 0);
