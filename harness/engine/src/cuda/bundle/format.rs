@@ -4,7 +4,7 @@ use std::io;
 
 use cerith_case::Variant;
 use cerith_toolchain::compiled::Target;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::EngineId;
 use crate::cuda::job::{Job, Ran};
@@ -56,7 +56,12 @@ pub struct Label {
     /// The case's id: `alias/same_twice:dtype=f32`.
     pub case: String,
     /// The variant of the case, in the bundle of a sweep; there the case as it is, is one too.
-    #[serde(default, with = "variant", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        serialize_with = "write_variant",
+        deserialize_with = "read_variant",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub variant: Option<Variant>,
     /// The engine: `cuda@3.9.0`, `cuda@3.9.0:sm_80`.
     #[serde(with = "text")]
@@ -265,25 +270,15 @@ mod text {
     }
 }
 
-/// A variant as it is printed, where there is one.
-mod variant {
-    use cerith_case::Variant;
-    use serde::{Deserializer, Serializer};
-
-    #[allow(clippy::ref_option, reason = "serde's signature")]
-    pub(super) fn serialize<S: Serializer>(
-        variant: &Option<Variant>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        match variant {
-            Some(variant) => super::text::serialize(variant, serializer),
-            None => serializer.serialize_none(),
-        }
+/// Writes a variant as it is printed, where there is one.
+#[allow(clippy::ref_option, reason = "serde's signature")]
+fn write_variant<S: Serializer>(variant: &Option<Variant>, serializer: S) -> Result<S::Ok, S::Error> {
+    match variant {
+        Some(variant) => text::serialize(variant, serializer),
+        None => serializer.serialize_none(),
     }
+}
 
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Option<Variant>, D::Error> {
-        super::text::deserialize(deserializer).map(Some)
-    }
+fn read_variant<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Variant>, D::Error> {
+    text::deserialize(deserializer).map(Some)
 }
