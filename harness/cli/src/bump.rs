@@ -274,32 +274,3 @@ fn lines(changes: &Changes, only: &[Change]) -> String {
     }
     text
 }
-
-/// What a side is called on the command line.
-pub fn side(text: &str) -> Result<Side, String> {
-    match text.parse::<ToolchainId>() {
-        Ok(id) if id.torch().is_some() => Err(format!(
-            "`{text}` is a torch; name the Triton in it: {}",
-            id.triton()
-        )),
-        Ok(id) if id.triton() < Version::new(3, 0, 0) => {
-            Err("Cerith knows the language from Triton 3.0.0 on".to_owned())
-        }
-        Ok(id) => Ok(Side::Toolchain(id)),
-        Err(bad) => {
-            let path = Path::new(text);
-            let inside = ["bin/python", ".venv/bin/python"].map(|python| path.join(python));
-            if path.is_file() {
-                Ok(Side::Python(path.to_owned()))
-            } else if let Some(python) = inside.into_iter().find(|python| python.is_file()) {
-                Ok(Side::Python(python))
-            } else if cerith_toolchain::id::is_build(text) {
-                Ok(Side::Build(text.to_owned()))
-            } else if text.contains(std::path::MAIN_SEPARATOR) {
-                Err(format!("there is no Python at {text}"))
-            } else {
-                Err(bad.problem)
-            }
-        }
-    }
-}

@@ -9,7 +9,7 @@ use cerith_tile::rules::Version;
 use cerith_toolchain::{Home, ToolchainId};
 use serde::Serialize;
 
-use crate::args::{BumpEngine, MatrixArgs, MatrixFormat};
+use crate::args::{BumpEngine, MatrixArgs, MatrixFormat, Side};
 use crate::bump;
 use crate::corpus::Selected;
 use crate::judged;
@@ -39,7 +39,7 @@ fn done(args: &MatrixArgs, stop: &'static AtomicBool) -> Result<u8, String> {
     let home = Home::discover().map_err(|error| format!("error: failed to {error}"))?;
     let mut toolchains = Vec::new();
     for version in versions {
-        let side = bump::side(version).map_err(|why| format!("error: {why}"))?;
+        let side = version.parse::<Side>().map_err(|why| format!("error: {why}"))?;
         toolchains.push(bump::toolchain(&side, &home, stop)?);
     }
     for side in &args.builds {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::Selection;
+use super::selection::Selection;
 
 /// Arguments of `cerith expect`.
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]

@@ -1,0 +1,297 @@
+//! Arguments of the commands that hold versions against each other: `bump`, `matrix`, `bisect`.
+
+use std::path::{MAIN_SEPARATOR, Path, PathBuf};
+use std::str::FromStr;
+
+use cerith_report::bump::Change;
+use cerith_tile::rules::Version;
+use cerith_toolchain::ToolchainId;
+use cerith_toolchain::id::is_build;
+use clap::{Args, ValueEnum};
+
+use super::selection::Selection;
+use crate::noise::NoiseArgs;
+
+/// Arguments of `cerith bump`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  cerith bump 3.8.0 3.9.0                              what 3.9.0 fixed and broke
+  cerith bump 3.9.0 ../triton/.venv/bin/python dtype   the same of a Triton of your own, in one area
+  cerith bump 3.9.0 pr-1234                            of one that was adopted by that name
+  cerith bump 3.8.0 3.9.0 --engine cuda dot            the compilers: also launches, machine code and compile time
+  cerith bump 3.8.0 3.9.0 --format markdown            for a pull request
+  cerith run --engine reference --engine interpret@3.8.0 --out old       on one machine, and then
+  cerith bump 3.8.0 3.9.0 --against old/events.jsonl                     on another
+  cerith bump 3.8.0 3.9.0 --against reports/matrix/events.jsonl          nothing is run: the stream tells of both
+
+Each case is right or wrong by the language of its own version. Changes: broke, newly-rejected, changed (wrong in another way),
+newly-undefined, rule-changed (the language changed), newly-accepted, fixed, newly-defined; and still-wrong, not-compared,
+unchanged, which are counted. With `--engine cuda` both compile every case ahead of time, on any machine, and a case may besides be
+signature-changed (other parameters, warps or memory), size-changed (machine code) or time-changed (compiling), the last two beyond
+`--noise`. Without a GPU what it gives is taken from records: of a build, from what a release got whose machine code is the same.
+A case without one that holds is not compared, and that is said.
+
+Exit codes: 0 nothing got worse, 1 a case came to a change of --fail-on, 2 something is wrong with what was given or cannot be
+written, 3 nothing was compared, 130 interrupted.")]
+pub struct BumpArgs {
+    /// The old Triton: a version, the Python of an environment that has it, or the name of a build that was adopted.
+    #[arg(value_name = "OLD")]
+    pub old: Side,
+
+    /// The new one.
+    #[arg(value_name = "NEW")]
+    pub new: Side,
+
+    /// Which cases.
+    #[command(flatten)]
+    pub selection: Selection,
+
+    /// What of Triton is compared. Again for more. Without it, the interpreters.
+    #[arg(long = "engine", value_name = "KIND", value_enum)]
+    pub engines: Vec<BumpEngine>,
+
+    /// What is noise in figures of what was compiled.
+    #[command(flatten)]
+    pub noise: NoiseArgs,
+
+    /// A stream that `cerith run`, `cerith bump` or `cerith matrix` wrote, which tells of one side or of both: what it tells is
+    /// not run again. Again for more.
+    #[arg(long, value_name = "FILE")]
+    pub against: Vec<PathBuf>,
+
+    /// Show only these changes: `broke,fixed`.
+    #[arg(long, value_name = "CHANGE", value_delimiter = ',', value_parser = change)]
+    pub only: Vec<Change>,
+
+    /// Exit with 1 if a case comes to one of these. Without it, `broke,newly-rejected`.
+    #[arg(long, value_name = "CHANGE", value_delimiter = ',', value_parser = change)]
+    pub fail_on: Vec<Change>,
+
+    /// What to print.
+    #[arg(long, value_enum, default_value_t = BumpFormat::Human)]
+    pub format: BumpFormat,
+
+    /// Where the stream and the reports of the run go. Without it, `reports/bump` beside the corpus.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+
+    /// How many cases to run at once. Without it, as many as there are cores.
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub jobs: Option<u16>,
+
+    /// Do not install toolchains; use those that are there.
+    #[arg(long)]
+    pub offline: bool,
+
+    /// Name all cases of each group.
+    #[arg(long, short)]
+    pub verbose: bool,
+}
+
+/// Arguments of `cerith matrix`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  cerith matrix                                   all installed versions, the whole corpus
+  cerith matrix 3.2.0 3.9.0 alias dtype -v
+  cerith matrix --format markdown > matrix.md
+
+A case counts once for each known bug that it shows, and for one that nothing explains by what was said.
+
+Exit codes: 0, 2 something is wrong with what was given or cannot be written, 3 nothing was judged, 130 interrupted.")]
+pub struct MatrixArgs {
+    /// Versions, and which cases: filters as in `cerith run`. Without versions, all that are installed.
+    #[arg(value_name = "VERSION|FILTER")]
+    pub words: Vec<String>,
+
+    /// The Python of an environment with Triton, or the name of a build that was adopted. Again for more.
+    #[arg(long = "build", value_name = "BUILD")]
+    pub builds: Vec<Side>,
+
+    /// The folder of case files, as in `cerith run`.
+    #[arg(long, value_name = "DIR")]
+    pub cases: Option<PathBuf>,
+
+    /// What of Triton.
+    #[arg(long, value_name = "KIND", value_enum, default_value_t = BumpEngine::Interpret)]
+    pub engine: BumpEngine,
+
+    /// What to print.
+    #[arg(long, value_enum, default_value_t = MatrixFormat::Human)]
+    pub format: MatrixFormat,
+
+    /// Where the stream and the reports of the run go. Without it, `reports/matrix` beside the corpus.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+
+    /// How many cases to run at once. Without it, as many as there are cores.
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub jobs: Option<u16>,
+
+    /// Do not install toolchains; use those that are there.
+    #[arg(long)]
+    pub offline: bool,
+
+    /// Show every case that does not stand alike in all versions.
+    #[arg(long, short)]
+    pub verbose: bool,
+}
+
+/// How a matrix is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum MatrixFormat {
+    /// Text for people.
+    Human,
+    /// A table.
+    Markdown,
+    /// One row per line.
+    Jsonl,
+}
+
+/// Arguments of `cerith bisect`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  cerith bisect alias/same_twice:dtype=f32             between the oldest and the newest release of Triton
+  cerith bisect dtype/bf16_where 3.6.0 3.9.0           between these
+  cerith bisect dot/odd_shapes --engine cuda           of the compiler: on a GPU, or of what is on record
+  cerith bisect scalar/negative --numpy 3.0.0          over releases of NumPy, beside one Triton
+  cerith bisect alias/x v3.8.0 main --git ../triton --build 'make dev-install' --python ../triton/.venv/bin/python
+
+Releases are installed as they are needed. The ends must not stand alike; then every step halves what lies between.
+
+Exit codes: 0 it was found, 1 the ends stand alike, 2 something is wrong with what was given, 3 a version that was needed says
+nothing, 130 interrupted.")]
+pub struct BisectArgs {
+    /// The case's id, or a filter that means one case.
+    #[arg(value_name = "CASE")]
+    pub case: String,
+
+    /// From which version on; with --git, which commit.
+    #[arg(value_name = "FROM")]
+    pub from: Option<String>,
+
+    /// Up to which.
+    #[arg(value_name = "TO")]
+    pub to: Option<String>,
+
+    /// What of Triton.
+    #[arg(long, value_name = "KIND", value_enum, default_value_t = BumpEngine::Interpret)]
+    pub engine: BumpEngine,
+
+    /// Over releases of NumPy beside this Triton.
+    #[arg(long, value_name = "TRITON", conflicts_with_all = ["git", "from", "to"])]
+    pub numpy: Option<ToolchainId>,
+
+    /// A checkout of Triton's source, of which commits are built.
+    #[arg(long, value_name = "DIR", requires_all = ["build", "python", "from", "to"])]
+    pub git: Option<PathBuf>,
+
+    /// What builds and installs the commit that is checked out, in that folder, by a shell. Where it fails, the commit is left
+    /// out.
+    #[arg(long, value_name = "COMMAND", requires = "git")]
+    pub build: Option<String>,
+
+    /// The Python that has it then.
+    #[arg(long, value_name = "PYTHON", requires = "git")]
+    pub python: Option<PathBuf>,
+
+    /// The folder of case files, as in `cerith run`.
+    #[arg(long, value_name = "DIR")]
+    pub cases: Option<PathBuf>,
+
+    /// Do not install toolchains; leave out the releases that are not there.
+    #[arg(long)]
+    pub offline: bool,
+}
+
+/// One side of a bump.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// A toolchain by its name.
+    Toolchain(ToolchainId),
+    /// A Python, which is to be adopted.
+    Python(PathBuf),
+    /// A build that was adopted, by its name.
+    Build(String),
+}
+
+/// What of Triton is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BumpEngine {
+    /// Its interpreter.
+    Interpret,
+    /// Its compiler, on a GPU or on record.
+    Cuda,
+}
+
+/// How changes are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BumpFormat {
+    /// Text for people.
+    Human,
+    /// For a pull request.
+    Markdown,
+    /// Annotations of a GitHub workflow.
+    Github,
+    /// One group per line.
+    Jsonl,
+}
+
+fn change(text: &str) -> Result<Change, String> {
+    let all = Change::ALL.into_iter();
+    all.clone().find(|change| change.name() == text).ok_or_else(|| {
+        let names: Vec<&str> = all.map(Change::name).collect();
+        format!("the changes are {}", names.join(", "))
+    })
+}
+
+/// The text names no side.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadSide {
+    /// It is a torch.
+    #[error("`{text}` is a torch; name the Triton in it: {triton}")]
+    Torch {
+        /// What was given.
+        text: String,
+        /// The Triton that this torch brings.
+        triton: Version,
+    },
+    /// It is older than the language that is known.
+    #[error("Cerith knows the language from Triton 3.0.0 on")]
+    Early,
+    /// It is a path that leads nowhere.
+    #[error("there is no Python at {0}")]
+    NoPython(String),
+    /// It is nothing at all.
+    #[error("{0}")]
+    Nothing(String),
+}
+
+impl FromStr for Side {
+    type Err = BadSide;
+
+    fn from_str(text: &str) -> Result<Self, BadSide> {
+        match text.parse::<ToolchainId>() {
+            Ok(id) if id.torch().is_some() => Err(BadSide::Torch {
+                text: text.to_owned(),
+                triton: id.triton(),
+            }),
+            Ok(id) if id.triton() < Version::new(3, 0, 0) => Err(BadSide::Early),
+            Ok(id) => Ok(Self::Toolchain(id)),
+            Err(bad) => {
+                let path = Path::new(text);
+                let inside = ["bin/python", ".venv/bin/python"].map(|python| path.join(python));
+                if path.is_file() {
+                    Ok(Self::Python(path.to_owned()))
+                } else if let Some(python) = inside.into_iter().find(|python| python.is_file()) {
+                    Ok(Self::Python(python))
+                } else if is_build(text) {
+                    Ok(Self::Build(text.to_owned()))
+                } else if text.contains(MAIN_SEPARATOR) {
+                    Err(BadSide::NoPython(text.to_owned()))
+                } else {
+                    Err(BadSide::Nothing(bad.problem))
+                }
+            }
+        }
+    }
+}

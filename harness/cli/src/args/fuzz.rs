@@ -1,0 +1,218 @@
+//! Arguments of `cerith fuzz` and `cerith reduce`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use cerith_case::FoundState;
+use clap::{Args, Subcommand};
+
+use super::gpu::seconds;
+use super::selection::Engines;
+
+/// Arguments of `cerith fuzz`.
+#[derive(Debug, Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Examples:
+  cerith fuzz --count 10000                       against the newest Triton's interpreter
+  cerith fuzz --engine interpret@3.6.0 --time 600 --seed 7 --out reports/fuzz-3.6
+  cerith fuzz --resume reports/fuzz-3.6           goes on where that ended
+  cerith fuzz --engine reference --count 10000    no other engine: kernels against their twins
+  cerith fuzz --engine cuda@3.9.0 --out DIR       without a GPU: a bundle, for `cerith exec`
+  cerith fuzz --resume DIR --results FILE         what came of it
+  cerith fuzz range reports/fuzz/findings/NAME    which versions have it?
+  cerith fuzz promote reports/fuzz/findings/NAME  a case of the corpus, and a row of reports/findings.md
+
+The same seed makes the same cases on every machine. A difference that known bugs explain is counted by them; any other is
+kept in a folder of its own in DIR/findings, the first one of each signature: case.yaml and kernel.py; repro.py, which needs
+torch and triton alone; report.md, in the shape that Triton's maintainers ask for.
+A finding is news, not yet a bug: look who is wrong before you report it.
+
+Exit codes: 0 nothing was found, 1 something was, 2 something is wrong with what was given or cannot be written, 3 there is
+no engine to hold the reference to, 130 interrupted."
+)]
+pub struct FuzzArgs {
+    /// Which engines.
+    #[command(flatten)]
+    pub engines: Engines,
+
+    /// How many cases to try. Without it and --time, until Ctrl-C.
+    #[arg(long, value_name = "N")]
+    pub count: Option<u64>,
+
+    /// For how many seconds.
+    #[arg(long, value_name = "S", value_parser = seconds)]
+    pub time: Option<Duration>,
+
+    /// What the cases are made of. Without it 0, or the seed of the campaign that is resumed.
+    #[arg(long, value_name = "S")]
+    pub seed: Option<u64>,
+
+    /// Try cases that break one rule on purpose: undefined and illegal programs. The reference must say what is foretold, and no
+    /// engine may die of it. A campaign that is resumed stays what it is.
+    #[arg(long)]
+    pub broken: bool,
+
+    /// How many cases to try at once. Without it, as many as there are cores.
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub jobs: Option<u16>,
+
+    /// The campaign's folder.
+    #[arg(long, value_name = "DIR", default_value = "reports/fuzz")]
+    pub out: PathBuf,
+
+    /// Go on with the campaign in that folder; `--resume DIR` is short for `--resume --out DIR`.
+    #[arg(long, value_name = "DIR", num_args = 0..=1)]
+    #[allow(
+        clippy::option_option,
+        reason = "how clap tells an option with no value from none"
+    )]
+    pub resume: Option<Option<PathBuf>>,
+
+    /// What `cerith exec` made of the campaign's bundles: it is judged. Again for more.
+    #[arg(long, value_name = "FILE", requires = "resume")]
+    pub results: Vec<PathBuf>,
+
+    /// Keep findings as they were made. Without it they are made smaller when the campaign is over, a minute each at most.
+    #[arg(long)]
+    pub no_reduce: bool,
+
+    /// Take kernels as they come, and not those that have most in them that few others had.
+    #[arg(long, conflicts_with = "resume")]
+    pub unsteered: bool,
+
+    /// What to do with findings.
+    #[command(subcommand)]
+    pub command: Option<FuzzCommand>,
+}
+
+/// What to do with findings.
+#[derive(Debug, Subcommand)]
+pub enum FuzzCommand {
+    /// Ask every installed version about findings, and write it into their reports.
+    Range(RangeArgs),
+    /// Keep a case that somebody has, reduced or written by hand, as a finding.
+    Keep(KeepArgs),
+    /// Make a finding a case of the corpus, with what is expected of every installed version.
+    Promote(PromoteArgs),
+    /// Write `reports/findings.md`, the table of what Cerith has found, out of the cases that say `found:`.
+    Trophies(TrophiesArgs),
+}
+
+/// Arguments of `cerith fuzz keep`.
+#[derive(Debug, Args)]
+pub struct KeepArgs {
+    /// The folder of the case.
+    #[arg(value_name = "CASES")]
+    pub cases: PathBuf,
+
+    /// Which case, where there are several.
+    #[arg(value_name = "FILTER")]
+    pub filter: Option<String>,
+
+    /// Which engines.
+    #[command(flatten)]
+    pub engines: Engines,
+
+    /// Keep a difference that a known bug explains, too: to report it.
+    #[arg(long)]
+    pub known: bool,
+
+    /// The folder of findings.
+    #[arg(long, value_name = "DIR", default_value = "reports/fuzz/findings")]
+    pub out: PathBuf,
+}
+
+/// Arguments of `cerith fuzz promote`.
+#[derive(Debug, Args)]
+pub struct PromoteArgs {
+    /// The finding's folder: `DIR/findings/NAME`.
+    #[arg(value_name = "FINDING")]
+    pub finding: PathBuf,
+
+    /// The corpus. Without it, `cases` in this folder or the nearest one above that has it.
+    #[arg(long, value_name = "DIR")]
+    pub cases: Option<PathBuf>,
+
+    /// The case's id. Without it, `fuzz/` and the finding's name.
+    #[arg(long = "as", value_name = "AREA/NAME")]
+    pub name: Option<String>,
+
+    /// What the case shows, in a sentence.
+    #[arg(long, value_name = "TEXT")]
+    pub about: Option<String>,
+
+    /// Why the engine is wrong.
+    #[arg(long, value_name = "TEXT")]
+    pub why: Option<String>,
+
+    /// Where upstream has it. Without it, it is new.
+    #[arg(long, value_name = "LINK")]
+    pub upstream: Option<String>,
+
+    /// What became of it: `unreported`, `reported` or `fixed`.
+    #[arg(long, value_name = "STATE", default_value = "unreported", value_parser = found_state)]
+    pub state: FoundState,
+}
+
+/// Arguments of `cerith fuzz trophies`.
+#[derive(Debug, Args)]
+pub struct TrophiesArgs {
+    /// The corpus. Without it, `cases` in this folder or the nearest one above that has it.
+    #[arg(long, value_name = "DIR")]
+    pub cases: Option<PathBuf>,
+
+    /// Write nothing; exit code 1 if the page is not what the cases say.
+    #[arg(long)]
+    pub check: bool,
+}
+
+/// Arguments of `cerith fuzz range`.
+#[derive(Debug, Args)]
+pub struct RangeArgs {
+    /// Folders of findings: `DIR/findings/NAME`.
+    #[arg(value_name = "FINDING", required = true)]
+    pub findings: Vec<PathBuf>,
+}
+
+/// Arguments of `cerith reduce`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  cerith reduce layout/split_columns:dtype=f32 --engine interpret@3.2.0
+  cerith reduce --cases reports/fuzz/findings interpret-3.9.0-memory-sum/case --time 30
+
+What stays: the engine that differs, the kind of difference, the known bugs that explain it or that none does, and the words of
+an exception. The reference is asked first whether a candidate is accepted and has an answer; only those go to engines.
+Ctrl-C keeps the smallest case so far.
+
+Exit codes: 0 it was made smaller as far as it gets in the time, 2 something is wrong with what was given, nothing differs, or
+nothing can be written, 3 an engine that was asked for cannot run, 130 interrupted.")]
+pub struct ReduceArgs {
+    /// The case's id; before it, a folder that is the corpus, as for `cerith run`.
+    #[arg(value_name = "CASE", required = true)]
+    pub case: Vec<String>,
+
+    /// The folder of case files.
+    #[arg(long, value_name = "DIR")]
+    pub cases: Option<PathBuf>,
+
+    /// Which engines: those of them that differ are held to it.
+    #[command(flatten)]
+    pub engines: Engines,
+
+    /// For how many seconds at most.
+    #[arg(long, value_name = "S", value_parser = seconds, default_value = "60")]
+    pub time: Duration,
+
+    /// How many candidates to try at once. Without it, as many as there are cores.
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub jobs: Option<u16>,
+
+    /// The folder for the smaller case. Without it `reports/reduce/ID` beside the corpus.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}
+
+fn found_state(text: &str) -> Result<FoundState, String> {
+    FoundState::from_name(text).ok_or_else(|| "write `unreported`, `reported` or `fixed`".to_owned())
+}

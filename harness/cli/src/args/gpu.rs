@@ -1,0 +1,113 @@
+//! Arguments of the commands that carry cases to a GPU and records home: `bundle`, `exec`, `accept`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use cerith_engine::EngineId;
+use cerith_toolchain::compiled::Target;
+use clap::Args;
+
+use super::selection::{Selection, engine_id};
+use super::sweep::Along;
+
+/// Arguments of `cerith bundle`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  cerith bundle -o cases.cerith
+  cerith bundle alias layout --engine cuda@3.9.0 --engine cuda@3.6.0 -o cases.cerith
+  cerith bundle --sweep --axis num_warps --engine cuda@3.9.0 -o sweep.cerith
+
+No GPU is needed. Carry the bundle and this binary to a machine that has one, and go on with `cerith exec`.")]
+pub struct BundleArgs {
+    /// Which cases.
+    #[command(flatten)]
+    pub selection: Selection,
+
+    /// A compiler: `cuda@3.9.0`. Again for more. Without it, the newest.
+    #[arg(long = "engine", value_name = "ID", value_parser = engine_id)]
+    pub engines: Vec<EngineId>,
+
+    /// Which GPUs execute: `sm_80`, `sm_90`, and what the compiler knows. What they execute is compiled for them, unless the
+    /// engine names another target (`cuda@3.9.0:sm_80`).
+    #[arg(long, value_name = "SM", default_value = "sm_90")]
+    pub target: Target,
+
+    /// Bundle the variants of every case, for `cerith sweep --results`.
+    #[arg(long)]
+    pub sweep: bool,
+
+    /// Along which axes.
+    #[command(flatten)]
+    pub along: Along,
+
+    /// Where the bundle goes.
+    #[arg(long, short, value_name = "CASES")]
+    pub out: PathBuf,
+
+    /// How many cases to compile at once. Without it, as many as there are cores.
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub jobs: Option<u16>,
+
+    /// Do not install toolchains; use those that are there.
+    #[arg(long)]
+    pub offline: bool,
+}
+
+/// Arguments of `cerith exec`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  cerith exec cases.cerith -o results.cerith
+  cerith exec cases.cerith -o results.cerith --repeat 10 --time-limit 60
+
+The machine needs a GPU, its driver and this binary, and nothing else. A case that faults, hangs or kills its process is
+a result like any other.")]
+pub struct ExecArgs {
+    /// The bundle that `cerith bundle` wrote.
+    #[arg(value_name = "CASES")]
+    pub cases: PathBuf,
+
+    /// Where the bundle of results goes.
+    #[arg(long, short, value_name = "RESULTS")]
+    pub out: PathBuf,
+
+    /// How often each case is done, always from its first memory; results that differ are reported.
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub repeat: u32,
+
+    /// Seconds that a case may take, all repetitions together.
+    #[arg(long, value_name = "S", default_value = "10", value_parser = seconds)]
+    pub time_limit: Duration,
+}
+
+/// Arguments of `cerith accept`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  cerith accept results.cerith
+  cargo insta review          looks at what is pending
+
+What is on record of the same kernel and layout is not overwritten: where the new outcome is another, it is pending
+until somebody reviews it.")]
+pub struct AcceptArgs {
+    /// Bundles that `cerith exec` wrote.
+    #[arg(required = true, value_name = "RESULTS")]
+    pub results: Vec<PathBuf>,
+
+    /// The folder of case files. Without it, `cases` in this folder or the nearest one above that has it.
+    #[arg(long, value_name = "DIR")]
+    pub cases: Option<PathBuf>,
+
+    /// Overwrite what is on record.
+    #[arg(long)]
+    pub replace: bool,
+}
+
+pub(super) fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text
+        .parse()
+        .map_err(|_| "write a number of seconds, such as 10 or 0.5".to_owned())?;
+    if (0.001..=86_400.0).contains(&seconds) {
+        Ok(Duration::from_secs_f64(seconds))
+    } else {
+        Err("from 0.001 to 86400 seconds are possible".to_owned())
+    }
+}

@@ -1,0 +1,98 @@
+//! Arguments of the commands that make cases of programs: `record`, `import`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// Arguments of `cerith record`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  cerith record -- python train.py
+  cerith record --out recordings/attention --filter 'attn_*' -- pytest tests/test_attention.py -q
+  TRITON_INTERPRET=1 cerith record --sample data -- python -m pytest tests
+  cerith run recording                      what was recorded, through the reference, the record itself, and the interpreter
+
+The program runs as it is, with the Triton that it has (3.0 or later), interpreted or compiled; the exit code is its own.
+A recording holds the text of the kernels and, but for --no-data, the bytes of their arguments: look at it before you pass
+it on. Nothing of it is executed but by `cerith run`, in workers that are contained.")]
+pub struct RecordArgs {
+    /// The folder to be made.
+    #[arg(long, short, value_name = "DIR", default_value = "recording")]
+    pub out: PathBuf,
+
+    /// Only kernels whose names match this pattern (`attn_*`). Again for more.
+    #[arg(long = "filter", value_name = "KERNEL")]
+    pub filter: Vec<String>,
+
+    /// The largest storage whose bytes are kept (`64K`, `16M`, `1G`). Of larger ones the layout is kept, and seeded values
+    /// take the place of what they held.
+    #[arg(long, value_name = "N", default_value = "16M", value_parser = byte_count)]
+    pub max_bytes: u64,
+
+    /// The most that each process writes, compressed; from there on layouts alone are kept.
+    #[arg(long, value_name = "N", default_value = "1G", value_parser = byte_count)]
+    pub max_size: u64,
+
+    /// Which launches of a kernel are kept: `layout` (the first of each grid, layout and set of scalars), `data` (those
+    /// with other bytes too), `every`, or a number (so many of each kernel).
+    #[arg(long, value_name = "RULE", default_value = "layout", value_parser = sample)]
+    pub sample: String,
+
+    /// Keep layouts and seeds only: no bytes, no command line.
+    #[arg(long)]
+    pub no_data: bool,
+
+    /// Make the recording of part files that an interrupted `cerith record`, or the Python package, left behind.
+    #[arg(long, value_name = "PARTS", conflicts_with = "command")]
+    pub collect: Option<PathBuf>,
+
+    /// The program and its arguments, behind `--`.
+    #[arg(last = true, value_name = "COMMAND", required_unless_present = "collect")]
+    pub command: Vec<OsString>,
+}
+
+/// Arguments of `cerith import`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  cerith import cases/mine/softmax.py:softmax_kernel
+  cerith import softmax.py:softmax_kernel -o rows.yaml
+
+Parameters are read off the kernel's text, layouts and values are guessed and marked. Nothing of the file is executed but
+by the reference, which says how far the guess goes.")]
+pub struct ImportArgs {
+    /// The kernel: `file.py:function`.
+    #[arg(value_name = "FILE.py:KERNEL")]
+    pub kernel: String,
+
+    /// The case file to write; without it, one of the kernel's name beside the kernel's file.
+    #[arg(short, long, value_name = "FILE.yaml")]
+    pub out: Option<PathBuf>,
+}
+
+/// A number of bytes, with `K`, `M` or `G` for powers of 1024.
+fn byte_count(text: &str) -> Result<u64, String> {
+    let (digits, shift) = match text.strip_suffix(|c: char| "kKmMgG".contains(c)) {
+        None => (text, 0),
+        Some(digits) => match text.as_bytes().last() {
+            Some(b'k' | b'K') => (digits, 10),
+            Some(b'm' | b'M') => (digits, 20),
+            _ => (digits, 30),
+        },
+    };
+    digits
+        .parse::<u64>()
+        .ok()
+        .and_then(|number| number.checked_mul(1 << shift))
+        .ok_or_else(|| "write a number of bytes, such as `4096`, `64K`, `16M` or `1G`".to_owned())
+}
+
+/// A rule of [`RecordArgs::sample`].
+fn sample(text: &str) -> Result<String, String> {
+    let known = ["layout", "data", "every"].contains(&text) || text.parse::<u32>().is_ok_and(|most| most > 0);
+    if known {
+        Ok(text.to_owned())
+    } else {
+        Err("write `layout`, `data`, `every` or how many of each kernel".to_owned())
+    }
+}

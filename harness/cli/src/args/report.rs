@@ -1,0 +1,61 @@
+//! Arguments of `cerith report`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::merge::ReportCommand;
+use crate::known::KnownArgs;
+
+/// Arguments of `cerith report`.
+#[derive(Debug, Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    after_help = "Examples:
+  cerith report reports/run/events.jsonl
+  cerith report reports/run/events.jsonl --format html > report.html
+  cerith report merge shard-*/events.jsonl --out reports/all  the shards of a run as the run
+  cerith report a.jsonl b.jsonl --format junit     two shards in one report
+  cerith report reports/run/events.jsonl --format github      annotations, in a step of a GitHub workflow
+
+A stream without its end, and shards that are missing or there twice, are errors: exit code 2."
+)]
+pub struct ReportArgs {
+    /// What else to do with streams.
+    #[command(subcommand)]
+    pub command: Option<ReportCommand>,
+
+    /// Streams that `cerith run` wrote; `-` is standard input.
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+
+    /// As what.
+    #[arg(long, value_enum, default_value_t = ReportFormat::Human)]
+    pub format: ReportFormat,
+
+    /// Print a line for every case (human only).
+    #[arg(long, short)]
+    pub verbose: bool,
+
+    /// What is said of what is known (human only).
+    #[command(flatten)]
+    pub known: KnownArgs,
+}
+
+/// What a stream can be printed as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ReportFormat {
+    /// Text for people.
+    Human,
+    /// One page that needs nothing else.
+    Html,
+    /// XML for a CI.
+    Junit,
+    /// For a pull request: shorter than GitHub's limit of a comment.
+    Markdown,
+    /// Commands of a GitHub workflow, which put what is not as expected beside its line.
+    Github,
+    /// SARIF 2.1.0, for code scanning.
+    Sarif,
+}

@@ -1,0 +1,128 @@
+//! Arguments of `cerith run`, and of its reports.
+
+use std::path::PathBuf;
+
+use cerith_case::Shard;
+use clap::{Args, ValueEnum};
+
+use super::gate::Gate;
+use super::selection::{Engines, Selection};
+use crate::known::KnownArgs;
+
+/// Arguments of `cerith run`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  cerith run
+  cerith run alias layout scalar --engine reference --engine interpret@3.2.0
+  cerith run 'alias/*:dtype=bf16' --format jsonl | jq 'select(.expected == false)'
+  cerith run --shard 2/8 --out reports/shard-2      one of eight jobs; `cerith report merge` makes one run of them
+  cerith run --baseline baseline.jsonl              fails only for what is new
+  cerith run --last-failed --fail-fast              what failed in the run before, up to the first that still does
+  cerith run --known all                            name every case that differs as expected, by cause
+  cerith run --engine reference --schedules 8       is everything that is called defined the same in other orders?
+  cerith run recording/ softmax_kernel              a recording, and of it one kernel's launches
+
+A run writes events.jsonl, report.html, report.md and junit.xml into the folder given by --out.")]
+pub struct RunArgs {
+    /// Which cases.
+    #[command(flatten)]
+    pub selection: Selection,
+
+    /// Which engines.
+    #[command(flatten)]
+    pub engines: Engines,
+
+    /// How many cases to run at once. Without it, as many as there are cores.
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub jobs: Option<u16>,
+
+    /// Run one part of N: `2/8` is every eighth case beginning with the second.
+    #[arg(long, value_name = "I/N")]
+    pub shard: Option<Shard>,
+
+    /// How much the reference watches for.
+    #[arg(long, value_enum, default_value_t = Checks::Full)]
+    pub checks: Checks,
+
+    /// What lanes hold that a load masks off, where it has no `other`.
+    #[arg(long, value_enum, default_value_t = Masked::Undefined)]
+    pub masked: Masked,
+
+    /// Have the reference launch every case N more times with its programs in other orders: the reverse one, and then
+    /// permutations that are the same in every run. A case that is defined must give the same in all of them; one that does
+    /// not is a bug in Cerith, and an internal error of the run.
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    pub schedules: u32,
+
+    /// Let engines say nothing. Without it the run fails where an engine of `--engine` has nothing to say (no toolchain, no
+    /// GPU, no record) and the case's file does not foresee that, and where a record is stale or a kernel's file cannot be
+    /// loaded.
+    #[arg(long)]
+    pub allow_unavailable: bool,
+
+    /// What fails it, and when it ends.
+    #[command(flatten)]
+    pub gate: Gate,
+
+    /// Where what came of it goes.
+    #[command(flatten)]
+    pub reports: Reports,
+}
+
+/// How much the reference watches for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Checks {
+    /// Everything.
+    Full,
+    /// Not for races between programs, conflicting lanes of one store, and false `tl.multiple_of`, `tl.max_contiguous` and
+    /// `tl.max_constancy`: a case with one of them is not called undefined, and its engines may differ for that.
+    Fast,
+}
+
+/// What lanes hold that a load masks off, where it has no `other`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Masked {
+    /// Nothing that anybody may count on, as Triton's documentation says: what depends on them is left out.
+    Undefined,
+    /// Zero, as kernels compiled for NVIDIA read them: what depends on them is compared.
+    Zero,
+}
+
+impl From<Checks> for cerith_interp::Checks {
+    fn from(checks: Checks) -> Self {
+        match checks {
+            Checks::Full => Self::Full,
+            Checks::Fast => Self::Fast,
+        }
+    }
+}
+
+/// What is printed, and where reports go.
+#[derive(Debug, Args)]
+pub struct Reports {
+    /// What to print: text for people, or the stream of events for programs.
+    #[arg(long, value_enum, default_value_t = RunFormat::Human)]
+    pub format: RunFormat,
+
+    /// Where reports go. Without it, the folder of the command's name in `reports`, beside the corpus; for a corpus that is
+    /// the first filter, in `cerith-reports/NAME` beside it, which git is told to ignore.
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+
+    /// Print a line for every case.
+    #[arg(long, short)]
+    pub verbose: bool,
+
+    /// What is said of what is known.
+    #[command(flatten)]
+    pub known: KnownArgs,
+}
+
+/// What a run prints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum RunFormat {
+    /// Text for people.
+    Human,
+    /// One event per line.
+    Jsonl,
+}

@@ -1,0 +1,56 @@
+//! Arguments that several commands take: which cases, and through which engines.
+
+use std::path::PathBuf;
+
+use cerith_engine::EngineId;
+use clap::Args;
+
+use crate::engines;
+
+/// Which corpus, and which part of it.
+#[derive(Debug, Args)]
+pub struct Selection {
+    /// Which cases: an area (`alias` or `alias/`), a case file (`alias/same_twice`), an id
+    /// (`alias/same_twice:dtype=f32`) or a pattern (`'alias/*:dtype=bf16'`). Several add up; none means all. If the first
+    /// is a folder that is no area of the corpus, it is the corpus: a recording, say.
+    #[arg(value_name = "FILTER")]
+    pub filters: Vec<String>,
+
+    /// The folder of case files. Without it, the first filter if that is one, or else `cases` in this folder or the nearest
+    /// one above that has it.
+    #[arg(long, value_name = "DIR")]
+    pub cases: Option<PathBuf>,
+}
+
+/// Which engines.
+#[derive(Debug, Args)]
+pub struct Engines {
+    /// An engine: `reference`, `interpret@3.9.0` (Triton's interpreter, tensors as CUDA's), `interpret@3.9.0+host`
+    /// (with CPU tensors), `interpret@3.0.0+numpy2` (with another NumPy), `interpret@3.6.0+torch` (with torch's own
+    /// tensors), `cuda@3.9.0`, `jit@3.6.0` or `jit` (Triton's launcher on this machine's GPU, with torch),
+    /// `inductor@2.11.0` (under torch.compile; brings the reference and Triton's interpreter), `recorded` (what came of
+    /// the run that a case was recorded from). Again for more. Without it: the reference and the newest Triton's
+    /// interpreter, if that is installed or can be, and `recorded` for a recording.
+    #[arg(long = "engine", value_name = "ID", value_parser = engine_id)]
+    pub engines: Vec<EngineId>,
+
+    /// Do not install toolchains; use those that are there.
+    #[arg(long)]
+    pub offline: bool,
+}
+
+pub(super) fn engine_id(text: &str) -> Result<EngineId, String> {
+    if text == "jit" {
+        return engines::newest_with_torch()
+            .map(|version| EngineId::Jit { version })
+            .ok_or_else(|| {
+                "no toolchain here holds torch; `cerith toolchain adopt PYTHON` registers an environment that does"
+                    .to_owned()
+            });
+    }
+    text.parse()
+        .map_err(|error: cerith_engine::BadEngineId| match error.suggestion {
+            Some(suggestion) => format!("{}\n  did you mean `{suggestion}`?", error.reason),
+            None => error.reason,
+        })
+}

@@ -1,0 +1,59 @@
+//! Arguments of `cerith sweep`.
+
+use std::path::PathBuf;
+
+use cerith_engine::EngineId;
+use clap::Args;
+
+use super::run::Reports;
+use super::selection::{Selection, engine_id};
+
+/// Arguments of `cerith sweep`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  cerith sweep dot reduction --engine cuda@3.9.0                  on a machine with a GPU and Triton
+  cerith sweep --axis num_warps --axis num_ctas=1,2 --axis layout
+  cerith bundle --sweep --engine cuda@3.9.0 -o sweep.cerith        without a GPU: compile here,
+  cerith exec sweep.cerith -o sweep-results.cerith                  execute there,
+  cerith sweep --results sweep-results.cerith                      and judge here
+
+The variants of a case must agree with each other: bit for bit, but where the reference says that rounding may differ.")]
+pub struct SweepArgs {
+    /// Which cases.
+    #[command(flatten)]
+    pub selection: Selection,
+
+    /// A compiler: `cuda@3.9.0`. Again for more. Without it, the newest; with --results, those that are in them.
+    #[arg(long = "engine", value_name = "ID", value_parser = engine_id)]
+    pub engines: Vec<EngineId>,
+
+    /// Along which axes.
+    #[command(flatten)]
+    pub along: Along,
+
+    /// Judge what `cerith exec` wrote of a bundle made with `cerith bundle --sweep`. Again for more, which are judged
+    /// together.
+    #[arg(long, value_name = "RESULTS", conflicts_with = "axes")]
+    pub results: Vec<PathBuf>,
+
+    /// How many cases to work on at once. Without it, as many as there are cores.
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub jobs: Option<u16>,
+
+    /// Do not install toolchains; use those that are there.
+    #[arg(long)]
+    pub offline: bool,
+
+    /// Where what came of it goes.
+    #[command(flatten)]
+    pub reports: Reports,
+}
+
+/// The axes of a sweep.
+#[derive(Debug, Args)]
+pub struct Along {
+    /// An axis, with all its values (`num_warps`) or some (`num_warps=1,8`): `num_warps`, `num_stages`, `num_ctas`,
+    /// `enable_fp_fusion`, `specialize`, `config`, `layout`. Again for more. Without it, all.
+    #[arg(long = "axis", value_name = "AXIS")]
+    pub axes: Vec<String>,
+}
