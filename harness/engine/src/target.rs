@@ -4,11 +4,18 @@
 //! Left out: everything else that a compiler refuses.
 
 /// Parts of a line that says it, all of which are in it, with the source.
-const SAYINGS: [(&[&str], &str); 5] = [
+const SAYINGS: [(&[&str], &str); 7] = [
     // `type fp8e5b16 not supported in this architecture`: `dtype.to_ir` of `triton/language/core.py`, from 3.2 on.
     (&["not supported in this architecture"], "triton/language/core.py"),
     // `fp8e4nv data type is not supported on CUDA arch < 89`: `semantic.py` of 3.0 and 3.1.
     (&["not supp", "on CUDA arch <"], "triton/language/semantic.py"),
+    // `num_ctas > 1 requires NVIDIA SM90+ (Hopper). Current target is sm_80.`: `CUDABackend.parse_options`, from 3.5 on.
+    (
+        &["requires NVIDIA SM", "Current target is"],
+        "triton/backends/nvidia/compiler.py",
+    ),
+    // `16-bit float types require native tma support`: `semantic.py`, from 3.4 on.
+    (&["require native tma support"], "triton/language/semantic.py"),
     // `Feature '%s' not supported on .target '%s'`, `Instruction '%s' not supported on .target '%s'`: strings of the ptxas
     // of every wheel.
     (&["not supported on .target"], "ptxas"),
@@ -60,6 +67,12 @@ mod tests {
         check(
             "Dot op does not support fp8e4nv on CUDA arch < 90",
             Some("Dot op does not support fp8e4nv on CUDA arch < 90"),
+        );
+        let cluster = "num_ctas > 1 requires NVIDIA SM90+ (Hopper). Current target is sm_80. This configuration will fail.";
+        check(cluster, Some(cluster));
+        check(
+            "16-bit float types require native tma support",
+            Some("16-bit float types require native tma support"),
         );
         check("PassManager::run failed", None);
         check("unsupported AST node type: Break", None);

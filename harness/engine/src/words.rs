@@ -149,6 +149,11 @@ pub(crate) fn stopped(case: &Case, raised: &Raised, stderr: &str) -> Outcome {
                 ]
                 .contains(&error.kind.as_str())
         });
+    // What a launch asks for is looked at before anything is compiled.
+    let by_backend = raised
+        .origin
+        .as_deref()
+        .is_some_and(|file| file.starts_with("triton/backends/"));
     let complaint = Box::new(Complaint {
         kind: if unsupported {
             "launch".to_owned()
@@ -171,7 +176,7 @@ pub(crate) fn stopped(case: &Case, raised: &Raised, stderr: &str) -> Outcome {
         .map(|error| error.message.as_str())
         .chain([stderr])
         .find_map(target::lacking)
-        .filter(|_| rejected);
+        .filter(|_| rejected || by_backend);
     if let Some(what) = lacking {
         return Outcome::Unsupported(Box::new(Complaint {
             message: what.to_owned(),
