@@ -6,16 +6,19 @@ mod broken;
 mod campaign;
 mod compiled;
 mod covered;
+mod facts;
 mod finding;
 mod keep;
 mod made;
 mod page;
 mod promote;
 mod range;
+mod recipe;
 mod repro;
 mod signature;
 mod smaller;
 mod steer;
+mod tried;
 mod trophies;
 mod twins;
 
@@ -34,8 +37,6 @@ use std::time::{Duration, Instant};
 use cerith_engine::cuda::{Executor, Options};
 use cerith_engine::{Engine, EngineId, Reference, guarded};
 use cerith_gen::case::Detail;
-use cerith_tile::rules::Version;
-use cerith_toolchain::ToolchainId;
 use cerith_verdict::{Panel, Trial, try_case};
 
 use crate::args::FuzzArgs;
@@ -45,12 +46,11 @@ use crate::interrupt;
 use crate::pipeline;
 use crate::terminal::Terminal;
 
-use self::campaign::Campaign;
+use self::campaign::{Campaign, with_reference};
 use self::compiled::Executed;
-use self::finding::Finding;
-use self::made::{Recipe, make};
+use self::recipe::{Recipe, make};
 use self::steer::Steer;
-use self::twins::Unlike;
+use self::tried::{News, Tried};
 
 /// How often a campaign is saved and says how far it is.
 const HEARTBEAT: Duration = Duration::from_secs(5);
@@ -60,42 +60,6 @@ const WAITING: usize = 8;
 
 /// The word for a difference that was there once.
 const UNREPEATED: &str = "unrepeated";
-
-/// What came of one case.
-enum Tried {
-    /// It was judged.
-    Judged {
-        verdict: String,
-        explained: Vec<String>,
-        news: Option<News>,
-    },
-    /// Cerith itself failed at it.
-    Failed(String),
-}
-
-/// What is kept.
-enum News {
-    /// A difference between engines.
-    Finding(Box<Finding>),
-    /// A twin that stores something else.
-    Unlike(Box<Unlike>),
-}
-
-impl News {
-    fn name(&self) -> String {
-        match self {
-            Self::Finding(finding) => finding.name(),
-            Self::Unlike(unlike) => unlike.name(),
-        }
-    }
-
-    fn keep(&self, findings: &Path) -> std::io::Result<()> {
-        match self {
-            Self::Finding(finding) => finding.keep(findings),
-            Self::Unlike(unlike) => unlike.keep(findings),
-        }
-    }
-}
 
 /// Fuzzes, and answers with the exit code.
 pub fn fuzz(args: &FuzzArgs, stop: &'static AtomicBool) -> u8 {
@@ -319,26 +283,6 @@ fn judge(
     hunt.run(args, end, &panel, jobs, stop)
 }
 
-/// The engines asked for and the reference, without which nothing is explained; or it and the newest interpreter.
-fn with_reference(asked: &[EngineId]) -> Vec<EngineId> {
-    let newest = EngineId::Interpret {
-        toolchain: ToolchainId::of(Version::NEWEST),
-        host: false,
-        torch: false,
-    };
-    // The reference alone is held to itself.
-    let others = if asked.is_empty() {
-        std::slice::from_ref(&newest)
-    } else {
-        asked
-    };
-    let others = others.iter().filter(|id| **id != EngineId::Reference);
-    std::iter::once(&EngineId::Reference)
-        .chain(others)
-        .cloned()
-        .collect()
-}
-
 fn shown(engines: &[EngineId]) -> Vec<String> {
     engines.iter().map(ToString::to_string).collect()
 }
@@ -387,7 +331,7 @@ impl Hunt {
         let (steer, breaks) = (self.steer.clone(), self.campaign.broken);
         let recipe = Recipe {
             steer: steer.clone(),
-            broken: breaks,
+            breaks,
             ..Recipe::new(self.campaign.seed, &panel.order)
         };
         // Alone, a number is a kernel with all its twins; and what breaks a rule is a kernel by itself.

@@ -6,37 +6,22 @@
 
 use std::path::Path;
 
-use arbitrary::Unstructured;
 use cerith_engine::{EngineId, Outcome, guarded};
-use cerith_gen::case::Form;
 use cerith_gen::case::breach::{Broken, Foretold};
-use cerith_gen::seeded;
 use cerith_laws::broken::{is_whole, noticed};
 use cerith_laws::case::run;
 use cerith_tile::rules::{Rules, Version};
 use cerith_verdict::{Panel, Record, try_case};
 
 use super::finding::Finding;
-use super::made::{KERNEL, Made, Recipe};
+use super::made::{KERNEL, Made};
+use super::recipe::Recipe;
 use super::signature::Signature;
-use super::{News, Tried};
-
-/// Of the kernels that there are to choose from for a number, one with a rule that it breaks.
-///
-/// # Errors
-/// None that are known.
-pub fn generated(recipe: &Recipe, number: u64, candidate: u64) -> arbitrary::Result<Broken> {
-    let bytes = seeded::candidate(recipe.seed, number, candidate);
-    let form = Form {
-        limits: recipe.limits,
-        ..Form::default()
-    };
-    Broken::new(&format!("k{number}"), form, &mut Unstructured::new(&bytes))
-}
+use super::tried::{News, Tried};
 
 /// Makes a case that breaks a rule and holds every engine to it; nothing where the run was stopped.
 pub fn attempt(recipe: &Recipe, number: u64, panel: &Panel, folder: &Path) -> Option<Tried> {
-    let tried = guarded(|| match generated(recipe, number, recipe.choose(number)?) {
+    let tried = guarded(|| match recipe.broken(number, recipe.choose(number)?) {
         Ok(broken) => judged(&broken, (recipe.seed, number), panel, folder),
         Err(error) => Some(Tried::Failed(format!("generate case {number}: {error}"))),
     });

@@ -5,6 +5,9 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
+use cerith_engine::EngineId;
+use cerith_tile::rules::Version;
+use cerith_toolchain::ToolchainId;
 use serde::{Deserialize, Serialize};
 
 use super::steer::Seen;
@@ -174,4 +177,24 @@ impl Campaign {
     pub fn distinct(&self) -> usize {
         self.findings.len()
     }
+}
+
+/// The engines asked for and the reference, without which nothing is explained; or it and the newest interpreter.
+pub fn with_reference(asked: &[EngineId]) -> Vec<EngineId> {
+    let newest = EngineId::Interpret {
+        toolchain: ToolchainId::of(Version::NEWEST),
+        host: false,
+        torch: false,
+    };
+    // The reference alone is held to itself.
+    let others = if asked.is_empty() {
+        std::slice::from_ref(&newest)
+    } else {
+        asked
+    };
+    let others = others.iter().filter(|id| **id != EngineId::Reference);
+    std::iter::once(&EngineId::Reference)
+        .chain(others)
+        .cloned()
+        .collect()
 }

@@ -23,7 +23,7 @@ use crate::part::Part;
 use crate::pipeline;
 use crate::terminal::Terminal;
 
-use super::made::{Recipe, make};
+use super::recipe::{Recipe, make};
 
 /// Cases of a bundle where neither a count nor a time is given.
 pub const MOST: u64 = 10_000;

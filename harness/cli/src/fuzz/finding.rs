@@ -16,15 +16,12 @@ use cerith_engine::EngineId;
 use cerith_report::event::Event;
 use cerith_report::{Human, Palette, describe};
 use cerith_verdict::{Difference, Panel, Trial, try_case};
-use serde::{Deserialize, Serialize};
 
-use super::made::{CASE, KERNEL, Made, Recipe};
-use super::range::Asked;
+use super::facts::{Facts, REPRO};
+use super::made::{CASE, KERNEL, Made};
+use super::recipe::Recipe;
 use super::signature::Signature;
 use super::{page, repro};
-
-/// The script's file.
-pub const REPRO: &str = "repro.py";
 
 /// The page's file.
 pub const PAGE: &str = "report.md";
@@ -34,33 +31,6 @@ const FACTS: &str = "finding.json";
 
 /// The version of that file's form.
 const FORMAT: u32 = 1;
-
-/// What is known of a finding.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Facts {
-    format: u32,
-    /// What it is called.
-    pub signature: Signature,
-    /// The verdict in one word.
-    pub verdict: String,
-    /// Who is held to be wrong.
-    pub blame: Vec<String>,
-    /// Where it came from: case and seed.
-    pub origin: String,
-    /// The lines of the kernel that it was found with, before it was reduced.
-    pub lines: usize,
-    /// What is expected.
-    pub expected: String,
-    /// What there is in place of it.
-    pub got: String,
-    /// What Cerith says of the trial.
-    pub observed: String,
-    /// What the engine runs in, a line each.
-    pub environment: Vec<String>,
-    /// What other versions do with it, where they were asked.
-    pub range: Vec<Asked>,
-}
 
 /// A finding with its texts.
 #[derive(Clone, Debug)]

@@ -9,6 +9,7 @@ use cerith_case::{Case, Shard};
 use cerith_engine::Reference;
 use cerith_verdict::{Panel, try_case};
 
+use super::campaign::with_reference;
 use super::finding::{Finding, news};
 use super::made::{KERNEL, Made};
 use super::range::only_case;
@@ -44,7 +45,7 @@ fn kept(args: &KeepArgs, stop: &'static AtomicBool) -> Result<Option<String>, St
     let made = as_made(&case, &selected)?;
     let setup = set_up(
         Reference::default(),
-        &super::with_reference(&args.engines.engines),
+        &with_reference(&args.engines.engines),
         args.engines.offline,
         1,
         &selected,

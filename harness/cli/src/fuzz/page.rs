@@ -7,7 +7,7 @@ use cerith_engine::EngineId;
 use cerith_toolchain::{Home, ToolchainId};
 use cerith_verdict::{Difference, Trial, Zone};
 
-use super::finding::{Facts, REPRO};
+use super::facts::{Facts, REPRO};
 use super::signature::Signature;
 
 /// Where Triton documents its functions, and what operators mean.

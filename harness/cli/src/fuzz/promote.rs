@@ -10,9 +10,10 @@ use cerith_case::print::quoted;
 use cerith_engine::EngineId;
 use cerith_verdict::try_case;
 
+use super::facts::Asked;
 use super::finding::Finding;
 use super::made::KERNEL;
-use super::range::{self, Asked};
+use super::range;
 use super::{page, trophies};
 use crate::args::PromoteArgs;
 use crate::corpus::Selected;

@@ -7,32 +7,14 @@ use cerith_case::{Case, Shard, VerdictKind};
 use cerith_engine::{EngineId, Reference};
 use cerith_toolchain::Home;
 use cerith_verdict::{Panel, Trial, try_case};
-use serde::{Deserialize, Serialize};
 
+use super::facts::Asked;
 use super::finding::Finding;
 use super::signature::Signature;
 use crate::args::RangeArgs;
 use crate::corpus::Selected;
 use crate::engines::set_up;
 use crate::terminal::Terminal;
-
-/// What one engine did with a case.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Asked {
-    /// Who.
-    pub engine: String,
-    /// Whether it differs as the finding does: in the same way, and with words of the same kind.
-    pub same: bool,
-    /// The verdict of the case with it and the reference.
-    pub verdict: String,
-    /// What it did, in one word.
-    pub outcome: String,
-    /// What the reference did, by its rules.
-    pub reference: String,
-    /// What it said.
-    pub message: Option<String>,
-}
 
 /// Asks all versions about findings, and answers with the exit code.
 pub fn range(args: &RangeArgs, stop: &'static AtomicBool) -> u8 {

@@ -15,7 +15,8 @@ use cerith_tile::rules::Rules;
 use cerith_verdict::{Difference, Kind, Panel, Trial, try_case};
 use serde::{Deserialize, Serialize};
 
-use super::made::{Made, Recipe, make};
+use super::made::Made;
+use super::recipe::{Recipe, make};
 
 /// The longest name of a folder.
 const LONGEST: usize = 96;

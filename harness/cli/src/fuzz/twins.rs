@@ -10,7 +10,8 @@ use cerith_gen::case::Twist;
 use cerith_tile::rules::Rules;
 use cerith_verdict::{Twins, twins};
 
-use super::made::{CASE, KERNEL, Made, Recipe, family};
+use super::made::{CASE, KERNEL, Made};
+use super::recipe::{Recipe, family};
 
 /// A kernel and a twin of it that stores something else.
 pub struct Unlike {

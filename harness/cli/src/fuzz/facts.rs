@@ -1,0 +1,54 @@
+//! What is known of a finding, as its folder keeps it. Left out: the folder (`finding`).
+
+use serde::{Deserialize, Serialize};
+
+use super::signature::Signature;
+
+/// The script's file.
+pub const REPRO: &str = "repro.py";
+
+/// What is known of a finding.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Facts {
+    /// The version of this form.
+    pub format: u32,
+    /// What it is called.
+    pub signature: Signature,
+    /// The verdict in one word.
+    pub verdict: String,
+    /// Who is held to be wrong.
+    pub blame: Vec<String>,
+    /// Where it came from: case and seed.
+    pub origin: String,
+    /// The lines of the kernel that it was found with, before it was reduced.
+    pub lines: usize,
+    /// What is expected.
+    pub expected: String,
+    /// What there is in place of it.
+    pub got: String,
+    /// What Cerith says of the trial.
+    pub observed: String,
+    /// What the engine runs in, a line each.
+    pub environment: Vec<String>,
+    /// What other versions do with it, where they were asked.
+    pub range: Vec<Asked>,
+}
+
+/// What one engine did with a case.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Asked {
+    /// Who.
+    pub engine: String,
+    /// Whether it differs as the finding does: in the same way, and with words of the same kind.
+    pub same: bool,
+    /// The verdict of the case with it and the reference.
+    pub verdict: String,
+    /// What it did, in one word.
+    pub outcome: String,
+    /// What the reference did, by its rules.
+    pub reference: String,
+    /// What it said.
+    pub message: Option<String>,
+}
