@@ -275,7 +275,9 @@ def _resolved(tuner: Any, args: Sequence[Any], grid: Any) -> tuple[str, dict[str
     constants.update(config.kwargs)
     if any(kind == "constexpr" for kind in signature.values()):
         if _takes_constexprs():
-            given = [name for name in names if name not in ("num_warps", "num_stages")]
+            # What a configuration sets is put among the arguments by the tuner.
+            own = {"num_warps", "num_stages", *config.kwargs}
+            given = [name for name in names if name not in own]
         else:
             given = [name for name in names if not (name in declared and name in constants)]
     else:
