@@ -43,6 +43,13 @@ impl Expectation {
             .any(|pattern| pattern.matches(engine, rules, &self.versions))
     }
 
+    /// Whether it was written of this engine, so that it has to happen. What is said of a compiler without a target was seen
+    /// in the code for the GPU that executes; other code may do so too.
+    pub fn binds(&self, engine: &str) -> bool {
+        let target = EnginePattern::parse(engine).and_then(|engine| engine.target);
+        target.is_none() || self.engines.iter().any(|pattern| pattern.target == target)
+    }
+
     /// Whether it speaks of this engine as one of a case's expectations: what is said of an engine by its own name goes
     /// before what is said of those it shares its code with ([`EnginePattern::names`]).
     pub fn applies_among(&self, all: &[Self], engine: &str, rules: Version) -> bool {

@@ -3,7 +3,8 @@
 //! Without an expectation every engine is expected to agree. A difference is expected when every engine that differs
 //! has an expectation that speaks of it; an undefined program is expected only when an expectation says so, because a
 //! case without a fair trial tests nothing. For the same reason an engine that does not support a case, or runs out of
-//! time or memory on it, needs one; an engine that is not there needs none. A trial that cannot be told breaks nothing.
+//! time or memory on it, needs one; an engine that is not there needs none, nor does one that compiles for a GPU that was
+//! named and lacks what the case wants. A trial that cannot be told breaks nothing.
 //!
 //! Left out: reading expectations (`cerith-case`).
 
@@ -95,6 +96,10 @@ pub fn assess(verdict: &Verdict, witnesses: &[Testimony<'_>], expectations: &[Ex
                 unexpected.push(id.clone());
             }
             Standing::Undefined => undefined_foreseen |= foreseen.next().is_some(),
+            // A GPU that was named, and is not at hand, lacks what it lacks.
+            Standing::Silent
+                if matches!(id, EngineId::Cuda { target: Some(_), .. })
+                    && matches!(outcome, Outcome::Unsupported(_)) => {}
             Standing::Silent
                 if matches!(outcome, Outcome::Unsupported(_) | Outcome::Exhausted(_))
                     && foreseen.next().is_none() =>
@@ -202,7 +207,10 @@ fn met(
             {
                 met = if met == Met::Stale { Met::Stale } else { Met::Yes };
             }
-        } else if standing != Standing::Silent && tried(expectation, standing) {
+        } else if standing != Standing::Silent
+            && tried(expectation, standing)
+            && expectation.binds(&witness.witness.id.to_string())
+        {
             return if is_planted(Fault::StaleUnreported) {
                 Met::NotTried
             } else {

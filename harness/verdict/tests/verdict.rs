@@ -381,6 +381,36 @@ fn an_expectation_of_the_reference_is_of_the_language_it_judges_by() {
 }
 
 #[test]
+fn what_is_said_of_a_compiler_need_not_happen_in_code_for_another_gpu() {
+    let check = |pattern: &str, line: &str, expected: &str| {
+        let differs = expectation(pattern, "*", Some(VerdictKind::Differ));
+        assert_eq!(
+            assessed(line, &[differs]),
+            format!("{line}\n    {expected}\n"),
+            "{pattern}"
+        );
+    };
+    let good = "reference=1 interpret@3.2.0=1 cuda@3.2.0:sm_80=1";
+    let bad = "reference=1 interpret@3.2.0=1 cuda@3.2.0:sm_80=2";
+    let own = "reference=1 interpret@3.2.0=1 cuda@3.2.0=1";
+    check("cuda", good, "expected, unexpected [], [NotTried]");
+    check("cuda", bad, "expected, unexpected [], [Yes]");
+    check("cuda", own, "NOT expected, unexpected [], [Stale]");
+    check("cuda:sm_80", good, "NOT expected, unexpected [], [Stale]");
+    check("cuda:sm_80", bad, "expected, unexpected [], [Yes]");
+    check("cuda:sm_80", own, "expected, unexpected [], [NotTried]");
+    // What that GPU lacks is not asked for.
+    let lacks = "reference=1 interpret@3.2.0=1 cuda@3.2.0:sm_80=unsupported";
+    check("cuda", lacks, "expected, unexpected [], [NotTried]");
+    let lacking = "reference=1 interpret@3.2.0=1 cuda@3.2.0=unsupported";
+    check(
+        "cuda:sm_80",
+        lacking,
+        "NOT expected, unexpected [cuda@3.2.0], [NotTried]",
+    );
+}
+
+#[test]
 fn expectations_are_met_stale_or_not_tried() {
     let old_differs = expectation("interpret", "<3.3", Some(VerdictKind::Differ));
     let raises = Expectation {
