@@ -1,9 +1,9 @@
 //! The table of what Triton offers a kernel: each function of `tl`, `tl.math`, `libdevice`, each tensor method, with
-//! its Python signature, the versions that have it and how it is lowered. Adding one is adding one row.
+//! its Python signature, the versions that have it and how it is lowered. A new function is a new row.
 //!
 //! Rows are in the module of their kind. A function of Triton's standard library that Triton writes in Triton is a
-//! row too; it is lowered to a call of the prelude. Left out: what steers tracing itself (`range`, `static_assert`,
-//! `constexpr`), which is the tracer's.
+//! row too; it is lowered to a call of the prelude. What steers tracing (`range`, `static_assert`, `constexpr`) is in
+//! [`python`], beside Python's own functions.
 
 pub(crate) mod argument;
 mod create;
@@ -13,8 +13,10 @@ mod libdevice;
 mod math;
 mod memory;
 mod movement;
+pub(crate) mod python;
 mod reduction;
-mod signature;
+mod row;
+pub(crate) mod signature;
 mod standard;
 mod target;
 mod types;
@@ -28,67 +30,14 @@ use cerith_tile::ir::ValueId;
 use cerith_tile::rules::{Rule, Rules, Version};
 
 pub(crate) use self::descriptor::{block_pointer_attribute, descriptor_attribute};
+use self::row::Row;
 pub(crate) use self::types::type_attribute;
+use crate::constant::{Constant, TypeValue};
+use crate::lowering::Lowering;
 use crate::semantic::shape::permute;
-use crate::tracer::{Stop, Traced, Tracer};
-use crate::value::{Constant, TypeValue, Value};
-
-/// A function that the tracer knows by itself.
-#[derive(Debug)]
-pub(crate) struct Builtin {
-    /// Its canonical name and Python signature: `tl.load(pointer, mask=None, other=None)`; methods are
-    /// `tensor.to(self, dtype, …)`. Python's own are `range(…)`, `len(…)`.
-    pub signature: &'static str,
-    /// How it is lowered. Arguments are bound to the signature's parameters, in its order, defaults filled in; what
-    /// `*args` collected is one tuple.
-    pub lower: fn(&mut Tracer<'_>, &[Value]) -> Traced<Value>,
-}
-
-/// A row of the table: a builtin and where it is found.
-#[derive(Debug)]
-struct Row {
-    builtin: Builtin,
-    /// The first version that has it in this form.
-    since: Version,
-    /// The first version that does not.
-    until: Option<Version>,
-    /// Whether it is a method of tensors too, whose first parameter is the tensor.
-    method: bool,
-}
-
-/// A row for every version.
-const fn row(signature: &'static str, lower: fn(&mut Tracer<'_>, &[Value]) -> Traced<Value>) -> Row {
-    Row {
-        builtin: Builtin { signature, lower },
-        since: Version::new(0, 0, 0),
-        until: None,
-        method: false,
-    }
-}
-
-impl Row {
-    /// It exists from this version on.
-    const fn since(mut self, major: u16, minor: u16, patch: u16) -> Self {
-        self.since = Version::new(major, minor, patch);
-        self
-    }
-
-    /// It exists in this form before this version.
-    const fn until(mut self, major: u16, minor: u16, patch: u16) -> Self {
-        self.until = Some(Version::new(major, minor, patch));
-        self
-    }
-
-    /// It is a method of tensors too.
-    const fn method(mut self) -> Self {
-        self.method = true;
-        self
-    }
-
-    fn holds(&self, rules: Rules) -> bool {
-        rules.version >= self.since && self.until.is_none_or(|until| rules.version < until)
-    }
-}
+use crate::stop::Traced;
+use crate::value::Value;
+use crate::value::callable::Builtin;
 
 /// Every table.
 static TABLES: &[&[Row]] = &[
@@ -119,7 +68,7 @@ static BY_NAME: LazyLock<HashMap<&'static str, Vec<&'static Row>>> = LazyLock::n
 });
 
 /// The prelude: Triton's standard library in Triton, a module's name (`standard`) and text each. The tracer parses it
-/// once and finds functions through [`Tracer::prelude`].
+/// once.
 pub(crate) const PRELUDE: &[(&str, &str)] = &[
     ("standard", include_str!("prelude/standard.py")),
     ("sorting", include_str!("prelude/sorting.py")),
@@ -128,12 +77,12 @@ pub(crate) const PRELUDE: &[(&str, &str)] = &[
 
 /// What `name` is in a module, by its canonical dotted name: `tl`, `tl.math`, `tl.extra.libdevice`, `triton`, …
 /// Functions, constants, types (`tl.float32`), submodules. `None`: Triton (of these rules) has no such name.
-pub(crate) fn lookup(tr: &mut Tracer<'_>, module: &str, name: &str) -> Option<Value> {
+pub(crate) fn lookup(lo: &mut Lowering, module: &str, name: &str) -> Option<Value> {
     let module = canonical(module);
     if let Some(value) = types::constant(module, name) {
         return Some(value);
     }
-    if (module, name) == ("tl", "tensor_descriptor") && tr.rules.holds(Rule::Descriptors) {
+    if (module, name) == ("tl", "tensor_descriptor") && lo.rules.holds(Rule::Descriptors) {
         return Some(Value::Constant(Constant::Type(TypeValue::Named(
             "tensor_descriptor",
         ))));
@@ -144,7 +93,7 @@ pub(crate) fn lookup(tr: &mut Tracer<'_>, module: &str, name: &str) -> Option<Va
         ("tl", "standard") => Some("tl.standard"),
         ("tl", "random") => Some("tl.random"),
         ("tl", "extra") => Some("tl.extra"),
-        ("tl", "target_info") if tr.rules.version >= Version::new(3, 5, 1) => Some("tl.target_info"),
+        ("tl", "target_info") if lo.rules.version >= Version::new(3, 5, 1) => Some("tl.target_info"),
         ("tl.extra", "cuda") => Some("tl.extra.cuda"),
         ("tl.extra" | "tl.extra.cuda", "libdevice") => Some("tl.extra.libdevice"),
         _ => None,
@@ -156,7 +105,7 @@ pub(crate) fn lookup(tr: &mut Tracer<'_>, module: &str, name: &str) -> Option<Va
         "tl" => &OF_TL,
         _ => std::slice::from_ref(&module),
     };
-    let rules = tr.rules;
+    let rules = lo.rules;
     BY_NAME
         .get(name)?
         .iter()
@@ -193,7 +142,7 @@ fn public(name: &str, rules: Rules) -> Option<&'static Row> {
 
 /// How many arguments a function needs, `*args` one of them. None where there is no such function.
 pub(crate) fn parameters(name: &str, rules: Rules) -> Option<usize> {
-    public(name, rules).map(|row| row.builtin.needed())
+    public(name, rules).map(|row| signature::needed(&row.builtin))
 }
 
 /// The full name of the function that a public name of a function is.
@@ -222,8 +171,8 @@ fn home(builtin: &Builtin) -> &'static str {
 
 /// `tensor.name`: `dtype`, `shape`, `type`, `T`, methods (as `Value::Method`). Unknown names are rejected with the
 /// nearest spelling.
-pub(crate) fn tensor_attribute(tr: &mut Tracer<'_>, tensor: ValueId, name: &str) -> Traced<Value> {
-    let ty = tr.ty(tensor).clone();
+pub(crate) fn tensor_attribute(lo: &mut Lowering, tensor: ValueId, name: &str) -> Traced<Value> {
+    let ty = lo.ty(tensor).clone();
     match name {
         "dtype" => return Ok(Value::Constant(Constant::Type(TypeValue::Elem(ty.elem)))),
         "type" => return Ok(types::type_of(&ty)),
@@ -233,10 +182,10 @@ pub(crate) fn tensor_attribute(tr: &mut Tracer<'_>, tensor: ValueId, name: &str)
             ));
         }
         "numel" => return Ok(Value::int(ty.numel() as i128)),
-        "T" => return permute(tr, tensor, &[1, 0]).map(Value::Tensor),
+        "T" => return permute(lo, tensor, &[1, 0]).map(Value::Tensor),
         _ => {}
     }
-    let rules = tr.rules;
+    let rules = lo.rules;
     let library = rules.holds(Rule::LibraryMethods);
     // `xor_sum` was written in Python like the others, but not jitted.
     let bare = |row: &Row| row.builtin.short_name() == "xor_sum" && !rules.holds(Rule::XorSumIsJitted);
@@ -252,20 +201,10 @@ pub(crate) fn tensor_attribute(tr: &mut Tracer<'_>, tensor: ValueId, name: &str)
     let methods = TABLES.iter().copied().flatten().filter(is_method);
     let names = ["dtype", "type", "shape", "numel", "T"].into_iter();
     let near = nearest(name, names.chain(methods.map(|row| row.builtin.short_name())));
-    Err(unknown(tr, &format!("a tensor has no attribute `{name}`"), near))
+    Err(lo.unknown_attribute(format!("a tensor has no attribute `{name}`"), near))
 }
 
-/// A rejected name, with what it may have been meant to be.
-fn unknown(tr: &Tracer<'_>, message: &str, near: Option<&str>) -> Stop {
-    let diagnostic = tr.diagnostic("unknown-attribute", message);
-    Stop::Rejected(Box::new(match near {
-        Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
-        None => diagnostic,
-    }))
-}
-
-/// Python's own functions that work on tensors: `min` and `max`. The tracer has `range`, `len`, `int`, `float`,
-/// `isinstance`, `print` and the static ones.
+/// Python's own functions that work on tensors: `min` and `max`.
 pub(crate) fn python_builtin(name: &str) -> Option<Value> {
     let rows = math::PYTHON;
     rows.iter()

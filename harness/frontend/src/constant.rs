@@ -4,14 +4,51 @@
 //! Integers are held in 128 bits. Python's have no bound, so whatever leaves 128 bits is refused, never wrapped.
 
 use std::fmt::Write as _;
+use std::rc::Rc;
 
 use cerith_python::{Error, Object, Plain, Reason, Sequence, View, operator};
+use cerith_tile::DType;
 use cerith_tile::fault::{Fault, is_planted};
-use cerith_tile::ir::CmpPredicate;
-use ruff_python_ast as ast;
+use cerith_tile::ir::{CmpPredicate, Elem, Shape};
+use ruff_python_ast::{self as ast, Expr, Number};
 
-use crate::semantic::PyUnary;
-use crate::value::{Constant, TypeValue};
+/// A value that is known while tracing: what Triton calls a `constexpr`, or a bare Python object.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Constant {
+    /// `None`.
+    None,
+    /// `True` or `False`.
+    Bool(bool),
+    /// A Python int; beyond 128 bits is unsupported.
+    Int(i128),
+    /// A Python float.
+    Float(f64),
+    /// A string.
+    Str(Rc<str>),
+    /// `...`.
+    Ellipsis,
+    /// A type: `tl.float32`, `tl.pointer_type(tl.float32)`, `x.dtype`, `x.type`.
+    Type(TypeValue),
+}
+
+/// A Triton type as a Python value.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum TypeValue {
+    /// `tl.float32`.
+    Elem(Elem),
+    /// `tl.block_type(elem, shape)`.
+    Block(Elem, Shape),
+    /// A pointer to a block: what a block pointer is until 3.7.
+    BlockPointer(Elem, Shape),
+    /// `tl.void`, `tl.constexpr` and other types that are only named, in annotations say.
+    Named(&'static str),
+}
+
+impl From<DType> for Constant {
+    fn from(dtype: DType) -> Self {
+        Self::Type(TypeValue::Elem(Elem::Num(dtype)))
+    }
+}
 
 /// Python's binary operators, `@` left out: Triton has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +80,25 @@ pub(crate) enum PyBinary {
 }
 
 impl PyBinary {
+    /// The operator of an AST operator; `None` for `@`.
+    pub const fn of(op: ast::Operator) -> Option<Self> {
+        Some(match op {
+            ast::Operator::Add => Self::Add,
+            ast::Operator::Sub => Self::Sub,
+            ast::Operator::Mult => Self::Mul,
+            ast::Operator::Div => Self::Div,
+            ast::Operator::FloorDiv => Self::FloorDiv,
+            ast::Operator::Mod => Self::Mod,
+            ast::Operator::Pow => Self::Pow,
+            ast::Operator::LShift => Self::LShift,
+            ast::Operator::RShift => Self::RShift,
+            ast::Operator::BitAnd => Self::BitAnd,
+            ast::Operator::BitOr => Self::BitOr,
+            ast::Operator::BitXor => Self::BitXor,
+            ast::Operator::MatMult => return None,
+        })
+    }
+
     /// The operator as it is written.
     pub const fn symbol(self) -> &'static str {
         self.as_ast().as_str()
@@ -64,6 +120,19 @@ impl PyBinary {
             Self::BitXor => ast::Operator::BitXor,
         }
     }
+}
+
+/// Python's unary operators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PyUnary {
+    /// `+x`.
+    Pos,
+    /// `-x`.
+    Neg,
+    /// `~x`.
+    Invert,
+    /// `not x`.
+    Not,
 }
 
 /// Why there is no value.
@@ -138,6 +207,36 @@ impl Object for Constant {
     }
 }
 
+/// The constant that a literal is.
+pub(crate) fn literal(expression: &Expr) -> Option<Constant> {
+    Some(match expression {
+        Expr::NumberLiteral(number) => match &number.value {
+            Number::Int(value) => Constant::Int(match value.as_u64() {
+                Some(value) => i128::from(value),
+                None => big_integer(&value.to_string())?,
+            }),
+            Number::Float(value) => Constant::Float(*value),
+            Number::Complex { .. } => return None,
+        },
+        Expr::StringLiteral(text) => Constant::Str(text.value.to_str().into()),
+        Expr::BooleanLiteral(truth) => Constant::Bool(truth.value),
+        Expr::NoneLiteral(_) => Constant::None,
+        Expr::EllipsisLiteral(_) => Constant::Ellipsis,
+        _ => return None,
+    })
+}
+
+/// An integer literal past 64 bits, in any of Python's bases.
+fn big_integer(text: &str) -> Option<i128> {
+    let text = text.replace('_', "").to_ascii_lowercase();
+    for (prefix, base) in [("0x", 16), ("0o", 8), ("0b", 2)] {
+        if let Some(digits) = text.strip_prefix(prefix) {
+            return i128::from_str_radix(digits, base).ok();
+        }
+    }
+    text.parse().ok()
+}
+
 /// What Python calls the type of a constant.
 pub(crate) fn type_name(constant: &Constant) -> &str {
     Object::type_name(constant)
@@ -200,6 +299,19 @@ pub(crate) fn compare(predicate: CmpPredicate, lhs: &Constant, rhs: &Constant) -
     Ok(operator::compare(op, lhs, rhs)?)
 }
 
+/// The predicate of a comparison; `None` for `is` and `in`.
+pub(crate) const fn predicate(op: ast::CmpOp) -> Option<CmpPredicate> {
+    Some(match op {
+        ast::CmpOp::Eq => CmpPredicate::Eq,
+        ast::CmpOp::NotEq => CmpPredicate::Ne,
+        ast::CmpOp::Lt => CmpPredicate::Lt,
+        ast::CmpOp::LtE => CmpPredicate::Le,
+        ast::CmpOp::Gt => CmpPredicate::Gt,
+        ast::CmpOp::GtE => CmpPredicate::Ge,
+        ast::CmpOp::Is | ast::CmpOp::IsNot | ast::CmpOp::In | ast::CmpOp::NotIn => return None,
+    })
+}
+
 /// A comparison as it is written.
 pub(crate) const fn symbol(predicate: CmpPredicate) -> &'static str {
     match predicate {
@@ -242,7 +354,7 @@ fn type_repr(ty: &TypeValue) -> String {
 }
 
 /// A type as Triton prints it: `fp32`, `int32`, `pointer<fp32>`.
-fn elem_repr(elem: cerith_tile::ir::Elem) -> String {
+fn elem_repr(elem: Elem) -> String {
     match elem.num() {
         Some(dtype) if dtype.is_float() => match dtype.triton_name().strip_prefix("float") {
             Some(rest) => format!("fp{rest}"),

@@ -3,15 +3,15 @@
 //!
 //! `coverage/probes.txt` has the kernels.
 
-use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use cerith_tile::DType;
 use cerith_tile::ir::Elem;
 use cerith_tile::rules::Rules;
 use cerith_tile::source::SourceFile;
 
+use crate::probe::{Probe, probe};
 use crate::{Arg, Refusal, Request, builtin, trace};
 
 /// The reference's answer about a name and a dtype.
@@ -28,36 +28,6 @@ pub enum Support {
     /// No kernel writes it, for this reason.
     NotForKernels(&'static str),
 }
-
-/// One use of a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Probe {
-    /// Arguments, parted by `;`.
-    Call(&'static str),
-    /// A statement or an expression, with `$` for the name.
-    Text(&'static str),
-    /// No kernel writes it.
-    Never(&'static str),
-}
-
-static PROBES: LazyLock<HashMap<&'static str, Probe>> = LazyLock::new(|| {
-    include_str!("coverage/probes.txt")
-        .lines()
-        .filter(|line| !line.starts_with('#'))
-        .filter_map(|line| line.split_once(':'))
-        .map(|(name, probe)| {
-            let probe = probe.trim();
-            let is_method = name.starts_with("tensor.") || name.starts_with("tensor_descriptor.");
-            let probe = match probe.strip_prefix('!') {
-                Some(why) => Probe::Never(why.trim()),
-                None if probe.is_empty() => Probe::Text("$"),
-                None if probe.contains('$') || is_method => Probe::Text(probe),
-                None => Probe::Call(probe),
-            };
-            (name, probe)
-        })
-        .collect()
-});
 
 /// What the names in a probe stand for.
 const NAMES: [(&str, &str); 12] = [
@@ -101,18 +71,6 @@ const BEFORE: [(&str, &str); 3] = [
 fn mentions(text: &str, name: &str) -> bool {
     text.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '.')
         .any(|word| word.split('.').next() == Some(name))
-}
-
-/// The probe of a name, which may be one for every spelling of it.
-fn probe(name: &str) -> Option<Probe> {
-    let short = name.rsplit('.').next().unwrap_or(name);
-    PROBES.get(name).or_else(|| PROBES.get(short)).copied()
-}
-
-/// The name as the list of probes has it, without its home.
-pub(crate) fn probed(home: &str, name: &str) -> Option<&'static str> {
-    let known = |key: &str| PROBES.get_key_value(key).map(|(key, _)| *key);
-    known(name).or_else(|| known(&format!("{home}.{name}")).and_then(|key| key.rsplit('.').next()))
 }
 
 /// Whether the probe of a name takes values of a dtype. The others need to be asked about one only.

@@ -1,50 +1,18 @@
 //! What an expression of a kernel evaluates to while it is traced.
+//!
+//! Beside it is what such values are made of: what can be called ([`callable`]), and the values of the plain Python around
+//! kernels ([`host`]). Left out: values that are known, and nothing but that ([`crate::constant`]).
+
+pub(crate) mod callable;
+pub(crate) mod host;
 
 use std::rc::Rc;
 
-use cerith_tile::DType;
-use cerith_tile::ir::{Elem, Shape, ValueId};
+use cerith_tile::ir::{Shape, ValueId};
 
-use crate::builtin::Builtin;
-use crate::tracer::{Aggregate, PythonCallable, UserFunction};
-
-/// A value that is known while tracing: what Triton calls a `constexpr`, or a bare Python object.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Constant {
-    /// `None`.
-    None,
-    /// `True` or `False`.
-    Bool(bool),
-    /// A Python int; beyond 128 bits is unsupported.
-    Int(i128),
-    /// A Python float.
-    Float(f64),
-    /// A string.
-    Str(Rc<str>),
-    /// `...`.
-    Ellipsis,
-    /// A type: `tl.float32`, `tl.pointer_type(tl.float32)`, `x.dtype`, `x.type`.
-    Type(TypeValue),
-}
-
-/// A Triton type as a Python value.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum TypeValue {
-    /// `tl.float32`.
-    Elem(Elem),
-    /// `tl.block_type(elem, shape)`.
-    Block(Elem, Shape),
-    /// A pointer to a block: what a block pointer is until 3.7.
-    BlockPointer(Elem, Shape),
-    /// `tl.void`, `tl.constexpr` and other types that are only named, in annotations say.
-    Named(&'static str),
-}
-
-impl From<DType> for Constant {
-    fn from(dtype: DType) -> Self {
-        Self::Type(TypeValue::Elem(Elem::Num(dtype)))
-    }
-}
+use self::callable::{Builtin, UserFunction};
+use self::host::{AggregateClass, Host};
+use crate::constant::Constant;
 
 /// What an expression evaluates to.
 #[derive(Clone, Debug)]
@@ -72,7 +40,7 @@ pub(crate) enum Value {
     Bound(Rc<Value>, Rc<Value>),
     /// Something of Python's that compile-time code may call: a `@constexpr_function`, the class of a named tuple
     /// or of aggregates.
-    Python(Rc<PythonCallable>),
+    Python(Rc<Host>),
     /// A module or namespace, by its canonical dotted name: `tl`, `tl.math`, `triton`, `math`.
     Module(Rc<str>),
     /// What `tl.make_block_ptr` makes.
@@ -115,6 +83,23 @@ pub(crate) struct Descriptor {
     pub nan: bool,
     /// Whether loads round to tf32.
     pub round: bool,
+}
+
+/// An instance of an aggregate.
+#[derive(Clone, Debug)]
+pub(crate) struct Aggregate {
+    /// Its class.
+    pub class: Rc<AggregateClass>,
+    /// What its fields hold, in their order.
+    pub items: Rc<[Value]>,
+}
+
+impl Aggregate {
+    /// What a field holds.
+    pub fn field(&self, name: &str) -> Option<&Value> {
+        let place = self.class.fields.iter().position(|(field, _)| &**field == name)?;
+        self.items.get(place)
+    }
 }
 
 /// A range to loop over.

@@ -3,80 +3,82 @@
 use cerith_tile::DType;
 use cerith_tile::ir::{OpKind, Type};
 
-use super::argument::{at, block_shape, dtype, flag, int, items, to_tensor};
-use super::{Row, row};
-use crate::constant::{self, PyBinary};
+use super::argument::{at, block_shape, dtype, flag, int, to_tensor};
+use super::row::{Row, row};
+use crate::constant::{self, Constant, PyBinary, TypeValue};
+use crate::lowering::Lowering;
 use crate::semantic::arithmetic::{self, select};
 use crate::semantic::cast::cast;
 use crate::semantic::promotion::{Operand, number_constant, operand};
 use crate::semantic::shape::{arange, splat};
-use crate::tracer::{Traced, Tracer};
-use crate::value::{Constant, TypeValue, Value};
+use crate::semantic::types::items;
+use crate::stop::Traced;
+use crate::value::Value;
 
 pub(super) const ROWS: &[Row] = &[
     // Triton's own, and not public, but TorchInductor's kernels use it.
-    row("tl.standard._log2(i)", |tr, args| {
-        let number = int(tr, at(args, 0), "the number")?;
+    row("tl.standard._log2(i)", |lo, args| {
+        let number = int(lo, at(args, 0), "the number")?;
         Ok(Value::int(number.max(1).ilog2()))
     }),
     // `tl.core` has it, and `tl` has all that `tl.core` has here.
-    row("tl.get_int_dtype(bitwidth, signed)", |tr, args| {
-        let bits = int(tr, at(args, 0), "the number of bits")?;
-        let signed = flag(tr, at(args, 1), "`signed`")?;
+    row("tl.get_int_dtype(bitwidth, signed)", |lo, args| {
+        let bits = int(lo, at(args, 0), "the number of bits")?;
+        let signed = flag(lo, at(args, 1), "`signed`")?;
         let dtype = DType::ALL
             .into_iter()
             .find(|dtype| dtype.triton_name() == format!("{}int{bits}", if signed { "" } else { "u" }));
         match dtype {
             Some(dtype) => Ok(Value::Constant(dtype.into())),
-            None => Err(tr.reject(format!("no integer has {bits} bits"))),
+            None => Err(lo.reject(format!("no integer has {bits} bits"))),
         }
     }),
-    row("tl.program_id(axis)", |tr, args| grid(tr, args, false)),
-    row("tl.num_programs(axis)", |tr, args| grid(tr, args, true)),
-    row("tl.arange(start, end)", |tr, args| {
+    row("tl.program_id(axis)", |lo, args| grid(lo, args, false)),
+    row("tl.num_programs(axis)", |lo, args| grid(lo, args, true)),
+    row("tl.arange(start, end)", |lo, args| {
         let (start, end) = (
-            int(tr, at(args, 0), "arange's start")?,
-            int(tr, at(args, 1), "arange's end")?,
+            int(lo, at(args, 0), "arange's start")?,
+            int(lo, at(args, 1), "arange's end")?,
         );
-        arange(tr, start, end).map(Value::Tensor)
+        arange(lo, start, end).map(Value::Tensor)
     }),
     row("tl.full(shape, value, dtype)", full),
-    row("tl.to_tensor(x)", |tr, args| {
-        to_tensor(tr, at(args, 0)).map(Value::Tensor)
+    row("tl.to_tensor(x)", |lo, args| {
+        to_tensor(lo, at(args, 0)).map(Value::Tensor)
     })
     .since(3, 7, 1),
     // What the prelude makes tensors with in every version.
-    row("tl._to_tensor(x)", |tr, args| {
-        to_tensor(tr, at(args, 0)).map(Value::Tensor)
+    row("tl._to_tensor(x)", |lo, args| {
+        to_tensor(lo, at(args, 0)).map(Value::Tensor)
     }),
-    row("tl.where(condition, x, y)", |tr, args| {
-        let condition = to_tensor(tr, at(args, 0))?;
-        let (x, y) = (operand(tr, at(args, 1))?, operand(tr, at(args, 2))?);
-        select(tr, condition, x, y).map(Value::Tensor)
+    row("tl.where(condition, x, y)", |lo, args| {
+        let condition = to_tensor(lo, at(args, 0))?;
+        let (x, y) = (operand(lo, at(args, 1))?, operand(lo, at(args, 2))?);
+        select(lo, condition, x, y).map(Value::Tensor)
     }),
     row("tl.expect_zero(x, mask)", expect_zero).since(3, 8, 0),
-    row("tl.add(x, y, sanitize_overflow=True)", |tr, args| {
-        operator(tr, PyBinary::Add, args)
+    row("tl.add(x, y, sanitize_overflow=True)", |lo, args| {
+        operator(lo, PyBinary::Add, args)
     })
     .since(3, 2, 0),
-    row("tl.sub(x, y, sanitize_overflow=True)", |tr, args| {
-        operator(tr, PyBinary::Sub, args)
+    row("tl.sub(x, y, sanitize_overflow=True)", |lo, args| {
+        operator(lo, PyBinary::Sub, args)
     })
     .since(3, 6, 0),
-    row("tl.mul(x, y, sanitize_overflow=True)", |tr, args| {
-        operator(tr, PyBinary::Mul, args)
+    row("tl.mul(x, y, sanitize_overflow=True)", |lo, args| {
+        operator(lo, PyBinary::Mul, args)
     })
     .since(3, 6, 0),
     row(
         "tl.pointer_type(element_ty, address_space='global', const=False)",
-        |tr, args| {
-            let elem = super::argument::elem(tr, at(args, 0), "element_ty")?;
+        |lo, args| {
+            let elem = super::argument::elem(lo, at(args, 0), "element_ty")?;
             Ok(Value::Constant(Constant::Type(TypeValue::Elem(elem.pointer()))))
         },
     ),
-    row("tl.block_type(element_ty, shape)", |tr, args| {
-        let elem = super::argument::elem(tr, at(args, 0), "element_ty")?;
-        let shape = block_shape(tr, items(at(args, 1)))?;
+    row("tl.block_type(element_ty, shape)", |lo, args| {
+        let elem = super::argument::elem(lo, at(args, 0), "element_ty")?;
+        let shape = block_shape(lo, items(at(args, 1)))?;
         Ok(super::types::type_of(&Type::block(elem, shape)))
     }),
     row("tl.condition(arg1, disable_licm=False)", |_, args| {
@@ -89,77 +91,77 @@ pub(super) const ROWS: &[Row] = &[
         |_, args| Ok(at(args, 0).clone()),
     )
     .since(3, 8, 0),
-    row("tl.slice(start, stop, step)", |tr, _| {
-        Err(tr.unsupported("`tl.slice`, an object of the compiler's,"))
+    row("tl.slice(start, stop, step)", |lo, _| {
+        Err(lo.unsupported("`tl.slice`, an object of the compiler's,"))
     })
     .since(3, 3, 1),
-    row("triton.cdiv(x, y)", |tr, args| {
+    row("triton.cdiv(x, y)", |lo, args| {
         let (x, y) = (
-            int(tr, at(args, 0), "cdiv's x")?,
-            int(tr, at(args, 1), "cdiv's y")?,
+            int(lo, at(args, 0), "cdiv's x")?,
+            int(lo, at(args, 1), "cdiv's y")?,
         );
         let fold = |op, x: &Constant, y: i128| constant::binary(op, x, &Constant::Int(y));
         fold(PyBinary::Add, &Constant::Int(x), y)
             .and_then(|sum| fold(PyBinary::Sub, &sum, 1))
             .and_then(|sum| fold(PyBinary::FloorDiv, &sum, y))
             .map(Value::Constant)
-            .map_err(|failure| tr.failure(failure))
+            .map_err(|failure| lo.failure(failure))
     }),
-    row("triton.next_power_of_2(n)", |tr, args| {
-        let n = int(tr, at(args, 0), "next_power_of_2's argument")?;
+    row("triton.next_power_of_2(n)", |lo, args| {
+        let n = int(lo, at(args, 0), "next_power_of_2's argument")?;
         match u64::try_from(n).ok().and_then(u64::checked_next_power_of_two) {
             Some(power) if n > 0 => Ok(Value::int(i128::from(power))),
             _ if n == 0 => Ok(Value::int(0)),
-            _ => Err(tr.unsupported("next_power_of_2 of a number that is negative or past 2**63")),
+            _ => Err(lo.unsupported("next_power_of_2 of a number that is negative or past 2**63")),
         }
     }),
 ];
 
-fn grid(tr: &mut Tracer<'_>, args: &[Value], count: bool) -> Traced<Value> {
-    let axis = int(tr, at(args, 0), "the axis of the grid")?;
+fn grid(lo: &mut Lowering, args: &[Value], count: bool) -> Traced<Value> {
+    let axis = int(lo, at(args, 0), "the axis of the grid")?;
     let axis = match axis {
         0..=2 => axis as u8,
-        _ => return Err(tr.reject(format!("the axis of the grid must be 0, 1 or 2, not {axis}"))),
+        _ => return Err(lo.reject(format!("the axis of the grid must be 0, 1 or 2, not {axis}"))),
     };
     let kind = if count {
         OpKind::NumPrograms(axis)
     } else {
         OpKind::ProgramId(axis)
     };
-    Ok(Value::Tensor(tr.op(kind, &[], Type::num(DType::I32))))
+    Ok(Value::Tensor(lo.op(kind, &[], Type::num(DType::I32))))
 }
 
-fn full(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
+fn full(lo: &mut Lowering, args: &[Value]) -> Traced<Value> {
     if !matches!(at(args, 0), Value::Tuple { .. } | Value::List(_)) {
-        let given = crate::semantic::promotion::describe(at(args, 0));
-        return Err(tr.reject(format!("a shape is a tuple or a list, not {given}")));
+        let given = crate::semantic::types::describe(at(args, 0));
+        return Err(lo.reject(format!("a shape is a tuple or a list, not {given}")));
     }
-    let shape = block_shape(tr, items(at(args, 0)))?;
-    let dtype = dtype(tr, at(args, 2), "dtype")?;
-    let scalar = match operand(tr, at(args, 1))? {
+    let shape = block_shape(lo, items(at(args, 0)))?;
+    let dtype = dtype(lo, at(args, 2), "dtype")?;
+    let scalar = match operand(lo, at(args, 1))? {
         Operand::Tensor(value) => {
-            if tr.is_block(value) {
-                return Err(tr.reject("full takes a scalar"));
+            if lo.is_block(value) {
+                return Err(lo.reject("full takes a scalar"));
             }
-            cast(tr, value, dtype)?
+            cast(lo, value, dtype)?
         }
         Operand::Number(number) => {
             let like = Type::block(Type::num(dtype).elem, shape);
-            return number_constant(tr, number, dtype, Some(like)).map(Value::Tensor);
+            return number_constant(lo, number, dtype, Some(like)).map(Value::Tensor);
         }
     };
-    Ok(Value::Tensor(splat(tr, scalar, &shape)))
+    Ok(Value::Tensor(splat(lo, scalar, &shape)))
 }
 
 /// A value that is expected to be zero where the mask is true: itself; asserted where asserts are on.
-fn expect_zero(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
-    let mask = to_tensor(tr, at(args, 1))?;
-    if super::debug::asserts(tr) {
-        let x = operand(tr, at(args, 0))?;
+fn expect_zero(lo: &mut Lowering, args: &[Value]) -> Traced<Value> {
+    let mask = to_tensor(lo, at(args, 1))?;
+    if super::debug::asserts(lo) {
+        let x = operand(lo, at(args, 0))?;
         let zero = Operand::Number(crate::semantic::promotion::Number::Int(0));
-        let is_zero = arithmetic::compare(tr, cerith_tile::ir::CmpPredicate::Eq, x, zero)?;
+        let is_zero = arithmetic::compare(lo, cerith_tile::ir::CmpPredicate::Eq, x, zero)?;
         super::debug::assert_where(
-            tr,
+            lo,
             is_zero,
             "expect_zero expected x == 0 where mask is true",
             Some(mask),
@@ -168,8 +170,8 @@ fn expect_zero(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
     Ok(at(args, 0).clone())
 }
 
-fn operator(tr: &mut Tracer<'_>, op: PyBinary, args: &[Value]) -> Traced<Value> {
-    flag(tr, at(args, 2), "sanitize_overflow")?;
-    let (lhs, rhs) = (operand(tr, at(args, 0))?, operand(tr, at(args, 1))?);
-    arithmetic::binary(tr, op, lhs, rhs).map(Value::Tensor)
+fn operator(lo: &mut Lowering, op: PyBinary, args: &[Value]) -> Traced<Value> {
+    flag(lo, at(args, 2), "sanitize_overflow")?;
+    let (lhs, rhs) = (operand(lo, at(args, 0))?, operand(lo, at(args, 1))?);
+    arithmetic::binary(lo, op, lhs, rhs).map(Value::Tensor)
 }

@@ -11,20 +11,21 @@ use cerith_tile::numeric::library::{symbol, symbols_of};
 use cerith_tile::rules::Rule;
 
 use super::argument::{at, to_tensor};
-use super::{Row, row};
+use super::row::{Row, row};
+use crate::lowering::Lowering;
 use crate::semantic::arithmetic::{self, Check};
 use crate::semantic::cast::{bitcast, cast};
 use crate::semantic::promotion::{Operand, shown};
 use crate::semantic::shape::broadcast_all;
-use crate::tracer::{Stop, Traced, Tracer};
+use crate::stop::{Stop, Traced};
 use crate::value::Value;
 
 const FLOATS: &[DType] = &[DType::F32, DType::F64];
 
 macro_rules! unary {
     ($name:literal, $op:ident) => {
-        row(concat!("tl.extra.libdevice.", $name, "(arg0)"), |tr, args| {
-            elementwise(tr, $name, OpKind::Unary(UnaryOp::$op), FLOATS, args)
+        row(concat!("tl.extra.libdevice.", $name, "(arg0)"), |lo, args| {
+            elementwise(lo, $name, OpKind::Unary(UnaryOp::$op), FLOATS, args)
         })
     };
 }
@@ -33,18 +34,18 @@ macro_rules! binary {
     ($name:literal, $op:ident, $dtypes:expr) => {
         row(
             concat!("tl.extra.libdevice.", $name, "(arg0, arg1)"),
-            |tr, args| elementwise(tr, $name, OpKind::Binary(BinaryOp::$op), $dtypes, args),
+            |lo, args| elementwise(lo, $name, OpKind::Binary(BinaryOp::$op), $dtypes, args),
         )
     };
 }
 
 macro_rules! reinterpreted {
     ($name:literal, $from:ident, $to:ident) => {
-        row(concat!("tl.extra.libdevice.", $name, "(arg0)"), |tr, args| {
-            let (values, _) = matched(tr, $name, &[DType::$from], args)?;
+        row(concat!("tl.extra.libdevice.", $name, "(arg0)"), |lo, args| {
+            let (values, _) = matched(lo, $name, &[DType::$from], args)?;
             match values.as_slice() {
-                &[value] => bitcast(tr, value, Elem::Num(DType::$to)).map(Value::Tensor),
-                _ => Err(tr.unsupported(concat!("`libdevice.", $name, "`"))),
+                &[value] => bitcast(lo, value, Elem::Num(DType::$to)).map(Value::Tensor),
+                _ => Err(lo.unsupported(concat!("`libdevice.", $name, "`"))),
             }
         })
     };
@@ -52,8 +53,8 @@ macro_rules! reinterpreted {
 
 macro_rules! library {
     ($($parameters:literal: $($name:literal)+;)+) => {
-        [$($( row(concat!("tl.extra.libdevice.", $name, $parameters), |tr, args| {
-            call(tr, $name, args)
+        [$($( row(concat!("tl.extra.libdevice.", $name, $parameters), |lo, args| {
+            call(lo, $name, args)
         }) ),+),+]
     };
 }
@@ -130,55 +131,50 @@ pub(super) static SYMBOLS: &[Row] = &library![
 /// What kernels cannot have: a function that the reference does not know, and one that only AMD's library has, whose name
 /// Triton offers all the same.
 pub(super) static ABSENT: &[Row] = &[
-    row("tl.extra.libdevice.rcp64h(arg0)", |tr, _| {
-        Err(tr.unsupported("`libdevice.rcp64h`"))
+    row("tl.extra.libdevice.rcp64h(arg0)", |lo, _| {
+        Err(lo.unsupported("`libdevice.rcp64h`"))
     }),
-    row("tl.extra.libdevice.fast_tanhf(arg0)", |tr, _| {
-        Err(tr.reject("CUDA's libdevice has no `fast_tanhf`"))
+    row("tl.extra.libdevice.fast_tanhf(arg0)", |lo, _| {
+        Err(lo.reject("CUDA's libdevice has no `fast_tanhf`"))
     })
     .since(3, 5, 1),
 ];
 
 /// The arguments as tensors of one dtype, which must be one of `dtypes`, in one shape.
-fn matched(
-    tr: &mut Tracer<'_>,
-    name: &str,
-    dtypes: &[DType],
-    args: &[Value],
-) -> Traced<(Vec<ValueId>, DType)> {
+fn matched(lo: &mut Lowering, name: &str, dtypes: &[DType], args: &[Value]) -> Traced<(Vec<ValueId>, DType)> {
     let mut values = Vec::with_capacity(args.len());
     for arg in args {
-        values.push(to_tensor(tr, arg)?);
+        values.push(to_tensor(lo, arg)?);
     }
-    let same = |tr: &Tracer<'_>, values: &[ValueId]| {
-        let mut found = values.iter().map(|&value| tr.dtype(value));
+    let same = |lo: &Lowering, values: &[ValueId]| {
+        let mut found = values.iter().map(|&value| lo.dtype(value));
         let first = found.next().flatten();
         first.is_some_and(|dtype| dtypes.contains(&dtype)) && found.all(|dtype| dtype == first)
     };
-    if !tr.rules.holds(Rule::LibdeviceTypesAreExact) && !same(tr, &values) {
-        promote(tr, &mut values)?;
+    if !lo.rules.holds(Rule::LibdeviceTypesAreExact) && !same(lo, &values) {
+        promote(lo, &mut values)?;
     }
     let first = values
         .first()
-        .and_then(|&value| tr.dtype(value))
+        .and_then(|&value| lo.dtype(value))
         .filter(|dtype| dtypes.contains(dtype));
     match first {
-        Some(dtype) if values.iter().all(|&value| tr.dtype(value) == Some(dtype)) => {
-            Ok((broadcast_all(tr, &values)?, dtype))
+        Some(dtype) if values.iter().all(|&value| lo.dtype(value) == Some(dtype)) => {
+            Ok((broadcast_all(lo, &values)?, dtype))
         }
-        _ => Err(mismatch(tr, name, dtypes, &values)),
+        _ => Err(mismatch(lo, name, dtypes, &values)),
     }
 }
 
 /// All values in the type and shape that they promote to, as before 3.5.
-fn promote(tr: &mut Tracer<'_>, values: &mut [ValueId]) -> Traced<()> {
+fn promote(lo: &mut Lowering, values: &mut [ValueId]) -> Traced<()> {
     let Some(&first) = values.first() else {
         return Ok(());
     };
     let mut common = first;
     for &value in values.iter() {
         (_, common) = arithmetic::matched(
-            tr,
+            lo,
             Operand::Tensor(value),
             Operand::Tensor(common),
             Check::default(),
@@ -186,7 +182,7 @@ fn promote(tr: &mut Tracer<'_>, values: &mut [ValueId]) -> Traced<()> {
     }
     for value in values {
         (*value, _) = arithmetic::matched(
-            tr,
+            lo,
             Operand::Tensor(*value),
             Operand::Tensor(common),
             Check::default(),
@@ -195,43 +191,43 @@ fn promote(tr: &mut Tracer<'_>, values: &mut [ValueId]) -> Traced<()> {
     Ok(())
 }
 
-fn mismatch(tr: &Tracer<'_>, name: &str, dtypes: &[DType], values: &[ValueId]) -> Stop {
+fn mismatch(lo: &Lowering, name: &str, dtypes: &[DType], values: &[ValueId]) -> Stop {
     let wanted: Vec<String> = dtypes.iter().map(|&dtype| shown(dtype)).collect();
     let wanted = format!("its arguments are all of one of {}", wanted.join(", "));
-    no_symbol(tr, name, values, &wanted)
+    no_symbol(lo, name, values, &wanted)
 }
 
-fn no_symbol(tr: &Tracer<'_>, name: &str, values: &[ValueId], wanted: &str) -> Stop {
+fn no_symbol(lo: &Lowering, name: &str, values: &[ValueId], wanted: &str) -> Stop {
     let got: Vec<String> = values
         .iter()
-        .map(|&value| crate::semantic::cast::elem_shown(tr.ty(value).elem))
+        .map(|&value| crate::semantic::cast::elem_shown(lo.ty(value).elem))
         .collect();
-    tr.reject(format!(
+    lo.reject(format!(
         "libdevice.{name} has no symbol for ({}); {wanted}",
         got.join(", ")
     ))
 }
 
 fn elementwise(
-    tr: &mut Tracer<'_>,
+    lo: &mut Lowering,
     name: &str,
     kind: OpKind,
     dtypes: &[DType],
     args: &[Value],
 ) -> Traced<Value> {
-    let (values, dtype) = matched(tr, name, dtypes, args)?;
+    let (values, dtype) = matched(lo, name, dtypes, args)?;
     let result = match kind {
         OpKind::Unary(op) => cerith_tile::numeric::unary_result(op, dtype),
         _ => dtype,
     };
-    let tests_were_ints = !tr.rules.holds(Rule::LibdeviceTestsAreBool);
+    let tests_were_ints = !lo.rules.holds(Rule::LibdeviceTestsAreBool);
     let Some(&first) = values.first() else {
-        return Err(tr.reject(format!("libdevice.{name} takes arguments")));
+        return Err(lo.reject(format!("libdevice.{name} takes arguments")));
     };
-    let ty: Type = tr.ty(first).with_elem(Elem::Num(result));
-    let value = tr.op(kind, &values, ty);
+    let ty: Type = lo.ty(first).with_elem(Elem::Num(result));
+    let value = lo.op(kind, &values, ty);
     let value = if result == DType::I1 && tests_were_ints {
-        cast(tr, value, DType::I32)?
+        cast(lo, value, DType::I32)?
     } else {
         value
     };
@@ -239,19 +235,19 @@ fn elementwise(
 }
 
 /// A function that is a symbol of the library: the one for the dtypes of the arguments.
-fn call(tr: &mut Tracer<'_>, name: &str, args: &[Value]) -> Traced<Value> {
+fn call(lo: &mut Lowering, name: &str, args: &[Value]) -> Traced<Value> {
     let mut values = Vec::with_capacity(args.len());
     for arg in args {
-        values.push(to_tensor(tr, arg)?);
+        values.push(to_tensor(lo, arg)?);
     }
-    let find = |tr: &Tracer<'_>, values: &[ValueId]| {
-        let dtypes: Option<Vec<DType>> = values.iter().map(|&value| tr.dtype(value)).collect();
+    let find = |lo: &Lowering, values: &[ValueId]| {
+        let dtypes: Option<Vec<DType>> = values.iter().map(|&value| lo.dtype(value)).collect();
         symbol(name, &dtypes?)
     };
-    if find(tr, &values).is_none() && !tr.rules.holds(Rule::LibdeviceTypesAreExact) {
-        promote(tr, &mut values)?;
+    if find(lo, &values).is_none() && !lo.rules.holds(Rule::LibdeviceTypesAreExact) {
+        promote(lo, &mut values)?;
     }
-    let Some(symbol) = find(tr, &values) else {
+    let Some(symbol) = find(lo, &values) else {
         let wanted: Vec<String> = symbols_of(name)
             .map(|symbol| {
                 let dtypes: Vec<String> = symbol.operands.iter().map(|&dtype| shown(dtype)).collect();
@@ -259,21 +255,21 @@ fn call(tr: &mut Tracer<'_>, name: &str, args: &[Value]) -> Traced<Value> {
             })
             .collect();
         return Err(no_symbol(
-            tr,
+            lo,
             name,
             &values,
             &format!("there is one for {}", wanted.join(", ")),
         ));
     };
-    let values = broadcast_all(tr, &values)?;
+    let values = broadcast_all(lo, &values)?;
     let Some(&first) = values.first() else {
-        return Err(tr.reject(format!("libdevice.{name} takes arguments")));
+        return Err(lo.reject(format!("libdevice.{name} takes arguments")));
     };
-    let ty: Type = tr.ty(first).with_elem(Elem::Num(symbol.result));
-    let value = tr.op(OpKind::Library(symbol), &values, ty);
+    let ty: Type = lo.ty(first).with_elem(Elem::Num(symbol.result));
+    let value = lo.op(OpKind::Library(symbol), &values, ty);
     let is_test = matches!(name, "finitef" | "isfinited");
-    let value = if is_test && tr.rules.holds(Rule::LibdeviceTestsAreBool) {
-        cast(tr, value, DType::I1)?
+    let value = if is_test && lo.rules.holds(Rule::LibdeviceTestsAreBool) {
+        cast(lo, value, DType::I1)?
     } else {
         value
     };
@@ -281,11 +277,11 @@ fn call(tr: &mut Tracer<'_>, name: &str, args: &[Value]) -> Traced<Value> {
 }
 
 /// `pow`, whose exponent may be a 32-bit integer.
-fn power(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
-    let (base, exponent) = (to_tensor(tr, at(args, 0))?, to_tensor(tr, at(args, 1))?);
+fn power(lo: &mut Lowering, args: &[Value]) -> Traced<Value> {
+    let (base, exponent) = (to_tensor(lo, at(args, 0))?, to_tensor(lo, at(args, 1))?);
     let args = [Value::Tensor(base), Value::Tensor(exponent)];
-    match (tr.dtype(base), tr.dtype(exponent)) {
-        (Some(DType::F32 | DType::F64), Some(DType::I32)) => call(tr, "pow", &args),
-        _ => elementwise(tr, "pow", OpKind::Binary(BinaryOp::Pow), FLOATS, &args),
+    match (lo.dtype(base), lo.dtype(exponent)) {
+        (Some(DType::F32 | DType::F64), Some(DType::I32)) => call(lo, "pow", &args),
+        _ => elementwise(lo, "pow", OpKind::Binary(BinaryOp::Pow), FLOATS, &args),
     }
 }

@@ -1,82 +1,84 @@
 //! Shapes and casts: what moves or reinterprets lanes.
 
-use super::argument::{at, block_shape, elem, flag, int, ints, items, spread, tensor, text, to_tensor};
-use super::{Row, row};
+use super::argument::{at, block_shape, elem, flag, int, ints, spread, text, to_tensor};
+use super::row::{Row, row};
+use crate::lowering::Lowering;
 use crate::semantic::arithmetic::logical;
 use crate::semantic::cast::{bitcast, cast_elem, rounding};
 use crate::semantic::shape::{
     broadcast, broadcast_to, cat, expand_dims, gather, join, permute, reshape, split, transpose, unsplat,
 };
-use crate::tracer::{Traced, Tracer};
+use crate::semantic::types::{items, tensor};
+use crate::stop::Traced;
 use crate::value::Value;
 
 pub(super) const ROWS: &[Row] = &[
-    row("tl.broadcast(input, other)", |tr, args| {
+    row("tl.broadcast(input, other)", |lo, args| {
         let (lhs, rhs) = (
-            tensor(tr, at(args, 0), "input")?,
-            tensor(tr, at(args, 1), "other")?,
+            tensor(lo, at(args, 0), "input")?,
+            tensor(lo, at(args, 1), "other")?,
         );
-        let (lhs, rhs) = broadcast(tr, lhs, rhs)?;
+        let (lhs, rhs) = broadcast(lo, lhs, rhs)?;
         Ok(Value::tuple([Value::Tensor(lhs), Value::Tensor(rhs)]))
     }),
-    row("tl.broadcast_to(input, *shape)", |tr, args| {
-        let input = tensor(tr, at(args, 0), "input")?;
-        let shape = block_shape(tr, spread(at(args, 1)))?;
-        broadcast_to(tr, input, &shape).map(Value::Tensor)
+    row("tl.broadcast_to(input, *shape)", |lo, args| {
+        let input = tensor(lo, at(args, 0), "input")?;
+        let shape = block_shape(lo, spread(at(args, 1)))?;
+        broadcast_to(lo, input, &shape).map(Value::Tensor)
     })
     .method(),
-    row("tl.trans(input, *dims)", |tr, args| {
-        let input = tensor(tr, at(args, 0), "input")?;
-        let dims = ints(tr, spread(at(args, 1)), "dims")?;
+    row("tl.trans(input, *dims)", |lo, args| {
+        let input = tensor(lo, at(args, 0), "input")?;
+        let dims = ints(lo, spread(at(args, 1)), "dims")?;
         if dims.is_empty() {
-            transpose(tr, input)
+            transpose(lo, input)
         } else {
-            permute(tr, input, &dims)
+            permute(lo, input, &dims)
         }
         .map(Value::Tensor)
     })
     .method(),
-    row("tl.permute(input, *dims)", |tr, args| {
-        let input = tensor(tr, at(args, 0), "input")?;
-        let dims = ints(tr, spread(at(args, 1)), "dims")?;
-        permute(tr, input, &dims).map(Value::Tensor)
+    row("tl.permute(input, *dims)", |lo, args| {
+        let input = tensor(lo, at(args, 0), "input")?;
+        let dims = ints(lo, spread(at(args, 1)), "dims")?;
+        permute(lo, input, &dims).map(Value::Tensor)
     })
     .method(),
-    row("tl.cat(input, other, can_reorder=False)", |tr, args| {
-        concatenate(tr, args, 0)
+    row("tl.cat(input, other, can_reorder=False)", |lo, args| {
+        concatenate(lo, args, 0)
     })
     .until(3, 7, 1),
-    row("tl.cat(input, other, can_reorder=False, dim=0)", |tr, args| {
-        let dim = int(tr, at(args, 3), "dim")?;
-        concatenate(tr, args, dim)
+    row("tl.cat(input, other, can_reorder=False, dim=0)", |lo, args| {
+        let dim = int(lo, at(args, 3), "dim")?;
+        concatenate(lo, args, dim)
     })
     .since(3, 7, 1),
-    row("tl.join(a, b)", |tr, args| {
-        let (a, b) = (tensor(tr, at(args, 0), "a")?, tensor(tr, at(args, 1), "b")?);
-        join(tr, a, b).map(Value::Tensor)
+    row("tl.join(a, b)", |lo, args| {
+        let (a, b) = (tensor(lo, at(args, 0), "a")?, tensor(lo, at(args, 1), "b")?);
+        join(lo, a, b).map(Value::Tensor)
     }),
-    row("tl.split(a)", |tr, args| {
-        let a = tensor(tr, at(args, 0), "a")?;
-        let (left, right) = split(tr, a)?;
+    row("tl.split(a)", |lo, args| {
+        let a = tensor(lo, at(args, 0), "a")?;
+        let (left, right) = split(lo, a)?;
         Ok(Value::tuple([Value::Tensor(left), Value::Tensor(right)]))
     })
     .method(),
-    row("tl.view(input, *shape)", |tr, args| {
-        let input = tensor(tr, at(args, 0), "input")?;
-        let shape = block_shape(tr, spread(at(args, 1)))?;
-        reshape(tr, input, &shape, true).map(Value::Tensor)
+    row("tl.view(input, *shape)", |lo, args| {
+        let input = tensor(lo, at(args, 0), "input")?;
+        let shape = block_shape(lo, spread(at(args, 1)))?;
+        reshape(lo, input, &shape, true).map(Value::Tensor)
     })
     .method(),
-    row("tl.reshape(input, *shape, can_reorder=False)", |tr, args| {
-        let input = tensor(tr, at(args, 0), "input")?;
-        let shape = block_shape(tr, spread(at(args, 1)))?;
-        let reorder = flag(tr, at(args, 2), "can_reorder")?;
-        reshape(tr, input, &shape, reorder).map(Value::Tensor)
+    row("tl.reshape(input, *shape, can_reorder=False)", |lo, args| {
+        let input = tensor(lo, at(args, 0), "input")?;
+        let shape = block_shape(lo, spread(at(args, 1)))?;
+        let reorder = flag(lo, at(args, 2), "can_reorder")?;
+        reshape(lo, input, &shape, reorder).map(Value::Tensor)
     })
     .method(),
-    row("tensor.item(self)", |tr, args| {
-        let input = tensor(tr, at(args, 0), "input")?;
-        unsplat(tr, input).map(Value::Tensor)
+    row("tensor.item(self)", |lo, args| {
+        let input = tensor(lo, at(args, 0), "input")?;
+        unsplat(lo, input).map(Value::Tensor)
     })
     .since(3, 4, 0)
     .method(),
@@ -87,16 +89,16 @@ pub(super) const ROWS: &[Row] = &[
     })
     .since(3, 5, 0)
     .method(),
-    row("tl.expand_dims(input, axis)", |tr, args| {
-        let input = to_tensor(tr, at(args, 0))?;
-        let axes = ints(tr, items(at(args, 1)), "axis")?;
-        expand_dims(tr, input, &axes).map(Value::Tensor)
+    row("tl.expand_dims(input, axis)", |lo, args| {
+        let input = to_tensor(lo, at(args, 0))?;
+        let axes = ints(lo, items(at(args, 1)), "axis")?;
+        expand_dims(lo, input, &axes).map(Value::Tensor)
     })
     .method(),
-    row("tl.gather(src, index, axis)", |tr, args| {
-        let (source, index) = (tensor(tr, at(args, 0), "src")?, tensor(tr, at(args, 1), "index")?);
-        let axis = int(tr, at(args, 2), "axis")?;
-        gather(tr, source, index, axis).map(Value::Tensor)
+    row("tl.gather(src, index, axis)", |lo, args| {
+        let (source, index) = (tensor(lo, at(args, 0), "src")?, tensor(lo, at(args, 1), "index")?);
+        let axis = int(lo, at(args, 2), "axis")?;
+        gather(lo, source, index, axis).map(Value::Tensor)
     })
     .since(3, 3, 1)
     .method(),
@@ -110,34 +112,34 @@ pub(super) const ROWS: &[Row] = &[
         convert,
     )
     .method(),
-    row("tensor.logical_and(self, other)", |tr, args| {
-        both(tr, args, false)
+    row("tensor.logical_and(self, other)", |lo, args| {
+        both(lo, args, false)
     })
     .method(),
-    row("tensor.logical_or(self, other)", |tr, args| both(tr, args, true)).method(),
+    row("tensor.logical_or(self, other)", |lo, args| both(lo, args, true)).method(),
 ];
 
-fn both(tr: &mut Tracer<'_>, args: &[Value], is_or: bool) -> Traced<Value> {
-    let (lhs, rhs) = (to_tensor(tr, at(args, 0))?, to_tensor(tr, at(args, 1))?);
-    logical(tr, is_or, lhs, rhs).map(Value::Tensor)
+fn both(lo: &mut Lowering, args: &[Value], is_or: bool) -> Traced<Value> {
+    let (lhs, rhs) = (to_tensor(lo, at(args, 0))?, to_tensor(lo, at(args, 1))?);
+    logical(lo, is_or, lhs, rhs).map(Value::Tensor)
 }
 
-fn concatenate(tr: &mut Tracer<'_>, args: &[Value], dim: i128) -> Traced<Value> {
+fn concatenate(lo: &mut Lowering, args: &[Value], dim: i128) -> Traced<Value> {
     let (lhs, rhs) = (
-        tensor(tr, at(args, 0), "input")?,
-        tensor(tr, at(args, 1), "other")?,
+        tensor(lo, at(args, 0), "input")?,
+        tensor(lo, at(args, 1), "other")?,
     );
-    let reorder = flag(tr, at(args, 2), "can_reorder")?;
-    cat(tr, lhs, rhs, reorder, dim).map(Value::Tensor)
+    let reorder = flag(lo, at(args, 2), "can_reorder")?;
+    cat(lo, lhs, rhs, reorder, dim).map(Value::Tensor)
 }
 
-fn convert(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
-    let input = to_tensor(tr, at(args, 0))?;
-    let to = elem(tr, at(args, 1), "the dtype of a cast")?;
-    if flag(tr, at(args, 3), "bitcast")? {
-        return bitcast(tr, input, to).map(Value::Tensor);
+fn convert(lo: &mut Lowering, args: &[Value]) -> Traced<Value> {
+    let input = to_tensor(lo, at(args, 0))?;
+    let to = elem(lo, at(args, 1), "the dtype of a cast")?;
+    if flag(lo, at(args, 3), "bitcast")? {
+        return bitcast(lo, input, to).map(Value::Tensor);
     }
-    let mode = text(tr, at(args, 2), "fp_downcast_rounding")?;
-    let rounding = rounding(tr, mode)?;
-    cast_elem(tr, input, to, rounding).map(Value::Tensor)
+    let mode = text(lo, at(args, 2), "fp_downcast_rounding")?;
+    let rounding = rounding(lo, mode)?;
+    cast_elem(lo, input, to, rounding).map(Value::Tensor)
 }

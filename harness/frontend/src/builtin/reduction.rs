@@ -3,44 +3,49 @@
 use cerith_tile::DType;
 use cerith_tile::rules::Rule;
 
-use super::argument::{at, block_shape, dtype, flag, int, optional_tensor, tensor, tensors, text};
-use super::{Row, row};
+use super::argument::{at, block_shape, dtype, flag, int, optional_tensor, text};
+use super::row::{Row, calling, row};
+use crate::constant::Constant;
+use crate::lowering::Lowering;
 use crate::semantic::dot::{self, Options};
 use crate::semantic::dot_scaled::{self, Side};
-use crate::semantic::map;
 use crate::semantic::promotion::shown;
-use crate::semantic::reduce;
 use crate::semantic::shape::{arange, axis, broadcast_to, expand_dims};
-use crate::tracer::{Traced, Tracer};
-use crate::value::{Constant, Value};
+use crate::semantic::types::{tensor, tensors};
+use crate::semantic::{map, reduce};
+use crate::stop::Traced;
+use crate::value::Value;
+use crate::value::callable::Caller;
 
 pub(super) const ROWS: &[Row] = &[
-    row(
+    calling(
         "tl.reduce(input, axis, combine_fn, keep_dims=False)",
-        |tr, args| {
-            let inputs = tensors(tr, at(args, 0), "the input of a reduction")?;
+        |caller, args| {
+            let lo = caller.lo();
+            let inputs = tensors(lo, at(args, 0), "the input of a reduction")?;
             let axis = if at(args, 1).is_none() {
                 None
             } else {
-                Some(int(tr, at(args, 1), "axis")?)
+                Some(int(lo, at(args, 1), "axis")?)
             };
-            let keep = flag(tr, at(args, 3), "keep_dims")?;
-            let results = reduce::reduce(tr, &inputs, axis, at(args, 2), keep)?;
+            let keep = flag(lo, at(args, 3), "keep_dims")?;
+            let results = reduce::reduce(caller, &inputs, axis, at(args, 2), keep)?;
             Ok(as_given(at(args, 0), results))
         },
     )
     .method(),
-    row(
+    calling(
         "tl._reduce_with_indices(input, axis, combine_fn, keep_dims=False)",
         with_indices,
     ),
-    row(
+    calling(
         "tl.associative_scan(input, axis, combine_fn, reverse=False)",
-        |tr, args| {
-            let inputs = tensors(tr, at(args, 0), "the input of a scan")?;
-            let axis = int(tr, at(args, 1), "axis")?;
-            let reverse = flag(tr, at(args, 3), "reverse")?;
-            let results = reduce::scan(tr, &inputs, axis, at(args, 2), reverse)?;
+        |caller, args| {
+            let lo = caller.lo();
+            let inputs = tensors(lo, at(args, 0), "the input of a scan")?;
+            let axis = int(lo, at(args, 1), "axis")?;
+            let reverse = flag(lo, at(args, 3), "reverse")?;
+            let results = reduce::scan(caller, &inputs, axis, at(args, 2), reverse)?;
             Ok(as_given(at(args, 0), results))
         },
     )
@@ -48,12 +53,12 @@ pub(super) const ROWS: &[Row] = &[
     row("tl.histogram(input, num_bins)", histogram)
         .until(3, 4, 0)
         .method(),
-    row("tl.histogram(input, num_bins, mask=None)", |tr, args| {
-        histogram(tr, args)
+    row("tl.histogram(input, num_bins, mask=None)", |lo, args| {
+        histogram(lo, args)
     })
     .since(3, 4, 0)
     .method(),
-    row("tl.map_elementwise(scalar_fn, *args, pack=1)", mapped).since(3, 5, 1),
+    calling("tl.map_elementwise(scalar_fn, *args, pack=1)", mapped).since(3, 5, 1),
     row(
         "tl.dot(input, other, acc=None, input_precision=None, allow_tf32=None, max_num_imprecise_acc=None, \
          out_dtype=None)",
@@ -80,25 +85,26 @@ pub(super) const ROWS: &[Row] = &[
     .since(3, 4, 0),
     row(
         "tl.inline_asm_elementwise(asm, constraints, args, dtype, is_pure, pack)",
-        |tr, _| Err(tr.unsupported("`tl.inline_asm_elementwise`")),
+        |lo, _| Err(lo.unsupported("`tl.inline_asm_elementwise`")),
     ),
 ];
 
 /// Elements that a mapped function may take at once.
 const MAX_PACK: i128 = 64;
 
-fn mapped(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
-    let inputs = tensors(tr, at(args, 1), "what is mapped")?;
-    let pack = match int(tr, at(args, 2), "pack")? {
+fn mapped(caller: &mut dyn Caller, args: &[Value]) -> Traced<Value> {
+    let lo = caller.lo();
+    let inputs = tensors(lo, at(args, 1), "what is mapped")?;
+    let pack = match int(lo, at(args, 2), "pack")? {
         pack @ 1..=MAX_PACK => pack as usize,
-        ..1 => return Err(tr.reject("pack must be at least 1")),
+        ..1 => return Err(lo.reject("pack must be at least 1")),
         _ => {
-            return Err(tr.unsupported(format!(
+            return Err(lo.unsupported(format!(
                 "`tl.map_elementwise` of more than {MAX_PACK} elements a call"
             )));
         }
     };
-    let results = map::map_elementwise(tr, at(args, 0), &inputs, pack)?;
+    let results = map::map_elementwise(caller, at(args, 0), &inputs, pack)?;
     // A function of several elements gives a tuple, and so does the call.
     Ok(match results.as_slice() {
         &[result] if pack == 1 => Value::Tensor(result),
@@ -115,150 +121,151 @@ fn as_given(input: &Value, results: Vec<cerith_tile::ir::ValueId>) -> Value {
 }
 
 /// A reduction of a tensor together with the index of each element along the axis.
-fn with_indices(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
-    let input = tensor(tr, at(args, 0), "the input of a reduction")?;
-    let shape = tr.ty(input).shape.clone();
+fn with_indices(caller: &mut dyn Caller, args: &[Value]) -> Traced<Value> {
+    let lo = caller.lo();
+    let input = tensor(lo, at(args, 0), "the input of a reduction")?;
+    let shape = lo.ty(input).shape.clone();
     if at(args, 1).is_none() {
-        return Err(tr.reject("a reduction that returns indices needs an axis"));
+        return Err(lo.reject("a reduction that returns indices needs an axis"));
     }
-    let along = int(tr, at(args, 1), "axis")?;
-    let along = axis(tr, along, shape.len())?;
+    let along = int(lo, at(args, 1), "axis")?;
+    let along = axis(lo, along, shape.len())?;
     let extent = shape.get(along).copied().unwrap_or(1);
-    let mut index = arange(tr, 0, extent as i128)?;
+    let mut index = arange(lo, 0, extent as i128)?;
     if shape.len() > 1 {
         let others: Vec<i128> = (0..shape.len())
             .filter(|&dim| dim != along)
             .map(|dim| dim as i128)
             .collect();
-        index = expand_dims(tr, index, &others)?;
-        index = broadcast_to(tr, index, &shape)?;
+        index = expand_dims(lo, index, &others)?;
+        index = broadcast_to(lo, index, &shape)?;
     }
-    let keep = flag(tr, at(args, 3), "keep_dims")?;
-    let results = reduce::reduce(tr, &[input, index], Some(along as i128), at(args, 2), keep)?;
+    let keep = flag(lo, at(args, 3), "keep_dims")?;
+    let results = reduce::reduce(caller, &[input, index], Some(along as i128), at(args, 2), keep)?;
     Ok(Value::tuple(results.into_iter().map(Value::Tensor)))
 }
 
-fn histogram(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
-    let input = tensor(tr, at(args, 0), "the input of a histogram")?;
-    let shape = tr.ty(input).shape.clone();
+fn histogram(lo: &mut Lowering, args: &[Value]) -> Traced<Value> {
+    let input = tensor(lo, at(args, 0), "the input of a histogram")?;
+    let shape = lo.ty(input).shape.clone();
     if shape.len() != 1 {
-        return Err(tr.reject("histogram only supports 1D input"));
+        return Err(lo.reject("histogram only supports 1D input"));
     }
-    let narrow = tr.rules.holds(Rule::HistogramTakes32Bits);
-    match tr.dtype(input) {
+    let narrow = lo.rules.holds(Rule::HistogramTakes32Bits);
+    match lo.dtype(input) {
         Some(dtype) if dtype.is_int() && (!narrow || dtype.bits() == 32) => {}
         dtype => {
             let got = dtype.map_or_else(|| "pointers".to_owned(), shown);
             let wanted = if narrow { "32-bit integer" } else { "integer" };
-            return Err(tr.reject(format!("histogram only supports {wanted} input, but got {got}")));
+            return Err(lo.reject(format!("histogram only supports {wanted} input, but got {got}")));
         }
     }
-    let bins = block_shape(tr, std::slice::from_ref(at(args, 1)))?;
-    let mask = match optional_tensor(tr, at(args, 2))? {
+    let bins = block_shape(lo, std::slice::from_ref(at(args, 1)))?;
+    let mask = match optional_tensor(lo, at(args, 2))? {
         None => None,
         Some(mask) => {
-            let mask = broadcast_to(tr, mask, &shape)?;
-            if tr.dtype(mask) != Some(DType::I1) {
-                return Err(tr.reject("mask must have boolean scalar type"));
+            let mask = broadcast_to(lo, mask, &shape)?;
+            if lo.dtype(mask) != Some(DType::I1) {
+                return Err(lo.reject("mask must have boolean scalar type"));
             }
             Some(mask)
         }
     };
-    reduce::histogram(tr, input, bins.iter().product(), mask).map(Value::Tensor)
+    reduce::histogram(lo, input, bins.iter().product(), mask).map(Value::Tensor)
 }
 
 /// `tl.dot_scaled` of 3.2: without `fast_math`, packed along the inner dimension.
-fn scaled_product_3_2(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
+fn scaled_product_3_2(lo: &mut Lowering, args: &[Value]) -> Traced<Value> {
     let (seven, out) = (args.get(..7).unwrap_or(args), at(args, 7).clone());
     let no = || Value::Constant(Constant::Bool(false));
     let yes = || Value::Constant(Constant::Bool(true));
     let all: Vec<Value> = seven.iter().cloned().chain([no(), yes(), yes(), out]).collect();
-    scaled_product(tr, &all)
+    scaled_product(lo, &all)
 }
 
 /// `tl.dot_scaled` of 3.3: packed along the inner dimension.
-fn scaled_product_3_3(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
+fn scaled_product_3_3(lo: &mut Lowering, args: &[Value]) -> Traced<Value> {
     let (eight, out) = (args.get(..8).unwrap_or(args), at(args, 8).clone());
     let yes = || Value::Constant(Constant::Bool(true));
     let all: Vec<Value> = eight.iter().cloned().chain([yes(), yes(), out]).collect();
-    scaled_product(tr, &all)
+    scaled_product(lo, &all)
 }
 
-fn scaled_product(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
-    let side = |tr: &Tracer<'_>, name: &str, first: usize, pack: usize| -> Traced<Side> {
-        let value = tensor(tr, at(args, first), name)?;
+fn scaled_product(lo: &mut Lowering, args: &[Value]) -> Traced<Value> {
+    let side = |lo: &Lowering, name: &str, first: usize, pack: usize| -> Traced<Side> {
+        let value = tensor(lo, at(args, first), name)?;
         let scale = match at(args, first + 1) {
             none if none.is_none() => None,
-            scale => Some(tensor(tr, scale, &format!("{name}_scale"))?),
+            scale => Some(tensor(lo, scale, &format!("{name}_scale"))?),
         };
         let what = format!("{name}_format");
-        let Some(format) = text(tr, at(args, first + 2), &what)? else {
-            return Err(tr.reject(format!("{what} must be a string, not None")));
+        let Some(format) = text(lo, at(args, first + 2), &what)? else {
+            return Err(lo.reject(format!("{what} must be a string, not None")));
         };
         Ok(Side {
             value,
             scale,
-            format: dot_scaled::format(tr, name, format)?,
-            k_pack: flag(tr, at(args, pack), &format!("{name}_k_pack"))?,
+            format: dot_scaled::format(lo, name, format)?,
+            k_pack: flag(lo, at(args, pack), &format!("{name}_k_pack"))?,
         })
     };
-    let lhs = side(tr, "lhs", 0, 8)?;
-    let rhs = side(tr, "rhs", 3, 9)?;
+    let lhs = side(lo, "lhs", 0, 8)?;
+    let rhs = side(lo, "rhs", 3, 9)?;
     let acc = match at(args, 6) {
         none if none.is_none() => None,
-        acc => Some(tensor(tr, acc, "acc")?),
+        acc => Some(tensor(lo, acc, "acc")?),
     };
-    let fast_math = flag(tr, at(args, 7), "fast_math")?;
+    let fast_math = flag(lo, at(args, 7), "fast_math")?;
     let out = at(args, 10);
-    if !out.is_none() && dtype(tr, out, "out_dtype")? != DType::F32 {
-        return Err(tr.reject("out_dtype of dot_scaled must be float32"));
+    if !out.is_none() && dtype(lo, out, "out_dtype")? != DType::F32 {
+        return Err(lo.reject("out_dtype of dot_scaled must be float32"));
     }
-    dot_scaled::dot_scaled(tr, lhs, rhs, acc, fast_math).map(Value::Tensor)
+    dot_scaled::dot_scaled(lo, lhs, rhs, acc, fast_math).map(Value::Tensor)
 }
 
-fn product(tr: &mut Tracer<'_>, args: &[Value]) -> Traced<Value> {
+fn product(lo: &mut Lowering, args: &[Value]) -> Traced<Value> {
     let (lhs, rhs) = (
-        tensor(tr, at(args, 0), "input")?,
-        tensor(tr, at(args, 1), "other")?,
+        tensor(lo, at(args, 0), "input")?,
+        tensor(lo, at(args, 1), "other")?,
     );
     let acc = if at(args, 2).is_none() {
         None
     } else {
-        Some(tensor(tr, at(args, 2), "acc")?)
+        Some(tensor(lo, at(args, 2), "acc")?)
     };
-    let named = text(tr, at(args, 3), "input_precision")?;
+    let named = text(lo, at(args, 3), "input_precision")?;
     let tf32 = at(args, 4);
     let name = match (named, tf32.is_none()) {
         (Some(_), false) => {
-            return Err(tr.reject("only one of input_precision and allow_tf32 can be specified"));
+            return Err(lo.reject("only one of input_precision and allow_tf32 can be specified"));
         }
         (Some(name), true) => name,
         (None, true) => "tf32",
         (None, false) => {
-            if flag(tr, tf32, "allow_tf32")? {
+            if flag(lo, tf32, "allow_tf32")? {
                 "tf32"
             } else {
                 "ieee"
             }
         }
     };
-    let precision = dot::precision(tr, name)?;
+    let precision = dot::precision(lo, name)?;
     let most = at(args, 5);
     let max_imprecise = if most.is_none() {
         None
     } else {
-        Some(int(tr, most, "max_num_imprecise_acc")?)
+        Some(int(lo, most, "max_num_imprecise_acc")?)
     };
     let out = at(args, 6);
     let out_dtype = if out.is_none() {
         None
     } else {
-        Some(dtype(tr, out, "out_dtype")?)
+        Some(dtype(lo, out, "out_dtype")?)
     };
     let options = Options {
         precision,
         max_imprecise,
         out_dtype,
     };
-    dot::dot(tr, lhs, rhs, acc, options).map(Value::Tensor)
+    dot::dot(lo, lhs, rhs, acc, options).map(Value::Tensor)
 }

@@ -7,9 +7,11 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::Builtin;
-use crate::tracer::{Stop, Traced, Tracer};
-use crate::value::{Constant, Value};
+use crate::constant::Constant;
+use crate::lowering::Lowering;
+use crate::stop::{Stop, Traced};
+use crate::value::Value;
+use crate::value::callable::Builtin;
 
 /// How a parameter takes its arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,142 +42,117 @@ thread_local! {
     static SIGNATURES: RefCell<HashMap<&'static str, Rc<Signature>>> = RefCell::new(HashMap::new());
 }
 
-impl Builtin {
-    /// The canonical name: `tl.load`, `tensor.to`, `range`.
-    pub fn name(&self) -> &'static str {
-        self.signature.split('(').next().unwrap_or(self.signature)
-    }
+/// How many parameters have no default.
+pub(super) fn needed(builtin: &Builtin) -> usize {
+    let signature = parsed(builtin);
+    let parameters = signature.parameters.iter();
+    parameters.filter(|parameter| parameter.default.is_none()).count()
+}
 
-    /// The name after the last dot: `load`.
-    pub fn short_name(&self) -> &'static str {
-        self.name().rsplit('.').next().unwrap_or(self.signature)
-    }
-
-    /// Whether a call of it has an effect and no value.
-    pub fn is_void(&self) -> bool {
-        matches!(
-            self.name(),
-            "tl.store"
-                | "tl.device_print"
-                | "tl.debug_barrier"
-                | "tl.assume"
-                | "tl.store_tensor_descriptor"
-                | "tensor_descriptor.store"
+fn parsed(builtin: &Builtin) -> Rc<Signature> {
+    SIGNATURES.with_borrow_mut(|cache| {
+        Rc::clone(
+            cache
+                .entry(builtin.signature)
+                .or_insert_with(|| Rc::new(Signature::read(builtin.signature))),
         )
-    }
+    })
+}
 
-    /// Whether its first argument is a pointer.
-    pub fn takes_pointer(&self) -> bool {
-        let name = self.name();
-        matches!(name, "tl.load" | "tl.store") || name.starts_with("tl.atomic_")
-    }
-
-    /// How many parameters have no default.
-    pub fn needed(&self) -> usize {
-        let signature = self.parsed();
-        let parameters = signature.parameters.iter();
-        parameters.filter(|parameter| parameter.default.is_none()).count()
-    }
-
-    fn parsed(&self) -> Rc<Signature> {
-        SIGNATURES.with_borrow_mut(|cache| {
-            Rc::clone(
-                cache
-                    .entry(self.signature)
-                    .or_insert_with(|| Rc::new(Signature::read(self.signature))),
-            )
-        })
-    }
-
-    /// Binds a call's arguments to the signature's parameters, in their order, defaults filled in. What `*args`
-    /// collected is one tuple.
-    pub fn bind(
-        &self,
-        tr: &Tracer<'_>,
-        positional: Vec<Value>,
-        keyword: Vec<(Rc<str>, Value)>,
-    ) -> Traced<Vec<Value>> {
-        let signature = self.parsed();
-        let parameters = &signature.parameters;
-        let name = self.short_name();
-        let mut bound: Vec<Option<Value>> = vec![None; parameters.len()];
-        let given = positional.len();
-        let mut positional = positional.into_iter();
-        for (slot, parameter) in bound.iter_mut().zip(parameters) {
-            match parameter.kind {
-                Kind::Plain => *slot = positional.next(),
-                Kind::Rest => *slot = Some(Value::tuple(positional.by_ref())),
-                Kind::Keyword => {}
-            }
+/// Binds a call's arguments to the signature's parameters, in their order, defaults filled in. What `*args`
+/// collected is one tuple.
+pub(crate) fn bind(
+    builtin: &Builtin,
+    lo: &Lowering,
+    positional: Vec<Value>,
+    keyword: Vec<(Rc<str>, Value)>,
+) -> Traced<Vec<Value>> {
+    let signature = parsed(builtin);
+    let parameters = &signature.parameters;
+    let name = builtin.short_name();
+    let mut bound: Vec<Option<Value>> = vec![None; parameters.len()];
+    let given = positional.len();
+    let mut positional = positional.into_iter();
+    for (slot, parameter) in bound.iter_mut().zip(parameters) {
+        match parameter.kind {
+            Kind::Plain => *slot = positional.next(),
+            Kind::Rest => *slot = Some(Value::tuple(positional.by_ref())),
+            Kind::Keyword => {}
         }
-        if positional.next().is_some() {
-            let most = parameters
-                .iter()
-                .filter(|parameter| parameter.kind == Kind::Plain)
-                .count();
-            let noun = if most == 1 { "argument" } else { "arguments" };
-            return Err(self.misfit(
-                tr,
-                format!("{name}() takes at most {most} positional {noun} but {given} were given"),
+    }
+    if positional.next().is_some() {
+        let most = parameters
+            .iter()
+            .filter(|parameter| parameter.kind == Kind::Plain)
+            .count();
+        let noun = if most == 1 { "argument" } else { "arguments" };
+        return Err(misfit(
+            builtin,
+            lo,
+            format!("{name}() takes at most {most} positional {noun} but {given} were given"),
+        ));
+    }
+    for (key, value) in keyword {
+        let found = parameters
+            .iter()
+            .position(|parameter| parameter.kind != Kind::Rest && parameter.name == &*key);
+        let Some(slot) = found.and_then(|at| bound.get_mut(at)) else {
+            return Err(unexpected(builtin, lo, &signature, &key));
+        };
+        if slot.replace(value).is_some() {
+            return Err(misfit(
+                builtin,
+                lo,
+                format!("{name}() got multiple values for argument `{key}`"),
             ));
         }
-        for (key, value) in keyword {
-            let found = parameters
-                .iter()
-                .position(|parameter| parameter.kind != Kind::Rest && parameter.name == &*key);
-            let Some(slot) = found.and_then(|at| bound.get_mut(at)) else {
-                return Err(self.unexpected(tr, &signature, &key));
-            };
-            if slot.replace(value).is_some() {
-                return Err(self.misfit(tr, format!("{name}() got multiple values for argument `{key}`")));
-            }
-        }
-        let mut complete = Vec::with_capacity(bound.len());
-        let mut missing = Vec::new();
-        for (slot, parameter) in bound.into_iter().zip(parameters) {
-            match slot.or_else(|| parameter.default.clone()) {
-                Some(value) => complete.push(value),
-                None => missing.push(format!("`{}`", parameter.name)),
-            }
-        }
-        if missing.is_empty() {
-            return Ok(complete);
-        }
-        let noun = if missing.len() == 1 {
-            "argument"
-        } else {
-            "arguments"
-        };
-        Err(self.misfit(
-            tr,
-            format!("{name}() is missing the {noun} {}", missing.join(", ")),
-        ))
     }
+    let mut complete = Vec::with_capacity(bound.len());
+    let mut missing = Vec::new();
+    for (slot, parameter) in bound.into_iter().zip(parameters) {
+        match slot.or_else(|| parameter.default.clone()) {
+            Some(value) => complete.push(value),
+            None => missing.push(format!("`{}`", parameter.name)),
+        }
+    }
+    if missing.is_empty() {
+        return Ok(complete);
+    }
+    let noun = if missing.len() == 1 {
+        "argument"
+    } else {
+        "arguments"
+    };
+    Err(misfit(
+        builtin,
+        lo,
+        format!("{name}() is missing the {noun} {}", missing.join(", ")),
+    ))
+}
 
-    fn misfit(&self, tr: &Tracer<'_>, message: String) -> Stop {
-        Stop::Rejected(Box::new(
-            tr.diagnostic("bad-call", message)
-                .help(format!("it is `{}`", self.signature)),
-        ))
-    }
+fn misfit(builtin: &Builtin, lo: &Lowering, message: String) -> Stop {
+    Stop::Rejected(Box::new(
+        lo.diagnostic("bad-call", message)
+            .help(format!("it is `{}`", builtin.signature)),
+    ))
+}
 
-    fn unexpected(&self, tr: &Tracer<'_>, signature: &Signature, key: &str) -> Stop {
-        let names = signature
-            .parameters
-            .iter()
-            .filter(|parameter| parameter.kind != Kind::Rest);
-        let message = format!(
-            "{}() got an unexpected keyword argument `{key}`",
-            self.short_name()
-        );
-        let diagnostic = tr.diagnostic("bad-call", message);
-        Stop::Rejected(Box::new(
-            match nearest(key, names.map(|parameter| parameter.name)) {
-                Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
-                None => diagnostic.help(format!("it is `{}`", self.signature)),
-            },
-        ))
-    }
+fn unexpected(builtin: &Builtin, lo: &Lowering, signature: &Signature, key: &str) -> Stop {
+    let names = signature
+        .parameters
+        .iter()
+        .filter(|parameter| parameter.kind != Kind::Rest);
+    let message = format!(
+        "{}() got an unexpected keyword argument `{key}`",
+        builtin.short_name()
+    );
+    let diagnostic = lo.diagnostic("bad-call", message);
+    Stop::Rejected(Box::new(
+        match nearest(key, names.map(|parameter| parameter.name)) {
+            Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+            None => diagnostic.help(format!("it is `{}`", builtin.signature)),
+        },
+    ))
 }
 
 impl Signature {

@@ -3,14 +3,15 @@
 use cerith_tile::quirk::Quirk;
 
 use super::argument::at;
-use super::{Row, row};
-use crate::tracer::{Traced, Tracer};
+use super::row::{Row, calling};
+use crate::stop::Traced;
 use crate::value::Value;
+use crate::value::callable::Caller;
 
 /// A row that calls a function of the prelude.
 macro_rules! prelude {
     ($signature:literal, $module:literal, $function:literal) => {
-        row($signature, |tr, args| call(tr, $module, $function, args))
+        calling($signature, |caller, args| call(caller, $module, $function, args))
     };
 }
 
@@ -22,14 +23,14 @@ pub(super) const ROWS: &[Row] = &[
         .since(3, 6, 0)
         .method(),
     prelude!("tl.standard.sigmoid(x)", "standard", "sigmoid").method(),
-    row("tl.standard.softmax(x, ieee_rounding=False)", |tr, args| {
+    calling("tl.standard.softmax(x, ieee_rounding=False)", |caller, args| {
         let args = [
             at(args, 0).clone(),
             Value::int(0),
             Value::bool(false),
             at(args, 1).clone(),
         ];
-        call(tr, "standard", "softmax_keep_dims", &args)
+        call(caller, "standard", "softmax_keep_dims", &args)
     })
     .until(3, 4, 0)
     .method(),
@@ -41,17 +42,22 @@ pub(super) const ROWS: &[Row] = &[
     .since(3, 4, 0)
     .until(3, 9, 0)
     .method(),
-    row(
+    calling(
         "tl.standard.softmax(x, dim=None, *, keep_dims=None, ieee_rounding=False)",
-        |tr, args| {
+        |caller, args| {
             let args = [at(args, 0).clone(), at(args, 1).clone(), at(args, 3).clone()];
-            call(tr, "standard", "softmax", &args)
+            call(caller, "standard", "softmax", &args)
         },
     )
     .since(3, 9, 0)
     .method(),
-    row("tl.standard.ravel(x)", |tr, args| {
-        call(tr, "standard", "ravel", &[at(args, 0).clone(), Value::bool(true)])
+    calling("tl.standard.ravel(x)", |caller, args| {
+        call(
+            caller,
+            "standard",
+            "ravel",
+            &[at(args, 0).clone(), Value::bool(true)],
+        )
     })
     .until(3, 3, 1)
     .method(),
@@ -188,9 +194,9 @@ pub(super) const ROWS: &[Row] = &[
         .since(3, 7, 1)
         .until(3, 9, 0),
     prelude!("tl.standard.unsqueeze(x, dim)", "standard", "unsqueeze").since(3, 9, 0),
-    row("tl.standard.sort(x, dim=None, descending=0)", |tr, args| {
+    calling("tl.standard.sort(x, dim=None, descending=0)", |caller, args| {
         unless(
-            tr,
+            caller,
             Quirk::SortAddsUp,
             [["sorting", "sort_wide"], ["sorting", "sort_by_sums"]],
             args,
@@ -198,9 +204,9 @@ pub(super) const ROWS: &[Row] = &[
     })
     .until(3, 2, 0)
     .method(),
-    row("tl.standard.sort(x, dim=None, descending=0)", |tr, args| {
+    calling("tl.standard.sort(x, dim=None, descending=0)", |caller, args| {
         unless(
-            tr,
+            caller,
             Quirk::SortAddsUp,
             [["sorting", "sort"], ["sorting", "sort_by_sums"]],
             args,
@@ -216,14 +222,14 @@ pub(super) const ROWS: &[Row] = &[
         "sort_impl"
     )
     .since(3, 4, 0),
-    row("tl.standard.topk(x, k, dim=None)", |tr, args| {
+    calling("tl.standard.topk(x, k, dim=None)", |caller, args| {
         let args = [
             at(args, 0).clone(),
             at(args, 1).clone(),
             at(args, 2).clone(),
             Value::bool(true),
         ];
-        call(tr, "sorting", "topk_of_several", &args)
+        call(caller, "sorting", "topk_of_several", &args)
     })
     .since(3, 4, 0)
     .until(3, 8, 0),
@@ -246,9 +252,9 @@ pub(super) const ROWS: &[Row] = &[
         "bitonic_merge"
     )
     .since(3, 4, 0),
-    row("tl.standard.flip(x, dim=None)", |tr, args| {
+    calling("tl.standard.flip(x, dim=None)", |caller, args| {
         unless(
-            tr,
+            caller,
             Quirk::FlipMultiplies,
             [["sorting", "flip_last"], ["sorting", "flip_by_products"]],
             args,
@@ -312,19 +318,25 @@ pub(super) const ROWS: &[Row] = &[
 
 /// Calls the first of two functions of the prelude, or the other one where a known bug is followed.
 fn unless(
-    tr: &mut Tracer<'_>,
+    caller: &mut dyn Caller,
     quirk: Quirk,
     [right, other]: [[&str; 2]; 2],
     args: &[Value],
 ) -> Traced<Value> {
-    let [module, function] = if tr.rules.follows(quirk) { other } else { right };
-    call(tr, module, function, args)
+    let [module, function] = if caller.lo().rules.follows(quirk) {
+        other
+    } else {
+        right
+    };
+    call(caller, module, function, args)
 }
 
-fn call(tr: &mut Tracer<'_>, module: &str, function: &str, args: &[Value]) -> Traced<Value> {
-    match tr.prelude(module, function) {
-        Some(callee) => tr.call(&callee, args.to_vec(), Vec::new()),
-        None => Err(tr.unsupported(format!("`{function}` of the standard library's `{module}`"))),
+fn call(caller: &mut dyn Caller, module: &str, function: &str, args: &[Value]) -> Traced<Value> {
+    match caller.prelude(module, function) {
+        Some(callee) => caller.call(&callee, args.to_vec()),
+        None => Err(caller
+            .lo()
+            .unsupported(format!("`{function}` of the standard library's `{module}`"))),
     }
 }
 

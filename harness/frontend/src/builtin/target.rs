@@ -3,9 +3,9 @@
 //! Left out: what differs from run to run (the clock, which multiprocessor it is), and what is inline assembly.
 
 use super::argument::{at, int};
-use super::{Row, row};
-use crate::Arg;
-use crate::tracer::Tracer;
+use super::row::{Row, row};
+use crate::lowering::Lowering;
+use crate::request::Arg;
 use crate::value::Value;
 
 /// The compute capability that kernels are compiled for here: an H100's.
@@ -22,10 +22,10 @@ pub(super) const ROWS: &[Row] = &[
     row("tl.target_info.is_hip_gfx1250()", |_, _| Ok(Value::bool(false))).since(3, 8, 0),
     row(
         "tl.target_info.cuda_capability_geq(major, minor=0)",
-        |tr, args| {
+        |lo, args| {
             let (major, minor) = (
-                int(tr, at(args, 0), "the major capability")?,
-                int(tr, at(args, 1), "the minor capability")?,
+                int(lo, at(args, 0), "the major capability")?,
+                int(lo, at(args, 1), "the minor capability")?,
             );
             Ok(Value::bool(
                 CAPABILITY >= major.saturating_mul(10).saturating_add(minor),
@@ -33,51 +33,51 @@ pub(super) const ROWS: &[Row] = &[
         },
     )
     .since(3, 5, 1),
-    row("tl.target_info.current_target()", |tr, _| {
-        Err(tr.unsupported("`tl.target_info.current_target`, an object of the compiler's"))
+    row("tl.target_info.current_target()", |lo, _| {
+        Err(lo.unsupported("`tl.target_info.current_target`, an object of the compiler's"))
     })
     .since(3, 5, 1),
-    row("tl.extra.cuda.num_warps()", |tr, _| Ok(Value::int(warps(tr)))),
-    row("tl.extra.cuda.num_threads()", |tr, _| {
-        Ok(Value::int(warps(tr).saturating_mul(WARP)))
+    row("tl.extra.cuda.num_warps()", |lo, _| Ok(Value::int(warps(lo)))),
+    row("tl.extra.cuda.num_threads()", |lo, _| {
+        Ok(Value::int(warps(lo).saturating_mul(WARP)))
     }),
     // Launches follow each other here, so what a kernel before it wrote is there.
     row("tl.extra.cuda.gdc_wait()", |_, _| Ok(Value::NONE)).since(3, 4, 0),
     row("tl.extra.cuda.gdc_launch_dependents()", |_, _| Ok(Value::NONE)).since(3, 4, 0),
-    row("tl.extra.cuda.globaltimer()", |tr, _| {
-        Err(tr.unsupported("`tl.extra.cuda.globaltimer`, which differs from run to run,"))
+    row("tl.extra.cuda.globaltimer()", |lo, _| {
+        Err(lo.unsupported("`tl.extra.cuda.globaltimer`, which differs from run to run,"))
     }),
-    row("tl.extra.cuda.smid()", |tr, _| {
-        Err(tr.unsupported("`tl.extra.cuda.smid`, which differs from run to run,"))
+    row("tl.extra.cuda.smid()", |lo, _| {
+        Err(lo.unsupported("`tl.extra.cuda.smid`, which differs from run to run,"))
     }),
-    row("tl.extra.cuda.convert_custom_float8_sm80(*args)", |tr, _| {
-        Err(tr.unsupported("`tl.extra.cuda.convert_custom_float8_sm80`, which is inline assembly,"))
+    row("tl.extra.cuda.convert_custom_float8_sm80(*args)", |lo, _| {
+        Err(lo.unsupported("`tl.extra.cuda.convert_custom_float8_sm80`, which is inline assembly,"))
     }),
-    row("tl.extra.cuda.convert_custom_float8_sm70(*args)", |tr, _| {
-        Err(tr.unsupported("`tl.extra.cuda.convert_custom_float8_sm70`, which is inline assembly,"))
+    row("tl.extra.cuda.convert_custom_float8_sm70(*args)", |lo, _| {
+        Err(lo.unsupported("`tl.extra.cuda.convert_custom_float8_sm70`, which is inline assembly,"))
     }),
     row(
         "tl.extra.cuda.experimental_device_tensormap_create1d(*args)",
-        |tr, _| Err(tr.unsupported("`tl.extra.cuda.experimental_device_tensormap_create1d`")),
+        |lo, _| Err(lo.unsupported("`tl.extra.cuda.experimental_device_tensormap_create1d`")),
     )
     .since(3, 2, 0)
     .until(3, 4, 0),
     row(
         "tl.extra.cuda.experimental_device_tensormap_create2d(*args)",
-        |tr, _| Err(tr.unsupported("`tl.extra.cuda.experimental_device_tensormap_create2d`")),
+        |lo, _| Err(lo.unsupported("`tl.extra.cuda.experimental_device_tensormap_create2d`")),
     )
     .since(3, 2, 0)
     .until(3, 4, 0),
     row(
         "tl.extra.cuda.experimental_tensormap_fenceproxy_acquire(*args)",
-        |tr, _| Err(tr.unsupported("`tl.extra.cuda.experimental_tensormap_fenceproxy_acquire`")),
+        |lo, _| Err(lo.unsupported("`tl.extra.cuda.experimental_tensormap_fenceproxy_acquire`")),
     )
     .since(3, 2, 0)
     .until(3, 4, 0),
 ];
 
-fn warps(tr: &Tracer<'_>) -> i128 {
-    match tr.option("num_warps") {
+fn warps(lo: &Lowering) -> i128 {
+    match lo.option("num_warps") {
         Some(Arg::Int(warps)) => *warps,
         _ => DEFAULT_WARPS,
     }

@@ -7,12 +7,12 @@ use cerith_tile::DType;
 use cerith_tile::ir::{Elem, Type};
 
 use super::argument::at;
-use super::{Builtin, unknown};
-use crate::constant;
+use crate::constant::{self, Constant, TypeValue};
+use crate::lowering::{Lowering, MAX_NUMEL};
 use crate::semantic::promotion::is_signed;
-use crate::semantic::shape::MAX_NUMEL;
-use crate::tracer::{Traced, Tracer};
-use crate::value::{Constant, TypeValue, Value};
+use crate::stop::Traced;
+use crate::value::Value;
+use crate::value::callable::Builtin;
 
 /// The type of a value as `x.type` gives it.
 pub(super) fn type_of(ty: &Type) -> Value {
@@ -60,13 +60,10 @@ pub(super) fn constant(module: &str, name: &str) -> Option<Value> {
 /// Questions that a type answers when they are called.
 macro_rules! questions {
     ($($name:literal: |$ty:ident| $answer:expr;)+) => {
-        static QUESTIONS: &[Builtin] = &[$( Builtin {
-            signature: concat!("dtype.", $name, "(self)"),
-            lower: |tr, args| {
-                let $ty = asked(tr, at(args, 0))?;
+        static QUESTIONS: &[Builtin] = &[$( Builtin::of_operations(concat!("dtype.", $name, "(self)"), |lo, args| {
+                let $ty = asked(lo, at(args, 0))?;
                 Ok(Value::bool($answer))
-            },
-        } ),+];
+            }) ),+];
     };
 }
 
@@ -104,20 +101,14 @@ questions! {
 
 /// The ends of what an integer type holds.
 static ENDS: &[Builtin] = &[
-    Builtin {
-        signature: "dtype.get_int_max_value(self)",
-        lower: |tr, args| end(tr, args, true),
-    },
-    Builtin {
-        signature: "dtype.get_int_min_value(self)",
-        lower: |tr, args| end(tr, args, false),
-    },
+    Builtin::of_operations("dtype.get_int_max_value(self)", |lo, args| end(lo, args, true)),
+    Builtin::of_operations("dtype.get_int_min_value(self)", |lo, args| end(lo, args, false)),
 ];
 
-fn end(tr: &mut Tracer<'_>, args: &[Value], most: bool) -> Traced<Value> {
-    let ty = asked(tr, at(args, 0))?;
+fn end(lo: &mut Lowering, args: &[Value], most: bool) -> Traced<Value> {
+    let ty = asked(lo, at(args, 0))?;
     let Some(dtype) = num(&ty).filter(|dtype| dtype.is_int()) else {
-        return Err(tr.reject("only integer types have a largest and a smallest value"));
+        return Err(lo.reject("only integer types have a largest and a smallest value"));
     };
     let bits = dtype.bits();
     Ok(Value::int(match (is_signed(dtype), most) {
@@ -136,10 +127,10 @@ const fn num(ty: &TypeValue) -> Option<DType> {
     }
 }
 
-fn asked(tr: &Tracer<'_>, value: &Value) -> Traced<TypeValue> {
+fn asked(lo: &Lowering, value: &Value) -> Traced<TypeValue> {
     match value {
         Value::Constant(Constant::Type(ty)) => Ok(ty.clone()),
-        _ => Err(tr.reject("this is no type")),
+        _ => Err(lo.reject("this is no type")),
     }
 }
 
@@ -159,7 +150,7 @@ const ATTRIBUTES: [&str; 11] = [
 
 /// `type.name`: `primitive_bitwidth`, `element_ty`, `is_floating` (as `Value::Method`). Unknown names are rejected
 /// with the nearest spelling.
-pub(crate) fn type_attribute(tr: &mut Tracer<'_>, ty: &TypeValue, name: &str) -> Traced<Value> {
+pub(crate) fn type_attribute(lo: &mut Lowering, ty: &TypeValue, name: &str) -> Traced<Value> {
     if let Some(question) = QUESTIONS
         .iter()
         .chain(ENDS)
@@ -202,6 +193,6 @@ pub(crate) fn type_attribute(tr: &mut Tracer<'_>, ty: &TypeValue, name: &str) ->
         let questions = QUESTIONS.iter().map(Builtin::short_name);
         let near = nearest(name, ATTRIBUTES.into_iter().chain(questions)).filter(|near| *near != name);
         let shown = constant::repr(&Constant::Type(ty.clone()));
-        unknown(tr, &format!("the type {shown} has no attribute `{name}`"), near)
+        lo.unknown_attribute(format!("the type {shown} has no attribute `{name}`"), near)
     })
 }

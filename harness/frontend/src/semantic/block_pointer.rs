@@ -12,59 +12,60 @@ use cerith_tile::quirk::Quirk;
 use cerith_tile::rules::Rule;
 
 use super::cast::{bool_pointer, cast, elem_shown};
-use super::memory;
 use super::shape::{block_shape, broadcast_to, shown};
-use super::tile::{Axis, index, items, lanes, padding, run};
-use super::to_tensor;
-use crate::constant;
-use crate::tracer::{Traced, Tracer};
-use crate::value::{BlockPointer, Constant, Value};
+use super::tile::{Axis, index, lanes, padding, run};
+use super::{memory, to_tensor};
+use crate::constant::{self, Constant};
+use crate::lowering::Lowering;
+use crate::semantic::types::{items, triton_type, type_text};
+use crate::stop::Traced;
+use crate::value::{BlockPointer, Value};
 
 /// What a removed function says.
 const REMOVED: &str = "block pointers have been removed in favor of the tensor descriptor API";
 
 /// Refuses block pointers where there are none any more.
-pub(crate) fn available(tr: &Tracer<'_>) -> Traced<()> {
-    if tr.rules.holds(Rule::NoBlockPointers) {
-        return Err(tr.reject(REMOVED));
+pub(crate) fn available(lo: &Lowering) -> Traced<()> {
+    if lo.rules.holds(Rule::NoBlockPointers) {
+        return Err(lo.reject(REMOVED));
     }
     Ok(())
 }
 
 /// A length, stride or offset as an `i64`.
-fn number(tr: &mut Tracer<'_>, value: &Value, narrow: bool, what: &str) -> Traced<ValueId> {
-    if !tr.rules.holds(Rule::BlockPointersAreAggregates) {
-        return index(tr, value, narrow, what);
+fn number(lo: &mut Lowering, value: &Value, narrow: bool, what: &str) -> Traced<ValueId> {
+    if !lo.rules.holds(Rule::BlockPointersAreAggregates) {
+        return index(lo, value, narrow, what);
     }
-    let tensor = to_tensor(tr, value)?;
-    match tr.dtype(tensor) {
-        Some(dtype) if dtype.is_int() && !tr.is_block(tensor) => cast(tr, tensor, DType::I64),
+    let tensor = to_tensor(lo, value)?;
+    match lo.dtype(tensor) {
+        Some(dtype) if dtype.is_int() && !lo.is_block(tensor) => cast(lo, tensor, DType::I64),
         _ => {
-            let text = tr.triton_type(tr.ty(tensor));
-            Err(tr.reject(format!("{what} must be a scalar integer, not {text}")))
+            let text = triton_type(lo.ty(tensor));
+            Err(lo.reject(format!("{what} must be a scalar integer, not {text}")))
         }
     }
 }
 
-fn numbers(tr: &mut Tracer<'_>, value: &Value, narrow: bool, what: &str) -> Traced<Box<[ValueId]>> {
-    sequence(tr, value, what)?;
+fn numbers(lo: &mut Lowering, value: &Value, narrow: bool, what: &str) -> Traced<Box<[ValueId]>> {
+    sequence(lo, value, what)?;
     items(value)
         .iter()
-        .map(|item| number(tr, item, narrow, what))
+        .map(|item| number(lo, item, narrow, what))
         .collect()
 }
 
 /// A number by itself stands for a tuple of it only since 3.8.
-fn sequence(tr: &Tracer<'_>, value: &Value, what: &str) -> Traced<()> {
+fn sequence(lo: &Lowering, value: &Value, what: &str) -> Traced<()> {
     let many = matches!(value, Value::Tuple { .. } | Value::List(_));
-    if many || tr.rules.holds(Rule::BlockPointersAreAggregates) {
+    if many || lo.rules.holds(Rule::BlockPointersAreAggregates) {
         return Ok(());
     }
-    Err(tr.reject(format!("{what} must be in a tuple or list")))
+    Err(lo.reject(format!("{what} must be in a tuple or list")))
 }
 
 /// Integers that are known at compile time.
-fn known(tr: &Tracer<'_>, value: &Value, what: &str) -> Traced<Vec<i128>> {
+fn known(lo: &Lowering, value: &Value, what: &str) -> Traced<Vec<i128>> {
     items(value)
         .iter()
         .map(|item| match item {
@@ -72,7 +73,7 @@ fn known(tr: &Tracer<'_>, value: &Value, what: &str) -> Traced<Vec<i128>> {
             _ => None,
         })
         .collect::<Option<_>>()
-        .ok_or_else(|| tr.reject(format!("{what} must be constexpr integers")))
+        .ok_or_else(|| lo.reject(format!("{what} must be constexpr integers")))
 }
 
 /// The arguments of `tl.make_block_ptr` after the base.
@@ -90,25 +91,25 @@ pub(crate) struct Layout<'a> {
 }
 
 /// `tl.make_block_ptr`.
-pub(crate) fn make(tr: &mut Tracer<'_>, base: &Value, layout: &Layout<'_>) -> Traced<Value> {
-    available(tr)?;
+pub(crate) fn make(lo: &mut Lowering, base: &Value, layout: &Layout<'_>) -> Traced<Value> {
+    available(lo)?;
     let base = match base {
-        Value::Tensor(id) if tr.ty(*id).elem.is_ptr() && !tr.is_block(*id) => *id,
+        Value::Tensor(id) if lo.ty(*id).elem.is_ptr() && !lo.is_block(*id) => *id,
         other => {
-            let text = tr.type_text(other);
-            return Err(tr.reject(format!(
+            let text = type_text(lo, other);
+            return Err(lo.reject(format!(
                 "expected `base` to be a scalar pointer, but it is {text}"
             )));
         }
     };
-    let aggregate = tr.rules.holds(Rule::BlockPointersAreAggregates);
+    let aggregate = lo.rules.holds(Rule::BlockPointersAreAggregates);
     // The aggregate leaves it to loads and stores to treat a bool as a byte.
-    let base = if aggregate { base } else { bool_pointer(tr, base).0 };
-    let shape = numbers(tr, layout.shape, false, "an extent of a block pointer's tensor")?;
-    let strides = numbers(tr, layout.strides, false, "a stride of a block pointer")?;
-    let offsets = numbers(tr, layout.offsets, true, "an offset of a block pointer")?;
-    let block = known(tr, layout.block_shape, "the extents of a block pointer's block")?;
-    let order = known(tr, layout.order, "the order of a block pointer's dimensions")?;
+    let base = if aggregate { base } else { bool_pointer(lo, base).0 };
+    let shape = numbers(lo, layout.shape, false, "an extent of a block pointer's tensor")?;
+    let strides = numbers(lo, layout.strides, false, "a stride of a block pointer")?;
+    let offsets = numbers(lo, layout.offsets, true, "an offset of a block pointer")?;
+    let block = known(lo, layout.block_shape, "the extents of a block pointer's block")?;
+    let order = known(lo, layout.order, "the order of a block pointer's dimensions")?;
     let rank = block.len();
     for (what, length) in [
         ("shape", shape.len()),
@@ -117,24 +118,24 @@ pub(crate) fn make(tr: &mut Tracer<'_>, base: &Value, layout: &Layout<'_>) -> Tr
         ("order", order.len()),
     ] {
         if length != rank {
-            return Err(tr.reject(format!(
+            return Err(lo.reject(format!(
                 "expected `shape`, `strides`, `offsets`, `block_shape` and `order` to have the same length, but \
                  `block_shape` has {rank} and `{what}` has {length}"
             )));
         }
     }
     if rank == 0 {
-        return Err(tr.reject("expected `make_block_ptr` to describe at least one dimension"));
+        return Err(lo.reject("expected `make_block_ptr` to describe at least one dimension"));
     }
     let mut sorted = order.clone();
     sorted.sort_unstable();
     if sorted.iter().enumerate().any(|(nth, &at)| at != nth as i128) {
-        return Err(tr.reject(format!(
+        return Err(lo.reject(format!(
             "expected `order` to be a permutation of 0 to {}",
             rank - 1
         )));
     }
-    let block_shape = block_shape(tr, &block)?;
+    let block_shape = block_shape(lo, &block)?;
     Ok(Value::BlockPointer(Rc::new(BlockPointer {
         base,
         shape,
@@ -145,12 +146,12 @@ pub(crate) fn make(tr: &mut Tracer<'_>, base: &Value, layout: &Layout<'_>) -> Tr
 }
 
 /// A value as a block pointer.
-pub(crate) fn expect<'v>(tr: &Tracer<'_>, value: &'v Value) -> Traced<&'v Rc<BlockPointer>> {
+pub(crate) fn expect<'v>(lo: &Lowering, value: &'v Value) -> Traced<&'v Rc<BlockPointer>> {
     match value {
         Value::BlockPointer(pointer) => Ok(pointer),
         other => {
-            let text = tr.type_text(other);
-            Err(tr.reject(format!(
+            let text = type_text(lo, other);
+            Err(lo.reject(format!(
                 "`tl.advance` takes a block pointer of `tl.make_block_ptr`, not {text}"
             )))
         }
@@ -158,11 +159,11 @@ pub(crate) fn expect<'v>(tr: &Tracer<'_>, value: &'v Value) -> Traced<&'v Rc<Blo
 }
 
 /// `tl.advance`.
-pub(crate) fn advance(tr: &mut Tracer<'_>, pointer: &BlockPointer, offsets: &Value) -> Traced<Value> {
-    available(tr)?;
-    let deltas = numbers(tr, offsets, true, "an offset of `tl.advance`")?;
+pub(crate) fn advance(lo: &mut Lowering, pointer: &BlockPointer, offsets: &Value) -> Traced<Value> {
+    available(lo)?;
+    let deltas = numbers(lo, offsets, true, "an offset of `tl.advance`")?;
     if deltas.len() != pointer.offsets.len() {
-        return Err(tr.reject(format!(
+        return Err(lo.reject(format!(
             "expected `offsets` to have length {} but it has {}",
             pointer.offsets.len(),
             deltas.len()
@@ -173,7 +174,7 @@ pub(crate) fn advance(tr: &mut Tracer<'_>, pointer: &BlockPointer, offsets: &Val
         .iter()
         .zip(&deltas)
         .map(|(&offset, &delta)| {
-            tr.op(
+            lo.op(
                 OpKind::Binary(BinaryOp::Add),
                 &[offset, delta],
                 Type::num(DType::I64),
@@ -187,28 +188,28 @@ pub(crate) fn advance(tr: &mut Tracer<'_>, pointer: &BlockPointer, offsets: &Val
 }
 
 /// The dimensions that `boundary_check` names.
-fn checked(tr: &Tracer<'_>, boundary: &Value, rank: usize) -> Traced<Vec<usize>> {
-    let aggregate = tr.rules.holds(Rule::BlockPointersAreAggregates);
+fn checked(lo: &Lowering, boundary: &Value, rank: usize) -> Traced<Vec<usize>> {
+    let aggregate = lo.rules.holds(Rule::BlockPointersAreAggregates);
     if matches!(boundary, Value::Constant(_)) {
         // A number alone has no length, nor has `None`, which the aggregate asks for; what is false counts as nothing
         // before.
         if aggregate {
-            return Err(tr.reject("`boundary_check` must be a tuple or list of dimensions"));
+            return Err(lo.reject("`boundary_check` must be a tuple or list of dimensions"));
         }
         if matches!(boundary, Value::Constant(constant) if !constant::truth(constant)) {
             return Ok(Vec::new());
         }
     }
     let mut dims = Vec::new();
-    for dim in known(tr, boundary, "the dimensions of `boundary_check`")? {
+    for dim in known(lo, boundary, "the dimensions of `boundary_check`")? {
         let Some(dim) = usize::try_from(dim).ok().filter(|&dim| dim < rank) else {
-            return Err(tr.reject(format!(
+            return Err(lo.reject(format!(
                 "expected `boundary_check` to contain dimensions from 0 to {}, but it has {dim}",
                 rank - 1
             )));
         };
         if dims.contains(&dim) {
-            return Err(tr.reject(format!("`boundary_check` has dimension {dim} twice")));
+            return Err(lo.reject(format!("`boundary_check` has dimension {dim} twice")));
         }
         dims.push(dim);
     }
@@ -217,70 +218,70 @@ fn checked(tr: &Tracer<'_>, boundary: &Value, rank: usize) -> Traced<Vec<usize>>
 
 /// Pointers to a block's lanes, and which of them are inside where that is checked.
 fn materialize(
-    tr: &mut Tracer<'_>,
+    lo: &mut Lowering,
     pointer: &BlockPointer,
     boundary: &Value,
 ) -> Traced<(ValueId, Option<ValueId>)> {
-    let checked = checked(tr, boundary, pointer.block_shape.len())?;
+    let checked = checked(lo, boundary, pointer.block_shape.len())?;
     let mut axes = Vec::with_capacity(pointer.block_shape.len());
     let parts = pointer.block_shape.iter().zip(&pointer.offsets);
     let parts = parts.zip(pointer.strides.iter().zip(&pointer.shape));
     for (nth, ((&extent, &offset), (&stride, &limit))) in parts.enumerate() {
         axes.push(Axis {
-            at: run(tr, offset, extent)?,
+            at: run(lo, offset, extent)?,
             stride,
             limit: checked.contains(&nth).then_some(limit),
-            checked_below: !tr.rules.follows(Quirk::BlockPointersCheckAbove),
+            checked_below: !lo.rules.follows(Quirk::BlockPointersCheckAbove),
         });
     }
-    Ok(lanes(tr, pointer.base, &axes))
+    Ok(lanes(lo, pointer.base, &axes))
 }
 
 /// `tl.load` through a block pointer.
 pub(crate) fn load(
-    tr: &mut Tracer<'_>,
+    lo: &mut Lowering,
     pointer: &BlockPointer,
     boundary: &Value,
     option: Option<&str>,
     volatile: bool,
 ) -> Traced<ValueId> {
-    let elem = tr.ty(pointer.base).elem.pointee();
+    let elem = lo.ty(pointer.base).elem.pointee();
     let is_int = elem.and_then(Elem::num).is_some_and(DType::is_int);
     let nan = match option.unwrap_or("") {
         "" => None,
         "zero" => Some(false),
         "nan" if is_int => {
-            return Err(tr.reject("padding option `nan` is not supported for block pointers to integers"));
+            return Err(lo.reject("padding option `nan` is not supported for block pointers to integers"));
         }
         "nan" => Some(true),
-        other => return Err(tr.reject(format!("padding option `{other}` is not supported"))),
+        other => return Err(lo.reject(format!("padding option `{other}` is not supported"))),
     };
-    let (pointers, mask) = materialize(tr, pointer, boundary)?;
+    let (pointers, mask) = materialize(lo, pointer, boundary)?;
     let other = match (nan, elem) {
-        (Some(nan), Some(elem)) if mask.is_some() => Some(padding(tr, elem, &pointer.block_shape, nan)),
-        (Some(_), _) if tr.rules.holds(Rule::BlockPointersAreAggregates) => {
-            return Err(tr.reject("`padding_option` cannot be given without `boundary_check`"));
+        (Some(nan), Some(elem)) if mask.is_some() => Some(padding(lo, elem, &pointer.block_shape, nan)),
+        (Some(_), _) if lo.rules.holds(Rule::BlockPointersAreAggregates) => {
+            return Err(lo.reject("`padding_option` cannot be given without `boundary_check`"));
         }
         _ => None,
     };
-    memory::load(tr, pointers, mask, other, volatile)
+    memory::load(lo, pointers, mask, other, volatile)
 }
 
 /// `tl.store` through a block pointer.
 pub(crate) fn store(
-    tr: &mut Tracer<'_>,
+    lo: &mut Lowering,
     pointer: &BlockPointer,
     value: ValueId,
     boundary: &Value,
 ) -> Traced<()> {
     let mut value = value;
-    if !tr.rules.holds(Rule::BlockPointersAreAggregates) {
-        if !tr.is_block(value) {
-            value = broadcast_to(tr, value, &pointer.block_shape)?;
+    if !lo.rules.holds(Rule::BlockPointersAreAggregates) {
+        if !lo.is_block(value) {
+            value = broadcast_to(lo, value, &pointer.block_shape)?;
         }
-        let (given, wanted) = (tr.ty(value).clone(), tr.ty(pointer.base).elem.pointee());
+        let (given, wanted) = (lo.ty(value).clone(), lo.ty(pointer.base).elem.pointee());
         if given.shape != pointer.block_shape {
-            return Err(tr.reject(format!(
+            return Err(lo.reject(format!(
                 "the block pointer's block has shape {}, but the value {}",
                 shown(&pointer.block_shape),
                 shown(&given.shape)
@@ -288,23 +289,23 @@ pub(crate) fn store(
         }
         if Some(given.elem) != wanted {
             let wanted = wanted.map_or_else(String::new, elem_shown);
-            return Err(tr.reject(format!(
+            return Err(lo.reject(format!(
                 "the block pointer points to {wanted}, but the value is of {}; cast it",
                 elem_shown(given.elem)
             )));
         }
     }
-    let (pointers, mask) = materialize(tr, pointer, boundary)?;
-    memory::store(tr, pointers, value, mask)
+    let (pointers, mask) = materialize(lo, pointer, boundary)?;
+    memory::store(lo, pointers, value, mask)
 }
 
 /// `pointer.name` of a block pointer.
-pub(crate) fn attribute(tr: &Tracer<'_>, pointer: &BlockPointer, name: &str) -> Option<Value> {
-    use crate::value::TypeValue;
+pub(crate) fn attribute(lo: &Lowering, pointer: &BlockPointer, name: &str) -> Option<Value> {
+    use crate::constant::TypeValue;
     let tensors = |values: &[ValueId]| Value::tuple(values.iter().map(|&id| Value::Tensor(id)));
-    let elem = tr.ty(pointer.base).elem;
+    let elem = lo.ty(pointer.base).elem;
     let of_type = |ty| Some(Value::Constant(Constant::Type(ty)));
-    if !tr.rules.holds(Rule::BlockPointersAreAggregates) {
+    if !lo.rules.holds(Rule::BlockPointersAreAggregates) {
         return match name {
             "dtype" | "type" => of_type(TypeValue::BlockPointer(
                 elem.pointee()?,

@@ -7,7 +7,8 @@ use cerith_tile::rules::Rule;
 use super::cast::{cast, elem_shown};
 use super::promotion::shown;
 use super::shape::{self, product_shape, reshape};
-use crate::tracer::{Traced, Tracer};
+use crate::lowering::Lowering;
+use crate::stop::Traced;
 
 /// The options of a product.
 #[derive(Clone, Copy, Debug)]
@@ -21,9 +22,9 @@ pub(crate) struct Options {
 }
 
 /// Reads `input_precision`.
-pub(crate) fn precision(tr: &Tracer<'_>, name: &str) -> Traced<InputPrecision> {
+pub(crate) fn precision(lo: &Lowering, name: &str) -> Traced<InputPrecision> {
     let lower = name.to_lowercase();
-    let split = tr.rules.holds(Rule::DotSplitsIntoBfloats);
+    let split = lo.rules.holds(Rule::DotSplitsIntoBfloats);
     let known = |precision: &InputPrecision| {
         split || !matches!(precision, InputPrecision::Bf16x3 | InputPrecision::Bf16x6)
     };
@@ -33,7 +34,7 @@ pub(crate) fn precision(tr: &Tracer<'_>, name: &str) -> Traced<InputPrecision> {
         .find(|precision| precision.name() == lower)
         .ok_or_else(|| {
             let names: Vec<&str> = allowed.map(InputPrecision::name).collect();
-            tr.reject(format!(
+            lo.reject(format!(
                 "input_precision must be one of {}, not `{name}`",
                 names.join(", ")
             ))
@@ -41,11 +42,11 @@ pub(crate) fn precision(tr: &Tracer<'_>, name: &str) -> Traced<InputPrecision> {
 }
 
 /// The fewest rows, columns and inner elements.
-fn smallest(tr: &Tracer<'_>, dtype: DType) -> [usize; 3] {
-    let (small, shallow) = (tr.rules.holds(Rule::SmallDots), tr.rules.holds(Rule::ShallowDots));
+fn smallest(lo: &Lowering, dtype: DType) -> [usize; 3] {
+    let (small, shallow) = (lo.rules.holds(Rule::SmallDots), lo.rules.holds(Rule::ShallowDots));
     let side = if small { 1 } else { 16 };
-    let deep = tr.rules.holds(Rule::EightBitDotsAreDeep)
-        || dtype.is_int() && !tr.rules.holds(Rule::ShallowIntegerDots);
+    let deep = lo.rules.holds(Rule::EightBitDotsAreDeep)
+        || dtype.is_int() && !lo.rules.holds(Rule::ShallowIntegerDots);
     match dtype.bits() {
         8 if deep => [side, side, 32],
         64 if shallow => [side, side, 4],
@@ -54,10 +55,10 @@ fn smallest(tr: &Tracer<'_>, dtype: DType) -> [usize; 3] {
     }
 }
 
-fn check_dtypes(tr: &Tracer<'_>, lhs: ValueId, rhs: ValueId) -> Traced<(DType, DType)> {
-    let (a, b) = (tr.ty(lhs).elem, tr.ty(rhs).elem);
+fn check_dtypes(lo: &Lowering, lhs: ValueId, rhs: ValueId) -> Traced<(DType, DType)> {
+    let (a, b) = (lo.ty(lhs).elem, lo.ty(rhs).elem);
     let (Some(left), Some(right)) = (a.num(), b.num()) else {
-        return Err(tr.reject(format!("dot of {} and {}", elem_shown(a), elem_shown(b))));
+        return Err(lo.reject(format!("dot of {} and {}", elem_shown(a), elem_shown(b))));
     };
     if left.is_fp8() && right.is_fp8() {
         return Ok((left, right));
@@ -65,15 +66,15 @@ fn check_dtypes(tr: &Tracer<'_>, lhs: ValueId, rhs: ValueId) -> Traced<(DType, D
     for (side, dtype) in [("lhs", left), ("rhs", right)] {
         let known = match dtype {
             DType::I8 | DType::U8 | DType::F16 | DType::BF16 | DType::F32 => true,
-            DType::F64 => tr.rules.holds(Rule::DotTakesDouble),
+            DType::F64 => lo.rules.holds(Rule::DotTakesDouble),
             _ => false,
         };
         if !known {
-            return Err(tr.reject(format!("unsupported {side} dtype {} of dot", shown(dtype))));
+            return Err(lo.reject(format!("unsupported {side} dtype {} of dot", shown(dtype))));
         }
     }
     if left != right {
-        return Err(tr.reject(format!(
+        return Err(lo.reject(format!(
             "both operands of dot must have the same dtype, got {} and {}",
             shown(left),
             shown(right)
@@ -84,86 +85,86 @@ fn check_dtypes(tr: &Tracer<'_>, lhs: ValueId, rhs: ValueId) -> Traced<(DType, D
 
 /// `tl.dot`.
 pub(crate) fn dot(
-    tr: &mut Tracer<'_>,
+    lo: &mut Lowering,
     lhs: ValueId,
     rhs: ValueId,
     acc: Option<ValueId>,
     options: Options,
 ) -> Traced<ValueId> {
-    if !tr.is_block(lhs) || !tr.is_block(rhs) {
-        return Err(tr.reject("dot operands must be block tensors (not scalars)"));
+    if !lo.is_block(lhs) || !lo.is_block(rhs) {
+        return Err(lo.reject("dot operands must be block tensors (not scalars)"));
     }
-    let (a, b) = (tr.ty(lhs).shape.clone(), tr.ty(rhs).shape.clone());
+    let (a, b) = (lo.ty(lhs).shape.clone(), lo.ty(rhs).shape.clone());
     let Some(result) = product_shape(&a, &b) else {
-        return Err(tr.reject(format!(
+        return Err(lo.reject(format!(
             "shapes {} and {} are not compatible for dot",
             shape::shown(&a),
             shape::shown(&b)
         )));
     };
     if let Some(acc) = acc
-        && tr.ty(acc).shape != result
+        && lo.ty(acc).shape != result
     {
-        return Err(tr.reject(format!(
+        return Err(lo.reject(format!(
             "expected accumulator shape {}, got {}",
             shape::shown(&result),
-            shape::shown(&tr.ty(acc).shape)
+            shape::shown(&lo.ty(acc).shape)
         )));
     }
     if a.len() <= 3 {
-        return product(tr, lhs, rhs, acc, options);
+        return product(lo, lhs, rhs, acc, options);
     }
-    let lhs = batched(tr, lhs)?;
-    let rhs = batched(tr, rhs)?;
-    let acc = acc.map(|acc| batched(tr, acc)).transpose()?;
-    let value = product(tr, lhs, rhs, acc, options)?;
-    reshape(tr, value, &result, false)
+    let lhs = batched(lo, lhs)?;
+    let rhs = batched(lo, rhs)?;
+    let acc = acc.map(|acc| batched(lo, acc)).transpose()?;
+    let value = product(lo, lhs, rhs, acc, options)?;
+    reshape(lo, value, &result, false)
 }
 
 /// All but the last two dimensions as one.
-fn batched(tr: &mut Tracer<'_>, value: ValueId) -> Traced<ValueId> {
-    let shape = tr.ty(value).shape.clone();
+fn batched(lo: &mut Lowering, value: ValueId) -> Traced<ValueId> {
+    let shape = lo.ty(value).shape.clone();
     let (batch, matrix) = shape.split_at(shape.len().saturating_sub(2));
     let flat: Vec<usize> = std::iter::once(batch.iter().product())
         .chain(matrix.iter().copied())
         .collect();
-    reshape(tr, value, &flat, false)
+    reshape(lo, value, &flat, false)
 }
 
 fn product(
-    tr: &mut Tracer<'_>,
+    lo: &mut Lowering,
     mut lhs: ValueId,
     mut rhs: ValueId,
     acc: Option<ValueId>,
     options: Options,
 ) -> Traced<ValueId> {
-    let (left, right) = check_dtypes(tr, lhs, rhs)?;
+    let (left, right) = check_dtypes(lo, lhs, rhs)?;
     let both_fp8 = left.is_fp8() && right.is_fp8();
     if left == DType::F8E4B15 || right == DType::F8E4B15 {
-        lhs = cast(tr, lhs, DType::F16)?;
-        rhs = cast(tr, rhs, DType::F16)?;
+        lhs = cast(lo, lhs, DType::F16)?;
+        rhs = cast(lo, rhs, DType::F16)?;
     }
-    let dtype = tr.dtype(lhs).unwrap_or(left);
-    let acc_dtype = acc.and_then(|acc| tr.dtype(acc));
+    let dtype = lo.dtype(lhs).unwrap_or(left);
+    let acc_dtype = acc.and_then(|acc| lo.dtype(acc));
     let out = options
         .out_dtype
-        .or(acc_dtype.filter(|_| tr.rules.holds(Rule::DotFollowsAccumulator)));
+        .or(acc_dtype.filter(|_| lo.rules.holds(Rule::DotFollowsAccumulator)));
     let out = out.unwrap_or(DType::F32);
-    let (a, b) = (tr.ty(lhs).shape.clone(), tr.ty(rhs).shape.clone());
+    let (a, b) = (lo.ty(lhs).shape.clone(), lo.ty(rhs).shape.clone());
     let (Some(result), &[.., m, k], &[.., n]) = (product_shape(&a, &b), &a[..], &b[..]) else {
-        return Err(tr.reject("dot needs matrices"));
+        return Err(lo.reject("dot needs matrices"));
     };
-    let [least_m, least_n, least_k] = smallest(tr, dtype);
+    let [least_m, least_n, least_k] = smallest(lo, dtype);
     if m < least_m || n < least_n || k < least_k {
-        return Err(tr.reject(format!(
+        return Err(lo.reject(format!(
             "dot needs shapes with M >= {least_m}, N >= {least_n} and K >= {least_k}, got M = {m}, N = {n}, K = {k}"
         )));
     }
     let result_dtype = match dtype {
         DType::I8 => DType::I32,
-        DType::U8 => return Err(tr.reject("dot of integers supports int8 only")),
+        DType::U8 => return Err(lo.reject("dot of integers supports int8 only")),
         _ if out == DType::BF16 => {
-            return Err(tr.reject(
+            return Err(lo.reject(
                 "out_dtype=bfloat16 is unsupported by dot; use float32 or float16 and cast the result",
             ));
         }
@@ -171,21 +172,21 @@ fn product(
         DType::F64 => DType::F64,
         _ => out,
     };
-    if let Some(got) = acc.map(|acc| tr.ty(acc).elem) {
-        let wanted = if tr.rules.holds(Rule::DotTakesDouble) {
+    if let Some(got) = acc.map(|acc| lo.ty(acc).elem) {
+        let wanted = if lo.rules.holds(Rule::DotTakesDouble) {
             out
         } else {
             result_dtype
         };
         if got != Elem::Num(wanted) {
-            return Err(tr.reject(format!(
+            return Err(lo.reject(format!(
                 "expected accumulator dtype {}, got {}; pass out_dtype to use this accumulator",
                 shown(wanted),
                 elem_shown(got)
             )));
         }
         if got != Elem::Num(result_dtype) {
-            return Err(tr.reject(format!(
+            return Err(lo.reject(format!(
                 "dot of {} accumulates in {}, not in {}",
                 shown(dtype),
                 shown(result_dtype),
@@ -195,7 +196,7 @@ fn product(
     }
     let max_imprecise = match options.max_imprecise {
         Some(most) if both_fp8 && most > k as i128 => {
-            return Err(tr.reject(format!("max_num_imprecise_acc ({most}) must be at most K ({k})")));
+            return Err(lo.reject(format!("max_num_imprecise_acc ({most}) must be at most K ({k})")));
         }
         Some(most) => u32::try_from(most).unwrap_or(0),
         // The CUDA backend's `max_num_imprecise_acc_default` of compute capability 9.0: all of them.
@@ -206,9 +207,9 @@ fn product(
     let ty = Type::block(Elem::Num(result_dtype), shape);
     let acc = match acc {
         Some(acc) => acc,
-        None => tr.constant(0, ty.clone()),
+        None => lo.constant(0, ty.clone()),
     };
-    Ok(tr.op(
+    Ok(lo.op(
         OpKind::Dot {
             precision: options.precision,
             max_imprecise,

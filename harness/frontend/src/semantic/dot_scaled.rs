@@ -19,7 +19,8 @@ use cerith_tile::rules::{Rule, Version};
 use super::cast::{bitcast, cast, elem_shown};
 use super::promotion::shown;
 use super::shape::{self, broadcast_to, expand_dim, join, permute, reshape, transpose};
-use crate::tracer::{Traced, Tracer};
+use crate::lowering::Lowering;
+use crate::stop::Traced;
 
 /// An element format, by its name in Triton.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,98 +79,98 @@ impl Place {
 }
 
 /// Reads a format's name.
-pub(crate) fn format(tr: &Tracer<'_>, side: &str, name: &str) -> Traced<Format> {
-    let both = tr.rules.holds(Rule::ScaledDotScalesBoth);
+pub(crate) fn format(lo: &Lowering, side: &str, name: &str) -> Traced<Format> {
+    let both = lo.rules.holds(Rule::ScaledDotScalesBoth);
     match name {
         "e2m1" if both || side == "lhs" => Ok(Format::E2m1),
         "e4m3" => Ok(Format::E4m3),
         "e5m2" => Ok(Format::E5m2),
         "bf16" if both => Ok(Format::Bf16),
         "fp16" if both => Ok(Format::Fp16),
-        _ => Err(tr.reject(format!("{side}_format `{name}` is not supported by dot_scaled"))),
+        _ => Err(lo.reject(format!("{side}_format `{name}` is not supported by dot_scaled"))),
     }
 }
 
 /// `tl.dot_scaled`.
 pub(crate) fn dot_scaled(
-    tr: &mut Tracer<'_>,
+    lo: &mut Lowering,
     lhs: Side,
     rhs: Side,
     acc: Option<ValueId>,
     fast_math: bool,
 ) -> Traced<ValueId> {
     let (mut lhs, mut rhs) = (lhs, rhs);
-    if !tr.is_block(lhs.value) || !tr.is_block(rhs.value) {
-        return Err(tr.reject("dot_scaled operands must be block tensors (not scalars)"));
+    if !lo.is_block(lhs.value) || !lo.is_block(rhs.value) {
+        return Err(lo.reject("dot_scaled operands must be block tensors (not scalars)"));
     }
-    let rank = tr.ty(lhs.value).shape.len();
-    if rank != tr.ty(rhs.value).shape.len() || !(2..=3).contains(&rank) {
-        return Err(tr.reject(format!(
+    let rank = lo.ty(lhs.value).shape.len();
+    if rank != lo.ty(rhs.value).shape.len() || !(2..=3).contains(&rank) {
+        return Err(lo.reject(format!(
             "dot_scaled takes two operands of 2 or of 3 dimensions, got {} and {}",
-            shape::shown(&tr.ty(lhs.value).shape),
-            shape::shown(&tr.ty(rhs.value).shape)
+            shape::shown(&lo.ty(lhs.value).shape),
+            shape::shown(&lo.ty(rhs.value).shape)
         )));
     }
-    lhs.value = in_format(tr, lhs, Place::Lhs)?;
-    rhs.value = in_format(tr, rhs, Place::Rhs)?;
+    lhs.value = in_format(lo, lhs, Place::Lhs)?;
+    rhs.value = in_format(lo, rhs, Place::Rhs)?;
     for (side, place) in [(lhs, Place::Lhs), (rhs, Place::Rhs)] {
         if !side.k_pack && side.format != Format::E2m1 {
-            return Err(tr.reject(format!(
+            return Err(lo.reject(format!(
                 "{}_k_pack=False is for e2m1 only, which alone is packed",
                 place.name()
             )));
         }
     }
     let half = [lhs.format, rhs.format].contains(&Format::Fp16);
-    let wide = if tr.rules.follows(Quirk::ScaledDotsByParts) {
+    let wide = if lo.rules.follows(Quirk::ScaledDotsByParts) {
         Wide::ByParts { half }
     } else if half {
         Wide::Dtype(DType::F16)
     } else {
         Wide::Dtype(DType::BF16)
     };
-    let left = widened(tr, lhs, Place::Lhs, wide)?;
-    let right = widened(tr, rhs, Place::Rhs, wide)?;
-    let (a, b) = (tr.ty(left).shape.clone(), tr.ty(right).shape.clone());
+    let left = widened(lo, lhs, Place::Lhs, wide)?;
+    let right = widened(lo, rhs, Place::Rhs, wide)?;
+    let (a, b) = (lo.ty(left).shape.clone(), lo.ty(right).shape.clone());
     let Some(result) = shape::product_shape(&a, &b) else {
-        return Err(tr.reject(format!(
+        return Err(lo.reject(format!(
             "shapes {} and {}, unpacked, are not compatible for dot_scaled",
             shape::shown(&a),
             shape::shown(&b)
         )));
     };
     let k = a.last().copied().unwrap_or(1);
-    if !tr.rules.holds(Rule::ScaledDotScalesBoth) {
+    if !lo.rules.holds(Rule::ScaledDotScalesBoth) {
         if lhs.scale.is_none() || rhs.scale.is_some() {
-            return Err(tr.reject("dot_scaled needs lhs_scale and takes no rhs_scale"));
+            return Err(lo.reject("dot_scaled needs lhs_scale and takes no rhs_scale"));
         }
         if k < 64 {
-            return Err(tr.reject(format!("dot_scaled needs K >= 64, got {k}")));
+            return Err(lo.reject(format!("dot_scaled needs K >= 64, got {k}")));
         }
     }
     let ty = Type::block(Elem::Num(DType::F32), result.clone());
     if let Some(acc) = acc
-        && *tr.ty(acc) != ty
+        && *lo.ty(acc) != ty
     {
-        return Err(tr.reject(format!("expected accumulator of {ty}, got {}", tr.ty(acc))));
+        return Err(lo.reject(format!("expected accumulator of {ty}, got {}", lo.ty(acc))));
     }
-    let group = group(tr, [lhs.scale, rhs.scale], k)?;
-    let left = scaled(tr, left, lhs.scale, Place::Lhs, group, (wide, fast_math))?;
-    let right = scaled(tr, right, rhs.scale, Place::Rhs, group, (wide, fast_math))?;
+    let group = group(lo, [lhs.scale, rhs.scale], k)?;
+    let left = scaled(lo, left, lhs.scale, Place::Lhs, group, (wide, fast_math))?;
+    let right = scaled(lo, right, rhs.scale, Place::Rhs, group, (wide, fast_math))?;
     let acc = match acc {
         Some(acc) => acc,
-        None => tr.constant(0, ty.clone()),
+        None => lo.constant(0, ty.clone()),
     };
     let kind = OpKind::Dot {
         precision: InputPrecision::Ieee,
         max_imprecise: 0,
     };
-    Ok(tr.op(kind, &[left, right, acc], ty))
+    Ok(lo.op(kind, &[left, right, acc], ty))
 }
 
 /// The operand in the dtype of its format; `e2m1` in bytes.
-fn in_format(tr: &mut Tracer<'_>, side: Side, place: Place) -> Traced<ValueId> {
-    let elem = tr.ty(side.value).elem;
+fn in_format(lo: &mut Lowering, side: Side, place: Place) -> Traced<ValueId> {
+    let elem = lo.ty(side.value).elem;
     let (dtype, unsigned) = match side.format {
         Format::E2m1 => (DType::U8, DType::U8),
         Format::E4m3 => (DType::F8E4NV, DType::U8),
@@ -177,13 +178,13 @@ fn in_format(tr: &mut Tracer<'_>, side: Side, place: Place) -> Traced<ValueId> {
         Format::Bf16 => (DType::BF16, DType::U16),
         Format::Fp16 => (DType::F16, DType::U16),
     };
-    let taken = if tr.rules.holds(Rule::ScaledDotScalesBoth) {
+    let taken = if lo.rules.holds(Rule::ScaledDotScalesBoth) {
         elem == Elem::Num(dtype) || elem == Elem::Num(unsigned)
     } else {
         matches!(elem, Elem::Num(DType::I8 | DType::U8))
     };
     if !taken {
-        return Err(tr.reject(format!(
+        return Err(lo.reject(format!(
             "{} of dot_scaled has the dtype {}, but its format is held in {} or {}",
             place.name(),
             elem_shown(elem),
@@ -191,26 +192,26 @@ fn in_format(tr: &mut Tracer<'_>, side: Side, place: Place) -> Traced<ValueId> {
             shown(unsigned)
         )));
     }
-    bitcast(tr, side.value, Elem::Num(dtype))
+    bitcast(lo, side.value, Elem::Num(dtype))
 }
 
 /// The operand as a matrix of a wide dtype.
-fn widened(tr: &mut Tracer<'_>, side: Side, place: Place, wide: Wide) -> Traced<ValueId> {
+fn widened(lo: &mut Lowering, side: Side, place: Place, wide: Wide) -> Traced<ValueId> {
     if side.format != Format::E2m1 {
         return match wide {
-            Wide::Dtype(wide) => cast(tr, side.value, wide),
-            Wide::ByParts { .. } => Ok(by_parts(tr, side.value)),
+            Wide::Dtype(wide) => cast(lo, side.value, wide),
+            Wide::ByParts { .. } => Ok(by_parts(lo, side.value)),
         };
     }
-    let ty = tr.ty(side.value).clone();
-    let mask = tr.constant(0xf, ty.clone());
-    let low = tr.op(OpKind::Binary(BinaryOp::And), &[side.value, mask], ty.clone());
-    let four = tr.constant(4, ty.clone());
-    let high = tr.op(OpKind::Binary(BinaryOp::LShr), &[side.value, four], ty);
-    let low = four_bits(tr, low)?;
-    let high = four_bits(tr, high)?;
-    let both = join(tr, low, high)?;
-    let mut packed = tr.ty(side.value).shape.clone();
+    let ty = lo.ty(side.value).clone();
+    let mask = lo.constant(0xf, ty.clone());
+    let low = lo.op(OpKind::Binary(BinaryOp::And), &[side.value, mask], ty.clone());
+    let four = lo.constant(4, ty.clone());
+    let high = lo.op(OpKind::Binary(BinaryOp::LShr), &[side.value, four], ty);
+    let low = four_bits(lo, low)?;
+    let high = four_bits(lo, high)?;
+    let both = join(lo, low, high)?;
+    let mut packed = lo.ty(side.value).shape.clone();
     let rank = packed.len();
     // `lhs` has its inner dimension last, `rhs` last but one.
     let last = side.k_pack == (place == Place::Lhs);
@@ -220,22 +221,22 @@ fn widened(tr: &mut Tracer<'_>, side: Side, place: Place, wide: Wide) -> Traced<
     } else {
         let mut order: Vec<i128> = (0..=rank as i128).collect();
         order.swap(rank - 1, rank);
-        permute(tr, both, &order)?
+        permute(lo, both, &order)?
     };
     if let Some(extent) = packed.get_mut(dim) {
         *extent *= 2;
     }
-    let value = reshape(tr, both, &packed, false)?;
-    cast(tr, value, wide.dtype())
+    let value = reshape(lo, both, &packed, false)?;
+    cast(lo, value, wide.dtype())
 }
 
 /// What Triton's interpreter makes of an operand that is not packed: an `f16`, from exponent and significand, and of the
 /// infinities and NaN of 8-bit floats those of `f32`.
-fn by_parts(tr: &mut Tracer<'_>, value: ValueId) -> ValueId {
-    let dtype = tr.dtype(value).unwrap_or(DType::F16);
+fn by_parts(lo: &mut Lowering, value: ValueId) -> ValueId {
+    let dtype = lo.dtype(value).unwrap_or(DType::F16);
     let manner = Manner {
         rounds: false,
-        mends_zeros: tr.rules.version >= Version::new(3, 9, 0),
+        mends_zeros: lo.rules.version >= Version::new(3, 9, 0),
     };
     let foreign = Foreign::new(&format!("{dtype} by parts to f16 to f32, {manner:?}"), move |x| {
         let special = decode(dtype, x[0]);
@@ -245,15 +246,15 @@ fn by_parts(tr: &mut Tracer<'_>, value: ValueId) -> ValueId {
         let half = convert(dtype, DType::F16, manner, x[0]);
         number(DType::F32, decode(DType::F16, half))
     });
-    let ty = tr.ty(value).with_elem(Elem::Num(DType::F32));
-    tr.op(OpKind::Foreign(foreign), &[value], ty)
+    let ty = lo.ty(value).with_elem(Elem::Num(DType::F32));
+    lo.op(OpKind::Foreign(foreign), &[value], ty)
 }
 
 /// What Triton's interpreter makes of scales: the byte is the exponent of an `f32`, whatever its dtype.
-fn byte_as_exponent(tr: &mut Tracer<'_>, scale: ValueId, half: bool) -> ValueId {
-    let e8m0 = tr.dtype(scale).is_some_and(DType::is_int);
-    let newest = tr.rules.version >= Version::new(3, 9, 0);
-    let zero = half || !e8m0 || tr.rules.follows(Quirk::ScaleOfZeroIsZero);
+fn byte_as_exponent(lo: &mut Lowering, scale: ValueId, half: bool) -> ValueId {
+    let e8m0 = lo.dtype(scale).is_some_and(DType::is_int);
+    let newest = lo.rules.version >= Version::new(3, 9, 0);
+    let zero = half || !e8m0 || lo.rules.follows(Quirk::ScaleOfZeroIsZero);
     let nan = newest && e8m0;
     let name = format!("byte as the exponent of f32, 0 is zero: {zero}, 255 is NaN: {nan}");
     let foreign = Foreign::new(&name, move |x| match x[0] & 0xff {
@@ -261,28 +262,28 @@ fn byte_as_exponent(tr: &mut Tracer<'_>, scale: ValueId, half: bool) -> ValueId 
         255 if nan => 0x7fc0_0000,
         byte => byte << 23,
     });
-    let ty = tr.ty(scale).with_elem(Elem::Num(DType::F32));
-    tr.op(OpKind::Foreign(foreign), &[scale], ty)
+    let ty = lo.ty(scale).with_elem(Elem::Num(DType::F32));
+    lo.op(OpKind::Foreign(foreign), &[scale], ty)
 }
 
 /// `e2m1` in the low halves of bytes as `f16`, which holds every one of them: its bits are those of a number whose
 /// exponent is 14 too low.
-fn four_bits(tr: &mut Tracer<'_>, value: ValueId) -> Traced<ValueId> {
-    let value = cast(tr, value, DType::U16)?;
-    let ty = tr.ty(value).clone();
-    let field = |tr: &mut Tracer<'_>, mask: u64, shift: u64| {
-        let mask = tr.constant(mask, ty.clone());
-        let shift = tr.constant(shift, ty.clone());
-        let field = tr.op(OpKind::Binary(BinaryOp::And), &[value, mask], ty.clone());
-        tr.op(OpKind::Binary(BinaryOp::Shl), &[field, shift], ty.clone())
+fn four_bits(lo: &mut Lowering, value: ValueId) -> Traced<ValueId> {
+    let value = cast(lo, value, DType::U16)?;
+    let ty = lo.ty(value).clone();
+    let field = |lo: &mut Lowering, mask: u64, shift: u64| {
+        let mask = lo.constant(mask, ty.clone());
+        let shift = lo.constant(shift, ty.clone());
+        let field = lo.op(OpKind::Binary(BinaryOp::And), &[value, mask], ty.clone());
+        lo.op(OpKind::Binary(BinaryOp::Shl), &[field, shift], ty.clone())
     };
-    let sign = field(tr, 8, 12);
-    let magnitude = field(tr, 7, 9);
-    let bits = tr.op(OpKind::Binary(BinaryOp::Or), &[sign, magnitude], ty.clone());
-    let small = bitcast(tr, bits, Elem::Num(DType::F16))?;
+    let sign = field(lo, 8, 12);
+    let magnitude = field(lo, 7, 9);
+    let bits = lo.op(OpKind::Binary(BinaryOp::Or), &[sign, magnitude], ty.clone());
+    let small = bitcast(lo, bits, Elem::Num(DType::F16))?;
     let ty = ty.with_elem(Elem::Num(DType::F16));
-    let factor = tr.constant(number(DType::F16, 16384.0), ty.clone());
-    Ok(tr.op(OpKind::Binary(BinaryOp::Mul), &[small, factor], ty))
+    let factor = lo.constant(number(DType::F16, 16384.0), ty.clone());
+    Ok(lo.op(OpKind::Binary(BinaryOp::Mul), &[small, factor], ty))
 }
 
 fn number(dtype: DType, value: f64) -> u64 {
@@ -290,23 +291,23 @@ fn number(dtype: DType, value: f64) -> u64 {
 }
 
 /// How many elements share a scale.
-fn group(tr: &Tracer<'_>, scales: [Option<ValueId>; 2], k: usize) -> Traced<usize> {
-    let fp8 = |scale: ValueId| tr.ty(scale).elem == Elem::Num(DType::F8E4NV);
+fn group(lo: &Lowering, scales: [Option<ValueId>; 2], k: usize) -> Traced<usize> {
+    let fp8 = |scale: ValueId| lo.ty(scale).elem == Elem::Num(DType::F8E4NV);
     let mut given = scales.into_iter().flatten();
     let Some(first) = given.next() else {
         return Ok(32);
     };
-    if !tr.rules.holds(Rule::ScaledDotDeducesGroup) {
+    if !lo.rules.holds(Rule::ScaledDotDeducesGroup) {
         return Ok(if fp8(first) { 16 } else { 32 });
     }
-    let ty = tr.ty(first);
+    let ty = lo.ty(first);
     if ty.numel() == 1 {
         return Ok(32);
     }
     let groups = ty.shape.last().copied().unwrap_or(1);
     match k / groups.max(1) {
         group @ (16 | 32) => Ok(group),
-        other => Err(tr.reject(format!(
+        other => Err(lo.reject(format!(
             "the scale factor of dot_scaled must be 16 or 32, got {other}"
         ))),
     }
@@ -314,7 +315,7 @@ fn group(tr: &Tracer<'_>, scales: [Option<ValueId>; 2], k: usize) -> Traced<usiz
 
 /// The operand times its scales.
 fn scaled(
-    tr: &mut Tracer<'_>,
+    lo: &mut Lowering,
     value: ValueId,
     scale: Option<ValueId>,
     place: Place,
@@ -324,7 +325,7 @@ fn scaled(
     let Some(scale) = scale else {
         return Ok(value);
     };
-    let ty = tr.ty(value).clone();
+    let ty = lo.ty(value).clone();
     // Scales lie along the last dimension on both sides: `rhs_scale` is not transposed.
     let mut wanted = ty.shape.clone();
     let rank = wanted.len();
@@ -335,10 +336,10 @@ fn scaled(
     if let Some(inner) = wanted.last_mut() {
         *inner /= group;
     }
-    let own = tr.ty(scale).clone();
-    let batched = rank == 2 || tr.rules.holds(Rule::ScaledDotScalesBatches);
+    let own = lo.ty(scale).clone();
+    let batched = rank == 2 || lo.rules.holds(Rule::ScaledDotScalesBatches);
     if own.shape != wanted || wanted.contains(&0) || !batched {
-        return Err(tr.reject(format!(
+        return Err(lo.reject(format!(
             "{}_scale must be a tensor of shape {}, got {}",
             place.name(),
             shape::shown(&wanted),
@@ -347,60 +348,60 @@ fn scaled(
     }
     let scale = match (own.elem, wide) {
         (Elem::Num(DType::I8 | DType::U8 | DType::F8E4NV), Wide::ByParts { half }) => {
-            byte_as_exponent(tr, scale, half)
+            byte_as_exponent(lo, scale, half)
         }
-        (Elem::Num(DType::I8 | DType::U8), Wide::Dtype(wide)) => exponents(tr, scale, wide, fast_math)?,
-        (Elem::Num(DType::F8E4NV), Wide::Dtype(wide)) if tr.rules.holds(Rule::ScaledDotTakesFp8Scales) => {
-            cast(tr, scale, wide)?
+        (Elem::Num(DType::I8 | DType::U8), Wide::Dtype(wide)) => exponents(lo, scale, wide, fast_math)?,
+        (Elem::Num(DType::F8E4NV), Wide::Dtype(wide)) if lo.rules.holds(Rule::ScaledDotTakesFp8Scales) => {
+            cast(lo, scale, wide)?
         }
         (Elem::Num(dtype), _) if dtype.is_float() => {
-            return Err(tr.unsupported(format!("`tl.dot_scaled` with scales of {}", shown(dtype))));
+            return Err(lo.unsupported(format!("`tl.dot_scaled` with scales of {}", shown(dtype))));
         }
         (elem, _) => {
-            return Err(tr.reject(format!(
+            return Err(lo.reject(format!(
                 "{}_scale must hold e8m0 in 8-bit integers, got {}",
                 place.name(),
                 elem_shown(elem)
             )));
         }
     };
-    let column = expand_dim(tr, scale, rank);
+    let column = expand_dim(lo, scale, rank);
     let mut repeated = wanted;
     repeated.push(group);
-    let repeated = broadcast_to(tr, column, &repeated)?;
-    let mut factors = reshape(tr, repeated, &spread, false)?;
+    let repeated = broadcast_to(lo, column, &repeated)?;
+    let mut factors = reshape(lo, repeated, &spread, false)?;
     if place == Place::Rhs {
-        factors = transpose(tr, factors)?;
+        factors = transpose(lo, factors)?;
     }
-    Ok(tr.op(OpKind::Binary(BinaryOp::Mul), &[value, factors], ty))
+    Ok(lo.op(OpKind::Binary(BinaryOp::Mul), &[value, factors], ty))
 }
 
 /// `e8m0` bytes as a float dtype. `f16` holds few of them: the others become zero or infinity.
-fn exponents(tr: &mut Tracer<'_>, scale: ValueId, wide: DType, fast_math: bool) -> Traced<ValueId> {
-    let scale = bitcast(tr, scale, Elem::Num(DType::U8))?;
-    let bits = cast(tr, scale, DType::U16)?;
-    let ty = tr.ty(bits).clone();
-    let seven = tr.constant(7, ty.clone());
-    let bits_of_power = tr.op(OpKind::Binary(BinaryOp::Shl), &[bits, seven], ty.clone());
+fn exponents(lo: &mut Lowering, scale: ValueId, wide: DType, fast_math: bool) -> Traced<ValueId> {
+    let scale = bitcast(lo, scale, Elem::Num(DType::U8))?;
+    let bits = cast(lo, scale, DType::U16)?;
+    let ty = lo.ty(bits).clone();
+    let seven = lo.constant(7, ty.clone());
+    let bits_of_power = lo.op(OpKind::Binary(BinaryOp::Shl), &[bits, seven], ty.clone());
     // 2^-127 is a subnormal number of `bf16`.
-    let zero = tr.rules.follows(Quirk::ScaleOfZeroIsZero) || tr.rules.follows(Quirk::ScaleOfZeroFlushes);
-    let least = tr.constant(if zero { 0 } else { 0x40 }, ty.clone());
-    let bits_of_power = tr.op(OpKind::Binary(BinaryOp::Max), &[bits_of_power, least], ty.clone());
-    let power = bitcast(tr, bits_of_power, Elem::Num(DType::BF16))?;
+    let zero = lo.rules.follows(Quirk::ScaleOfZeroIsZero) || lo.rules.follows(Quirk::ScaleOfZeroFlushes);
+    let least = lo.constant(if zero { 0 } else { 0x40 }, ty.clone());
+    let bits_of_power = lo.op(OpKind::Binary(BinaryOp::Max), &[bits_of_power, least], ty.clone());
+    let power = bitcast(lo, bits_of_power, Elem::Num(DType::BF16))?;
     let power = if wide == DType::BF16 {
         power
     } else {
-        let whole = cast(tr, power, DType::F32)?;
-        cast(tr, whole, wide)?
+        let whole = cast(lo, power, DType::F32)?;
+        cast(lo, whole, wide)?
     };
-    let all = tr.constant(255, ty.clone());
+    let all = lo.constant(255, ty.clone());
     let special = ty.clone().with_elem(Elem::Num(DType::I1));
-    let special = tr.op(OpKind::Compare(CmpPredicate::Eq), &[bits, all], special);
+    let special = lo.op(OpKind::Compare(CmpPredicate::Eq), &[bits, all], special);
     let ty = ty.with_elem(Elem::Num(wide));
     let nan = if fast_math {
-        tr.op(OpKind::Poison, &[], ty.clone())
+        lo.op(OpKind::Poison, &[], ty.clone())
     } else {
-        tr.constant(number(wide, f64::NAN), ty.clone())
+        lo.constant(number(wide, f64::NAN), ty.clone())
     };
-    Ok(tr.op(OpKind::Select, &[special, nan, power], ty))
+    Ok(lo.op(OpKind::Select, &[special, nan, power], ty))
 }

@@ -9,13 +9,14 @@ use super::arithmetic::select;
 use super::cast::{bitcast, bool_like, bool_pointer, cast, cast_elem, elem_shown, stored_bool};
 use super::promotion::Operand;
 use super::shape::{broadcast, broadcast_all, broadcast_to, shown};
-use crate::tracer::{Traced, Tracer};
+use crate::lowering::Lowering;
+use crate::stop::Traced;
 
 /// What a pointer points to; anything but a pointer is rejected.
-fn pointee(tr: &Tracer<'_>, pointer: ValueId, function: &str) -> Traced<Elem> {
-    let elem = tr.ty(pointer).elem;
+fn pointee(lo: &Lowering, pointer: ValueId, function: &str) -> Traced<Elem> {
+    let elem = lo.ty(pointer).elem;
     elem.pointee().ok_or_else(|| {
-        tr.reject(format!(
+        lo.reject(format!(
             "unsupported pointer type {} in `tl.{function}`",
             elem_shown(elem)
         ))
@@ -23,16 +24,16 @@ fn pointee(tr: &Tracer<'_>, pointer: ValueId, function: &str) -> Traced<Elem> {
 }
 
 /// Refuses a block beside a scalar pointer.
-fn no_block(tr: &Tracer<'_>, value: Option<ValueId>, what: &str) -> Traced<()> {
-    if value.is_some_and(|value| tr.is_block(value)) {
-        return Err(tr.reject(format!("{what} cannot be a block if the pointer is not a block")));
+fn no_block(lo: &Lowering, value: Option<ValueId>, what: &str) -> Traced<()> {
+    if value.is_some_and(|value| lo.is_block(value)) {
+        return Err(lo.reject(format!("{what} cannot be a block if the pointer is not a block")));
     }
     Ok(())
 }
 
-fn boolean(tr: &Tracer<'_>, mask: Option<ValueId>) -> Traced<()> {
-    match mask.map(|mask| tr.ty(mask).elem) {
-        Some(elem) if elem != Elem::Num(DType::I1) => Err(tr.reject(format!(
+fn boolean(lo: &Lowering, mask: Option<ValueId>) -> Traced<()> {
+    match mask.map(|mask| lo.ty(mask).elem) {
+        Some(elem) if elem != Elem::Num(DType::I1) => Err(lo.reject(format!(
             "mask must have boolean scalar type, not {}",
             elem_shown(elem)
         ))),
@@ -42,52 +43,52 @@ fn boolean(tr: &Tracer<'_>, mask: Option<ValueId>) -> Traced<()> {
 
 /// `tl.load`.
 pub(crate) fn load(
-    tr: &mut Tracer<'_>,
+    lo: &mut Lowering,
     mut pointer: ValueId,
     mut mask: Option<ValueId>,
     mut other: Option<ValueId>,
     volatile: bool,
 ) -> Traced<ValueId> {
-    let mut element = pointee(tr, pointer, "load")?;
+    let mut element = pointee(lo, pointer, "load")?;
     if mask.is_none() && other.is_some() {
-        return Err(tr.reject("`other` cannot be provided without `mask`"));
+        return Err(lo.reject("`other` cannot be provided without `mask`"));
     }
-    if tr.is_block(pointer) {
+    if lo.is_block(pointer) {
         for value in [&mut mask, &mut other].into_iter().flatten() {
-            if tr.rules.holds(Rule::LoadBroadcastsPointer) {
-                (pointer, *value) = broadcast(tr, pointer, *value)?;
+            if lo.rules.holds(Rule::LoadBroadcastsPointer) {
+                (pointer, *value) = broadcast(lo, pointer, *value)?;
             } else {
-                let shape = tr.ty(pointer).shape.clone();
-                *value = broadcast_to(tr, *value, &shape)?;
+                let shape = lo.ty(pointer).shape.clone();
+                *value = broadcast_to(lo, *value, &shape)?;
             }
         }
         // A pointer that grew with `other` leaves the mask behind.
         if let Some(mask) = &mut mask {
-            let shape = tr.ty(pointer).shape.clone();
-            *mask = broadcast_to(tr, *mask, &shape)?;
+            let shape = lo.ty(pointer).shape.clone();
+            *mask = broadcast_to(lo, *mask, &shape)?;
         }
     } else {
-        no_block(tr, mask, "the mask")?;
-        no_block(tr, other, "`other`")?;
+        no_block(lo, mask, "the mask")?;
+        no_block(lo, other, "`other`")?;
     }
-    boolean(tr, mask)?;
-    let (pointer, is_bool) = bool_pointer(tr, pointer);
+    boolean(lo, mask)?;
+    let (pointer, is_bool) = bool_pointer(lo, pointer);
     if is_bool {
         element = Elem::Num(DType::I8);
     }
     if let Some(other) = &mut other {
-        *other = cast_elem(tr, *other, element, None)?;
+        *other = cast_elem(lo, *other, element, None)?;
     }
-    let ty = tr.ty(pointer).with_elem(element);
+    let ty = lo.ty(pointer).with_elem(element);
     let operands: Vec<ValueId> = [Some(pointer), mask, other].into_iter().flatten().collect();
     let kind = OpKind::Load {
         mask: mask.is_some(),
         other: other.is_some(),
         volatile,
     };
-    let loaded = tr.op(kind, &operands, ty);
-    if is_bool && tr.rules.holds(Rule::LoadedBoolsAreI1) {
-        cast(tr, loaded, DType::I1)
+    let loaded = lo.op(kind, &operands, ty);
+    if is_bool && lo.rules.holds(Rule::LoadedBoolsAreI1) {
+        cast(lo, loaded, DType::I1)
     } else {
         Ok(loaded)
     }
@@ -95,31 +96,31 @@ pub(crate) fn load(
 
 /// Pointer, value and mask of a store or atomic in one shape, which must be the pointer's.
 fn stored_operands(
-    tr: &mut Tracer<'_>,
+    lo: &mut Lowering,
     pointer: ValueId,
     value: ValueId,
     mask: Option<ValueId>,
 ) -> Traced<(ValueId, ValueId, Option<ValueId>)> {
-    if !tr.is_block(pointer) {
-        no_block(tr, Some(value), "the value")?;
-        no_block(tr, mask, "the mask")?;
+    if !lo.is_block(pointer) {
+        no_block(lo, Some(value), "the value")?;
+        no_block(lo, mask, "the mask")?;
         return Ok((pointer, value, mask));
     }
-    let shape = tr.ty(pointer).shape.clone();
-    if !tr.rules.holds(Rule::StoreAddsDimensions) {
-        let value = broadcast_to(tr, value, &shape)?;
-        let mask = mask.map(|mask| broadcast_to(tr, mask, &shape)).transpose()?;
+    let shape = lo.ty(pointer).shape.clone();
+    if !lo.rules.holds(Rule::StoreAddsDimensions) {
+        let value = broadcast_to(lo, value, &shape)?;
+        let mask = mask.map(|mask| broadcast_to(lo, mask, &shape)).transpose()?;
         return Ok((pointer, value, mask));
     }
     let operands: Vec<ValueId> = [Some(pointer), Some(value), mask].into_iter().flatten().collect();
-    let operands = broadcast_all(tr, &operands)?;
+    let operands = broadcast_all(lo, &operands)?;
     let (Some(&wide), Some(&value)) = (operands.first(), operands.get(1)) else {
-        return Err(tr.unsupported("a store without operands"));
+        return Err(lo.unsupported("a store without operands"));
     };
-    if tr.ty(wide).shape != shape {
-        return Err(tr.reject(format!(
+    if lo.ty(wide).shape != shape {
+        return Err(lo.reject(format!(
             "expected the pointer to have shape {} but got {}",
-            shown(&tr.ty(wide).shape),
+            shown(&lo.ty(wide).shape),
             shown(&shape)
         )));
     }
@@ -128,63 +129,63 @@ fn stored_operands(
 
 /// `tl.store`.
 pub(crate) fn store(
-    tr: &mut Tracer<'_>,
+    lo: &mut Lowering,
     pointer: ValueId,
     value: ValueId,
     mask: Option<ValueId>,
 ) -> Traced<()> {
-    let element = pointee(tr, pointer, "store")?;
-    let (pointer, value, mask) = stored_operands(tr, pointer, value, mask)?;
-    boolean(tr, mask)?;
-    let (pointer, is_bool) = bool_pointer(tr, pointer);
+    let element = pointee(lo, pointer, "store")?;
+    let (pointer, value, mask) = stored_operands(lo, pointer, value, mask)?;
+    boolean(lo, mask)?;
+    let (pointer, is_bool) = bool_pointer(lo, pointer);
     let value = if is_bool {
-        stored_bool(tr, value)?
+        stored_bool(lo, value)?
     } else {
-        cast_elem(tr, value, element, None)?
+        cast_elem(lo, value, element, None)?
     };
     let operands: Vec<ValueId> = [Some(pointer), Some(value), mask].into_iter().flatten().collect();
-    tr.builder
+    lo.builder
         .effect(OpKind::Store { mask: mask.is_some() }, &operands);
     Ok(())
 }
 
 /// What an atomic load or store is of: an integer or a float, and `i8` in place of `i1`.
-fn whole_element(tr: &mut Tracer<'_>, pointer: ValueId, function: &str) -> Traced<(ValueId, DType, bool)> {
-    let Some(dtype) = pointee(tr, pointer, function)?.num() else {
-        return Err(tr.reject(format!(
+fn whole_element(lo: &mut Lowering, pointer: ValueId, function: &str) -> Traced<(ValueId, DType, bool)> {
+    let Some(dtype) = pointee(lo, pointer, function)?.num() else {
+        return Err(lo.reject(format!(
             "{function} only supports integer and floating-point elements"
         )));
     };
-    let (pointer, is_bool) = bool_pointer(tr, pointer);
+    let (pointer, is_bool) = bool_pointer(lo, pointer);
     Ok((pointer, if is_bool { DType::I8 } else { dtype }, is_bool))
 }
 
 /// `tl.atomic_load`: a load that may meet other programs' writes.
 pub(crate) fn atomic_load(
-    tr: &mut Tracer<'_>,
+    lo: &mut Lowering,
     mut pointer: ValueId,
     mut mask: Option<ValueId>,
 ) -> Traced<ValueId> {
-    pointee(tr, pointer, "atomic_load")?;
-    if tr.is_block(pointer) {
+    pointee(lo, pointer, "atomic_load")?;
+    if lo.is_block(pointer) {
         if let Some(mask) = &mut mask {
-            (pointer, *mask) = broadcast(tr, pointer, *mask)?;
+            (pointer, *mask) = broadcast(lo, pointer, *mask)?;
         }
     } else {
-        no_block(tr, mask, "the mask")?;
+        no_block(lo, mask, "the mask")?;
     }
-    boolean(tr, mask)?;
-    let (pointer, dtype, is_bool) = whole_element(tr, pointer, "atomic_load")?;
-    let ty = tr.ty(pointer).with_elem(Elem::Num(dtype));
+    boolean(lo, mask)?;
+    let (pointer, dtype, is_bool) = whole_element(lo, pointer, "atomic_load")?;
+    let ty = lo.ty(pointer).with_elem(Elem::Num(dtype));
     let operands: Vec<ValueId> = [Some(pointer), mask].into_iter().flatten().collect();
     let kind = OpKind::Load {
         mask: mask.is_some(),
         other: false,
         volatile: true,
     };
-    let loaded = tr.op(kind, &operands, ty);
+    let loaded = lo.op(kind, &operands, ty);
     if is_bool {
-        cast(tr, loaded, DType::I1)
+        cast(lo, loaded, DType::I1)
     } else {
         Ok(loaded)
     }
@@ -192,44 +193,44 @@ pub(crate) fn atomic_load(
 
 /// `tl.atomic_store`: an exchange whose result nobody sees.
 pub(crate) fn atomic_store(
-    tr: &mut Tracer<'_>,
+    lo: &mut Lowering,
     pointer: ValueId,
     value: ValueId,
     mask: Option<ValueId>,
     order: MemoryOrder,
 ) -> Traced<()> {
-    pointee(tr, pointer, "atomic_store")?;
-    let (pointer, value, mask) = stored_operands(tr, pointer, value, mask)?;
-    boolean(tr, mask)?;
-    let (pointer, dtype, _) = whole_element(tr, pointer, "atomic_store")?;
-    let value = cast(tr, value, dtype)?;
-    exchange(tr, AtomicOp::Xchg, pointer, value, mask, order);
+    pointee(lo, pointer, "atomic_store")?;
+    let (pointer, value, mask) = stored_operands(lo, pointer, value, mask)?;
+    boolean(lo, mask)?;
+    let (pointer, dtype, _) = whole_element(lo, pointer, "atomic_store")?;
+    let value = cast(lo, value, dtype)?;
+    exchange(lo, AtomicOp::Xchg, pointer, value, mask, order);
     Ok(())
 }
 
 /// `tl.atomic_poll`.
 pub(crate) fn atomic_poll(
-    tr: &mut Tracer<'_>,
+    lo: &mut Lowering,
     pointer: ValueId,
     expected: ValueId,
     timeout: bool,
 ) -> Traced<ValueId> {
-    let element = pointee(tr, pointer, "atomic_poll")?;
+    let element = pointee(lo, pointer, "atomic_poll")?;
     let Some(dtype) = element
         .num()
         .filter(|dtype| dtype.is_int() && matches!(dtype.bits(), 16 | 32 | 64))
     else {
-        return Err(tr.reject("atomic_poll only supports integer elements with width 16, 32 or 64"));
+        return Err(lo.reject("atomic_poll only supports integer elements with width 16, 32 or 64"));
     };
-    let expected = cast(tr, expected, dtype)?;
-    let (pointer, expected, _) = stored_operands(tr, pointer, expected, None)?;
-    let ty = bool_like(tr.ty(expected));
-    Ok(tr.op(OpKind::AtomicPoll { timeout }, &[pointer, expected], ty))
+    let expected = cast(lo, expected, dtype)?;
+    let (pointer, expected, _) = stored_operands(lo, pointer, expected, None)?;
+    let ty = bool_like(lo.ty(expected));
+    Ok(lo.op(OpKind::AtomicPoll { timeout }, &[pointer, expected], ty))
 }
 
 /// `tl.atomic_add` and its like.
 pub(crate) fn atomic(
-    tr: &mut Tracer<'_>,
+    lo: &mut Lowering,
     op: AtomicOp,
     pointer: ValueId,
     value: ValueId,
@@ -237,63 +238,63 @@ pub(crate) fn atomic(
     order: MemoryOrder,
 ) -> Traced<ValueId> {
     let function = format!("atomic_{}", op.name());
-    let element = pointee(tr, pointer, &function)?;
+    let element = pointee(lo, pointer, &function)?;
     let Some(dtype) = element.num() else {
-        return Err(tr.reject(format!("{function} does not support {}", elem_shown(element))));
+        return Err(lo.reject(format!("{function} does not support {}", elem_shown(element))));
     };
     let small = match dtype {
         DType::F16 => op != AtomicOp::Add,
-        DType::BF16 => op != AtomicOp::Add || !tr.rules.holds(Rule::AtomicAddTakesBfloat),
+        DType::BF16 => op != AtomicOp::Add || !lo.rules.holds(Rule::AtomicAddTakesBfloat),
         _ => dtype.bits() <= 16,
     };
     if small {
-        return Err(tr.reject(format!("{function} does not support {}", elem_shown(element))));
+        return Err(lo.reject(format!("{function} does not support {}", elem_shown(element))));
     }
-    let (pointer, value, mask) = stored_operands(tr, pointer, value, mask)?;
-    let value = cast(tr, value, dtype)?;
-    boolean(tr, mask)?;
+    let (pointer, value, mask) = stored_operands(lo, pointer, value, mask)?;
+    let value = cast(lo, value, dtype)?;
+    boolean(lo, mask)?;
     if dtype.is_float() && matches!(op, AtomicOp::Min | AtomicOp::Max) {
-        return float_extremum(tr, op, pointer, value, mask, order);
+        return float_extremum(lo, op, pointer, value, mask, order);
     }
     if dtype.is_float() && matches!(op, AtomicOp::And | AtomicOp::Or | AtomicOp::Xor) {
-        return on_bits(tr, op, pointer, value, mask, order);
+        return on_bits(lo, op, pointer, value, mask, order);
     }
-    Ok(exchange(tr, op, pointer, value, mask, order))
+    Ok(exchange(lo, op, pointer, value, mask, order))
 }
 
 /// A bitwise atomic of floats: what `atom.and.b32` and its like make of their bits. The compiler takes it, and an H200 does so.
 fn on_bits(
-    tr: &mut Tracer<'_>,
+    lo: &mut Lowering,
     op: AtomicOp,
     pointer: ValueId,
     value: ValueId,
     mask: Option<ValueId>,
     order: MemoryOrder,
 ) -> Traced<ValueId> {
-    let elem = tr.ty(value).elem;
+    let elem = lo.ty(value).elem;
     let bits = if elem == Elem::Num(DType::F64) {
         DType::I64
     } else {
         DType::I32
     };
-    let value = bitcast(tr, value, Elem::Num(bits))?;
-    let pointer = cast_elem(tr, pointer, Elem::ptr_to(bits), None)?;
-    let before = exchange(tr, op, pointer, value, mask, order);
-    bitcast(tr, before, elem)
+    let value = bitcast(lo, value, Elem::Num(bits))?;
+    let pointer = cast_elem(lo, pointer, Elem::ptr_to(bits), None)?;
+    let before = exchange(lo, op, pointer, value, mask, order);
+    bitcast(lo, before, elem)
 }
 
 /// An atomic of operands that fit.
 pub(crate) fn exchange(
-    tr: &mut Tracer<'_>,
+    lo: &mut Lowering,
     op: AtomicOp,
     pointer: ValueId,
     value: ValueId,
     mask: Option<ValueId>,
     order: MemoryOrder,
 ) -> ValueId {
-    let ty = tr.ty(value).clone();
+    let ty = lo.ty(value).clone();
     let operands: Vec<ValueId> = [Some(pointer), Some(value), mask].into_iter().flatten().collect();
-    tr.op(
+    lo.op(
         OpKind::AtomicRmw {
             op,
             mask: mask.is_some(),
@@ -307,34 +308,34 @@ pub(crate) fn exchange(
 /// The larger (or smaller) float through integer atomics: where the operand's sign bit is clear, as signed integers,
 /// where it is set, the other extremum of unsigned ones.
 fn float_extremum(
-    tr: &mut Tracer<'_>,
+    lo: &mut Lowering,
     op: AtomicOp,
     pointer: ValueId,
     value: ValueId,
     mask: Option<ValueId>,
     order: MemoryOrder,
 ) -> Traced<ValueId> {
-    let ty = tr.ty(value).clone();
+    let ty = lo.ty(value).clone();
     let bools = bool_like(&ty);
     let (signed, unsigned) = if ty.elem == Elem::Num(DType::F64) {
         (DType::I64, DType::U64)
     } else {
         (DType::I32, DType::U32)
     };
-    let (negative, positive) = if tr.rules.follows(Quirk::AtomicExtremaByComparison) {
-        let zero = tr.constant(0, ty.clone());
-        let positive = tr.op(OpKind::Compare(CmpPredicate::Ge), &[value, zero], bools.clone());
+    let (negative, positive) = if lo.rules.follows(Quirk::AtomicExtremaByComparison) {
+        let zero = lo.constant(0, ty.clone());
+        let positive = lo.op(OpKind::Compare(CmpPredicate::Ge), &[value, zero], bools.clone());
         (
-            tr.op(OpKind::Compare(CmpPredicate::Lt), &[value, zero], bools.clone()),
+            lo.op(OpKind::Compare(CmpPredicate::Lt), &[value, zero], bools.clone()),
             positive,
         )
     } else {
-        let bits = bitcast(tr, value, Elem::Num(signed))?;
-        let zero = tr.constant(0, ty.with_elem(Elem::Num(signed)));
-        let negative = tr.op(OpKind::Compare(CmpPredicate::Lt), &[bits, zero], bools.clone());
+        let bits = bitcast(lo, value, Elem::Num(signed))?;
+        let zero = lo.constant(0, ty.with_elem(Elem::Num(signed)));
+        let negative = lo.op(OpKind::Compare(CmpPredicate::Lt), &[bits, zero], bools.clone());
         (
             negative,
-            tr.op(OpKind::Unary(UnaryOp::Not), &[negative], bools.clone()),
+            lo.op(OpKind::Unary(UnaryOp::Not), &[negative], bools.clone()),
         )
     };
     let other = if op == AtomicOp::Max {
@@ -344,28 +345,28 @@ fn float_extremum(
     };
     let gives_bits = op == AtomicOp::Min
         && ty.elem == Elem::Num(DType::F64)
-        && tr.rules.follows(Quirk::AtomicMinGivesBits);
+        && lo.rules.follows(Quirk::AtomicMinGivesBits);
     let mut parts = [value, value];
     for (part, (dtype, op, lanes)) in parts
         .iter_mut()
         .zip([(signed, op, positive), (unsigned, other, negative)])
     {
-        let value = bitcast(tr, value, Elem::Num(dtype))?;
-        let pointer = cast_elem(tr, pointer, Elem::ptr_to(dtype), None)?;
+        let value = bitcast(lo, value, Elem::Num(dtype))?;
+        let pointer = cast_elem(lo, pointer, Elem::ptr_to(dtype), None)?;
         let lanes = match mask {
-            Some(mask) => tr.op(OpKind::Binary(BinaryOp::And), &[mask, lanes], bools.clone()),
+            Some(mask) => lo.op(OpKind::Binary(BinaryOp::And), &[mask, lanes], bools.clone()),
             None => lanes,
         };
-        let before = exchange(tr, op, pointer, value, Some(lanes), order);
+        let before = exchange(lo, op, pointer, value, Some(lanes), order);
         *part = if gives_bits {
-            cast_elem(tr, before, ty.elem, None)?
+            cast_elem(lo, before, ty.elem, None)?
         } else {
-            bitcast(tr, before, ty.elem)?
+            bitcast(lo, before, ty.elem)?
         };
     }
     let [from_positive, from_negative] = parts;
     select(
-        tr,
+        lo,
         positive,
         Operand::Tensor(from_positive),
         Operand::Tensor(from_negative),
@@ -374,44 +375,44 @@ fn float_extremum(
 
 /// `tl.atomic_cas`: nothing is broadcast or cast.
 pub(crate) fn atomic_cas(
-    tr: &mut Tracer<'_>,
+    lo: &mut Lowering,
     pointer: ValueId,
     compare: ValueId,
     value: ValueId,
     order: MemoryOrder,
 ) -> Traced<ValueId> {
-    let element = pointee(tr, pointer, "atomic_cas")?;
+    let element = pointee(lo, pointer, "atomic_cas")?;
     if !element
         .num()
         .is_some_and(|dtype| matches!(dtype.bits(), 16 | 32 | 64))
     {
-        return Err(tr.reject("atomic_cas only supports elements with width 16, 32 or 64"));
+        return Err(lo.reject("atomic_cas only supports elements with width 16, 32 or 64"));
     }
-    let wanted: Type = tr.ty(pointer).with_elem(element);
+    let wanted: Type = lo.ty(pointer).with_elem(element);
     for (what, operand) in [("cmp", compare), ("val", value)] {
-        let shapes_agree = tr.ty(operand).shape == wanted.shape;
+        let shapes_agree = lo.ty(operand).shape == wanted.shape;
         // Lowering failed for such a `val` even then.
         if what == "cmp"
             && shapes_agree
-            && !same_bits(tr.ty(operand), &wanted)
-            && !tr.rules.holds(Rule::AtomicCasIsChecked)
+            && !same_bits(lo.ty(operand), &wanted)
+            && !lo.rules.holds(Rule::AtomicCasIsChecked)
         {
-            return Err(tr.unsupported("an atomic_cas whose `cmp` is not of the pointer's type"));
+            return Err(lo.unsupported("an atomic_cas whose `cmp` is not of the pointer's type"));
         }
-        if !same_bits(tr.ty(operand), &wanted) {
-            return Err(tr.reject(format!(
+        if !same_bits(lo.ty(operand), &wanted) {
+            return Err(lo.reject(format!(
                 "atomic_cas needs `{what}` of the type that the pointer points to, {wanted}, but it is {}",
-                tr.ty(operand)
+                lo.ty(operand)
             )));
         }
     }
     // Integers of another signedness have the same IR type in Triton, and the result has the value's.
-    let given = tr.ty(value).elem;
-    let compare = bitcast(tr, compare, element)?;
-    let value = bitcast(tr, value, element)?;
-    let ty = tr.ty(value).clone();
-    let before = tr.op(OpKind::AtomicCas { order }, &[pointer, compare, value], ty);
-    bitcast(tr, before, given)
+    let given = lo.ty(value).elem;
+    let compare = bitcast(lo, compare, element)?;
+    let value = bitcast(lo, value, element)?;
+    let ty = lo.ty(value).clone();
+    let before = lo.op(OpKind::AtomicCas { order }, &[pointer, compare, value], ty);
+    bitcast(lo, before, given)
 }
 
 /// Whether two types are one to MLIR, where integers have no sign.

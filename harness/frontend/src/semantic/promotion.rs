@@ -10,9 +10,11 @@ use cerith_tile::numeric::{decode, encode, encode_int};
 use cerith_tile::quirk::Quirk;
 use cerith_tile::rules::{Rule, Rules};
 
-use crate::constant;
-use crate::tracer::{Traced, Tracer};
-use crate::value::{Constant, Value};
+use crate::constant::{self, Constant};
+use crate::lowering::Lowering;
+use crate::semantic::types::describe;
+use crate::stop::Traced;
+use crate::value::Value;
 
 /// A Python number: what `constexpr`s and literals are to an operator.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -103,38 +105,18 @@ pub(crate) enum Operand {
 }
 
 /// What a value is to an operator; what is neither tensor nor number is rejected.
-pub(crate) fn operand(tr: &Tracer<'_>, value: &Value) -> Traced<Operand> {
+pub(crate) fn operand(lo: &Lowering, value: &Value) -> Traced<Operand> {
     match value {
         Value::Tensor(id) => Ok(Operand::Tensor(*id)),
         Value::Constant(constant) => match Number::of(constant) {
             Some(number) => Ok(Operand::Number(number)),
-            None => Err(tr.reject(format!(
+            None => Err(lo.reject(format!(
                 "cannot convert `{}` of type {} to a tensor",
                 constant::repr(constant),
                 constant::type_name(constant)
             ))),
         },
-        other => Err(tr.reject(format!("cannot convert {} to a tensor", describe(other)))),
-    }
-}
-
-/// What a value is called in messages.
-pub(crate) fn describe(value: &Value) -> String {
-    match value {
-        Value::Tensor(_) => "a tensor".to_owned(),
-        Value::Constant(constant) => format!("`{}`", constant::repr(constant)),
-        Value::Tuple { .. } => "a tuple".to_owned(),
-        Value::List(_) => "a list".to_owned(),
-        Value::Slice(_) => "a slice".to_owned(),
-        Value::Function(function) => format!("the function `{}`", function.name),
-        Value::Builtin(builtin) | Value::Method(_, builtin) => format!("the function `{}`", builtin.name()),
-        Value::Module(name) => format!("the module `{name}`"),
-        Value::BlockPointer(_) => "a block pointer".to_owned(),
-        Value::Bound(_, function) => describe(function),
-        Value::Aggregate(_) => "an aggregate".to_owned(),
-        Value::Descriptor(_) => "a tensor descriptor".to_owned(),
-        Value::Range(_) => "a range".to_owned(),
-        Value::Python(_) => "a Python object".to_owned(),
+        other => Err(lo.reject(format!("cannot convert {} to a tensor", describe(other)))),
     }
 }
 
@@ -245,15 +227,15 @@ pub(crate) fn computation_type(
 
 /// A constant of exactly this dtype, the same in every lane of a block type, or a scalar.
 pub(crate) fn number_constant(
-    tr: &mut Tracer<'_>,
+    lo: &mut Lowering,
     number: Number,
     dtype: DType,
     ty: Option<Type>,
 ) -> Traced<ValueId> {
     let bits = match (dtype.is_float(), number) {
-        (true, _) if number.is_zero() && !tr.rules.holds(Rule::NegativeZeroLiteral) => 0,
-        (true, _) if dtype.is_fp8() && !tr.rules.holds(Rule::Fp8Constants) && !number.is_zero() => {
-            return Err(tr.reject(format!(
+        (true, _) if number.is_zero() && !lo.rules.holds(Rule::NegativeZeroLiteral) => 0,
+        (true, _) if dtype.is_fp8() && !lo.rules.holds(Rule::Fp8Constants) && !number.is_zero() => {
+            return Err(lo.reject(format!(
                 "the number {} cannot become {}",
                 number.text(),
                 shown(dtype)
@@ -264,9 +246,9 @@ pub(crate) fn number_constant(
                 Number::Float(value) => value,
                 Number::Bool(_) | Number::Int(_) => number.int().unwrap_or_default() as f64,
             };
-            let bits = if dtype == DType::BF16 && tr.rules.follows(Quirk::Bf16Truncates) {
+            let bits = if dtype == DType::BF16 && lo.rules.follows(Quirk::Bf16Truncates) {
                 u64::from((value as f32).to_bits() >> 16)
-            } else if dtype == DType::F16 && tr.rules.follows(Quirk::HalvesRoundOnce) {
+            } else if dtype == DType::F16 && lo.rules.follows(Quirk::HalvesRoundOnce) {
                 encode(dtype, value, Rounding::NearestEven)
             } else {
                 encode_float(dtype, value)
@@ -284,7 +266,7 @@ pub(crate) fn number_constant(
                     number.text(),
                     shown(dtype)
                 );
-                return Ok(tr.op(
+                return Ok(lo.op(
                     OpKind::Unsupported(what),
                     &[],
                     ty.unwrap_or_else(|| Type::num(dtype)),
@@ -293,7 +275,7 @@ pub(crate) fn number_constant(
             bits
         }
         (false, Number::Float(value)) if value != 0.0 => {
-            return Err(tr.reject(format!(
+            return Err(lo.reject(format!(
                 "the float {} is no value of {}",
                 number.text(),
                 shown(dtype)
@@ -301,7 +283,7 @@ pub(crate) fn number_constant(
         }
         (false, Number::Float(_)) => 0,
         (false, _) if dtype != DType::I1 && !fits_in_64_bits(number, dtype) => {
-            return Err(tr.reject(format!(
+            return Err(lo.reject(format!(
                 "the number {} is no value of {}",
                 number.text(),
                 shown(dtype)
@@ -309,7 +291,7 @@ pub(crate) fn number_constant(
         }
         (false, Number::Bool(_) | Number::Int(_)) => encode_int(dtype, number.int().unwrap_or_default()),
     };
-    Ok(tr.constant(bits, ty.unwrap_or_else(|| Type::num(dtype))))
+    Ok(lo.constant(bits, ty.unwrap_or_else(|| Type::num(dtype))))
 }
 
 /// Whether the compiler's 64-bit integers, of the dtype's signedness, hold a number; narrower dtypes wrap it.
@@ -334,44 +316,44 @@ fn encode_float(dtype: DType, value: f64) -> u64 {
 }
 
 /// The scalar tensor that a number becomes where one is needed.
-pub(crate) fn number_tensor(tr: &mut Tracer<'_>, number: Number) -> Traced<ValueId> {
+pub(crate) fn number_tensor(lo: &mut Lowering, number: Number) -> Traced<ValueId> {
     let Some(dtype) = number.dtype() else {
-        return Err(tr.reject(format!("the integer {} fits in no integer type", number.text())));
+        return Err(lo.reject(format!("the integer {} fits in no integer type", number.text())));
     };
-    number_constant(tr, number, dtype, None)
+    number_constant(lo, number, dtype, None)
 }
 
 /// The tensor that an operand is or becomes.
-pub(crate) fn operand_tensor(tr: &mut Tracer<'_>, operand: Operand) -> Traced<ValueId> {
+pub(crate) fn operand_tensor(lo: &mut Lowering, operand: Operand) -> Traced<ValueId> {
     match operand {
         Operand::Tensor(id) => Ok(id),
-        Operand::Number(number) => number_tensor(tr, number),
+        Operand::Number(number) => number_tensor(lo, number),
     }
 }
 
 /// A number where an operator computes in `dtype`: it must fit, since 3.3.1.
 pub(crate) fn fitting_constant(
-    tr: &mut Tracer<'_>,
+    lo: &mut Lowering,
     number: Number,
     dtype: DType,
     ty: Option<Type>,
 ) -> Traced<ValueId> {
     if dtype.is_int() && !is_signed(dtype) && number.is_negative() {
-        return Err(tr.reject(
+        return Err(lo.reject(
             "cannot perform a binary operation between an unsigned tensor and a negative scalar; cast one of them",
         ));
     }
-    if dtype.is_int() && tr.rules.holds(Rule::ScalarsMustFit) {
+    if dtype.is_int() && lo.rules.holds(Rule::ScalarsMustFit) {
         let (low, high) = int_range(dtype);
         if number.int().is_some_and(|value| value < low || value > high) {
-            return Err(tr.reject(format!(
+            return Err(lo.reject(format!(
                 "scalar {} is out of range for type {}",
                 number.text(),
                 shown(dtype)
             )));
         }
     }
-    number_constant(tr, number, dtype, ty)
+    number_constant(lo, number, dtype, ty)
 }
 
 const fn int_range(dtype: DType) -> (i128, i128) {

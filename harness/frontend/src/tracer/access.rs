@@ -5,13 +5,14 @@ use cerith_tile::rules::Rule;
 use ruff_python_ast::{self as ast, Expr};
 
 use super::frame::Kind;
-use super::host::Host;
-use super::module::ScopeId;
-use super::{Stop, Traced, Tracer, module, python};
-use crate::builtin;
-use crate::constant;
-use crate::semantic;
-use crate::value::{Constant, Value};
+use super::{Tracer, module};
+use crate::builtin::python;
+use crate::constant::{self, Constant};
+use crate::semantic::types::type_text;
+use crate::stop::{Stop, Traced};
+use crate::value::Value;
+use crate::value::host::{Host, ScopeId};
+use crate::{builtin, semantic};
 
 /// What `tl` has and the reference does not know: parts of its own machinery and of aggregates, and classes of
 /// descriptors.
@@ -47,19 +48,19 @@ impl Tracer<'_> {
         if let Some(slot) = self.frame.names.get(name) {
             return Ok(slot.value.clone());
         }
-        let annotated = !self.rules.holds(Rule::AnnotatedGlobalsAreNoConstexprs);
+        let annotated = !self.lo.rules.holds(Rule::AnnotatedGlobalsAreNoConstexprs);
         if let Some((value, is_annotated)) = self.global(self.frame.scope, name) {
             let value = value.clone();
             return self.global_value(name, &value, annotated && is_annotated);
         }
         if let Some(value) = python::builtin(name)
-            && (name != "hasattr" || self.speaks(Rule::HasAttribute))
+            && (name != "hasattr" || self.lo.speaks(Rule::HasAttribute))
         {
             return Ok(value);
         }
         match name {
             "print" => {
-                if let Some(value) = builtin::lookup(self, "tl", "device_print") {
+                if let Some(value) = builtin::lookup(&mut self.lo, "tl", "device_print") {
                     return Ok(value);
                 }
             }
@@ -74,7 +75,9 @@ impl Tracer<'_> {
     }
 
     fn undefined(&self, name: &str) -> Stop {
-        let mut diagnostic = self.diagnostic("undefined-name", format!("`{name}` is not defined"));
+        let mut diagnostic = self
+            .lo
+            .diagnostic("undefined-name", format!("`{name}` is not defined"));
         if let Some(&span) = self.frame.partial.get(name) {
             diagnostic = diagnostic
                 .label(span, "bound here, on one path only")
@@ -98,6 +101,7 @@ impl Tracer<'_> {
         let plain = match value {
             Host::Unknown(unknown) => {
                 let diagnostic = self
+                    .lo
                     .diagnostic(
                         "unsupported",
                         format!("the reference does not know `{name}`: it is {}", unknown.what),
@@ -111,10 +115,10 @@ impl Tracer<'_> {
                      kernel's"
                 );
                 return Err(Stop::Unsupported(Box::new(
-                    self.diagnostic("unsupported", message),
+                    self.lo.diagnostic("unsupported", message),
                 )));
             }
-            Host::Constant(Constant::None) => !annotated && !self.speaks(Rule::NoneGlobals),
+            Host::Constant(Constant::None) => !annotated && !self.lo.speaks(Rule::NoneGlobals),
             Host::Constant(Constant::Type(_))
             | Host::Constexpr(_)
             | Host::Module(_)
@@ -130,7 +134,7 @@ impl Tracer<'_> {
             _ => !annotated,
         };
         if plain {
-            let mut diagnostic = self.diagnostic(
+            let mut diagnostic = self.lo.diagnostic(
                 "non-constexpr-global",
                 format!("cannot access global variable `{name}` from within a @jit function"),
             );
@@ -139,7 +143,7 @@ impl Tracer<'_> {
         }
         match self.kernel_value(value) {
             Some(value) => Ok(value),
-            None => Err(self.unsupported(format!("the global `{name}`"))),
+            None => Err(self.lo.unsupported(format!("the global `{name}`"))),
         }
     }
 
@@ -148,7 +152,9 @@ impl Tracer<'_> {
         let mut names = path.split('.');
         let first = names.next().unwrap_or_default();
         let Some(found) = self.global(scope, first).map(|(value, _)| value.clone()) else {
-            return Err(self.reject_with("undefined-name", format!("`{first}` is not defined")));
+            return Err(self
+                .lo
+                .reject_with("undefined-name", format!("`{first}` is not defined")));
         };
         let mut value = self.global_value(first, &found, true)?;
         for name in names {
@@ -159,8 +165,8 @@ impl Tracer<'_> {
 
     /// What `name` of a module known by name is.
     pub(super) fn symbol(&mut self, module: &str, name: &str) -> Option<Value> {
-        let own = python::module_attribute(module, name, self.rules);
-        own.or_else(|| builtin::lookup(self, module, name))
+        let own = python::module_attribute(module, name, self.lo.rules);
+        own.or_else(|| builtin::lookup(&mut self.lo, module, name))
     }
 
     pub(super) fn attribute_node(&mut self, node: &ast::ExprAttribute) -> Traced<Value> {
@@ -173,10 +179,12 @@ impl Tracer<'_> {
             && matches!(&*node.value, Expr::Attribute(_))
             && matches!(value, Value::Constant(Constant::Type(_)))
         {
-            return Err(self.reject("'dtype' object has no attribute `value`"));
+            return Err(self.lo.reject("'dtype' object has no attribute `value`"));
         }
-        if self.is_held(&node.value) && !self.speaks(Rule::HeldAttributes) {
-            return Err(self.reject(format!("'constexpr' object has no attribute `{name}`")));
+        if self.is_held(&node.value) && !self.lo.speaks(Rule::HeldAttributes) {
+            return Err(self
+                .lo
+                .reject(format!("'constexpr' object has no attribute `{name}`")));
         }
         // Deviation from Triton's compiler (triton#2939): an int that the launcher made a constant because it is 1
         // keeps the attributes that it has with every other value.
@@ -189,8 +197,8 @@ impl Tracer<'_> {
             && *constant != Constant::None
             && name != "value"
         {
-            let tensor = semantic::to_tensor(self, &value)?;
-            return builtin::tensor_attribute(self, tensor, name);
+            let tensor = semantic::to_tensor(&mut self.lo, &value)?;
+            return builtin::tensor_attribute(&mut self.lo, tensor, name);
         }
         self.attribute(&value, name)
     }
@@ -215,17 +223,12 @@ impl Tracer<'_> {
 
     fn unknown_attribute(&self, path: &str, name: &str) -> Stop {
         let shown = path.replacen("tl", "triton.language", 1);
-        let mut diagnostic = self.diagnostic(
-            "unknown-attribute",
-            format!(
-                "the module `{shown}` of Triton {} has no attribute `{name}`",
-                self.rules.version
-            ),
+        let message = format!(
+            "the module `{shown}` of Triton {} has no attribute `{name}`",
+            self.lo.rules.version
         );
-        if let Some(near) = nearest(name, builtin::names(path, self.rules)) {
-            diagnostic.help = Some(format!("did you mean `{near}`?"));
-        }
-        Stop::Rejected(Box::new(diagnostic))
+        let near = nearest(name, builtin::names(path, self.lo.rules));
+        self.lo.unknown_attribute(message, near)
     }
 
     /// `value.name`.
@@ -240,7 +243,7 @@ impl Tracer<'_> {
 
     fn attribute_of(&mut self, value: &Value, name: &str) -> Traced<Value> {
         match value {
-            Value::Tensor(tensor) => builtin::tensor_attribute(self, *tensor, name),
+            Value::Tensor(tensor) => builtin::tensor_attribute(&mut self.lo, *tensor, name),
             Value::Module(path) => {
                 if let Some(scope) = path
                     .strip_prefix(super::FILE_PREFIX)
@@ -257,7 +260,7 @@ impl Tracer<'_> {
                             Some(value) => Ok(value),
                             None => self.global_value(name, &found, false),
                         },
-                        None => Err(self.reject(format!("the module has no attribute `{name}`"))),
+                        None => Err(self.lo.reject(format!("the module has no attribute `{name}`"))),
                     };
                 }
                 if let Some(module) = module::submodule(path, name) {
@@ -273,30 +276,30 @@ impl Tracer<'_> {
                 {
                     return Err(self.unknown_attribute(path, name));
                 }
-                Err(self.unsupported(format!("`{path}.{name}`")))
+                Err(self.lo.unsupported(format!("`{path}.{name}`")))
             }
             Value::Aggregate(aggregate) => self.aggregate_attribute(aggregate, name),
             Value::Python(class) => self.class_attribute(class, name),
-            Value::BlockPointer(pointer) => builtin::block_pointer_attribute(self, pointer, name),
-            Value::Descriptor(descriptor) => builtin::descriptor_attribute(self, descriptor, name),
+            Value::BlockPointer(pointer) => builtin::block_pointer_attribute(&mut self.lo, pointer, name),
+            Value::Descriptor(descriptor) => builtin::descriptor_attribute(&self.lo, descriptor, name),
             Value::Constant(Constant::Str(_)) if STRING_METHODS.contains(&name) => {
-                Err(self.unsupported(format!("the method `{name}` of strings")))
+                Err(self.lo.unsupported(format!("the method `{name}` of strings")))
             }
             Value::Constant(_) if name == "value" => Ok(value.clone()),
             Value::Constant(Constant::Type(ty)) => {
                 let ty = ty.clone();
-                builtin::type_attribute(self, &ty, name)
+                builtin::type_attribute(&mut self.lo, &ty, name)
             }
             Value::Tuple { items, names } => match names.iter().position(|field| &**field == name) {
                 Some(at) => Ok(items.get(at).cloned().unwrap_or(Value::NONE)),
-                None => Err(self.reject(format!("a tuple has no attribute `{name}`"))),
+                None => Err(self.lo.reject(format!("a tuple has no attribute `{name}`"))),
             },
             _ => {
                 let text = match value {
                     Value::Constant(value) => format!("'{}' object", constant::type_name(value)),
-                    _ => self.type_text(value),
+                    _ => type_text(&self.lo, value),
                 };
-                Err(self.reject(format!("{text} has no attribute `{name}`")))
+                Err(self.lo.reject(format!("{text} has no attribute `{name}`")))
             }
         }
     }
@@ -304,7 +307,7 @@ impl Tracer<'_> {
     pub(super) fn subscript(&mut self, container: &Value, index: &Value) -> Traced<Value> {
         match container {
             Value::Constant(Constant::Str(_)) if matches!(index, Value::Slice(_)) => {
-                Err(self.reject("string indices must be integers, not 'slice'"))
+                Err(self.lo.reject("string indices must be integers, not 'slice'"))
             }
             Value::Constant(Constant::Str(text)) => {
                 let letters: Vec<Value> = text
@@ -326,25 +329,25 @@ impl Tracer<'_> {
             }
             Value::Tensor(tensor) => {
                 self.used_attribute(container, "__getitem__");
-                semantic::subscript(self, *tensor, index)
+                semantic::subscript(&mut self.lo, *tensor, index)
             }
             Value::Tuple { items, .. } | Value::List(items) => match index {
                 Value::Constant(at) => {
                     let Some(at) = constant::as_int(at) else {
-                        return Err(self.reject("tuple indices have to be integers or slices"));
+                        return Err(self.lo.reject("tuple indices have to be integers or slices"));
                     };
                     let place = if at < 0 { at + items.len() as i128 } else { at };
                     usize::try_from(place)
                         .ok()
                         .and_then(|place| items.get(place).cloned())
-                        .ok_or_else(|| self.reject(format!("tuple index {at} is out of range")))
+                        .ok_or_else(|| self.lo.reject(format!("tuple index {at} is out of range")))
                 }
                 Value::Slice(slice) => self.slice_tuple(items, slice),
-                _ => Err(self.reject("tuple indices have to be known at compile time")),
+                _ => Err(self.lo.reject("tuple indices have to be known at compile time")),
             },
             _ => {
-                let text = self.type_text(container);
-                Err(self.reject(format!("{text} cannot be subscripted")))
+                let text = type_text(&self.lo, container);
+                Err(self.lo.reject(format!("{text} cannot be subscripted")))
             }
         }
     }
@@ -356,12 +359,16 @@ impl Tracer<'_> {
             *bound = match value {
                 Value::Constant(Constant::None) => None,
                 Value::Constant(value) if constant::as_int(value).is_some() => constant::as_int(value),
-                _ => return Err(self.reject("slice bounds have to be integers known at compile time")),
+                _ => {
+                    return Err(self
+                        .lo
+                        .reject("slice bounds have to be integers known at compile time"));
+                }
             };
         }
         let step = bounds[2].unwrap_or(1);
         if step == 0 {
-            return Err(self.reject("slice step cannot be zero"));
+            return Err(self.lo.reject("slice step cannot be zero"));
         }
         let clamp = |bound: i128| {
             (if bound < 0 { bound + length } else { bound }).clamp(

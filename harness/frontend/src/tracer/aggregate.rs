@@ -12,112 +12,13 @@ use cerith_tile::source::Span;
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
 
-use super::host::{Host, HostBody, HostFunction};
-use super::module::{ScopeId, span_of};
-use super::{PythonCallable, Traced, Tracer};
-use crate::value::{Constant, Value};
-
-/// A class of aggregates.
-#[derive(Debug)]
-pub(crate) struct AggregateClass {
-    /// Its name.
-    pub name: Rc<str>,
-    /// Its fields, those of its parents first.
-    pub fields: Vec<(Rc<str>, Field)>,
-    /// Defaults of fields.
-    pub defaults: Vec<(Rc<str>, Host)>,
-    /// Its `__init__`, and whether it is a `@constexpr_function`.
-    pub init: Option<(Rc<HostFunction>, bool)>,
-    /// Its methods, those of its parents included.
-    pub members: Vec<(Rc<str>, Host)>,
-}
-
-/// What a field may hold.
-#[derive(Clone, Debug)]
-pub(crate) enum Field {
-    /// `tl.tensor`.
-    Tensor,
-    /// `tl.constexpr`.
-    Constexpr,
-    /// `tl.tuple`.
-    Tuple,
-    /// `tl.tensor_descriptor`.
-    Descriptor,
-    /// Another aggregate.
-    Aggregate(Rc<AggregateClass>),
-    /// Something that the reference cannot check.
-    Other,
-}
-
-/// An instance of an aggregate.
-#[derive(Clone, Debug)]
-pub(crate) struct Aggregate {
-    /// Its class.
-    pub class: Rc<AggregateClass>,
-    /// What its fields hold, in their order.
-    pub items: Rc<[Value]>,
-}
-
-impl AggregateClass {
-    /// A method.
-    pub fn member(&self, name: &str) -> Option<&Host> {
-        self.members
-            .iter()
-            .rev()
-            .find(|(member, _)| &**member == name)
-            .map(|(_, value)| value)
-    }
-}
-
-impl Aggregate {
-    /// What a field holds.
-    pub fn field(&self, name: &str) -> Option<&Value> {
-        let place = self.class.fields.iter().position(|(field, _)| &**field == name)?;
-        self.items.get(place)
-    }
-}
-
-impl Field {
-    fn of(annotation: &Host) -> Self {
-        match annotation {
-            Host::Symbol(module, name) if &**module == "tl" => match &**name {
-                "tensor" => Self::Tensor,
-                "constexpr" => Self::Constexpr,
-                "tuple" => Self::Tuple,
-                "tensor_descriptor" => Self::Descriptor,
-                _ => Self::Other,
-            },
-            Host::Aggregate(class) => Self::Aggregate(Rc::clone(class)),
-            _ => Self::Other,
-        }
-    }
-
-    /// Whether it may hold a value.
-    fn admits(&self, value: &Value) -> bool {
-        match self {
-            Self::Tensor => matches!(value, Value::Tensor(_)),
-            Self::Constexpr => !matches!(
-                value,
-                Value::Tensor(_) | Value::Tuple { .. } | Value::Aggregate(_) | Value::Descriptor(_)
-            ),
-            Self::Tuple => matches!(value, Value::Tuple { .. } | Value::List(_)),
-            Self::Descriptor => matches!(value, Value::Descriptor(_)),
-            Self::Aggregate(class) => matches!(value, Value::Aggregate(it) if Rc::ptr_eq(&it.class, class)),
-            Self::Other => true,
-        }
-    }
-
-    fn text(&self) -> &str {
-        match self {
-            Self::Tensor => "tensor",
-            Self::Constexpr => "constexpr",
-            Self::Tuple => "tuple",
-            Self::Descriptor => "tensor_descriptor",
-            Self::Aggregate(class) => &class.name,
-            Self::Other => "another type",
-        }
-    }
-}
+use super::Tracer;
+use crate::constant::Constant;
+use crate::semantic::types::type_text;
+use crate::stop::Traced;
+use crate::text::span_of;
+use crate::value::host::{AggregateClass, Field, Host, HostBody, HostFunction, ScopeId};
+use crate::value::{Aggregate, Value};
 
 impl Tracer<'_> {
     /// The class that a decorated `class` statement makes.
@@ -191,7 +92,7 @@ impl Tracer<'_> {
         }
         let name = &class.name;
         if positional.len() > class.fields.len() {
-            return Err(self.reject(format!(
+            return Err(self.lo.reject(format!(
                 "{name}.__init__() takes {} positional arguments but {} were given",
                 class.fields.len() + 1,
                 positional.len() + 1
@@ -205,7 +106,7 @@ impl Tracer<'_> {
                 .map(|(_, value)| value);
             let value = match (positional.get(place), named) {
                 (Some(_), Some(_)) => {
-                    return Err(self.reject(format!(
+                    return Err(self.lo.reject(format!(
                         "{name}.__init__() got multiple values for argument '{field}'"
                     )));
                 }
@@ -213,9 +114,9 @@ impl Tracer<'_> {
                 (None, None) => match class.defaults.iter().find(|(key, _)| key == field) {
                     Some((_, default)) => self.default_value(field, &default.clone())?,
                     None => {
-                        return Err(
-                            self.reject(format!("{name}.__init__() missing required argument: '{field}'"))
-                        );
+                        return Err(self
+                            .lo
+                            .reject(format!("{name}.__init__() missing required argument: '{field}'")));
                     }
                 },
             };
@@ -224,7 +125,7 @@ impl Tracer<'_> {
         }
         let unknown = |key: &str| !class.fields.iter().any(|(field, _)| &**field == key);
         if let Some((key, _)) = keyword.iter().find(|(key, _)| unknown(key)) {
-            return Err(self.reject(format!(
+            return Err(self.lo.reject(format!(
                 "{name}.__init__() got an unexpected keyword argument '{key}'"
             )));
         }
@@ -238,8 +139,8 @@ impl Tracer<'_> {
         if kind.admits(value) {
             return Ok(());
         }
-        let text = self.type_text(value);
-        Err(self.reject(format!(
+        let text = type_text(&self.lo, value);
+        Err(self.lo.reject(format!(
             "expected {} for the field `{field}` of {}, got {text}",
             kind.text(),
             class.name
@@ -256,7 +157,7 @@ impl Tracer<'_> {
         keyword: &[(Rc<str>, Value)],
     ) -> Traced<Value> {
         let HostBody::Def(def) = &init.body else {
-            return Err(self.unsupported("this `__init__`"));
+            return Err(self.lo.unsupported("this `__init__`"));
         };
         // A `@constexpr_function` gets bare Python objects, a plain one gets constexprs.
         let given = |value: &Value| match value {
@@ -275,11 +176,15 @@ impl Tracer<'_> {
             .map(|parameter| parameter.name().as_str())
             .collect();
         let Some((this, names)) = parameters.split_first() else {
-            return Err(self.reject(format!("{}.__init__() takes no instance", class.name)));
+            return Err(self
+                .lo
+                .reject(format!("{}.__init__() takes no instance", class.name)));
         };
         let surplus = keyword.iter().find(|(key, _)| !names.contains(&&**key));
         if positional.len() > names.len() || surplus.is_some() {
-            return Err(self.reject(format!("{}.__init__() does not take these arguments", class.name)));
+            return Err(self
+                .lo
+                .reject(format!("{}.__init__() does not take these arguments", class.name)));
         }
         for (place, name) in names.iter().enumerate() {
             let named = keyword
@@ -291,7 +196,7 @@ impl Tracer<'_> {
                 None => match init.defaults.iter().find(|(key, _)| &**key == *name) {
                     Some((_, default)) => default.clone(),
                     None => {
-                        return Err(self.reject(format!(
+                        return Err(self.lo.reject(format!(
                             "{}.__init__() missing 1 required positional argument: '{name}'",
                             class.name
                         )));
@@ -306,7 +211,7 @@ impl Tracer<'_> {
         let mut items = Vec::with_capacity(class.fields.len());
         for (field, kind) in &class.fields {
             let Some((_, value_of)) = fields.iter().find(|(name, _)| name == field) else {
-                return Err(self.reject(format!(
+                return Err(self.lo.reject(format!(
                     "constructor for {} did not initialize attribute '{field}'",
                     class.name
                 )));
@@ -316,16 +221,16 @@ impl Tracer<'_> {
                 (Some(value), _) => value,
                 (None, Host::Unknown(unknown)) => {
                     let what = unknown.what.clone();
-                    return Err(self.unsupported(what));
+                    return Err(self.lo.unsupported(what));
                 }
-                (None, _) => return Err(self.unsupported(format!("what the field `{field}` holds"))),
+                (None, _) => return Err(self.lo.unsupported(format!("what the field `{field}` holds"))),
             };
             if matches!((value_of, &value), (Host::Constexpr(_), Value::Tensor(_))) {
-                return Err(self.unsupported("`tl.constexpr` of a tensor"));
+                return Err(self.lo.unsupported("`tl.constexpr` of a tensor"));
             }
             if bare || !kind.admits(&value) {
-                let text = self.type_text(&value);
-                return Err(self.reject(format!(
+                let text = type_text(&self.lo, &value);
+                return Err(self.lo.reject(format!(
                     "expected {} for the field `{field}` of {}, got {}{text}",
                     kind.text(),
                     class.name,
@@ -338,7 +243,9 @@ impl Tracer<'_> {
             .iter()
             .find(|(name, _)| !class.fields.iter().any(|(field, _)| field == name))
         {
-            return Err(self.reject(format!("{} has no attribute '{name}'", class.name)));
+            return Err(self
+                .lo
+                .reject(format!("{} has no attribute '{name}'", class.name)));
         }
         self.not_too_deep(Value::Aggregate(Rc::new(Aggregate {
             class: Rc::clone(class),
@@ -385,7 +292,7 @@ impl Tracer<'_> {
                                 break;
                             }
                             Some(false) => {}
-                            None => return Err(self.unsupported("this condition in an `__init__`")),
+                            None => return Err(self.lo.unsupported("this condition in an `__init__`")),
                         }
                     }
                 }
@@ -403,20 +310,22 @@ impl Tracer<'_> {
             return Ok(field.clone());
         }
         if name == "type" {
-            return Err(self.unsupported("the type of an aggregate as a value"));
+            return Err(self.lo.unsupported("the type of an aggregate as a value"));
         }
         match value.class.member(name).cloned() {
             Some(member) => {
-                self.used(AGGREGATE_METHOD);
+                self.lo.used(AGGREGATE_METHOD);
                 match self.kernel_value(&member) {
                     Some(callee) => Ok(Value::Bound(
                         Rc::new(Value::Aggregate(Rc::clone(value))),
                         Rc::new(callee),
                     )),
-                    None => Err(self.unsupported(format!("the method `{name}` of {}", value.class.name))),
+                    None => Err(self
+                        .lo
+                        .unsupported(format!("the method `{name}` of {}", value.class.name))),
                 }
             }
-            None => Err(self.reject_with(
+            None => Err(self.lo.reject_with(
                 "unknown-attribute",
                 format!("'{}' object has no attribute '{name}'", value.class.name),
             )),
@@ -424,14 +333,16 @@ impl Tracer<'_> {
     }
 
     /// `Class.name`.
-    pub(super) fn class_attribute(&mut self, class: &PythonCallable, name: &str) -> Traced<Value> {
-        let Host::Aggregate(class) = &class.callable else {
-            return Err(self.reject(format!("a Python object has no attribute `{name}`")));
+    pub(super) fn class_attribute(&mut self, class: &Host, name: &str) -> Traced<Value> {
+        let Host::Aggregate(class) = class else {
+            return Err(self
+                .lo
+                .reject(format!("a Python object has no attribute `{name}`")));
         };
         let member = class.member(name).cloned();
         match member.as_ref().and_then(|member| self.kernel_value(member)) {
             Some(value) => Ok(value),
-            None => Err(self.reject_with(
+            None => Err(self.lo.reject_with(
                 "unknown-attribute",
                 format!("type object '{}' has no attribute '{name}'", class.name),
             )),
@@ -445,7 +356,7 @@ impl Tracer<'_> {
         lhs: &Value,
         rhs: &Value,
     ) -> Option<Traced<Value>> {
-        if !self.rules.holds(Rule::AggregateOperators) {
+        if !self.lo.rules.holds(Rule::AggregateOperators) {
             return None;
         }
         for (owner, method, other) in [(lhs, methods.0, rhs), (rhs, methods.1, lhs)] {
@@ -466,12 +377,14 @@ impl Tracer<'_> {
         keyword: &[(Rc<str>, Value)],
     ) -> Traced<Value> {
         let [Value::Aggregate(instance)] = positional else {
-            return Err(self.reject("aggregate_replace() expects an aggregate instance"));
+            return Err(self
+                .lo
+                .reject("aggregate_replace() expects an aggregate instance"));
         };
         let class = Rc::clone(&instance.class);
         for (name, _) in keyword {
             if instance.field(name).is_none() {
-                return Err(self.reject(format!("{} has no field '{name}'", class.name)));
+                return Err(self.lo.reject(format!("{} has no field '{name}'", class.name)));
             }
         }
         let mut arguments = Vec::with_capacity(class.fields.len());

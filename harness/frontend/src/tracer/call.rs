@@ -8,25 +8,19 @@ use cerith_tile::source::Span;
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged;
 
-use super::frame::{Frame, Kind};
-use super::gap::Gap;
-use super::host::Host;
-use super::host_call::HostArguments;
-use super::{Stop, Traced, Tracer, UserFunction, python};
-use crate::builtin::Builtin;
-use crate::value::{Constant, TypeValue, Value};
+use super::Tracer;
+use super::frame::{ActiveCall, Frame, Kind};
+use crate::builtin::{python, signature};
+use crate::constant::{Constant, TypeValue};
+use crate::gap::Gap;
+use crate::semantic::types::{same_type, type_text};
+use crate::stop::Traced;
+use crate::value::Value;
+use crate::value::callable::{Builtin, Lower, UserFunction};
+use crate::value::host::{Host, HostArguments};
 
 /// Calls of `@triton.jit` functions inside of each other.
 const MAX_CALLS: usize = 100;
-
-/// A call whose body is being run.
-#[derive(Debug)]
-pub(super) struct ActiveCall {
-    /// Where it is.
-    pub span: Span,
-    function: Rc<UserFunction>,
-    arguments: Vec<Value>,
-}
 
 impl Tracer<'_> {
     /// Calls a function, builtin or method, as `callee(*positional, **keyword)`.
@@ -47,14 +41,14 @@ impl Tracer<'_> {
                 positional.insert(0, (**receiver).clone());
                 self.call(callee, positional, keyword)
             }
-            Value::Python(python) => self.call_python(&python.callable, &positional, &keyword),
+            Value::Python(python) => self.call_python(python, &positional, &keyword),
             Value::Constant(constant) => {
                 let name = crate::constant::type_name(constant);
-                Err(self.reject(format!("'{name}' object is not callable")))
+                Err(self.lo.reject(format!("'{name}' object is not callable")))
             }
             _ => {
-                let text = self.type_text(callee);
-                Err(self.reject(format!("{text} is not callable")))
+                let text = type_text(&self.lo, callee);
+                Err(self.lo.reject(format!("{text} is not callable")))
             }
         }
     }
@@ -66,8 +60,11 @@ impl Tracer<'_> {
         positional: Vec<Value>,
         keyword: Vec<(Rc<str>, Value)>,
     ) -> Traced<Value> {
-        let bound = builtin.bind(self, positional, keyword)?;
-        let result = (builtin.lower)(self, &bound)?;
+        let bound = signature::bind(builtin, &self.lo, positional, keyword)?;
+        let result = match builtin.lower {
+            Lower::Operations(lower) => lower(&mut self.lo, &bound)?,
+            Lower::Calls(lower) => lower(self, &bound)?,
+        };
         self.used_call(builtin, is_method, &bound, &result);
         Ok(result)
     }
@@ -84,7 +81,7 @@ impl Tracer<'_> {
         let mut positional = Vec::with_capacity(node.arguments.args.len());
         for argument in &node.arguments.args {
             if let Expr::Starred(starred) = argument {
-                if !self.speaks(Rule::StarredArguments) {
+                if !self.lo.speaks(Rule::StarredArguments) {
                     return Err(self.not_in_triton("`*` in a call"));
                 }
                 match self.eval(&starred.value)? {
@@ -92,8 +89,10 @@ impl Tracer<'_> {
                         positional.extend(items.iter().cloned());
                     }
                     other => {
-                        let text = self.type_text(&other);
-                        return Err(self.reject(format!("only a tuple can be unpacked with `*`, not {text}")));
+                        let text = type_text(&self.lo, &other);
+                        return Err(self
+                            .lo
+                            .reject(format!("only a tuple can be unpacked with `*`, not {text}")));
                     }
                 }
             } else {
@@ -107,7 +106,9 @@ impl Tracer<'_> {
             };
             let value = self.argument(&argument.value, &mut held)?;
             if keyword.iter().any(|(key, _)| **key == *name.as_str()) {
-                return Err(self.reject(format!("keyword argument repeated: {}", name.as_str())));
+                return Err(self
+                    .lo
+                    .reject(format!("keyword argument repeated: {}", name.as_str())));
             }
             keyword.push((name.as_str().into(), value));
         }
@@ -138,7 +139,7 @@ impl Tracer<'_> {
             && held.contains(pointer)
             && builtin.takes_pointer()
         {
-            return Err(self.reject("a constexpr that holds a pointer is no pointer"));
+            return Err(self.lo.reject("a constexpr that holds a pointer is no pointer"));
         }
         self.held_arguments = held;
         let result = self.call(&callee, positional, keyword);
@@ -161,7 +162,9 @@ impl Tracer<'_> {
     fn static_assert(&mut self, node: &ast::ExprCall) -> Traced<Value> {
         let args = &node.arguments.args;
         let (1..=2, true) = (args.len(), node.arguments.keywords.is_empty()) else {
-            return Err(self.reject("`static_assert` requires one or two positional arguments only"));
+            return Err(self
+                .lo
+                .reject("`static_assert` requires one or two positional arguments only"));
         };
         self.used_call(&python::STATIC_ASSERT, false, &[], &Value::NONE);
         let condition = match args.first() {
@@ -171,7 +174,7 @@ impl Tracer<'_> {
         match condition {
             Value::Constant(Constant::Bool(true)) => {
                 if let Some(message) = args.get(1)
-                    && !self.speaks(Rule::AssertMessagesWait)
+                    && !self.lo.speaks(Rule::AssertMessagesWait)
                 {
                     self.eval(message)?;
                 }
@@ -181,19 +184,19 @@ impl Tracer<'_> {
                 let message = match args.get(1).map(|message| self.eval(message)) {
                     None => String::new(),
                     Some(Ok(Value::Constant(message))) => crate::constant::text(&message),
-                    Some(Ok(value)) => self.type_text(&value),
+                    Some(Ok(value)) => type_text(&self.lo, &value),
                     Some(Err(_)) => "<failed to evaluate assertion message>".to_owned(),
                 };
-                let span = super::module::span_of(self.frame.source, node.range());
-                self.span = span;
+                let span = crate::text::span_of(self.frame.source, node.range());
+                self.lo.span = span;
                 let shown = if message.is_empty() {
                     "static assertion failed".to_owned()
                 } else {
                     format!("static assertion failed: {message}")
                 };
-                Err(self.reject_with("static-assert", shown))
+                Err(self.lo.reject_with("static-assert", shown))
             }
-            _ => Err(self.reject(
+            _ => Err(self.lo.reject(
                 "the condition of `static_assert` could not be determined at compile time: it has to be a bool that \
                  depends on constexprs only",
             )),
@@ -230,9 +233,9 @@ impl Tracer<'_> {
             let named = take(name);
             let value = match (placed, named) {
                 (Some(_), Some(_)) => {
-                    return Err(
-                        self.reject_with("bad-arguments", format!("multiple values for argument '{name}'"))
-                    );
+                    return Err(self
+                        .lo
+                        .reject_with("bad-arguments", format!("multiple values for argument '{name}'")));
                 }
                 (Some(value), None) | (None, Some(value)) => Some(value),
                 (None, None) => match function.default_of(name).cloned() {
@@ -257,22 +260,22 @@ impl Tracer<'_> {
             self.bind_rest(parameters, &mut positional, &mut bound);
         }
         if let Some(name) = missing.first() {
-            return Err(self.reject_with(
+            return Err(self.lo.reject_with(
                 "bad-arguments",
                 format!("`{}` is missing a required argument: '{name}'", function.name),
             ));
         }
         if positional.next().is_some() {
-            return Err(self.reject_with(
+            return Err(self.lo.reject_with(
                 "bad-arguments",
                 format!("too many positional arguments for `{}`", function.name),
             ));
         }
         if parameters.kwarg.is_some() {
-            return Err(self.unsupported("`**kwargs` of a @triton.jit function"));
+            return Err(self.lo.unsupported("`**kwargs` of a @triton.jit function"));
         }
         if let Some((name, _)) = keyword.first() {
-            return Err(self.reject_with(
+            return Err(self.lo.reject_with(
                 "bad-arguments",
                 format!("`{}` got an unexpected keyword argument '{name}'", function.name),
             ));
@@ -298,7 +301,9 @@ impl Tracer<'_> {
     pub(super) fn default_value(&mut self, name: &str, default: &Host) -> Traced<Value> {
         match self.kernel_value(default) {
             Some(value) => Ok(value),
-            None => Err(self.unsupported(format!("the default of the parameter `{name}`"))),
+            None => Err(self
+                .lo
+                .unsupported(format!("the default of the parameter `{name}`"))),
         }
     }
 
@@ -313,25 +318,29 @@ impl Tracer<'_> {
         for (name, value) in &bound {
             let is_refused = match value {
                 Value::Method(..) | Value::Bound(..) => true,
-                Value::Builtin(_) => self.refuses(Gap::BuiltinArguments),
+                Value::Builtin(_) => self.lo.refuses(Gap::BuiltinArguments),
                 _ => false,
             };
             if is_refused && !self.in_library(function) {
-                let text = self.type_text(value);
-                return Err(self.reject(format!("{text} cannot be the argument `{name}` of a call")));
+                let text = type_text(&self.lo, value);
+                return Err(self
+                    .lo
+                    .reject(format!("{text} cannot be the argument `{name}` of a call")));
             }
         }
         self.check_specialised(function)?;
-        if function.def.parameters.vararg.is_some() && !self.speaks(Rule::VariableArguments) {
-            return Err(self.reject(format!("`*` parameters of `{}` are not bound", function.name)));
+        if function.def.parameters.vararg.is_some() && !self.lo.speaks(Rule::VariableArguments) {
+            return Err(self
+                .lo
+                .reject(format!("`*` parameters of `{}` are not bound", function.name)));
         }
         if function.options.noinline {
             for (name, value) in &bound {
                 if let Value::Tensor(id) = value
-                    && self.is_block(*id)
-                    && self.ty(*id).numel() != 1
+                    && self.lo.is_block(*id)
+                    && self.lo.ty(*id).numel() != 1
                 {
-                    return Err(self.reject(format!(
+                    return Err(self.lo.reject(format!(
                         "`{}` is marked noinline, but was called with the non-scalar argument `{name}`",
                         function.name
                     )));
@@ -346,24 +355,26 @@ impl Tracer<'_> {
                     .arguments
                     .iter()
                     .zip(&arguments)
-                    .all(|(a, b)| self.same_type(a, b))
+                    .all(|(a, b)| same_type(&self.lo, a, b))
         });
         if recursive {
-            return Err(self.reject_with("recursion", format!("`{}` calls itself", function.name)));
+            return Err(self
+                .lo
+                .reject_with("recursion", format!("`{}` calls itself", function.name)));
         }
         if self.calls.len() >= MAX_CALLS {
-            return Err(self.exhausted(MAX_CALLS, "calls inside of each other"));
+            return Err(self.lo.exhausted(MAX_CALLS, "calls inside of each other"));
         }
-        let (span, loc) = (self.span, self.builder.loc());
-        let caller = self.caller.replace(loc);
+        let (span, loc) = (self.lo.span, self.lo.builder.loc());
+        let caller = self.lo.caller.replace(loc);
         let frame = Frame {
             scope: function.scope,
             source: self.source_of(function.scope),
             ..Frame::default()
         };
         let outer = std::mem::replace(&mut self.frame, frame);
+        self.lo.calls.push(span);
         self.calls.push(ActiveCall {
-            span,
             function: Rc::clone(function),
             arguments,
         });
@@ -378,9 +389,10 @@ impl Tracer<'_> {
         let flow = self.run(&function.def.body, true)?;
         let value = self.result_of(flow)?;
         self.calls.pop();
+        self.lo.calls.pop();
         self.frame = outer;
-        self.caller = caller;
-        self.leave((span, loc));
+        self.lo.caller = caller;
+        self.lo.leave((span, loc));
         Ok(value)
     }
 
@@ -396,8 +408,8 @@ impl Tracer<'_> {
             ..Frame::default()
         };
         let arguments = bound.iter().map(|(_, value, _)| value.clone()).collect();
+        self.lo.calls.push(Span::default());
         self.calls.push(ActiveCall {
-            span: Span::default(),
             function: Rc::clone(function),
             arguments,
         });
@@ -410,23 +422,20 @@ impl Tracer<'_> {
         let flow = self.run(&function.def.body, true)?;
         let value = self.result_of(flow)?;
         self.calls.pop();
+        self.lo.calls.pop();
         Ok(value)
     }
 
-    /// Whether a value is a function of the prelude.
-    pub(crate) fn is_of_prelude(&self, value: &Value) -> bool {
-        matches!(value, Value::Function(function) if self.in_library(function))
-    }
-
     /// Whether a function is of the prelude.
-    fn in_library(&self, function: &UserFunction) -> bool {
-        self.prelude_sources.contains(&self.source_of(function.scope))
+    pub(super) fn in_library(&self, function: &UserFunction) -> bool {
+        self.lo.library.contains(&self.source_of(function.scope))
     }
 
     /// Whether a parameter's name is known inside of its function.
     fn is_defined(&self, function: &UserFunction, name: &str) -> bool {
         let named = |parameter: &ast::ParameterWithDefault| parameter.name().as_str() == name;
-        self.rules.holds(Rule::KeywordOnlyParameters) || !function.def.parameters.kwonlyargs.iter().any(named)
+        self.lo.rules.holds(Rule::KeywordOnlyParameters)
+            || !function.def.parameters.kwonlyargs.iter().any(named)
     }
 
     fn call_python(
@@ -446,14 +455,16 @@ impl Tracer<'_> {
             .clone()
             .any(|value| !matches!(value, Value::Aggregate(_)) && !super::frame::leaves(value).is_empty())
         {
-            return Err(self.reject("a constexpr function takes compile-time values only"));
+            return Err(self
+                .lo
+                .reject("a constexpr function takes compile-time values only"));
         }
         if let Host::ConstexprFunction(function) = callable
             && let Some(parameters) = function.parameters()
         {
             let most = parameters.posonlyargs.len() + parameters.args.len();
             if positional.len() > most && parameters.vararg.is_none() {
-                return Err(self.reject(format!(
+                return Err(self.lo.reject(format!(
                     "{}() takes {most} positional arguments but {} were given",
                     function.name,
                     positional.len()
@@ -467,13 +478,13 @@ impl Tracer<'_> {
                 .map(|(name, value)| (Rc::clone(name), Host::from_value(value)))
                 .collect(),
         };
-        let span = self.span;
+        let span = self.lo.span;
         let result = self.host_call(callable, arguments, span)?;
         match self.kernel_value(&result) {
             Some(value) => Ok(value),
             None => Err(match &result {
-                Host::Unknown(unknown) => self.unsupported(&unknown.what),
-                _ => self.unsupported("what this function returns"),
+                Host::Unknown(unknown) => self.lo.unsupported(&unknown.what),
+                _ => self.lo.unsupported("what this function returns"),
             }),
         }
     }
@@ -500,48 +511,20 @@ impl Tracer<'_> {
                 (Some(value), _) => value,
                 (None, Some((_, default))) => self.default_value(field, default)?,
                 (None, None) => {
-                    return Err(self.reject(format!("`{class}` is missing a required argument: '{field}'")));
+                    return Err(self
+                        .lo
+                        .reject(format!("`{class}` is missing a required argument: '{field}'")));
                 }
             };
             items.push(value);
         }
         let unknown = keyword.iter().find(|(key, _)| !fields.contains(key));
         if positional.len() > fields.len() || unknown.is_some() {
-            return Err(self.reject(format!("`{class}` does not take these arguments")));
+            return Err(self.lo.reject(format!("`{class}` does not take these arguments")));
         }
         self.not_too_deep(Value::Tuple {
             items: items.into(),
             names: Rc::clone(fields),
         })
-    }
-}
-
-impl Stop {
-    /// The same with a fact below the snippet.
-    pub(super) fn note(self, text: impl Into<String>) -> Self {
-        let noted = |diagnostic: Box<cerith_tile::diagnostic::Diagnostic>| Box::new(diagnostic.note(text));
-        match self {
-            Self::Rejected(diagnostic) => Self::Rejected(noted(diagnostic)),
-            Self::Unsupported(diagnostic) => Self::Unsupported(noted(diagnostic)),
-            Self::Exhausted(diagnostic) => Self::Exhausted(noted(diagnostic)),
-        }
-    }
-
-    /// The diagnostic alone.
-    pub(super) fn into_diagnostic(self) -> cerith_tile::diagnostic::Diagnostic {
-        match self {
-            Self::Rejected(diagnostic) | Self::Unsupported(diagnostic) | Self::Exhausted(diagnostic) => {
-                *diagnostic
-            }
-        }
-    }
-
-    /// The refusal that it is.
-    pub(super) fn into_refusal(self) -> crate::Refusal {
-        match self {
-            Self::Rejected(diagnostic) => crate::Refusal::Rejected(diagnostic),
-            Self::Unsupported(diagnostic) => crate::Refusal::Unsupported(diagnostic),
-            Self::Exhausted(diagnostic) => crate::Refusal::Exhausted(diagnostic),
-        }
     }
 }

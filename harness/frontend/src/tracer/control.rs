@@ -9,10 +9,12 @@ use cerith_tile::rules::Rule;
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
 
+use super::Tracer;
 use super::frame::{Kind, Names, leaves, rebuild};
 use super::returns::Flow;
-use super::{Traced, Tracer};
 use crate::semantic;
+use crate::semantic::types::{same_type, type_text};
+use crate::stop::Traced;
 use crate::value::Value;
 
 /// What stands behind an `if`'s own body.
@@ -82,7 +84,7 @@ impl Tracer<'_> {
     /// Runs statements one after the other. `tail` says that the function ends after them, so that nothing needs what
     /// they leave behind.
     pub(super) fn run(&mut self, body: &[Stmt], tail: bool) -> Traced<Flow> {
-        self.burn()?;
+        self.lo.burn()?;
         self.deeper(|tr| tr.run_inner(body, tail))
     }
 
@@ -94,7 +96,7 @@ impl Tracer<'_> {
                 let before = self.enter(statement.range());
                 let orelse = else_of(&node.elif_else_clauses);
                 let (flow, consumed) = self.branch(&node.test, &node.body, orelse, after, tail)?;
-                self.leave(before);
+                self.lo.leave(before);
                 if consumed {
                     return Ok(flow);
                 }
@@ -135,9 +137,9 @@ impl Tracer<'_> {
             return Ok(());
         }
         let (names, bound) = (self.frame.names.clone(), self.frame.bound.clone());
-        self.builder.open_block(&[]);
+        self.lo.builder.open_block(&[]);
         let flow = self.run(body, true)?;
-        self.builder.discard_block();
+        self.lo.builder.discard_block();
         self.frame.names = names;
         self.frame.bound = bound;
         if let Some(value) = flow.value() {
@@ -166,15 +168,15 @@ impl Tracer<'_> {
     ) -> Traced<Flow> {
         let livein = self.frame.names.clone();
         let before = std::mem::take(&mut self.frame.bound);
-        self.builder.open_block(&[]);
-        let block = self.builder.suspend_block();
+        self.lo.builder.open_block(&[]);
+        let block = self.lo.builder.suspend_block();
         let then_arm = Arm {
             block,
             flow: Flow::Returned(value),
             names: livein.clone(),
             bound: BTreeSet::new(),
         };
-        self.builder.open_block(&[]);
+        self.lo.builder.open_block(&[]);
         let flow = rest(self)?;
         let else_arm = self.take_arm(flow, &livein, before);
         let exports = if tail {
@@ -187,7 +189,7 @@ impl Tracer<'_> {
 
     /// Ends an arm that was just run and goes back to the names before it.
     fn take_arm(&mut self, flow: Flow, livein: &Names, bound_before: BTreeSet<Rc<str>>) -> Arm {
-        let block = self.builder.suspend_block();
+        let block = self.lo.builder.suspend_block();
         let names = std::mem::replace(&mut self.frame.names, livein.clone());
         let bound = std::mem::replace(&mut self.frame.bound, bound_before);
         Arm {
@@ -231,37 +233,37 @@ impl Tracer<'_> {
                 Else::If(test, body, rest) => {
                     let before = self.enter(test.range());
                     let (flow, _) = self.branch(test, body, else_of(rest), &[], inner_tail)?;
-                    self.leave(before);
+                    self.lo.leave(before);
                     Ok((flow, false))
                 }
             };
         };
-        let of_one = self.speaks(Rule::BranchesOnBlocksOfOne) && self.ty(tensor).numel() == 1;
-        if self.is_block(tensor) && !of_one {
+        let of_one = self.lo.speaks(Rule::BranchesOnBlocksOfOne) && self.lo.ty(tensor).numel() == 1;
+        if self.lo.is_block(tensor) && !of_one {
             return Err(self.ambiguous());
         }
-        let condition = semantic::condition(self, tensor)?;
+        let condition = semantic::condition(&mut self.lo, tensor)?;
         let has_return = returns(body) || else_returns(orelse);
         if has_return && self.frame.loops > 0 {
-            return Err(
-                self.reject("cannot have `return` statements inside `while` or `for` statements in Triton")
-            );
+            return Err(self
+                .lo
+                .reject("cannot have `return` statements inside `while` or `for` statements in Triton"));
         }
         let livein = self.frame.names.clone();
         let before = std::mem::take(&mut self.frame.bound);
         let pending = self.frame.pending.clone();
-        self.builder.open_block(&[]);
+        self.lo.builder.open_block(&[]);
         let flow = self.run(body, inner_tail)?;
         let then_arm = self.take_arm(flow, &livein, BTreeSet::new());
         self.frame.pending.clone_from(&pending);
-        self.builder.open_block(&[]);
+        self.lo.builder.open_block(&[]);
         let flow = match orelse {
             Else::Nothing => Flow::Falls,
             Else::Body(body) => self.run(body, inner_tail)?,
             Else::If(test, body, rest) => {
                 let before = self.enter(test.range());
                 let (flow, _) = self.branch(test, body, else_of(rest), &[], inner_tail)?;
-                self.leave(before);
+                self.lo.leave(before);
                 flow
             }
         };
@@ -324,7 +326,7 @@ impl Tracer<'_> {
     ) -> Traced<Arm> {
         let livein = self.frame.names.clone();
         let before = std::mem::take(&mut self.frame.bound);
-        self.builder.resume_block(arm.block);
+        self.lo.builder.resume_block(arm.block);
         for export in merged {
             if let Some(value) = side(export) {
                 self.frame.set(&export.name, value, Kind::Plain);
@@ -347,9 +349,12 @@ impl Tracer<'_> {
                 continue;
             }
             for (side, changed) in [("then", then_slot), ("else", else_slot)] {
-                if changed.kind == Kind::Bare || !self.same_type(&slot.value, &changed.value) {
-                    let (was, now) = (self.type_text(&slot.value), self.type_text(&changed.value));
-                    return Err(self.reject_with(
+                if changed.kind == Kind::Bare || !same_type(&self.lo, &slot.value, &changed.value) {
+                    let (was, now) = (
+                        type_text(&self.lo, &slot.value),
+                        type_text(&self.lo, &changed.value),
+                    );
+                    return Err(self.lo.reject_with(
                         "branch-type-mismatch",
                         format!("initial value for `{name}` is of type {was}, but the {side} block redefines it as {now}"),
                     ));
@@ -370,9 +375,12 @@ impl Tracer<'_> {
                 continue;
             };
             let bare = then_slot.kind == Kind::Bare || else_slot.kind == Kind::Bare;
-            if bare || !self.same_type(&then_slot.value, &else_slot.value) {
-                let (a, b) = (self.type_text(&then_slot.value), self.type_text(&else_slot.value));
-                return Err(self.reject_with(
+            if bare || !same_type(&self.lo, &then_slot.value, &else_slot.value) {
+                let (a, b) = (
+                    type_text(&self.lo, &then_slot.value),
+                    type_text(&self.lo, &else_slot.value),
+                );
+                return Err(self.lo.reject_with(
                     "branch-type-mismatch",
                     format!("mismatched type for `{name}` between then block ({a}) and else block ({b})"),
                 ));
@@ -383,7 +391,7 @@ impl Tracer<'_> {
                 else_value: Some(else_slot.value.clone()),
             });
         }
-        let span = self.span();
+        let span = self.lo.span;
         for name in then_arm.bound.symmetric_difference(&else_arm.bound) {
             if !livein.contains_key(name) {
                 self.frame.partial.insert(Rc::clone(name), span);
@@ -424,17 +432,17 @@ impl Tracer<'_> {
             })
             .collect();
         for (_, value) in &templates {
-            types.extend(leaves(value).into_iter().map(|leaf| self.ty(leaf).clone()));
+            types.extend(leaves(value).into_iter().map(|leaf| self.lo.ty(leaf).clone()));
         }
         let mut blocks = Vec::with_capacity(2);
         for (arm, is_then) in [(then_arm, true), (else_arm, false)] {
-            self.builder.resume_block(arm.block);
+            self.lo.builder.resume_block(arm.block);
             let mut yields = Vec::new();
             if flagged {
                 yields.push(match &arm.flow {
                     Flow::Maybe { flag, .. } => *flag,
-                    Flow::Returned(_) => self.builder.constant(1, Type::num(DType::I1)),
-                    Flow::Falls => self.builder.constant(0, Type::num(DType::I1)),
+                    Flow::Returned(_) => self.lo.builder.constant(1, Type::num(DType::I1)),
+                    Flow::Falls => self.lo.builder.constant(0, Type::num(DType::I1)),
                 });
             }
             if let Some(common) = &common {
@@ -449,18 +457,18 @@ impl Tracer<'_> {
                     Some(value) => yields.extend(leaves(value)),
                     None => {
                         for leaf in leaves(template) {
-                            let ty = self.ty(leaf).clone();
-                            yields.push(self.builder.op(OpKind::Poison, &[], ty));
+                            let ty = self.lo.ty(leaf).clone();
+                            yields.push(self.lo.builder.op(OpKind::Poison, &[], ty));
                         }
                     }
                 }
             }
-            blocks.push(self.builder.close_block(&yields));
+            blocks.push(self.lo.builder.close_block(&yields));
         }
         let (Some(else_block), Some(then_block)) = (blocks.pop(), blocks.pop()) else {
-            return Err(self.unsupported("this `if`"));
+            return Err(self.lo.unsupported("this `if`"));
         };
-        let results = self.builder.op_multi(
+        let results = self.lo.builder.op_multi(
             OpKind::If {
                 then_block,
                 else_block,
@@ -474,7 +482,7 @@ impl Tracer<'_> {
         for (name, template) in &templates {
             let value = rebuild(template, &mut results);
             if let Value::Tensor(id) = value {
-                self.builder.name(id, name);
+                self.lo.builder.name(id, name);
             }
             self.frame.set(name, value, Kind::Plain);
         }

@@ -5,9 +5,10 @@ use std::rc::Rc;
 use cerith_tile::rules::{Rule, Version};
 use cerith_tile::source::Span;
 
-use super::host::{Config, Host, Native};
-use super::host_call::HostArguments;
-use super::{JitOptions, Stop, Traced, Tracer};
+use super::Tracer;
+use crate::stop::{Stop, Traced};
+use crate::value::callable::JitOptions;
+use crate::value::host::{Config, Host, HostArguments, Native};
 
 /// A parameter: its name, the first version that has it and the first that has not, and whether it has to be given.
 struct Parameter {
@@ -99,7 +100,7 @@ pub(super) fn check(
     arguments: &HostArguments,
     span: Span,
 ) -> Traced<()> {
-    if tr.prelude_sources.contains(&span.source) {
+    if tr.lo.library.contains(&span.source) {
         return Ok(());
     }
     let (function, parameters, places) = match native {
@@ -107,12 +108,12 @@ pub(super) fn check(
         Native::Config => ("Config", CONFIG, CONFIG.len()),
         Native::Jit => ("jit", JIT, 1),
         Native::Heuristics => ("heuristics", HEURISTICS, 1),
-        Native::ConstexprFunction if !tr.rules.holds(Rule::ConstexprFunctions) => {
+        Native::ConstexprFunction if !tr.lo.rules.holds(Rule::ConstexprFunctions) => {
             return Err(absent(tr, "constexpr_function", span));
         }
         _ => return Ok(()),
     };
-    let version = tr.rules.version;
+    let version = tr.lo.rules.version;
     let known: Vec<&Parameter> = of(parameters, version).collect();
     let wrong = if arguments.positional.len() > places.min(known.len()) {
         Some(format!(
@@ -140,16 +141,16 @@ pub(super) fn check(
         }
     };
     wrong.map_or(Ok(()), |message| {
-        tr.span = span;
-        Err(tr.reject_with("bad-arguments", message))
+        tr.lo.span = span;
+        Err(tr.lo.reject_with("bad-arguments", message))
     })
 }
 
 /// The rejection of a name that `triton` does not have in this version.
 pub(super) fn absent(tr: &mut Tracer<'_>, name: &str, span: Span) -> Stop {
-    tr.span = span;
-    let version = tr.rules.version;
-    tr.reject_with(
+    tr.lo.span = span;
+    let version = tr.lo.rules.version;
+    tr.lo.reject_with(
         "unknown-attribute",
         format!("the module `triton` of Triton {version} has no attribute `{name}`"),
     )
@@ -197,7 +198,7 @@ pub(super) fn config(tr: &Tracer<'_>, arguments: &HostArguments, span: Span) -> 
         }
     }
     let mut options: Vec<(Rc<str>, Host)> = Vec::new();
-    for (place, parameter) in of(CONFIG, tr.rules.version).enumerate().skip(1) {
+    for (place, parameter) in of(CONFIG, tr.lo.rules.version).enumerate().skip(1) {
         if let Some(value) = arguments.get(place, parameter.name) {
             options.push((parameter.name.into(), value.clone()));
         }

@@ -10,10 +10,13 @@ use ruff_python_ast::visitor::{Visitor, walk_expr, walk_stmt};
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
-use super::gap::Gap;
-use super::host::Host;
-use super::module::{ScopeId, span_of, submodule};
-use super::{Traced, Tracer, UserFunction};
+use super::Tracer;
+use super::module::submodule;
+use crate::gap::Gap;
+use crate::stop::{Stop, Traced};
+use crate::text::span_of;
+use crate::value::callable::UserFunction;
+use crate::value::host::{Host, ScopeId};
 
 /// What a text mentions: names of modules by their path, and single names, where they stand.
 #[derive(Default)]
@@ -80,10 +83,10 @@ impl<'a> Visitor<'a> for Mentions<'a> {
 impl Tracer<'_> {
     /// Refuses a kernel that mentions, itself or through what it calls, a name that Triton does not have.
     pub(super) fn check_dependencies(&mut self, kernel: &Rc<UserFunction>) -> Traced<()> {
-        if !self.refuses(Gap::PythonModules) {
+        if !self.lo.refuses(Gap::PythonModules) {
             return Ok(());
         }
-        let looks_up = self.refuses(Gap::NamesNotTaken);
+        let looks_up = self.lo.refuses(Gap::NamesNotTaken);
         let mut seen: Vec<Rc<ast::StmtFunctionDef>> = Vec::new();
         let mut wanted = vec![(Rc::clone(&kernel.def), kernel.scope)];
         while let Some((def, scope)) = wanted.pop() {
@@ -106,23 +109,23 @@ impl Tracer<'_> {
                     continue;
                 };
                 if &**module == "math" && names.len() > 1 {
-                    self.span = span_of(self.source_of(scope), range);
+                    self.lo.span = span_of(self.source_of(scope), range);
                     let name = names.join(".");
-                    return Err(
-                        self.reject(format!("`{name}` is called and is not a Triton function itself"))
-                    );
+                    return Err(self
+                        .lo
+                        .reject(format!("`{name}` is called and is not a Triton function itself")));
                 }
             }
             for (names, range) in mentions.paths {
-                self.burn()?;
+                self.lo.burn()?;
                 if !looks_up && names.len() > 1 {
                     continue;
                 }
                 if let Some(callee) = self.mentioned(scope, &names, range)? {
                     if looks_up && Rc::ptr_eq(&callee.def, &def) {
-                        self.span = span_of(self.source_of(scope), range);
+                        self.lo.span = span_of(self.source_of(scope), range);
                         let message = format!("`{}` mentions itself", callee.name);
-                        return Err(self.reject_with("recursion", message));
+                        return Err(self.lo.reject_with("recursion", message));
                     }
                     wanted.push((Rc::clone(&callee.def), callee.scope));
                 }
@@ -153,9 +156,9 @@ impl Tracer<'_> {
             } else if self.symbol(&module, name).is_some() {
                 return Ok(None);
             } else {
-                self.span = span_of(self.source_of(scope), range);
+                self.lo.span = span_of(self.source_of(scope), range);
                 return match self.attribute(&crate::value::Value::Module(module), name) {
-                    Err(stop @ super::Stop::Rejected(_)) => Err(stop),
+                    Err(stop @ Stop::Rejected(_)) => Err(stop),
                     _ => Ok(None),
                 };
             }

@@ -11,13 +11,14 @@ use cerith_tile::source::Span;
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
 
-use super::host::{Host, HostBody, HostFunction};
-use super::host_call::{HostArguments, MAX_RANGE};
+use super::Tracer;
+use super::host_call::MAX_RANGE;
 use super::host_operator::{compare, depth, failed, length, made, subscript, unary};
-use super::module::{ScopeId, bound_names, span_of};
-use super::{Traced, Tracer};
-use crate::constant;
+use crate::constant::{self, PyBinary};
+use crate::stop::{Stop, Traced};
+use crate::text::{bound_names, span_of};
 use crate::value::Value;
+use crate::value::host::{Host, HostArguments, HostBody, HostFunction, ScopeId};
 
 /// Values inside of each other.
 const MAX_DEPTH: usize = 24;
@@ -40,7 +41,7 @@ pub(super) enum HostFlow {
 impl Tracer<'_> {
     /// Runs a plain Python statement.
     pub(super) fn host_statement(&mut self, scope: ScopeId, statement: &Stmt) -> Traced<HostFlow> {
-        self.burn()?;
+        self.lo.burn()?;
         let source = self.source_of(scope);
         let span = span_of(source, statement.range());
         match statement {
@@ -96,7 +97,7 @@ impl Tracer<'_> {
             Stmt::Try(node) => {
                 let handled = !node.handlers.is_empty();
                 let flow = match self.host_body(scope, &node.body) {
-                    Err(super::Stop::Rejected(_)) if handled => {
+                    Err(Stop::Rejected(_)) if handled => {
                         HostFlow::Return(Host::unknown(span, "what a handler of exceptions computes"))
                     }
                     flow => flow?,
@@ -160,13 +161,13 @@ impl Tracer<'_> {
         if self.calls.is_empty() {
             Ok(HostFlow::Return(Host::unknown(span, "what raises an exception")))
         } else {
-            Err(self.reject(raised))
+            Err(self.lo.reject(raised))
         }
     }
 
     /// Runs plain Python statements.
     pub(super) fn host_body(&mut self, scope: ScopeId, body: &[Stmt]) -> Traced<HostFlow> {
-        super::module::with_stack(|| {
+        crate::text::with_stack(|| {
             for statement in body {
                 let flow = self.host_statement(scope, statement)?;
                 if !matches!(flow, HostFlow::Next) {
@@ -339,7 +340,7 @@ impl Tracer<'_> {
 
     /// Evaluates an expression of plain Python.
     pub(super) fn host_expression(&mut self, scope: ScopeId, expression: &Expr) -> Traced<Host> {
-        self.burn()?;
+        self.lo.burn()?;
         let value = self.deeper(|tr| tr.host_expression_inner(scope, expression))?;
         let makes = matches!(
             expression,
@@ -357,7 +358,7 @@ impl Tracer<'_> {
                 format!("a value that is more than {MAX_DEPTH} deep"),
             ));
         }
-        self.charge(length(&value))?;
+        self.lo.charge(length(&value))?;
         Ok(value)
     }
 
@@ -369,7 +370,7 @@ impl Tracer<'_> {
             | Expr::StringLiteral(_)
             | Expr::BooleanLiteral(_)
             | Expr::NoneLiteral(_)
-            | Expr::EllipsisLiteral(_) => match super::expression::literal(expression) {
+            | Expr::EllipsisLiteral(_) => match constant::literal(expression) {
                 Some(constant) => Host::Constant(constant),
                 None => Host::unknown(span, "this literal"),
             },
@@ -471,7 +472,7 @@ impl Tracer<'_> {
                     (Host::Unknown(_), Host::Dict(items), Some(key))
                         if known(items) && !self.calls.is_empty() =>
                     {
-                        return Err(self.reject(format!("KeyError: {}", constant::repr(key))));
+                        return Err(self.lo.reject(format!("KeyError: {}", constant::repr(key))));
                     }
                     (found, ..) => found,
                 }
@@ -565,7 +566,7 @@ impl Tracer<'_> {
             (_, _, Host::Unknown(_)) => return rhs.clone(),
             _ => {}
         }
-        let constants = super::expression::operator(op).zip(lhs.constant().zip(rhs.constant()));
+        let constants = PyBinary::of(op).zip(lhs.constant().zip(rhs.constant()));
         let Some((op, (a, b))) = constants else {
             return made(operator::binary(op, lhs, rhs), "this computation", span);
         };
@@ -601,10 +602,10 @@ impl Tracer<'_> {
             .scopes
             .get(scope)
             .map_or_else(|| "".into(), |scope| Rc::clone(&scope.module));
-        self.charge(16)?;
+        self.lo.charge(16)?;
         let inner = self.new_scope(Some(scope), source, &module);
         'items: for item in items {
-            self.burn()?;
+            self.lo.burn()?;
             self.host_assign(inner, &first.target, &item);
             for condition in &first.ifs {
                 match self.host_expression(inner, condition)?.truth() {

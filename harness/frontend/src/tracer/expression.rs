@@ -10,64 +10,17 @@ use cerith_tile::rules::Rule;
 use ruff_python_ast::{self as ast, Expr, Number};
 use ruff_text_size::Ranged;
 
+use super::Tracer;
 use super::frame::Kind;
-use super::gap::Gap;
-use super::{Stop, Traced, Tracer};
-use crate::constant::{self, Failure, PyBinary};
-use crate::semantic::{self, PyUnary};
-use crate::value::{Constant, TypeValue, Value};
+use crate::constant::{self, Constant, PyBinary, PyUnary, TypeValue, literal, predicate};
+use crate::gap::Gap;
+use crate::semantic;
+use crate::semantic::types::{same_type, type_text};
+use crate::stop::{Stop, Traced};
+use crate::value::Value;
 
 /// Tuples inside of tuples.
 const MAX_TUPLES: usize = 32;
-
-/// The constant that a literal is.
-pub(super) fn literal(expression: &Expr) -> Option<Constant> {
-    Some(match expression {
-        Expr::NumberLiteral(number) => match &number.value {
-            Number::Int(value) => Constant::Int(match value.as_u64() {
-                Some(value) => i128::from(value),
-                None => big_integer(&value.to_string())?,
-            }),
-            Number::Float(value) => Constant::Float(*value),
-            Number::Complex { .. } => return None,
-        },
-        Expr::StringLiteral(text) => Constant::Str(text.value.to_str().into()),
-        Expr::BooleanLiteral(truth) => Constant::Bool(truth.value),
-        Expr::NoneLiteral(_) => Constant::None,
-        Expr::EllipsisLiteral(_) => Constant::Ellipsis,
-        _ => return None,
-    })
-}
-
-/// An integer literal past 64 bits, in any of Python's bases.
-fn big_integer(text: &str) -> Option<i128> {
-    let text = text.replace('_', "").to_ascii_lowercase();
-    for (prefix, base) in [("0x", 16), ("0o", 8), ("0b", 2)] {
-        if let Some(digits) = text.strip_prefix(prefix) {
-            return i128::from_str_radix(digits, base).ok();
-        }
-    }
-    text.parse().ok()
-}
-
-/// The operator of an AST operator; `None` for `@`.
-pub(super) const fn operator(op: ast::Operator) -> Option<PyBinary> {
-    Some(match op {
-        ast::Operator::Add => PyBinary::Add,
-        ast::Operator::Sub => PyBinary::Sub,
-        ast::Operator::Mult => PyBinary::Mul,
-        ast::Operator::Div => PyBinary::Div,
-        ast::Operator::FloorDiv => PyBinary::FloorDiv,
-        ast::Operator::Mod => PyBinary::Mod,
-        ast::Operator::Pow => PyBinary::Pow,
-        ast::Operator::LShift => PyBinary::LShift,
-        ast::Operator::RShift => PyBinary::RShift,
-        ast::Operator::BitAnd => PyBinary::BitAnd,
-        ast::Operator::BitOr => PyBinary::BitOr,
-        ast::Operator::BitXor => PyBinary::BitXor,
-        ast::Operator::MatMult => return None,
-    })
-}
 
 /// The methods of an operator: of its left operand, and of its right one.
 const fn methods(op: PyBinary) -> (&'static str, &'static str) {
@@ -85,19 +38,6 @@ const fn methods(op: PyBinary) -> (&'static str, &'static str) {
         PyBinary::BitOr => ("__or__", "__ror__"),
         PyBinary::BitXor => ("__xor__", "__rxor__"),
     }
-}
-
-/// The predicate of a comparison; `None` for `is` and `in`.
-pub(super) const fn predicate(op: ast::CmpOp) -> Option<CmpPredicate> {
-    Some(match op {
-        ast::CmpOp::Eq => CmpPredicate::Eq,
-        ast::CmpOp::NotEq => CmpPredicate::Ne,
-        ast::CmpOp::Lt => CmpPredicate::Lt,
-        ast::CmpOp::LtE => CmpPredicate::Le,
-        ast::CmpOp::Gt => CmpPredicate::Gt,
-        ast::CmpOp::GtE => CmpPredicate::Ge,
-        ast::CmpOp::Is | ast::CmpOp::IsNot | ast::CmpOp::In | ast::CmpOp::NotIn => return None,
-    })
 }
 
 /// Whether a value has tuples and aggregates inside of each other no more than `depth` deep, and no more than `budget`
@@ -118,11 +58,11 @@ fn fits(value: &Value, depth: usize, budget: &mut usize) -> bool {
 impl Tracer<'_> {
     /// Evaluates an expression.
     pub(super) fn eval(&mut self, expression: &Expr) -> Traced<Value> {
-        self.burn()?;
+        self.lo.burn()?;
         let before = self.enter(expression.range());
         let value = self.deeper(|tr| tr.eval_inner(expression));
         if value.is_ok() {
-            self.leave(before);
+            self.lo.leave(before);
         }
         value
     }
@@ -140,8 +80,8 @@ impl Tracer<'_> {
                     Expr::NumberLiteral(ast::ExprNumberLiteral {
                         value: Number::Complex { .. },
                         ..
-                    }) => self.reject("a complex number has no meaning in a kernel"),
-                    _ => self.unsupported("this literal"),
+                    }) => self.lo.reject("a complex number has no meaning in a kernel"),
+                    _ => self.lo.unsupported("this literal"),
                 }),
             },
             Expr::FString(node) => self.fstring(node),
@@ -149,8 +89,10 @@ impl Tracer<'_> {
                 let lhs = self.eval(&node.left)?;
                 let rhs = self.eval(&node.right)?;
                 self.check_held(&[(&node.left, &lhs), (&node.right, &rhs)])?;
-                let Some(op) = operator(node.op) else {
-                    return Err(self.reject("the operator `@` is not implemented by Triton's compiler"));
+                let Some(op) = PyBinary::of(node.op) else {
+                    return Err(self
+                        .lo
+                        .reject("the operator `@` is not implemented by Triton's compiler"));
                 };
                 self.binary(op, &lhs, &rhs)
             }
@@ -161,8 +103,8 @@ impl Tracer<'_> {
                 }
                 self.unary(node.op, &operand)
             }
-            Expr::BoolOp(node) if self.rules.follows(Quirk::LogicPicksOperands) => self.picked(node),
-            Expr::BoolOp(node) if !self.speaks(Rule::ShortCircuits) => self.both(node),
+            Expr::BoolOp(node) if self.lo.rules.follows(Quirk::LogicPicksOperands) => self.picked(node),
+            Expr::BoolOp(node) if !self.lo.speaks(Rule::ShortCircuits) => self.both(node),
             Expr::BoolOp(node) => {
                 let mut operands = node.values.iter();
                 self.boolean(node.op == ast::BoolOp::Or, &mut |tr| {
@@ -173,11 +115,11 @@ impl Tracer<'_> {
             Expr::If(node) => self.conditional(node),
             Expr::Tuple(node) => self.tuple_of(&node.elts),
             Expr::List(node) => self.tuple_of(&node.elts),
-            Expr::ListComp(_) if !self.speaks(Rule::Comprehensions) => {
+            Expr::ListComp(_) if !self.lo.speaks(Rule::Comprehensions) => {
                 Err(self.not_in_triton("a list comprehension"))
             }
             Expr::ListComp(node) => self.list_comprehension(node),
-            Expr::Named(_) if !self.speaks(Rule::NamedExpressions) => Err(self.not_in_triton("`:=`")),
+            Expr::Named(_) if !self.lo.speaks(Rule::NamedExpressions) => Err(self.not_in_triton("`:=`")),
             Expr::Named(node) => {
                 let value = self.eval(&node.value)?;
                 self.assign_elsewhere(&node.target, value)?;
@@ -191,8 +133,8 @@ impl Tracer<'_> {
                         container,
                         Value::Tuple { .. } | Value::List(_) | Value::Constant(Constant::Str(_))
                     );
-                if self.is_held(&node.value) || constexpr && !self.speaks(Rule::TupleVariables) {
-                    return Err(self.reject("'constexpr' object is not subscriptable"));
+                if self.is_held(&node.value) || constexpr && !self.lo.speaks(Rule::TupleVariables) {
+                    return Err(self.lo.reject("'constexpr' object is not subscriptable"));
                 }
                 let index = self.eval(&node.slice)?;
                 self.subscript(&container, &index)
@@ -204,21 +146,21 @@ impl Tracer<'_> {
                 Ok(Value::Slice(Rc::new([lower, upper, step])))
             }
             Expr::Call(node) => self.call_node(node),
-            Expr::Starred(_) => Err(self.reject("`*` is not accepted here by Triton's compiler")),
+            Expr::Starred(_) => Err(self.lo.reject("`*` is not accepted here by Triton's compiler")),
             Expr::Lambda(_) => Err(self.not_in_triton("a lambda")),
             Expr::Dict(_) | Expr::DictComp(_) => Err(self.not_in_triton("a dict")),
             Expr::Set(_) | Expr::SetComp(_) => Err(self.not_in_triton("a set")),
             Expr::Generator(_) => Err(self.not_in_triton("a generator expression")),
             Expr::Await(_) | Expr::Yield(_) | Expr::YieldFrom(_) => Err(self.not_in_triton("a coroutine")),
-            Expr::BytesLiteral(_) => Err(self.reject("bytes have no meaning in a kernel")),
+            Expr::BytesLiteral(_) => Err(self.lo.reject("bytes have no meaning in a kernel")),
             Expr::TString(_) => Err(self.not_in_triton("a template string")),
-            Expr::IpyEscapeCommand(_) => Err(self.reject("this is no Python")),
+            Expr::IpyEscapeCommand(_) => Err(self.lo.reject("this is no Python")),
         }
     }
 
     /// A rejection of what Triton's compiler has no translation for.
     pub(super) fn not_in_triton(&self, construct: &str) -> Stop {
-        self.reject_with(
+        self.lo.reject_with(
             "not-in-triton",
             format!("{construct} cannot be compiled by Triton"),
         )
@@ -239,19 +181,11 @@ impl Tracer<'_> {
             return Ok(value);
         }
         Err(if budget == 0 {
-            self.exhausted(2 * super::MAX_ITEMS, "items of a tuple and of those in it")
+            self.lo
+                .exhausted(2 * super::MAX_ITEMS, "items of a tuple and of those in it")
         } else {
-            self.exhausted(MAX_TUPLES, "tuples inside of each other")
+            self.lo.exhausted(MAX_TUPLES, "tuples inside of each other")
         })
-    }
-
-    /// A failed computation of constants, as a stop.
-    pub(crate) fn failure(&self, failure: Failure) -> Stop {
-        match failure {
-            Failure::Raises(text) => self.reject(text),
-            Failure::Unsupported(what) => self.unsupported(what),
-            Failure::Exhausted(limit, what) => self.exhausted(limit, what),
-        }
     }
 
     /// `lhs op rhs`.
@@ -264,7 +198,7 @@ impl Tracer<'_> {
         match (lhs, rhs) {
             (Value::Constant(a), Value::Constant(b)) => constant::binary(op, a, b)
                 .map(Value::Constant)
-                .map_err(|failure| self.failure(failure)),
+                .map_err(|failure| self.lo.failure(failure)),
             (
                 Value::Tuple { items: a, .. } | Value::List(a),
                 Value::Tuple { items: b, .. } | Value::List(b),
@@ -285,7 +219,7 @@ impl Tracer<'_> {
             (Value::Tensor(_), Value::Tensor(_) | Value::Constant(_))
             | (Value::Constant(_), Value::Tensor(_)) => {
                 self.used_binary(op, lhs, rhs);
-                semantic::binary(self, op, lhs, rhs)
+                semantic::binary(&mut self.lo, op, lhs, rhs)
             }
             _ => Err(self.unfit(op.symbol(), lhs, rhs)),
         }
@@ -293,14 +227,15 @@ impl Tracer<'_> {
 
     fn check_length(&mut self, length: usize) -> Traced<()> {
         if length > super::MAX_ITEMS {
-            return Err(self.exhausted(super::MAX_ITEMS, "items of a tuple"));
+            return Err(self.lo.exhausted(super::MAX_ITEMS, "items of a tuple"));
         }
-        self.charge(length)
+        self.lo.charge(length)
     }
 
     fn unfit(&self, symbol: &str, lhs: &Value, rhs: &Value) -> Stop {
-        let (lhs, rhs) = (self.type_text(lhs), self.type_text(rhs));
-        self.reject(format!("unsupported operand types for {symbol}: {lhs} and {rhs}"))
+        let (lhs, rhs) = (type_text(&self.lo, lhs), type_text(&self.lo, rhs));
+        self.lo
+            .reject(format!("unsupported operand types for {symbol}: {lhs} and {rhs}"))
     }
 
     fn unary(&mut self, op: ast::UnaryOp, operand: &Value) -> Traced<Value> {
@@ -316,17 +251,21 @@ impl Tracer<'_> {
         match operand {
             Value::Constant(value) => constant::unary(op, value)
                 .map(Value::Constant)
-                .map_err(|failure| self.failure(failure)),
-            Value::Tensor(tensor) => semantic::unary(self, op, *tensor),
-            Value::Tuple { .. } | Value::List(_) if op == PyUnary::Not && self.refuses(Gap::NotOfTuples) => {
-                Err(self.reject("`not` is not implemented on tuples"))
+                .map_err(|failure| self.lo.failure(failure)),
+            Value::Tensor(tensor) => semantic::unary(&mut self.lo, op, *tensor),
+            Value::Tuple { .. } | Value::List(_)
+                if op == PyUnary::Not && self.lo.refuses(Gap::NotOfTuples) =>
+            {
+                Err(self.lo.reject("`not` is not implemented on tuples"))
             }
             Value::Tuple { items, .. } | Value::List(items) if op == PyUnary::Not => {
                 Ok(Value::bool(items.is_empty()))
             }
             _ => {
-                let text = self.type_text(operand);
-                Err(self.reject(format!("this operator is not implemented on {text}")))
+                let text = type_text(&self.lo, operand);
+                Err(self
+                    .lo
+                    .reject(format!("this operator is not implemented on {text}")))
             }
         }
     }
@@ -361,7 +300,7 @@ impl Tracer<'_> {
             return Ok(last);
         };
         while let Some(lhs) = dynamic.pop() {
-            combined = semantic::logical(self, is_or, &lhs, &combined)?;
+            combined = semantic::logical(&mut self.lo, is_or, &lhs, &combined)?;
         }
         Ok(combined)
     }
@@ -369,9 +308,9 @@ impl Tracer<'_> {
     /// `and` and `or` of versions that take two operands, evaluate both and combine them as `i1`.
     fn both(&mut self, node: &ast::ExprBoolOp) -> Traced<Value> {
         let [lhs, rhs] = node.values.as_slice() else {
-            return Err(
-                self.reject("chained boolean operators (A or B or C) are not supported; use parentheses")
-            );
+            return Err(self
+                .lo
+                .reject("chained boolean operators (A or B or C) are not supported; use parentheses"));
         };
         let (lhs, rhs) = (self.eval(lhs)?, self.eval(rhs)?);
         let is_or = node.op == ast::BoolOp::Or;
@@ -382,7 +321,7 @@ impl Tracer<'_> {
                 rhs
             }),
             (Value::Tensor(_), Value::Tensor(_) | Value::Constant(_))
-            | (Value::Constant(_), Value::Tensor(_)) => semantic::logical(self, is_or, &lhs, &rhs),
+            | (Value::Constant(_), Value::Tensor(_)) => semantic::logical(&mut self.lo, is_or, &lhs, &rhs),
             _ => Err(self.unfit(if is_or { "or" } else { "and" }, &lhs, &rhs)),
         }
     }
@@ -397,7 +336,7 @@ impl Tracer<'_> {
         };
         for operand in operands {
             let truth = match &value {
-                Value::Tensor(id) if self.ty(*id).numel() > 1 => Some(true),
+                Value::Tensor(id) if self.lo.ty(*id).numel() > 1 => Some(true),
                 value => Self::known_truth(value),
             };
             value = match truth {
@@ -405,7 +344,7 @@ impl Tracer<'_> {
                 Some(_) => self.eval(operand)?,
                 None => {
                     let next = self.eval(operand)?;
-                    semantic::either(self, is_or, &value, &next)?
+                    semantic::either(&mut self.lo, is_or, &value, &next)?
                 }
             };
         }
@@ -437,8 +376,8 @@ impl Tracer<'_> {
     }
 
     fn held(&self) -> Stop {
-        let version = self.rules.version;
-        let mut diagnostic = self.diagnostic(
+        let version = self.lo.rules.version;
+        let mut diagnostic = self.lo.diagnostic(
             "rejected",
             "a constexpr that holds a run-time value has no operators (\"Did you forget to add @triton.jit?\")",
         );
@@ -450,8 +389,10 @@ impl Tracer<'_> {
     }
 
     fn compare_chain(&mut self, node: &ast::ExprCompare) -> Traced<Value> {
-        if node.ops.len() > 1 && !self.rules.holds(Rule::ChainedComparisons) {
-            return Err(self.reject("simultaneous multiple comparison is not supported"));
+        if node.ops.len() > 1 && !self.lo.rules.holds(Rule::ChainedComparisons) {
+            return Err(self
+                .lo
+                .reject("simultaneous multiple comparison is not supported"));
         }
         let mut lhs = self.eval(&node.left)?;
         let mut left: &Expr = &node.left;
@@ -493,7 +434,7 @@ impl Tracer<'_> {
         let Expr::Name(name) = expression else {
             return false;
         };
-        self.rules.follows(Quirk::ConstexprsAreObjects)
+        self.lo.rules.follows(Quirk::ConstexprsAreObjects)
             && !self.frame.names.contains_key(name.id.as_str())
             && matches!(
                 value,
@@ -512,16 +453,16 @@ impl Tracer<'_> {
             return Ok(Value::bool(self.same_object(lhs, rhs)? == (op == ast::CmpOp::Is)));
         }
         let Some(predicate) = predicate(op) else {
-            return Err(self.reject("`in` is not implemented by Triton's compiler"));
+            return Err(self.lo.reject("`in` is not implemented by Triton's compiler"));
         };
         match (lhs, rhs) {
             (Value::Constant(a), Value::Constant(b)) => constant::compare(predicate, a, b)
                 .map(Value::bool)
-                .map_err(|failure| self.failure(failure)),
+                .map_err(|failure| self.lo.failure(failure)),
             (Value::Tensor(_), Value::Tensor(_) | Value::Constant(_))
             | (Value::Constant(_), Value::Tensor(_)) => {
                 self.used_comparison(predicate, lhs, rhs);
-                semantic::compare(self, predicate, lhs, rhs)
+                semantic::compare(&mut self.lo, predicate, lhs, rhs)
             }
             (
                 Value::Tuple { items: a, .. } | Value::List(a),
@@ -531,7 +472,7 @@ impl Tracer<'_> {
                 Err(self.unfit(constant::symbol(predicate), lhs, rhs))
             }
             (Value::Tuple { .. } | Value::List(_), _) | (_, Value::Tuple { .. } | Value::List(_))
-                if self.speaks(Rule::TupleVariables)
+                if self.lo.speaks(Rule::TupleVariables)
                     && !matches!(
                         (lhs, rhs),
                         (Value::Constant(Constant::Type(_)) | Value::Function(_), _)
@@ -540,8 +481,8 @@ impl Tracer<'_> {
                 Err(self.unfit(constant::symbol(predicate), lhs, rhs))
             }
             _ => match predicate {
-                CmpPredicate::Eq => Ok(Value::bool(self.same_type(lhs, rhs))),
-                CmpPredicate::Ne => Ok(Value::bool(!self.same_type(lhs, rhs))),
+                CmpPredicate::Eq => Ok(Value::bool(same_type(&self.lo, lhs, rhs))),
+                CmpPredicate::Ne => Ok(Value::bool(!same_type(&self.lo, lhs, rhs))),
                 _ => Err(self.unfit(constant::symbol(predicate), lhs, rhs)),
             },
         }
@@ -549,7 +490,7 @@ impl Tracer<'_> {
 
     fn compare_tuples(&mut self, predicate: CmpPredicate, a: &[Value], b: &[Value]) -> Traced<Value> {
         if !matches!(predicate, CmpPredicate::Eq | CmpPredicate::Ne) {
-            return Err(self.reject(format!(
+            return Err(self.lo.reject(format!(
                 "`{}` is not implemented for tuples",
                 constant::symbol(predicate)
             )));
@@ -558,7 +499,7 @@ impl Tracer<'_> {
         for (a, b) in a.iter().zip(b) {
             match self.compare(ast::CmpOp::Eq, a, b)? {
                 Value::Constant(value) => equal &= constant::truth(&value),
-                _ => return Err(self.unsupported("the comparison of tuples that hold tensors")),
+                _ => return Err(self.lo.unsupported("the comparison of tuples that hold tensors")),
             }
         }
         Ok(Value::bool(equal == (predicate == CmpPredicate::Eq)))
@@ -575,7 +516,7 @@ impl Tracer<'_> {
                     a == b
                 }
                 (Constant::Int(_), Constant::Float(_)) | (Constant::Float(_), Constant::Int(_)) => false,
-                _ => return Err(self.unsupported("`is` between these constants")),
+                _ => return Err(self.lo.unsupported("`is` between these constants")),
             },
             (Value::Tensor(a), Value::Tensor(b)) => a == b,
             (Value::Function(a), Value::Function(b)) => Rc::ptr_eq(a, b),
@@ -596,30 +537,30 @@ impl Tracer<'_> {
             };
             return self.eval(branch);
         };
-        if self.is_block(tensor) {
+        if self.lo.is_block(tensor) {
             return Err(self.ambiguous());
         }
-        let condition = semantic::condition(self, tensor)?;
+        let condition = semantic::condition(&mut self.lo, tensor)?;
         let is_float = |arm| matches!(literal(arm), Some(Constant::Float(_)));
         let stays_python =
-            self.rules.follows(Quirk::NumbersStayPython) && is_float(&node.body) && is_float(&node.orelse);
+            self.lo.rules.follows(Quirk::NumbersStayPython) && is_float(&node.body) && is_float(&node.orelse);
         // What `:=` binds in here is gone afterwards.
         let (names, bound) = (self.frame.names.clone(), self.frame.bound.clone());
-        self.builder.open_block(&[]);
+        self.lo.builder.open_block(&[]);
         let value = self.eval(&node.body)?;
         let then_value = self.arm(&node.body, &value, stays_python)?;
-        let then_block = self.builder.close_block(then_value.as_slice());
+        let then_block = self.lo.builder.close_block(then_value.as_slice());
         self.frame.names.clone_from(&names);
-        self.builder.open_block(&[]);
+        self.lo.builder.open_block(&[]);
         let value = self.eval(&node.orelse)?;
         let else_value = self.arm(&node.orelse, &value, stays_python)?;
-        let else_block = self.builder.close_block(else_value.as_slice());
+        let else_block = self.lo.builder.close_block(else_value.as_slice());
         self.frame.names = names;
         self.frame.bound = bound;
         let (then_value, else_value) = match (then_value, else_value) {
             (Some(then_value), Some(else_value)) => (then_value, else_value),
             (None, None) => {
-                self.builder.effect(
+                self.lo.builder.effect(
                     OpKind::If {
                         then_block,
                         else_block,
@@ -629,18 +570,18 @@ impl Tracer<'_> {
                 return Ok(Value::NONE);
             }
             _ => {
-                return Err(self.reject(
+                return Err(self.lo.reject(
                     "ternary expression with dynamic condition has inconsistent types: one arm has no value",
                 ));
             }
         };
-        let ty = self.ty(then_value).clone();
-        if ty != *self.ty(else_value) {
+        let ty = self.lo.ty(then_value).clone();
+        if ty != *self.lo.ty(else_value) {
             let (a, b) = (
-                self.type_text(&Value::Tensor(then_value)),
-                self.type_text(&Value::Tensor(else_value)),
+                type_text(&self.lo, &Value::Tensor(then_value)),
+                type_text(&self.lo, &Value::Tensor(else_value)),
             );
-            return Err(self.reject(format!(
+            return Err(self.lo.reject(format!(
                 "ternary expression with dynamic condition has inconsistent types {a} and {b}"
             )));
         }
@@ -648,9 +589,9 @@ impl Tracer<'_> {
             then_block,
             else_block,
         };
-        let chosen = self.builder.op(kind, &[condition], ty);
+        let chosen = self.lo.builder.op(kind, &[condition], ty);
         if stays_python {
-            self.python_floats.insert(chosen);
+            self.lo.python_floats.insert(chosen);
         }
         Ok(Value::Tensor(chosen))
     }
@@ -661,12 +602,12 @@ impl Tracer<'_> {
         if let Value::Constant(number) = value
             && stays_python
         {
-            return semantic::scalar_constant(self, number, DType::F64).map(Some);
+            return semantic::scalar_constant(&mut self.lo, number, DType::F64).map(Some);
         }
         if value.is_none() && self.is_effect(arm) {
             return Ok(None);
         }
-        semantic::to_tensor(self, value).map(Some)
+        semantic::to_tensor(&mut self.lo, value).map(Some)
     }
 
     /// Whether an expression is a call of a builtin whose result is `void`, or a choice between such calls.
@@ -682,7 +623,8 @@ impl Tracer<'_> {
     }
 
     pub(super) fn ambiguous(&self) -> Stop {
-        self.reject("boolean value of a tensor with more than one value is ambiguous")
+        self.lo
+            .reject("boolean value of a tensor with more than one value is ambiguous")
     }
 
     /// The truth of a condition that is known now. Triton insists on a bool, an int or `None`.
@@ -692,9 +634,9 @@ impl Tracer<'_> {
         }
         let text = match value {
             Value::Constant(value) => constant::type_name(value).to_owned(),
-            _ => self.type_text(value),
+            _ => type_text(&self.lo, value),
         };
-        Err(self.reject(format!(
+        Err(self.lo.reject(format!(
             "{place} accept a bool, an int or None as their test, not {text}"
         )))
     }
@@ -713,7 +655,7 @@ impl Tracer<'_> {
                                 let is_type = matches!(value, Value::Constant(Constant::Type(_)))
                                     && !self.is_annotated(&inner.expression);
                                 let Some(Value::Constant(value)) = Some(value).filter(|_| !is_type) else {
-                                    return Err(self.reject(
+                                    return Err(self.lo.reject(
                                         "cannot evaluate an f-string containing values that are no constexprs",
                                     ));
                                 };
@@ -741,14 +683,14 @@ impl Tracer<'_> {
 
     fn list_comprehension(&mut self, node: &ast::ExprListComp) -> Traced<Value> {
         let [generator] = node.generators.as_slice() else {
-            return Err(self.reject("nested comprehensions are not supported"));
+            return Err(self.lo.reject("nested comprehensions are not supported"));
         };
         let iterated = self.eval(&generator.iter)?;
         let (Value::Tuple { items, .. } | Value::List(items)) = iterated else {
-            return Err(self.reject("only comprehensions over tuples are supported"));
+            return Err(self.lo.reject("only comprehensions over tuples are supported"));
         };
-        if !self.speaks(Rule::ComprehensionsUnpack) && !generator.target.is_name_expr() {
-            return Err(self.reject("the target of a comprehension has to be a name"));
+        if !self.lo.speaks(Rule::ComprehensionsUnpack) && !generator.target.is_name_expr() {
+            return Err(self.lo.reject("the target of a comprehension has to be a name"));
         }
         let mut results = Vec::with_capacity(items.len());
         'items: for item in items.iter() {
@@ -758,7 +700,11 @@ impl Tracer<'_> {
                 match Self::known_truth(&condition) {
                     Some(true) => {}
                     Some(false) => continue 'items,
-                    None => return Err(self.reject("the condition of a comprehension has to be a constexpr")),
+                    None => {
+                        return Err(self
+                            .lo
+                            .reject("the condition of a comprehension has to be a constexpr"));
+                    }
                 }
             }
             results.push(self.eval(&node.elt)?);

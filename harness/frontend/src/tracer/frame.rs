@@ -3,14 +3,13 @@
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
-use cerith_tile::ir::{Type, ValueId};
+use cerith_tile::ir::ValueId;
 use cerith_tile::source::{SourceId, Span};
 use indexmap::IndexMap;
 
-use super::module::ScopeId;
-use super::{Aggregate, Tracer};
-use crate::constant;
-use crate::value::{BlockPointer, Descriptor, Value};
+use crate::value::callable::UserFunction;
+use crate::value::host::ScopeId;
+use crate::value::{Aggregate, BlockPointer, Descriptor, Value};
 
 /// How a name came to its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,94 +136,11 @@ pub(super) fn rebuild(value: &Value, tensors: &mut impl Iterator<Item = ValueId>
     }
 }
 
-impl Tracer<'_> {
-    /// Whether two values have the same Triton type; of `constexpr`s, the value is part of the type.
-    pub(super) fn same_type(&self, a: &Value, b: &Value) -> bool {
-        match (a, b) {
-            (Value::Tensor(a), Value::Tensor(b)) => self.ty(*a) == self.ty(*b),
-            (Value::Constant(a), Value::Constant(b)) => {
-                constant::compare(cerith_tile::ir::CmpPredicate::Eq, a, b) == Ok(true)
-            }
-            (Value::Tuple { items: a, names: m }, Value::Tuple { items: b, names: n }) => {
-                m == n && a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| self.same_type(a, b))
-            }
-            (Value::List(a), Value::List(b)) => {
-                a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| self.same_type(a, b))
-            }
-            (Value::Aggregate(a), Value::Aggregate(b)) => {
-                Rc::ptr_eq(&a.class, &b.class)
-                    && a.items
-                        .iter()
-                        .zip(b.items.iter())
-                        .all(|(a, b)| self.same_type(a, b))
-            }
-            (Value::BlockPointer(a), Value::BlockPointer(b)) => {
-                self.ty(a.base) == self.ty(b.base) && a.block_shape == b.block_shape
-            }
-            (Value::Descriptor(a), Value::Descriptor(b)) => {
-                self.ty(a.base) == self.ty(b.base)
-                    && a.block_shape == b.block_shape
-                    && (a.nan, a.round) == (b.nan, b.round)
-            }
-            (Value::Function(a), Value::Function(b)) => Rc::ptr_eq(a, b),
-            (Value::Builtin(a), Value::Builtin(b)) => std::ptr::eq(*a, *b),
-            (Value::Module(a), Value::Module(b)) => a == b,
-            _ => false,
-        }
-    }
-
-    /// A value's type, as messages show it.
-    pub fn type_text(&self, value: &Value) -> String {
-        match value {
-            Value::Tensor(id) => self.triton_type(self.ty(*id)),
-            Value::Constant(value) => format!("constexpr[{}]", constant::repr(value)),
-            Value::Tuple { items, .. } | Value::List(items) => {
-                let items: Vec<String> = items.iter().map(|item| self.type_text(item)).collect();
-                format!("({})", items.join(", "))
-            }
-            Value::Function(function) => format!("the function `{}`", function.name),
-            Value::Builtin(builtin) | Value::Method(_, builtin) => {
-                format!("the function `{}`", builtin.name())
-            }
-            Value::Bound(_, function) => self.type_text(function),
-            Value::Aggregate(aggregate) => {
-                let items: Vec<String> = aggregate.items.iter().map(|item| self.type_text(item)).collect();
-                format!("{}<{}>", aggregate.class.name, items.join(", "))
-            }
-            Value::Slice(_) => "a slice".to_owned(),
-            Value::Module(name) => format!("the module `{name}`"),
-            Value::BlockPointer(pointer) => self.pointed("pointer", pointer.base, &pointer.block_shape),
-            Value::Descriptor(descriptor) => {
-                let mut text = self.pointed("tensor_descriptor", descriptor.base, &descriptor.block_shape);
-                if descriptor.nan {
-                    text.push_str(" padded with NaN");
-                }
-                text
-            }
-            Value::Range(_) => "a range".to_owned(),
-            Value::Python(_) => "a Python object".to_owned(),
-        }
-    }
-
-    /// What points to blocks, as Triton writes it: `pointer<<[16, 16], fp32>>`.
-    fn pointed(&self, what: &str, base: ValueId, block_shape: &cerith_tile::ir::Shape) -> String {
-        let elem = self.ty(base).elem;
-        let block = Type::block(elem.pointee().unwrap_or(elem), block_shape.clone());
-        format!("{what}<{}>", self.triton_type(&block))
-    }
-
-    /// A type as Triton writes it: `<[16, 16], fp32>`.
-    #[expect(
-        clippy::unused_self,
-        reason = "called beside the other descriptions of values"
-    )]
-    pub fn triton_type(&self, ty: &Type) -> String {
-        use crate::value::{Constant, TypeValue};
-        let named = if ty.block {
-            TypeValue::Block(ty.elem, ty.shape.clone())
-        } else {
-            TypeValue::Elem(ty.elem)
-        };
-        constant::repr(&Constant::Type(named))
-    }
+/// A call whose body is being run.
+#[derive(Debug)]
+pub(super) struct ActiveCall {
+    /// Of which function.
+    pub function: Rc<UserFunction>,
+    /// What it passes.
+    pub arguments: Vec<Value>,
 }

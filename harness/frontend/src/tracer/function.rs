@@ -1,127 +1,18 @@
 //! `@triton.jit` functions: what a `def` and its decorators say, and what annotations mean.
 
-use std::rc::Rc;
-
 use cerith_tile::DType;
 use cerith_tile::ir::Elem;
 use cerith_tile::rules::Rule;
-use cerith_tile::source::Span;
-use ruff_python_ast::{self as ast, Expr};
+use ruff_python_ast::Expr;
 use ruff_text_size::Ranged;
 
-use super::host::{Host, HostBody, HostFunction};
-use super::module::{ScopeId, span_of};
-use super::{Traced, Tracer};
-use crate::constant;
-use crate::value::{Constant, TypeValue, Value};
-
-/// Options of `@triton.jit(…)`.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct JitOptions {
-    /// Whether calls stay calls; such a function takes no blocks.
-    pub noinline: bool,
-    /// Whether device asserts are on, if said.
-    pub debug: Option<bool>,
-    /// Parameters, by place or name, whose values are never made constants.
-    pub do_not_specialize: Vec<Constant>,
-    /// Parameters, by place or name, whose alignment is never looked at. No IR says anything of alignment, so this
-    /// decides only what is accepted.
-    pub do_not_specialize_on_alignment: Vec<Constant>,
-}
-
-/// Whether a parameter is in a list of places and names.
-pub(crate) fn lists(list: &[Constant], place: usize, name: &str) -> bool {
-    list.iter().any(|entry| match entry {
-        Constant::Str(entry) => **entry == *name,
-        _ => constant::as_int(entry) == Some(place as i128),
-    })
-}
-
-/// What stands around a kernel and adds arguments at launch.
-#[derive(Debug)]
-pub(crate) enum Wrapper {
-    /// `@triton.autotune`.
-    Autotune {
-        /// Its configurations.
-        configs: Host,
-        /// The parameters that tell its runs apart.
-        key: Host,
-        /// `prune_configs_by`.
-        prune: Host,
-        /// Where it is.
-        span: Span,
-    },
-    /// `@triton.heuristics`: functions of the arguments, by parameter.
-    Heuristics(Rc<Vec<(Host, Host)>>),
-}
-
-/// A `@triton.jit` function of the user or of the prelude.
-#[derive(Debug)]
-pub(crate) struct UserFunction {
-    /// Its name.
-    pub name: Rc<str>,
-    /// Its text.
-    pub def: Rc<ast::StmtFunctionDef>,
-    /// The names it sees.
-    pub scope: ScopeId,
-    /// Defaults of its parameters.
-    pub defaults: Vec<(Rc<str>, Host)>,
-    /// What its decorator says.
-    pub options: JitOptions,
-    /// What stands around it, outermost first.
-    pub wrappers: Vec<Rc<Wrapper>>,
-}
-
-impl UserFunction {
-    /// The jitted function of a plain one. (A lambda has no body to compile; it becomes a function without statements.)
-    pub fn new(function: &HostFunction, options: JitOptions) -> Self {
-        let def = match &function.body {
-            HostBody::Def(def) => Rc::clone(def),
-            HostBody::Lambda(lambda) => Rc::new(ast::StmtFunctionDef {
-                node_index: ast::AtomicNodeIndex::default(),
-                range: lambda.range,
-                is_async: false,
-                decorator_list: Vec::new().into(),
-                name: ast::Identifier::new("lambda", lambda.range),
-                type_params: None,
-                parameters: lambda.parameters.clone().unwrap_or_default(),
-                returns: None,
-                body: Vec::new().into(),
-            }),
-        };
-        Self {
-            name: Rc::clone(&function.name),
-            def,
-            scope: function.scope,
-            defaults: function.defaults.clone(),
-            options,
-            wrappers: Vec::new(),
-        }
-    }
-
-    /// The same with one more wrapper around it.
-    pub fn wrapped(&self, wrapper: Rc<Wrapper>) -> Self {
-        let wrappers = std::iter::once(wrapper)
-            .chain(self.wrappers.iter().cloned())
-            .collect();
-        Self {
-            name: Rc::clone(&self.name),
-            def: Rc::clone(&self.def),
-            scope: self.scope,
-            defaults: self.defaults.clone(),
-            options: self.options.clone(),
-            wrappers,
-        }
-    }
-
-    /// The default of a parameter.
-    pub fn default_of(&self, name: &str) -> Option<&Host> {
-        self.defaults
-            .iter()
-            .find(|(key, _)| &**key == name)
-            .map(|(_, value)| value)
-    }
-}
+use super::Tracer;
+use crate::constant::{Constant, TypeValue};
+use crate::stop::{Stop, Traced};
+use crate::text::span_of;
+use crate::value::Value;
+use crate::value::callable::{UserFunction, lists};
+use crate::value::host::{Host, ScopeId};
 
 /// What a parameter's annotation makes of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,7 +35,7 @@ impl Tracer<'_> {
         let options = &function.options;
         let lists_none =
             options.do_not_specialize.is_empty() && options.do_not_specialize_on_alignment.is_empty();
-        if lists_none || !self.rules.holds(Rule::ConstexprsAreSpecialised) {
+        if lists_none || !self.lo.rules.holds(Rule::ConstexprsAreSpecialised) {
             return Ok(());
         }
         for (place, parameter) in function.def.parameters.iter().enumerate() {
@@ -155,8 +46,8 @@ impl Tracer<'_> {
                 continue;
             };
             if self.annotation(function.scope, annotation) == Parameter::Constexpr {
-                self.span = span_of(self.source_of(function.scope), parameter.range());
-                return Err(self.reject(format!(
+                self.lo.span = span_of(self.source_of(function.scope), parameter.range());
+                return Err(self.lo.reject(format!(
                     "`{name}` is a constexpr and listed in do_not_specialize or do_not_specialize_on_alignment"
                 )));
             }
@@ -169,10 +60,10 @@ impl Tracer<'_> {
         for parameter in &*function.def.parameters {
             if let Some(Expr::Name(name)) = parameter.annotation() {
                 let before = self.enter(name.range());
-                if let Err(stop @ super::Stop::Rejected(_)) = self.lookup(name.id.as_str()) {
+                if let Err(stop @ Stop::Rejected(_)) = self.lookup(name.id.as_str()) {
                     return Err(stop);
                 }
-                self.leave(before);
+                self.lo.leave(before);
             }
         }
         Ok(())
@@ -233,12 +124,12 @@ impl Tracer<'_> {
         match dtype {
             // Before, only integer widths were read off annotations.
             Some(_)
-                if !self.rules.holds(Rule::FloatAnnotationsAreTypes)
+                if !self.lo.rules.holds(Rule::FloatAnnotationsAreTypes)
                     && (text == "int" || text == "float") =>
             {
                 Parameter::Plain
             }
-            Some(dtype) if dtype.is_float() && !self.rules.holds(Rule::FloatAnnotationsAreTypes) => {
+            Some(dtype) if dtype.is_float() && !self.lo.rules.holds(Rule::FloatAnnotationsAreTypes) => {
                 Parameter::Plain
             }
             Some(dtype) => Parameter::Typed(dtype),

@@ -12,12 +12,17 @@ use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
 
 use super::evaluate::HostFlow;
-use super::host::{Decorator, Host, HostBody, HostFunction, NamedTupleClass, Native};
+use super::function::Parameter;
 use super::host_operator::{depth, made};
-use super::module::{ScopeId, span_of};
-use super::{Parameter, Traced, Tracer, Wrapper, decorator};
-use crate::constant;
-use crate::value::{Constant, Value};
+use super::{Tracer, decorator};
+use crate::constant::{self, Constant};
+use crate::stop::Traced;
+use crate::text::span_of;
+use crate::value::Value;
+use crate::value::callable::{UserFunction, Wrapper};
+use crate::value::host::{
+    Decorator, Host, HostArguments, HostBody, HostFunction, NamedTupleClass, Native, ScopeId,
+};
 
 /// Calls of plain functions inside of each other.
 const MAX_CALLS: usize = 64;
@@ -26,30 +31,10 @@ pub(super) const MAX_RANGE: usize = 1 << 14;
 /// Items that one function of Python's looks at and makes.
 const MAX_WORK: usize = 1 << 20;
 
-/// What a call passes.
-pub(crate) struct HostArguments {
-    /// By position.
-    pub positional: Vec<Host>,
-    /// By name.
-    pub keyword: Vec<(Rc<str>, Host)>,
-}
-
-impl HostArguments {
-    /// The argument of a parameter, by its place and name.
-    pub fn get(&self, place: usize, name: &str) -> Option<&Host> {
-        self.positional.get(place).or_else(|| {
-            self.keyword
-                .iter()
-                .find(|(key, _)| &**key == name)
-                .map(|(_, v)| v)
-        })
-    }
-}
-
 impl Tracer<'_> {
     /// Calls a value of plain Python.
     pub(super) fn host_call(&mut self, callee: &Host, arguments: HostArguments, span: Span) -> Traced<Host> {
-        self.burn()?;
+        self.lo.burn()?;
         match callee {
             Host::Unknown(_) => Ok(callee.clone()),
             Host::Symbol(module, name) => Ok(match Native::find(module, name) {
@@ -58,13 +43,13 @@ impl Tracer<'_> {
                 None => Host::unknown(span, format!("what `{module}.{name}(…)` returns")),
             }),
             Host::Builtin(name) => {
-                self.charge(work(name, &arguments))?;
+                self.lo.charge(work(name, &arguments))?;
                 Ok(builtin(name, &arguments, span))
             }
             Host::Decorator(decorator) => match (&**decorator, arguments.positional.first()) {
-                (Decorator::Jit(options), Some(Host::Function(function))) => Ok(Host::Jit(Rc::new(
-                    super::UserFunction::new(function, options.clone()),
-                ))),
+                (Decorator::Jit(options), Some(Host::Function(function))) => {
+                    Ok(Host::Jit(Rc::new(UserFunction::new(function, options.clone()))))
+                }
                 (Decorator::Wrap(wrapper), Some(Host::Jit(function))) => {
                     Ok(Host::Jit(Rc::new(function.wrapped(Rc::clone(wrapper)))))
                 }
@@ -99,7 +84,7 @@ impl Tracer<'_> {
             .scopes
             .get(function.scope)
             .map_or_else(|| "".into(), |scope| Rc::clone(&scope.module));
-        self.charge(16)?;
+        self.lo.charge(16)?;
         let scope = self.new_scope(Some(function.scope), source, &module);
         if let Some(parameters) = function.parameters()
             && let Err(what) = self.bind_host(scope, function, parameters, arguments, span)
@@ -181,7 +166,7 @@ impl Tracer<'_> {
                 let options = decorator::jit_options(arguments);
                 match arguments.positional.first() {
                     Some(Host::Function(function)) => {
-                        Host::Jit(Rc::new(super::UserFunction::new(function, options)))
+                        Host::Jit(Rc::new(UserFunction::new(function, options)))
                     }
                     _ => Host::Decorator(Rc::new(Decorator::Jit(options))),
                 }
@@ -258,9 +243,7 @@ impl Tracer<'_> {
             Host::Jit(function) => Value::Function(Rc::clone(function)),
             Host::Traced(value) => value.clone(),
             Host::ConstexprFunction(_) | Host::NamedTuple(_) | Host::Aggregate(_) => {
-                Value::Python(Rc::new(super::PythonCallable {
-                    callable: value.clone(),
-                }))
+                Value::Python(Rc::new(value.clone()))
             }
             Host::Symbol(module, name) => self.symbol(module, name)?,
             Host::Module(name) => Value::Module(Rc::clone(name)),
@@ -280,10 +263,10 @@ impl Tracer<'_> {
             is_aggregate |= matches!(&applied, Host::Symbol(module, name)
                 if Native::find(module, name) == Some(Native::Aggregate));
         }
-        if is_aggregate && !self.rules.holds(Rule::Aggregates) {
+        if is_aggregate && !self.lo.rules.holds(Rule::Aggregates) {
             return Err(decorator::absent(self, "aggregate", span));
         }
-        if is_aggregate && self.rules.holds(Rule::Aggregates) && def.decorator_list.len() == 1 {
+        if is_aggregate && self.lo.rules.holds(Rule::Aggregates) && def.decorator_list.len() == 1 {
             return self.aggregate_class(scope, def);
         }
         for base in def.arguments.iter().flat_map(|arguments| arguments.args.iter()) {

@@ -12,11 +12,10 @@ use cerith_tile::source::Span;
 use ruff_python_ast as ast;
 use rustc_hash::FxHashMap;
 
-use super::host::Host;
 use super::host_call::MAX_RANGE;
-use crate::constant::{self, Failure};
-use crate::semantic::PyUnary;
-use crate::value::{Constant, Value};
+use crate::constant::{self, Constant, Failure, PyUnary};
+use crate::value::Value;
+use crate::value::host::Host;
 
 /// Values inside of a value, counted no further than `limit`.
 pub(super) fn depth(value: &Host, limit: usize) -> usize {

@@ -1,29 +1,32 @@
 //! From a launch's arguments to a kernel's parameters: binding, what autotuning and heuristics add, and what the
 //! launcher specialises on.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
 use cerith_python::nearest::nearest;
 use cerith_tile::DType;
 use cerith_tile::diagnostic::Diagnostic;
-use cerith_tile::ir::{Builder, Elem, Type};
+use cerith_tile::ir::{Elem, Type};
 use cerith_tile::quirk::Quirk;
 use cerith_tile::rules::Rule;
-use cerith_tile::source::{Sources, Span};
+use cerith_tile::source::Span;
 use ruff_text_size::Ranged;
-use rustc_hash::FxHashMap;
 
+use super::Tracer;
 use super::frame::{Frame, Kind};
-use super::function::lists;
-use super::gap::Gap;
-use super::host::{Config, Host};
-use super::host_call::HostArguments;
-use super::module::{ScopeId, span_of};
-use super::{FUEL, Parameter, Stop, Traced, Tracer, UserFunction, Wrapper};
+use super::function::Parameter;
+use crate::constant::{Constant, TypeValue};
+use crate::gap::Gap;
+use crate::lowering::Lowering;
+use crate::request::{self, Arg, Request};
 use crate::semantic;
-use crate::value::{Constant, Descriptor, TypeValue, Value};
-use crate::{Arg, Binding, Part, Refusal, Refused, Request, Traced as TracedKernel};
+use crate::stop::{Stop, Traced};
+use crate::text::span_of;
+use crate::traced::{self, Binding, Part, Refusal, Refused};
+use crate::value::callable::{UserFunction, Wrapper, lists};
+use crate::value::host::{Config, Host, HostArguments, ScopeId};
+use crate::value::{Descriptor, Value};
 
 /// Keywords of a launch that are options, not parameters.
 const OPTIONS: [&str; 22] = [
@@ -57,28 +60,28 @@ type Launched = (Vec<Binding>, Vec<(String, Arg)>);
 type BoundParameters = Vec<(Rc<str>, Value, Kind)>;
 
 /// Traces a kernel for one specialisation.
-pub(crate) fn trace(request: &Request) -> Result<TracedKernel, Refused> {
-    super::module::with_stack(|| {
+pub(crate) fn trace(request: &Request) -> Result<traced::Traced, Refused> {
+    crate::text::with_stack(|| {
         let mut tracer = Tracer::new(request);
         let launched = tracer.launch();
-        match launched.and_then(|launched| tracer.check_sizes().map(|()| launched)) {
+        match launched.and_then(|launched| tracer.lo.check_sizes().map(|()| launched)) {
             Ok((bindings, arguments)) => {
-                let function = tracer.builder.finish();
+                let function = tracer.lo.builder.finish();
                 match function.verify() {
                     Ok(())
                         if let Some(diagnostic) = super::passes::refused(&function, request.rules)
-                            .or_else(|| super::passes::stored(&function, tracer.read_only)) =>
+                            .or_else(|| super::passes::stored(&function, tracer.lo.read_only)) =>
                     {
                         Err(Refused {
                             refusal: Refusal::Rejected(Box::new(diagnostic)),
                             sources: function.sources,
                         })
                     }
-                    Ok(()) => Ok(TracedKernel {
+                    Ok(()) => Ok(traced::Traced {
                         function,
                         bindings,
                         arguments,
-                        uses: super::uses::told(&tracer.uses),
+                        uses: super::uses::told(&tracer.lo.uses),
                     }),
                     Err(error) => {
                         let message = format!("the reference made IR of this kernel that is wrong: {error}");
@@ -92,7 +95,7 @@ pub(crate) fn trace(request: &Request) -> Result<TracedKernel, Refused> {
                 }
             }
             Err(stop) => {
-                let sources = std::mem::take(tracer.builder.sources());
+                let sources = std::mem::take(tracer.lo.builder.sources());
                 Err(Refused {
                     refusal: stop.into_refusal(),
                     sources,
@@ -104,35 +107,17 @@ pub(crate) fn trace(request: &Request) -> Result<TracedKernel, Refused> {
 
 impl<'a> Tracer<'a> {
     fn new(request: &'a Request) -> Self {
-        let name = request.kernel.rsplit('.').next().unwrap_or(&request.kernel);
         Self {
-            builder: Builder::new(name, Sources::default(), Span::default()),
-            rules: request.rules,
+            lo: Lowering::new(request),
             request,
-            options: request
-                .options
-                .iter()
-                .map(|(key, value)| (key.as_str().into(), value.clone()))
-                .collect(),
-            span: Span::default(),
-            caller: None,
             frame: Frame::default(),
             calls: Vec::new(),
-            locs: FxHashMap::default(),
             scopes: Vec::new(),
             modules: HashMap::new(),
-            prelude_sources: HashSet::new(),
             host_depth: 0,
-            depth: 0,
             regions: 0,
             held_arguments: Vec::new(),
             discovering: 0,
-            uses: super::uses::Uses::new(),
-            read_only: HashSet::new(),
-            python_ints: HashSet::new(),
-            python_floats: HashSet::new(),
-            oversized: None,
-            fuel: FUEL,
         }
     }
 
@@ -143,25 +128,25 @@ impl<'a> Tracer<'a> {
         let scope = self.load(module, &request.file)?;
         let function = self.find_kernel(scope)?;
         let source = self.source_of(function.scope);
-        self.span = span_of(source, function.def.name.range());
-        if !self.rules.holds(Rule::DebugIsAnOption) {
-            self.options.retain(|(name, _)| &**name != "debug");
+        self.lo.span = span_of(source, function.def.name.range());
+        if !self.lo.rules.holds(Rule::DebugIsAnOption) {
+            self.lo.options.retain(|(name, _)| &**name != "debug");
         }
         if let Some(debug) = function.options.debug
-            && (self.rules.holds(Rule::DebugHasADefault) || !self.rules.holds(Rule::DebugIsAnOption))
+            && (self.lo.rules.holds(Rule::DebugHasADefault) || !self.lo.rules.holds(Rule::DebugIsAnOption))
         {
-            self.options.insert(0, ("debug".into(), Arg::Bool(debug)));
+            self.lo.options.insert(0, ("debug".into(), Arg::Bool(debug)));
         }
-        let loc = self.builder.add_loc(self.span, None);
-        self.builder.set_loc(loc);
+        let loc = self.lo.builder.add_loc(self.lo.span, None);
+        self.lo.builder.set_loc(loc);
         let given = self.arguments(&function)?;
         self.check_warps()?;
         self.check_dependencies(&function)?;
         let (bound, bindings) = self.specialise(&function, &given)?;
         let result = self.run_kernel(&function, bound)?;
         if !super::frame::leaves(&result).is_empty() {
-            self.span = span_of(source, function.def.name.range());
-            return Err(self.reject("a kernel cannot return a value"));
+            self.lo.span = span_of(source, function.def.name.range());
+            return Err(self.lo.reject("a kernel cannot return a value"));
         }
         let arguments = given
             .into_iter()
@@ -172,8 +157,8 @@ impl<'a> Tracer<'a> {
 
     /// Refuses numbers of warps that no GPU has.
     fn check_warps(&self) -> Traced<()> {
-        match self.option("num_warps") {
-            Some(Arg::Int(warps)) if *warps <= 0 || warps.count_ones() != 1 => Err(self.reject_with(
+        match self.lo.option("num_warps") {
+            Some(Arg::Int(warps)) if *warps <= 0 || warps.count_ones() != 1 => Err(self.lo.reject_with(
                 "bad-arguments",
                 format!("num_warps must be a power of 2, not {warps}"),
             )),
@@ -206,26 +191,26 @@ impl<'a> Tracer<'a> {
                     match self.call_host_function(&function, none, span)? {
                         (_, Some(inner)) => scope = inner,
                         (Host::Unknown(unknown), None) => {
-                            self.span = unknown.span;
-                            return Err(self.unsupported(&unknown.what));
+                            self.lo.span = unknown.span;
+                            return Err(self.lo.unsupported(&unknown.what));
                         }
-                        _ => return Err(self.unsupported(format!("running `{part}`"))),
+                        _ => return Err(self.lo.unsupported(format!("running `{part}`"))),
                     }
                 }
                 Some(Host::Unknown(unknown)) => {
-                    self.span = unknown.span;
-                    return Err(self.unsupported(format!("`{part}`: it is {}", unknown.what)));
+                    self.lo.span = unknown.span;
+                    return Err(self.lo.unsupported(format!("`{part}`: it is {}", unknown.what)));
                 }
                 Some(_) => {
-                    self.span = Span::new(self.source_of(scope), 0, 0);
-                    return Err(self.reject_with(
+                    self.lo.span = Span::new(self.source_of(scope), 0, 0);
+                    return Err(self.lo.reject_with(
                         "no-kernel",
                         format!("`{}` is not a @triton.jit function", request.kernel),
                     ));
                 }
                 None => {
-                    self.span = Span::new(self.source_of(scope), 0, 0);
-                    let mut diagnostic = self.diagnostic(
+                    self.lo.span = Span::new(self.source_of(scope), 0, 0);
+                    let mut diagnostic = self.lo.diagnostic(
                         "no-kernel",
                         format!("the file defines no kernel `{}`", request.kernel),
                     );
@@ -249,7 +234,7 @@ impl<'a> Tracer<'a> {
                 }
             }
         }
-        Err(self.reject_with("no-kernel", "no kernel is named"))
+        Err(self.lo.reject_with("no-kernel", "no kernel is named"))
     }
 
     /// Every parameter's argument, in the order of the signature.
@@ -257,16 +242,16 @@ impl<'a> Tracer<'a> {
         let request = self.request;
         let parameters = &function.def.parameters;
         if !parameters.posonlyargs.is_empty() {
-            return Err(self.unsupported("positional-only parameters"));
+            return Err(self.lo.unsupported("positional-only parameters"));
         }
-        if parameters.vararg.is_some() && !self.speaks(Rule::VariableArguments) {
-            return Err(self.reject_with(
+        if parameters.vararg.is_some() && !self.lo.speaks(Rule::VariableArguments) {
+            return Err(self.lo.reject_with(
                 "bad-arguments",
                 "Triton has no `*` parameters of kernels before 3.8",
             ));
         }
         if parameters.kwarg.is_some() {
-            return Err(self.unsupported("`**kwargs` of a kernel"));
+            return Err(self.lo.unsupported("`**kwargs` of a kernel"));
         }
         let names: Vec<Rc<str>> = parameters
             .args
@@ -283,7 +268,7 @@ impl<'a> Tracer<'a> {
             given.insert(vararg.name.as_str().into(), Arg::Tuple(rest));
         } else if !rest.is_empty() {
             let (takes, got) = (names.len(), request.positional.len());
-            return Err(self.reject_with(
+            return Err(self.lo.reject_with(
                 "bad-arguments",
                 format!(
                     "`{}` takes {takes} positional arguments but {got} were given",
@@ -329,7 +314,7 @@ impl<'a> Tracer<'a> {
             }
         }
         if !missing.is_empty() {
-            return Err(self.reject_with(
+            return Err(self.lo.reject_with(
                 "bad-arguments",
                 format!("`{}` is missing {}", function.name, missing.join(", ")),
             ));
@@ -348,7 +333,7 @@ impl<'a> Tracer<'a> {
     ) -> Traced<()> {
         if all.contains(name) {
             if given.insert(Rc::clone(name), value).is_some() {
-                return Err(self.reject_with(
+                return Err(self.lo.reject_with(
                     "bad-arguments",
                     format!("`{}` got multiple values for argument `{name}`", function.name),
                 ));
@@ -356,10 +341,10 @@ impl<'a> Tracer<'a> {
             return Ok(());
         }
         if OPTIONS.contains(&&**name) {
-            self.options.push((Rc::clone(name), value));
+            self.lo.options.push((Rc::clone(name), value));
             return Ok(());
         }
-        let mut diagnostic = self.diagnostic(
+        let mut diagnostic = self.lo.diagnostic(
             "bad-arguments",
             format!(
                 "`{}` has no parameter `{name}`, and no launch option has that name",
@@ -388,15 +373,15 @@ impl<'a> Tracer<'a> {
                 key,
                 span,
             } => {
-                if self.refuses(Gap::StrayKeys) || self.refuses(Gap::MissingKeys) {
+                if self.lo.refuses(Gap::StrayKeys) || self.lo.refuses(Gap::MissingKeys) {
                     let stray = key
                         .items()
                         .into_iter()
                         .flatten()
                         .find(|key| key.as_str().is_some_and(|key| !all.contains(key)));
                     if let Some(stray) = stray.and_then(Host::as_str) {
-                        self.span = *span;
-                        return Err(self.reject_with(
+                        self.lo.span = *span;
+                        return Err(self.lo.reject_with(
                             "bad-arguments",
                             format!("the key `{stray}` is no parameter of `{}`", function.name),
                         ));
@@ -407,7 +392,7 @@ impl<'a> Tracer<'a> {
                 };
                 for (name, value) in &config.kwargs {
                     if given.contains_key(name) {
-                        return Err(self.reject_with(
+                        return Err(self.lo.reject_with(
                             "bad-arguments",
                             format!("`{name}` is given by the launch and by the autotuner's configuration"),
                         ));
@@ -420,11 +405,11 @@ impl<'a> Tracer<'a> {
                         Host::Constant(Constant::None) => {}
                         Host::Constant(_) => {
                             let arg = self.arg_of(name, value)?;
-                            self.options.push((Rc::clone(name), arg));
+                            self.lo.options.push((Rc::clone(name), arg));
                         }
                         _ => {
-                            self.span = *span;
-                            return Err(self.unsupported(format!("`{name}` of a configuration")));
+                            self.lo.span = *span;
+                            return Err(self.lo.unsupported(format!("`{name}` of a configuration")));
                         }
                     }
                 }
@@ -439,10 +424,10 @@ impl<'a> Tracer<'a> {
                         positional: vec![nargs],
                         keyword: Vec::new(),
                     };
-                    let span = self.span;
+                    let span = self.lo.span;
                     let value = self.host_call(heuristic, arguments, span)?;
                     if !all.contains(&name) && !OPTIONS.contains(&&*name) {
-                        return Err(self.reject_with(
+                        return Err(self.lo.reject_with(
                             "bad-arguments",
                             format!(
                                 "`{}` has no parameter `{name}`, which a heuristic is for",
@@ -497,11 +482,13 @@ impl<'a> Tracer<'a> {
             Some(None) => Ok(None),
             _ => {
                 if let Host::Unknown(unknown) = &configs {
-                    self.span = unknown.span;
-                    return Err(self.unsupported(format!("these configurations: {}", unknown.what)));
+                    self.lo.span = unknown.span;
+                    return Err(self
+                        .lo
+                        .unsupported(format!("these configurations: {}", unknown.what)));
                 }
-                self.span = span;
-                Err(self.unsupported("these configurations of an autotuner"))
+                self.lo.span = span;
+                Err(self.lo.unsupported("these configurations of an autotuner"))
             }
         }
     }
@@ -511,6 +498,7 @@ impl<'a> Tracer<'a> {
         let value = match value {
             Host::Unknown(unknown) => {
                 let diagnostic = self
+                    .lo
                     .diagnostic(
                         "unsupported",
                         format!("the reference does not know `{name}`: it is {}", unknown.what),
@@ -537,7 +525,11 @@ impl<'a> Tracer<'a> {
                     .map(|item| self.value_arg(name, item))
                     .collect::<Traced<_>>()?,
             ),
-            _ => return Err(self.unsupported(format!("this value of the parameter `{name}`"))),
+            _ => {
+                return Err(self
+                    .lo
+                    .unsupported(format!("this value of the parameter `{name}`")));
+            }
         })
     }
 
@@ -562,16 +554,16 @@ impl<'a> Tracer<'a> {
                 Some(annotation) => self.annotation(function.scope, annotation),
                 None => Parameter::Plain,
             };
-            self.span = span_of(self.source_of(function.scope), parameter.range());
-            if holds_function(given) && !self.rules.holds(Rule::FunctionArguments) {
-                return Err(self.reject_with(
+            self.lo.span = span_of(self.source_of(function.scope), parameter.range());
+            if holds_function(given) && !self.lo.rules.holds(Rule::FunctionArguments) {
+                return Err(self.lo.reject_with(
                     "bad-arguments",
                     format!("`{name}` is a function, which no argument can be"),
                 ));
             }
             if annotation == Parameter::Constexpr {
                 if !is_constant(given) {
-                    return Err(self.reject_with(
+                    return Err(self.lo.reject_with(
                         "bad-arguments",
                         format!("`{name}` is a constexpr and cannot take a tensor"),
                     ));
@@ -604,13 +596,15 @@ impl<'a> Tracer<'a> {
     ) -> Traced<(Value, Kind)> {
         let Place { scope, name } = place;
         let typed = match annotation {
-            Parameter::Typed(dtype) if !self.rules.follows(Quirk::AnnotationsAreIgnored) => Some(dtype),
+            Parameter::Typed(dtype) if !self.lo.rules.follows(Quirk::AnnotationsAreIgnored) => Some(dtype),
             _ => None,
         };
         let elem = match arg {
             Arg::None => return Ok((Value::NONE, Kind::Specialised)),
             Arg::Int(1)
-                if specialised && typed.is_none() && !self.rules.follows(Quirk::ArgumentsOfOneAreTensors) =>
+                if specialised
+                    && typed.is_none()
+                    && !self.lo.rules.follows(Quirk::ArgumentsOfOneAreTensors) =>
             {
                 return Ok((Value::int(1), Kind::Specialised));
             }
@@ -628,7 +622,7 @@ impl<'a> Tracer<'a> {
             }
             Arg::Descriptor(descriptor) => {
                 if typed.is_some() {
-                    return Err(self.reject_with(
+                    return Err(self.lo.reject_with(
                         "bad-arguments",
                         format!("`{name}` is a scalar and cannot take a tensor descriptor"),
                     ));
@@ -641,14 +635,14 @@ impl<'a> Tracer<'a> {
                 return Ok((value, Kind::Specialised));
             }
             Arg::Str(_) | Arg::DType(_) | Arg::Global(_) | Arg::Constexpr(_) => {
-                return Err(self.reject_with(
+                return Err(self.lo.reject_with(
                     "bad-arguments",
                     format!("`{name}` is no constexpr and cannot take {}", describe(arg)),
                 ));
             }
             Arg::Pointer(elem) => {
                 if typed.is_some() {
-                    return Err(self.reject_with(
+                    return Err(self.lo.reject_with(
                         "bad-arguments",
                         format!("`{name}` is a scalar and cannot take a tensor"),
                     ));
@@ -657,7 +651,7 @@ impl<'a> Tracer<'a> {
             }
             Arg::Int(_) | Arg::Bool(_) | Arg::Float(_) => Elem::Num(match (typed, scalar_type(arg)) {
                 (Some(dtype), _) if dtype.is_int() && matches!(arg, Arg::Float(_)) => {
-                    return Err(self.reject_with(
+                    return Err(self.lo.reject_with(
                         "bad-arguments",
                         format!("`{name}` is an integer and cannot take a float"),
                     ));
@@ -666,7 +660,7 @@ impl<'a> Tracer<'a> {
                     if let Arg::Int(value) = arg
                         && !fits(*value, dtype)
                     {
-                        return Err(self.reject_with(
+                        return Err(self.lo.reject_with(
                             "bad-arguments",
                             format!("`{name}` is annotated as {dtype}, which cannot hold {value}"),
                         ));
@@ -675,7 +669,7 @@ impl<'a> Tracer<'a> {
                 }
                 (None, Some(dtype)) => self.held_as(arg).unwrap_or(dtype),
                 (None, None) => {
-                    return Err(self.reject_with(
+                    return Err(self.lo.reject_with(
                         "bad-arguments",
                         format!("`{name}` takes an int of at most 64 bits"),
                     ));
@@ -685,17 +679,17 @@ impl<'a> Tracer<'a> {
         let shown = path
             .iter()
             .fold(name.to_string(), |shown, place| format!("{shown}.{place}"));
-        let value = self.builder.param(shown, Type::scalar(elem));
+        let value = self.lo.builder.param(shown, Type::scalar(elem));
         bindings.push(Binding {
             name: name.to_string(),
             path: path.clone(),
             part: Part::Whole,
         });
         if annotation == Parameter::ReadOnly && elem.pointee().is_some() {
-            self.read_only.insert(value);
+            self.lo.read_only.insert(value);
         }
         let value = match (typed, scalar_type(arg)) {
-            (None, Some(dtype)) if self.held_as(arg).is_some() => semantic::cast(self, value, dtype)?,
+            (None, Some(dtype)) if self.held_as(arg).is_some() => semantic::cast(&mut self.lo, value, dtype)?,
             _ => value,
         };
         Ok((Value::Tensor(value), Kind::Plain))
@@ -705,10 +699,12 @@ impl<'a> Tracer<'a> {
     fn held_as(&self, arg: &Arg) -> Option<DType> {
         let short = (1 << 31)..(1 << 32);
         match arg {
-            Arg::Int(value) if short.contains(value) && self.rules.follows(Quirk::WideArgumentsAreShort) => {
+            Arg::Int(value)
+                if short.contains(value) && self.lo.rules.follows(Quirk::WideArgumentsAreShort) =>
+            {
                 Some(DType::U32)
             }
-            Arg::Bool(_) if self.rules.follows(Quirk::BoolArgumentsAreInts) => Some(DType::I32),
+            Arg::Bool(_) if self.lo.rules.follows(Quirk::BoolArgumentsAreInts) => Some(DType::I32),
             _ => None,
         }
     }
@@ -717,20 +713,20 @@ impl<'a> Tracer<'a> {
     fn descriptor(
         &mut self,
         name: &Rc<str>,
-        given: &crate::Descriptor,
+        given: &request::Descriptor,
         path: &[usize],
         bindings: &mut Vec<Binding>,
     ) -> Traced<Value> {
-        if !self.rules.holds(Rule::Descriptors) {
-            return Err(self.reject_with(
+        if !self.lo.rules.holds(Rule::Descriptors) {
+            return Err(self.lo.reject_with(
                 "bad-arguments",
-                format!("Triton {} has no tensor descriptors", self.rules.version),
+                format!("Triton {} has no tensor descriptors", self.lo.rules.version),
             ));
         }
         let extents: Vec<i128> = given.block_shape.iter().map(|&extent| extent.into()).collect();
-        let block_shape = semantic::shape::block_shape(self, &extents)?;
+        let block_shape = semantic::shape::block_shape(&self.lo, &extents)?;
         let last = extents.last().copied().unwrap_or(0);
-        semantic::descriptor::wide_enough(self, given.dtype, last)?;
+        semantic::descriptor::wide_enough(&self.lo, given.dtype, last)?;
         let name = path
             .iter()
             .fold(name.to_string(), |shown, place| format!("{shown}.{place}"));
@@ -740,7 +736,7 @@ impl<'a> Tracer<'a> {
                 path: path.to_vec(),
                 part,
             });
-            tracer.builder.param(shown, ty)
+            tracer.lo.builder.param(shown, ty)
         };
         let ty = Type::scalar(Elem::ptr_to(given.dtype));
         let base = parameter(self, Part::Base, name.clone(), ty);

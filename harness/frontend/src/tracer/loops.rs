@@ -9,13 +9,15 @@ use cerith_tile::quirk::Quirk;
 use ruff_python_ast::{self as ast, Expr};
 use ruff_text_size::Ranged;
 
+use super::Tracer;
 use super::frame::{Kind, Names, leaves, rebuild};
-use super::gap::Gap;
 use super::returns::Flow;
-use super::{Traced, Tracer};
-use crate::constant;
+use crate::constant::{self, Constant};
+use crate::gap::Gap;
 use crate::semantic;
-use crate::value::{Constant, RangeValue, Value};
+use crate::semantic::types::{same_type, type_text};
+use crate::stop::{Stop, Traced};
+use crate::value::{RangeValue, Value};
 
 /// Iterations that one `static_range` may have.
 const MAX_UNROLL: i128 = 1 << 14;
@@ -33,14 +35,18 @@ impl Tracer<'_> {
             return Err(self.not_in_triton("`async for`"));
         }
         let Expr::Call(_) = &*node.iter else {
-            return Err(self.reject("only `range`, `tl.range` and `tl.static_range` can be looped over"));
+            return Err(self
+                .lo
+                .reject("only `range`, `tl.range` and `tl.static_range` can be looped over"));
         };
         let iterated = self.eval(&node.iter)?;
         let Value::Range(range) = iterated else {
-            return Err(self.reject("only `range`, `tl.range` and `tl.static_range` can be looped over"));
+            return Err(self
+                .lo
+                .reject("only `range`, `tl.range` and `tl.static_range` can be looped over"));
         };
         let Expr::Name(target) = &*node.target else {
-            return Err(self.reject("the target of a loop has to be a name"));
+            return Err(self.lo.reject("the target of a loop has to be a name"));
         };
         let target: Rc<str> = target.id.as_str().into();
         if range.is_static {
@@ -57,17 +63,21 @@ impl Tracer<'_> {
         let mut bounds = [0; 3];
         for (bound, value) in bounds.iter_mut().zip([&range.start, &range.stop, &range.step]) {
             let Value::Constant(value) = value else {
-                return Err(self.reject("the bounds and step of `tl.static_range` have to be constexprs"));
+                return Err(self
+                    .lo
+                    .reject("the bounds and step of `tl.static_range` have to be constexprs"));
             };
             let Some(value) = constant::as_int(value) else {
                 let name = constant::type_name(value);
-                return Err(self.reject(format!("'{name}' object cannot be interpreted as an integer")));
+                return Err(self
+                    .lo
+                    .reject(format!("'{name}' object cannot be interpreted as an integer")));
             };
             *bound = value;
         }
         let [start, stop, step] = bounds;
         if step == 0 {
-            return Err(self.reject("range() arg 3 must not be zero"));
+            return Err(self.lo.reject("range() arg 3 must not be zero"));
         }
         let distance = stop.saturating_sub(start);
         let count = if (distance > 0) == (step > 0) && distance != 0 {
@@ -76,7 +86,7 @@ impl Tracer<'_> {
             0
         };
         if count > MAX_UNROLL.unsigned_abs() {
-            let stop = self.exhausted(MAX_UNROLL, "iterations of an unrolled loop");
+            let stop = self.lo.exhausted(MAX_UNROLL, "iterations of an unrolled loop");
             return Err(stop.note(format!("the loop has {count} iterations")));
         }
         self.iterations(node, target, start, step, count)
@@ -150,16 +160,18 @@ impl Tracer<'_> {
         let before = self.enter(node.iter.range());
         let mut bounds = Vec::with_capacity(3);
         for (what, value) in [("lower bound", &start), ("upper bound", &stop), ("step", &step)] {
-            let tensor = semantic::to_tensor(self, value)?;
-            if self.is_block(tensor) && self.ty(tensor).numel() != 1 {
-                let text = self.type_text(&Value::Tensor(tensor));
-                return Err(self.reject(format!("the {what} of a loop must be a scalar, got {text}")));
+            let tensor = semantic::to_tensor(&mut self.lo, value)?;
+            if self.lo.is_block(tensor) && self.lo.ty(tensor).numel() != 1 {
+                let text = type_text(&self.lo, &Value::Tensor(tensor));
+                return Err(self
+                    .lo
+                    .reject(format!("the {what} of a loop must be a scalar, got {text}")));
             }
-            match self.dtype(tensor) {
+            match self.lo.dtype(tensor) {
                 Some(dtype) if dtype.is_int() => bounds.push((tensor, dtype)),
                 _ => {
-                    let text = self.type_text(&Value::Tensor(tensor));
-                    return Err(self.reject(format!(
+                    let text = type_text(&self.lo, &Value::Tensor(tensor));
+                    return Err(self.lo.reject(format!(
                         "for loop bounds and step must all be ints, the {what} is {text}"
                     )));
                 }
@@ -170,21 +182,21 @@ impl Tracer<'_> {
             .map(|(_, dtype)| *dtype)
             .reduce(semantic::integer_promote)
             .unwrap_or(DType::I32);
-        let stays_python = self.rules.follows(Quirk::LoopIndicesArePython);
+        let stays_python = self.lo.rules.follows(Quirk::LoopIndicesArePython);
         let dtype = if stays_python { DType::I64 } else { dtype };
         let mut operands = Vec::with_capacity(3);
         for (tensor, _) in &bounds {
-            if self.is_block(*tensor) {
-                return Err(self.unsupported("loop bounds that are blocks of one element"));
+            if self.lo.is_block(*tensor) {
+                return Err(self.lo.unsupported("loop bounds that are blocks of one element"));
             }
-            operands.push(semantic::cast(self, *tensor, dtype)?);
+            operands.push(semantic::cast(&mut self.lo, *tensor, dtype)?);
         }
-        self.leave(before);
+        self.lo.leave(before);
         let ty = Type::num(dtype);
         // Before and after the loop its variable is bound and has no value, as Triton's compiler has it.
-        let nothing = self.builder.op(OpKind::Poison, &[], ty.clone());
+        let nothing = self.lo.builder.op(OpKind::Poison, &[], ty.clone());
         self.frame.set(target, Value::Tensor(nothing), Kind::Plain);
-        let variable = self.builder.value(ty.clone());
+        let variable = self.lo.builder.value(ty.clone());
 
         let livein = self.frame.names.clone();
         let bound_before = std::mem::take(&mut self.frame.bound);
@@ -193,20 +205,24 @@ impl Tracer<'_> {
 
         let mut args = vec![variable];
         args.extend(self.carry_in(&carried));
-        self.builder.open_block(&args);
-        self.builder.name(variable, target);
+        self.lo.builder.open_block(&args);
+        self.lo.builder.name(variable, target);
         self.frame.set(target, Value::Tensor(variable), Kind::Plain);
         if stays_python {
-            self.python_ints.insert(variable);
+            self.lo.python_ints.insert(variable);
         }
         if negative && let [lower, upper, _] = operands.as_slice() {
             let (lower, upper) = (*lower, *upper);
             let down = self
+                .lo
                 .builder
                 .op(OpKind::Binary(BinaryOp::Sub), &[upper, variable], ty.clone());
-            let value = self.builder.op(OpKind::Binary(BinaryOp::Add), &[down, lower], ty);
+            let value = self
+                .lo
+                .builder
+                .op(OpKind::Binary(BinaryOp::Add), &[down, lower], ty);
             if stays_python {
-                self.python_ints.insert(value);
+                self.lo.python_ints.insert(value);
             }
             self.frame.set(target, Value::Tensor(value), Kind::Plain);
         }
@@ -214,7 +230,7 @@ impl Tracer<'_> {
             self.loop_body(&node.body)?;
         }
         let yields = self.carry_out(&carried)?;
-        let body = self.builder.close_block(&yields);
+        let body = self.lo.builder.close_block(&yields);
 
         self.frame.names = livein;
         self.frame.bound = bound_before;
@@ -239,33 +255,35 @@ impl Tracer<'_> {
         let carried = self.discover(&node.body, &livein, None)?;
 
         let args = self.carry_in(&carried);
-        self.builder.open_block(&args);
+        self.lo.builder.open_block(&args);
         let test = self.eval(&node.test)?;
         let Value::Tensor(test) = test else {
-            let mut diagnostic = self.diagnostic("rejected", "the test of a `while` loop has to be a tensor");
+            let mut diagnostic = self
+                .lo
+                .diagnostic("rejected", "the test of a `while` loop has to be a tensor");
             diagnostic
                 .notes
                 .push("Triton decides nothing about a `while` at compile time".to_owned());
-            return Err(super::Stop::Rejected(Box::new(diagnostic)));
+            return Err(Stop::Rejected(Box::new(diagnostic)));
         };
-        if self.is_block(test) {
+        if self.lo.is_block(test) {
             return Err(self.ambiguous());
         }
-        if self.dtype(test) != Some(DType::I1) && self.refuses(Gap::WhileOfNumbers) {
-            return Err(self.reject("the test of a `while` loop has to be a bool"));
+        if self.lo.dtype(test) != Some(DType::I1) && self.lo.refuses(Gap::WhileOfNumbers) {
+            return Err(self.lo.reject("the test of a `while` loop has to be a bool"));
         }
-        let condition = semantic::condition(self, test)?;
+        let condition = semantic::condition(&mut self.lo, test)?;
         let mut yields = vec![condition];
         yields.extend(&args);
-        let head = self.builder.close_block(&yields);
+        let head = self.lo.builder.close_block(&yields);
 
         let args = self.carry_in(&carried);
-        self.builder.open_block(&args);
+        self.lo.builder.open_block(&args);
         if self.discovering == 0 {
             self.loop_body(&node.body)?;
         }
         let yields = self.carry_out(&carried)?;
-        let after = self.builder.close_block(&yields);
+        let after = self.lo.builder.close_block(&yields);
 
         self.frame.names = livein;
         self.frame.bound = bound_before;
@@ -284,10 +302,9 @@ impl Tracer<'_> {
         self.frame.loops -= 1;
         match flow {
             Flow::Falls => Ok(()),
-            _ => {
-                Err(self
-                    .reject("cannot have `return` statements inside `while` or `for` statements in Triton"))
-            }
+            _ => Err(self
+                .lo
+                .reject("cannot have `return` statements inside `while` or `for` statements in Triton")),
         }
     }
 
@@ -298,16 +315,16 @@ impl Tracer<'_> {
         livein: &Names,
         target: Option<&Rc<str>>,
     ) -> Traced<Vec<Carried>> {
-        self.builder.open_block(&[]);
+        self.lo.builder.open_block(&[]);
         self.discovering += 1;
         self.loop_body(body)?;
         self.discovering -= 1;
-        self.builder.discard_block();
+        self.lo.builder.discard_block();
         let names = std::mem::replace(&mut self.frame.names, livein.clone());
         let bound = std::mem::take(&mut self.frame.bound);
         for name in &bound {
             if !livein.contains_key(name) {
-                let span = self.span();
+                let span = self.lo.span;
                 self.frame.partial.insert(Rc::clone(name), span);
             }
         }
@@ -319,7 +336,9 @@ impl Tracer<'_> {
             }
             if slot.kind == Kind::Bare {
                 if bound.contains(name) {
-                    return Err(self.reject(format!("loop carried variable `{name}` is not a Triton value")));
+                    return Err(self
+                        .lo
+                        .reject(format!("loop carried variable `{name}` is not a Triton value")));
                 }
                 continue;
             }
@@ -336,16 +355,18 @@ impl Tracer<'_> {
 
     fn check_carried(&self, name: &str, before: &Value, now: &Value, kind: Kind) -> Traced<()> {
         if kind == Kind::Bare {
-            return Err(self.reject(format!("cannot reassign constexpr `{name}` in the loop")));
+            return Err(self
+                .lo
+                .reject(format!("cannot reassign constexpr `{name}` in the loop")));
         }
         let tensors = matches!((before, now), (Value::Tensor(_), Value::Tensor(_)));
         if std::mem::discriminant(before) != std::mem::discriminant(now) {
-            let mut diagnostic = self.diagnostic(
+            let mut diagnostic = self.lo.diagnostic(
                 "loop-type-mismatch",
                 format!(
                     "loop carried variable `{name}` changed type, was {} but is now {}",
-                    self.type_text(before),
-                    self.type_text(now)
+                    type_text(&self.lo, before),
+                    type_text(&self.lo, now)
                 ),
             );
             if matches!(before, Value::Constant(_)) {
@@ -353,21 +374,21 @@ impl Tracer<'_> {
                     "assign `{name}` to another variable before the loop and change that"
                 ));
             }
-            return Err(super::Stop::Rejected(Box::new(diagnostic)));
+            return Err(Stop::Rejected(Box::new(diagnostic)));
         }
         let same_tensors = || {
             let (x, y) = (leaves(before), leaves(now));
-            x.len() == y.len() && x.iter().zip(&y).all(|(x, y)| self.ty(*x) == self.ty(*y))
+            x.len() == y.len() && x.iter().zip(&y).all(|(x, y)| self.lo.ty(*x) == self.lo.ty(*y))
         };
         let pointed = matches!(before, Value::BlockPointer(_) | Value::Descriptor(_));
-        if (tensors || pointed) && !self.same_type(before, now) || !tensors && !same_tensors() {
-            return Err(self.reject_with(
+        if (tensors || pointed) && !same_type(&self.lo, before, now) || !tensors && !same_tensors() {
+            return Err(self.lo.reject_with(
                 "loop-type-mismatch",
                 format!(
                     "loop-carried variable `{name}` has initial type {} but is re-assigned to {} in the loop; its \
                      type has to stay the same",
-                    self.type_text(before),
-                    self.type_text(now)
+                    type_text(&self.lo, before),
+                    type_text(&self.lo, now)
                 ),
             ));
         }
@@ -381,13 +402,13 @@ impl Tracer<'_> {
             let fresh: Vec<ValueId> = leaves(&carried.initial)
                 .into_iter()
                 .map(|leaf| {
-                    let ty = self.ty(leaf).clone();
-                    self.builder.value(ty)
+                    let ty = self.lo.ty(leaf).clone();
+                    self.lo.builder.value(ty)
                 })
                 .collect();
             let value = rebuild(&carried.initial, &mut fresh.iter().copied());
             if let Value::Tensor(id) = value {
-                self.builder.name(id, &carried.name);
+                self.lo.builder.name(id, &carried.name);
             }
             self.frame.set(&carried.name, value, Kind::Plain);
             args.extend(fresh);
@@ -413,13 +434,13 @@ impl Tracer<'_> {
         let types: Vec<Type> = carried
             .iter()
             .flat_map(|carried| leaves(&carried.initial))
-            .map(|leaf| self.ty(leaf).clone())
+            .map(|leaf| self.lo.ty(leaf).clone())
             .collect();
-        let mut results = self.builder.op_multi(kind, operands, &types).into_iter();
+        let mut results = self.lo.builder.op_multi(kind, operands, &types).into_iter();
         for carried in carried {
             let value = rebuild(&carried.initial, &mut results);
             if let Value::Tensor(id) = value {
-                self.builder.name(id, &carried.name);
+                self.lo.builder.name(id, &carried.name);
             }
             self.frame.set(&carried.name, value, Kind::Plain);
         }

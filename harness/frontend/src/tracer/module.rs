@@ -9,26 +9,19 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::rules::Rule;
 use cerith_tile::source::{SourceFile, SourceId, Span};
-use ruff_python_ast::token::TokenKind;
-use ruff_python_ast::{self as ast, Expr, Stmt};
-use ruff_python_parser::{Mode, lexer};
-use ruff_text_size::{Ranged, TextRange};
+use ruff_python_ast::{self as ast};
+use ruff_text_size::Ranged;
 
-use super::host::{Decorator, Host, HostFunction, Native};
-use super::{Stop, Traced, Tracer};
+use super::Tracer;
 use crate::builtin::PRELUDE;
 use crate::constant;
+use crate::stop::{Stop, Traced};
+use crate::text::{TopLevel, parse, span_of, with_stack};
 use crate::value::Value;
-
-/// Brackets inside of brackets that a file may have; as `CPython`'s.
-const MAX_BRACKETS: usize = 200;
-/// Blocks inside of blocks that a file may have; as `CPython`'s.
-const MAX_BLOCKS: usize = 100;
-/// Operators that may be around an expression, since each may nest the one before.
-const MAX_OPERATORS: usize = 400;
+use crate::value::callable::{JitOptions, UserFunction};
+use crate::value::host::{Decorator, Host, HostFunction, Native, ScopeId};
 
 /// A name table: of a module, or of one call of a function that defines kernels.
 #[derive(Debug)]
@@ -45,18 +38,6 @@ pub(crate) struct Scope {
     pub module: Rc<str>,
 }
 
-/// A [`Scope`] of a [`Tracer`].
-pub(crate) type ScopeId = usize;
-
-/// A statement of a module; functions are shared so that values can keep them.
-#[derive(Debug)]
-pub(crate) enum TopLevel {
-    /// A function.
-    Function(Rc<ast::StmtFunctionDef>),
-    /// Anything else.
-    Other(Box<Stmt>),
-}
-
 /// A parsed module of the prelude, kept for the thread: every trace uses the same one.
 struct PreludeModule {
     file: Arc<SourceFile>,
@@ -67,123 +48,10 @@ thread_local! {
     static PARSED_PRELUDE: RefCell<HashMap<&'static str, Rc<PreludeModule>>> = RefCell::new(HashMap::new());
 }
 
-/// The span of a node.
-pub(crate) fn span_of(source: SourceId, range: TextRange) -> Span {
-    Span::new(source, range.start().into(), range.end().into())
-}
-
-/// Runs `work` with a stack that is deep enough for text that passed [`check_nesting`].
-pub(crate) fn with_stack<T>(work: impl FnOnce() -> T) -> T {
-    stacker::maybe_grow(1 << 20, 8 << 20, work)
-}
-
-/// Refuses text that nests so deep that walking its tree could exhaust the stack, with the line where it gets too deep.
-fn check_nesting(source: SourceId, text: &str) -> Result<(), Box<Diagnostic>> {
-    let Some((limit, what)) = too_deep(text) else {
-        return Ok(());
-    };
-    // The lexer does not say where it is, but the lines before the one that is looked for are not too deep.
-    let ends: Vec<usize> = text.match_indices('\n').map(|(at, _)| at + 1).collect();
-    let line = ends.partition_point(|&end| text.get(..end).is_none_or(|before| too_deep(before).is_none()));
-    let start = line
-        .checked_sub(1)
-        .and_then(|before| ends.get(before))
-        .copied()
-        .unwrap_or(0);
-    let end = ends.get(line).map_or(text.len(), |end| end - 1);
-    let message = format!("the limit of {limit} {what} was reached");
-    Err(Box::new(
-        Diagnostic::error("exhausted", Span::new(source, start as u32, end as u32), message)
-            .help("split expressions over several statements"),
-    ))
-}
-
-/// The limit that the nesting of a text is over, and of what it is.
-fn too_deep(text: &str) -> Option<(usize, &'static str)> {
-    let mut lexer = lexer::lex(text, Mode::Module);
-    let mut blocks = 0usize;
-    // For each open bracket, the operators since its last comma: at most so deep does an expression nest.
-    let mut operators = vec![0usize];
-    let mut depth = 0usize;
-    loop {
-        let kind = lexer.next_token();
-        let innermost = operators.last().copied().unwrap_or(0);
-        match kind {
-            TokenKind::EndOfFile => return None,
-            TokenKind::Lpar | TokenKind::Lsqb | TokenKind::Lbrace => {
-                if let Some(last) = operators.last_mut() {
-                    *last += 1;
-                }
-                depth += 1;
-                operators.push(0);
-            }
-            TokenKind::Rpar | TokenKind::Rsqb | TokenKind::Rbrace if operators.len() > 1 => {
-                depth -= innermost;
-                operators.pop();
-            }
-            TokenKind::Indent => blocks += 1,
-            TokenKind::Dedent => blocks = blocks.saturating_sub(1),
-            TokenKind::Newline => {
-                depth = 0;
-                operators.clear();
-                operators.push(0);
-            }
-            TokenKind::Comma | TokenKind::Semi => {
-                depth -= innermost;
-                if let Some(last) = operators.last_mut() {
-                    *last = 0;
-                }
-            }
-            TokenKind::NonLogicalNewline => {}
-            kind if kind.is_operator() || kind.is_non_soft_keyword() => {
-                if let Some(last) = operators.last_mut() {
-                    *last += 1;
-                }
-                depth += 1;
-            }
-            _ => {}
-        }
-        if operators.len() > MAX_BRACKETS {
-            return Some((MAX_BRACKETS, "brackets inside of each other"));
-        }
-        if blocks > MAX_BLOCKS {
-            return Some((MAX_BLOCKS, "blocks inside of each other"));
-        }
-        if depth > MAX_OPERATORS {
-            return Some((MAX_OPERATORS, "operators of one expression"));
-        }
-    }
-}
-
-fn parse(source: SourceId, text: &str) -> Result<Vec<TopLevel>, Box<Diagnostic>> {
-    check_nesting(source, text)?;
-    let module = ruff_python_parser::parse_module(text).map_err(|error| {
-        let message = error.error.to_string();
-        let mut lowered = message.chars();
-        let message = lowered
-            .next()
-            .map_or_else(String::new, |c| c.to_lowercase().chain(lowered).collect());
-        Box::new(Diagnostic::error(
-            "syntax-error",
-            span_of(source, error.location),
-            message,
-        ))
-    })?;
-    Ok(module
-        .into_syntax()
-        .body
-        .into_iter()
-        .map(|statement| match statement {
-            Stmt::FunctionDef(def) => TopLevel::Function(Rc::new(def)),
-            other => TopLevel::Other(Box::new(other)),
-        })
-        .collect())
-}
-
 impl Tracer<'_> {
     /// Parses and runs a file as a module.
     pub(super) fn load(&mut self, module: &str, file: &Arc<SourceFile>) -> Traced<ScopeId> {
-        let source = self.builder.sources().add(Arc::clone(file));
+        let source = self.lo.builder.sources().add(Arc::clone(file));
         let body = with_stack(|| parse(source, &file.text)).map_err(|diagnostic| {
             if diagnostic.code == "exhausted" {
                 Stop::Exhausted(diagnostic)
@@ -205,9 +73,9 @@ impl Tracer<'_> {
                 }
                 TopLevel::Other(statement) => {
                     // What is told of the statement as a whole, that it takes too long say, is told of this place.
-                    let before = std::mem::replace(&mut self.span, span_of(source, statement.range()));
+                    let before = std::mem::replace(&mut self.lo.span, span_of(source, statement.range()));
                     self.host_statement(scope, statement)?;
-                    self.span = before;
+                    self.lo.span = before;
                 }
             }
         }
@@ -240,8 +108,8 @@ impl Tracer<'_> {
             cache.insert(name, Rc::clone(&parsed));
             Some(parsed)
         })?;
-        let source = self.builder.sources().add(Arc::clone(&parsed.file));
-        self.prelude_sources.insert(source);
+        let source = self.lo.builder.sources().add(Arc::clone(&parsed.file));
+        self.lo.library.insert(source);
         self.run_module(key, source, &parsed.body).ok()
     }
 
@@ -312,20 +180,20 @@ impl Tracer<'_> {
         Ok(match (decorator, value) {
             (_, unknown @ Host::Unknown(_)) => unknown,
             (Host::Symbol(module, name), value) => match (Native::find(&module, &name), value) {
-                (Some(Native::Jit), Host::Function(function)) => Host::Jit(Rc::new(
-                    super::UserFunction::new(&function, super::JitOptions::default()),
-                )),
+                (Some(Native::Jit), Host::Function(function)) => {
+                    Host::Jit(Rc::new(UserFunction::new(&function, JitOptions::default())))
+                }
                 (Some(Native::ConstexprFunction), Host::Function(function)) => {
-                    if !self.rules.holds(Rule::ConstexprFunctions)
-                        && !self.prelude_sources.contains(&span.source)
+                    if !self.lo.rules.holds(Rule::ConstexprFunctions)
+                        && !self.lo.library.contains(&span.source)
                     {
                         return Err(super::decorator::absent(self, &name, span));
                     }
                     Host::ConstexprFunction(function)
                 }
                 (None, _) if &*module == "tl" && self.symbol(&module, &name).is_none() => {
-                    self.span = span;
-                    return Err(self.reject_with(
+                    self.lo.span = span;
+                    return Err(self.lo.reject_with(
                         "unknown-attribute",
                         format!("the module `triton.language` has no attribute `{name}`"),
                     ));
@@ -334,7 +202,7 @@ impl Tracer<'_> {
             },
             (Host::Decorator(decorator), value) => match (&*decorator, value) {
                 (Decorator::Jit(options), Host::Function(function)) => {
-                    Host::Jit(Rc::new(super::UserFunction::new(&function, options.clone())))
+                    Host::Jit(Rc::new(UserFunction::new(&function, options.clone())))
                 }
                 (Decorator::Wrap(wrapper), Host::Jit(function)) => {
                     Host::Jit(Rc::new(function.wrapped(Rc::clone(wrapper))))
@@ -417,7 +285,7 @@ impl Tracer<'_> {
                 None => Host::unknown(span, format!("the name `{name}`, which its module lacks")),
             },
             Host::Module(module) if &**module == "triton" && name == "__version__" => {
-                Host::str(&self.rules.version.to_string())
+                Host::str(&self.lo.rules.version.to_string())
             }
             Host::Module(module) => {
                 let path = format!("{module}.{name}");
@@ -528,62 +396,6 @@ pub(super) fn is_module(path: &str) -> bool {
 pub(super) fn submodule(module: &str, name: &str) -> Option<Rc<str>> {
     let path = format!("{module}.{name}");
     is_module(&path).then(|| canonical(&path).into())
-}
-
-/// The names that statements bind, for code that is not known to run.
-pub(super) fn bound_names(body: &[Stmt], names: &mut Vec<Rc<str>>) {
-    fn target(expression: &Expr, names: &mut Vec<Rc<str>>) {
-        match expression {
-            Expr::Name(name) => names.push(name.id.as_str().into()),
-            Expr::Tuple(tuple) => tuple.elts.iter().for_each(|elt| target(elt, names)),
-            Expr::List(list) => list.elts.iter().for_each(|elt| target(elt, names)),
-            Expr::Starred(starred) => target(&starred.value, names),
-            _ => {}
-        }
-    }
-    for statement in body {
-        match statement {
-            Stmt::Assign(node) => node.targets.iter().for_each(|node| target(node, names)),
-            Stmt::AnnAssign(node) => target(&node.target, names),
-            Stmt::AugAssign(node) => target(&node.target, names),
-            Stmt::FunctionDef(node) => names.push(node.name.as_str().into()),
-            Stmt::ClassDef(node) => names.push(node.name.as_str().into()),
-            Stmt::Import(node) => names.extend(node.names.iter().map(|alias| {
-                let name = alias.asname.as_ref().unwrap_or(&alias.name).as_str();
-                Rc::from(name.split('.').next().unwrap_or(name))
-            })),
-            Stmt::ImportFrom(node) => {
-                names.extend(
-                    node.names
-                        .iter()
-                        .map(|alias| Rc::from(alias.asname.as_ref().unwrap_or(&alias.name).as_str())),
-                );
-            }
-            Stmt::If(node) => {
-                bound_names(&node.body, names);
-                node.elif_else_clauses
-                    .iter()
-                    .for_each(|clause| bound_names(&clause.body, names));
-            }
-            Stmt::For(node) => {
-                target(&node.target, names);
-                bound_names(&node.body, names);
-            }
-            Stmt::While(node) => bound_names(&node.body, names),
-            Stmt::With(node) => {
-                node.items
-                    .iter()
-                    .filter_map(|item| item.optional_vars.as_deref())
-                    .for_each(|v| target(v, names));
-                bound_names(&node.body, names);
-            }
-            Stmt::Try(node) => {
-                bound_names(&node.body, names);
-                bound_names(&node.finalbody, names);
-            }
-            _ => {}
-        }
-    }
 }
 
 /// How to make a plain global one that kernels may use.

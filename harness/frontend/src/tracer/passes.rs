@@ -11,7 +11,7 @@ use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::ir::{Block, CastKind, Function, LocId, OpKind, Operation, ValueId};
 use cerith_tile::rules::Rules;
 
-use super::gap::Gap;
+use crate::gap::Gap;
 use crate::semantic::promotion::shown;
 
 /// The first live operation that a pass of the version refuses, as a diagnostic.

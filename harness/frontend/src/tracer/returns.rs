@@ -10,10 +10,13 @@ use std::rc::Rc;
 use cerith_tile::DType;
 use cerith_tile::ir::{OpKind, Type, ValueId};
 
+use super::Tracer;
 use super::frame::{leaves, rebuild};
-use super::{Traced, Tracer};
+use crate::constant::Constant;
 use crate::semantic;
-use crate::value::{Constant, Value};
+use crate::semantic::types::{same_type, triton_type, type_text};
+use crate::stop::Traced;
+use crate::value::Value;
 
 /// How a run of statements ended.
 #[derive(Clone, Debug)]
@@ -83,9 +86,9 @@ impl Tracer<'_> {
     /// The type of one returned value.
     pub(super) fn common_of(&self, value: &Value) -> Common {
         match value {
-            Value::Tensor(id) => Common::Tensor(self.ty(*id).clone()),
+            Value::Tensor(id) => Common::Tensor(self.lo.ty(*id).clone()),
             Value::BlockPointer(_) | Value::Descriptor(_) | Value::Aggregate(_) => {
-                let types = leaves(value).iter().map(|id| self.ty(*id).clone()).collect();
+                let types = leaves(value).iter().map(|id| self.lo.ty(*id).clone()).collect();
                 Common::Made(value.clone(), types)
             }
             Value::Tuple { items, names } => Common::Tuple(
@@ -100,7 +103,7 @@ impl Tracer<'_> {
     pub(super) fn common(&self, a: &Common, b: &Common) -> Traced<Common> {
         match (a, b) {
             (Common::Known(x), Common::Known(y)) | (Common::Made(x, _), Common::Made(y, _))
-                if self.same_type(x, y) =>
+                if same_type(&self.lo, x, y) =>
             {
                 return Ok(a.clone());
             }
@@ -118,7 +121,7 @@ impl Tracer<'_> {
             (Some(x), Some(y)) if x == y => Ok(Common::Tensor(x)),
             _ => {
                 let (a, b) = (self.common_text(a), self.common_text(b));
-                Err(self.reject_with(
+                Err(self.lo.reject_with(
                     "return-type-mismatch",
                     format!("return type mismatch: {a} and {b}"),
                 ))
@@ -128,8 +131,8 @@ impl Tracer<'_> {
 
     fn common_text(&self, common: &Common) -> String {
         match common {
-            Common::Known(value) | Common::Made(value, _) => self.type_text(value),
-            Common::Tensor(ty) => self.triton_type(ty),
+            Common::Known(value) | Common::Made(value, _) => type_text(&self.lo, value),
+            Common::Tensor(ty) => triton_type(ty),
             Common::Tuple(items, _) => {
                 let items: Vec<String> = items.iter().map(|item| self.common_text(item)).collect();
                 format!("({})", items.join(", "))
@@ -149,13 +152,13 @@ impl Tracer<'_> {
             (Common::Tensor(_), Some(Value::Tensor(id))) => out.push(*id),
             (Common::Tensor(ty), Some(Value::Constant(constant))) => {
                 let dtype = ty.elem.num().unwrap_or(DType::I32);
-                out.push(semantic::scalar_constant(self, constant, dtype)?);
+                out.push(semantic::scalar_constant(&mut self.lo, constant, dtype)?);
             }
-            (Common::Tensor(ty), _) => out.push(self.builder.op(OpKind::Poison, &[], ty.clone())),
+            (Common::Tensor(ty), _) => out.push(self.lo.builder.op(OpKind::Poison, &[], ty.clone())),
             (Common::Made(..), Some(value)) => out.extend(leaves(value)),
             (Common::Made(_, types), None) => {
                 for ty in types {
-                    out.push(self.builder.op(OpKind::Poison, &[], ty.clone()));
+                    out.push(self.lo.builder.op(OpKind::Poison, &[], ty.clone()));
                 }
             }
             (Common::Tuple(items, _), Some(Value::Tuple { items: values, .. })) => {

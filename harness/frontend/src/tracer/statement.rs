@@ -8,20 +8,23 @@ use cerith_tile::rules::Rule;
 use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::Ranged;
 
+use super::Tracer;
 use super::frame::{Kind, Slot};
+use super::function::Parameter;
 use super::returns::Flow;
-use super::{Parameter, Traced, Tracer, expression};
-use crate::builtin;
-use crate::semantic;
-use crate::value::{Constant, Value};
+use crate::constant::{Constant, PyBinary};
+use crate::semantic::types::type_text;
+use crate::stop::{Stop, Traced};
+use crate::value::Value;
+use crate::{builtin, semantic};
 
 impl Tracer<'_> {
     /// Runs a statement other than `if`.
     pub(super) fn statement(&mut self, statement: &Stmt) -> Traced<Flow> {
-        self.burn()?;
+        self.lo.burn()?;
         let before = self.enter(statement.range());
         let flow = self.statement_inner(statement)?;
-        self.leave(before);
+        self.lo.leave(before);
         Ok(flow)
     }
 
@@ -32,7 +35,9 @@ impl Tracer<'_> {
             }
             Stmt::Assign(node) => {
                 let [target] = node.targets.as_slice() else {
-                    return Err(self.reject("simultaneous multiple assignment is not supported"));
+                    return Err(self
+                        .lo
+                        .reject("simultaneous multiple assignment is not supported"));
                 };
                 let value = self.eval(&node.value)?;
                 self.assign(target, value)?;
@@ -42,8 +47,10 @@ impl Tracer<'_> {
                 let lhs = self.eval(&node.target)?;
                 let rhs = self.eval(&node.value)?;
                 self.check_held(&[(&node.target, &lhs), (&node.value, &rhs)])?;
-                let Some(op) = expression::operator(node.op) else {
-                    return Err(self.reject("the operator `@` is not implemented by Triton's compiler"));
+                let Some(op) = PyBinary::of(node.op) else {
+                    return Err(self
+                        .lo
+                        .reject("the operator `@` is not implemented by Triton's compiler"));
                 };
                 let value = self.binary(op, &lhs, &rhs)?;
                 self.assign_elsewhere(&node.target, value)?;
@@ -55,8 +62,8 @@ impl Tracer<'_> {
                 let value = self.eval(value)?;
                 if value.is_none() && node.value.as_deref().is_some_and(Expr::is_none_literal_expr) {
                     // What a constant becomes there, `None` cannot.
-                    if !self.rules.holds(Rule::ReturnedConstexprsStay) {
-                        return Err(self.reject("cannot convert `None` to a tensor"));
+                    if !self.lo.rules.holds(Rule::ReturnedConstexprsStay) {
+                        return Err(self.lo.reject("cannot convert `None` to a tensor"));
                     }
                 }
                 return Ok(Flow::Returned(self.returned(value)?));
@@ -69,11 +76,11 @@ impl Tracer<'_> {
                     .msg
                     .as_deref()
                     .map_or(Ok(Value::str("")), |message| self.eval(message))?;
-                match builtin::lookup(self, "tl", "device_assert") {
+                match builtin::lookup(&mut self.lo, "tl", "device_assert") {
                     Some(assert) => {
                         self.call(&assert, vec![test, message], Vec::new())?;
                     }
-                    None => return Err(self.unsupported("`assert`")),
+                    None => return Err(self.lo.unsupported("`assert`")),
                 }
             }
             Stmt::Pass(_) => {}
@@ -82,7 +89,7 @@ impl Tracer<'_> {
                 for item in &node.items {
                     self.eval(&item.context_expr)?;
                 }
-                return Err(self.unsupported("`with`"));
+                return Err(self.lo.unsupported("`with`"));
             }
             Stmt::FunctionDef(_) => {
                 return Err(self.not_in_triton("a function inside of a kernel"));
@@ -100,23 +107,23 @@ impl Tracer<'_> {
             }
             Stmt::Match(_) => return Err(self.not_in_triton("`match`")),
             Stmt::TypeAlias(_) => return Err(self.not_in_triton("a type alias")),
-            Stmt::If(_) | Stmt::IpyEscapeCommand(_) => return Err(self.unsupported("this statement")),
+            Stmt::If(_) | Stmt::IpyEscapeCommand(_) => return Err(self.lo.unsupported("this statement")),
         }
         Ok(Flow::Falls)
     }
 
     /// A returned value as the caller gets it.
     fn returned(&mut self, value: Value) -> Traced<Value> {
-        if self.rules.holds(Rule::ReturnedConstexprsStay) {
+        if self.lo.rules.holds(Rule::ReturnedConstexprsStay) {
             return Ok(value);
         }
         match value {
             Value::Constant(Constant::Bool(_) | Constant::Int(_) | Constant::Float(_)) => {
-                semantic::to_tensor(self, &value).map(Value::Tensor)
+                semantic::to_tensor(&mut self.lo, &value).map(Value::Tensor)
             }
             Value::Constant(Constant::Str(_)) | Value::Function(_) | Value::Builtin(_) => {
-                let text = self.type_text(&value);
-                Err(self.reject(format!("cannot return {text}")))
+                let text = type_text(&self.lo, &value);
+                Err(self.lo.reject(format!("cannot return {text}")))
             }
             Value::Tuple { items, names } => {
                 let items = items
@@ -134,7 +141,7 @@ impl Tracer<'_> {
             self.eval(&node.annotation)?;
         }
         if let Expr::Attribute(_) = &*node.annotation
-            && let Err(stop @ super::Stop::Rejected(_)) = self.eval(&node.annotation)
+            && let Err(stop @ Stop::Rejected(_)) = self.eval(&node.annotation)
         {
             return Err(stop);
         }
@@ -143,8 +150,8 @@ impl Tracer<'_> {
             if let (Expr::Name(name), true) = (
                 &*node.target,
                 is_constexpr
-                    && self.speaks(Rule::BareAnnotationsCount)
-                    && !self.rules.follows(Quirk::AnnouncementsAreIgnored),
+                    && self.lo.speaks(Rule::BareAnnotationsCount)
+                    && !self.lo.rules.follows(Quirk::AnnouncementsAreIgnored),
             ) {
                 self.frame.pending.insert(name.id.as_str().into());
             }
@@ -152,24 +159,26 @@ impl Tracer<'_> {
         };
         let value = self.eval(value)?;
         if !is_constexpr {
-            if !self.speaks(Rule::PlainAnnotations) {
-                return Err(self.reject("an annotation other than `tl.constexpr` is not supported"));
+            if !self.lo.speaks(Rule::PlainAnnotations) {
+                return Err(self
+                    .lo
+                    .reject("an annotation other than `tl.constexpr` is not supported"));
             }
             return self.assign_elsewhere(&node.target, value);
         }
         let Expr::Name(name) = &*node.target else {
-            return Err(self.reject("only a name can be annotated as constexpr"));
+            return Err(self.lo.reject("only a name can be annotated as constexpr"));
         };
         let name: Rc<str> = name.id.as_str().into();
         if self.frame.names.contains_key(&name) {
-            return Err(self.reject(format!(
+            return Err(self.lo.reject(format!(
                 "`{name}` is already defined; a constexpr cannot be reassigned"
             )));
         }
         // What is no value of Triton's own becomes a constexpr in every version, and what is one stays one.
         let held = match &value {
             Value::Tensor(_) | Value::Tuple { .. } | Value::List(_) => {
-                !self.speaks(Rule::AnnotatedTensorsAreTensors)
+                !self.lo.speaks(Rule::AnnotatedTensorsAreTensors)
                     || node
                         .value
                         .as_deref()
@@ -193,7 +202,7 @@ impl Tracer<'_> {
     pub(super) fn assign_elsewhere(&mut self, target: &Expr, value: Value) -> Traced<()> {
         if let (Expr::Name(name), Value::Constant(Constant::Bool(_) | Constant::Int(_) | Constant::Float(_))) =
             (target, &value)
-            && self.rules.follows(Quirk::NumbersStayPython)
+            && self.lo.rules.follows(Quirk::NumbersStayPython)
         {
             self.frame.set(&name.id.as_str().into(), value, Kind::Plain);
             return Ok(());
@@ -207,7 +216,7 @@ impl Tracer<'_> {
             Expr::Name(name) => {
                 let name: Rc<str> = name.id.as_str().into();
                 let value = match value {
-                    Value::Tuple { items, names } if !self.speaks(Rule::TupleVariables) => {
+                    Value::Tuple { items, names } if !self.lo.speaks(Rule::TupleVariables) => {
                         match items.first() {
                             Some(first) => first.clone(),
                             None => Value::Tuple { items, names },
@@ -221,15 +230,17 @@ impl Tracer<'_> {
                 }
                 let (value, kind) = self.sanitize(value)?;
                 if let Value::Tensor(id) = value {
-                    self.builder.name(id, &name);
+                    self.lo.builder.name(id, &name);
                 }
                 self.frame.set(&name, value, kind);
                 Ok(())
             }
             Expr::List(_) => Err(self.not_in_triton("a list of assignment targets")),
             Expr::Tuple(ast::ExprTuple { elts, .. }) => {
-                if !self.speaks(Rule::NestedUnpacking) && elts.iter().any(Expr::is_tuple_expr) {
-                    return Err(self.reject("tuples inside of assignment targets are not supported"));
+                if !self.lo.speaks(Rule::NestedUnpacking) && elts.iter().any(Expr::is_tuple_expr) {
+                    return Err(self
+                        .lo
+                        .reject("tuples inside of assignment targets are not supported"));
                 }
                 let items = self.unpack(elts, value)?;
                 for (target, item) in elts.iter().zip(items.iter()) {
@@ -237,27 +248,29 @@ impl Tracer<'_> {
                 }
                 Ok(())
             }
-            Expr::Starred(_) => Err(self.reject("starred assignment targets are not supported")),
+            Expr::Starred(_) => Err(self.lo.reject("starred assignment targets are not supported")),
             Expr::Subscript(_) => Err(self.not_in_triton("assignment to an item")),
             Expr::Attribute(_) => Err(self.not_in_triton("assignment to an attribute")),
-            _ => Err(self.unsupported("this assignment target")),
+            _ => Err(self.lo.unsupported("this assignment target")),
         }
     }
 
     fn unpack(&self, targets: &[Expr], value: Value) -> Traced<Rc<[Value]>> {
         let (Value::Tuple { items, .. } | Value::List(items)) = value else {
-            let text = self.type_text(&value);
-            return Err(self.reject(format!("cannot unpack {text}")));
+            let text = type_text(&self.lo, &value);
+            return Err(self.lo.reject(format!("cannot unpack {text}")));
         };
         if targets.iter().any(Expr::is_starred_expr) {
-            return Err(self.reject("starred assignment targets are not supported"));
+            return Err(self.lo.reject("starred assignment targets are not supported"));
         }
         let (expected, got) = (targets.len(), items.len());
-        if got > expected && self.rules.holds(Rule::UnpackingIsExact) {
-            return Err(self.reject(format!("too many values to unpack (expected {expected})")));
+        if got > expected && self.lo.rules.holds(Rule::UnpackingIsExact) {
+            return Err(self
+                .lo
+                .reject(format!("too many values to unpack (expected {expected})")));
         }
-        if got < expected && self.rules.holds(Rule::UnpackingFillsNames) {
-            return Err(self.reject(format!(
+        if got < expected && self.lo.rules.holds(Rule::UnpackingFillsNames) {
+            return Err(self.lo.reject(format!(
                 "not enough values to unpack (expected {expected}, got {got})"
             )));
         }
@@ -278,28 +291,30 @@ impl Tracer<'_> {
                 }
                 Ok(())
             }
-            _ => Err(self.unsupported("this target of a comprehension")),
+            _ => Err(self.lo.unsupported("this target of a comprehension")),
         }
     }
 
     /// What a variable holds after it was assigned `value`.
     fn sanitize(&mut self, value: Value) -> Traced<(Value, Kind)> {
         Ok(match value {
-            Value::Tensor(id) if self.python_floats.contains(&id) => {
-                (Value::Tensor(semantic::cast(self, id, DType::F32)?), Kind::Plain)
-            }
+            Value::Tensor(id) if self.lo.python_floats.contains(&id) => (
+                Value::Tensor(semantic::cast(&mut self.lo, id, DType::F32)?),
+                Kind::Plain,
+            ),
             Value::Tensor(_) | Value::BlockPointer(_) | Value::Descriptor(_) | Value::Aggregate(_) => {
                 (value, Kind::Plain)
             }
             Value::Constant(Constant::None | Constant::Type(_)) => (value, Kind::Bare),
-            Value::Constant(Constant::Bool(_) | Constant::Int(_) | Constant::Float(_)) => {
-                (Value::Tensor(semantic::to_tensor(self, &value)?), Kind::Plain)
-            }
+            Value::Constant(Constant::Bool(_) | Constant::Int(_) | Constant::Float(_)) => (
+                Value::Tensor(semantic::to_tensor(&mut self.lo, &value)?),
+                Kind::Plain,
+            ),
             Value::Tuple { items, names } => {
                 let mut sanitized = Vec::with_capacity(items.len());
                 for item in items.iter() {
                     if let Value::Constant(Constant::Type(_)) = item {
-                        return Err(self.reject("a variable cannot hold a tuple of types"));
+                        return Err(self.lo.reject("a variable cannot hold a tuple of types"));
                     }
                     sanitized.push(self.sanitize(item.clone())?.0);
                 }
@@ -313,14 +328,15 @@ impl Tracer<'_> {
             }
             Value::List(items) => return self.sanitize(Value::tuple(items.iter().cloned())),
             Value::Range(range) if !range.is_python => {
-                return Err(self.unsupported("a range that a variable holds"));
+                return Err(self.lo.unsupported("a range that a variable holds"));
             }
             other => {
-                let text = self.type_text(&other);
-                let mut diagnostic =
-                    self.diagnostic("rejected", format!("cannot convert {text} to a tensor"));
+                let text = type_text(&self.lo, &other);
+                let mut diagnostic = self
+                    .lo
+                    .diagnostic("rejected", format!("cannot convert {text} to a tensor"));
                 diagnostic.help = Some("annotate the variable as `tl.constexpr`".to_owned());
-                return Err(super::Stop::Rejected(Box::new(diagnostic)));
+                return Err(Stop::Rejected(Box::new(diagnostic)));
             }
         })
     }

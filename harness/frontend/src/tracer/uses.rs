@@ -1,21 +1,17 @@
 //! What of Triton's language a kernel's own lines use, and on which dtypes: what `cerith coverage` counts. Lines of
 //! Triton's library do not count, and neither does what is decided before tracing: a host function's Python.
 
-use std::collections::HashSet;
-
 use cerith_tile::DType;
 use cerith_tile::ir::CmpPredicate;
 use ruff_python_ast::UnaryOp;
 
 use super::Tracer;
-use crate::Use;
-use crate::builtin::Builtin;
 use crate::constant::PyBinary;
-use crate::coverage;
+use crate::lowering::Uses;
+use crate::probe;
+use crate::traced::Use;
 use crate::value::Value;
-
-/// What was used so far: where its name is, the name, and on what.
-pub(super) type Uses = HashSet<(&'static str, &'static str, Option<DType>)>;
+use crate::value::callable::Builtin;
 
 /// Uses as the caller of [`crate::trace`] gets them, in order.
 pub(super) fn told(uses: &Uses) -> Vec<Use> {
@@ -37,7 +33,7 @@ pub(super) fn told(uses: &Uses) -> Vec<Use> {
 
 impl Tracer<'_> {
     fn use_of(&mut self, home: &'static str, name: &'static str, values: &[&Value]) {
-        if self.prelude_sources.contains(&self.frame.source) {
+        if self.lo.library.contains(&self.frame.source) {
             return;
         }
         let mut dtypes = Vec::new();
@@ -49,16 +45,11 @@ impl Tracer<'_> {
             dtypes.retain(|&dtype| dtype != DType::I1);
         }
         if dtypes.is_empty() {
-            self.uses.insert((home, name, None));
+            self.lo.uses.insert((home, name, None));
         }
         for dtype in dtypes {
-            self.uses.insert((home, name, Some(dtype)));
+            self.lo.uses.insert((home, name, Some(dtype)));
         }
-    }
-
-    /// The kernel does what a known bug is told by.
-    pub(crate) fn used(&mut self, what: &'static str) {
-        self.uses.insert(("", what, None));
     }
 
     /// The dtypes of tensors, and of what pointers, block pointers and descriptors point to.
@@ -75,7 +66,7 @@ impl Tracer<'_> {
             }
             _ => return,
         };
-        let mut elem = self.ty(tensor).elem;
+        let mut elem = self.lo.ty(tensor).elem;
         while let Some(pointee) = elem.pointee() {
             elem = pointee;
         }
@@ -171,7 +162,7 @@ impl Tracer<'_> {
             Value::Module(path) if &**path == "tl.random" => "tl.random",
             _ => return,
         };
-        if let Some(name) = coverage::probed(home, name) {
+        if let Some(name) = probe::probed(home, name) {
             self.use_of(home, name, &[value]);
         }
     }

@@ -5,11 +5,12 @@ use std::rc::Rc;
 use cerith_tile::source::Span;
 use ruff_python_ast as ast;
 
-use super::aggregate::AggregateClass;
-use super::module::ScopeId;
-use super::{JitOptions, UserFunction, Wrapper};
-use crate::constant;
-use crate::value::{Constant, Value};
+use super::Value;
+use super::callable::{JitOptions, UserFunction, Wrapper};
+use crate::constant::{self, Constant};
+
+/// A table of names of a trace, by its place.
+pub(crate) type ScopeId = usize;
 
 /// A value of plain Python.
 #[derive(Clone, Debug)]
@@ -87,6 +88,26 @@ pub(crate) enum HostBody {
     Lambda(Box<ast::ExprLambda>),
 }
 
+/// What a call passes.
+pub(crate) struct HostArguments {
+    /// By position.
+    pub positional: Vec<Host>,
+    /// By name.
+    pub keyword: Vec<(Rc<str>, Host)>,
+}
+
+impl HostArguments {
+    /// The argument of a parameter, by its place and name.
+    pub fn get(&self, place: usize, name: &str) -> Option<&Host> {
+        self.positional.get(place).or_else(|| {
+            self.keyword
+                .iter()
+                .find(|(key, _)| &**key == name)
+                .map(|(_, v)| v)
+        })
+    }
+}
+
 /// The class of a named tuple.
 #[derive(Debug)]
 pub(crate) struct NamedTupleClass {
@@ -96,6 +117,91 @@ pub(crate) struct NamedTupleClass {
     pub fields: Rc<[Rc<str>]>,
     /// Defaults of fields.
     pub defaults: Vec<(Rc<str>, Host)>,
+}
+
+/// A class of aggregates.
+#[derive(Debug)]
+pub(crate) struct AggregateClass {
+    /// Its name.
+    pub name: Rc<str>,
+    /// Its fields, those of its parents first.
+    pub fields: Vec<(Rc<str>, Field)>,
+    /// Defaults of fields.
+    pub defaults: Vec<(Rc<str>, Host)>,
+    /// Its `__init__`, and whether it is a `@constexpr_function`.
+    pub init: Option<(Rc<HostFunction>, bool)>,
+    /// Its methods, those of its parents included.
+    pub members: Vec<(Rc<str>, Host)>,
+}
+
+/// What a field may hold.
+#[derive(Clone, Debug)]
+pub(crate) enum Field {
+    /// `tl.tensor`.
+    Tensor,
+    /// `tl.constexpr`.
+    Constexpr,
+    /// `tl.tuple`.
+    Tuple,
+    /// `tl.tensor_descriptor`.
+    Descriptor,
+    /// Another aggregate.
+    Aggregate(Rc<AggregateClass>),
+    /// Something that the reference cannot check.
+    Other,
+}
+
+impl AggregateClass {
+    /// A method.
+    pub fn member(&self, name: &str) -> Option<&Host> {
+        self.members
+            .iter()
+            .rev()
+            .find(|(member, _)| &**member == name)
+            .map(|(_, value)| value)
+    }
+}
+
+impl Field {
+    pub fn of(annotation: &Host) -> Self {
+        match annotation {
+            Host::Symbol(module, name) if &**module == "tl" => match &**name {
+                "tensor" => Self::Tensor,
+                "constexpr" => Self::Constexpr,
+                "tuple" => Self::Tuple,
+                "tensor_descriptor" => Self::Descriptor,
+                _ => Self::Other,
+            },
+            Host::Aggregate(class) => Self::Aggregate(Rc::clone(class)),
+            _ => Self::Other,
+        }
+    }
+
+    /// Whether it may hold a value.
+    pub fn admits(&self, value: &Value) -> bool {
+        match self {
+            Self::Tensor => matches!(value, Value::Tensor(_)),
+            Self::Constexpr => !matches!(
+                value,
+                Value::Tensor(_) | Value::Tuple { .. } | Value::Aggregate(_) | Value::Descriptor(_)
+            ),
+            Self::Tuple => matches!(value, Value::Tuple { .. } | Value::List(_)),
+            Self::Descriptor => matches!(value, Value::Descriptor(_)),
+            Self::Aggregate(class) => matches!(value, Value::Aggregate(it) if Rc::ptr_eq(&it.class, class)),
+            Self::Other => true,
+        }
+    }
+
+    pub fn text(&self) -> &str {
+        match self {
+            Self::Tensor => "tensor",
+            Self::Constexpr => "constexpr",
+            Self::Tuple => "tuple",
+            Self::Descriptor => "tensor_descriptor",
+            Self::Aggregate(class) => &class.name,
+            Self::Other => "another type",
+        }
+    }
 }
 
 /// What a call gives that is then used as a decorator.

@@ -1,9 +1,7 @@
-//! What compilers of some versions refuse though the language has a meaning for it: mistakes of theirs, no promises, so that
-//! no rule of `cerith_tile::rules` says it.
+//! What compilers of some versions refuse though the language has a meaning for it. These are the compilers' mistakes, not
+//! promises of the language, so no rule of `cerith_tile::rules` names them.
 
 use cerith_tile::rules::Version;
-
-use super::Tracer;
 
 macro_rules! gaps {
     ($( $(#[doc = $doc:literal])+ $name:ident: ($since:expr) to ($until:expr), $source:literal; )+) => {
@@ -46,11 +44,4 @@ gaps! {
     NotOfTuples: (FIRST) to (Version::new(3, 9, 0)), "`code_generator.visit_UnaryOp` of wheels 3.0.0 to 3.6.0";
     /// A name of `tl` that does not exist, in code that is not compiled: dependencies are looked up before.
     NamesNotTaken: (FIRST) to (Version::new(3, 5, 0)), "`DependenciesFinder` of runtime/jit.py in wheels 3.0.0 to 3.4.0";
-}
-
-impl Tracer<'_> {
-    /// Whether the version's compiler refuses this.
-    pub fn refuses(&self, gap: Gap) -> bool {
-        gap.holds(self.rules.version) && !self.prelude_sources.contains(&self.span.source)
-    }
 }

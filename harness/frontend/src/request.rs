@@ -1,0 +1,66 @@
+//! What is asked for: a kernel, and what its launch passes, as far as a compiler looks at it.
+
+use std::sync::Arc;
+
+use cerith_tile::ir::Elem;
+use cerith_tile::rules::Rules;
+use cerith_tile::source::SourceFile;
+
+/// What a launch passes for one parameter, as far as the compiler specialises on it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Arg {
+    /// A tensor: a pointer to elements of this type.
+    Pointer(Elem),
+    /// A Python int. `i32` if it fits, else `i64`, else `u64`; 1 is known at compile time.
+    Int(i128),
+    /// A Python float: `f32` at run time.
+    Float(f64),
+    /// A Python bool: `i1` at run time.
+    Bool(bool),
+    /// `None`: known at compile time.
+    None,
+    /// A string; only for `constexpr` parameters.
+    Str(String),
+    /// `tl.float32` and the like; only for `constexpr` parameters.
+    DType(cerith_tile::DType),
+    /// `tl.constexpr(…)`: known at compile time whatever the parameter is.
+    Constexpr(Box<Arg>),
+    /// What the kernel's module has under a dotted name: a function.
+    Global(String),
+    /// A tensor descriptor that the host makes.
+    Descriptor(Descriptor),
+    /// A tuple of arguments.
+    Tuple(Vec<Arg>),
+}
+
+/// A host's tensor descriptor, as far as the compiler specialises on it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Descriptor {
+    /// Of what the tensor is.
+    pub dtype: cerith_tile::DType,
+    /// Extents of a block, one for each of the tensor's dimensions.
+    pub block_shape: Vec<i64>,
+    /// Whether lanes outside of the tensor hold NaN when they are loaded; else zero.
+    pub nan: bool,
+    /// Whether loads round to tf32.
+    pub round_f32_to_tf32: bool,
+}
+
+/// A kernel to trace and what its launch passes.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The file that defines the kernel.
+    pub file: Arc<SourceFile>,
+    /// Other files of the corpus that it may import, by module name (`helpers` for `helpers.py` beside it).
+    pub modules: Vec<(String, Arc<SourceFile>)>,
+    /// The kernel's name; `make.kernel` for `kernel` defined inside the function `make`.
+    pub kernel: String,
+    /// Arguments given by position.
+    pub positional: Vec<Arg>,
+    /// Arguments given by name.
+    pub keyword: Vec<(String, Arg)>,
+    /// Launch options that a kernel can see or that change its meaning: `num_warps`, `num_stages`, `debug`.
+    pub options: Vec<(String, Arg)>,
+    /// Whose language it is.
+    pub rules: Rules,
+}

@@ -1,0 +1,40 @@
+//! Why tracing ended before its end.
+
+use cerith_tile::diagnostic::Diagnostic;
+
+use crate::traced::Refusal;
+
+/// Why tracing ended before its end.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// Triton's compiler rejects the program.
+    Rejected(Box<Diagnostic>),
+    /// The reference does not know the construct.
+    Unsupported(Box<Diagnostic>),
+    /// The program reached a limit of ours.
+    Exhausted(Box<Diagnostic>),
+}
+
+/// What tracing a piece of Python gives.
+pub(crate) type Traced<T> = Result<T, Stop>;
+
+impl Stop {
+    /// The same with a fact below the snippet.
+    pub fn note(self, text: impl Into<String>) -> Self {
+        let noted = |diagnostic: Box<Diagnostic>| Box::new(diagnostic.note(text));
+        match self {
+            Self::Rejected(diagnostic) => Self::Rejected(noted(diagnostic)),
+            Self::Unsupported(diagnostic) => Self::Unsupported(noted(diagnostic)),
+            Self::Exhausted(diagnostic) => Self::Exhausted(noted(diagnostic)),
+        }
+    }
+
+    /// The refusal that it is.
+    pub fn into_refusal(self) -> Refusal {
+        match self {
+            Self::Rejected(diagnostic) => Refusal::Rejected(diagnostic),
+            Self::Unsupported(diagnostic) => Refusal::Unsupported(diagnostic),
+            Self::Exhausted(diagnostic) => Refusal::Exhausted(diagnostic),
+        }
+    }
+}

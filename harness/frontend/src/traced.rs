@@ -1,0 +1,74 @@
+//! What tracing a kernel gives: IR and what its parameters take, or why there is none.
+
+use cerith_tile::diagnostic::Diagnostic;
+use cerith_tile::ir::Function;
+use cerith_tile::source::Sources;
+
+use crate::request::Arg;
+
+/// Where a launch-time parameter's value is in the request: a parameter's name, then positions inside of tuples.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Binding {
+    /// The Python parameter.
+    pub name: String,
+    /// Positions inside of nested tuples; empty for a plain argument.
+    pub path: Vec<usize>,
+    /// What of the argument it is.
+    pub part: Part,
+}
+
+/// What of an argument a parameter takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Part {
+    /// All of it.
+    #[default]
+    Whole,
+    /// The pointer of a tensor descriptor.
+    Base,
+    /// An extent of a tensor descriptor, an `i32`.
+    Extent(usize),
+    /// A stride of a tensor descriptor in elements, an `i64`.
+    Stride(usize),
+}
+
+/// A traced kernel.
+#[derive(Clone, Debug)]
+pub struct Traced {
+    /// The verified IR.
+    pub function: Function,
+    /// For each of the function's parameters, the argument that it takes.
+    pub bindings: Vec<Binding>,
+    /// Every argument that reached a parameter, by name, defaults and decided heuristics included.
+    pub arguments: Vec<(String, Arg)>,
+    /// What of Triton's language the kernel's own lines use, in order.
+    pub uses: Vec<Use>,
+}
+
+/// A use of a name of Triton's language.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Use {
+    /// The function, as [`coverage::canonical`] has it; `tensor.exp` and `tensor.__add__` are methods and operators.
+    pub name: String,
+    /// On what; a pointer counts as what it points to. None where it is used on no tensor.
+    pub dtype: Option<cerith_tile::DType>,
+}
+
+/// Why there is no IR.
+#[derive(Clone, Debug)]
+pub enum Refusal {
+    /// Triton's compiler (or launcher) rejects the program, for this reason.
+    Rejected(Box<Diagnostic>),
+    /// The reference does not know the construct yet.
+    Unsupported(Box<Diagnostic>),
+    /// Tracing it takes more than a limit of the reference's.
+    Exhausted(Box<Diagnostic>),
+}
+
+/// A refusal with the files that its diagnostic points into.
+#[derive(Clone, Debug)]
+pub struct Refused {
+    /// What and where.
+    pub refusal: Refusal,
+    /// The files.
+    pub sources: Sources,
+}
