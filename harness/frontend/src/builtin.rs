@@ -77,12 +77,12 @@ pub(crate) const PRELUDE: &[(&str, &str)] = &[
 
 /// What `name` is in a module, by its canonical dotted name: `tl`, `tl.math`, `tl.extra.libdevice`, `triton`, …
 /// Functions, constants, types (`tl.float32`), submodules. `None`: Triton (of these rules) has no such name.
-pub(crate) fn lookup(lo: &mut Lowering, module: &str, name: &str) -> Option<Value> {
+pub(crate) fn lookup(rules: Rules, module: &str, name: &str) -> Option<Value> {
     let module = canonical(module);
     if let Some(value) = types::constant(module, name) {
         return Some(value);
     }
-    if (module, name) == ("tl", "tensor_descriptor") && lo.rules.holds(Rule::Descriptors) {
+    if (module, name) == ("tl", "tensor_descriptor") && rules.holds(Rule::Descriptors) {
         return Some(Value::Constant(Constant::Type(TypeValue::Named(
             "tensor_descriptor",
         ))));
@@ -93,7 +93,7 @@ pub(crate) fn lookup(lo: &mut Lowering, module: &str, name: &str) -> Option<Valu
         ("tl", "standard") => Some("tl.standard"),
         ("tl", "random") => Some("tl.random"),
         ("tl", "extra") => Some("tl.extra"),
-        ("tl", "target_info") if lo.rules.version >= Version::new(3, 5, 1) => Some("tl.target_info"),
+        ("tl", "target_info") if rules.version >= Version::new(3, 5, 1) => Some("tl.target_info"),
         ("tl.extra", "cuda") => Some("tl.extra.cuda"),
         ("tl.extra" | "tl.extra.cuda", "libdevice") => Some("tl.extra.libdevice"),
         _ => None,
@@ -105,12 +105,16 @@ pub(crate) fn lookup(lo: &mut Lowering, module: &str, name: &str) -> Option<Valu
         "tl" => &OF_TL,
         _ => std::slice::from_ref(&module),
     };
-    let rules = lo.rules;
     BY_NAME
         .get(name)?
         .iter()
         .find(|row| row.holds(rules) && modules.contains(&home(&row.builtin)))
         .map(|row| Value::Builtin(&row.builtin))
+}
+
+/// What `name` is in a module known by name, Python's own modules included.
+pub(crate) fn symbol(rules: Rules, module: &str, name: &str) -> Option<Value> {
+    python::module_attribute(module, name, rules).or_else(|| lookup(rules, module, name))
 }
 
 /// The functions that a module has, by their short names.

@@ -55,6 +55,7 @@ mod constant;
 pub mod coverage;
 mod gap;
 mod lowering;
+mod plain;
 mod probe;
 mod request;
 mod semantic;

@@ -1,65 +1,52 @@
 //! The tracer: Python statements and expressions to values and IR.
 //!
 //! [`Tracer`] holds what is the same for a whole trace; [`Frame`] what belongs to one Python function that is being
-//! run. The operations of the language are not here: `semantic` gives operators their types, `builtin` lowers calls. Both
-//! work on the tracer's [`Lowering`].
+//! run. Operations of the language are not here: `semantic` gives operators their types, and `builtin` lowers calls. Both
+//! work on the tracer's [`Lowering`]. Nor is plain Python: a [`Runner`] runs what stands around kernels.
 
 mod access;
 mod aggregate;
 mod call;
 mod control;
-mod decorator;
 mod dependencies;
-mod evaluate;
 mod expression;
 mod frame;
 mod function;
-mod host_call;
-mod host_operator;
 pub(crate) mod launch;
 mod loops;
-mod module;
 mod passes;
 mod returns;
 mod statement;
 mod uses;
-
-use std::collections::HashMap;
-use std::rc::Rc;
 
 use cerith_tile::ir::{LocId, ValueId};
 use cerith_tile::source::Span;
 use ruff_text_size::TextRange;
 
 use self::frame::{ActiveCall, Frame};
-use self::module::Scope;
 use crate::lowering::Lowering;
+use crate::plain::{Modules, Runner};
 use crate::request::Request;
 use crate::stop::Traced;
 use crate::text::{span_of, with_stack};
 use crate::value::Value;
 use crate::value::callable::Caller;
-use crate::value::host::ScopeId;
 
 /// Regions inside of each other.
 const MAX_REGIONS: usize = 128;
 /// Items that a tuple or list may have.
 const MAX_ITEMS: usize = 1 << 12;
-/// How a module that is a file goes by in [`Value::Module`], followed by its scope.
-const FILE_PREFIX: &str = "file ";
 
 /// A trace in progress.
 pub(crate) struct Tracer<'a> {
     /// The IR that is being made.
     pub lo: Lowering,
-    /// What was asked for.
-    pub request: &'a Request,
+    /// The modules around the kernel.
+    modules: Modules<'a>,
+    request: &'a Request,
     frame: Frame,
     /// Functions whose bodies are being run, outermost first.
     calls: Vec<ActiveCall>,
-    scopes: Vec<Scope>,
-    modules: HashMap<Rc<str>, ScopeId>,
-    host_depth: usize,
     regions: usize,
     /// Arguments of the call at hand that are tensors inside of constexprs.
     held_arguments: Vec<ValueId>,
@@ -67,7 +54,15 @@ pub(crate) struct Tracer<'a> {
     discovering: usize,
 }
 
-impl Tracer<'_> {
+impl<'a> Tracer<'a> {
+    /// What runs plain Python.
+    fn plain(&mut self) -> Runner<'_, 'a> {
+        Runner {
+            lo: &mut self.lo,
+            modules: &mut self.modules,
+        }
+    }
+
     /// Runs `work`, which makes an operation with regions.
     fn region<T>(&mut self, work: impl FnOnce(&mut Self) -> Traced<T>) -> Traced<T> {
         if self.regions >= MAX_REGIONS {
@@ -109,7 +104,7 @@ impl Caller for Tracer<'_> {
     }
 
     fn prelude(&mut self, module: &str, name: &str) -> Option<Value> {
-        Tracer::prelude(self, module, name)
+        self.plain().prelude(module, name)
     }
 
     fn is_of_prelude(&self, value: &Value) -> bool {

@@ -1,17 +1,17 @@
 //! What an expression of a kernel evaluates to while it is traced.
 //!
 //! Beside it is what such values are made of: what can be called ([`callable`]), and the values of the plain Python around
-//! kernels ([`host`]). Left out: values that are known, and nothing but that ([`crate::constant`]).
+//! kernels ([`plain`]). Left out: values that are known, and nothing but that ([`crate::constant`]).
 
 pub(crate) mod callable;
-pub(crate) mod host;
+pub(crate) mod plain;
 
 use std::rc::Rc;
 
 use cerith_tile::ir::{Shape, ValueId};
 
 use self::callable::{Builtin, UserFunction};
-use self::host::{AggregateClass, Host};
+use self::plain::{AggregateClass, Plain};
 use crate::constant::Constant;
 
 /// What an expression evaluates to.
@@ -40,7 +40,7 @@ pub(crate) enum Value {
     Bound(Rc<Value>, Rc<Value>),
     /// Something of Python's that compile-time code may call: a `@constexpr_function`, the class of a named tuple
     /// or of aggregates.
-    Python(Rc<Host>),
+    Python(Rc<Plain>),
     /// A module or namespace, by its canonical dotted name: `tl`, `tl.math`, `triton`, `math`.
     Module(Rc<str>),
     /// What `tl.make_block_ptr` makes.

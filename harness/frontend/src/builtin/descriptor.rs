@@ -165,7 +165,7 @@ pub(crate) fn block_pointer_attribute(
         &["advance", "store"]
     };
     if methods.contains(&name)
-        && let Some(Value::Builtin(method)) = super::lookup(lo, "tl", name)
+        && let Some(Value::Builtin(method)) = super::lookup(lo.rules, "tl", name)
     {
         let receiver = Value::BlockPointer(std::rc::Rc::clone(value));
         return Ok(Value::Method(std::rc::Rc::new(receiver), method));

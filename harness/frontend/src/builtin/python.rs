@@ -11,7 +11,7 @@ use crate::lowering::Lowering;
 use crate::semantic::types::type_text;
 use crate::stop::{Stop, Traced};
 use crate::value::callable::{Builtin, Caller};
-use crate::value::host::Host;
+use crate::value::plain::Plain;
 use crate::value::{RangeValue, Value};
 
 /// `range(…)`.
@@ -282,9 +282,9 @@ fn isinstance(lo: &mut Lowering, args: &[Value]) -> Traced<Value> {
                 _ => return Err(lo.unsupported(format!("isinstance with `{name}`"))),
             },
             Value::Python(class) => match (&**class, value) {
-                (Host::NamedTuple(class), Value::Tuple { names, .. }) => *class.fields == **names,
-                (Host::Aggregate(class), Value::Aggregate(value)) => Rc::ptr_eq(&value.class, class),
-                (Host::NamedTuple(_) | Host::Aggregate(_), _) => false,
+                (Plain::NamedTuple(class), Value::Tuple { names, .. }) => *class.fields == **names,
+                (Plain::Aggregate(class), Value::Aggregate(value)) => Rc::ptr_eq(&value.class, class),
+                (Plain::NamedTuple(_) | Plain::Aggregate(_), _) => false,
                 _ => return Err(lo.unsupported("isinstance with this class")),
             },
             _ => return Err(lo.unsupported("isinstance with this class")),

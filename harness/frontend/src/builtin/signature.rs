@@ -2,10 +2,11 @@
 //!
 //! Left out: what a bound argument must be; that is each builtin's own matter.
 
-use cerith_python::nearest::nearest;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
+
+use cerith_python::nearest::nearest;
 
 use crate::constant::Constant;
 use crate::lowering::Lowering;

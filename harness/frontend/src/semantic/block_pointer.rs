@@ -14,10 +14,10 @@ use cerith_tile::rules::Rule;
 use super::cast::{bool_pointer, cast, elem_shown};
 use super::shape::{block_shape, broadcast_to, shown};
 use super::tile::{Axis, index, lanes, padding, run};
+use super::types::{items, triton_type, type_text};
 use super::{memory, to_tensor};
 use crate::constant::{self, Constant};
 use crate::lowering::Lowering;
-use crate::semantic::types::{items, triton_type, type_text};
 use crate::stop::Traced;
 use crate::value::{BlockPointer, Value};
 

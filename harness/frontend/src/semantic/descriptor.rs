@@ -18,9 +18,9 @@ use super::memory;
 use super::promotion::shown as dtype_shown;
 use super::shape::{block_shape, shown};
 use super::tile::{Axis, index, lanes, padding, run, scalar};
+use super::types::{describe, items, triton_type, type_text};
 use crate::constant::{self, Constant};
 use crate::lowering::Lowering;
-use crate::semantic::types::{describe, items, triton_type, type_text};
 use crate::stop::Traced;
 use crate::value::{Descriptor, Value};
 

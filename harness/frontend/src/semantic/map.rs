@@ -9,7 +9,7 @@ use cerith_tile::ir::{BinaryOp, Block, CmpPredicate, Elem, OpKind, Shape, Type, 
 
 use super::reduce::{call, takes_scalars};
 use super::shape::{arange, broadcast_all, gather, reshape, splat, unsplat};
-use crate::semantic::types::describe;
+use super::types::describe;
 use crate::stop::Traced;
 use crate::value::Value;
 use crate::value::callable::Caller;

@@ -10,9 +10,9 @@ use cerith_tile::numeric::{decode, encode, encode_int};
 use cerith_tile::quirk::Quirk;
 use cerith_tile::rules::{Rule, Rules};
 
+use super::types::describe;
 use crate::constant::{self, Constant};
 use crate::lowering::Lowering;
-use crate::semantic::types::describe;
 use crate::stop::Traced;
 use crate::value::Value;
 

@@ -9,8 +9,8 @@ use smallvec::SmallVec;
 
 use super::cast::{bitcast, bool_like};
 use super::shape::{arange, axis, broadcast_to, expand_dim, reshape};
+use super::types::{describe, tensors};
 use crate::lowering::Lowering;
-use crate::semantic::types::{describe, tensors};
 use crate::stop::Traced;
 use crate::value::Value;
 use crate::value::callable::Caller;

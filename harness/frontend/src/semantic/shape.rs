@@ -5,9 +5,9 @@ use cerith_tile::ir::{Elem, OpKind, Shape, Type, ValueId};
 use cerith_tile::rules::Rule;
 use smallvec::smallvec;
 
+use super::types::describe;
 use crate::constant::Constant;
 use crate::lowering::{Lowering, MAX_NUMEL};
-use crate::semantic::types::describe;
 use crate::stop::{Stop, Traced};
 use crate::value::Value;
 

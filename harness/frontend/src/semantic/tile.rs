@@ -8,9 +8,9 @@ use cerith_tile::rules::Rule;
 use super::cast::{bool_like, cast};
 use super::promotion::Operand;
 use super::shape::{arange, splat};
+use super::types::triton_type;
 use crate::constant::{self, Constant};
 use crate::lowering::Lowering;
-use crate::semantic::types::triton_type;
 use crate::stop::Traced;
 use crate::value::Value;
 

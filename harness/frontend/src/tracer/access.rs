@@ -4,15 +4,17 @@ use cerith_python::nearest::nearest;
 use cerith_tile::rules::Rule;
 use ruff_python_ast::{self as ast, Expr};
 
+use super::Tracer;
 use super::frame::Kind;
-use super::{Tracer, module};
-use crate::builtin::python;
+use crate::builtin::{self, python};
 use crate::constant::{self, Constant};
+use crate::plain::exchange::{self, file_scope, kernel_value};
+use crate::plain::names;
+use crate::semantic;
 use crate::semantic::types::type_text;
 use crate::stop::{Stop, Traced};
 use crate::value::Value;
-use crate::value::host::{Host, ScopeId};
-use crate::{builtin, semantic};
+use crate::value::plain::{Plain, ScopeId};
 
 /// What `tl` has and the reference does not know: parts of its own machinery and of aggregates, and classes of
 /// descriptors.
@@ -49,7 +51,7 @@ impl Tracer<'_> {
             return Ok(slot.value.clone());
         }
         let annotated = !self.lo.rules.holds(Rule::AnnotatedGlobalsAreNoConstexprs);
-        if let Some((value, is_annotated)) = self.global(self.frame.scope, name) {
+        if let Some((value, is_annotated)) = self.modules.global(self.frame.scope, name) {
             let value = value.clone();
             return self.global_value(name, &value, annotated && is_annotated);
         }
@@ -60,7 +62,7 @@ impl Tracer<'_> {
         }
         match name {
             "print" => {
-                if let Some(value) = builtin::lookup(&mut self.lo, "tl", "device_print") {
+                if let Some(value) = builtin::lookup(self.lo.rules, "tl", "device_print") {
                     return Ok(value);
                 }
             }
@@ -83,7 +85,7 @@ impl Tracer<'_> {
                 .label(span, "bound here, on one path only")
                 .help(format!("bind `{name}` before the branch"));
         } else {
-            let scope = self.scopes.get(self.frame.scope);
+            let scope = self.modules.scope(self.frame.scope);
             let globals = scope
                 .into_iter()
                 .flat_map(|scope| scope.names.keys())
@@ -97,9 +99,9 @@ impl Tracer<'_> {
     }
 
     /// A global as a kernel may use it.
-    fn global_value(&mut self, name: &str, value: &Host, annotated: bool) -> Traced<Value> {
+    fn global_value(&mut self, name: &str, value: &Plain, annotated: bool) -> Traced<Value> {
         let plain = match value {
-            Host::Unknown(unknown) => {
+            Plain::Unknown(unknown) => {
                 let diagnostic = self
                     .lo
                     .diagnostic(
@@ -109,7 +111,7 @@ impl Tracer<'_> {
                     .label(unknown.span, "comes from here");
                 return Err(Stop::Unsupported(Box::new(diagnostic)));
             }
-            Host::Symbol(module, _) if module::is_foreign(module) => {
+            Plain::Symbol(module, _) if names::is_foreign(module) => {
                 let message = format!(
                     "the reference does not know `{name}`: it comes from the module `{module}`, which is no file beside the \
                      kernel's"
@@ -118,17 +120,17 @@ impl Tracer<'_> {
                     self.lo.diagnostic("unsupported", message),
                 )));
             }
-            Host::Constant(Constant::None) => !annotated && !self.lo.speaks(Rule::NoneGlobals),
-            Host::Constant(Constant::Type(_))
-            | Host::Constexpr(_)
-            | Host::Module(_)
-            | Host::File(_)
-            | Host::Jit(_)
-            | Host::ConstexprFunction(_)
-            | Host::NamedTuple(_)
-            | Host::Aggregate(_)
-            | Host::Traced(_) => false,
-            Host::Symbol(module, _) => {
+            Plain::Constant(Constant::None) => !annotated && !self.lo.speaks(Rule::NoneGlobals),
+            Plain::Constant(Constant::Type(_))
+            | Plain::Constexpr(_)
+            | Plain::Module(_)
+            | Plain::File(_)
+            | Plain::Jit(_)
+            | Plain::ConstexprFunction(_)
+            | Plain::NamedTuple(_)
+            | Plain::Aggregate(_)
+            | Plain::Traced(_) => false,
+            Plain::Symbol(module, _) => {
                 !(&**module == "tl" || module.starts_with("tl.") || &**module == "triton")
             }
             _ => !annotated,
@@ -138,10 +140,10 @@ impl Tracer<'_> {
                 "non-constexpr-global",
                 format!("cannot access global variable `{name}` from within a @jit function"),
             );
-            diagnostic.help = module::mend(name, value);
+            diagnostic.help = exchange::mend(name, value);
             return Err(Stop::Rejected(Box::new(diagnostic)));
         }
-        match self.kernel_value(value) {
+        match kernel_value(self.lo.rules, value) {
             Some(value) => Ok(value),
             None => Err(self.lo.unsupported(format!("the global `{name}`"))),
         }
@@ -151,7 +153,7 @@ impl Tracer<'_> {
     pub(super) fn named_global(&mut self, scope: ScopeId, path: &str) -> Traced<Value> {
         let mut names = path.split('.');
         let first = names.next().unwrap_or_default();
-        let Some(found) = self.global(scope, first).map(|(value, _)| value.clone()) else {
+        let Some(found) = self.modules.global(scope, first).map(|(value, _)| value.clone()) else {
             return Err(self
                 .lo
                 .reject_with("undefined-name", format!("`{first}` is not defined")));
@@ -161,12 +163,6 @@ impl Tracer<'_> {
             value = self.attribute(&value, name)?;
         }
         Ok(value)
-    }
-
-    /// What `name` of a module known by name is.
-    pub(super) fn symbol(&mut self, module: &str, name: &str) -> Option<Value> {
-        let own = python::module_attribute(module, name, self.lo.rules);
-        own.or_else(|| builtin::lookup(&mut self.lo, module, name))
     }
 
     pub(super) fn attribute_node(&mut self, node: &ast::ExprAttribute) -> Traced<Value> {
@@ -212,8 +208,8 @@ impl Tracer<'_> {
                 Some(slot) => slot.kind == Kind::Held,
                 None => {
                     matches!(
-                        self.global(self.frame.scope, name.id.as_str()),
-                        Some((Host::Constexpr(_), _))
+                        self.modules.global(self.frame.scope, name.id.as_str()),
+                        Some((Plain::Constexpr(_), _))
                     ) && !matches!(value, Value::Module(_))
                 }
             },
@@ -241,32 +237,29 @@ impl Tracer<'_> {
         Ok(found)
     }
 
+    /// `module.name` of a module that is a file.
+    fn attribute_of_file(&mut self, scope: ScopeId, name: &str) -> Traced<Value> {
+        let names = self.modules.scope(scope).map(|scope| &scope.names);
+        let Some(found) = names.and_then(|names| names.get(name)).cloned() else {
+            return Err(self.lo.reject(format!("the module has no attribute `{name}`")));
+        };
+        match kernel_value(self.lo.rules, &found) {
+            Some(value) => Ok(value),
+            None => self.global_value(name, &found, false),
+        }
+    }
+
     fn attribute_of(&mut self, value: &Value, name: &str) -> Traced<Value> {
         match value {
             Value::Tensor(tensor) => builtin::tensor_attribute(&mut self.lo, *tensor, name),
             Value::Module(path) => {
-                if let Some(scope) = path
-                    .strip_prefix(super::FILE_PREFIX)
-                    .and_then(|scope| scope.parse().ok())
-                {
-                    let scope: usize = scope;
-                    return match self
-                        .scopes
-                        .get(scope)
-                        .and_then(|scope| scope.names.get(name))
-                        .cloned()
-                    {
-                        Some(found) => match self.kernel_value(&found) {
-                            Some(value) => Ok(value),
-                            None => self.global_value(name, &found, false),
-                        },
-                        None => Err(self.lo.reject(format!("the module has no attribute `{name}`"))),
-                    };
+                if let Some(scope) = file_scope(path) {
+                    return self.attribute_of_file(scope, name);
                 }
-                if let Some(module) = module::submodule(path, name) {
+                if let Some(module) = names::submodule(path, name) {
                     return Ok(Value::Module(module));
                 }
-                if let Some(found) = self.symbol(path, name) {
+                if let Some(found) = builtin::symbol(self.lo.rules, path, name) {
                     return Ok(found);
                 }
                 if matches!(

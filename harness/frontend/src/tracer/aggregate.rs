@@ -8,78 +8,15 @@ use std::rc::Rc;
 
 use cerith_tile::quirk::told::AGGREGATE_METHOD;
 use cerith_tile::rules::Rule;
-use cerith_tile::source::Span;
-use ruff_python_ast::{self as ast, Expr, Stmt};
-use ruff_text_size::Ranged;
 
 use super::Tracer;
-use crate::constant::Constant;
+use crate::plain::exchange::{default_value, kernel_value};
 use crate::semantic::types::type_text;
 use crate::stop::Traced;
-use crate::text::span_of;
-use crate::value::host::{AggregateClass, Field, Host, HostBody, HostFunction, ScopeId};
+use crate::value::plain::{AggregateClass, Field, Plain, PlainBody, PlainFunction};
 use crate::value::{Aggregate, Value};
 
 impl Tracer<'_> {
-    /// The class that a decorated `class` statement makes.
-    pub(super) fn aggregate_class(&mut self, scope: ScopeId, def: &ast::StmtClassDef) -> Traced<Host> {
-        let span = span_of(self.source_of(scope), def.name.range());
-        let name: Rc<str> = def.name.as_str().into();
-        let mut class = AggregateClass {
-            name: Rc::clone(&name),
-            fields: Vec::new(),
-            defaults: Vec::new(),
-            init: None,
-            members: Vec::new(),
-        };
-        let mut parents: Vec<Rc<AggregateClass>> = Vec::new();
-        for base in def.arguments.iter().flat_map(|arguments| arguments.args.iter()) {
-            let Host::Aggregate(parent) = self.host_expression(scope, base)? else {
-                let what = format!("the class `{name}`, which extends what is no aggregate");
-                return Ok(Host::unknown(span, what));
-            };
-            parents.push(parent);
-        }
-        for parent in &parents {
-            for (field, kind) in &parent.fields {
-                set(&mut class.fields, field, kind.clone());
-            }
-            for (field, value) in &parent.defaults {
-                set(&mut class.defaults, field, value.clone());
-            }
-            class.members.extend(parent.members.iter().cloned());
-        }
-        for statement in &def.body {
-            match statement {
-                Stmt::AnnAssign(node) => {
-                    let Expr::Name(target) = &*node.target else {
-                        continue;
-                    };
-                    let field: Rc<str> = target.id.as_str().into();
-                    let annotation = self.host_expression(scope, &node.annotation)?;
-                    set(&mut class.fields, &field, Field::of(&annotation));
-                    if let Some(value) = &node.value {
-                        let value = self.host_expression(scope, value)?;
-                        set(&mut class.defaults, &field, value);
-                    }
-                }
-                Stmt::FunctionDef(def) => {
-                    let mut def = def.clone();
-                    def.decorator_list
-                        .retain(|decorator| !matches!(&decorator.expression, Expr::Name(name) if &*name.id == "staticmethod"));
-                    let def = Rc::new(def);
-                    match (def.name.as_str(), self.define(scope, &def)?) {
-                        ("__init__", Host::Function(init)) => class.init = Some((init, false)),
-                        ("__init__", Host::ConstexprFunction(init)) => class.init = Some((init, true)),
-                        (member, value) => class.members.push((member.into(), value)),
-                    }
-                }
-                _ => {}
-            }
-        }
-        Ok(Host::Aggregate(Rc::new(class)))
-    }
-
     /// Makes an instance, as `Class(…)` does.
     pub(super) fn instantiate(
         &mut self,
@@ -112,7 +49,7 @@ impl Tracer<'_> {
                 }
                 (Some(value), None) | (None, Some(value)) => value.clone(),
                 (None, None) => match class.defaults.iter().find(|(key, _)| key == field) {
-                    Some((_, default)) => self.default_value(field, &default.clone())?,
+                    Some((_, default)) => default_value(&self.lo, field, &default.clone())?,
                     None => {
                         return Err(self
                             .lo
@@ -151,25 +88,27 @@ impl Tracer<'_> {
     fn initialise(
         &mut self,
         class: &Rc<AggregateClass>,
-        init: &Rc<HostFunction>,
+        init: &Rc<PlainFunction>,
         is_constexpr: bool,
         positional: &[Value],
         keyword: &[(Rc<str>, Value)],
     ) -> Traced<Value> {
-        let HostBody::Def(def) = &init.body else {
+        let PlainBody::Def(def) = &init.body else {
             return Err(self.lo.unsupported("this `__init__`"));
         };
         // A `@constexpr_function` gets bare Python objects, a plain one gets constexprs.
         let given = |value: &Value| match value {
-            Value::Constant(_) if is_constexpr => Host::from_value(value),
-            Value::Constant(_) => Host::Constexpr(Box::new(value.clone())),
-            _ => Host::Traced(value.clone()),
+            Value::Constant(_) if is_constexpr => Plain::from_value(value),
+            Value::Constant(_) => Plain::Constexpr(Box::new(value.clone())),
+            _ => Plain::Traced(value.clone()),
         };
         let module = self
-            .scopes
-            .get(init.scope)
+            .modules
+            .scope(init.scope)
             .map_or_else(|| "".into(), |scope| Rc::clone(&scope.module));
-        let scope = self.new_scope(Some(init.scope), self.source_of(init.scope), &module);
+        let scope = self
+            .modules
+            .new_scope(Some(init.scope), self.modules.source_of(init.scope), &module);
         let parameters: Vec<&str> = def
             .parameters
             .iter_non_variadic_params()
@@ -203,11 +142,11 @@ impl Tracer<'_> {
                     }
                 },
             };
-            self.bind(scope, name, value);
+            self.modules.bind(scope, name, value);
         }
-        let mut fields: Vec<(Rc<str>, Host)> = Vec::new();
+        let mut fields: Vec<(Rc<str>, Plain)> = Vec::new();
         let (def, this) = (Rc::clone(def), (*this).to_owned());
-        self.set_fields(scope, &def.body, &this, &mut fields)?;
+        self.plain().set_fields(scope, &def.body, &this, &mut fields)?;
         let mut items = Vec::with_capacity(class.fields.len());
         for (field, kind) in &class.fields {
             let Some((_, value_of)) = fields.iter().find(|(name, _)| name == field) else {
@@ -216,16 +155,16 @@ impl Tracer<'_> {
                     class.name
                 )));
             };
-            let bare = matches!(value_of, Host::Constant(_) | Host::Tuple(_) | Host::List(_));
-            let value = match (self.kernel_value(value_of), value_of) {
+            let bare = matches!(value_of, Plain::Constant(_) | Plain::Tuple(_) | Plain::List(_));
+            let value = match (kernel_value(self.lo.rules, value_of), value_of) {
                 (Some(value), _) => value,
-                (None, Host::Unknown(unknown)) => {
+                (None, Plain::Unknown(unknown)) => {
                     let what = unknown.what.clone();
                     return Err(self.lo.unsupported(what));
                 }
                 (None, _) => return Err(self.lo.unsupported(format!("what the field `{field}` holds"))),
             };
-            if matches!((value_of, &value), (Host::Constexpr(_), Value::Tensor(_))) {
+            if matches!((value_of, &value), (Plain::Constexpr(_), Value::Tensor(_))) {
                 return Err(self.lo.unsupported("`tl.constexpr` of a tensor"));
             }
             if bare || !kind.admits(&value) {
@@ -253,57 +192,6 @@ impl Tracer<'_> {
         })))
     }
 
-    /// Runs statements of an `__init__` and collects what they assign to fields.
-    fn set_fields(
-        &mut self,
-        scope: ScopeId,
-        body: &[Stmt],
-        this: &str,
-        fields: &mut Vec<(Rc<str>, Host)>,
-    ) -> Traced<()> {
-        for statement in body {
-            match statement {
-                Stmt::Assign(node) => {
-                    let value = self.host_expression(scope, &node.value)?;
-                    for target in &node.targets {
-                        match target {
-                            Expr::Attribute(field) if matches!(&*field.value, Expr::Name(name) if &*name.id == this) =>
-                            {
-                                set(fields, &field.attr.as_str().into(), value.clone());
-                            }
-                            _ => self.host_assign(scope, target, &value),
-                        }
-                    }
-                }
-                Stmt::If(node) => {
-                    let tests = std::iter::once((Some(&*node.test), &node.body)).chain(
-                        node.elif_else_clauses
-                            .iter()
-                            .map(|clause| (clause.test.as_ref(), &clause.body)),
-                    );
-                    for (test, body) in tests {
-                        let holds = match test {
-                            Some(test) => self.host_expression(scope, test)?.truth(),
-                            None => Some(true),
-                        };
-                        match holds {
-                            Some(true) => {
-                                self.set_fields(scope, body, this, fields)?;
-                                break;
-                            }
-                            Some(false) => {}
-                            None => return Err(self.lo.unsupported("this condition in an `__init__`")),
-                        }
-                    }
-                }
-                _ => {
-                    self.host_statement(scope, statement)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// `instance.name`.
     pub(super) fn aggregate_attribute(&mut self, value: &Rc<Aggregate>, name: &str) -> Traced<Value> {
         if let Some(field) = value.field(name) {
@@ -315,7 +203,7 @@ impl Tracer<'_> {
         match value.class.member(name).cloned() {
             Some(member) => {
                 self.lo.used(AGGREGATE_METHOD);
-                match self.kernel_value(&member) {
+                match kernel_value(self.lo.rules, &member) {
                     Some(callee) => Ok(Value::Bound(
                         Rc::new(Value::Aggregate(Rc::clone(value))),
                         Rc::new(callee),
@@ -333,14 +221,17 @@ impl Tracer<'_> {
     }
 
     /// `Class.name`.
-    pub(super) fn class_attribute(&mut self, class: &Host, name: &str) -> Traced<Value> {
-        let Host::Aggregate(class) = class else {
+    pub(super) fn class_attribute(&mut self, class: &Plain, name: &str) -> Traced<Value> {
+        let Plain::Aggregate(class) = class else {
             return Err(self
                 .lo
                 .reject(format!("a Python object has no attribute `{name}`")));
         };
         let member = class.member(name).cloned();
-        match member.as_ref().and_then(|member| self.kernel_value(member)) {
+        match member
+            .as_ref()
+            .and_then(|member| kernel_value(self.lo.rules, member))
+        {
             Some(value) => Ok(value),
             None => Err(self.lo.reject_with(
                 "unknown-attribute",
@@ -396,24 +287,5 @@ impl Tracer<'_> {
             arguments.push((Rc::clone(field), changed.unwrap_or(item).clone()));
         }
         self.instantiate(&class, &[], &arguments)
-    }
-}
-
-/// What plain Python sees of an instance's field.
-pub(super) fn host_field(instance: &Aggregate, name: &str, span: Span) -> Host {
-    match instance.field(name) {
-        Some(value @ Value::Constant(Constant::Int(_) | Constant::Float(_) | Constant::Bool(_))) => {
-            Host::Constexpr(Box::new(value.clone()))
-        }
-        Some(value @ Value::Constant(_)) => Host::from_value(value),
-        Some(value) => Host::Traced(value.clone()),
-        None => Host::unknown(span, format!("the attribute `{name}`")),
-    }
-}
-
-fn set<T>(list: &mut Vec<(Rc<str>, T)>, name: &Rc<str>, value: T) {
-    match list.iter_mut().find(|(key, _)| key == name) {
-        Some(slot) => slot.1 = value,
-        None => list.push((Rc::clone(name), value)),
     }
 }

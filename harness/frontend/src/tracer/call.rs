@@ -13,11 +13,12 @@ use super::frame::{ActiveCall, Frame, Kind};
 use crate::builtin::{python, signature};
 use crate::constant::{Constant, TypeValue};
 use crate::gap::Gap;
+use crate::plain::exchange::{default_value, kernel_value};
 use crate::semantic::types::{same_type, type_text};
 use crate::stop::Traced;
 use crate::value::Value;
 use crate::value::callable::{Builtin, Lower, UserFunction};
-use crate::value::host::{Host, HostArguments};
+use crate::value::plain::{Arguments, Plain};
 
 /// Calls of `@triton.jit` functions inside of each other.
 const MAX_CALLS: usize = 100;
@@ -239,7 +240,7 @@ impl Tracer<'_> {
                 }
                 (Some(value), None) | (None, Some(value)) => Some(value),
                 (None, None) => match function.default_of(name).cloned() {
-                    Some(default) => Some(self.default_value(name, &default)?),
+                    Some(default) => Some(default_value(&self.lo, name, &default)?),
                     None => None,
                 },
             };
@@ -294,16 +295,6 @@ impl Tracer<'_> {
             && !bound.iter().any(|(name, _)| **name == *rest.name.as_str())
         {
             bound.push((rest.name.as_str().into(), Value::tuple(positional)));
-        }
-    }
-
-    /// A parameter's default as a compile-time value.
-    pub(super) fn default_value(&mut self, name: &str, default: &Host) -> Traced<Value> {
-        match self.kernel_value(default) {
-            Some(value) => Ok(value),
-            None => Err(self
-                .lo
-                .unsupported(format!("the default of the parameter `{name}`"))),
         }
     }
 
@@ -369,7 +360,7 @@ impl Tracer<'_> {
         let caller = self.lo.caller.replace(loc);
         let frame = Frame {
             scope: function.scope,
-            source: self.source_of(function.scope),
+            source: self.modules.source_of(function.scope),
             ..Frame::default()
         };
         let outer = std::mem::replace(&mut self.frame, frame);
@@ -404,7 +395,7 @@ impl Tracer<'_> {
     ) -> Traced<Value> {
         self.frame = Frame {
             scope: function.scope,
-            source: self.source_of(function.scope),
+            source: self.modules.source_of(function.scope),
             ..Frame::default()
         };
         let arguments = bound.iter().map(|(_, value, _)| value.clone()).collect();
@@ -428,7 +419,7 @@ impl Tracer<'_> {
 
     /// Whether a function is of the prelude.
     pub(super) fn in_library(&self, function: &UserFunction) -> bool {
-        self.lo.library.contains(&self.source_of(function.scope))
+        self.lo.library.contains(&self.modules.source_of(function.scope))
     }
 
     /// Whether a parameter's name is known inside of its function.
@@ -440,14 +431,14 @@ impl Tracer<'_> {
 
     fn call_python(
         &mut self,
-        callable: &Host,
+        callable: &Plain,
         positional: &[Value],
         keyword: &[(Rc<str>, Value)],
     ) -> Traced<Value> {
-        if let Host::NamedTuple(class) = callable {
+        if let Plain::NamedTuple(class) = callable {
             return self.construct(&class.name, &class.fields, &class.defaults, positional, keyword);
         }
-        if let Host::Aggregate(class) = callable {
+        if let Plain::Aggregate(class) = callable {
             return self.instantiate(class, positional, keyword);
         }
         let tensors = positional.iter().chain(keyword.iter().map(|(_, value)| value));
@@ -459,7 +450,7 @@ impl Tracer<'_> {
                 .lo
                 .reject("a constexpr function takes compile-time values only"));
         }
-        if let Host::ConstexprFunction(function) = callable
+        if let Plain::ConstexprFunction(function) = callable
             && let Some(parameters) = function.parameters()
         {
             let most = parameters.posonlyargs.len() + parameters.args.len();
@@ -471,19 +462,19 @@ impl Tracer<'_> {
                 )));
             }
         }
-        let arguments = HostArguments {
-            positional: positional.iter().map(Host::from_value).collect(),
+        let arguments = Arguments {
+            positional: positional.iter().map(Plain::from_value).collect(),
             keyword: keyword
                 .iter()
-                .map(|(name, value)| (Rc::clone(name), Host::from_value(value)))
+                .map(|(name, value)| (Rc::clone(name), Plain::from_value(value)))
                 .collect(),
         };
         let span = self.lo.span;
-        let result = self.host_call(callable, arguments, span)?;
-        match self.kernel_value(&result) {
+        let result = self.plain().call(callable, arguments, span)?;
+        match kernel_value(self.lo.rules, &result) {
             Some(value) => Ok(value),
             None => Err(match &result {
-                Host::Unknown(unknown) => self.lo.unsupported(&unknown.what),
+                Plain::Unknown(unknown) => self.lo.unsupported(&unknown.what),
                 _ => self.lo.unsupported("what this function returns"),
             }),
         }
@@ -494,7 +485,7 @@ impl Tracer<'_> {
         &mut self,
         class: &str,
         fields: &Rc<[Rc<str>]>,
-        defaults: &[(Rc<str>, Host)],
+        defaults: &[(Rc<str>, Plain)],
         positional: &[Value],
         keyword: &[(Rc<str>, Value)],
     ) -> Traced<Value> {
@@ -509,7 +500,7 @@ impl Tracer<'_> {
                 defaults.iter().find(|(key, _)| key == field),
             ) {
                 (Some(value), _) => value,
-                (None, Some((_, default))) => self.default_value(field, default)?,
+                (None, Some((_, default))) => default_value(&self.lo, field, default)?,
                 (None, None) => {
                     return Err(self
                         .lo

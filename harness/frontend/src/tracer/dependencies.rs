@@ -11,12 +11,13 @@ use ruff_python_ast::{self as ast, Expr, Stmt};
 use ruff_text_size::{Ranged, TextRange};
 
 use super::Tracer;
-use super::module::submodule;
+use crate::builtin;
 use crate::gap::Gap;
+use crate::plain::names::submodule;
 use crate::stop::{Stop, Traced};
 use crate::text::span_of;
 use crate::value::callable::UserFunction;
-use crate::value::host::{Host, ScopeId};
+use crate::value::plain::{Plain, ScopeId};
 
 /// What a text mentions: names of modules by their path, and single names, where they stand.
 #[derive(Default)]
@@ -104,12 +105,13 @@ impl Tracer<'_> {
                 mentions.visit_stmt(statement);
             }
             for (names, range) in mentions.called {
-                let Some((Host::Module(module), _)) = names.first().and_then(|name| self.global(scope, name))
+                let Some((Plain::Module(module), _)) =
+                    names.first().and_then(|name| self.modules.global(scope, name))
                 else {
                     continue;
                 };
                 if &**module == "math" && names.len() > 1 {
-                    self.lo.span = span_of(self.source_of(scope), range);
+                    self.lo.span = span_of(self.modules.source_of(scope), range);
                     let name = names.join(".");
                     return Err(self
                         .lo
@@ -123,7 +125,7 @@ impl Tracer<'_> {
                 }
                 if let Some(callee) = self.mentioned(scope, &names, range)? {
                     if looks_up && Rc::ptr_eq(&callee.def, &def) {
-                        self.lo.span = span_of(self.source_of(scope), range);
+                        self.lo.span = span_of(self.modules.source_of(scope), range);
                         let message = format!("`{}` mentions itself", callee.name);
                         return Err(self.lo.reject_with("recursion", message));
                     }
@@ -145,18 +147,20 @@ impl Tracer<'_> {
         let Some((first, rest)) = names.split_first() else {
             return Ok(None);
         };
-        let mut module = match self.global(scope, first).map(|(value, _)| value) {
-            Some(Host::Jit(function)) => return Ok(Some(Rc::clone(function))),
-            Some(Host::Module(module)) if &**module == "tl" || module.starts_with("tl.") => Rc::clone(module),
+        let mut module = match self.modules.global(scope, first).map(|(value, _)| value) {
+            Some(Plain::Jit(function)) => return Ok(Some(Rc::clone(function))),
+            Some(Plain::Module(module)) if &**module == "tl" || module.starts_with("tl.") => {
+                Rc::clone(module)
+            }
             _ => return Ok(None),
         };
         for name in rest {
             if let Some(inner) = submodule(&module, name) {
                 module = inner;
-            } else if self.symbol(&module, name).is_some() {
+            } else if builtin::symbol(self.lo.rules, &module, name).is_some() {
                 return Ok(None);
             } else {
-                self.lo.span = span_of(self.source_of(scope), range);
+                self.lo.span = span_of(self.modules.source_of(scope), range);
                 return match self.attribute(&crate::value::Value::Module(module), name) {
                     Err(stop @ Stop::Rejected(_)) => Err(stop),
                     _ => Ok(None),

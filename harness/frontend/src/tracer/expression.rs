@@ -1,9 +1,9 @@
 //! Expressions of kernels.
 
-use cerith_tile::fault::{Fault, is_planted};
 use std::rc::Rc;
 
 use cerith_tile::DType;
+use cerith_tile::fault::{Fault, is_planted};
 use cerith_tile::ir::{CmpPredicate, OpKind, ValueId};
 use cerith_tile::quirk::Quirk;
 use cerith_tile::rules::Rule;

@@ -8,7 +8,7 @@ use cerith_tile::source::{SourceId, Span};
 use indexmap::IndexMap;
 
 use crate::value::callable::UserFunction;
-use crate::value::host::ScopeId;
+use crate::value::plain::ScopeId;
 use crate::value::{Aggregate, BlockPointer, Descriptor, Value};
 
 /// How a name came to its value.

@@ -15,17 +15,19 @@ use ruff_text_size::Ranged;
 
 use super::Tracer;
 use super::frame::{Frame, Kind};
-use super::function::Parameter;
 use crate::constant::{Constant, TypeValue};
 use crate::gap::Gap;
 use crate::lowering::Lowering;
+use crate::plain::Modules;
+use crate::plain::annotation::Parameter;
+use crate::plain::exchange::default_value;
 use crate::request::{self, Arg, Request};
 use crate::semantic;
 use crate::stop::{Stop, Traced};
 use crate::text::span_of;
 use crate::traced::{self, Binding, Part, Refusal, Refused};
 use crate::value::callable::{UserFunction, Wrapper, lists};
-use crate::value::host::{Config, Host, HostArguments, ScopeId};
+use crate::value::plain::{Arguments, Config, Plain, ScopeId};
 use crate::value::{Descriptor, Value};
 
 /// Keywords of a launch that are options, not parameters.
@@ -109,12 +111,10 @@ impl<'a> Tracer<'a> {
     fn new(request: &'a Request) -> Self {
         Self {
             lo: Lowering::new(request),
+            modules: Modules::new(request),
             request,
             frame: Frame::default(),
             calls: Vec::new(),
-            scopes: Vec::new(),
-            modules: HashMap::new(),
-            host_depth: 0,
             regions: 0,
             held_arguments: Vec::new(),
             discovering: 0,
@@ -125,9 +125,9 @@ impl<'a> Tracer<'a> {
         let request = self.request;
         let module = request.file.name.rsplit(['/', '\\']).next().unwrap_or("kernel");
         let module = module.strip_suffix(".py").unwrap_or(module);
-        let scope = self.load(module, &request.file)?;
+        let scope = self.plain().load(module, &request.file)?;
         let function = self.find_kernel(scope)?;
-        let source = self.source_of(function.scope);
+        let source = self.modules.source_of(function.scope);
         self.lo.span = span_of(source, function.def.name.range());
         if !self.lo.rules.holds(Rule::DebugIsAnOption) {
             self.lo.options.retain(|(name, _)| &**name != "debug");
@@ -173,53 +173,53 @@ impl<'a> Tracer<'a> {
         let mut parts = request.kernel.split('.').peekable();
         while let Some(part) = parts.next() {
             let found = self
-                .scopes
-                .get(scope)
+                .modules
+                .scope(scope)
                 .and_then(|scope| scope.names.get(part))
                 .cloned();
             match found {
-                Some(Host::Jit(function)) if parts.peek().is_none() => return Ok(function),
-                Some(Host::Function(function)) if parts.peek().is_some() => {
-                    let source = self.source_of(scope);
+                Some(Plain::Jit(function)) if parts.peek().is_none() => return Ok(function),
+                Some(Plain::Function(function)) if parts.peek().is_some() => {
+                    let source = self.modules.source_of(scope);
                     let span = function
                         .parameters()
                         .map_or_else(Span::default, |parameters| span_of(source, parameters.range()));
-                    let none = HostArguments {
+                    let none = Arguments {
                         positional: Vec::new(),
                         keyword: Vec::new(),
                     };
-                    match self.call_host_function(&function, none, span)? {
+                    match self.plain().call_function(&function, none, span)? {
                         (_, Some(inner)) => scope = inner,
-                        (Host::Unknown(unknown), None) => {
+                        (Plain::Unknown(unknown), None) => {
                             self.lo.span = unknown.span;
                             return Err(self.lo.unsupported(&unknown.what));
                         }
                         _ => return Err(self.lo.unsupported(format!("running `{part}`"))),
                     }
                 }
-                Some(Host::Unknown(unknown)) => {
+                Some(Plain::Unknown(unknown)) => {
                     self.lo.span = unknown.span;
                     return Err(self.lo.unsupported(format!("`{part}`: it is {}", unknown.what)));
                 }
                 Some(_) => {
-                    self.lo.span = Span::new(self.source_of(scope), 0, 0);
+                    self.lo.span = Span::new(self.modules.source_of(scope), 0, 0);
                     return Err(self.lo.reject_with(
                         "no-kernel",
                         format!("`{}` is not a @triton.jit function", request.kernel),
                     ));
                 }
                 None => {
-                    self.lo.span = Span::new(self.source_of(scope), 0, 0);
+                    self.lo.span = Span::new(self.modules.source_of(scope), 0, 0);
                     let mut diagnostic = self.lo.diagnostic(
                         "no-kernel",
                         format!("the file defines no kernel `{}`", request.kernel),
                     );
                     let kernels: BTreeSet<String> =
-                        self.scopes.get(scope).map_or_else(BTreeSet::new, |scope| {
+                        self.modules.scope(scope).map_or_else(BTreeSet::new, |scope| {
                             let jitted = scope
                                 .names
                                 .iter()
-                                .filter(|(_, value)| matches!(value, Host::Jit(_)));
+                                .filter(|(_, value)| matches!(value, Plain::Jit(_)));
                             jitted.map(|(name, _)| name.to_string()).collect()
                         });
                     if let Some(near) = nearest(part, kernels.iter().map(String::as_str)) {
@@ -379,7 +379,7 @@ impl<'a> Tracer<'a> {
                         .into_iter()
                         .flatten()
                         .find(|key| key.as_str().is_some_and(|key| !all.contains(key)));
-                    if let Some(stray) = stray.and_then(Host::as_str) {
+                    if let Some(stray) = stray.and_then(Plain::as_str) {
                         self.lo.span = *span;
                         return Err(self.lo.reject_with(
                             "bad-arguments",
@@ -402,8 +402,8 @@ impl<'a> Tracer<'a> {
                 }
                 for (name, value) in &config.options {
                     match value {
-                        Host::Constant(Constant::None) => {}
-                        Host::Constant(_) => {
+                        Plain::Constant(Constant::None) => {}
+                        Plain::Constant(_) => {
                             let arg = self.arg_of(name, value)?;
                             self.lo.options.push((Rc::clone(name), arg));
                         }
@@ -420,12 +420,12 @@ impl<'a> Tracer<'a> {
                         continue;
                     };
                     let nargs = named_arguments(given);
-                    let arguments = HostArguments {
+                    let arguments = Arguments {
                         positional: vec![nargs],
                         keyword: Vec::new(),
                     };
                     let span = self.lo.span;
-                    let value = self.host_call(heuristic, arguments, span)?;
+                    let value = self.plain().call(heuristic, arguments, span)?;
                     if !all.contains(&name) && !OPTIONS.contains(&&*name) {
                         return Err(self.lo.reject_with(
                             "bad-arguments",
@@ -447,18 +447,18 @@ impl<'a> Tracer<'a> {
     /// same result with any of them.
     fn config(
         &mut self,
-        configs: &Host,
-        prune: &Host,
+        configs: &Plain,
+        prune: &Plain,
         names: &[Rc<str>],
         given: &HashMap<Rc<str>, Arg>,
         span: Span,
     ) -> Traced<Option<Rc<Config>>> {
         let mut configs = configs.clone();
-        if let (Host::Dict(prune), Some(2..)) = (prune, configs.items().map(<[Host]>::len))
+        if let (Plain::Dict(prune), Some(2..)) = (prune, configs.items().map(<[Plain]>::len))
             && let Some((_, early)) = prune
                 .iter()
                 .find(|(key, _)| key.as_str().is_some_and(|key| &**key == "early_config_prune"))
-            && !matches!(early, Host::Constant(Constant::None))
+            && !matches!(early, Plain::Constant(Constant::None))
         {
             let positional = named_arguments(
                 &given
@@ -471,17 +471,17 @@ impl<'a> Tracer<'a> {
                 .iter()
                 .map(|(name, given)| (Rc::clone(name), host_of(given)))
                 .collect();
-            let arguments = HostArguments {
+            let arguments = Arguments {
                 positional: vec![configs, positional],
                 keyword,
             };
-            configs = self.host_call(early, arguments, span)?;
+            configs = self.plain().call(early, arguments, span)?;
         }
-        match configs.items().map(<[Host]>::first) {
-            Some(Some(Host::Config(config))) => Ok(Some(Rc::clone(config))),
+        match configs.items().map(<[Plain]>::first) {
+            Some(Some(Plain::Config(config))) => Ok(Some(Rc::clone(config))),
             Some(None) => Ok(None),
             _ => {
-                if let Host::Unknown(unknown) = &configs {
+                if let Plain::Unknown(unknown) = &configs {
                     self.lo.span = unknown.span;
                     return Err(self
                         .lo
@@ -494,9 +494,9 @@ impl<'a> Tracer<'a> {
     }
 
     /// A plain value as a launch argument.
-    fn arg_of(&mut self, name: &str, value: &Host) -> Traced<Arg> {
+    fn arg_of(&mut self, name: &str, value: &Plain) -> Traced<Arg> {
         let value = match value {
-            Host::Unknown(unknown) => {
+            Plain::Unknown(unknown) => {
                 let diagnostic = self
                     .lo
                     .diagnostic(
@@ -506,7 +506,7 @@ impl<'a> Tracer<'a> {
                     .label(unknown.span, "comes from here");
                 return Err(Stop::Unsupported(Box::new(diagnostic)));
             }
-            _ => self.default_value(name, value)?,
+            _ => default_value(&self.lo, name, value)?,
         };
         self.value_arg(name, &value)
     }
@@ -551,10 +551,10 @@ impl<'a> Tracer<'a> {
         let mut bindings = Vec::new();
         for (nth, (parameter, (name, given))) in places.zip(given).enumerate() {
             let annotation = match &parameter.annotation {
-                Some(annotation) => self.annotation(function.scope, annotation),
+                Some(annotation) => self.plain().annotation(function.scope, annotation),
                 None => Parameter::Plain,
             };
-            self.lo.span = span_of(self.source_of(function.scope), parameter.range());
+            self.lo.span = span_of(self.modules.source_of(function.scope), parameter.range());
             if holds_function(given) && !self.lo.rules.holds(Rule::FunctionArguments) {
                 return Err(self.lo.reject_with(
                     "bad-arguments",
@@ -848,27 +848,27 @@ const fn describe(arg: &Arg) -> &'static str {
 }
 
 /// An argument as a heuristic sees it.
-fn host_of(arg: &Arg) -> Host {
+fn host_of(arg: &Arg) -> Plain {
     match arg {
-        Arg::Pointer(_) => Host::unknown(Span::default(), "a tensor"),
-        Arg::Descriptor(_) => Host::unknown(Span::default(), "a tensor descriptor"),
-        Arg::Tuple(items) => Host::Tuple(items.iter().map(host_of).collect()),
-        Arg::Global(_) => Host::unknown(Span::default(), "a function"),
+        Arg::Pointer(_) => Plain::unknown(Span::default(), "a tensor"),
+        Arg::Descriptor(_) => Plain::unknown(Span::default(), "a tensor descriptor"),
+        Arg::Tuple(items) => Plain::Tuple(items.iter().map(host_of).collect()),
+        Arg::Global(_) => Plain::unknown(Span::default(), "a function"),
         Arg::Constexpr(inner) => host_of(inner),
-        Arg::DType(dtype) => Host::Constant((*dtype).into()),
-        Arg::Int(value) => Host::Constant(Constant::Int(*value)),
-        Arg::Float(value) => Host::Constant(Constant::Float(*value)),
-        Arg::Bool(value) => Host::Constant(Constant::Bool(*value)),
-        Arg::Str(value) => Host::Constant(Constant::Str(value.as_str().into())),
-        Arg::None => Host::Constant(Constant::None),
+        Arg::DType(dtype) => Plain::Constant((*dtype).into()),
+        Arg::Int(value) => Plain::Constant(Constant::Int(*value)),
+        Arg::Float(value) => Plain::Constant(Constant::Float(*value)),
+        Arg::Bool(value) => Plain::Constant(Constant::Bool(*value)),
+        Arg::Str(value) => Plain::Constant(Constant::Str(value.as_str().into())),
+        Arg::None => Plain::Constant(Constant::None),
     }
 }
 
-fn named_arguments(given: &HashMap<Rc<str>, Arg>) -> Host {
-    let mut items: Vec<(Host, Host)> = given
+fn named_arguments(given: &HashMap<Rc<str>, Arg>) -> Plain {
+    let mut items: Vec<(Plain, Plain)> = given
         .iter()
-        .map(|(name, given)| (Host::str(name), host_of(given)))
+        .map(|(name, given)| (Plain::str(name), host_of(given)))
         .collect();
     items.sort_by(|(a, _), (b, _)| a.as_str().cmp(&b.as_str()));
-    Host::Dict(Rc::new(items))
+    Plain::Dict(Rc::new(items))
 }

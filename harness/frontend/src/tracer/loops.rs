@@ -1,9 +1,9 @@
 //! `for` and `while`: unrolled, or operations with regions that carry the variables their bodies change.
 
-use cerith_tile::fault::{Fault, is_planted};
 use std::rc::Rc;
 
 use cerith_tile::DType;
+use cerith_tile::fault::{Fault, is_planted};
 use cerith_tile::ir::{BinaryOp, OpKind, Type, ValueId};
 use cerith_tile::quirk::Quirk;
 use ruff_python_ast::{self as ast, Expr};

@@ -10,9 +10,9 @@ use ruff_text_size::Ranged;
 
 use super::Tracer;
 use super::frame::{Kind, Slot};
-use super::function::Parameter;
 use super::returns::Flow;
 use crate::constant::{Constant, PyBinary};
+use crate::plain::annotation::Parameter;
 use crate::semantic::types::type_text;
 use crate::stop::{Stop, Traced};
 use crate::value::Value;
@@ -76,7 +76,7 @@ impl Tracer<'_> {
                     .msg
                     .as_deref()
                     .map_or(Ok(Value::str("")), |message| self.eval(message))?;
-                match builtin::lookup(&mut self.lo, "tl", "device_assert") {
+                match builtin::lookup(self.lo.rules, "tl", "device_assert") {
                     Some(assert) => {
                         self.call(&assert, vec![test, message], Vec::new())?;
                     }
@@ -145,7 +145,8 @@ impl Tracer<'_> {
         {
             return Err(stop);
         }
-        let is_constexpr = self.annotation(self.frame.scope, &node.annotation) == Parameter::Constexpr;
+        let scope = self.frame.scope;
+        let is_constexpr = self.plain().annotation(scope, &node.annotation) == Parameter::Constexpr;
         let Some(value) = &node.value else {
             if let (Expr::Name(name), true) = (
                 &*node.target,

@@ -8,7 +8,7 @@ use cerith_tile::source::Span;
 use ruff_python_ast as ast;
 
 use super::Value;
-use super::host::{Host, HostBody, HostFunction, ScopeId};
+use super::plain::{Plain, PlainBody, PlainFunction, ScopeId};
 use crate::constant::{self, Constant};
 use crate::lowering::Lowering;
 use crate::stop::Traced;
@@ -132,16 +132,16 @@ pub(crate) enum Wrapper {
     /// `@triton.autotune`.
     Autotune {
         /// Its configurations.
-        configs: Host,
+        configs: Plain,
         /// The parameters that tell its runs apart.
-        key: Host,
+        key: Plain,
         /// `prune_configs_by`.
-        prune: Host,
+        prune: Plain,
         /// Where it is.
         span: Span,
     },
     /// `@triton.heuristics`: functions of the arguments, by parameter.
-    Heuristics(Rc<Vec<(Host, Host)>>),
+    Heuristics(Rc<Vec<(Plain, Plain)>>),
 }
 
 /// A `@triton.jit` function of the user or of the prelude.
@@ -154,7 +154,7 @@ pub(crate) struct UserFunction {
     /// The names it sees.
     pub scope: ScopeId,
     /// Defaults of its parameters.
-    pub defaults: Vec<(Rc<str>, Host)>,
+    pub defaults: Vec<(Rc<str>, Plain)>,
     /// What its decorator says.
     pub options: JitOptions,
     /// What stands around it, outermost first.
@@ -163,10 +163,10 @@ pub(crate) struct UserFunction {
 
 impl UserFunction {
     /// The jitted function of a plain one. (A lambda has no body to compile; it becomes a function without statements.)
-    pub fn new(function: &HostFunction, options: JitOptions) -> Self {
+    pub fn new(function: &PlainFunction, options: JitOptions) -> Self {
         let def = match &function.body {
-            HostBody::Def(def) => Rc::clone(def),
-            HostBody::Lambda(lambda) => Rc::new(ast::StmtFunctionDef {
+            PlainBody::Def(def) => Rc::clone(def),
+            PlainBody::Lambda(lambda) => Rc::new(ast::StmtFunctionDef {
                 node_index: ast::AtomicNodeIndex::default(),
                 range: lambda.range,
                 is_async: false,
@@ -204,7 +204,7 @@ impl UserFunction {
     }
 
     /// The default of a parameter.
-    pub fn default_of(&self, name: &str) -> Option<&Host> {
+    pub fn default_of(&self, name: &str) -> Option<&Plain> {
         self.defaults
             .iter()
             .find(|(key, _)| &**key == name)

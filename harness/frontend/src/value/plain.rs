@@ -9,24 +9,24 @@ use super::Value;
 use super::callable::{JitOptions, UserFunction, Wrapper};
 use crate::constant::{self, Constant};
 
-/// A table of names of a trace, by its place.
+/// A table of names, by its place among those of a trace.
 pub(crate) type ScopeId = usize;
 
 /// A value of plain Python.
 #[derive(Clone, Debug)]
-pub(crate) enum Host {
+pub(crate) enum Plain {
     /// A number, string and so on, not marked as `constexpr`.
     Constant(Constant),
     /// `tl.constexpr(value)`.
     Constexpr(Box<Value>),
     /// A tuple.
-    Tuple(Rc<[Host]>),
+    Tuple(Rc<[Plain]>),
     /// A list.
-    List(Rc<Vec<Host>>),
+    List(Rc<Vec<Plain>>),
     /// A dict, in order.
-    Dict(Rc<Vec<(Host, Host)>>),
+    Dict(Rc<Vec<(Plain, Plain)>>),
     /// An instance of a named tuple: its fields and items.
-    Named(Rc<[Rc<str>]>, Rc<[Host]>),
+    Named(Rc<[Rc<str>]>, Rc<[Plain]>),
     /// A module known by name only.
     Module(Rc<str>),
     /// A module that is one of the request's files.
@@ -38,9 +38,9 @@ pub(crate) enum Host {
     /// A `@triton.jit` function.
     Jit(Rc<UserFunction>),
     /// A `@triton.constexpr_function`.
-    ConstexprFunction(Rc<HostFunction>),
+    ConstexprFunction(Rc<PlainFunction>),
     /// A plain function or lambda.
-    Function(Rc<HostFunction>),
+    Function(Rc<PlainFunction>),
     /// The class of a named tuple.
     NamedTuple(Rc<NamedTupleClass>),
     /// A class of aggregates.
@@ -68,20 +68,20 @@ pub(crate) struct Unknown {
 
 /// A plain function.
 #[derive(Debug)]
-pub(crate) struct HostFunction {
+pub(crate) struct PlainFunction {
     /// Its name; `<lambda>` of a lambda.
     pub name: Rc<str>,
     /// What it runs.
-    pub body: HostBody,
+    pub body: PlainBody,
     /// The names it sees.
     pub scope: ScopeId,
     /// Defaults of its parameters.
-    pub defaults: Vec<(Rc<str>, Host)>,
+    pub defaults: Vec<(Rc<str>, Plain)>,
 }
 
 /// What a plain function runs.
 #[derive(Debug)]
-pub(crate) enum HostBody {
+pub(crate) enum PlainBody {
     /// A `def`.
     Def(Rc<ast::StmtFunctionDef>),
     /// A lambda.
@@ -89,16 +89,16 @@ pub(crate) enum HostBody {
 }
 
 /// What a call passes.
-pub(crate) struct HostArguments {
+pub(crate) struct Arguments {
     /// By position.
-    pub positional: Vec<Host>,
+    pub positional: Vec<Plain>,
     /// By name.
-    pub keyword: Vec<(Rc<str>, Host)>,
+    pub keyword: Vec<(Rc<str>, Plain)>,
 }
 
-impl HostArguments {
+impl Arguments {
     /// The argument of a parameter, by its place and name.
-    pub fn get(&self, place: usize, name: &str) -> Option<&Host> {
+    pub fn get(&self, place: usize, name: &str) -> Option<&Plain> {
         self.positional.get(place).or_else(|| {
             self.keyword
                 .iter()
@@ -116,7 +116,7 @@ pub(crate) struct NamedTupleClass {
     /// Its fields.
     pub fields: Rc<[Rc<str>]>,
     /// Defaults of fields.
-    pub defaults: Vec<(Rc<str>, Host)>,
+    pub defaults: Vec<(Rc<str>, Plain)>,
 }
 
 /// A class of aggregates.
@@ -127,11 +127,11 @@ pub(crate) struct AggregateClass {
     /// Its fields, those of its parents first.
     pub fields: Vec<(Rc<str>, Field)>,
     /// Defaults of fields.
-    pub defaults: Vec<(Rc<str>, Host)>,
+    pub defaults: Vec<(Rc<str>, Plain)>,
     /// Its `__init__`, and whether it is a `@constexpr_function`.
-    pub init: Option<(Rc<HostFunction>, bool)>,
+    pub init: Option<(Rc<PlainFunction>, bool)>,
     /// Its methods, those of its parents included.
-    pub members: Vec<(Rc<str>, Host)>,
+    pub members: Vec<(Rc<str>, Plain)>,
 }
 
 /// What a field may hold.
@@ -153,7 +153,7 @@ pub(crate) enum Field {
 
 impl AggregateClass {
     /// A method.
-    pub fn member(&self, name: &str) -> Option<&Host> {
+    pub fn member(&self, name: &str) -> Option<&Plain> {
         self.members
             .iter()
             .rev()
@@ -163,16 +163,16 @@ impl AggregateClass {
 }
 
 impl Field {
-    pub fn of(annotation: &Host) -> Self {
+    pub fn of(annotation: &Plain) -> Self {
         match annotation {
-            Host::Symbol(module, name) if &**module == "tl" => match &**name {
+            Plain::Symbol(module, name) if &**module == "tl" => match &**name {
                 "tensor" => Self::Tensor,
                 "constexpr" => Self::Constexpr,
                 "tuple" => Self::Tuple,
                 "tensor_descriptor" => Self::Descriptor,
                 _ => Self::Other,
             },
-            Host::Aggregate(class) => Self::Aggregate(Rc::clone(class)),
+            Plain::Aggregate(class) => Self::Aggregate(Rc::clone(class)),
             _ => Self::Other,
         }
     }
@@ -217,9 +217,9 @@ pub(crate) enum Decorator {
 #[derive(Debug)]
 pub(crate) struct Config {
     /// Kernel parameters.
-    pub kwargs: Vec<(Rc<str>, Host)>,
+    pub kwargs: Vec<(Rc<str>, Plain)>,
     /// Launch options: `num_warps`, `num_stages`, …
-    pub options: Vec<(Rc<str>, Host)>,
+    pub options: Vec<(Rc<str>, Plain)>,
 }
 
 /// Functions of Triton's and Python's libraries that module-level code may call.
@@ -266,12 +266,12 @@ impl Native {
     }
 }
 
-impl HostFunction {
+impl PlainFunction {
     /// The function of a `def`.
-    pub fn from_def(def: Rc<ast::StmtFunctionDef>, scope: ScopeId, defaults: Vec<(Rc<str>, Host)>) -> Self {
+    pub fn from_def(def: Rc<ast::StmtFunctionDef>, scope: ScopeId, defaults: Vec<(Rc<str>, Plain)>) -> Self {
         Self {
             name: def.name.as_str().into(),
-            body: HostBody::Def(def),
+            body: PlainBody::Def(def),
             scope,
             defaults,
         }
@@ -280,13 +280,13 @@ impl HostFunction {
     /// Its parameters, if it has any.
     pub fn parameters(&self) -> Option<&ast::Parameters> {
         match &self.body {
-            HostBody::Def(def) => Some(&def.parameters),
-            HostBody::Lambda(lambda) => lambda.parameters.as_deref(),
+            PlainBody::Def(def) => Some(&def.parameters),
+            PlainBody::Lambda(lambda) => lambda.parameters.as_deref(),
         }
     }
 }
 
-impl Host {
+impl Plain {
     pub(crate) const NONE: Self = Self::Constant(Constant::None);
 
     pub(crate) fn unknown(span: Span, what: impl Into<String>) -> Self {

@@ -5,10 +5,10 @@ use std::rc::Rc;
 use cerith_tile::rules::{Rule, Version};
 use cerith_tile::source::Span;
 
-use super::Tracer;
+use crate::lowering::Lowering;
 use crate::stop::{Stop, Traced};
 use crate::value::callable::JitOptions;
-use crate::value::host::{Config, Host, HostArguments, Native};
+use crate::value::plain::{Arguments, Config, Native, Plain};
 
 /// A parameter: its name, the first version that has it and the first that has not, and whether it has to be given.
 struct Parameter {
@@ -94,13 +94,8 @@ const JIT: &[Parameter] = &[
 const HEURISTICS: &[Parameter] = &[parameter("values").needed()];
 
 /// Refuses arguments that a decorator does not take in this version.
-pub(super) fn check(
-    tr: &mut Tracer<'_>,
-    native: Native,
-    arguments: &HostArguments,
-    span: Span,
-) -> Traced<()> {
-    if tr.lo.library.contains(&span.source) {
+pub(super) fn check(lo: &mut Lowering, native: Native, arguments: &Arguments, span: Span) -> Traced<()> {
+    if lo.library.contains(&span.source) {
         return Ok(());
     }
     let (function, parameters, places) = match native {
@@ -108,12 +103,12 @@ pub(super) fn check(
         Native::Config => ("Config", CONFIG, CONFIG.len()),
         Native::Jit => ("jit", JIT, 1),
         Native::Heuristics => ("heuristics", HEURISTICS, 1),
-        Native::ConstexprFunction if !tr.lo.rules.holds(Rule::ConstexprFunctions) => {
-            return Err(absent(tr, "constexpr_function", span));
+        Native::ConstexprFunction if !lo.rules.holds(Rule::ConstexprFunctions) => {
+            return Err(absent(lo, "constexpr_function", span));
         }
         _ => return Ok(()),
     };
-    let version = tr.lo.rules.version;
+    let version = lo.rules.version;
     let known: Vec<&Parameter> = of(parameters, version).collect();
     let wrong = if arguments.positional.len() > places.min(known.len()) {
         Some(format!(
@@ -141,16 +136,16 @@ pub(super) fn check(
         }
     };
     wrong.map_or(Ok(()), |message| {
-        tr.lo.span = span;
-        Err(tr.lo.reject_with("bad-arguments", message))
+        lo.span = span;
+        Err(lo.reject_with("bad-arguments", message))
     })
 }
 
 /// The rejection of a name that `triton` does not have in this version.
-pub(super) fn absent(tr: &mut Tracer<'_>, name: &str, span: Span) -> Stop {
-    tr.lo.span = span;
-    let version = tr.lo.rules.version;
-    tr.lo.reject_with(
+pub(super) fn absent(lo: &mut Lowering, name: &str, span: Span) -> Stop {
+    lo.span = span;
+    let version = lo.rules.version;
+    lo.reject_with(
         "unknown-attribute",
         format!("the module `triton` of Triton {version} has no attribute `{name}`"),
     )
@@ -163,7 +158,7 @@ fn of(parameters: &[Parameter], version: Version) -> impl Iterator<Item = &Param
 }
 
 /// What `triton.jit` is told.
-pub(super) fn jit_options(arguments: &HostArguments) -> JitOptions {
+pub(super) fn jit_options(arguments: &Arguments) -> JitOptions {
     let keyword = |name: &str| {
         arguments
             .keyword
@@ -173,37 +168,37 @@ pub(super) fn jit_options(arguments: &HostArguments) -> JitOptions {
     };
     let list = |name: &str| {
         keyword(name)
-            .and_then(Host::items)
-            .map(|items| items.iter().filter_map(Host::constant).cloned().collect())
+            .and_then(Plain::items)
+            .map(|items| items.iter().filter_map(Plain::constant).cloned().collect())
             .unwrap_or_default()
     };
     JitOptions {
-        noinline: keyword("noinline").and_then(Host::truth).unwrap_or(false),
-        debug: keyword("debug").and_then(Host::truth),
+        noinline: keyword("noinline").and_then(Plain::truth).unwrap_or(false),
+        debug: keyword("debug").and_then(Plain::truth),
         do_not_specialize: list("do_not_specialize"),
         do_not_specialize_on_alignment: list("do_not_specialize_on_alignment"),
     }
 }
 
 /// What `triton.Config(…)` is.
-pub(super) fn config(tr: &Tracer<'_>, arguments: &HostArguments, span: Span) -> Host {
-    let Some(Host::Dict(kwargs)) = arguments.get(0, "kwargs") else {
-        return Host::unknown(span, "the parameters of this configuration");
+pub(super) fn config(lo: &Lowering, arguments: &Arguments, span: Span) -> Plain {
+    let Some(Plain::Dict(kwargs)) = arguments.get(0, "kwargs") else {
+        return Plain::unknown(span, "the parameters of this configuration");
     };
     let mut named = Vec::with_capacity(kwargs.len());
     for (key, value) in kwargs.iter() {
         match key.as_str() {
             Some(key) => named.push((Rc::clone(key), value.clone())),
-            None => return Host::unknown(span, "the parameters of this configuration"),
+            None => return Plain::unknown(span, "the parameters of this configuration"),
         }
     }
-    let mut options: Vec<(Rc<str>, Host)> = Vec::new();
-    for (place, parameter) in of(CONFIG, tr.lo.rules.version).enumerate().skip(1) {
+    let mut options: Vec<(Rc<str>, Plain)> = Vec::new();
+    for (place, parameter) in of(CONFIG, lo.rules.version).enumerate().skip(1) {
         if let Some(value) = arguments.get(place, parameter.name) {
             options.push((parameter.name.into(), value.clone()));
         }
     }
-    Host::Config(Rc::new(Config {
+    Plain::Config(Rc::new(Config {
         kwargs: named,
         options,
     }))

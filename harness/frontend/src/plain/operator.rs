@@ -6,32 +6,34 @@
 use std::cmp::Ordering;
 use std::rc::Rc;
 
-use cerith_python::{Error, ErrorKind, Int, Object, Plain, Sequence, View, operator};
+use cerith_python::{Error, ErrorKind, Int, Object, Sequence, View, operator};
 use cerith_tile::ir::CmpPredicate;
 use cerith_tile::source::Span;
 use ruff_python_ast as ast;
 use rustc_hash::FxHashMap;
 
-use super::host_call::MAX_RANGE;
-use crate::constant::{self, Constant, Failure, PyUnary};
+use crate::constant::{self, Constant, Failure, PyBinary, PyUnary};
 use crate::value::Value;
-use crate::value::host::Host;
+use crate::value::plain::Plain;
+
+/// Items that a sequence may have.
+pub(super) const MAX_RANGE: usize = 1 << 14;
 
 /// Values inside of a value, counted no further than `limit`.
-pub(super) fn depth(value: &Host, limit: usize) -> usize {
+pub(super) fn depth(value: &Plain, limit: usize) -> usize {
     depth_of(value, limit, &mut FxHashMap::default())
 }
 
 /// Lists that share what they hold are looked into once: `known` has the depth of items by where they lie.
-fn depth_of(value: &Host, limit: usize, known: &mut FxHashMap<*const Host, usize>) -> usize {
+fn depth_of(value: &Plain, limit: usize, known: &mut FxHashMap<*const Plain, usize>) -> usize {
     if limit == 0 {
         return 0;
     }
-    let place = value.items().map(<[Host]>::as_ptr);
+    let place = value.items().map(<[Plain]>::as_ptr);
     if let Some(&depth) = place.and_then(|place| known.get(&place)) {
         return depth.min(limit);
     }
-    let mut deepest = |values: &mut dyn Iterator<Item = &Host>| {
+    let mut deepest = |values: &mut dyn Iterator<Item = &Plain>| {
         let mut deepest = 0;
         for value in values {
             deepest = deepest.max(depth_of(value, limit - 1, known));
@@ -42,10 +44,10 @@ fn depth_of(value: &Host, limit: usize, known: &mut FxHashMap<*const Host, usize
         deepest
     };
     let depth = 1 + match value {
-        Host::Dict(items) => deepest(&mut items.iter().flat_map(|(key, value)| [key, value])),
-        Host::Function(function) => deepest(&mut function.defaults.iter().map(|(_, value)| value)),
-        Host::Jit(function) => deepest(&mut function.defaults.iter().map(|(_, value)| value)),
-        Host::Config(config) => deepest(
+        Plain::Dict(items) => deepest(&mut items.iter().flat_map(|(key, value)| [key, value])),
+        Plain::Function(function) => deepest(&mut function.defaults.iter().map(|(_, value)| value)),
+        Plain::Jit(function) => deepest(&mut function.defaults.iter().map(|(_, value)| value)),
+        Plain::Config(config) => deepest(
             &mut config
                 .kwargs
                 .iter()
@@ -62,25 +64,45 @@ fn depth_of(value: &Host, limit: usize, known: &mut FxHashMap<*const Host, usize
 }
 
 /// How many items a sequence has; 0 for anything else.
-pub(super) fn length(value: &Host) -> usize {
-    value.items().map_or(0, <[Host]>::len)
+pub(super) fn length(value: &Plain) -> usize {
+    value.items().map_or(0, <[Plain]>::len)
 }
 
 /// What failed arithmetic leaves.
-pub(super) fn failed(failure: &Failure, span: Span) -> Host {
+pub(super) fn failed(failure: &Failure, span: Span) -> Plain {
     match failure {
-        Failure::Raises(text) => Host::unknown(span, format!("a value whose computation raises ({text})")),
-        Failure::Unsupported(what) => Host::unknown(span, what.clone()),
-        Failure::Exhausted(limit, what) => Host::unknown(span, format!("more than {limit} {what}")),
+        Failure::Raises(text) => Plain::unknown(span, format!("a value whose computation raises ({text})")),
+        Failure::Unsupported(what) => Plain::unknown(span, what.clone()),
+        Failure::Exhausted(limit, what) => Plain::unknown(span, format!("more than {limit} {what}")),
+    }
+}
+
+/// `lhs op rhs`.
+pub(super) fn binary(op: ast::Operator, lhs: &Plain, rhs: &Plain, span: Span) -> Plain {
+    match (op, lhs, rhs) {
+        (_, Plain::Unknown(_), _) => return lhs.clone(),
+        (_, _, Plain::Unknown(_)) => return rhs.clone(),
+        _ => {}
+    }
+    let constants = PyBinary::of(op).zip(lhs.constant().zip(rhs.constant()));
+    let Some((op, (a, b))) = constants else {
+        return made(operator::binary(op, lhs, rhs), "this computation", span);
+    };
+    match constant::binary(op, a, b) {
+        Ok(value) if matches!((lhs, rhs), (Plain::Constexpr(_), _) | (_, Plain::Constexpr(_))) => {
+            Plain::Constexpr(Box::new(Value::Constant(value)))
+        }
+        Ok(value) => Plain::Constant(value),
+        Err(failure) => failed(&failure, span),
     }
 }
 
 /// `-operand`, `~operand`, `+operand` and `not operand`.
-pub(super) fn unary(op: ast::UnaryOp, operand: &Host, span: Span) -> Host {
+pub(super) fn unary(op: ast::UnaryOp, operand: &Plain, span: Span) -> Plain {
     if op == ast::UnaryOp::Not {
         return operand.truth().map_or_else(
-            || Host::unknown(span, "this condition"),
-            |truth| Host::bool(!truth),
+            || Plain::unknown(span, "this condition"),
+            |truth| Plain::bool(!truth),
         );
     }
     let op = match op {
@@ -90,21 +112,21 @@ pub(super) fn unary(op: ast::UnaryOp, operand: &Host, span: Span) -> Host {
         ast::UnaryOp::USub => PyUnary::Neg,
     };
     match operand.constant().map(|value| constant::unary(op, value)) {
-        Some(Ok(value)) if matches!(operand, Host::Constexpr(_)) => {
-            Host::Constexpr(Box::new(Value::Constant(value)))
+        Some(Ok(value)) if matches!(operand, Plain::Constexpr(_)) => {
+            Plain::Constexpr(Box::new(Value::Constant(value)))
         }
-        Some(Ok(value)) => Host::Constant(value),
+        Some(Ok(value)) => Plain::Constant(value),
         Some(Err(failure)) => failed(&failure, span),
-        None => Host::unknown(span, "this computation"),
+        None => Plain::unknown(span, "this computation"),
     }
 }
 
 /// A comparison of plain values; `None` when it is not known.
-pub(super) fn compare(op: ast::CmpOp, lhs: &Host, rhs: &Host) -> Option<bool> {
+pub(super) fn compare(op: ast::CmpOp, lhs: &Plain, rhs: &Plain) -> Option<bool> {
     operator::compare(op, lhs, rhs).ok()
 }
 
-impl Host {
+impl Plain {
     /// Whether it is known what this is, if not what it holds.
     pub(super) const fn is_known(&self) -> bool {
         !matches!(self, Self::Unknown(_) | Self::Symbol(..) | Self::Traced(_))
@@ -119,7 +141,7 @@ fn not_known() -> Error {
     Error::unknown("this computation")
 }
 
-impl Object for Host {
+impl Object for Plain {
     const MAX_ITEMS: usize = MAX_RANGE;
 
     fn view(&self) -> View<'_, Self> {
@@ -138,7 +160,7 @@ impl Object for Host {
         }
     }
 
-    fn plain(value: Plain) -> Result<Self, Error> {
+    fn plain(value: cerith_python::Plain) -> Result<Self, Error> {
         Constant::plain(value).map(Self::Constant)
     }
 
@@ -191,19 +213,19 @@ impl Object for Host {
 }
 
 /// What became of plain values; what is not known is `what`.
-pub(super) fn made(found: Result<Host, Error>, what: &str, span: Span) -> Host {
+pub(super) fn made(found: Result<Plain, Error>, what: &str, span: Span) -> Plain {
     match found {
         Ok(value) => value,
-        Err(error) if error.kind == ErrorKind::Unknown => Host::unknown(span, what),
+        Err(error) if error.kind == ErrorKind::Unknown => Plain::unknown(span, what),
         Err(error) => failed(&error.into(), span),
     }
 }
 
 /// `container[index]`.
-pub(super) fn subscript(container: &Host, index: &Host, span: Span) -> Host {
+pub(super) fn subscript(container: &Plain, index: &Plain, span: Span) -> Plain {
     let found = match container {
-        Host::Unknown(_) => return container.clone(),
-        Host::Dict(items) => items
+        Plain::Unknown(_) => return container.clone(),
+        Plain::Dict(items) => items
             .iter()
             .rev()
             .find(|(key, _)| {
@@ -213,5 +235,5 @@ pub(super) fn subscript(container: &Host, index: &Host, span: Span) -> Host {
             .map(|(_, value)| value.clone()),
         _ => operator::subscript(container, index).ok(),
     };
-    found.unwrap_or_else(|| Host::unknown(span, "this item"))
+    found.unwrap_or_else(|| Plain::unknown(span, "this item"))
 }

@@ -1,0 +1,126 @@
+//! Plain Python around kernels: modules, factories, heuristics and configurations.
+//!
+//! What a kernel sees of its file is what this code binds. It runs in full where it is simple (constants, arithmetic,
+//! conditions, calls); what is not known becomes [`Plain::Unknown`] with the reason, poisons what is computed from it, and is
+//! an error only where a kernel uses it. Nothing is guessed, and loops and calls cost the same fuel as a kernel's.
+//!
+//! [`Modules`] holds the names, and a [`Runner`] runs code. Left out: kernels themselves, which are the tracer's.
+
+pub(crate) mod annotation;
+mod call;
+mod class;
+mod decorator;
+mod evaluate;
+pub(crate) mod exchange;
+mod module;
+pub(crate) mod names;
+mod operator;
+
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use cerith_tile::source::SourceId;
+
+use crate::lowering::Lowering;
+use crate::request::Request;
+use crate::stop::Traced;
+use crate::text::with_stack;
+use crate::value::plain::{Plain, ScopeId};
+
+/// A name table: of a module, or of one call of a function that defines kernels.
+#[derive(Debug)]
+pub(crate) struct Scope {
+    /// What the names are.
+    pub names: HashMap<Rc<str>, Plain>,
+    /// Names that were annotated `: tl.constexpr`.
+    pub annotated: HashSet<Rc<str>>,
+    /// The scope around.
+    pub parent: Option<ScopeId>,
+    /// The file.
+    pub source: SourceId,
+    /// The module's name.
+    pub module: Rc<str>,
+}
+
+/// The modules of a trace, and the names that their code binds.
+#[derive(Debug)]
+pub(crate) struct Modules<'a> {
+    request: &'a Request,
+    scopes: Vec<Scope>,
+    by_name: HashMap<Rc<str>, ScopeId>,
+    /// How many plain functions are being run inside of each other.
+    depth: usize,
+}
+
+/// Runs plain Python.
+pub(crate) struct Runner<'m, 'a> {
+    /// Where diagnostics and limits are.
+    pub lo: &'m mut Lowering,
+    /// What names are.
+    pub modules: &'m mut Modules<'a>,
+}
+
+impl<'a> Modules<'a> {
+    /// None yet. The request has the files that may be imported.
+    pub fn new(request: &'a Request) -> Self {
+        Self {
+            request,
+            scopes: Vec::new(),
+            by_name: HashMap::new(),
+            depth: 0,
+        }
+    }
+
+    /// A table of names.
+    pub fn scope(&self, scope: ScopeId) -> Option<&Scope> {
+        self.scopes.get(scope)
+    }
+
+    /// Makes a table without names; gives its place.
+    pub fn new_scope(&mut self, parent: Option<ScopeId>, source: SourceId, module: &str) -> ScopeId {
+        self.scopes.push(Scope {
+            names: HashMap::new(),
+            annotated: HashSet::new(),
+            parent,
+            source,
+            module: module.into(),
+        });
+        self.scopes.len() - 1
+    }
+
+    /// Binds a name.
+    pub fn bind(&mut self, scope: ScopeId, name: &str, value: Plain) {
+        if let Some(scope) = self.scopes.get_mut(scope) {
+            scope.names.insert(name.into(), value);
+        }
+    }
+
+    /// The file that a table of names is of.
+    pub fn source_of(&self, scope: ScopeId) -> SourceId {
+        self.scopes
+            .get(scope)
+            .map_or_else(SourceId::default, |scope| scope.source)
+    }
+
+    /// A name as code in `scope` sees it, Python's built-in names left out. Also says whether the name was annotated
+    /// as `constexpr` where it is bound.
+    pub fn global(&self, mut scope: ScopeId, name: &str) -> Option<(&Plain, bool)> {
+        loop {
+            let here = self.scopes.get(scope)?;
+            if let Some(value) = here.names.get(name) {
+                return Some((value, here.annotated.contains(name)));
+            }
+            scope = here.parent?;
+        }
+    }
+}
+
+impl Runner<'_, '_> {
+    /// Runs `work` one level deeper, with stack enough.
+    fn deeper<T>(&mut self, work: impl FnOnce(&mut Self) -> Traced<T>) -> Traced<T> {
+        self.lo.descend()?;
+        let result = with_stack(|| work(self));
+        self.lo.ascend();
+        result
+    }
+}

@@ -1,0 +1,306 @@
+//! Calls in plain Python: of the functions that module-level code defines, of the few of Python's and Triton's that
+//! configure kernels, and of classes of named tuples.
+
+use std::rc::Rc;
+
+use cerith_python::builtin::{Builtin, Builtins};
+use cerith_python::math::Math;
+use cerith_python::{Error, Object};
+use cerith_tile::source::Span;
+use ruff_python_ast as ast;
+
+use super::class::{construct, named_tuple};
+use super::evaluate::Flow;
+use super::exchange::kernel_value;
+use super::operator::{MAX_RANGE, binary, depth, made};
+use super::{Runner, decorator};
+use crate::constant;
+use crate::stop::Traced;
+use crate::value::callable::{UserFunction, Wrapper};
+use crate::value::plain::{Arguments, Decorator, Native, Plain, PlainBody, PlainFunction, ScopeId};
+
+/// Calls of plain functions inside of each other.
+const MAX_CALLS: usize = 64;
+/// Items that one function of Python's looks at and makes.
+const MAX_WORK: usize = 1 << 20;
+
+impl Runner<'_, '_> {
+    /// Calls a value of plain Python.
+    pub fn call(&mut self, callee: &Plain, arguments: Arguments, span: Span) -> Traced<Plain> {
+        self.lo.burn()?;
+        match callee {
+            Plain::Unknown(_) => Ok(callee.clone()),
+            Plain::Symbol(module, name) => Ok(match Native::find(module, name) {
+                Some(native) => return self.native(native, &arguments, span),
+                None if &**module == "math" => math(name, &arguments, span),
+                None => Plain::unknown(span, format!("what `{module}.{name}(…)` returns")),
+            }),
+            Plain::Builtin(name) => {
+                self.lo.charge(work(name, &arguments))?;
+                Ok(builtin(name, &arguments, span))
+            }
+            Plain::Decorator(decorator) => match (&**decorator, arguments.positional.first()) {
+                (Decorator::Jit(options), Some(Plain::Function(function))) => {
+                    Ok(Plain::Jit(Rc::new(UserFunction::new(function, options.clone()))))
+                }
+                (Decorator::Wrap(wrapper), Some(Plain::Jit(function))) => {
+                    Ok(Plain::Jit(Rc::new(function.wrapped(Rc::clone(wrapper)))))
+                }
+                _ => Ok(Plain::unknown(span, "what the decorator makes of it")),
+            },
+            Plain::NamedTuple(class) => Ok(construct(class, arguments, span)),
+            Plain::Function(function) | Plain::ConstexprFunction(function) => {
+                Ok(self.call_function(function, arguments, span)?.0)
+            }
+            _ => Ok(Plain::unknown(span, "what this call returns")),
+        }
+    }
+
+    /// Runs a plain function; also gives the scope of its names.
+    pub fn call_function(
+        &mut self,
+        function: &Rc<PlainFunction>,
+        arguments: Arguments,
+        span: Span,
+    ) -> Traced<(Plain, Option<ScopeId>)> {
+        if self.modules.depth >= MAX_CALLS {
+            return Ok((
+                Plain::unknown(
+                    span,
+                    format!("what more than {MAX_CALLS} calls inside of each other return"),
+                ),
+                None,
+            ));
+        }
+        let source = self.modules.source_of(function.scope);
+        let module = self
+            .modules
+            .scopes
+            .get(function.scope)
+            .map_or_else(|| "".into(), |scope| Rc::clone(&scope.module));
+        self.lo.charge(16)?;
+        let scope = self.modules.new_scope(Some(function.scope), source, &module);
+        if let Some(parameters) = function.parameters()
+            && let Err(what) = self.bind_arguments(scope, function, parameters, arguments, span)
+        {
+            return Ok((Plain::unknown(span, what), None));
+        }
+        self.modules.depth += 1;
+        let result = match &function.body {
+            PlainBody::Lambda(lambda) => self.expression(scope, &lambda.body),
+            PlainBody::Def(def) => self.body(scope, &def.body).map(|flow| match flow {
+                Flow::Return(value) => value,
+                _ => Plain::NONE,
+            }),
+        };
+        self.modules.depth -= 1;
+        Ok((result?, Some(scope)))
+    }
+
+    fn bind_arguments(
+        &mut self,
+        scope: ScopeId,
+        function: &PlainFunction,
+        parameters: &ast::Parameters,
+        arguments: Arguments,
+        span: Span,
+    ) -> Result<(), String> {
+        let mut positional = arguments.positional.into_iter();
+        let mut keyword = arguments.keyword;
+        let mut take = |name: &str| {
+            keyword
+                .iter()
+                .position(|(key, _)| &**key == name)
+                .map(|at| keyword.remove(at).1)
+        };
+        for parameter in parameters.posonlyargs.iter().chain(&parameters.args) {
+            let name = parameter.name().as_str();
+            let value = positional
+                .next()
+                .or_else(|| take(name))
+                .or_else(|| default_of(function, name));
+            self.modules.bind(
+                scope,
+                name,
+                value.unwrap_or_else(|| Plain::unknown(span, format!("the argument `{name}`"))),
+            );
+        }
+        match &parameters.vararg {
+            Some(rest) => self
+                .modules
+                .bind(scope, rest.name.as_str(), Plain::Tuple(positional.collect())),
+            None if positional.next().is_some() => return Err("a call with too many arguments".to_owned()),
+            None => {}
+        }
+        for parameter in &parameters.kwonlyargs {
+            let name = parameter.name().as_str();
+            let value = take(name).or_else(|| default_of(function, name));
+            self.modules.bind(
+                scope,
+                name,
+                value.unwrap_or_else(|| Plain::unknown(span, format!("the argument `{name}`"))),
+            );
+        }
+        match &parameters.kwarg {
+            Some(rest) => {
+                let items = keyword
+                    .into_iter()
+                    .map(|(key, value)| (Plain::str(&key), value))
+                    .collect();
+                self.modules
+                    .bind(scope, rest.name.as_str(), Plain::Dict(Rc::new(items)));
+            }
+            None if !keyword.is_empty() => return Err("a call with an unexpected argument".to_owned()),
+            None => {}
+        }
+        Ok(())
+    }
+
+    fn native(&mut self, native: Native, arguments: &Arguments, span: Span) -> Traced<Plain> {
+        decorator::check(self.lo, native, arguments, span)?;
+        Ok(match native {
+            Native::Jit => {
+                let options = decorator::jit_options(arguments);
+                match arguments.positional.first() {
+                    Some(Plain::Function(function)) => {
+                        Plain::Jit(Rc::new(UserFunction::new(function, options)))
+                    }
+                    _ => Plain::Decorator(Rc::new(Decorator::Jit(options))),
+                }
+            }
+            Native::ConstexprFunction => match arguments.positional.first() {
+                Some(Plain::Function(function)) => Plain::ConstexprFunction(Rc::clone(function)),
+                _ => Plain::unknown(span, "what `triton.constexpr_function` makes of this"),
+            },
+            Native::Autotune => Plain::Decorator(Rc::new(Decorator::Wrap(Rc::new(Wrapper::Autotune {
+                configs: arguments.get(0, "configs").cloned().unwrap_or(Plain::NONE),
+                key: arguments.get(1, "key").cloned().unwrap_or(Plain::NONE),
+                prune: arguments
+                    .get(2, "prune_configs_by")
+                    .cloned()
+                    .unwrap_or(Plain::NONE),
+                span,
+            })))),
+            Native::Heuristics => match arguments.get(0, "values") {
+                Some(Plain::Dict(values)) => Plain::Decorator(Rc::new(Decorator::Wrap(Rc::new(
+                    Wrapper::Heuristics(Rc::clone(values)),
+                )))),
+                _ => Plain::unknown(span, "the values of these heuristics"),
+            },
+            Native::Config => decorator::config(self.lo, arguments, span),
+            Native::Constexpr => match arguments
+                .get(0, "value")
+                .map(|value| kernel_value(self.lo.rules, value))
+            {
+                Some(Some(value)) => Plain::Constexpr(Box::new(value)),
+                _ => Plain::unknown(span, "the value of this constexpr"),
+            },
+            Native::Cdiv => match (arguments.get(0, "x"), arguments.get(1, "y")) {
+                (Some(x), Some(y)) => {
+                    let sum = binary(ast::Operator::Add, x, y, span);
+                    let sum = binary(ast::Operator::Sub, &sum, &Plain::int(1), span);
+                    binary(ast::Operator::FloorDiv, &sum, y, span)
+                }
+                _ => Plain::unknown(span, "what this call returns"),
+            },
+            Native::NextPowerOf2 => match arguments
+                .get(0, "n")
+                .and_then(Plain::constant)
+                .and_then(constant::as_int)
+            {
+                Some(n) if n <= 1 << 64 => Plain::int(i128::from(u64::from(n == 0)).max(next_power(n))),
+                _ => Plain::unknown(span, "what this call returns"),
+            },
+            Native::Aggregate => Plain::unknown(span, "what `triton.aggregate` makes of this"),
+            Native::NamedTuple => named_tuple(arguments, span),
+        })
+    }
+}
+
+fn default_of(function: &PlainFunction, name: &str) -> Option<Plain> {
+    function
+        .defaults
+        .iter()
+        .find(|(key, _)| &**key == name)
+        .map(|(_, value)| value.clone())
+}
+
+fn next_power(n: i128) -> i128 {
+    let mut power = 1;
+    while power < n {
+        power *= 2;
+    }
+    if n <= 0 { 0 } else { power }
+}
+
+fn math(name: &str, arguments: &Arguments, span: Span) -> Plain {
+    apply(
+        Math::find(name),
+        &format!("what `math.{name}(…)` returns"),
+        arguments,
+        span,
+    )
+}
+
+/// Python's own functions, of plain values.
+fn builtin(name: &str, arguments: &Arguments, span: Span) -> Plain {
+    let what = format!("what `{name}(…)` returns");
+    if name == "dict" && arguments.positional.is_empty() {
+        let items = arguments.keyword.iter();
+        return Plain::Dict(Rc::new(
+            items
+                .map(|(key, value)| (Plain::str(key), value.clone()))
+                .collect(),
+        ));
+    }
+    // The text of what is shared inside of itself may have no end.
+    if name == "str"
+        && arguments
+            .positional
+            .iter()
+            .any(|value| value.constant().is_none())
+    {
+        return Plain::unknown(span, what);
+    }
+    apply(Builtins::find(name), &what, arguments, span)
+}
+
+/// How much a function of Python's looks at: items, and long texts in them.
+fn work(name: &str, arguments: &Arguments) -> usize {
+    let items: usize = arguments
+        .positional
+        .iter()
+        .map(|argument| match argument.items() {
+            Some(items) => items.iter().map(Object::weight).sum(),
+            None => argument.weight(),
+        })
+        .sum();
+    // Each item is compared with so many at most.
+    let times = if name == "sorted" { items.max(1).ilog2() } else { 0 };
+    items.saturating_mul(times as usize + 1)
+}
+
+/// Functions that compare items, which are not looked into: what they share inside may have no end.
+const COMPARE: [&str; 3] = ["max", "min", "sorted"];
+
+/// Calls a function of Python's. `what` it returns is not known where an argument is not.
+fn apply(function: Option<&Builtin<Plain>>, what: &str, arguments: &Arguments, span: Span) -> Plain {
+    let Some(function) = function.filter(|_| arguments.keyword.is_empty()) else {
+        return Plain::unknown(span, what);
+    };
+    let nested = |value: &Plain| depth(value, 3) > 2;
+    if !arguments.positional.iter().all(Plain::is_known)
+        || (COMPARE.contains(&function.name) && arguments.positional.iter().any(nested))
+    {
+        return Plain::unknown(span, what);
+    }
+    let mut left = MAX_WORK;
+    let found = function.call(&arguments.positional, &mut |items| {
+        left = left.saturating_sub(items);
+        if items > MAX_RANGE || left == 0 {
+            return Err(Error::items(items, MAX_RANGE, "items of a sequence"));
+        }
+        Ok(())
+    });
+    made(found, what, span)
+}

@@ -1,0 +1,255 @@
+//! Classes that plain Python defines: of named tuples, of aggregates (`@triton.aggregate`), and such that kernels cannot use.
+//!
+//! An `__init__` is plain Python that runs while the kernel is compiled; of it, assignments to the instance's fields
+//! are followed, on their own and under conditions that are known. Left out: properties, which Triton drops too.
+
+use std::rc::Rc;
+
+use cerith_tile::rules::Rule;
+use cerith_tile::source::Span;
+use ruff_python_ast::{self as ast, Expr, Stmt};
+use ruff_text_size::Ranged;
+
+use super::{Runner, decorator};
+use crate::constant::Constant;
+use crate::stop::Traced;
+use crate::text::span_of;
+use crate::value::plain::{AggregateClass, Arguments, Field, NamedTupleClass, Native, Plain, ScopeId};
+use crate::value::{Aggregate, Value};
+
+impl Runner<'_, '_> {
+    /// A `class`: of a named tuple, of aggregates, one that kernels cannot use, or one that is not known.
+    pub(super) fn class(&mut self, scope: ScopeId, def: &ast::StmtClassDef) -> Traced<Plain> {
+        let span = span_of(self.modules.source_of(scope), def.name.range());
+        let mut is_tuple = false;
+        let mut is_plain = true;
+        let mut is_aggregate = false;
+        for decorator in &def.decorator_list {
+            let applied = self.expression(scope, &decorator.expression)?;
+            is_aggregate |= matches!(&applied, Plain::Symbol(module, name)
+                if Native::find(module, name) == Some(Native::Aggregate));
+        }
+        if is_aggregate && !self.lo.rules.holds(Rule::Aggregates) {
+            return Err(decorator::absent(self.lo, "aggregate", span));
+        }
+        if is_aggregate && self.lo.rules.holds(Rule::Aggregates) && def.decorator_list.len() == 1 {
+            return self.aggregate_class(scope, def);
+        }
+        for base in def.arguments.iter().flat_map(|arguments| arguments.args.iter()) {
+            let base = self.expression(scope, base)?;
+            is_tuple |= matches!(&base, Plain::Symbol(module, name) if &**module == "typing" && &**name == "NamedTuple");
+            is_plain &= matches!(&base, Plain::Symbol(module, _) if &**module == "enum")
+                || matches!(&base, Plain::Class(_));
+        }
+        if is_plain && def.decorator_list.is_empty() {
+            return Ok(Plain::Class(def.name.as_str().into()));
+        }
+        if !is_tuple || !def.decorator_list.is_empty() {
+            return Ok(Plain::unknown(span, format!("the class `{}`", def.name.as_str())));
+        }
+        let mut fields: Vec<Rc<str>> = Vec::new();
+        let mut defaults = Vec::new();
+        for statement in &def.body {
+            let Stmt::AnnAssign(field) = statement else {
+                continue;
+            };
+            let Expr::Name(name) = &*field.target else {
+                continue;
+            };
+            let name: Rc<str> = name.id.as_str().into();
+            fields.push(Rc::clone(&name));
+            if let Some(value) = &field.value {
+                defaults.push((name, self.expression(scope, value)?));
+            }
+        }
+        let class = NamedTupleClass {
+            name: def.name.as_str().into(),
+            fields: fields.into(),
+            defaults,
+        };
+        Ok(Plain::NamedTuple(Rc::new(class)))
+    }
+
+    /// The class that a decorated `class` statement makes.
+    pub(super) fn aggregate_class(&mut self, scope: ScopeId, def: &ast::StmtClassDef) -> Traced<Plain> {
+        let span = span_of(self.modules.source_of(scope), def.name.range());
+        let name: Rc<str> = def.name.as_str().into();
+        let mut class = AggregateClass {
+            name: Rc::clone(&name),
+            fields: Vec::new(),
+            defaults: Vec::new(),
+            init: None,
+            members: Vec::new(),
+        };
+        let mut parents: Vec<Rc<AggregateClass>> = Vec::new();
+        for base in def.arguments.iter().flat_map(|arguments| arguments.args.iter()) {
+            let Plain::Aggregate(parent) = self.expression(scope, base)? else {
+                let what = format!("the class `{name}`, which extends what is no aggregate");
+                return Ok(Plain::unknown(span, what));
+            };
+            parents.push(parent);
+        }
+        for parent in &parents {
+            for (field, kind) in &parent.fields {
+                set(&mut class.fields, field, kind.clone());
+            }
+            for (field, value) in &parent.defaults {
+                set(&mut class.defaults, field, value.clone());
+            }
+            class.members.extend(parent.members.iter().cloned());
+        }
+        for statement in &def.body {
+            match statement {
+                Stmt::AnnAssign(node) => {
+                    let Expr::Name(target) = &*node.target else {
+                        continue;
+                    };
+                    let field: Rc<str> = target.id.as_str().into();
+                    let annotation = self.expression(scope, &node.annotation)?;
+                    set(&mut class.fields, &field, Field::of(&annotation));
+                    if let Some(value) = &node.value {
+                        let value = self.expression(scope, value)?;
+                        set(&mut class.defaults, &field, value);
+                    }
+                }
+                Stmt::FunctionDef(def) => {
+                    let mut def = def.clone();
+                    def.decorator_list
+                        .retain(|decorator| !matches!(&decorator.expression, Expr::Name(name) if &*name.id == "staticmethod"));
+                    let def = Rc::new(def);
+                    match (def.name.as_str(), self.define(scope, &def)?) {
+                        ("__init__", Plain::Function(init)) => class.init = Some((init, false)),
+                        ("__init__", Plain::ConstexprFunction(init)) => class.init = Some((init, true)),
+                        (member, value) => class.members.push((member.into(), value)),
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(Plain::Aggregate(Rc::new(class)))
+    }
+
+    /// Runs statements of an `__init__` and collects what they assign to fields.
+    pub fn set_fields(
+        &mut self,
+        scope: ScopeId,
+        body: &[Stmt],
+        this: &str,
+        fields: &mut Vec<(Rc<str>, Plain)>,
+    ) -> Traced<()> {
+        for statement in body {
+            match statement {
+                Stmt::Assign(node) => {
+                    let value = self.expression(scope, &node.value)?;
+                    for target in &node.targets {
+                        match target {
+                            Expr::Attribute(field) if matches!(&*field.value, Expr::Name(name) if &*name.id == this) =>
+                            {
+                                set(fields, &field.attr.as_str().into(), value.clone());
+                            }
+                            _ => self.assign(scope, target, &value),
+                        }
+                    }
+                }
+                Stmt::If(node) => {
+                    let tests = std::iter::once((Some(&*node.test), &node.body)).chain(
+                        node.elif_else_clauses
+                            .iter()
+                            .map(|clause| (clause.test.as_ref(), &clause.body)),
+                    );
+                    for (test, body) in tests {
+                        let holds = match test {
+                            Some(test) => self.expression(scope, test)?.truth(),
+                            None => Some(true),
+                        };
+                        match holds {
+                            Some(true) => {
+                                self.set_fields(scope, body, this, fields)?;
+                                break;
+                            }
+                            Some(false) => {}
+                            None => return Err(self.lo.unsupported("this condition in an `__init__`")),
+                        }
+                    }
+                }
+                _ => {
+                    self.statement(scope, statement)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What plain Python sees of an instance's field.
+pub(super) fn field_of(instance: &Aggregate, name: &str, span: Span) -> Plain {
+    match instance.field(name) {
+        Some(value @ Value::Constant(Constant::Int(_) | Constant::Float(_) | Constant::Bool(_))) => {
+            Plain::Constexpr(Box::new(value.clone()))
+        }
+        Some(value @ Value::Constant(_)) => Plain::from_value(value),
+        Some(value) => Plain::Traced(value.clone()),
+        None => Plain::unknown(span, format!("the attribute `{name}`")),
+    }
+}
+
+/// What `collections.namedtuple` makes.
+pub(super) fn named_tuple(arguments: &Arguments, span: Span) -> Plain {
+    let fields: Option<Vec<Rc<str>>> = match arguments.get(1, "field_names") {
+        Some(Plain::Constant(Constant::Str(text))) => Some(
+            text.split([',', ' '])
+                .filter(|part| !part.is_empty())
+                .map(Rc::from)
+                .collect(),
+        ),
+        Some(list) => list
+            .items()
+            .and_then(|items| items.iter().map(|item| item.as_str().cloned()).collect()),
+        None => None,
+    };
+    match (arguments.get(0, "typename").and_then(Plain::as_str), fields) {
+        (Some(name), Some(fields)) => {
+            let class = NamedTupleClass {
+                name: Rc::clone(name),
+                fields: fields.into(),
+                defaults: Vec::new(),
+            };
+            Plain::NamedTuple(Rc::new(class))
+        }
+        _ => Plain::unknown(span, "this named tuple"),
+    }
+}
+
+/// An instance of a named tuple.
+pub(super) fn construct(class: &NamedTupleClass, arguments: Arguments, span: Span) -> Plain {
+    let mut positional = arguments.positional.into_iter();
+    let mut items = Vec::with_capacity(class.fields.len());
+    for field in class.fields.iter() {
+        let named = || {
+            arguments
+                .keyword
+                .iter()
+                .find(|(key, _)| key == field)
+                .map(|(_, value)| value.clone())
+        };
+        let default = || {
+            class
+                .defaults
+                .iter()
+                .find(|(key, _)| key == field)
+                .map(|(_, value)| value.clone())
+        };
+        match positional.next().or_else(named).or_else(default) {
+            Some(value) => items.push(value),
+            None => return Plain::unknown(span, format!("a `{}` without `{field}`", class.name)),
+        }
+    }
+    Plain::Named(Rc::clone(&class.fields), items.into())
+}
+
+fn set<T>(list: &mut Vec<(Rc<str>, T)>, name: &Rc<str>, value: T) {
+    match list.iter_mut().find(|(key, _)| key == name) {
+        Some(slot) => slot.1 = value,
+        None => list.push((Rc::clone(name), value)),
+    }
+}

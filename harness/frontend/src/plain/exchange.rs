@@ -1,0 +1,81 @@
+//! From plain Python to kernels: what a value of the one is to the other. The way back is [`Plain::from_value`].
+
+use std::rc::Rc;
+
+use cerith_tile::rules::Rules;
+
+use crate::lowering::Lowering;
+use crate::stop::Traced;
+use crate::value::Value;
+use crate::value::plain::{Plain, ScopeId};
+use crate::{builtin, constant};
+
+/// How a module that is a file goes by in [`Value::Module`], followed by its scope.
+const FILE_PREFIX: &str = "file ";
+
+/// The scope of a module that is a file, by what it goes by in [`Value::Module`].
+pub(crate) fn file_scope(module: &str) -> Option<ScopeId> {
+    module
+        .strip_prefix(FILE_PREFIX)
+        .and_then(|scope| scope.parse().ok())
+}
+
+/// What a value of plain Python is to a kernel, if kernels may have it; what a `constexpr` of it holds.
+pub(crate) fn kernel_value(rules: Rules, value: &Plain) -> Option<Value> {
+    Some(match value {
+        Plain::Constant(constant) => Value::Constant(constant.clone()),
+        Plain::Constexpr(value) => (**value).clone(),
+        Plain::Tuple(items) => Value::tuple(
+            items
+                .iter()
+                .map(|item| kernel_value(rules, item))
+                .collect::<Option<Vec<_>>>()?,
+        ),
+        Plain::List(items) => Value::List(
+            items
+                .iter()
+                .map(|item| kernel_value(rules, item))
+                .collect::<Option<Rc<[_]>>>()?,
+        ),
+        Plain::Named(fields, items) => Value::Tuple {
+            items: items
+                .iter()
+                .map(|item| kernel_value(rules, item))
+                .collect::<Option<Rc<[_]>>>()?,
+            names: Rc::clone(fields),
+        },
+        Plain::Jit(function) => Value::Function(Rc::clone(function)),
+        Plain::Traced(value) => value.clone(),
+        Plain::ConstexprFunction(_) | Plain::NamedTuple(_) | Plain::Aggregate(_) => {
+            Value::Python(Rc::new(value.clone()))
+        }
+        Plain::Symbol(module, name) => builtin::symbol(rules, module, name)?,
+        Plain::Module(name) => Value::Module(Rc::clone(name)),
+        Plain::File(scope) => Value::Module(format!("{FILE_PREFIX}{scope}").into()),
+        _ => return None,
+    })
+}
+
+/// A parameter's default as a compile-time value.
+pub(crate) fn default_value(lo: &Lowering, name: &str, default: &Plain) -> Traced<Value> {
+    match kernel_value(lo.rules, default) {
+        Some(value) => Ok(value),
+        None => Err(lo.unsupported(format!("the default of the parameter `{name}`"))),
+    }
+}
+
+/// How to make a plain global one that kernels may use.
+pub(crate) fn mend(name: &str, value: &Plain) -> Option<String> {
+    match value {
+        Plain::Constant(value) => Some(format!(
+            "make it `{name} = tl.constexpr({})`",
+            constant::repr(value)
+        )),
+        Plain::Tuple(_) | Plain::List(_) => Some(format!("make it `{name} = tl.constexpr(…)`")),
+        Plain::Class(class) => Some(format!(
+            "take what the kernel needs out of the class `{class}`, as a `tl.constexpr` of its own"
+        )),
+        Plain::Function(_) => Some(format!("decorate `{name}` with `@triton.jit`")),
+        _ => None,
+    }
+}

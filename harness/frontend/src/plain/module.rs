@@ -1,0 +1,280 @@
+//! Files and their module-level code: what each global name is, as far as kernels need to know.
+//!
+//! Module-level code is plain Python and runs in full where it is simple (constants, arithmetic, conditions,
+//! factories, configurations); whatever is not known becomes [`Plain::Unknown`] and is an error only where a kernel
+//! uses it.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use cerith_tile::rules::Rule;
+use cerith_tile::source::{SourceFile, SourceId, Span};
+use ruff_python_ast as ast;
+use ruff_text_size::Ranged;
+
+use super::class::field_of;
+use super::names::{canonical, is_module};
+use super::{Runner, decorator};
+use crate::builtin::{self, PRELUDE};
+use crate::stop::{Stop, Traced};
+use crate::text::{TopLevel, parse, span_of, with_stack};
+use crate::value::Value;
+use crate::value::callable::{JitOptions, UserFunction};
+use crate::value::plain::{Decorator, Native, Plain, PlainFunction, ScopeId};
+
+/// A parsed module of the prelude, kept for the thread: every trace uses the same one.
+struct PreludeModule {
+    file: Arc<SourceFile>,
+    body: Rc<Vec<TopLevel>>,
+}
+
+thread_local! {
+    static PARSED_PRELUDE: RefCell<HashMap<&'static str, Rc<PreludeModule>>> = RefCell::new(HashMap::new());
+}
+
+impl Runner<'_, '_> {
+    /// Parses and runs a file as a module.
+    pub fn load(&mut self, module: &str, file: &Arc<SourceFile>) -> Traced<ScopeId> {
+        let source = self.lo.builder.sources().add(Arc::clone(file));
+        let body = with_stack(|| parse(source, &file.text)).map_err(|diagnostic| {
+            if diagnostic.code == "exhausted" {
+                Stop::Exhausted(diagnostic)
+            } else {
+                Stop::Rejected(diagnostic)
+            }
+        })?;
+        self.run_module(module, source, &body)
+    }
+
+    fn run_module(&mut self, module: &str, source: SourceId, body: &[TopLevel]) -> Traced<ScopeId> {
+        let scope = self.modules.new_scope(None, source, module);
+        self.modules.by_name.insert(module.into(), scope);
+        for statement in body {
+            match statement {
+                TopLevel::Function(def) => {
+                    let function = self.define(scope, def)?;
+                    self.modules.bind(scope, def.name.as_str(), function);
+                }
+                TopLevel::Other(statement) => {
+                    // What is told of the statement as a whole, that it takes too long say, is told of this place.
+                    let before = std::mem::replace(&mut self.lo.span, span_of(source, statement.range()));
+                    self.statement(scope, statement)?;
+                    self.lo.span = before;
+                }
+            }
+        }
+        Ok(scope)
+    }
+
+    /// A function of the prelude, by the module (`standard`, `random`, …) and name it has there.
+    pub fn prelude(&mut self, module: &str, name: &str) -> Option<Value> {
+        let key = format!("triton prelude/{module}");
+        let scope = match self.modules.by_name.get(key.as_str()) {
+            Some(&scope) => scope,
+            None => self.load_prelude(module, &key)?,
+        };
+        match self.modules.scopes.get(scope)?.names.get(name)? {
+            Plain::Jit(function) => Some(Value::Function(Rc::clone(function))),
+            Plain::Constexpr(value) => Some((**value).clone()),
+            _ => None,
+        }
+    }
+
+    fn load_prelude(&mut self, module: &str, key: &str) -> Option<ScopeId> {
+        let &(name, text) = PRELUDE.iter().find(|(name, _)| *name == module)?;
+        let parsed = PARSED_PRELUDE.with_borrow_mut(|cache| {
+            if let Some(parsed) = cache.get(name) {
+                return Some(Rc::clone(parsed));
+            }
+            let file = Arc::new(SourceFile::new(format!("triton/language/{name}.py"), text));
+            let body = Rc::new(parse(SourceId::default(), text).ok()?);
+            let parsed = Rc::new(PreludeModule { file, body });
+            cache.insert(name, Rc::clone(&parsed));
+            Some(parsed)
+        })?;
+        let source = self.lo.builder.sources().add(Arc::clone(&parsed.file));
+        self.lo.library.insert(source);
+        self.run_module(key, source, &parsed.body).ok()
+    }
+
+    /// Makes the value of a `def`: a kernel, or a plain Python function.
+    pub(super) fn define(&mut self, scope: ScopeId, def: &Rc<ast::StmtFunctionDef>) -> Traced<Plain> {
+        let source = self.modules.source_of(scope);
+        let defaults = self.defaults(scope, &def.parameters)?;
+        let mut value = Plain::Function(Rc::new(PlainFunction::from_def(Rc::clone(def), scope, defaults)));
+        for decorator in def.decorator_list.iter().rev() {
+            let span = span_of(source, decorator.range());
+            let applied = self.expression(scope, &decorator.expression)?;
+            value = self.decorate(value, applied, span)?;
+        }
+        Ok(value)
+    }
+
+    pub(super) fn defaults(
+        &mut self,
+        scope: ScopeId,
+        parameters: &ast::Parameters,
+    ) -> Traced<Vec<(Rc<str>, Plain)>> {
+        let mut defaults = Vec::new();
+        for parameter in parameters.iter_non_variadic_params() {
+            if let Some(default) = parameter.default() {
+                let value = self.expression(scope, default)?;
+                defaults.push((parameter.name().as_str().into(), value));
+            }
+        }
+        Ok(defaults)
+    }
+
+    fn decorate(&mut self, value: Plain, decorator: Plain, span: Span) -> Traced<Plain> {
+        Ok(match (decorator, value) {
+            (_, unknown @ Plain::Unknown(_)) => unknown,
+            (Plain::Symbol(module, name), value) => match (Native::find(&module, &name), value) {
+                (Some(Native::Jit), Plain::Function(function)) => {
+                    Plain::Jit(Rc::new(UserFunction::new(&function, JitOptions::default())))
+                }
+                (Some(Native::ConstexprFunction), Plain::Function(function)) => {
+                    if !self.lo.rules.holds(Rule::ConstexprFunctions)
+                        && !self.lo.library.contains(&span.source)
+                    {
+                        return Err(decorator::absent(self.lo, &name, span));
+                    }
+                    Plain::ConstexprFunction(function)
+                }
+                (None, _) if &*module == "tl" && builtin::symbol(self.lo.rules, &module, &name).is_none() => {
+                    self.lo.span = span;
+                    return Err(self.lo.reject_with(
+                        "unknown-attribute",
+                        format!("the module `triton.language` has no attribute `{name}`"),
+                    ));
+                }
+                _ => Plain::unknown(span, format!("what the decorator `{name}` makes of it")),
+            },
+            (Plain::Decorator(decorator), value) => match (&*decorator, value) {
+                (Decorator::Jit(options), Plain::Function(function)) => {
+                    Plain::Jit(Rc::new(UserFunction::new(&function, options.clone())))
+                }
+                (Decorator::Wrap(wrapper), Plain::Jit(function)) => {
+                    Plain::Jit(Rc::new(function.wrapped(Rc::clone(wrapper))))
+                }
+                _ => Plain::unknown(span, "what the decorator makes of it"),
+            },
+            _ => Plain::unknown(span, "what the decorator makes of it"),
+        })
+    }
+
+    /// `import a.b as c`, `import a.b`.
+    pub(super) fn import(&mut self, scope: ScopeId, statement: &ast::StmtImport) -> Traced<()> {
+        for alias in &statement.names {
+            let path = alias.name.as_str();
+            if let Some(asname) = &alias.asname {
+                let module = self.module(path)?;
+                self.modules.bind(scope, asname.as_str(), module);
+            } else {
+                let root = path.split('.').next().unwrap_or(path);
+                let module = self.module(root)?;
+                self.modules.bind(scope, root, module);
+            }
+        }
+        Ok(())
+    }
+
+    /// `from a.b import c as d`.
+    pub(super) fn import_from(&mut self, scope: ScopeId, statement: &ast::StmtImportFrom) -> Traced<()> {
+        let source = self.modules.source_of(scope);
+        let path = statement.module.as_ref().map_or("", |module| module.as_str());
+        for alias in &statement.names {
+            let name = alias.name.as_str();
+            let bound = alias.asname.as_ref().map_or(name, |asname| asname.as_str());
+            let value = if path.is_empty() {
+                self.module(name)?
+            } else {
+                let module = self.module(path)?;
+                if name == "*" {
+                    self.import_star(scope, &module);
+                    continue;
+                }
+                self.attribute(&module, name, span_of(source, alias.range()))
+            };
+            self.modules.bind(scope, bound, value);
+        }
+        Ok(())
+    }
+
+    fn import_star(&mut self, scope: ScopeId, module: &Plain) {
+        if let Plain::File(from) = module {
+            let names: Vec<(Rc<str>, Plain)> = self.modules.scopes.get(*from).map_or_else(Vec::new, |from| {
+                let public = from.names.iter().filter(|(name, _)| !name.starts_with('_'));
+                public
+                    .map(|(name, value)| (Rc::clone(name), value.clone()))
+                    .collect()
+            });
+            for (name, value) in names {
+                self.modules.bind(scope, &name, value);
+            }
+        }
+    }
+
+    /// The module that an import of `path` gives: one of the request's files, or one known by name.
+    fn module(&mut self, path: &str) -> Traced<Plain> {
+        if let Some(&scope) = self.modules.by_name.get(path) {
+            return Ok(Plain::File(scope));
+        }
+        let request = self.modules.request;
+        if let Some((name, file)) = request.modules.iter().find(|(name, _)| name == path) {
+            return self.load(name, file).map(Plain::File);
+        }
+        Ok(Plain::Module(canonical(path).into()))
+    }
+
+    /// `value.name` at module level.
+    pub(super) fn attribute(&mut self, value: &Plain, name: &str, span: Span) -> Plain {
+        match value {
+            Plain::File(scope) => match self
+                .modules
+                .scopes
+                .get(*scope)
+                .and_then(|scope| scope.names.get(name))
+            {
+                Some(value) => value.clone(),
+                None => Plain::unknown(span, format!("the name `{name}`, which its module lacks")),
+            },
+            Plain::Module(module) if &**module == "triton" && name == "__version__" => {
+                Plain::str(&self.lo.rules.version.to_string())
+            }
+            Plain::Module(module) => {
+                let path = format!("{module}.{name}");
+                if let Some(&scope) = self.modules.by_name.get(path.as_str()) {
+                    return Plain::File(scope);
+                }
+                if is_module(&path) {
+                    Plain::Module(canonical(&path).into())
+                } else {
+                    Plain::symbol(module, name)
+                }
+            }
+            Plain::Constexpr(inner) if name == "value" => Plain::from_value(inner),
+            Plain::Config(config) => match name {
+                "kwargs" => Plain::Dict(Rc::new(
+                    config
+                        .kwargs
+                        .iter()
+                        .map(|(k, v)| (Plain::str(k), v.clone()))
+                        .collect(),
+                )),
+                _ => match config.options.iter().find(|(key, _)| &**key == name) {
+                    Some((_, value)) => value.clone(),
+                    None => Plain::unknown(span, format!("the attribute `{name}`")),
+                },
+            },
+            Plain::Named(fields, items) => match fields.iter().position(|field| &**field == name) {
+                Some(at) => items.get(at).cloned().unwrap_or(Plain::NONE),
+                None => Plain::unknown(span, format!("the attribute `{name}`")),
+            },
+            Plain::Traced(Value::Aggregate(instance)) => field_of(instance, name, span),
+            Plain::Unknown(_) => value.clone(),
+            _ => Plain::unknown(span, format!("the attribute `{name}`")),
+        }
+    }
+}
