@@ -6,6 +6,7 @@
 //! [`python`], beside Python's own functions.
 
 pub(crate) mod argument;
+pub(crate) mod attribute;
 mod create;
 mod debug;
 mod descriptor;
@@ -19,23 +20,15 @@ mod row;
 pub(crate) mod signature;
 mod standard;
 mod target;
-mod types;
+pub(crate) mod types;
 
 use std::collections::HashMap;
-use std::rc::Rc;
 use std::sync::LazyLock;
 
-use cerith_python::nearest::nearest;
-use cerith_tile::ir::ValueId;
 use cerith_tile::rules::{Rule, Rules, Version};
 
-pub(crate) use self::descriptor::{block_pointer_attribute, descriptor_attribute};
 use self::row::Row;
-pub(crate) use self::types::type_attribute;
 use crate::constant::{Constant, TypeValue};
-use crate::lowering::Lowering;
-use crate::semantic::shape::permute;
-use crate::stop::Traced;
 use crate::value::Value;
 use crate::value::callable::Builtin;
 
@@ -173,39 +166,24 @@ fn home(builtin: &Builtin) -> &'static str {
     builtin.name().rsplit_once('.').map_or("", |(module, _)| module)
 }
 
-/// `tensor.name`: `dtype`, `shape`, `type`, `T`, methods (as `Value::Method`). Unknown names are rejected with the
-/// nearest spelling.
-pub(crate) fn tensor_attribute(lo: &mut Lowering, tensor: ValueId, name: &str) -> Traced<Value> {
-    let ty = lo.ty(tensor).clone();
-    match name {
-        "dtype" => return Ok(Value::Constant(Constant::Type(TypeValue::Elem(ty.elem)))),
-        "type" => return Ok(types::type_of(&ty)),
-        "shape" => {
-            return Ok(Value::tuple(
-                ty.shape.iter().map(|&extent| Value::int(extent as i128)),
-            ));
-        }
-        "numel" => return Ok(Value::int(ty.numel() as i128)),
-        "T" => return permute(lo, tensor, &[1, 0]).map(Value::Tensor),
-        _ => {}
-    }
-    let rules = lo.rules;
-    let library = rules.holds(Rule::LibraryMethods);
+/// The methods of tensors.
+fn methods(rules: Rules) -> impl Iterator<Item = &'static Builtin> {
+    let rows = TABLES.iter().copied().flatten();
+    rows.filter(move |row| is_method(row, rules))
+        .map(|row| &row.builtin)
+}
+
+/// The method of tensors of this name.
+fn method(rules: Rules, name: &str) -> Option<&'static Builtin> {
+    let mut rows = BY_NAME.get(name)?.iter().copied();
+    rows.find(|row| is_method(row, rules)).map(|row| &row.builtin)
+}
+
+fn is_method(row: &Row, rules: Rules) -> bool {
+    let library = home(&row.builtin) == "tl.standard";
     // `xor_sum` was written in Python like the others, but not jitted.
-    let bare = |row: &Row| row.builtin.short_name() == "xor_sum" && !rules.holds(Rule::XorSumIsJitted);
-    let is_method = |row: &&'static Row| {
-        row.method && row.holds(rules) && (library || home(&row.builtin) != "tl.standard" || bare(row))
-    };
-    let method = BY_NAME
-        .get(name)
-        .and_then(|rows| rows.iter().copied().find(is_method));
-    if let Some(row) = method {
-        return Ok(Value::Method(Rc::new(Value::Tensor(tensor)), &row.builtin));
-    }
-    let methods = TABLES.iter().copied().flatten().filter(is_method);
-    let names = ["dtype", "type", "shape", "numel", "T"].into_iter();
-    let near = nearest(name, names.chain(methods.map(|row| row.builtin.short_name())));
-    Err(lo.unknown_attribute(format!("a tensor has no attribute `{name}`"), near))
+    let bare = row.builtin.short_name() == "xor_sum" && !rules.holds(Rule::XorSumIsJitted);
+    row.method && row.holds(rules) && (!library || bare || rules.holds(Rule::LibraryMethods))
 }
 
 /// Python's own functions that work on tensors: `min` and `max`.

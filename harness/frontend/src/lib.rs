@@ -44,6 +44,10 @@
 //! assert!(diagnostic.render(&refused.sources, false).contains("double.py:7:"));
 //! ```
 //!
+//! The floors of this crate, from the ground: `request`, `traced`, `stop` (what is asked and what comes of it); `constant` and
+//! `value`; `lowering` (the IR in progress, diagnostics, limits); `semantic` (types of operators); `builtin` (the table of
+//! functions); `plain` (Python around kernels); `tracer` (kernels themselves); [`coverage`].
+//!
 //! Left out: execution (`cerith-interp`), reading files (callers bring the text), and running arbitrary Python: module
 //! level code is understood as far as kernels need it.
 //!

@@ -10,11 +10,12 @@ pub(crate) mod annotation;
 mod call;
 mod class;
 mod decorator;
-mod evaluate;
 pub(crate) mod exchange;
+mod expression;
 mod module;
 pub(crate) mod names;
 mod operator;
+mod statement;
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -86,6 +87,15 @@ impl<'a> Modules<'a> {
             module: module.into(),
         });
         self.scopes.len() - 1
+    }
+
+    /// Makes a table without names inside of another, as a call of a function does; gives its place.
+    pub fn inside(&mut self, outer: ScopeId) -> ScopeId {
+        let module = match self.scopes.get(outer) {
+            Some(outer) => Rc::clone(&outer.module),
+            None => "".into(),
+        };
+        self.new_scope(Some(outer), self.source_of(outer), &module)
     }
 
     /// Binds a name.

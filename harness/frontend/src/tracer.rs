@@ -6,6 +6,7 @@
 
 mod access;
 mod aggregate;
+mod arguments;
 mod call;
 mod control;
 mod dependencies;
@@ -14,8 +15,10 @@ mod frame;
 mod function;
 pub(crate) mod launch;
 mod loops;
+mod operator;
 mod passes;
 mod returns;
+mod specialise;
 mod statement;
 mod uses;
 

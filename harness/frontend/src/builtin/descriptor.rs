@@ -1,6 +1,5 @@
 //! Block pointers and tensor descriptors: the functions that make them, and their methods.
 
-use cerith_python::nearest::nearest;
 use cerith_tile::ir::AtomicOp;
 
 use super::argument::{at, text};
@@ -8,9 +7,9 @@ use super::row::{Row, row};
 use crate::lowering::Lowering;
 use crate::semantic::types::items;
 use crate::semantic::{block_pointer, descriptor};
-use crate::stop::{Stop, Traced};
+use crate::stop::Traced;
+use crate::value::Value;
 use crate::value::callable::Builtin;
-use crate::value::{BlockPointer, Descriptor, Value};
 
 pub(super) const ROWS: &[Row] = &[
     row(
@@ -88,7 +87,8 @@ fn two<'v>(lo: &Lowering, offsets: &'v Value, what: &str) -> Traced<(&'v Value, 
     }
 }
 
-static METHODS: &[Builtin] = &[
+/// Methods of descriptors.
+pub(super) static METHODS: &[Builtin] = &[
     Builtin::of_operations("tensor_descriptor.load(self, offsets)", load),
     Builtin::of_operations("tensor_descriptor.store(self, offsets, value)", store),
     Builtin::of_operations(
@@ -126,59 +126,3 @@ static METHODS: &[Builtin] = &[
         Ok(Value::NONE)
     }),
 ];
-
-const ATTRIBUTES: [&str; 5] = ["shape", "strides", "block_shape", "dtype", "block_type"];
-
-/// `descriptor.name`: what it is made of, and methods (as `Value::Method`).
-pub(crate) fn descriptor_attribute(
-    lo: &Lowering,
-    value: &std::rc::Rc<Descriptor>,
-    name: &str,
-) -> Traced<Value> {
-    if let Some(found) = descriptor::attribute(lo, value, name) {
-        return Ok(found);
-    }
-    if let Some(method) = METHODS.iter().find(|method| method.short_name() == name) {
-        let receiver = Value::Descriptor(std::rc::Rc::clone(value));
-        return Ok(Value::Method(std::rc::Rc::new(receiver), method));
-    }
-    let names = ATTRIBUTES
-        .into_iter()
-        .chain(METHODS.iter().map(Builtin::short_name));
-    Err(unknown(lo, "a tensor descriptor", name, names))
-}
-
-/// `pointer.name` of a block pointer.
-pub(crate) fn block_pointer_attribute(
-    lo: &mut Lowering,
-    value: &std::rc::Rc<BlockPointer>,
-    name: &str,
-) -> Traced<Value> {
-    use cerith_tile::rules::Rule;
-    if let Some(found) = block_pointer::attribute(lo, value, name) {
-        return Ok(found);
-    }
-    // As a tensor it has the methods of tensors, as an aggregate its own.
-    let methods: &[&str] = if lo.rules.holds(Rule::BlockPointersAreAggregates) {
-        &["advance", "load", "store"]
-    } else {
-        &["advance", "store"]
-    };
-    if methods.contains(&name)
-        && let Some(Value::Builtin(method)) = super::lookup(lo.rules, "tl", name)
-    {
-        let receiver = Value::BlockPointer(std::rc::Rc::clone(value));
-        return Ok(Value::Method(std::rc::Rc::new(receiver), method));
-    }
-    Err(unknown(
-        lo,
-        "a block pointer",
-        name,
-        ["dtype", "type", "shape", "advance", "store"].into_iter(),
-    ))
-}
-
-fn unknown(lo: &Lowering, what: &str, name: &str, names: impl Iterator<Item = &'static str>) -> Stop {
-    let near = nearest(name, names);
-    lo.unknown_attribute(format!("{what} has no attribute `{name}`"), near)
-}

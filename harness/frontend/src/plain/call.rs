@@ -10,9 +10,9 @@ use cerith_tile::source::Span;
 use ruff_python_ast as ast;
 
 use super::class::{construct, named_tuple};
-use super::evaluate::Flow;
 use super::exchange::kernel_value;
 use super::operator::{MAX_RANGE, binary, depth, made};
+use super::statement::Flow;
 use super::{Runner, decorator};
 use crate::constant;
 use crate::stop::Traced;
@@ -72,14 +72,8 @@ impl Runner<'_, '_> {
                 None,
             ));
         }
-        let source = self.modules.source_of(function.scope);
-        let module = self
-            .modules
-            .scopes
-            .get(function.scope)
-            .map_or_else(|| "".into(), |scope| Rc::clone(&scope.module));
         self.lo.charge(16)?;
-        let scope = self.modules.new_scope(Some(function.scope), source, &module);
+        let scope = self.modules.inside(function.scope);
         if let Some(parameters) = function.parameters()
             && let Err(what) = self.bind_arguments(scope, function, parameters, arguments, span)
         {

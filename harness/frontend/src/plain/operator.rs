@@ -1,6 +1,6 @@
 //! Operators of plain Python on values whose value is known. What is not known is told, never guessed.
 //!
-//! Left out: what names and calls mean ([`super::evaluate`]), arithmetic on two constants ([`crate::constant`]), the operators
+//! Left out: what names and calls mean ([`super::expression`]), arithmetic on two constants ([`crate::constant`]), the operators
 //! themselves ([`cerith_python`]).
 
 use std::cmp::Ordering;

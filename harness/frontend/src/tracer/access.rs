@@ -6,7 +6,7 @@ use ruff_python_ast::{self as ast, Expr};
 
 use super::Tracer;
 use super::frame::Kind;
-use crate::builtin::{self, python};
+use crate::builtin::{self, attribute, python, types};
 use crate::constant::{self, Constant};
 use crate::plain::exchange::{self, file_scope, kernel_value};
 use crate::plain::names;
@@ -194,7 +194,7 @@ impl Tracer<'_> {
             && name != "value"
         {
             let tensor = semantic::to_tensor(&mut self.lo, &value)?;
-            return builtin::tensor_attribute(&mut self.lo, tensor, name);
+            return attribute::of_tensor(&mut self.lo, tensor, name);
         }
         self.attribute(&value, name)
     }
@@ -251,7 +251,7 @@ impl Tracer<'_> {
 
     fn attribute_of(&mut self, value: &Value, name: &str) -> Traced<Value> {
         match value {
-            Value::Tensor(tensor) => builtin::tensor_attribute(&mut self.lo, *tensor, name),
+            Value::Tensor(tensor) => attribute::of_tensor(&mut self.lo, *tensor, name),
             Value::Module(path) => {
                 if let Some(scope) = file_scope(path) {
                     return self.attribute_of_file(scope, name);
@@ -273,15 +273,15 @@ impl Tracer<'_> {
             }
             Value::Aggregate(aggregate) => self.aggregate_attribute(aggregate, name),
             Value::Python(class) => self.class_attribute(class, name),
-            Value::BlockPointer(pointer) => builtin::block_pointer_attribute(&mut self.lo, pointer, name),
-            Value::Descriptor(descriptor) => builtin::descriptor_attribute(&self.lo, descriptor, name),
+            Value::BlockPointer(pointer) => attribute::of_block_pointer(&mut self.lo, pointer, name),
+            Value::Descriptor(descriptor) => attribute::of_descriptor(&self.lo, descriptor, name),
             Value::Constant(Constant::Str(_)) if STRING_METHODS.contains(&name) => {
                 Err(self.lo.unsupported(format!("the method `{name}` of strings")))
             }
             Value::Constant(_) if name == "value" => Ok(value.clone()),
             Value::Constant(Constant::Type(ty)) => {
                 let ty = ty.clone();
-                builtin::type_attribute(&mut self.lo, &ty, name)
+                types::type_attribute(&mut self.lo, &ty, name)
             }
             Value::Tuple { items, names } => match names.iter().position(|field| &**field == name) {
                 Some(at) => Ok(items.get(at).cloned().unwrap_or(Value::NONE)),

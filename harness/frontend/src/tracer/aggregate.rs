@@ -102,13 +102,7 @@ impl Tracer<'_> {
             Value::Constant(_) => Plain::Constexpr(Box::new(value.clone())),
             _ => Plain::Traced(value.clone()),
         };
-        let module = self
-            .modules
-            .scope(init.scope)
-            .map_or_else(|| "".into(), |scope| Rc::clone(&scope.module));
-        let scope = self
-            .modules
-            .new_scope(Some(init.scope), self.modules.source_of(init.scope), &module);
+        let scope = self.modules.inside(init.scope);
         let parameters: Vec<&str> = def
             .parameters
             .iter_non_variadic_params()
@@ -155,28 +149,7 @@ impl Tracer<'_> {
                     class.name
                 )));
             };
-            let bare = matches!(value_of, Plain::Constant(_) | Plain::Tuple(_) | Plain::List(_));
-            let value = match (kernel_value(self.lo.rules, value_of), value_of) {
-                (Some(value), _) => value,
-                (None, Plain::Unknown(unknown)) => {
-                    let what = unknown.what.clone();
-                    return Err(self.lo.unsupported(what));
-                }
-                (None, _) => return Err(self.lo.unsupported(format!("what the field `{field}` holds"))),
-            };
-            if matches!((value_of, &value), (Plain::Constexpr(_), Value::Tensor(_))) {
-                return Err(self.lo.unsupported("`tl.constexpr` of a tensor"));
-            }
-            if bare || !kind.admits(&value) {
-                let text = type_text(&self.lo, &value);
-                return Err(self.lo.reject(format!(
-                    "expected {} for the field `{field}` of {}, got {}{text}",
-                    kind.text(),
-                    class.name,
-                    if bare { "a bare Python object: " } else { "" }
-                )));
-            }
-            items.push(value);
+            items.push(self.initial_value(class, (field, kind), value_of)?);
         }
         if let Some((name, _)) = fields
             .iter()
@@ -190,6 +163,37 @@ impl Tracer<'_> {
             class: Rc::clone(class),
             items: items.into(),
         })))
+    }
+
+    /// What a field holds that an `__init__` has assigned.
+    fn initial_value(
+        &self,
+        class: &AggregateClass,
+        (field, kind): (&str, &Field),
+        value_of: &Plain,
+    ) -> Traced<Value> {
+        let bare = matches!(value_of, Plain::Constant(_) | Plain::Tuple(_) | Plain::List(_));
+        let value = match (kernel_value(self.lo.rules, value_of), value_of) {
+            (Some(value), _) => value,
+            (None, Plain::Unknown(unknown)) => {
+                let what = unknown.what.clone();
+                return Err(self.lo.unsupported(what));
+            }
+            (None, _) => return Err(self.lo.unsupported(format!("what the field `{field}` holds"))),
+        };
+        if matches!((value_of, &value), (Plain::Constexpr(_), Value::Tensor(_))) {
+            return Err(self.lo.unsupported("`tl.constexpr` of a tensor"));
+        }
+        if bare || !kind.admits(&value) {
+            let text = type_text(&self.lo, &value);
+            return Err(self.lo.reject(format!(
+                "expected {} for the field `{field}` of {}, got {}{text}",
+                kind.text(),
+                class.name,
+                if bare { "a bare Python object: " } else { "" }
+            )));
+        }
+        Ok(value)
     }
 
     /// `instance.name`.

@@ -212,6 +212,20 @@ impl Tracer<'_> {
         self.deeper(|tr| tr.region(|tr| tr.branch_inner(test, body, orelse, after, tail)))
     }
 
+    /// Runs what stands behind an `if`'s own body.
+    fn run_else(&mut self, orelse: Else<'_>, tail: bool) -> Traced<Flow> {
+        match orelse {
+            Else::Nothing => Ok(Flow::Falls),
+            Else::Body(body) => self.run(body, tail),
+            Else::If(test, body, rest) => {
+                let before = self.enter(test.range());
+                let (flow, _) = self.branch(test, body, else_of(rest), &[], tail)?;
+                self.lo.leave(before);
+                Ok(flow)
+            }
+        }
+    }
+
     fn branch_inner(
         &mut self,
         test: &Expr,
@@ -227,16 +241,7 @@ impl Tracer<'_> {
             if self.static_condition(&condition, "`if` statements")? {
                 return Ok((self.run(body, inner_tail)?, false));
             }
-            return match orelse {
-                Else::Nothing => Ok((Flow::Falls, false)),
-                Else::Body(body) => Ok((self.run(body, inner_tail)?, false)),
-                Else::If(test, body, rest) => {
-                    let before = self.enter(test.range());
-                    let (flow, _) = self.branch(test, body, else_of(rest), &[], inner_tail)?;
-                    self.lo.leave(before);
-                    Ok((flow, false))
-                }
-            };
+            return Ok((self.run_else(orelse, inner_tail)?, false));
         };
         let of_one = self.lo.speaks(Rule::BranchesOnBlocksOfOne) && self.lo.ty(tensor).numel() == 1;
         if self.lo.is_block(tensor) && !of_one {
@@ -257,16 +262,7 @@ impl Tracer<'_> {
         let then_arm = self.take_arm(flow, &livein, BTreeSet::new());
         self.frame.pending.clone_from(&pending);
         self.lo.builder.open_block(&[]);
-        let flow = match orelse {
-            Else::Nothing => Flow::Falls,
-            Else::Body(body) => self.run(body, inner_tail)?,
-            Else::If(test, body, rest) => {
-                let before = self.enter(test.range());
-                let (flow, _) = self.branch(test, body, else_of(rest), &[], inner_tail)?;
-                self.lo.leave(before);
-                flow
-            }
-        };
+        let flow = self.run_else(orelse, inner_tail)?;
         let else_arm = self.take_arm(flow, &livein, before);
         self.frame.pending = pending;
         let merged = self.merge(&livein, &then_arm, &else_arm)?;

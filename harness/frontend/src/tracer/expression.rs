@@ -3,8 +3,7 @@
 use std::rc::Rc;
 
 use cerith_tile::DType;
-use cerith_tile::fault::{Fault, is_planted};
-use cerith_tile::ir::{CmpPredicate, OpKind, ValueId};
+use cerith_tile::ir::{OpKind, ValueId};
 use cerith_tile::quirk::Quirk;
 use cerith_tile::rules::Rule;
 use ruff_python_ast::{self as ast, Expr, Number};
@@ -12,33 +11,14 @@ use ruff_text_size::Ranged;
 
 use super::Tracer;
 use super::frame::Kind;
-use crate::constant::{self, Constant, PyBinary, PyUnary, TypeValue, literal, predicate};
-use crate::gap::Gap;
+use crate::constant::{self, Constant, PyBinary, literal};
 use crate::semantic;
-use crate::semantic::types::{same_type, type_text};
+use crate::semantic::types::type_text;
 use crate::stop::{Stop, Traced};
 use crate::value::Value;
 
 /// Tuples inside of tuples.
 const MAX_TUPLES: usize = 32;
-
-/// The methods of an operator: of its left operand, and of its right one.
-const fn methods(op: PyBinary) -> (&'static str, &'static str) {
-    match op {
-        PyBinary::Add => ("__add__", "__radd__"),
-        PyBinary::Sub => ("__sub__", "__rsub__"),
-        PyBinary::Mul => ("__mul__", "__rmul__"),
-        PyBinary::Div => ("__truediv__", "__rtruediv__"),
-        PyBinary::FloorDiv => ("__floordiv__", "__rfloordiv__"),
-        PyBinary::Mod => ("__mod__", "__rmod__"),
-        PyBinary::Pow => ("__pow__", "__rpow__"),
-        PyBinary::LShift => ("__lshift__", "__rlshift__"),
-        PyBinary::RShift => ("__rshift__", "__rrshift__"),
-        PyBinary::BitAnd => ("__and__", "__rand__"),
-        PyBinary::BitOr => ("__or__", "__ror__"),
-        PyBinary::BitXor => ("__xor__", "__rxor__"),
-    }
-}
 
 /// Whether a value has tuples and aggregates inside of each other no more than `depth` deep, and no more than `budget`
 /// values in all, those that are shared counted each time.
@@ -188,88 +168,6 @@ impl Tracer<'_> {
         })
     }
 
-    /// `lhs op rhs`.
-    pub(super) fn binary(&mut self, op: PyBinary, lhs: &Value, rhs: &Value) -> Traced<Value> {
-        if matches!((lhs, rhs), (Value::Aggregate(_), _) | (_, Value::Aggregate(_)))
-            && let Some(result) = self.aggregate_operator(methods(op), lhs, rhs)
-        {
-            return result;
-        }
-        match (lhs, rhs) {
-            (Value::Constant(a), Value::Constant(b)) => constant::binary(op, a, b)
-                .map(Value::Constant)
-                .map_err(|failure| self.lo.failure(failure)),
-            (
-                Value::Tuple { items: a, .. } | Value::List(a),
-                Value::Tuple { items: b, .. } | Value::List(b),
-            ) if op == PyBinary::Add => {
-                self.check_length(a.len().saturating_add(b.len()))?;
-                self.not_too_deep(Value::tuple(a.iter().chain(b.iter()).cloned()))
-            }
-            (Value::Tuple { items, .. }, Value::Constant(times)) if op == PyBinary::Mul => {
-                let Some(times) = constant::as_int(times) else {
-                    return Err(self.unfit(op.symbol(), lhs, rhs));
-                };
-                let length = items
-                    .len()
-                    .saturating_mul(usize::try_from(times.max(0)).unwrap_or(usize::MAX));
-                self.check_length(length)?;
-                self.not_too_deep(Value::tuple(items.iter().cloned().cycle().take(length)))
-            }
-            (Value::Tensor(_), Value::Tensor(_) | Value::Constant(_))
-            | (Value::Constant(_), Value::Tensor(_)) => {
-                self.used_binary(op, lhs, rhs);
-                semantic::binary(&mut self.lo, op, lhs, rhs)
-            }
-            _ => Err(self.unfit(op.symbol(), lhs, rhs)),
-        }
-    }
-
-    fn check_length(&mut self, length: usize) -> Traced<()> {
-        if length > super::MAX_ITEMS {
-            return Err(self.lo.exhausted(super::MAX_ITEMS, "items of a tuple"));
-        }
-        self.lo.charge(length)
-    }
-
-    fn unfit(&self, symbol: &str, lhs: &Value, rhs: &Value) -> Stop {
-        let (lhs, rhs) = (type_text(&self.lo, lhs), type_text(&self.lo, rhs));
-        self.lo
-            .reject(format!("unsupported operand types for {symbol}: {lhs} and {rhs}"))
-    }
-
-    fn unary(&mut self, op: ast::UnaryOp, operand: &Value) -> Traced<Value> {
-        if matches!(operand, Value::Tensor(_)) {
-            self.used_unary(op, operand);
-        }
-        let op = match op {
-            ast::UnaryOp::Invert => PyUnary::Invert,
-            ast::UnaryOp::Not => PyUnary::Not,
-            ast::UnaryOp::UAdd => PyUnary::Pos,
-            ast::UnaryOp::USub => PyUnary::Neg,
-        };
-        match operand {
-            Value::Constant(value) => constant::unary(op, value)
-                .map(Value::Constant)
-                .map_err(|failure| self.lo.failure(failure)),
-            Value::Tensor(tensor) => semantic::unary(&mut self.lo, op, *tensor),
-            Value::Tuple { .. } | Value::List(_)
-                if op == PyUnary::Not && self.lo.refuses(Gap::NotOfTuples) =>
-            {
-                Err(self.lo.reject("`not` is not implemented on tuples"))
-            }
-            Value::Tuple { items, .. } | Value::List(items) if op == PyUnary::Not => {
-                Ok(Value::bool(items.is_empty()))
-            }
-            _ => {
-                let text = type_text(&self.lo, operand);
-                Err(self
-                    .lo
-                    .reject(format!("this operator is not implemented on {text}")))
-            }
-        }
-    }
-
     /// Whether Python counts a value that is known now as true; `None` for a tensor.
     pub(super) fn known_truth(value: &Value) -> Option<bool> {
         match value {
@@ -278,77 +176,6 @@ impl Tracer<'_> {
             Value::Tuple { items, .. } | Value::List(items) => Some(!items.is_empty()),
             _ => Some(true),
         }
-    }
-
-    /// `and`, `or` and chained comparisons: constants decide or drop out, tensors are combined.
-    fn boolean(
-        &mut self,
-        is_or: bool,
-        operands: &mut dyn FnMut(&mut Self) -> Traced<Option<Value>>,
-    ) -> Traced<Value> {
-        let mut dynamic = Vec::new();
-        let mut last = Value::NONE;
-        while let Some(value) = operands(self)? {
-            match Self::known_truth(&value) {
-                Some(truth) if truth == is_or => return Ok(value),
-                Some(_) => {}
-                None => dynamic.push(value.clone()),
-            }
-            last = value;
-        }
-        let Some(mut combined) = dynamic.pop() else {
-            return Ok(last);
-        };
-        while let Some(lhs) = dynamic.pop() {
-            combined = semantic::logical(&mut self.lo, is_or, &lhs, &combined)?;
-        }
-        Ok(combined)
-    }
-
-    /// `and` and `or` of versions that take two operands, evaluate both and combine them as `i1`.
-    fn both(&mut self, node: &ast::ExprBoolOp) -> Traced<Value> {
-        let [lhs, rhs] = node.values.as_slice() else {
-            return Err(self
-                .lo
-                .reject("chained boolean operators (A or B or C) are not supported; use parentheses"));
-        };
-        let (lhs, rhs) = (self.eval(lhs)?, self.eval(rhs)?);
-        let is_or = node.op == ast::BoolOp::Or;
-        match (&lhs, &rhs) {
-            (Value::Constant(_), Value::Constant(_)) => Ok(if Self::known_truth(&lhs) == Some(is_or) {
-                lhs
-            } else {
-                rhs
-            }),
-            (Value::Tensor(_), Value::Tensor(_) | Value::Constant(_))
-            | (Value::Constant(_), Value::Tensor(_)) => semantic::logical(&mut self.lo, is_or, &lhs, &rhs),
-            _ => Err(self.unfit(if is_or { "or" } else { "and" }, &lhs, &rhs)),
-        }
-    }
-
-    /// `and` and `or` as Python has them: the first operand that decides, else the last one. A block decides as what is true.
-    fn picked(&mut self, node: &ast::ExprBoolOp) -> Traced<Value> {
-        let is_or = node.op == ast::BoolOp::Or;
-        let mut operands = node.values.iter();
-        let mut value = match operands.next() {
-            Some(first) => self.eval(first)?,
-            None => Value::NONE,
-        };
-        for operand in operands {
-            let truth = match &value {
-                Value::Tensor(id) if self.lo.ty(*id).numel() > 1 => Some(true),
-                value => Self::known_truth(value),
-            };
-            value = match truth {
-                Some(truth) if truth == is_or => return Ok(value),
-                Some(_) => self.eval(operand)?,
-                None => {
-                    let next = self.eval(operand)?;
-                    semantic::either(&mut self.lo, is_or, &value, &next)?
-                }
-            };
-        }
-        Ok(value)
     }
 
     /// Whether an expression is a name whose value is a tensor inside of a constexpr, as versions have it where a
@@ -386,143 +213,6 @@ impl Tracer<'_> {
         ));
         diagnostic.help = Some("leave the annotation out".to_owned());
         Stop::Rejected(Box::new(diagnostic))
-    }
-
-    fn compare_chain(&mut self, node: &ast::ExprCompare) -> Traced<Value> {
-        if node.ops.len() > 1 && !self.lo.rules.holds(Rule::ChainedComparisons) {
-            return Err(self
-                .lo
-                .reject("simultaneous multiple comparison is not supported"));
-        }
-        let mut lhs = self.eval(&node.left)?;
-        let mut left: &Expr = &node.left;
-        let mut pairs = node.ops.iter().zip(&node.comparators);
-        let mut next = |tr: &mut Self| -> Traced<Option<Value>> {
-            let Some((op, comparator)) = pairs.next() else {
-                return Ok(None);
-            };
-            let rhs = tr.eval(comparator)?;
-            if !matches!(op, ast::CmpOp::Is | ast::CmpOp::IsNot) && node.ops.len() == 1 {
-                tr.check_held(&[(&node.left, &lhs), (comparator, &rhs)])?;
-            }
-            let is_object = |value: &Value, expression| tr.is_object(value, expression);
-            let value = match op {
-                ast::CmpOp::Is | ast::CmpOp::IsNot
-                    if is_object(&lhs, left) != is_object(&rhs, comparator) =>
-                {
-                    Value::bool(*op == ast::CmpOp::IsNot)
-                }
-                _ => tr.compare(*op, &lhs, &rhs)?,
-            };
-            left = comparator;
-            let value = if pairs.len() > 0 && is_planted(Fault::ComparisonChainIsCut) {
-                Value::bool(true)
-            } else {
-                value
-            };
-            lhs = rhs;
-            Ok(Some(value))
-        };
-        if node.ops.len() == 1 {
-            return Ok(next(self)?.unwrap_or(Value::NONE));
-        }
-        self.boolean(false, &mut next)
-    }
-
-    /// Whether Python would compare a constexpr here, and not what it holds: a global one.
-    pub(super) fn is_object(&self, value: &Value, expression: &Expr) -> bool {
-        let Expr::Name(name) = expression else {
-            return false;
-        };
-        self.lo.rules.follows(Quirk::ConstexprsAreObjects)
-            && !self.frame.names.contains_key(name.id.as_str())
-            && matches!(
-                value,
-                Value::Constant(
-                    Constant::None
-                        | Constant::Bool(_)
-                        | Constant::Int(_)
-                        | Constant::Float(_)
-                        | Constant::Str(_)
-                )
-            )
-    }
-
-    fn compare(&mut self, op: ast::CmpOp, lhs: &Value, rhs: &Value) -> Traced<Value> {
-        if matches!(op, ast::CmpOp::Is | ast::CmpOp::IsNot) {
-            return Ok(Value::bool(self.same_object(lhs, rhs)? == (op == ast::CmpOp::Is)));
-        }
-        let Some(predicate) = predicate(op) else {
-            return Err(self.lo.reject("`in` is not implemented by Triton's compiler"));
-        };
-        match (lhs, rhs) {
-            (Value::Constant(a), Value::Constant(b)) => constant::compare(predicate, a, b)
-                .map(Value::bool)
-                .map_err(|failure| self.lo.failure(failure)),
-            (Value::Tensor(_), Value::Tensor(_) | Value::Constant(_))
-            | (Value::Constant(_), Value::Tensor(_)) => {
-                self.used_comparison(predicate, lhs, rhs);
-                semantic::compare(&mut self.lo, predicate, lhs, rhs)
-            }
-            (
-                Value::Tuple { items: a, .. } | Value::List(a),
-                Value::Tuple { items: b, .. } | Value::List(b),
-            ) => self.compare_tuples(predicate, a, b),
-            (Value::Tensor(_), _) | (_, Value::Tensor(_)) => {
-                Err(self.unfit(constant::symbol(predicate), lhs, rhs))
-            }
-            (Value::Tuple { .. } | Value::List(_), _) | (_, Value::Tuple { .. } | Value::List(_))
-                if self.lo.speaks(Rule::TupleVariables)
-                    && !matches!(
-                        (lhs, rhs),
-                        (Value::Constant(Constant::Type(_)) | Value::Function(_), _)
-                    ) =>
-            {
-                Err(self.unfit(constant::symbol(predicate), lhs, rhs))
-            }
-            _ => match predicate {
-                CmpPredicate::Eq => Ok(Value::bool(same_type(&self.lo, lhs, rhs))),
-                CmpPredicate::Ne => Ok(Value::bool(!same_type(&self.lo, lhs, rhs))),
-                _ => Err(self.unfit(constant::symbol(predicate), lhs, rhs)),
-            },
-        }
-    }
-
-    fn compare_tuples(&mut self, predicate: CmpPredicate, a: &[Value], b: &[Value]) -> Traced<Value> {
-        if !matches!(predicate, CmpPredicate::Eq | CmpPredicate::Ne) {
-            return Err(self.lo.reject(format!(
-                "`{}` is not implemented for tuples",
-                constant::symbol(predicate)
-            )));
-        }
-        let mut equal = a.len() == b.len();
-        for (a, b) in a.iter().zip(b) {
-            match self.compare(ast::CmpOp::Eq, a, b)? {
-                Value::Constant(value) => equal &= constant::truth(&value),
-                _ => return Err(self.lo.unsupported("the comparison of tuples that hold tensors")),
-            }
-        }
-        Ok(Value::bool(equal == (predicate == CmpPredicate::Eq)))
-    }
-
-    fn same_object(&self, lhs: &Value, rhs: &Value) -> Traced<bool> {
-        Ok(match (lhs, rhs) {
-            (Value::Constant(a), Value::Constant(b)) => match (a, b) {
-                (Constant::None | Constant::Bool(_) | Constant::Ellipsis, _)
-                | (_, Constant::None | Constant::Bool(_) | Constant::Ellipsis) => a == b,
-                (Constant::Type(TypeValue::Elem(a)), Constant::Type(TypeValue::Elem(b))) => a == b,
-                // CPython keeps one object for each of these.
-                (Constant::Int(a), Constant::Int(b)) if (-5..=256).contains(a) || (-5..=256).contains(b) => {
-                    a == b
-                }
-                (Constant::Int(_), Constant::Float(_)) | (Constant::Float(_), Constant::Int(_)) => false,
-                _ => return Err(self.lo.unsupported("`is` between these constants")),
-            },
-            (Value::Tensor(a), Value::Tensor(b)) => a == b,
-            (Value::Function(a), Value::Function(b)) => Rc::ptr_eq(a, b),
-            (Value::Builtin(a), Value::Builtin(b)) => std::ptr::eq(*a, *b),
-            _ => false,
-        })
     }
 
     /// `a if test else b`.

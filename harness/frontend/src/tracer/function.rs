@@ -1,4 +1,4 @@
-//! `@triton.jit` functions: what a `def` and its decorators say, and what annotations mean.
+//! What is wrong with a `@triton.jit` function before its body is run: its options and its annotations.
 
 use cerith_tile::rules::Rule;
 use ruff_python_ast::Expr;

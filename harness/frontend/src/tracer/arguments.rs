@@ -1,0 +1,369 @@
+//! A launch's arguments: bound to a kernel's parameters, with what an autotuner and heuristics add.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use cerith_python::nearest::nearest;
+use cerith_tile::ir::Elem;
+use cerith_tile::rules::Rule;
+use cerith_tile::source::Span;
+
+use super::Tracer;
+use crate::constant::{Constant, TypeValue};
+use crate::gap::Gap;
+use crate::plain::exchange::default_value;
+use crate::request::Arg;
+use crate::stop::{Stop, Traced};
+use crate::value::Value;
+use crate::value::callable::{UserFunction, Wrapper};
+use crate::value::plain::{Arguments, Config, Plain};
+
+/// Keywords of a launch that are options, not parameters.
+const OPTIONS: [&str; 22] = [
+    "num_warps",
+    "num_stages",
+    "num_ctas",
+    "maxnreg",
+    "debug",
+    "sanitize_overflow",
+    "enable_fp_fusion",
+    "launch_cooperative_grid",
+    "launch_pdl",
+    "cluster_dims",
+    "ptx_version",
+    "ptx_options",
+    "ir_override",
+    "extern_libs",
+    "default_dot_input_precision",
+    "allowed_dot_input_precisions",
+    "max_num_imprecise_acc_default",
+    "supported_fp8_dtypes",
+    "deprecated_fp8_dtypes",
+    "allow_fp8e4nv",
+    "allow_fp8e4b15",
+    "arch",
+];
+
+impl Tracer<'_> {
+    /// Every parameter's argument, in the order of the signature.
+    pub(super) fn arguments(&mut self, function: &Rc<UserFunction>) -> Traced<Vec<(Rc<str>, Arg)>> {
+        let request = self.request;
+        let parameters = &function.def.parameters;
+        if !parameters.posonlyargs.is_empty() {
+            return Err(self.lo.unsupported("positional-only parameters"));
+        }
+        if parameters.vararg.is_some() && !self.lo.speaks(Rule::VariableArguments) {
+            return Err(self.lo.reject_with(
+                "bad-arguments",
+                "Triton has no `*` parameters of kernels before 3.8",
+            ));
+        }
+        if parameters.kwarg.is_some() {
+            return Err(self.lo.unsupported("`**kwargs` of a kernel"));
+        }
+        let names: Vec<Rc<str>> = parameters
+            .args
+            .iter()
+            .map(|parameter| parameter.name().as_str().into())
+            .collect();
+        let mut given: HashMap<Rc<str>, Arg> = HashMap::new();
+        let mut positional = request.positional.iter().cloned();
+        for (name, arg) in names.iter().zip(positional.by_ref()) {
+            given.insert(Rc::clone(name), arg);
+        }
+        let rest: Vec<Arg> = positional.collect();
+        if let Some(vararg) = &parameters.vararg {
+            given.insert(vararg.name.as_str().into(), Arg::Tuple(rest));
+        } else if !rest.is_empty() {
+            let (takes, got) = (names.len(), request.positional.len());
+            return Err(self.lo.reject_with(
+                "bad-arguments",
+                format!(
+                    "`{}` takes {takes} positional arguments but {got} were given",
+                    function.name
+                ),
+            ));
+        }
+        let all: Vec<Rc<str>> = names
+            .iter()
+            .cloned()
+            .chain(
+                parameters
+                    .vararg
+                    .iter()
+                    .map(|parameter| parameter.name.as_str().into()),
+            )
+            .chain(
+                parameters
+                    .kwonlyargs
+                    .iter()
+                    .map(|parameter| parameter.name().as_str().into()),
+            )
+            .collect();
+        for (name, arg) in &request.keyword {
+            let name: Rc<str> = name.as_str().into();
+            self.pass(function, &all, &mut given, &name, arg.clone())?;
+        }
+        for wrapper in &function.wrappers {
+            self.wrap(function, wrapper, &all, &names, &mut given)?;
+        }
+        let mut ordered = Vec::with_capacity(all.len());
+        let mut missing = Vec::new();
+        for name in all {
+            match given.remove(&name) {
+                Some(value) => ordered.push((name, value)),
+                None => match function.default_of(&name).cloned() {
+                    Some(default) => {
+                        let arg = self.arg_of(&name, &default)?;
+                        ordered.push((name, arg));
+                    }
+                    None => missing.push(format!("`{name}`")),
+                },
+            }
+        }
+        if !missing.is_empty() {
+            return Err(self.lo.reject_with(
+                "bad-arguments",
+                format!("`{}` is missing {}", function.name, missing.join(", ")),
+            ));
+        }
+        Ok(ordered)
+    }
+
+    /// Passes one argument by name.
+    fn pass(
+        &mut self,
+        function: &UserFunction,
+        all: &[Rc<str>],
+        given: &mut HashMap<Rc<str>, Arg>,
+        name: &Rc<str>,
+        value: Arg,
+    ) -> Traced<()> {
+        if all.contains(name) {
+            if given.insert(Rc::clone(name), value).is_some() {
+                return Err(self.lo.reject_with(
+                    "bad-arguments",
+                    format!("`{}` got multiple values for argument `{name}`", function.name),
+                ));
+            }
+            return Ok(());
+        }
+        if OPTIONS.contains(&&**name) {
+            self.lo.options.push((Rc::clone(name), value));
+            return Ok(());
+        }
+        let mut diagnostic = self.lo.diagnostic(
+            "bad-arguments",
+            format!(
+                "`{}` has no parameter `{name}`, and no launch option has that name",
+                function.name
+            ),
+        );
+        if let Some(near) = nearest(name, all.iter().map(AsRef::as_ref).chain(OPTIONS)) {
+            diagnostic.help = Some(format!("did you mean `{near}`?"));
+        }
+        Err(Stop::Rejected(Box::new(diagnostic)))
+    }
+
+    /// What `@triton.autotune` or `@triton.heuristics` adds.
+    fn wrap(
+        &mut self,
+        function: &Rc<UserFunction>,
+        wrapper: &Wrapper,
+        all: &[Rc<str>],
+        names: &[Rc<str>],
+        given: &mut HashMap<Rc<str>, Arg>,
+    ) -> Traced<()> {
+        match wrapper {
+            Wrapper::Autotune {
+                configs,
+                prune,
+                key,
+                span,
+            } => {
+                if self.lo.refuses(Gap::StrayKeys) || self.lo.refuses(Gap::MissingKeys) {
+                    let stray = key
+                        .items()
+                        .into_iter()
+                        .flatten()
+                        .find(|key| key.as_str().is_some_and(|key| !all.contains(key)));
+                    if let Some(stray) = stray.and_then(Plain::as_str) {
+                        self.lo.span = *span;
+                        return Err(self.lo.reject_with(
+                            "bad-arguments",
+                            format!("the key `{stray}` is no parameter of `{}`", function.name),
+                        ));
+                    }
+                }
+                let Some(config) = self.config(configs, prune, names, given, *span)? else {
+                    return Ok(());
+                };
+                for (name, value) in &config.kwargs {
+                    if given.contains_key(name) {
+                        return Err(self.lo.reject_with(
+                            "bad-arguments",
+                            format!("`{name}` is given by the launch and by the autotuner's configuration"),
+                        ));
+                    }
+                    let arg = self.arg_of(name, value)?;
+                    self.pass(function, all, given, name, arg)?;
+                }
+                for (name, value) in &config.options {
+                    match value {
+                        Plain::Constant(Constant::None) => {}
+                        Plain::Constant(_) => {
+                            let arg = self.arg_of(name, value)?;
+                            self.lo.options.push((Rc::clone(name), arg));
+                        }
+                        _ => {
+                            self.lo.span = *span;
+                            return Err(self.lo.unsupported(format!("`{name}` of a configuration")));
+                        }
+                    }
+                }
+            }
+            Wrapper::Heuristics(values) => {
+                for (name, heuristic) in values.iter() {
+                    let Some(name) = name.as_str().cloned() else {
+                        continue;
+                    };
+                    let nargs = named_arguments(given);
+                    let arguments = Arguments {
+                        positional: vec![nargs],
+                        keyword: Vec::new(),
+                    };
+                    let span = self.lo.span;
+                    let value = self.plain().call(heuristic, arguments, span)?;
+                    if !all.contains(&name) && !OPTIONS.contains(&&*name) {
+                        return Err(self.lo.reject_with(
+                            "bad-arguments",
+                            format!(
+                                "`{}` has no parameter `{name}`, which a heuristic is for",
+                                function.name
+                            ),
+                        ));
+                    }
+                    let arg = self.arg_of(&name, &value)?;
+                    given.insert(name, arg);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The configuration that a launch runs with: the first that is left after pruning. A correct kernel gives the
+    /// same result with any of them.
+    fn config(
+        &mut self,
+        configs: &Plain,
+        prune: &Plain,
+        names: &[Rc<str>],
+        given: &HashMap<Rc<str>, Arg>,
+        span: Span,
+    ) -> Traced<Option<Rc<Config>>> {
+        let mut configs = configs.clone();
+        if let (Plain::Dict(prune), Some(2..)) = (prune, configs.items().map(<[Plain]>::len))
+            && let Some((_, early)) = prune
+                .iter()
+                .find(|(key, _)| key.as_str().is_some_and(|key| &**key == "early_config_prune"))
+            && !matches!(early, Plain::Constant(Constant::None))
+        {
+            let positional = named_arguments(
+                &given
+                    .iter()
+                    .filter(|(name, _)| names.contains(name))
+                    .map(|(name, given)| (Rc::clone(name), given.clone()))
+                    .collect(),
+            );
+            let keyword = given
+                .iter()
+                .map(|(name, given)| (Rc::clone(name), host_of(given)))
+                .collect();
+            let arguments = Arguments {
+                positional: vec![configs, positional],
+                keyword,
+            };
+            configs = self.plain().call(early, arguments, span)?;
+        }
+        match configs.items().map(<[Plain]>::first) {
+            Some(Some(Plain::Config(config))) => Ok(Some(Rc::clone(config))),
+            Some(None) => Ok(None),
+            _ => {
+                if let Plain::Unknown(unknown) = &configs {
+                    self.lo.span = unknown.span;
+                    return Err(self
+                        .lo
+                        .unsupported(format!("these configurations: {}", unknown.what)));
+                }
+                self.lo.span = span;
+                Err(self.lo.unsupported("these configurations of an autotuner"))
+            }
+        }
+    }
+
+    /// A plain value as a launch argument.
+    fn arg_of(&mut self, name: &str, value: &Plain) -> Traced<Arg> {
+        let value = match value {
+            Plain::Unknown(unknown) => {
+                let diagnostic = self
+                    .lo
+                    .diagnostic(
+                        "unsupported",
+                        format!("the reference does not know `{name}`: it is {}", unknown.what),
+                    )
+                    .label(unknown.span, "comes from here");
+                return Err(Stop::Unsupported(Box::new(diagnostic)));
+            }
+            _ => default_value(&self.lo, name, value)?,
+        };
+        self.value_arg(name, &value)
+    }
+
+    fn value_arg(&mut self, name: &str, value: &Value) -> Traced<Arg> {
+        Ok(match value {
+            Value::Constant(Constant::None) => Arg::None,
+            Value::Constant(Constant::Bool(value)) => Arg::Bool(*value),
+            Value::Constant(Constant::Int(value)) => Arg::Int(*value),
+            Value::Constant(Constant::Float(value)) => Arg::Float(*value),
+            Value::Constant(Constant::Str(value)) => Arg::Str(value.to_string()),
+            Value::Constant(Constant::Type(TypeValue::Elem(Elem::Num(dtype)))) => Arg::DType(*dtype),
+            Value::Tuple { items, .. } | Value::List(items) => Arg::Tuple(
+                items
+                    .iter()
+                    .map(|item| self.value_arg(name, item))
+                    .collect::<Traced<_>>()?,
+            ),
+            _ => {
+                return Err(self
+                    .lo
+                    .unsupported(format!("this value of the parameter `{name}`")));
+            }
+        })
+    }
+}
+
+/// An argument as a heuristic sees it.
+fn host_of(arg: &Arg) -> Plain {
+    match arg {
+        Arg::Pointer(_) => Plain::unknown(Span::default(), "a tensor"),
+        Arg::Descriptor(_) => Plain::unknown(Span::default(), "a tensor descriptor"),
+        Arg::Tuple(items) => Plain::Tuple(items.iter().map(host_of).collect()),
+        Arg::Global(_) => Plain::unknown(Span::default(), "a function"),
+        Arg::Constexpr(inner) => host_of(inner),
+        Arg::DType(dtype) => Plain::Constant((*dtype).into()),
+        Arg::Int(value) => Plain::Constant(Constant::Int(*value)),
+        Arg::Float(value) => Plain::Constant(Constant::Float(*value)),
+        Arg::Bool(value) => Plain::Constant(Constant::Bool(*value)),
+        Arg::Str(value) => Plain::Constant(Constant::Str(value.as_str().into())),
+        Arg::None => Plain::Constant(Constant::None),
+    }
+}
+
+fn named_arguments(given: &HashMap<Rc<str>, Arg>) -> Plain {
+    let mut items: Vec<(Plain, Plain)> = given
+        .iter()
+        .map(|(name, given)| (Plain::str(name), host_of(given)))
+        .collect();
+    items.sort_by(|(a, _), (b, _)| a.as_str().cmp(&b.as_str()));
+    Plain::Dict(Rc::new(items))
+}

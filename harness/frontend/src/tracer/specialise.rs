@@ -1,0 +1,334 @@
+//! What the launcher specialises on: arguments become parameters of the IR, or values that are known while tracing.
+
+use std::rc::Rc;
+
+use cerith_tile::DType;
+use cerith_tile::ir::{Elem, Type};
+use cerith_tile::quirk::Quirk;
+use cerith_tile::rules::Rule;
+use ruff_text_size::Ranged;
+
+use super::Tracer;
+use super::frame::Kind;
+use crate::constant::{Constant, TypeValue};
+use crate::plain::annotation::Parameter;
+use crate::request::{self, Arg};
+use crate::semantic;
+use crate::stop::Traced;
+use crate::text::span_of;
+use crate::traced::{Binding, Part};
+use crate::value::callable::{UserFunction, lists};
+use crate::value::plain::ScopeId;
+use crate::value::{Descriptor, Value};
+
+/// Each parameter's value and how it came to be.
+type BoundParameters = Vec<(Rc<str>, Value, Kind)>;
+
+impl Tracer<'_> {
+    /// Makes each argument a parameter of the IR or a compile-time value.
+    pub(super) fn specialise(
+        &mut self,
+        function: &Rc<UserFunction>,
+        given: &[(Rc<str>, Arg)],
+    ) -> Traced<(BoundParameters, Vec<Binding>)> {
+        self.check_specialised(function)?;
+        let parameters = &function.def.parameters;
+        let places = parameters
+            .args
+            .iter()
+            .map(|parameter| &parameter.parameter)
+            .chain(parameters.vararg.iter().map(|parameter| &**parameter))
+            .chain(parameters.kwonlyargs.iter().map(|parameter| &parameter.parameter));
+        let mut bound = Vec::with_capacity(given.len());
+        let mut bindings = Vec::new();
+        for (nth, (parameter, (name, given))) in places.zip(given).enumerate() {
+            let annotation = match &parameter.annotation {
+                Some(annotation) => self.plain().annotation(function.scope, annotation),
+                None => Parameter::Plain,
+            };
+            self.lo.span = span_of(self.modules.source_of(function.scope), parameter.range());
+            if holds_function(given) && !self.lo.rules.holds(Rule::FunctionArguments) {
+                return Err(self.lo.reject_with(
+                    "bad-arguments",
+                    format!("`{name}` is a function, which no argument can be"),
+                ));
+            }
+            if annotation == Parameter::Constexpr {
+                if !is_constant(given) {
+                    return Err(self.lo.reject_with(
+                        "bad-arguments",
+                        format!("`{name}` is a constexpr and cannot take a tensor"),
+                    ));
+                }
+                let value = constant_of(given, &mut |path| self.named_global(function.scope, path))?;
+                bound.push((Rc::clone(name), value, Kind::Plain));
+                continue;
+            }
+            let specialised = !lists(&function.options.do_not_specialize, nth, name);
+            let mut path = Vec::new();
+            let place = Place {
+                scope: function.scope,
+                name,
+            };
+            let (value, kind) =
+                self.parameter(place, given, annotation, specialised, &mut path, &mut bindings)?;
+            bound.push((Rc::clone(name), value, kind));
+        }
+        Ok((bound, bindings))
+    }
+
+    /// What an argument is in the kernel: parameters of the IR, or a compile-time value.
+    fn parameter(
+        &mut self,
+        place: Place<'_>,
+        arg: &Arg,
+        annotation: Parameter,
+        specialised: bool,
+        path: &mut Vec<usize>,
+        bindings: &mut Vec<Binding>,
+    ) -> Traced<(Value, Kind)> {
+        let Place { scope, name } = place;
+        let typed = match annotation {
+            Parameter::Typed(dtype) if !self.lo.rules.follows(Quirk::AnnotationsAreIgnored) => Some(dtype),
+            _ => None,
+        };
+        let elem = match arg {
+            Arg::None => return Ok((Value::NONE, Kind::Specialised)),
+            Arg::Int(1)
+                if specialised
+                    && typed.is_none()
+                    && !self.lo.rules.follows(Quirk::ArgumentsOfOneAreTensors) =>
+            {
+                return Ok((Value::int(1), Kind::Specialised));
+            }
+            Arg::Tuple(items) => {
+                let mut values = Vec::with_capacity(items.len());
+                for (nth, item) in items.iter().enumerate() {
+                    path.push(nth);
+                    values.push(
+                        self.parameter(place, item, Parameter::Plain, true, path, bindings)?
+                            .0,
+                    );
+                    path.pop();
+                }
+                return Ok((Value::tuple(values), Kind::Plain));
+            }
+            Arg::Descriptor(descriptor) => {
+                if typed.is_some() {
+                    return Err(self.lo.reject_with(
+                        "bad-arguments",
+                        format!("`{name}` is a scalar and cannot take a tensor descriptor"),
+                    ));
+                }
+                let value = self.descriptor(name, descriptor, path, bindings)?;
+                return Ok((value, Kind::Plain));
+            }
+            Arg::Global(_) | Arg::Constexpr(_) if is_constant(arg) => {
+                let value = constant_of(arg, &mut |path| self.named_global(scope, path))?;
+                return Ok((value, Kind::Specialised));
+            }
+            Arg::Str(_) | Arg::DType(_) | Arg::Global(_) | Arg::Constexpr(_) => {
+                return Err(self.lo.reject_with(
+                    "bad-arguments",
+                    format!("`{name}` is no constexpr and cannot take {}", describe(arg)),
+                ));
+            }
+            Arg::Pointer(elem) => {
+                if typed.is_some() {
+                    return Err(self.lo.reject_with(
+                        "bad-arguments",
+                        format!("`{name}` is a scalar and cannot take a tensor"),
+                    ));
+                }
+                elem.pointer()
+            }
+            Arg::Int(_) | Arg::Bool(_) | Arg::Float(_) => Elem::Num(self.scalar_parameter(name, arg, typed)?),
+        };
+        let shown = path
+            .iter()
+            .fold(name.to_string(), |shown, place| format!("{shown}.{place}"));
+        let value = self.lo.builder.param(shown, Type::scalar(elem));
+        bindings.push(Binding {
+            name: name.to_string(),
+            path: path.clone(),
+            part: Part::Whole,
+        });
+        if annotation == Parameter::ReadOnly && elem.pointee().is_some() {
+            self.lo.read_only.insert(value);
+        }
+        let value = match (typed, scalar_type(arg)) {
+            (None, Some(dtype)) if self.held_as(arg).is_some() => semantic::cast(&mut self.lo, value, dtype)?,
+            _ => value,
+        };
+        Ok((Value::Tensor(value), Kind::Plain))
+    }
+
+    /// The dtype of the parameter that a number becomes; `typed` is what the parameter is annotated as.
+    fn scalar_parameter(&self, name: &str, arg: &Arg, typed: Option<DType>) -> Traced<DType> {
+        let wrong = match (typed, scalar_type(arg)) {
+            (Some(dtype), _) if dtype.is_int() && matches!(arg, Arg::Float(_)) => {
+                format!("`{name}` is an integer and cannot take a float")
+            }
+            (Some(dtype), _) => match arg {
+                Arg::Int(value) if !fits(*value, dtype) => {
+                    format!("`{name}` is annotated as {dtype}, which cannot hold {value}")
+                }
+                _ => return Ok(dtype),
+            },
+            (None, Some(dtype)) => return Ok(self.held_as(arg).unwrap_or(dtype)),
+            (None, None) => format!("`{name}` takes an int of at most 64 bits"),
+        };
+        Err(self.lo.reject_with("bad-arguments", wrong))
+    }
+
+    /// The dtype that holds a number whose own is another one.
+    fn held_as(&self, arg: &Arg) -> Option<DType> {
+        let short = (1 << 31)..(1 << 32);
+        match arg {
+            Arg::Int(value)
+                if short.contains(value) && self.lo.rules.follows(Quirk::WideArgumentsAreShort) =>
+            {
+                Some(DType::U32)
+            }
+            Arg::Bool(_) if self.lo.rules.follows(Quirk::BoolArgumentsAreInts) => Some(DType::I32),
+            _ => None,
+        }
+    }
+
+    /// The parameters that a host's descriptor becomes.
+    fn descriptor(
+        &mut self,
+        name: &Rc<str>,
+        given: &request::Descriptor,
+        path: &[usize],
+        bindings: &mut Vec<Binding>,
+    ) -> Traced<Value> {
+        if !self.lo.rules.holds(Rule::Descriptors) {
+            return Err(self.lo.reject_with(
+                "bad-arguments",
+                format!("Triton {} has no tensor descriptors", self.lo.rules.version),
+            ));
+        }
+        let extents: Vec<i128> = given.block_shape.iter().map(|&extent| extent.into()).collect();
+        let block_shape = semantic::shape::block_shape(&self.lo, &extents)?;
+        let last = extents.last().copied().unwrap_or(0);
+        semantic::descriptor::wide_enough(&self.lo, given.dtype, last)?;
+        let name = path
+            .iter()
+            .fold(name.to_string(), |shown, place| format!("{shown}.{place}"));
+        let mut parameter = |tracer: &mut Self, part: Part, shown: String, ty: Type| {
+            bindings.push(Binding {
+                name: name.split('.').next().unwrap_or_default().to_owned(),
+                path: path.to_vec(),
+                part,
+            });
+            tracer.lo.builder.param(shown, ty)
+        };
+        let ty = Type::scalar(Elem::ptr_to(given.dtype));
+        let base = parameter(self, Part::Base, name.clone(), ty);
+        let rank = block_shape.len();
+        let shape = (0..rank)
+            .map(|at| {
+                let shown = format!("{name}.shape.{at}");
+                parameter(self, Part::Extent(at), shown, Type::num(DType::I32))
+            })
+            .collect();
+        let strides = (0..rank)
+            .map(|at| {
+                let shown = format!("{name}.stride.{at}");
+                parameter(self, Part::Stride(at), shown, Type::num(DType::I64))
+            })
+            .collect();
+        Ok(Value::Descriptor(Rc::new(Descriptor {
+            base,
+            shape,
+            strides,
+            block_shape,
+            nan: given.nan,
+            round: given.round_f32_to_tf32,
+        })))
+    }
+}
+
+/// The type that a scalar argument has at run time.
+fn scalar_type(arg: &Arg) -> Option<DType> {
+    match arg {
+        Arg::Bool(_) => Some(DType::I1),
+        Arg::Float(_) => Some(DType::F32),
+        Arg::Int(value) if i32::try_from(*value).is_ok() => Some(DType::I32),
+        Arg::Int(value) if i64::try_from(*value).is_ok() => Some(DType::I64),
+        Arg::Int(value) if u64::try_from(*value).is_ok() => Some(DType::U64),
+        _ => None,
+    }
+}
+
+/// Whether the launcher can pass an int as this type.
+fn fits(value: i128, dtype: DType) -> bool {
+    if dtype.is_float() || dtype == DType::I1 {
+        return true;
+    }
+    let bits = dtype.bits();
+    if dtype.is_signed_int() {
+        (-(1i128 << (bits - 1))..1i128 << (bits - 1)).contains(&value)
+    } else {
+        (0..1i128 << bits).contains(&value)
+    }
+}
+
+/// A parameter: the scope of its function, and its name.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    scope: ScopeId,
+    name: &'a Rc<str>,
+}
+
+fn holds_function(arg: &Arg) -> bool {
+    match arg {
+        Arg::Global(_) => true,
+        Arg::Tuple(items) => items.iter().any(holds_function),
+        Arg::Constexpr(inner) => holds_function(inner),
+        _ => false,
+    }
+}
+
+fn is_constant(arg: &Arg) -> bool {
+    match arg {
+        Arg::Pointer(_) | Arg::Descriptor(_) => false,
+        Arg::Tuple(items) => items.iter().all(is_constant),
+        Arg::Constexpr(inner) => is_constant(inner),
+        _ => true,
+    }
+}
+
+/// The compile-time value of an argument; `global` looks up what the kernel's module has under a name.
+fn constant_of(arg: &Arg, global: &mut dyn FnMut(&str) -> Traced<Value>) -> Traced<Value> {
+    Ok(Value::Constant(match arg {
+        Arg::Int(value) => Constant::Int(*value),
+        Arg::Float(value) => Constant::Float(*value),
+        Arg::Bool(value) => Constant::Bool(*value),
+        Arg::None => Constant::None,
+        Arg::Str(value) => Constant::Str(value.as_str().into()),
+        Arg::DType(dtype) => (*dtype).into(),
+        Arg::Pointer(elem) => Constant::Type(TypeValue::Elem(elem.pointer())),
+        Arg::Descriptor(_) => return Ok(Value::NONE),
+        Arg::Global(path) => return global(path),
+        Arg::Constexpr(inner) => return constant_of(inner, global),
+        Arg::Tuple(items) => {
+            let items: Vec<Value> = items
+                .iter()
+                .map(|item| constant_of(item, global))
+                .collect::<Traced<_>>()?;
+            return Ok(Value::tuple(items));
+        }
+    }))
+}
+
+const fn describe(arg: &Arg) -> &'static str {
+    match arg {
+        Arg::Str(_) => "a string",
+        Arg::DType(_) => "a dtype",
+        Arg::Global(_) => "a function",
+        Arg::Constexpr(_) => "this constexpr",
+        _ => "this",
+    }
+}
