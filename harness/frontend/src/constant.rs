@@ -1,7 +1,7 @@
-//! Arithmetic of values that are known while tracing: Python's own ([`cerith_python`]), and what Triton's types are beside it.
-//! Left out: tensors (`semantic`).
+//! Values that are known while tracing, and their arithmetic, which is Python's own ([`cerith_python`]). Left out: tensors
+//! (`semantic`).
 //!
-//! Integers are held in 128 bits. Python's have no bound, so whatever leaves 128 bits is refused, never wrapped.
+//! Integers have 128 bits. Python's integers have no bound, so a result that needs more bits is refused, never wrapped.
 
 use std::fmt::Write as _;
 use std::rc::Rc;
@@ -40,7 +40,7 @@ pub(crate) enum TypeValue {
     Block(Elem, Shape),
     /// A pointer to a block: what a block pointer is until 3.7.
     BlockPointer(Elem, Shape),
-    /// `tl.void`, `tl.constexpr` and other types that are only named, in annotations say.
+    /// `tl.void`, `tl.constexpr` and other types that are only named, for example in annotations.
     Named(&'static str),
 }
 
@@ -266,7 +266,7 @@ pub(crate) fn binary(op: PyBinary, lhs: &Constant, rhs: &Constant) -> Outcome<Co
     Ok(operator::binary(op.as_ast(), lhs, rhs)?)
 }
 
-/// What a fault that is planted makes of a division.
+/// What a planted fault makes of a division.
 fn planted(op: PyBinary, a: i128, b: i128) -> Option<i128> {
     match op {
         PyBinary::FloorDiv if is_planted(Fault::ConstantDivisionTruncates) => a.checked_div(b),

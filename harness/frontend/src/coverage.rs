@@ -1,5 +1,5 @@
-//! What of Triton's language the reference knows, found out by asking it: each public name is put into a kernel of its
-//! own, once for each dtype, and that is traced. Left out: which names a Triton has, which its wheel says.
+//! What the reference knows of Triton's language. It is asked: each public name is put into a kernel of its own, once for
+//! each dtype, and that kernel is traced. Left out: which names a version of Triton has; its wheel lists them.
 //!
 //! `coverage/probes.txt` has the kernels.
 
@@ -57,10 +57,10 @@ const NAMES: [(&str, &str); 12] = [
     ("scale", "scale = tl.full([32, 1], 127, tl.uint8)"),
 ];
 
-/// Those of them that are of the dtype that is asked about.
+/// The ones that have the dtype that is asked about.
 const OF_DTYPE: [&str; 9] = ["p", "x", "y", "s", "m", "k", "d", "r", "b"];
 
-/// What a probe's kernel has before it.
+/// What stands before a probe's kernel, by the word that needs it.
 const BEFORE: [(&str, &str); 3] = [
     ("libdevice", "from triton.language.extra.cuda import libdevice\n"),
     ("cuda", "import triton.language.extra.cuda as cuda\n"),
@@ -103,7 +103,7 @@ fn body(name: &str, rules: Rules) -> Option<String> {
 }
 
 /// The kernel that asks about a name, a file that Triton can compile too; the pointer `p` is its only parameter. None for
-/// a name that no kernel writes, and for one that nothing is known of.
+/// a name that no kernel writes, and for a name of which nothing is known.
 pub fn kernel(name: &str, rules: Rules) -> Option<String> {
     let body = body(name, rules)?;
     let mut text = "import triton\nimport triton.language as tl\n".to_owned();
@@ -122,7 +122,7 @@ pub fn kernel(name: &str, rules: Rules) -> Option<String> {
     Some(text)
 }
 
-/// What the reference says to a name (`tl.exp`, `tensor.sum`, `tl.extra.libdevice.acos`) with values of a dtype.
+/// The reference's answer about a name (`tl.exp`, `tensor.sum`, `tl.extra.libdevice.acos`) with values of a dtype.
 pub fn support(name: &str, dtype: DType, rules: Rules) -> Support {
     if let Some(Probe::Never(why)) = probe(name) {
         return Support::NotForKernels(why);

@@ -34,7 +34,7 @@ gaps! {
     StrayKeys: (Version::new(3, 9, 0)) to (OPEN), "runtime/autotuner.py of wheel 3.9.0";
     /// The same in versions that look the key up by its place.
     MissingKeys: (FIRST) to (Version::new(3, 2, 0)), "runtime/autotuner.py of wheels 3.0.0 and 3.1.0";
-    /// `histogram` of integers that have not 32 bits: a pass fails.
+    /// `histogram` of integers that do not have 32 bits: a pass fails.
     HistogramOfOtherWidths: (FIRST) to (Version::new(3, 9, 0)), "`HistogramOpToLLVM` of wheels 3.0.0 to 3.8.0";
     /// A function of `tl` as an argument of a `@triton.jit` function.
     BuiltinArguments: (Version::new(3, 3, 0)) to (Version::new(3, 7, 0)), "`code_generator.call_JitFunction` of wheel 3.6.0";

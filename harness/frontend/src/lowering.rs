@@ -23,7 +23,7 @@ use crate::stop::{Stop, Traced};
 const FUEL: u64 = 2_000_000;
 /// Expressions, statements and calls inside of each other.
 const MAX_DEPTH: usize = 4000;
-/// Operations a trace may make, thrown away ones included.
+/// Operations that a trace may make, those that are thrown away included.
 const MAX_OPERATIONS: usize = 250_000;
 /// The most lanes that a block may have.
 pub(crate) const MAX_NUMEL: i128 = 1 << 20;
@@ -64,7 +64,7 @@ pub(crate) struct Lowering {
 }
 
 impl Lowering {
-    /// Nothing made yet.
+    /// A lowering for a request, with no operation yet.
     pub fn new(request: &Request) -> Self {
         let name = request.kernel.rsplit('.').next().unwrap_or(&request.kernel);
         Self {
@@ -99,7 +99,7 @@ impl Lowering {
             .map(|(_, value)| value)
     }
 
-    /// The kernel does what a known bug is told by.
+    /// Notes that the kernel does something by which a known bug is recognised.
     pub fn used(&mut self, what: &'static str) {
         self.uses.insert(("", what, None));
     }
@@ -151,7 +151,7 @@ impl Lowering {
         Stop::Unsupported(Box::new(self.diagnostic("unsupported", message)))
     }
 
-    /// A limit of ours that the program reached: how many of what.
+    /// The program reached a limit of ours: `limit` of `what`.
     pub fn exhausted(&self, limit: impl fmt::Display, what: &str) -> Stop {
         let message = format!("the limit of {limit} {what} was reached");
         Stop::Exhausted(Box::new(self.diagnostic("exhausted", message)))
@@ -259,8 +259,8 @@ impl Lowering {
         self.burn()
     }
 
-    /// Rejects the program if it made a block with too many elements. Triton does when it makes the type; no operation is
-    /// far behind.
+    /// Rejects the program if it made a block with too many elements. Triton does so when it makes the type, and an operation
+    /// follows soon.
     pub fn check_sizes(&mut self) -> Traced<()> {
         self.oversized
             .take()

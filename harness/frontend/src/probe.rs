@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 /// One use of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Probe {
-    /// Arguments, parted by `;`.
+    /// Arguments, separated by `;`.
     Call(&'static str),
     /// A statement or an expression, with `$` for the name.
     Text(&'static str),

@@ -25,7 +25,7 @@ pub enum Arg {
     DType(cerith_tile::DType),
     /// `tl.constexpr(…)`: known at compile time whatever the parameter is.
     Constexpr(Box<Arg>),
-    /// What the kernel's module has under a dotted name: a function.
+    /// A function of the kernel's module, by its dotted name.
     Global(String),
     /// A tensor descriptor that the host makes.
     Descriptor(Descriptor),
@@ -36,7 +36,7 @@ pub enum Arg {
 /// A host's tensor descriptor, as far as the compiler specialises on it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Descriptor {
-    /// Of what the tensor is.
+    /// The tensor's dtype.
     pub dtype: cerith_tile::DType,
     /// Extents of a block, one for each of the tensor's dimensions.
     pub block_shape: Vec<i64>,

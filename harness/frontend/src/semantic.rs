@@ -1,8 +1,8 @@
 //! Typed semantics of operators: promotion, broadcasting, casts, memory, reductions.
 //!
 //! Everything here follows Triton's compiled semantics of the version that the trace's [`Rules`](cerith_tile::rules)
-//! name, never its interpreter's. The functions of this file are what the tracer needs for Python's syntax; those of
-//! the modules are what `builtin` lowers calls with. Left out: values that are known while tracing (`constant`).
+//! name, never its interpreter's. The tracer needs the functions of this file for Python's syntax; `builtin` lowers calls
+//! with those of the modules. Left out: values that are known while tracing (`constant`).
 
 pub(crate) mod arithmetic;
 pub(crate) mod block_pointer;
@@ -54,8 +54,8 @@ pub(crate) fn logical(lo: &mut Lowering, is_or: bool, lhs: &Value, rhs: &Value) 
     arithmetic::logical(lo, is_or, lhs, rhs).map(Value::Tensor)
 }
 
-/// `lhs and rhs` (`lhs or rhs` when `is_or`) as Python has them, of a scalar whose truth is known at run time: one of the two.
-/// A number beside it becomes its dtype, if that holds it, as nothing here is of one dtype or another.
+/// `lhs and rhs` (`lhs or rhs` when `is_or`) as Python has them: one of the two, by the truth of a scalar at run time. A number
+/// beside it takes its dtype, if that holds the number, because a value has one dtype only.
 pub(crate) fn either(lo: &mut Lowering, is_or: bool, lhs: &Value, rhs: &Value) -> Traced<Value> {
     let lhs = to_tensor(lo, lhs)?;
     let truth = cast::cast_elem(lo, lhs, Elem::Num(DType::I1), None)?;

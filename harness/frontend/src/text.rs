@@ -1,4 +1,4 @@
-//! The text of Python files: parsing with limits, and what a tree says by itself. Left out: what the text does.
+//! The text of Python files: parsing with limits, spans, and the names that statements bind. Left out: what the text does.
 
 use std::rc::Rc;
 
@@ -13,7 +13,7 @@ use ruff_text_size::TextRange;
 const MAX_BRACKETS: usize = 200;
 /// Blocks inside of blocks that a file may have; as `CPython`'s.
 const MAX_BLOCKS: usize = 100;
-/// Operators that may be around an expression, since each may nest the one before.
+/// Operators that one expression may have, since each may nest the one before.
 const MAX_OPERATORS: usize = 400;
 
 /// A statement of a module; functions are shared so that values can keep them.
@@ -56,11 +56,11 @@ fn check_nesting(source: SourceId, text: &str) -> Result<(), Box<Diagnostic>> {
     ))
 }
 
-/// The limit that the nesting of a text is over, and of what it is.
+/// The limit that the nesting of a text exceeds, and what it limits.
 fn too_deep(text: &str) -> Option<(usize, &'static str)> {
     let mut lexer = lexer::lex(text, Mode::Module);
     let mut blocks = 0usize;
-    // For each open bracket, the operators since its last comma: at most so deep does an expression nest.
+    // For each open bracket, the operators since its last comma: an expression nests at most so deep.
     let mut operators = vec![0usize];
     let mut depth = 0usize;
     loop {

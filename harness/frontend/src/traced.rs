@@ -13,11 +13,11 @@ pub struct Binding {
     pub name: String,
     /// Positions inside of nested tuples; empty for a plain argument.
     pub path: Vec<usize>,
-    /// What of the argument it is.
+    /// Which part of the argument it is.
     pub part: Part,
 }
 
-/// What of an argument a parameter takes.
+/// The part of an argument that a parameter takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Part {
     /// All of it.
@@ -40,14 +40,14 @@ pub struct Traced {
     pub bindings: Vec<Binding>,
     /// Every argument that reached a parameter, by name, defaults and decided heuristics included.
     pub arguments: Vec<(String, Arg)>,
-    /// What of Triton's language the kernel's own lines use, in order.
+    /// What the kernel's own lines use of Triton's language, in order.
     pub uses: Vec<Use>,
 }
 
 /// A use of a name of Triton's language.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Use {
-    /// The function, as [`coverage::canonical`] has it; `tensor.exp` and `tensor.__add__` are methods and operators.
+    /// The function, as [`crate::coverage::canonical`] has it; `tensor.exp` and `tensor.__add__` are methods and operators.
     pub name: String,
     /// On what; a pointer counts as what it points to. None where it is used on no tensor.
     pub dtype: Option<cerith_tile::DType>,
@@ -60,7 +60,7 @@ pub enum Refusal {
     Rejected(Box<Diagnostic>),
     /// The reference does not know the construct yet.
     Unsupported(Box<Diagnostic>),
-    /// Tracing it takes more than a limit of the reference's.
+    /// Tracing it takes more than a limit of the reference allows.
     Exhausted(Box<Diagnostic>),
 }
 

@@ -1,7 +1,7 @@
 //! What an expression of a kernel evaluates to while it is traced.
 //!
-//! Beside it is what such values are made of: what can be called ([`callable`]), and the values of the plain Python around
-//! kernels ([`plain`]). Left out: values that are known, and nothing but that ([`crate::constant`]).
+//! Such values may be functions ([`callable`]), and come from the plain Python around kernels ([`plain`]). Left out: values
+//! that are known while tracing ([`crate::constant`]).
 
 pub(crate) mod callable;
 pub(crate) mod plain;

@@ -16,7 +16,7 @@ use crate::stop::Traced;
 use crate::value::Value;
 
 pub(super) const ROWS: &[Row] = &[
-    // Triton's own, and not public, but TorchInductor's kernels use it.
+    // It is not public, but TorchInductor's kernels use it.
     row("tl.standard._log2(i)", |lo, args| {
         let number = int(lo, at(args, 0), "the number")?;
         Ok(Value::int(number.max(1).ilog2()))
@@ -47,7 +47,7 @@ pub(super) const ROWS: &[Row] = &[
         to_tensor(lo, at(args, 0)).map(Value::Tensor)
     })
     .since(3, 7, 1),
-    // What the prelude makes tensors with in every version.
+    // The prelude makes tensors with it in every version.
     row("tl._to_tensor(x)", |lo, args| {
         to_tensor(lo, at(args, 0)).map(Value::Tensor)
     }),
@@ -85,7 +85,7 @@ pub(super) const ROWS: &[Row] = &[
         Ok(at(args, 0).clone())
     })
     .since(3, 5, 1),
-    // It takes the names of any fields, so the tracer makes its calls; this is where the name is.
+    // It takes the names of any fields, so the tracer handles its calls. This row makes the name known.
     row(
         "tl.aggregate_replace(instance)",
         |_, args| Ok(at(args, 0).clone()),
@@ -153,7 +153,7 @@ fn full(lo: &mut Lowering, args: &[Value]) -> Traced<Value> {
     Ok(Value::Tensor(splat(lo, scalar, &shape)))
 }
 
-/// A value that is expected to be zero where the mask is true: itself; asserted where asserts are on.
+/// A value that is expected to be zero where the mask is true. Where asserts are on, that is asserted.
 fn expect_zero(lo: &mut Lowering, args: &[Value]) -> Traced<Value> {
     let mask = to_tensor(lo, at(args, 1))?;
     if super::debug::asserts(lo) {

@@ -3,7 +3,7 @@
 //! Functions that are operations of the IR too become these; the others are symbols of the library
 //! ([`cerith_tile::numeric::library`]).
 //!
-//! Left out: `rcp64h`, for which no document says how close it is; using it says so.
+//! Left out: `rcp64h`, since no document says how exact it is; a kernel that uses it is told so.
 
 use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, Elem, OpKind, Type, UnaryOp, ValueId};
@@ -128,8 +128,8 @@ pub(super) static SYMBOLS: &[Row] = &library![
         "norm4d" "rnorm4d";
 ];
 
-/// What kernels cannot have: a function that the reference does not know, and one that only AMD's library has, whose name
-/// Triton offers all the same.
+/// Functions that kernels cannot have: one that the reference does not know, and one that only AMD's library has, though
+/// Triton offers its name.
 pub(super) static ABSENT: &[Row] = &[
     row("tl.extra.libdevice.rcp64h(arg0)", |lo, _| {
         Err(lo.unsupported("`libdevice.rcp64h`"))

@@ -128,7 +128,7 @@ fn three(lo: &Lowering, args: &[Value]) -> Traced<[Operand; 3]> {
     ])
 }
 
-/// Refuses tensors of other dtypes, as Triton's `_check_dtype` does; numbers are not looked at.
+/// Refuses tensors of other dtypes, as Triton's `_check_dtype` does. Numbers are not checked.
 fn check(lo: &Lowering, value: &Value, dtypes: &[DType]) -> Traced<()> {
     let Value::Tensor(id) = value else { return Ok(()) };
     let elem = lo.ty(*id).elem;
@@ -217,8 +217,8 @@ fn extreme(lo: &mut Lowering, args: &[Value], larger: bool) -> Traced<Value> {
     extremum(lo, larger, x, y, nan).map(Value::Tensor)
 }
 
-/// `min` and `max`: of numbers alone Python's, else the tensors' one after the other. Before 3.6 they were
-/// `tl.minimum` and `tl.maximum`.
+/// `min` and `max`. Of numbers alone they are Python's, else they are applied to one tensor after the other. Before 3.6 they
+/// were `tl.minimum` and `tl.maximum`.
 fn python_extreme(lo: &mut Lowering, args: &[Value], larger: bool) -> Traced<Value> {
     let name = if larger { "max" } else { "min" };
     let values = items(at(args, 0));
@@ -269,7 +269,7 @@ fn is_of_several(lo: &Lowering, value: &Value) -> bool {
     matches!(value, Value::Tensor(id) if lo.ty(*id).numel() > 1)
 }
 
-/// Python's `min` and `max`, which ask for the truth of a comparison: that of blocks is true.
+/// Python's `min` and `max`, which ask for the truth of a comparison. A comparison of blocks counts as true.
 fn taken_for_true(lo: &mut Lowering, first: &Value, rest: &[Value], larger: bool) -> Traced<Value> {
     let mut best = first.clone();
     for next in rest {

@@ -198,7 +198,7 @@ fn no_mask(lo: &Lowering, values: &[&Value]) -> Traced<()> {
     Err(lo.reject("`mask` and `other` cannot be specified for block pointers"))
 }
 
-/// What an atomic of this memory order and scope orders between programs.
+/// How an atomic of this memory order and scope orders programs.
 fn order(lo: &Lowering, sem: &Value, scope: &Value) -> Traced<MemoryOrder> {
     let sem = text(lo, sem, "sem")?.unwrap_or("");
     if !["", "acquire", "release", "acq_rel", "relaxed"].contains(&sem) {

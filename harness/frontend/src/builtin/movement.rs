@@ -82,8 +82,8 @@ pub(super) const ROWS: &[Row] = &[
     })
     .since(3, 4, 0)
     .method(),
-    // Since 3.4 the method is only what documents it: Python runs its empty body, and it gives `None`. In 3.4 the body does
-    // not take what the compiler passes.
+    // Since 3.4 the method is there for its documentation: Python runs its empty body, and it gives `None`. In 3.4 the body
+    // does not take what the compiler passes.
     row("tensor.sort(self, dim=None, descending=0)", |_, _| {
         Ok(Value::NONE)
     })

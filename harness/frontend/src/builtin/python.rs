@@ -123,7 +123,7 @@ pub(crate) fn builtin(name: &str) -> Option<Value> {
     }))
 }
 
-/// What is defined here of modules known by name.
+/// A name of `math` or `tl` that is defined here.
 pub(crate) fn module_attribute(module: &str, name: &str, rules: Rules) -> Option<Value> {
     if module == "math" {
         return match math::constant(name) {

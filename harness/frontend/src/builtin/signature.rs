@@ -243,4 +243,22 @@ mod tests {
         Keyword e Some(Constant(Int(3)))
         "#);
     }
+
+    #[test]
+    fn signatures_are_readable() {
+        for row in crate::builtin::TABLES.iter().copied().flatten() {
+            let text = row.builtin.signature;
+            let mut seen = Vec::new();
+            for parameter in Signature::read(text).parameters {
+                let name = parameter.name;
+                let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+                assert!(
+                    !name.is_empty() && name.chars().all(is_name),
+                    "`{name}` of {text}"
+                );
+                assert!(!seen.contains(&name), "`{name}` twice in {text}");
+                seen.push(name);
+            }
+        }
+    }
 }

@@ -41,7 +41,7 @@ pub(super) const ROWS: &[Row] = &[
     row("tl.extra.cuda.num_threads()", |lo, _| {
         Ok(Value::int(warps(lo).saturating_mul(WARP)))
     }),
-    // Launches follow each other here, so what a kernel before it wrote is there.
+    // Launches follow each other here, so whatever an earlier kernel wrote is there.
     row("tl.extra.cuda.gdc_wait()", |_, _| Ok(Value::NONE)).since(3, 4, 0),
     row("tl.extra.cuda.gdc_launch_dependents()", |_, _| Ok(Value::NONE)).since(3, 4, 0),
     row("tl.extra.cuda.globaltimer()", |lo, _| {

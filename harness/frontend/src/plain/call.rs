@@ -259,7 +259,7 @@ fn builtin(name: &str, arguments: &Arguments, span: Span) -> Plain {
     apply(Builtins::find(name), &what, arguments, span)
 }
 
-/// How much a function of Python's looks at: items, and long texts in them.
+/// How much a function of Python's looks at: items, and the long texts among them.
 fn work(name: &str, arguments: &Arguments) -> usize {
     let items: usize = arguments
         .positional
@@ -274,10 +274,10 @@ fn work(name: &str, arguments: &Arguments) -> usize {
     items.saturating_mul(times as usize + 1)
 }
 
-/// Functions that compare items, which are not looked into: what they share inside may have no end.
+/// Functions that compare items. Nested items are not compared: what they share may have no end.
 const COMPARE: [&str; 3] = ["max", "min", "sorted"];
 
-/// Calls a function of Python's. `what` it returns is not known where an argument is not.
+/// Calls a function of Python's. Where an argument is not known, neither is the result, which messages call `what`.
 fn apply(function: Option<&Builtin<Plain>>, what: &str, arguments: &Arguments, span: Span) -> Plain {
     let Some(function) = function.filter(|_| arguments.keyword.is_empty()) else {
         return Plain::unknown(span, what);

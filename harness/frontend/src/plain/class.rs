@@ -1,7 +1,8 @@
-//! Classes that plain Python defines: of named tuples, of aggregates (`@triton.aggregate`), and such that kernels cannot use.
+//! Classes that plain Python defines: of named tuples, of aggregates (`@triton.aggregate`), and others, which kernels cannot
+//! use.
 //!
-//! An `__init__` is plain Python that runs while the kernel is compiled; of it, assignments to the instance's fields
-//! are followed, on their own and under conditions that are known. Left out: properties, which Triton drops too.
+//! An `__init__` is plain Python that runs while the kernel is compiled. Its assignments to the instance's fields are
+//! followed, alone and under conditions that are known. Left out: properties, which Triton drops too.
 
 use std::rc::Rc;
 
@@ -18,7 +19,7 @@ use crate::value::plain::{AggregateClass, Arguments, Field, NamedTupleClass, Nat
 use crate::value::{Aggregate, Value};
 
 impl Runner<'_, '_> {
-    /// A `class`: of a named tuple, of aggregates, one that kernels cannot use, or one that is not known.
+    /// The value of a `class` statement.
     pub(super) fn class(&mut self, scope: ScopeId, def: &ast::StmtClassDef) -> Traced<Plain> {
         let span = span_of(self.modules.source_of(scope), def.name.range());
         let mut is_tuple = false;

@@ -1,4 +1,4 @@
-//! Triton's own decorators and what configures them, as module-level code calls them: their parameters, by version.
+//! Triton's own decorators, and `triton.Config`: their parameters, by version.
 
 use std::rc::Rc;
 
@@ -10,7 +10,7 @@ use crate::stop::{Stop, Traced};
 use crate::value::callable::JitOptions;
 use crate::value::plain::{Arguments, Config, Native, Plain};
 
-/// A parameter: its name, the first version that has it and the first that has not, and whether it has to be given.
+/// A parameter: its name, the first version that has it, the first that does not, and whether it must be given.
 struct Parameter {
     name: &'static str,
     since: Version,
@@ -78,7 +78,7 @@ const CONFIG: &[Parameter] = &[
     parameter("ir_override").since(3, 4),
 ];
 
-/// Of `triton.jit`, behind the function; all of them by name.
+/// Of `triton.jit`, after the function; all of them by name.
 const JIT: &[Parameter] = &[
     parameter("fn"),
     parameter("version"),

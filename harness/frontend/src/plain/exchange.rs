@@ -20,7 +20,7 @@ pub(crate) fn file_scope(module: &str) -> Option<ScopeId> {
         .and_then(|scope| scope.parse().ok())
 }
 
-/// What a value of plain Python is to a kernel, if kernels may have it; what a `constexpr` of it holds.
+/// What a value of plain Python is to a kernel, and what a `constexpr` of it holds. `None` where kernels cannot have it.
 pub(crate) fn kernel_value(rules: Rules, value: &Plain) -> Option<Value> {
     Some(match value {
         Plain::Constant(constant) => Value::Constant(constant.clone()),

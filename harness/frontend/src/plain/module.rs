@@ -1,8 +1,5 @@
-//! Files and their module-level code: what each global name is, as far as kernels need to know.
-//!
-//! Module-level code is plain Python and runs in full where it is simple (constants, arithmetic, conditions,
-//! factories, configurations); whatever is not known becomes [`Plain::Unknown`] and is an error only where a kernel
-//! uses it.
+//! Files as modules: loading them, imports, functions and their decorators, and attributes of modules. The prelude is loaded
+//! here too. Left out: other statements ([`super::statement`]).
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -58,7 +55,7 @@ impl Runner<'_, '_> {
                     self.modules.bind(scope, def.name.as_str(), function);
                 }
                 TopLevel::Other(statement) => {
-                    // What is told of the statement as a whole, that it takes too long say, is told of this place.
+                    // A diagnostic about the statement as a whole, for example that it takes too long, points here.
                     let before = std::mem::replace(&mut self.lo.span, span_of(source, statement.range()));
                     self.statement(scope, statement)?;
                     self.lo.span = before;

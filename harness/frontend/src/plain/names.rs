@@ -17,8 +17,8 @@ pub(crate) fn canonical(path: &str) -> String {
     }
 }
 
-/// Whether nothing is known of what a module holds, kernels maybe: it is neither Triton's nor one of those that hold Python's
-/// plain values.
+/// Whether nothing is known of what a module holds. It may hold kernels: it is neither Triton's nor one of the modules that
+/// hold plain values.
 pub(crate) fn is_foreign(path: &str) -> bool {
     let root = path.split('.').next().unwrap_or_default();
     !matches!(
@@ -44,7 +44,7 @@ pub(crate) fn is_foreign(path: &str) -> bool {
     )
 }
 
-/// Whether an attribute of a module is a module too.
+/// Whether a path names a module, not something that a module holds.
 pub(crate) fn is_module(path: &str) -> bool {
     matches!(
         path,

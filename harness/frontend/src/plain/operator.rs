@@ -1,4 +1,4 @@
-//! Operators of plain Python on values whose value is known. What is not known is told, never guessed.
+//! Operators of plain Python. What is not known becomes [`Plain::Unknown`], and nothing is guessed.
 //!
 //! Left out: what names and calls mean ([`super::expression`]), arithmetic on two constants ([`crate::constant`]), the operators
 //! themselves ([`cerith_python`]).
@@ -24,7 +24,7 @@ pub(super) fn depth(value: &Plain, limit: usize) -> usize {
     depth_of(value, limit, &mut FxHashMap::default())
 }
 
-/// Lists that share what they hold are looked into once: `known` has the depth of items by where they lie.
+/// Lists that share what they hold are looked into once: `known` has the depth of items by their address.
 fn depth_of(value: &Plain, limit: usize, known: &mut FxHashMap<*const Plain, usize>) -> usize {
     if limit == 0 {
         return 0;
@@ -212,7 +212,7 @@ impl Object for Plain {
     }
 }
 
-/// What became of plain values; what is not known is `what`.
+/// The result of an operation; messages call it `what` where it is not known.
 pub(super) fn made(found: Result<Plain, Error>, what: &str, span: Span) -> Plain {
     match found {
         Ok(value) => value,

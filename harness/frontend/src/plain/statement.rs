@@ -1,4 +1,4 @@
-//! Statements of plain Python. What is not known becomes [`Plain::Unknown`]: so are names that code binds which may run or not.
+//! Statements of plain Python. Where it is not known whether code runs, the names that it binds become [`Plain::Unknown`].
 
 use std::rc::Rc;
 
@@ -162,7 +162,7 @@ impl Runner<'_, '_> {
         })
     }
 
-    /// What code that may or may not run would bind is not known.
+    /// Binds the names of code that may or may not run to what is not known.
     fn forget(&mut self, scope: ScopeId, body: &[Stmt], span: Span, what: &str) {
         let mut names = Vec::new();
         bound_names(body, &mut names);
@@ -274,7 +274,7 @@ impl Runner<'_, '_> {
         else {
             return Ok(());
         };
-        // A list that something else holds too would have to change there as well.
+        // If something else holds the list too, the list there would have to change as well.
         let changed = match (&*slot, items) {
             (Plain::List(list), Some(items)) if Rc::strong_count(list) == 1 => {
                 let mut list = (**list).clone();
@@ -311,7 +311,7 @@ impl Runner<'_, '_> {
                 );
             }
             Expr::Subscript(subscript) => {
-                // The container changes; what it holds from now on is not followed.
+                // The container changes, and what it holds from now on is not followed.
                 if let Expr::Name(name) = &*subscript.value {
                     self.modules.bind(
                         scope,

@@ -191,9 +191,10 @@ fn emit(lo: &mut Lowering, op: BinaryOp, lhs: ValueId, rhs: ValueId) -> ValueId 
     lo.op(OpKind::Binary(op), &[lhs, rhs], ty)
 }
 
-/// Refuses what is computed in 8-bit floats. Values of `fp8e4b15` are bytes to the compiler (`get_fp8e4b15_ty` gives `i8`),
-/// and no operation on floats takes them; of the others the front makes operations that the passes for NVIDIA's GPUs have
-/// no lowering for (compile-only runs of 3.0.0 to 3.9.0), nor those for AMD's (`fadd` of `fp8e4b8` and `fp8e5b16` by 3.9.0).
+/// Refuses arithmetic in 8-bit floats. Values of `fp8e4b15` are bytes to the compiler (`get_fp8e4b15_ty` gives `i8`), and no
+/// operation on floats takes them. Of the other formats the compiler's front makes operations, but the passes for NVIDIA's
+/// GPUs do not lower them (compile-only runs of 3.0.0 to 3.9.0), nor do those for AMD's (`fadd` of `fp8e4b8` and `fp8e5b16`
+/// by 3.9.0).
 fn computable(lo: &Lowering, value: ValueId, what: &str) -> Traced<()> {
     match lo.dtype(value) {
         Some(dtype) if dtype.is_fp8() => {
@@ -236,8 +237,8 @@ pub(crate) fn binary(lo: &mut Lowering, op: PyBinary, lhs: Operand, rhs: Operand
                 )));
             }
             if floored {
-                // As `lhs - floor(lhs / rhs) * rhs` was written: the remainder by an infinity is NaN, and what the
-                // quotient loses in rounding is lost.
+                // Written as `lhs - floor(lhs / rhs) * rhs`: the remainder by an infinity is NaN, and what the quotient
+                // loses in rounding is lost.
                 let quotient = emit(lo, BinaryOp::Div, lhs, rhs);
                 let ty = lo.ty(quotient).clone();
                 let floor = lo.op(OpKind::Unary(UnaryOp::Floor), &[quotient], ty);
@@ -475,7 +476,7 @@ pub(crate) fn function_operands(
     matched(lo, lhs, rhs, check)
 }
 
-/// `bf16` as `f32` where the rules of old did so.
+/// `bf16` as `f32`, where the version's rules widen it.
 fn bfloat_promoted(lo: &mut Lowering, operand: Operand) -> Traced<Operand> {
     match operand {
         Operand::Tensor(id)
@@ -487,7 +488,8 @@ fn bfloat_promoted(lo: &mut Lowering, operand: Operand) -> Traced<Operand> {
     }
 }
 
-/// `minimum` and `maximum`. Whether NaN wins is `None` where it was given as something else, which only floats mind.
+/// `minimum` and `maximum`. `propagate_nan` says whether NaN wins; it is `None` where the argument says neither, which matters
+/// to floats only.
 pub(crate) fn extremum(
     lo: &mut Lowering,
     larger: bool,

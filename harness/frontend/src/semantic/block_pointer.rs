@@ -1,7 +1,7 @@
 //! Block pointers: `tl.make_block_ptr` and `tl.advance`, and loads and stores through them.
 //!
-//! Up to 3.7 they are a type of the compiler's IR, in 3.8 an aggregate of Triton's own that makes ordinary pointers,
-//! since 3.9 they are gone. A lane's address and mask are the same in both; what is accepted differs. Left out: the
+//! Up to 3.7 they are a type of the compiler's IR, and in 3.8 an aggregate of Triton's own that makes ordinary pointers.
+//! Since 3.9 there are none. A lane's address and mask are the same in both forms; what is accepted differs. Left out: the
 //! order of dimensions, which changes no result.
 
 use std::rc::Rc;
@@ -24,7 +24,7 @@ use crate::value::{BlockPointer, Value};
 /// What a removed function says.
 const REMOVED: &str = "block pointers have been removed in favor of the tensor descriptor API";
 
-/// Refuses block pointers where there are none any more.
+/// Refuses block pointers in versions that no longer have them.
 pub(crate) fn available(lo: &Lowering) -> Traced<()> {
     if lo.rules.holds(Rule::NoBlockPointers) {
         return Err(lo.reject(REMOVED));
@@ -55,7 +55,7 @@ fn numbers(lo: &mut Lowering, value: &Value, narrow: bool, what: &str) -> Traced
         .collect()
 }
 
-/// A number by itself stands for a tuple of it only since 3.8.
+/// Since 3.8, a number by itself stands for a tuple of it.
 fn sequence(lo: &Lowering, value: &Value, what: &str) -> Traced<()> {
     let many = matches!(value, Value::Tuple { .. } | Value::List(_));
     if many || lo.rules.holds(Rule::BlockPointersAreAggregates) {
@@ -191,8 +191,8 @@ pub(crate) fn advance(lo: &mut Lowering, pointer: &BlockPointer, offsets: &Value
 fn checked(lo: &Lowering, boundary: &Value, rank: usize) -> Traced<Vec<usize>> {
     let aggregate = lo.rules.holds(Rule::BlockPointersAreAggregates);
     if matches!(boundary, Value::Constant(_)) {
-        // A number alone has no length, nor has `None`, which the aggregate asks for; what is false counts as nothing
-        // before.
+        // The aggregate asks for a length, which neither a number alone nor `None` has. Before 3.8, what is false counts
+        // as nothing.
         if aggregate {
             return Err(lo.reject("`boundary_check` must be a tuple or list of dimensions"));
         }

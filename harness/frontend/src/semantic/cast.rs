@@ -44,7 +44,7 @@ pub(crate) fn cast_elem(
     rounding: Option<Rounding>,
 ) -> Traced<ValueId> {
     let from = lo.ty(value).elem;
-    // A cast of a constant pointer is none of one.
+    // The result of casting a constant pointer is not a constant pointer.
     if from == to && (!from.is_ptr() || lo.read_only.is_empty()) {
         return Ok(value);
     }

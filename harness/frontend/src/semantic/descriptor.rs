@@ -483,7 +483,7 @@ pub(crate) fn scatter(
     memory::store(lo, pointers, value, Some(mask))
 }
 
-/// `descriptor.name`, what is no method.
+/// `descriptor.name`, methods left out.
 pub(crate) fn attribute(lo: &Lowering, descriptor: &Descriptor, name: &str) -> Option<Value> {
     use crate::constant::TypeValue;
     let tensors = |values: &[ValueId]| Value::tuple(values.iter().map(|&id| Value::Tensor(id)));

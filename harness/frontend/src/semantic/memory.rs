@@ -1,4 +1,5 @@
-//! Loads, stores and atomics. Left out: cache hints, which change no result, and how block pointers and tensor descriptors come by their pointers.
+//! Loads, stores and atomics. Left out: cache hints, which change no result, and the pointers of block pointers and tensor
+//! descriptors (`tile`).
 
 use cerith_tile::DType;
 use cerith_tile::ir::{AtomicOp, BinaryOp, CmpPredicate, Elem, MemoryOrder, OpKind, Type, UnaryOp, ValueId};

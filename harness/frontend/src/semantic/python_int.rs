@@ -1,6 +1,6 @@
-//! Ints that stay Python's though they are known only at run time: the indices of loops, where Triton's interpreter is followed
-//! ([`Quirk::LoopIndicesArePython`]). They are held in 64 bits and never wrap, their division rounds down, and they follow the dtype
-//! of a tensor beside them as a literal does. Left out: Python's floats, and ints beyond 64 bits.
+//! Ints that stay Python's though they are known only at run time: loop indices, where Triton's interpreter is followed
+//! ([`Quirk::LoopIndicesArePython`]). They have 64 bits and never wrap, their division rounds down, and beside a tensor they
+//! take its dtype, as a literal does. Left out: Python's floats, and ints beyond 64 bits.
 //!
 //! [`Quirk::LoopIndicesArePython`]: cerith_tile::quirk::Quirk::LoopIndicesArePython
 
@@ -75,7 +75,7 @@ pub(super) fn compare(
     Ok(Some(result))
 }
 
-/// `-x`, and `~x`, which of a bool is an int as well, and never 0.
+/// `-x` and `~x`. Of a bool, `~x` is an int too, and never 0.
 pub(super) fn unary(lo: &mut Lowering, op: PyUnary, value: ValueId) -> Traced<Option<ValueId>> {
     let from = match op {
         PyUnary::Neg => 0,

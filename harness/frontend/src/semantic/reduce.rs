@@ -1,4 +1,5 @@
-//! Reductions, scans and histograms. The regions of the former are calls of `@triton.jit` functions, which a [`Caller`] runs.
+//! Reductions, scans and histograms. The region of a reduction or scan is a call of a `@triton.jit` function, which a
+//! [`Caller`] runs.
 //! Left out: the standard library's reductions, which are Triton code (`prelude`); mapped functions (`map`).
 
 use cerith_tile::DType;
@@ -54,7 +55,7 @@ fn region(caller: &mut dyn Caller, elements: &[Type], combine: &Value) -> Traced
     Ok(region)
 }
 
-/// Calls a function on tensors, for the tensors that it returns. `what` they are, for messages.
+/// Calls a function on tensors and gives the tensors that it returns, which messages call `what`.
 pub(super) fn call(
     caller: &mut dyn Caller,
     function: &Value,
@@ -66,8 +67,8 @@ pub(super) fn call(
     tensors(caller.lo(), &result, what)
 }
 
-/// Refuses a function of scalars of 8-bit floats, which the passes for NVIDIA's GPUs cannot convert (compile-only runs);
-/// those of `fp8e4b15` are bytes.
+/// Refuses a function of scalars that are 8-bit floats: the passes for NVIDIA's GPUs cannot convert them (compile-only runs).
+/// Those of `fp8e4b15` are bytes.
 pub(super) fn takes_scalars(lo: &Lowering, elements: &[Type], what: &str) -> Traced<()> {
     let mut dtypes = elements.iter().filter_map(|element| element.elem.num());
     match dtypes.find(|dtype| dtype.is_fp8() && *dtype != DType::F8E4B15) {
@@ -76,7 +77,7 @@ pub(super) fn takes_scalars(lo: &Lowering, elements: &[Type], what: &str) -> Tra
     }
 }
 
-/// What a region does beside computing, if it does.
+/// What a region does besides computing, if it does anything.
 fn impure(region: &Block) -> Option<&'static str> {
     region.ops.iter().find_map(|op| match &op.kind {
         OpKind::Barrier | OpKind::Acquire => Some("a barrier"),
@@ -311,7 +312,7 @@ fn inside(lo: &mut Lowering, values: ValueId, bins: usize, mask: Option<ValueId>
     let unsigned = match lo.dtype(values).map(DType::bits) {
         Some(32) => DType::U32,
         Some(64) => DType::U64,
-        // How far narrow values are extended, and as what, is not told.
+        // Nothing says how far narrow values are extended, and as what.
         _ => return Ok(mask),
     };
     let numbers = bitcast(lo, values, Elem::Num(unsigned))?;

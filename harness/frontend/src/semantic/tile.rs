@@ -1,5 +1,5 @@
-//! Where the lanes of a block of a strided tensor are: what block pointers and tensor descriptors come down to.
-//! Left out: what each of the two demands of its numbers (`block_pointer`, `descriptor`).
+//! Where the lanes of a block of a strided tensor lie. Block pointers and tensor descriptors are lowered to this.
+//! Left out: what each of the two demands of its arguments (`block_pointer`, `descriptor`).
 
 use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, CmpPredicate, Elem, OpKind, Shape, Type, ValueId};
@@ -154,7 +154,7 @@ pub(crate) fn index(lo: &mut Lowering, value: &Value, narrow: bool, what: &str) 
                 }
                 return Err(lo.reject(message));
             }
-            // The compiler's integers have no sign: what is unsigned here is read as signed.
+            // The compiler's integers have no sign: an unsigned value is read as a signed one here.
             let signed = super::cast::bitcast(lo, *id, Elem::Num(DType::I32))?;
             cast(lo, signed, DType::I64)
         }

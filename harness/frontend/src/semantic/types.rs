@@ -1,4 +1,5 @@
-//! The types of values: compared, and as messages show them. Left out: promotion, which finds types for new values.
+//! The types of values: comparing and showing them, and insisting on tensors. Left out: promotion, which finds types for new
+//! values.
 
 use std::rc::Rc;
 
@@ -9,7 +10,7 @@ use crate::lowering::Lowering;
 use crate::stop::Traced;
 use crate::value::Value;
 
-/// What a value is called in messages.
+/// What messages call a value.
 pub(crate) fn describe(value: &Value) -> String {
     match value {
         Value::Tensor(_) => "a tensor".to_owned(),

@@ -182,8 +182,8 @@ impl Tracer<'_> {
                 .lo
                 .reject(format!("'constexpr' object has no attribute `{name}`")));
         }
-        // Deviation from Triton's compiler (triton#2939): an int that the launcher made a constant because it is 1
-        // keeps the attributes that it has with every other value.
+        // Deviation from Triton's compiler (triton#2939): an int that is 1, which the launcher makes a constant, keeps the
+        // attributes that every other int has.
         if let (Expr::Name(variable), Value::Constant(constant)) = (&*node.value, &value)
             && self
                 .frame
@@ -199,7 +199,7 @@ impl Tracer<'_> {
         self.attribute(&value, name)
     }
 
-    /// Whether an expression that is no number gives a constexpr: a call of it, or a name that is annotated so.
+    /// Whether an expression that is no number gives a constexpr: it is a call of `tl.constexpr`, or a name that is annotated so.
     fn is_constexpr(&mut self, expression: &Expr, value: &Value) -> Traced<bool> {
         Ok(match expression {
             Expr::Call(call) => matches!(self.eval(&call.func)?,
@@ -230,7 +230,7 @@ impl Tracer<'_> {
     /// `value.name`.
     pub(super) fn attribute(&mut self, value: &Value, name: &str) -> Traced<Value> {
         let found = self.attribute_of(value, name)?;
-        // Of functions the calls are told, with what they are called on.
+        // A function counts where it is called, with what it is called on.
         if !matches!(found, Value::Builtin(_) | Value::Method(..)) {
             self.used_attribute(value, name);
         }

@@ -1,4 +1,4 @@
-//! Calls: of builtins, of `@triton.jit` functions (whose bodies are run in place) and of what Python has.
+//! Calls: of builtins, of `@triton.jit` functions, whose bodies are run in place, and of plain Python.
 
 use std::rc::Rc;
 

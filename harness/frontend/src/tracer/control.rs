@@ -130,8 +130,8 @@ impl Tracer<'_> {
         }
     }
 
-    /// Runs statements that are never reached: what is wrong with them is wrong all the same, and what they return
-    /// takes part in the function's type.
+    /// Runs statements that are never reached. Their mistakes count all the same, and what they return takes part in the
+    /// function's type.
     fn run_dead(&mut self, body: &[Stmt]) -> Traced<()> {
         if body.is_empty() {
             return Ok(());

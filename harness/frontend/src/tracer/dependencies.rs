@@ -1,7 +1,7 @@
-//! What a launch looks at before it compiles: the names of Triton's that a kernel mentions, in code that is not taken too.
+//! What a launch looks at before it compiles: the names of Triton's that a kernel mentions, also in code that is not taken.
 //!
-//! Triton hashes a kernel with everything that it depends on, and walks its text for that. Until 3.4, it looks every name of
-//! a module up on the way, so that one of a later version is an error wherever it stands.
+//! Triton hashes a kernel with everything that it depends on, and walks its text for that. Until 3.4, it looks up every name
+//! of a module on the way, so a name of a later version is an error wherever it stands.
 
 use std::collections::HashSet;
 use std::rc::Rc;

@@ -1,4 +1,4 @@
-//! Expressions of kernels.
+//! Expressions of kernels. Left out: names and attributes (`access`), operators (`operator`), and calls (`call`).
 
 use std::rc::Rc;
 
@@ -20,8 +20,8 @@ use crate::value::Value;
 /// Tuples inside of tuples.
 const MAX_TUPLES: usize = 32;
 
-/// Whether a value has tuples and aggregates inside of each other no more than `depth` deep, and no more than `budget`
-/// values in all, those that are shared counted each time.
+/// Whether tuples and aggregates inside of a value are at most `depth` deep and hold at most `budget` values in all. Shared
+/// values are counted each time.
 fn fits(value: &Value, depth: usize, budget: &mut usize) -> bool {
     if *budget == 0 {
         return false;
@@ -190,7 +190,7 @@ impl Tracer<'_> {
             .is_some_and(|slot| slot.kind == Kind::Held && matches!(slot.value, Value::Tensor(_)))
     }
 
-    /// Refuses operands that are tensors inside of constexprs, unless another operand is a tensor, which takes them out.
+    /// Refuses operands that are tensors inside of constexprs, unless another operand is a plain tensor: then they are unwrapped.
     pub(super) fn check_held(&self, operands: &[(&Expr, &Value)]) -> Traced<()> {
         let held = |expression: &Expr| self.is_held(expression);
         let rescued = operands
@@ -286,8 +286,8 @@ impl Tracer<'_> {
         Ok(Value::Tensor(chosen))
     }
 
-    /// The value of an arm of a conditional expression; none where the arm is a call of what only has an effect, as
-    /// `tl.store` is. A number that stays one of Python is held in `f64`.
+    /// The value of an arm of a conditional expression; none where the arm only has an effect, as a call of `tl.store` does. A
+    /// float that stays Python's is held in `f64`.
     fn arm(&mut self, arm: &Expr, value: &Value, stays_python: bool) -> Traced<Option<ValueId>> {
         if let Value::Constant(number) = value
             && stays_python

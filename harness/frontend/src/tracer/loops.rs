@@ -193,7 +193,7 @@ impl Tracer<'_> {
         }
         self.lo.leave(before);
         let ty = Type::num(dtype);
-        // Before and after the loop its variable is bound and has no value, as Triton's compiler has it.
+        // Before and after the loop its variable is bound, but has no value, as in Triton's compiler.
         let nothing = self.lo.builder.op(OpKind::Poison, &[], ty.clone());
         self.frame.set(target, Value::Tensor(nothing), Kind::Plain);
         let variable = self.lo.builder.value(ty.clone());

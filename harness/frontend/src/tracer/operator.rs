@@ -164,7 +164,7 @@ impl Tracer<'_> {
         }
     }
 
-    /// `and` and `or` as Python has them: the first operand that decides, else the last one. A block decides as what is true.
+    /// `and` and `or` as Python has them: the first operand that decides, else the last one. A block counts as true.
     pub(super) fn picked(&mut self, node: &ast::ExprBoolOp) -> Traced<Value> {
         let is_or = node.op == ast::BoolOp::Or;
         let mut operands = node.values.iter();
@@ -230,7 +230,7 @@ impl Tracer<'_> {
         self.boolean(false, &mut next)
     }
 
-    /// Whether Python would compare a constexpr here, and not what it holds: a global one.
+    /// Whether Python would compare a constexpr itself here, not what it holds: so it does with a global one.
     pub(super) fn is_object(&self, value: &Value, expression: &Expr) -> bool {
         let Expr::Name(name) = expression else {
             return false;

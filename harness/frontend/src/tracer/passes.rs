@@ -1,8 +1,8 @@
-//! What a compiler's passes refuse of IR that its front makes: operations that they have no instruction for. Beside that, what the
-//! front refuses that is easier seen in the whole of it: stores through constant pointers.
+//! What a compiler refuses once the IR is whole. Its passes refuse operations that have no instruction; its front refuses
+//! stores through constant pointers, which are easier to see in the whole of the IR.
 //!
-//! Passes drop what nothing uses before they look at it, so only what is live is asked about. Left out: what is refused
-//! for a target's sake, by ptxas say.
+//! Passes drop what nothing uses before they look at it, so only live operations are asked about. Left out: what is refused
+//! for a target's sake, for example by ptxas.
 
 use std::collections::HashSet;
 
@@ -26,8 +26,8 @@ pub(super) fn refused(function: &Function, rules: Rules) -> Option<Diagnostic> {
     search.found
 }
 
-/// The first store through one of these pointers, or what is made of one, as a diagnostic. The front refuses it, whether live or
-/// not, and of an atomic too, but of no compare-and-swap.
+/// The first store through one of these pointers, or through a pointer that is made of one, as a diagnostic. The front
+/// refuses it, live or not. It refuses atomics too, but no compare-and-swap.
 pub(super) fn stored(function: &Function, mut read_only: HashSet<ValueId>) -> Option<Diagnostic> {
     if read_only.is_empty() {
         return None;
@@ -60,7 +60,7 @@ fn first_store(function: &Function, block: &Block, read_only: &mut HashSet<Value
             .iter()
             .filter(|&operand| pointer(operand))
             .peekable();
-        // A cast to a pointer's type names one that is not constant.
+        // A cast to a pointer type gives a pointer that is not constant.
         let stays = pointers.peek().is_some() && !matches!(operation.kind, OpKind::Cast { .. });
         let moved = stays && pointers.all(|operand| read_only.contains(operand));
         // What a loop carries comes last among its operands, its parameters and its results.
@@ -88,7 +88,7 @@ struct Search<'a> {
     found: Option<Diagnostic>,
 }
 
-/// Whether an operation does something besides having results, itself or inside of it.
+/// Whether an operation, or one inside of it, does something besides giving results.
 fn acts(operation: &Operation) -> bool {
     match &operation.kind {
         OpKind::Store { .. }

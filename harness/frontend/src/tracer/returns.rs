@@ -51,7 +51,7 @@ pub(super) enum Common {
     Known(Value),
     /// A tensor.
     Tensor(Type),
-    /// What is made of tensors, a block pointer say, and their types.
+    /// What is made of tensors, for example a block pointer, and their types.
     Made(Value, Vec<Type>),
     /// A tuple.
     Tuple(Vec<Common>, Rc<[Rc<str>]>),

@@ -1,4 +1,4 @@
-//! Statements of kernels, but for `if` and loops.
+//! Statements of kernels. Left out: `if` (`control`) and loops (`loops`).
 
 use std::rc::Rc;
 
@@ -112,7 +112,7 @@ impl Tracer<'_> {
         Ok(Flow::Falls)
     }
 
-    /// A returned value as the caller gets it.
+    /// A returned value, as the caller gets it.
     fn returned(&mut self, value: Value) -> Traced<Value> {
         if self.lo.rules.holds(Rule::ReturnedConstexprsStay) {
             return Ok(value);

@@ -1,5 +1,5 @@
-//! What of Triton's language a kernel's own lines use, and on which dtypes: what `cerith coverage` counts. Lines of
-//! Triton's library do not count, and neither does what is decided before tracing: a host function's Python.
+//! What a kernel's own lines use of Triton's language, and on which dtypes. `cerith coverage` counts it. Lines of Triton's
+//! library do not count, and neither does the plain Python around a kernel.
 
 use cerith_tile::DType;
 use cerith_tile::ir::CmpPredicate;
@@ -40,7 +40,7 @@ impl Tracer<'_> {
         for value in values {
             self.dtypes_of(value, &mut dtypes);
         }
-        // A mask says little of what is done with what it masks.
+        // A mask says little about what it masks.
         if dtypes.iter().any(|&dtype| dtype != DType::I1) {
             dtypes.retain(|&dtype| dtype != DType::I1);
         }

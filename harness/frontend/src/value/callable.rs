@@ -13,7 +13,7 @@ use crate::constant::{self, Constant};
 use crate::lowering::Lowering;
 use crate::stop::Traced;
 
-/// A function that needs no text of Python's.
+/// A function that is implemented here, not by Python text.
 #[derive(Debug)]
 pub(crate) struct Builtin {
     /// Its canonical name and Python signature: `tl.load(pointer, mask=None, other=None)`; methods are
@@ -33,7 +33,7 @@ pub(crate) enum Lower {
     Calls(fn(&mut dyn Caller, &[Value]) -> Traced<Value>),
 }
 
-/// Whoever runs the text of functions while a kernel is lowered: the tracer. What is lowered to calls is handed one.
+/// What runs functions while a kernel is lowered: the tracer. A builtin that is lowered to calls is handed one.
 pub(crate) trait Caller {
     /// Where operations go.
     fn lo(&mut self) -> &mut Lowering;
@@ -109,12 +109,12 @@ impl Builtin {
 pub(crate) struct JitOptions {
     /// Whether calls stay calls; such a function takes no blocks.
     pub noinline: bool,
-    /// Whether device asserts are on, if said.
+    /// Whether device asserts are on, if the decorator says so.
     pub debug: Option<bool>,
     /// Parameters, by place or name, whose values are never made constants.
     pub do_not_specialize: Vec<Constant>,
-    /// Parameters, by place or name, whose alignment is never looked at. No IR says anything of alignment, so this
-    /// decides only what is accepted.
+    /// Parameters, by place or name, whose alignment is never looked at. The IR here has no alignment, so this decides only
+    /// what is accepted.
     pub do_not_specialize_on_alignment: Vec<Constant>,
 }
 

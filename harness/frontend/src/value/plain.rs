@@ -57,7 +57,7 @@ pub(crate) enum Plain {
     Unknown(Rc<Unknown>),
 }
 
-/// A value that the evaluator does not know.
+/// A value that is not known.
 #[derive(Debug)]
 pub(crate) struct Unknown {
     /// Where it came from.
