@@ -306,7 +306,27 @@ impl Tracer<'_> {
     ) -> Traced<Value> {
         let held = std::mem::take(&mut self.held_arguments);
         let bound = self.bind_call(function, positional, keyword)?;
-        for (name, value) in &bound {
+        self.check_arguments(function, &bound)?;
+        self.check_recursion(function, &bound)?;
+        let kind = |value: &Value| match value {
+            Value::Tensor(tensor) if held.contains(tensor) => Kind::Held,
+            _ => Kind::Plain,
+        };
+        let bound = bound.into_iter().map(|(name, value)| {
+            let kind = kind(&value);
+            (name, value, kind)
+        });
+        let (span, loc) = (self.lo.span, self.lo.builder.loc());
+        let caller = self.lo.caller.replace(loc);
+        let value = self.run_body(function, span, bound.collect())?;
+        self.lo.caller = caller;
+        self.lo.leave((span, loc));
+        Ok(value)
+    }
+
+    /// Refuses arguments that no call of this function may have.
+    fn check_arguments(&mut self, function: &UserFunction, bound: &[(Rc<str>, Value)]) -> Traced<()> {
+        for (name, value) in bound {
             let is_refused = match value {
                 Value::Method(..) | Value::Bound(..) => true,
                 Value::Builtin(_) => self.lo.refuses(Gap::BuiltinArguments),
@@ -326,7 +346,7 @@ impl Tracer<'_> {
                 .reject(format!("`*` parameters of `{}` are not bound", function.name)));
         }
         if function.options.noinline {
-            for (name, value) in &bound {
+            for (name, value) in bound {
                 if let Value::Tensor(id) = value
                     && self.lo.is_block(*id)
                     && self.lo.ty(*id).numel() != 1
@@ -338,17 +358,18 @@ impl Tracer<'_> {
                 }
             }
         }
-        let arguments: Vec<Value> = bound.iter().map(|(_, value)| value.clone()).collect();
-        let recursive = self.calls.iter().any(|call| {
+        Ok(())
+    }
+
+    /// Refuses a call of a function that is being run with arguments of the same types, and one that is too deep.
+    fn check_recursion(&self, function: &Rc<UserFunction>, bound: &[(Rc<str>, Value)]) -> Traced<()> {
+        let is_same = |call: &ActiveCall| {
+            let mut pairs = call.arguments.iter().zip(bound);
             Rc::ptr_eq(&call.function, function)
-                && call.arguments.len() == arguments.len()
-                && call
-                    .arguments
-                    .iter()
-                    .zip(&arguments)
-                    .all(|(a, b)| same_type(&self.lo, a, b))
-        });
-        if recursive {
+                && call.arguments.len() == bound.len()
+                && pairs.all(|(before, (_, now))| same_type(&self.lo, before, now))
+        };
+        if self.calls.iter().any(is_same) {
             return Err(self
                 .lo
                 .reject_with("recursion", format!("`{}` calls itself", function.name)));
@@ -356,8 +377,16 @@ impl Tracer<'_> {
         if self.calls.len() >= MAX_CALLS {
             return Err(self.lo.exhausted(MAX_CALLS, "calls inside of each other"));
         }
-        let (span, loc) = (self.lo.span, self.lo.builder.loc());
-        let caller = self.lo.caller.replace(loc);
+        Ok(())
+    }
+
+    /// Runs a function's body in a frame of its own. `span` is where it is called; nothing in the text calls the kernel.
+    pub(super) fn run_body(
+        &mut self,
+        function: &Rc<UserFunction>,
+        span: Span,
+        bound: Vec<(Rc<str>, Value, Kind)>,
+    ) -> Traced<Value> {
         let frame = Frame {
             scope: function.scope,
             source: self.modules.source_of(function.scope),
@@ -367,42 +396,7 @@ impl Tracer<'_> {
         self.lo.calls.push(span);
         self.calls.push(ActiveCall {
             function: Rc::clone(function),
-            arguments,
-        });
-        for (name, value) in bound {
-            if self.is_defined(function, &name) {
-                let is_held = matches!(&value, Value::Tensor(tensor) if held.contains(tensor));
-                let kind = if is_held { Kind::Held } else { Kind::Plain };
-                self.frame.set(&name, value, kind);
-            }
-        }
-        self.check_annotations(function)?;
-        let flow = self.run(&function.def.body, true)?;
-        let value = self.result_of(flow)?;
-        self.calls.pop();
-        self.lo.calls.pop();
-        self.frame = outer;
-        self.lo.caller = caller;
-        self.lo.leave((span, loc));
-        Ok(value)
-    }
-
-    /// Runs the body of the kernel itself.
-    pub(super) fn run_kernel(
-        &mut self,
-        function: &Rc<UserFunction>,
-        bound: Vec<(Rc<str>, Value, Kind)>,
-    ) -> Traced<Value> {
-        self.frame = Frame {
-            scope: function.scope,
-            source: self.modules.source_of(function.scope),
-            ..Frame::default()
-        };
-        let arguments = bound.iter().map(|(_, value, _)| value.clone()).collect();
-        self.lo.calls.push(Span::default());
-        self.calls.push(ActiveCall {
-            function: Rc::clone(function),
-            arguments,
+            arguments: bound.iter().map(|(_, value, _)| value.clone()).collect(),
         });
         for (name, value, kind) in bound {
             if self.is_defined(function, &name) {
@@ -414,6 +408,7 @@ impl Tracer<'_> {
         let value = self.result_of(flow)?;
         self.calls.pop();
         self.lo.calls.pop();
+        self.frame = outer;
         Ok(value)
     }
 

@@ -102,7 +102,7 @@ impl<'a> Tracer<'a> {
         self.check_warps()?;
         self.check_dependencies(&function)?;
         let (bound, bindings) = self.specialise(&function, &given)?;
-        let result = self.run_kernel(&function, bound)?;
+        let result = self.run_body(&function, Span::default(), bound)?;
         if !leaves(&result).is_empty() {
             self.lo.span = span_of(source, function.def.name.range());
             return Err(self.lo.reject("a kernel cannot return a value"));
