@@ -5,7 +5,7 @@
 //! row too; it is lowered to a call of the prelude. What steers tracing (`range`, `static_assert`, `constexpr`) is in
 //! [`python`], beside Python's own functions.
 
-pub(crate) mod argument;
+mod argument;
 pub(crate) mod attribute;
 mod create;
 mod debug;

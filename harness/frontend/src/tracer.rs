@@ -1,8 +1,9 @@
-//! The tracer: Python statements and expressions to values and IR.
+//! The tracer: a kernel's statements and expressions to values and IR.
 //!
-//! [`Tracer`] holds what is the same for a whole trace; [`Frame`] what belongs to one Python function that is being
-//! run. Operations of the language are not here: `semantic` gives operators their types, and `builtin` lowers calls. Both
-//! work on the tracer's [`Lowering`]. Nor is plain Python: a [`Runner`] runs what stands around kernels.
+//! [`Tracer`] holds what is the same for a whole trace; [`Frame`] what belongs to one function that is being run. Each
+//! module is one part of the walk, which is recursive as Python's tree is: an expression may be a call, and a call runs
+//! statements. Left out: operations of the language (`semantic` gives operators their types, `builtin` lowers calls; both
+//! work on the tracer's [`Lowering`]), and the plain Python around kernels, which a [`Runner`] runs.
 
 mod access;
 mod aggregate;
@@ -43,7 +44,7 @@ const MAX_ITEMS: usize = 1 << 12;
 /// A trace in progress.
 pub(crate) struct Tracer<'a> {
     /// The IR that is being made.
-    pub lo: Lowering,
+    lo: Lowering,
     /// The modules around the kernel.
     modules: Modules<'a>,
     request: &'a Request,

@@ -24,7 +24,7 @@ impl Runner<'_, '_> {
     /// Evaluates an expression of plain Python.
     pub fn expression(&mut self, scope: ScopeId, expression: &Expr) -> Traced<Plain> {
         self.lo.burn()?;
-        let value = self.deeper(|tr| tr.expression_inner(scope, expression))?;
+        let value = self.deeper(|runner| runner.expression_inner(scope, expression))?;
         let makes = matches!(
             expression,
             Expr::Tuple(_)
