@@ -39,15 +39,9 @@ impl Runner<'_, '_> {
                 self.lo.charge(work(name, &arguments))?;
                 Ok(builtin(name, &arguments, span))
             }
-            Plain::Decorator(decorator) => match (&**decorator, arguments.positional.first()) {
-                (Decorator::Jit(options), Some(Plain::Function(function))) => {
-                    Ok(Plain::Jit(Rc::new(UserFunction::new(function, options.clone()))))
-                }
-                (Decorator::Wrap(wrapper), Some(Plain::Jit(function))) => {
-                    Ok(Plain::Jit(Rc::new(function.wrapped(Rc::clone(wrapper)))))
-                }
-                _ => Ok(Plain::unknown(span, "what the decorator makes of it")),
-            },
+            Plain::Decorator(decorator) => {
+                Ok(decorator::applied(decorator, arguments.positional.first(), span))
+            }
             Plain::NamedTuple(class) => Ok(construct(class, arguments, span)),
             Plain::Function(function) | Plain::ConstexprFunction(function) => {
                 Ok(self.call_function(function, arguments, span)?.0)

@@ -7,8 +7,8 @@ use cerith_tile::source::Span;
 
 use crate::lowering::Lowering;
 use crate::stop::{Stop, Traced};
-use crate::value::callable::JitOptions;
-use crate::value::plain::{Arguments, Config, Native, Plain};
+use crate::value::callable::{JitOptions, UserFunction};
+use crate::value::plain::{Arguments, Config, Decorator, Native, Plain};
 
 /// A parameter: its name, the first version that has it, the first that does not, and whether it must be given.
 struct Parameter {
@@ -155,6 +155,19 @@ fn of(parameters: &[Parameter], version: Version) -> impl Iterator<Item = &Param
     parameters
         .iter()
         .filter(move |parameter| (parameter.since..parameter.until).contains(&version))
+}
+
+/// What a decorator that has its arguments makes of a value.
+pub(super) fn applied(decorator: &Decorator, value: Option<&Plain>, span: Span) -> Plain {
+    match (decorator, value) {
+        (Decorator::Jit(options), Some(Plain::Function(function))) => {
+            Plain::Jit(Rc::new(UserFunction::new(function, options.clone())))
+        }
+        (Decorator::Wrap(wrapper), Some(Plain::Jit(function))) => {
+            Plain::Jit(Rc::new(function.wrapped(Rc::clone(wrapper))))
+        }
+        _ => Plain::unknown(span, "what the decorator makes of it"),
+    }
 }
 
 /// What `triton.jit` is told.

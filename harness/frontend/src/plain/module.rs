@@ -19,7 +19,7 @@ use crate::stop::{Stop, Traced};
 use crate::text::{TopLevel, parse, span_of, with_stack};
 use crate::value::Value;
 use crate::value::callable::{JitOptions, UserFunction};
-use crate::value::plain::{Decorator, Native, Plain, PlainFunction, ScopeId};
+use crate::value::plain::{Native, Plain, PlainFunction, ScopeId};
 
 /// A parsed module of the prelude, kept for the thread: every trace uses the same one.
 struct PreludeModule {
@@ -148,15 +148,7 @@ impl Runner<'_, '_> {
                 }
                 _ => Plain::unknown(span, format!("what the decorator `{name}` makes of it")),
             },
-            (Plain::Decorator(decorator), value) => match (&*decorator, value) {
-                (Decorator::Jit(options), Plain::Function(function)) => {
-                    Plain::Jit(Rc::new(UserFunction::new(&function, options.clone())))
-                }
-                (Decorator::Wrap(wrapper), Plain::Jit(function)) => {
-                    Plain::Jit(Rc::new(function.wrapped(Rc::clone(wrapper))))
-                }
-                _ => Plain::unknown(span, "what the decorator makes of it"),
-            },
+            (Plain::Decorator(decorator), value) => decorator::applied(&decorator, Some(&value), span),
             _ => Plain::unknown(span, "what the decorator makes of it"),
         })
     }
