@@ -180,10 +180,13 @@ fn method(rules: Rules, name: &str) -> Option<&'static Builtin> {
 }
 
 fn is_method(row: &Row, rules: Rules) -> bool {
-    let library = home(&row.builtin) == "tl.standard";
-    // `xor_sum` was written in Python like the others, but not jitted.
-    let bare = row.builtin.short_name() == "xor_sum" && !rules.holds(Rule::XorSumIsJitted);
-    row.method && row.holds(rules) && (!library || bare || rules.holds(Rule::LibraryMethods))
+    row.method && row.holds(rules) && (rules.holds(Rule::LibraryMethods) || is_not_jitted(row, rules))
+}
+
+/// Whether a method is none of the library's jitted functions. `xor_sum` was written in Python like those, but not jitted.
+fn is_not_jitted(row: &Row, rules: Rules) -> bool {
+    let builtin = &row.builtin;
+    home(builtin) != "tl.standard" || builtin.short_name() == "xor_sum" && !rules.holds(Rule::XorSumIsJitted)
 }
 
 /// Python's own functions that work on tensors: `min` and `max`.
