@@ -611,6 +611,40 @@ fn an_interrupted_run_leaves_a_valid_partial_report() {
     assert!(page.contains("<p>The run was interrupted"));
 }
 
+/// A launch may take long: nobody waits for its end.
+#[cfg(unix)]
+#[test]
+fn the_first_interrupt_is_heard_inside_of_a_launch() {
+    let place = Place::new(&[]);
+    place.write(
+        "cases/area/idle.py",
+        "import triton\n\n\n@triton.jit\ndef idle():\n    pass\n",
+    );
+    place.write(
+        "cases/area/good.yaml",
+        "about: Many programs that do nothing.\nkernel: idle.py:idle\nlaunches:\n  - { grid: [1000000000], args: {} }\n",
+    );
+    let mut child = place
+        .command(&ALONE)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("starts");
+    let began = Instant::now();
+    let waited = |child: &mut Child, until: Duration| {
+        while began.elapsed() < until && child.try_wait().expect("ours").is_none() {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        child.try_wait().expect("ours")
+    };
+    let ended = waited(&mut child, Duration::from_secs(2));
+    assert_eq!(ended, None, "the launch is short");
+    signal(&child, "-INT");
+    let ended = waited(&mut child, Duration::from_secs(30));
+    let _ = child.kill();
+    assert_eq!(ended.expect("it goes on").code(), Some(130));
+}
+
 #[cfg(unix)]
 #[test]
 fn a_killed_run_leaves_whole_lines() {

@@ -13,7 +13,7 @@ use cerith_tile::quirk::{Quirk, Quirks};
 use cerith_tile::rules::Rules;
 
 use crate::engine::Failure;
-use crate::reference::{Kernel, Reference, arguments};
+use crate::reference::{Kernel, Reference, arguments, failure};
 
 /// Warps of a launch that asks for none in particular.
 const DEFAULT_WARPS: i128 = 4;
@@ -376,7 +376,7 @@ impl Reference {
         if device.ids().any(|id| !device.pointers(id).is_empty()) {
             return Ok(None);
         }
-        let config = self.lenient();
+        let config = self.lenient(case);
         // Copies are made with the guard zones that there were at first.
         let mut strays = Vec::new();
         for launch in &case.launches {
@@ -399,9 +399,7 @@ impl Reference {
             let outcome = kernel
                 .program()
                 .launch(launch.grid, &args, &mut host.memory, &config)
-                .map_err(|error| {
-                    Failure::internal(format!("run `{}` with quirks", launch.kernel.name), error)
-                })?;
+                .map_err(|error| failure(format!("run `{}` with quirks", launch.kernel.name), error))?;
             if !matches!(outcome, Outcome::Finished(_)) || host.write_back(&mut device, &mut strays).is_none()
             {
                 return Ok(None);
@@ -448,10 +446,14 @@ impl Reference {
             };
             let accepted = kernel
                 .program()
-                .accept(launch.grid, &args, &mut host.memory, &mut map, &self.lenient())
-                .map_err(|error| {
-                    Failure::internal(format!("run `{}` with quirks", launch.kernel.name), error)
-                })?;
+                .accept(
+                    launch.grid,
+                    &args,
+                    &mut host.memory,
+                    &mut map,
+                    &self.lenient(case),
+                )
+                .map_err(|error| failure(format!("run `{}` with quirks", launch.kernel.name), error))?;
             if accepted != Acceptance::Known {
                 return Ok(None);
             }
@@ -460,13 +462,13 @@ impl Reference {
     }
 
     /// What the interpreter looks at: nothing that does not stop it.
-    fn lenient(&self) -> Config {
+    fn lenient(&self, case: &Case) -> Config<'_> {
         Config {
             checks: Checks::Fast,
             masked_zero: true,
             device_asserts: false,
             unaligned: true,
-            ..self.config()
+            ..self.config(case)
         }
     }
 }

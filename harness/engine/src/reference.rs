@@ -7,12 +7,15 @@
 use cerith_tile::fault::{Fault, is_planted};
 use std::collections::HashMap;
 use std::fmt::Write as _;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use cerith_case::{ArgValue, Case, Launch, Padding};
 use cerith_frontend::{Part, Refusal, Refused, Request, Traced};
 use cerith_interp::{
-    Acceptance, AcceptanceMap, Accepted, Checks, Combining, Config, Program, TrapKind, Widening,
+    Acceptance, AcceptanceMap, Accepted, Checks, Combining, Config, InternalError, Program, TrapKind, Watch,
+    Widening,
 };
 use cerith_memory::{Memory, StorageId};
 use cerith_tile::diagnostic::{Diagnostic, Severity};
@@ -41,6 +44,10 @@ const FUEL: u64 = 1 << 33;
 /// program of the corpus needs.
 const PROGRAM_FUEL: u64 = 1 << 27;
 
+/// How long launches may take that are made one after the other, where their fuel lasts that long and the case does not say
+/// more.
+const TIME: Duration = Duration::from_mins(2);
+
 /// What a launch may do when it is executed with intervals, which is slower by far.
 const INTERVAL_FUEL: u64 = 1 << 30;
 
@@ -48,8 +55,10 @@ const INTERVAL_FUEL: u64 = 1 << 30;
 #[derive(Debug)]
 pub struct Reference {
     capabilities: Capabilities,
-    config: Config,
+    config: Config<'static>,
     schedules: u32,
+    /// Set once it is to stop.
+    stopped: Arc<AtomicBool>,
     cache: Mutex<Cache>,
 }
 
@@ -156,7 +165,7 @@ impl Default for Reference {
 
 impl Reference {
     /// The reference with these limits.
-    pub fn new(config: Config) -> Self {
+    pub fn new(config: Config<'static>) -> Self {
         Self {
             capabilities: Capabilities {
                 dtypes: DType::ALL.to_vec(),
@@ -173,13 +182,14 @@ impl Reference {
             },
             config,
             schedules: 0,
+            stopped: Arc::default(),
             cache: Mutex::default(),
         }
     }
 
-    /// The limits.
-    pub(crate) const fn config(&self) -> Config {
-        self.config
+    /// The limits of a case's launches, and what ends them from outside.
+    pub(crate) fn config(&self, case: &Case) -> Config<'_> {
+        watched(self.config, case, &self.stopped)
     }
 
     /// The same, watching so much.
@@ -210,6 +220,11 @@ impl Reference {
     pub fn with_schedules(mut self, schedules: u32) -> Self {
         self.schedules = schedules;
         self
+    }
+
+    /// Whether it was told to stop: what it fails with since then is that.
+    pub fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
     }
 
     /// Whether it judges as it does where nothing is asked of it: what it was when records were accepted and expectations
@@ -320,9 +335,29 @@ impl Reference {
         }
         let config = Config {
             device_asserts: true,
-            ..self.config
+            ..self.config(case)
         };
         intervals(case, &kernels, map, &config)
+    }
+}
+
+/// Limits with what ends a launch from outside: a flag, and the clock.
+fn watched<'w>(config: Config<'static>, case: &Case, stop: &'w AtomicBool) -> Config<'w> {
+    let given = case.timeout.map_or(TIME, |time| time.max(TIME));
+    Config {
+        watch: Watch {
+            stop: Some(stop),
+            until: Instant::now().checked_add(given).map(|until| (until, given)),
+        },
+        ..config
+    }
+}
+
+/// What a launch that nobody but we can be blamed for comes to: that it was stopped, or a bug of ours.
+pub(crate) fn failure(doing: String, error: InternalError) -> Failure {
+    match error {
+        InternalError::Stopped => Failure::Stopped,
+        error => Failure::internal(doing, error),
     }
 }
 
@@ -336,7 +371,7 @@ fn intervals(
     case: &Case,
     kernels: &[Arc<Kernel>],
     mut map: AcceptanceMap,
-    config: &Config,
+    config: &Config<'_>,
 ) -> Result<Conforming, Failure> {
     let config = Config {
         fuel: config.fuel.min(INTERVAL_FUEL),
@@ -348,9 +383,7 @@ fn intervals(
         let accepted = kernel
             .program
             .accept(launch.grid, &args, &mut memory, &mut map, &config)
-            .map_err(|error| {
-                Failure::internal(format!("run `{}` with intervals", launch.kernel.name), error)
-            })?;
+            .map_err(|error| failure(format!("run `{}` with intervals", launch.kernel.name), error))?;
         match accepted {
             Acceptance::Known => {}
             Acceptance::Inconclusive { what, span } => {
@@ -396,7 +429,12 @@ impl Engine for Reference {
                 ..self.config
             },
             schedules: self.schedules,
+            stopped: Arc::clone(&self.stopped),
         })))
+    }
+
+    fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
     }
 
     fn rules_matter(&self) -> bool {
@@ -416,8 +454,9 @@ enum Tried {
 
 struct Ready {
     kernels: Vec<Arc<Kernel>>,
-    config: Config,
+    config: Config<'static>,
     schedules: u32,
+    stopped: Arc<AtomicBool>,
 }
 
 impl Prepared for Ready {
@@ -425,7 +464,7 @@ impl Prepared for Ready {
         if case.is_import_only() {
             return Ok(imported(case.memory()));
         }
-        let outcome = self.launches(case, &self.config, None)?;
+        let outcome = self.launches(case, &self.config(case), None)?;
         self.reorder(case, &outcome)?;
         match outcome {
             Outcome::Finished(finished) => match self.in_lane_orders(case, finished)? {
@@ -439,6 +478,10 @@ impl Prepared for Ready {
 }
 
 impl Ready {
+    fn config(&self, case: &Case) -> Config<'_> {
+        watched(self.config, case, &self.stopped)
+    }
+
     /// Makes the launches again in other orders of programs, where none may change what came out.
     fn reorder(&self, case: &Case, outcome: &Outcome) -> Result<(), Failure> {
         let Outcome::Finished(first) = outcome else {
@@ -454,7 +497,7 @@ impl Ready {
         for schedule in 1..=self.schedules {
             let config = Config {
                 order: schedules::order(&case.id, schedule),
-                ..self.config
+                ..self.config(case)
             };
             let reason = match self.launches(case, &config, None)? {
                 Outcome::Finished(other) => schedules::difference(&first.memory, &other.memory),
@@ -476,7 +519,7 @@ impl Ready {
     fn assert_in_lane_orders(&self, case: &Case, complaint: Box<Complaint>) -> Result<Outcome, Failure> {
         if self.kernels.iter().any(|kernel| kernel.lanes_open) {
             for order in LaneOrder::FEW {
-                if let Outcome::Finished(_) = self.launches(case, &self.config, Some(order))? {
+                if let Outcome::Finished(_) = self.launches(case, &self.config(case), Some(order))? {
                     return Ok(in_an_order(complaint));
                 }
             }
@@ -490,8 +533,9 @@ impl Ready {
             return Ok(Outcome::Finished(finished));
         };
         let others = [LaneOrder::FEW.as_slice(), LaneOrder::MORE.as_slice()];
-        let tried = self.others(case, &finished, &self.config, others, in_an_order, |order| {
-            self.launches(case, &self.config, Some(order))
+        let config = self.config(case);
+        let tried = self.others(case, &finished, &config, others, in_an_order, |order| {
+            self.launches(case, &config, Some(order))
         })?;
         let dependent = match tried {
             Tried::Dependent(dependent) => dependent,
@@ -511,7 +555,7 @@ impl Ready {
         };
         let with = |combining| Config {
             combining,
-            ..self.config
+            ..self.config(case)
         };
         // Intervals that do not make room for other orders themselves.
         let rounding = with(Combining::Halves);
@@ -543,7 +587,7 @@ impl Ready {
         &self,
         case: &Case,
         finished: &Finished,
-        intervals_with: &Config,
+        intervals_with: &Config<'_>,
         orders: [&[T]; 2],
         stopped: fn(Box<Complaint>) -> Outcome,
         launch: impl Fn(T) -> Result<Outcome, Failure>,
@@ -618,7 +662,7 @@ impl Ready {
     fn launches(
         &self,
         case: &Case,
-        config: &Config,
+        config: &Config<'_>,
         lane_order: Option<LaneOrder>,
     ) -> Result<Outcome, Failure> {
         let mut memory = case.memory();
@@ -641,7 +685,7 @@ impl Ready {
                 .as_ref()
                 .unwrap_or(&kernel.program)
                 .launch(launch.grid, &args, &mut memory, config)
-                .map_err(|error| Failure::internal(format!("run `{}`", launch.kernel.name), error))?;
+                .map_err(|error| failure(format!("run `{}`", launch.kernel.name), error))?;
             let sources = &kernel.traced.function.sources;
             match outcome {
                 cerith_interp::Outcome::Finished(finished) => {

@@ -3,6 +3,7 @@
 use cerith_memory::{Memory, StorageId, Tensor};
 
 use crate::order::Order;
+use crate::watch::Watch;
 
 /// How much is watched while a launch runs. Accesses stay inside storages either way. What is not watched has some
 /// result, which no other engine need have.
@@ -36,8 +37,8 @@ pub enum Combining {
 }
 
 /// Options and limits of a launch.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Config {
+#[derive(Clone, Copy, Debug)]
+pub struct Config<'w> {
     /// How much is watched.
     pub checks: Checks,
     /// In which order programs run.
@@ -51,7 +52,7 @@ pub struct Config {
     pub unaligned: bool,
     /// Whether `tl.device_assert` is active. Compiled kernels have it only with `debug=True` or `TRITON_DEBUG=1`.
     pub device_asserts: bool,
-    /// The most work of a launch: one for each operation and each lane of it.
+    /// The most work of a launch: one for each operation and each lane of it, and what each program takes besides.
     pub fuel: u64,
     /// The most work of one program. A loop that never ends is found by it whatever the grid is.
     pub program_fuel: u64,
@@ -64,9 +65,11 @@ pub struct Config {
     /// The least work, in units of fuel, of a launch that is shared out among threads: threads take time to start, and
     /// each has its own copy of the memory. With 0, every launch is that can be.
     pub share_work: u64,
+    /// What ends it from outside.
+    pub watch: Watch<'w>,
 }
 
-impl Default for Config {
+impl Default for Config<'_> {
     fn default() -> Self {
         Self {
             checks: Checks::Full,
@@ -81,6 +84,7 @@ impl Default for Config {
             print_limit: 16 << 20,
             threads: 1,
             share_work: 1 << 23,
+            watch: Watch::default(),
         }
     }
 }

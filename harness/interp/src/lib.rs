@@ -60,7 +60,7 @@
 //! Left out: arithmetic (`cerith-tile::numeric`), Python (`cerith-frontend`), comparing outcomes (`cerith-verdict`).
 //!
 //! Invariants: no IO, no panic on any input; execution is deterministic; memory is only accessed inside of storages;
-//! a launch stops within its fuel.
+//! a launch stops within its fuel, and soon after it is told to.
 #![warn(missing_docs)]
 
 mod acceptance;
@@ -90,6 +90,7 @@ mod store;
 mod survey;
 mod threads;
 mod value;
+mod watch;
 
 pub use acceptance::{Acceptance, AcceptanceMap, Accepted, Widening};
 pub use config::{Arg, Checks, Combining, Config};
@@ -98,3 +99,4 @@ pub use outcome::{
     Exhausted, Finished, InternalError, Outcome, Resource, Stats, Trap, TrapKind, Unsupported,
 };
 pub use program::Program;
+pub use watch::Watch;

@@ -29,12 +29,16 @@ use crate::plan::Run;
 use crate::program::{Code, Op, Program, Slot, Step};
 use crate::survey::Survey;
 use crate::value::{Layout, Poison, Pool, Repr, Value};
+use crate::watch;
 
 /// Pools larger than this are emptied after a launch.
 const KEEP: usize = 16 << 20;
 
 /// Launches of this many programs are surveyed; with fewer it does not pay.
 pub(crate) const SURVEYED: u64 = 4;
+
+/// What a program takes that does nothing: as long as this many operations on scalars, in the order of magnitude.
+pub(crate) const PROGRAM_COST: u64 = 64;
 
 /// As many states wait for the next launch as there may be threads.
 const IDLE: usize = 64;
@@ -94,7 +98,7 @@ impl State {
 /// A launch that is under way.
 pub(crate) struct Machine<'a> {
     pub program: &'a Program,
-    pub config: &'a Config,
+    pub config: &'a Config<'a>,
     pub memory: &'a mut Memory,
     pub state: &'a mut State,
     pub args: &'a [Arg],
@@ -116,8 +120,10 @@ pub(crate) struct Machine<'a> {
     pub remarks: Vec<(LocId, Diagnostic)>,
     /// Lanes of a scalar: more than 1 while a region runs over many elements at once.
     pub width: usize,
-    /// What the program that runs may still use.
+    /// What the program that runs may use until the next look at the watch.
     pub fuel: u64,
+    /// What it may use after that.
+    held: u64,
     /// What it was given.
     given: u64,
     /// What was used before the first program.
@@ -136,7 +142,7 @@ pub(crate) fn launch(
     grid: [u32; 3],
     args: &[Arg],
     memory: &mut Memory,
-    config: &Config,
+    config: &Config<'_>,
 ) -> Result<Outcome, InternalError> {
     let homes = bind(program, args, memory)?;
     if program.oversized {
@@ -157,7 +163,7 @@ pub(crate) fn launch(
     if let (Err(Stop::Trap(trap)), Some((other, conflict))) = (&mut result, machine.met.take()) {
         machine.name_the_other(trap, other, conflict);
     }
-    machine.stats.fuel = config.fuel - machine.rest - machine.fuel;
+    machine.stats.fuel = config.fuel - machine.fuel_left();
     let (prints, stats) = (std::mem::take(&mut machine.prints), machine.stats);
     let remarks = match &result {
         Ok(()) => {
@@ -240,7 +246,7 @@ impl<'a> Machine<'a> {
         grid: [u32; 3],
         args: &'a [Arg],
         memory: &'a mut Memory,
-        config: &'a Config,
+        config: &'a Config<'a>,
         homes: Vec<Option<Rc<Home>>>,
     ) -> Self {
         state.pool.begin(config.memory_limit);
@@ -274,6 +280,7 @@ impl<'a> Machine<'a> {
             remarks: Vec::new(),
             width: 1,
             fuel: 0,
+            held: 0,
             given: 0,
             prologue: 0,
             rest: config.fuel,
@@ -322,9 +329,14 @@ impl<'a> Machine<'a> {
             self.state.cells.begin(bytes, grain);
         }
         let first = range.start;
+        let mut look_at = self.fuel_left();
         for nth in range {
             if others.is_some_and(|stopped| stopped.load(Ordering::Relaxed)) {
                 break;
+            }
+            if self.fuel_left() <= look_at {
+                self.config.watch.look()?;
+                look_at = self.fuel_left().saturating_sub(watch::FUEL);
             }
             let number = self.config.order.at(nth, programs);
             self.id = self.program_id(number);
@@ -333,7 +345,7 @@ impl<'a> Machine<'a> {
                 self.state.shadow.enter(number);
             }
             self.refuel();
-            self.spend(1)?;
+            self.spend(PROGRAM_COST)?;
             match &survey {
                 Some(survey) => self.due(survey)?,
                 None => self.block(&program.body)?,
@@ -385,32 +397,54 @@ impl<'a> Machine<'a> {
             self.fuel = left;
             return Ok(());
         }
-        self.fuel = 0;
-        Err(Stop::fuel(self.fuel_limit()))
+        self.spend_held(cost)
+    }
+
+    /// Uses up what is held back too, and looks at the watch.
+    #[cold]
+    fn spend_held(&mut self, cost: u64) -> Result<(), Stop> {
+        self.config.watch.look()?;
+        let Some(left) = self.fuel.saturating_add(self.held).checked_sub(cost) else {
+            (self.fuel, self.held) = (0, 0);
+            return Err(Stop::fuel(self.fuel_limit()));
+        };
+        self.hold_back(left);
+        Ok(())
+    }
+
+    /// Hands out the first part of what may be used.
+    fn hold_back(&mut self, left: u64) {
+        self.fuel = left.min(watch::FUEL);
+        self.held = left - self.fuel;
     }
 
     /// Gives the next program its fuel.
     pub(crate) fn refuel(&mut self) {
-        self.rest += self.fuel;
+        self.rest = self.fuel_left();
         self.given = self.config.program_fuel.min(self.rest);
-        self.fuel = self.given;
         self.rest -= self.given;
+        self.hold_back(self.given);
     }
 
     /// What the program that runs has used.
     pub(crate) const fn used(&self) -> u64 {
-        self.given - self.fuel
+        self.given - self.held - self.fuel
     }
 
     /// What all programs that are still to come may use.
     pub(crate) const fn fuel_left(&self) -> u64 {
-        self.rest + self.fuel
+        self.rest + self.held + self.fuel
     }
 
     /// Takes away what programs used that ran elsewhere.
     pub(crate) const fn spent(&mut self, used: u64) {
         self.rest = self.fuel_left().saturating_sub(used);
-        self.fuel = 0;
+        (self.fuel, self.held) = (0, 0);
+    }
+
+    /// Takes back what the program that runs has used, so that there is as much as `left`.
+    pub(crate) const fn restore(&mut self, left: u64) {
+        (self.fuel, self.held, self.rest) = (0, 0, left);
     }
 
     /// The limit that a program meets which runs out of fuel.

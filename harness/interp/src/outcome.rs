@@ -179,6 +179,8 @@ pub enum Resource {
     Memory,
     /// Bytes of printed text.
     Prints,
+    /// Seconds.
+    Time,
 }
 
 impl fmt::Display for Resource {
@@ -187,6 +189,7 @@ impl fmt::Display for Resource {
             Self::Fuel => "operations and lanes",
             Self::Memory => "bytes of values",
             Self::Prints => "bytes of printed text",
+            Self::Time => "seconds",
         })
     }
 }
@@ -226,6 +229,9 @@ pub enum InternalError {
     /// IR that the verifier would refuse.
     #[error("execute {0}: the IR is not well-formed")]
     MalformedIr(&'static str),
+    /// Nobody is wrong: the caller had the launch stopped ([`crate::Watch::stop`]).
+    #[error("finish: stopped")]
+    Stopped,
 }
 
 /// Why execution leaves a block early.

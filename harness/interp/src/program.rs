@@ -214,7 +214,7 @@ impl Program {
         grid: [u32; 3],
         args: &[Arg],
         memory: &mut Memory,
-        config: &Config,
+        config: &Config<'_>,
     ) -> Result<Outcome, InternalError> {
         let mut state = State::take();
         let outcome = machine::launch(self, &mut state, grid, args, memory, config);

@@ -124,7 +124,7 @@ impl Machine<'_> {
         let program = self.program;
         self.footprint = Footprint::seeking(conflict.index, conflict.did);
         self.id = self.program_id(u64::from(other));
-        let used = self.rest;
+        let left = self.fuel_left();
         (self.racing, self.width) = (false, 1);
         self.state.straight.clear();
         self.refuel();
@@ -132,7 +132,7 @@ impl Machine<'_> {
         let _ = self
             .block(&program.prologue)
             .and_then(|()| self.block(&program.body));
-        (self.fuel, self.rest) = (0, used);
+        self.restore(left);
         self.footprint.found()
     }
 

@@ -43,7 +43,7 @@ struct Launch<'a> {
     grid: [u32; 3],
     args: &'a [Arg],
     memory: &'a Memory,
-    config: &'a Config,
+    config: &'a Config<'a>,
     programs: u64,
     /// What may be used, and what of it the prologue takes, which every thread runs again.
     fuel: u64,

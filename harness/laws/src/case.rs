@@ -22,7 +22,7 @@ pub fn reference() -> Reference {
     Reference::new(config())
 }
 
-fn config() -> Config {
+fn config() -> Config<'static> {
     Config {
         fuel: FUEL,
         program_fuel: FUEL,

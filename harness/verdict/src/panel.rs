@@ -65,6 +65,9 @@ impl Panel {
 
     /// Ends what runs; cases that are asked for from then on are [`Stopped`].
     pub fn stop(&self) {
+        if let Some(reference) = &self.reference {
+            reference.stop();
+        }
         for engine in &self.others {
             engine.stop();
         }
@@ -189,6 +192,10 @@ pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
         .map(|record| (&record.id, &record.outcome));
     given::hold(case, &mut verdict, &outcomes);
     explain(case, panel, (&references, &others, &benches), &mut verdict);
+    // Whatever it was asked last may have come to nothing by that.
+    if panel.reference.as_ref().is_some_and(|one| one.is_stopped()) {
+        return Err(Stopped);
+    }
     for acceptance in &acceptances {
         if let Some(message) = acceptance.failure() {
             failed.push(Failed {

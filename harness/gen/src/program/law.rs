@@ -21,7 +21,7 @@ pub fn check(bytes: &[u8]) -> Trial {
 }
 
 /// Holds a program to the laws, within these limits.
-pub fn check_within(of: &Program, limits: &Config) -> Trial {
+pub fn check_within(of: &Program, limits: &Config<'_>) -> Trial {
     let function = of.function();
     function
         .verify()
@@ -31,7 +31,7 @@ pub fn check_within(of: &Program, limits: &Config) -> Trial {
         cerith_interp::Program::prepare(function).map_err(|error| Fault(format!("failed to {error}")))?;
     let (memory, args) = Program::world();
     let fault = |message: String| Fault(format!("{message}\n{}", program.function()));
-    let run = |config: &Config| -> Result<(Outcome, Memory), Fault> {
+    let run = |config: &Config<'_>| -> Result<(Outcome, Memory), Fault> {
         let mut memory = memory.clone();
         let outcome = program
             .launch(grid, &args, &mut memory, config)

@@ -22,12 +22,13 @@ use super::{Acceptance, AcceptanceMap};
 use crate::checks::Home;
 use crate::config::{Arg, Checks, Combining, Config};
 use crate::elementwise::arithmetic;
-use crate::machine::{Machine as PlainMachine, State};
+use crate::machine::{Machine as PlainMachine, PROGRAM_COST, State};
 use crate::order::Order;
 use crate::outcome::{Exhausted, InternalError, Outcome, Resource, Stop, Unsupported};
 use crate::program::{Code, Op, Program, Slot, Step, Yielded};
 use crate::shape::{Movement, row_major};
 use crate::value::{Layout, Value};
+use crate::watch;
 
 /// Why execution leaves a block early.
 #[derive(Debug)]
@@ -75,14 +76,16 @@ const SPARE: usize = 4;
 
 pub(super) struct Machine<'a> {
     pub program: &'a Program,
-    pub config: &'a Config,
+    pub config: &'a Config<'a>,
     /// The plain machine's configuration, with elements combined in two other orders.
-    pub orders: &'a [Config; 2],
+    pub orders: &'a [Config<'a>; 2],
     /// Has the memory, and what is exact.
     pub plain: PlainMachine<'a>,
     pub map: &'a mut AcceptanceMap,
     pub grid: [u32; 3],
     fuel: u64,
+    /// What is left of it at the next look at the watch.
+    look_at: u64,
     /// Bytes of lanes that are written out.
     pub live: usize,
     pub slots: Vec<Lanes>,
@@ -124,7 +127,7 @@ pub(super) fn accept(
     args: &[Arg],
     memory: &mut Memory,
     map: &mut AcceptanceMap,
-    config: &Config,
+    config: &Config<'_>,
 ) -> Result<Acceptance, InternalError> {
     let stopped = |exhausted| Ok(Acceptance::Stopped(Outcome::Exhausted(exhausted)));
     let memory_limit = Exhausted {
@@ -205,7 +208,7 @@ struct Launch<'a> {
     program: &'a Program,
     grid: [u32; 3],
     args: &'a [Arg],
-    config: &'a Config,
+    config: &'a Config<'a>,
 }
 
 impl Launch<'_> {
@@ -250,6 +253,7 @@ impl Launch<'_> {
             map,
             grid,
             fuel: config.fuel,
+            look_at: config.fuel,
             live: 0,
             slots: vec![Lanes::Uniform(Lane::Poison); program.layouts.len()],
             spare: Vec::new(),
@@ -298,7 +302,7 @@ impl<'a> Machine<'a> {
             let number = order.at(nth, programs);
             self.plain.id = self.plain.program_id(number);
             self.touched.enter(number);
-            self.spend(1)?;
+            self.spend(PROGRAM_COST)?;
             match &survey {
                 Some(survey) => self.due(survey)?,
                 None => self.block(&program.body)?,
@@ -319,6 +323,10 @@ impl<'a> Machine<'a> {
 
     pub(super) fn spend(&mut self, cost: u64) -> Result<(), Halt> {
         self.fuel = self.fuel.checked_sub(cost).ok_or(Stop::fuel(self.config.fuel))?;
+        if self.fuel < self.look_at {
+            self.config.watch.look()?;
+            self.look_at = self.fuel.saturating_sub(watch::FUEL);
+        }
         Ok(())
     }
 

@@ -209,7 +209,7 @@ impl Program {
         args: &[Arg],
         memory: &mut Memory,
         map: &mut AcceptanceMap,
-        config: &Config,
+        config: &Config<'_>,
     ) -> Result<Acceptance, InternalError> {
         machine::accept(self, grid, args, memory, map, config)
     }

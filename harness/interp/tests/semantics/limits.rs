@@ -1,11 +1,21 @@
-use cerith_interp::{Arg, Config, Exhausted, InternalError, Outcome, Program, Resource};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use cerith_interp::{
+    AcceptanceMap, Arg, Config, Exhausted, InternalError, Outcome, Program, Resource, Watch,
+};
 use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, Combine, Function, OpKind, Type, UnaryOp};
 use cerith_tile::source::SourceId;
 
 use crate::kernels::{self, F32, I1, Kernel, World};
 
-fn run(function: &Function, grid: [u32; 3], args: &[Arg], config: &Config) -> Result<Outcome, InternalError> {
+fn run(
+    function: &Function,
+    grid: [u32; 3],
+    args: &[Arg],
+    config: &Config<'_>,
+) -> Result<Outcome, InternalError> {
     let (mut memory, _) = World::default().finish();
     Program::prepare(function.clone())
         .expect("verified")
@@ -25,18 +35,11 @@ fn exhausted(outcome: &Result<Outcome, InternalError>, of: &Function, limit: &st
 
 #[test]
 fn an_endless_loop_uses_its_fuel_up() {
-    let mut k = Kernel::new("while True: pass\n");
-    k.b.open_block(&[]);
-    let always = k.b.constant(1, Type::scalar(I1));
-    let before = k.b.close_block(&[always]);
-    k.b.open_block(&[]);
-    let after = k.b.close_block(&[]);
-    k.b.effect(OpKind::While { before, after }, &[]);
+    let function = endless();
     let config = Config {
         fuel: 100_000,
         ..Config::default()
     };
-    let function = k.finish();
     let outcome = run(&function, [1, 1, 1], &[], &config);
     let limit = "the limit of 100000 operations and lanes was reached";
     exhausted(&outcome, &function, limit, "while True: pass\n");
@@ -70,6 +73,90 @@ fn a_huge_grid_uses_its_fuel_up() {
         run(&function, [0, 5, 5], &[], &config),
         Ok(Outcome::Finished(_))
     ));
+}
+
+#[test]
+fn a_program_that_does_nothing_costs_what_it_takes() {
+    let function = Kernel::new("pass\n").finish();
+    let Ok(Outcome::Finished(finished)) = run(&function, [1000, 1, 1], &[], &Config::default()) else {
+        panic!("it does not finish");
+    };
+    assert!(finished.stats.fuel >= 16 * 1000, "{:?}", finished.stats);
+}
+
+/// A kernel whose programs go round a loop without end.
+fn endless() -> Function {
+    let mut k = Kernel::new("while True: pass\n");
+    k.b.open_block(&[]);
+    let always = k.b.constant(1, Type::scalar(I1));
+    let before = k.b.close_block(&[always]);
+    k.b.open_block(&[]);
+    let after = k.b.close_block(&[]);
+    k.b.effect(OpKind::While { before, after }, &[]);
+    k.finish()
+}
+
+#[test]
+fn a_launch_ends_when_it_is_told_to_and_when_its_time_is_over() {
+    let many = Kernel::new("pass\n").finish();
+    let stop = AtomicBool::new(false);
+    let check = |function: &Function, grid: [u32; 3]| {
+        let watched = |watch| Config {
+            fuel: u64::MAX,
+            watch,
+            ..Config::default()
+        };
+        let over = (Instant::now(), Duration::from_secs(7));
+        let late = watched(Watch {
+            until: Some(over),
+            ..Watch::default()
+        });
+        let Ok(Outcome::Exhausted(reached)) = run(function, grid, &[], &late) else {
+            panic!("{function}: it has no end");
+        };
+        assert_eq!(reached.to_string(), "the limit of 7 seconds was reached");
+        stop.store(false, Ordering::Relaxed);
+        let told = watched(Watch {
+            stop: Some(&stop),
+            ..Watch::default()
+        });
+        // Told while it runs.
+        let ended = std::thread::scope(|scope| {
+            let launch = scope.spawn(|| run(function, grid, &[], &told));
+            std::thread::sleep(Duration::from_millis(20));
+            assert!(!launch.is_finished());
+            stop.store(true, Ordering::Relaxed);
+            launch.join().expect("no panic")
+        });
+        assert_eq!(ended, Err(InternalError::Stopped));
+    };
+    check(&many, [u32::MAX; 3]);
+    check(&endless(), [1, 1, 1]);
+}
+
+#[test]
+fn an_execution_with_intervals_ends_when_it_is_told_to() {
+    let stop = AtomicBool::new(true);
+    let config = Config {
+        fuel: u64::MAX,
+        watch: Watch {
+            stop: Some(&stop),
+            ..Watch::default()
+        },
+        ..Config::default()
+    };
+    for (function, grid) in [
+        (Kernel::new("pass\n").finish(), [u32::MAX; 3]),
+        (endless(), [1, 1, 1]),
+    ] {
+        let (mut memory, _) = World::default().finish();
+        let mut map = AcceptanceMap::default();
+        let ended =
+            Program::prepare(function)
+                .expect("verified")
+                .accept(grid, &[], &mut memory, &mut map, &config);
+        assert_eq!(ended, Err(InternalError::Stopped));
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A launch in several threads ends as it does in one: same memory, same outcome, same work.
 
-use cerith_interp::{Arg, Config, Order, Outcome, Program};
+use cerith_interp::{Arg, Config, Order, Outcome, Program, Watch};
 use cerith_memory::Memory;
 use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, Function, OpKind};
@@ -8,7 +8,7 @@ use cerith_tile::ir::{BinaryOp, Function, OpKind};
 use crate::kernels::{self, Kernel, World};
 
 /// Shares every launch out that can be.
-const SHARED: Config = Config {
+const SHARED: Config<'static> = Config {
     checks: cerith_interp::Checks::Full,
     order: Order::Ascending,
     combining: cerith_interp::Combining::Own,
@@ -21,6 +21,10 @@ const SHARED: Config = Config {
     print_limit: 16 << 20,
     threads: 3,
     share_work: 0,
+    watch: Watch {
+        stop: None,
+        until: None,
+    },
 };
 
 /// Launches a kernel in one thread and in some, and gives back what both left.
@@ -30,10 +34,10 @@ fn same(
     grid: [u32; 3],
     args: &[Arg],
     memory: &Memory,
-    config: Config,
+    config: Config<'static>,
 ) -> (Outcome, Memory) {
     let program = Program::prepare(function.clone()).expect("verified");
-    let run = |config: &Config| {
+    let run = |config: &Config<'_>| {
         let mut memory = memory.clone();
         let outcome = program
             .launch(grid, args, &mut memory, config)

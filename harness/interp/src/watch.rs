@@ -1,0 +1,35 @@
+//! What ends a launch from outside: a flag that somebody sets, or the clock. Left out: fuel, which ends it the same way on
+//! every machine (`machine`).
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::outcome::{InternalError, Resource, Stop};
+
+/// Fuel that is used between two looks: that of a few thousand programs, or of some milliseconds of a long one.
+pub(crate) const FUEL: u64 = 1 << 17;
+
+/// What is looked at while a launch runs, programs short or long. By default nothing is.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Watch<'w> {
+    /// Ends the launch with [`InternalError::Stopped`] once it is set.
+    pub stop: Option<&'w AtomicBool>,
+    /// When the launch is out of time, and how much it was given.
+    pub until: Option<(Instant, Duration)>,
+}
+
+impl Watch<'_> {
+    /// Sees whether the launch goes on.
+    #[cold]
+    pub(crate) fn look(&self) -> Result<(), Stop> {
+        if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+            return Err(Stop::Internal(InternalError::Stopped));
+        }
+        match self.until {
+            Some((until, given)) if Instant::now() >= until => {
+                Err(Stop::exhausted(Resource::Time, given.as_secs()))
+            }
+            _ => Ok(()),
+        }
+    }
+}
