@@ -645,6 +645,46 @@ fn the_first_interrupt_is_heard_inside_of_a_launch() {
     assert_eq!(ended.expect("it goes on").code(), Some(130));
 }
 
+/// The child that executes machine code keeps nothing open that it was started with but its pipes.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_child_of_a_gpu_inherits_no_files() {
+    use rustix::io::{FdFlags, fcntl_setfd};
+    let place = Place::new(&[]);
+    place.write("secret", "secret");
+    let secret = fs::File::open(place.path("secret")).expect("there");
+    // Its answer has no room, so that it stays while it is looked at.
+    let (reading, writing) = rustix::pipe::pipe().expect("a pipe");
+    rustix::io::ioctl_fionbio(&writing, true).expect("set");
+    while rustix::io::write(&writing, &[0; 4096]).is_ok() {}
+    rustix::io::ioctl_fionbio(&writing, false).expect("set");
+    fcntl_setfd(&secret, FdFlags::empty()).expect("set");
+    let mut child = place
+        .command(&["__cuda-child", "0"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::from(writing))
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("starts");
+    let links = || {
+        let entries = fs::read_dir(format!("/proc/{}/fd", child.id())).expect("it runs");
+        entries
+            .flatten()
+            .filter_map(|entry| fs::read_link(entry.path()).ok())
+            .collect::<Vec<_>>()
+    };
+    let wanted = place.path("secret").canonicalize().expect("there");
+    let began = Instant::now();
+    while links().contains(&wanted) && began.elapsed() < Duration::from_secs(10) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let left = links();
+    let _ = child.kill();
+    let _ = child.wait();
+    drop((reading, secret));
+    assert!(!left.contains(&wanted), "{left:?}");
+}
+
 #[cfg(unix)]
 #[test]
 fn a_killed_run_leaves_whole_lines() {

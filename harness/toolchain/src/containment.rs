@@ -14,6 +14,8 @@ use std::process::{Child, Command};
 use std::sync::OnceLock;
 
 #[cfg(target_os = "linux")]
+mod allowed;
+#[cfg(target_os = "linux")]
 mod calls;
 #[cfg(target_os = "linux")]
 mod linux;
@@ -55,15 +57,18 @@ impl Containment {
     }
 
     /// What a worker applies to itself once it has started: system calls that starting it needs and that nothing needs
-    /// afterwards. A program for seccomp, as hexadecimal digits; none where there is no seccomp.
-    pub(crate) fn afterwards(&self) -> Option<String> {
+    /// afterwards, but for a GPU's driver. A program for seccomp, as hexadecimal digits; none where there is no seccomp.
+    pub(crate) fn afterwards(&self, gpu: bool) -> Option<String> {
         if !self.calls {
             return None;
         }
         #[cfg(target_os = "linux")]
-        return calls::afterwards().ok();
+        return calls::afterwards(gpu).ok();
         #[cfg(not(target_os = "linux"))]
-        return None;
+        {
+            let _ = gpu;
+            None
+        }
     }
 }
 

@@ -1,8 +1,11 @@
 //! What a worker and the processes that it started use, read from `/proc`. Left out: what becomes of one that uses too
 //! much ([`crate::worker`]). Where there is no `/proc`, nothing is known, and nothing is too much.
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 use rustix::process::Pid;
 
@@ -15,7 +18,7 @@ pub(crate) struct Usage {
     pub threads: u64,
     /// Bytes of memory that they have touched; shared ones count for each.
     pub resident: u64,
-    /// Bytes of files that have no name (any more) and are open.
+    /// Bytes of files that have no name (any more) and are open or mapped.
     pub nameless: u64,
 }
 
@@ -27,9 +30,11 @@ pub(crate) fn memory(pid: Pid) -> Option<(u64, u64)> {
     Some((pages.next()? * page, pages.next()? * page))
 }
 
-/// What a process and all others of the process group that it leads use.
-pub(crate) fn of(leader: Pid) -> Usage {
+/// What a process and all others of the process group that it leads use. Of what they have mapped, files count that were in
+/// `folder`.
+pub(crate) fn of(leader: Pid, folder: &Path) -> Usage {
     let id = leader.as_raw_nonzero().get();
+    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let mut usage = Usage::default();
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     for pid in entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()) {
@@ -39,7 +44,7 @@ pub(crate) fn of(leader: Pid) -> Usage {
         usage.processes += 1;
         usage.threads += process.threads;
         usage.resident += process.resident;
-        usage.nameless += nameless(pid);
+        usage.nameless += nameless(pid, &folder);
     }
     usage
 }
@@ -51,7 +56,7 @@ pub(crate) fn has_children(pid: Pid) -> bool {
     match fs::read(format!("/proc/{id}/task/{id}/children")) {
         Ok(children) => !children.is_empty(),
         // A kernel may be built without this file.
-        Err(_) => of(pid).processes > 1,
+        Err(_) => of(pid, Path::new("/")).processes > 1,
     }
 }
 
@@ -82,15 +87,48 @@ impl Process {
     }
 }
 
-fn nameless(pid: i32) -> u64 {
+fn nameless(pid: i32, folder: &Path) -> u64 {
+    let mut files = mapped(pid, folder);
     let open = fs::read_dir(format!("/proc/{pid}/fd"))
         .into_iter()
         .flatten()
         .flatten();
-    open.filter_map(|entry| fs::metadata(entry.path()).ok())
-        .filter(|data| data.is_file() && data.nlink() == 0)
-        .map(|data| data.blocks() * 512)
-        .sum()
+    let nameless = open
+        .filter_map(|entry| fs::metadata(entry.path()).ok())
+        .filter(|data| data.is_file() && data.nlink() == 0);
+    files.extend(nameless.map(|data| (data.ino(), data.blocks() * 512)));
+    files.values().sum()
+}
+
+/// Files that a process has mapped and that have been removed from a folder: of each, by its number, its bytes. Whoever is
+/// not root is not told those, and counts what is mapped of it.
+fn mapped(pid: i32, folder: &Path) -> BTreeMap<u64, u64> {
+    let mut files = BTreeMap::new();
+    let text = fs::read(format!("/proc/{pid}/maps")).unwrap_or_default();
+    let folder = folder.as_os_str().as_bytes();
+    for line in text.split(|&byte| byte == b'\n') {
+        if !line.ends_with(b" (deleted)") || !line.windows(folder.len().max(1)).any(|part| part == folder) {
+            continue;
+        }
+        let line = String::from_utf8_lossy(line);
+        let mut words = line.split_ascii_whitespace();
+        let (Some(range), Some(Ok(number))) = (words.next(), words.nth(3).map(str::parse)) else {
+            continue;
+        };
+        let bytes = files.entry(number).or_default();
+        match fs::metadata(format!("/proc/{pid}/map_files/{range}")) {
+            Ok(data) => *bytes = data.blocks() * 512,
+            Err(_) => *bytes += length(range).unwrap_or_default(),
+        }
+    }
+    files
+}
+
+/// Bytes of a range of addresses: `7f00-7f01`.
+fn length(range: &str) -> Option<u64> {
+    let (start, end) = range.split_once('-')?;
+    let number = |text| u64::from_str_radix(text, 16).ok();
+    number(end)?.checked_sub(number(start)?)
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -103,7 +141,7 @@ mod tests {
     fn this_process_is_seen() {
         let us = rustix::process::getpid();
         let leader = rustix::process::getpgrp();
-        let before = of(leader);
+        let before = of(leader, Path::new("/tmp"));
         assert!(before.processes >= 1 && before.threads >= 1, "{before:?}");
         assert!(before.resident > 100_000, "{before:?}");
         assert!(threads(us) >= Some(1));
@@ -112,6 +150,7 @@ mod tests {
         let mut file = tempfile::tempfile().expect("a file");
         file.write_all(&vec![1; 1 << 20]).expect("written");
         file.sync_all().expect("on disk");
-        assert!(nameless(us.as_raw_nonzero().get()) >= 1 << 20);
+        assert!(nameless(us.as_raw_nonzero().get(), Path::new("/tmp")) >= 1 << 20);
+        assert_eq!(length("7f0000-7f1000"), Some(4096));
     }
 }

@@ -266,7 +266,7 @@ impl Worker {
         if let Some(places) = containment::writes(&reach) {
             command.env("CERITH_WRITES", places);
         }
-        if let Some(program) = Containment::of_this_system().afterwards() {
+        if let Some(program) = Containment::of_this_system().afterwards(mode.has_gpu()) {
             command.env("CERITH_AFTERWARDS", program);
         }
         if !mode.has_gpu() {
@@ -406,7 +406,10 @@ impl Worker {
                 "{ENTRIES_MOST} files, or folders in each other without end"
             ));
         }
-        let usage = self.group().map(usage::of).unwrap_or_default();
+        let usage = self
+            .group()
+            .map(|pid| usage::of(pid, self.scratch.path()))
+            .unwrap_or_default();
         let beside = if self.mode.has_gpu() { BESIDE_A_GPU } else { 0 };
         if contents.bytes + usage.nameless > FILES_MOST {
             excess(format!("{FILES_MOST} bytes of files"))

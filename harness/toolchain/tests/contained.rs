@@ -89,7 +89,9 @@ impl Trial {
             ("SECRET", self.secret()),
             ("OUTSIDE", self.outside.path().to_owned()),
         ];
-        paths.iter().fold(code.to_owned(), |code, (name, path)| {
+        // A worker's own parent may be a worker.
+        let code = code.replace("STARTER", &std::process::id().to_string());
+        paths.iter().fold(code, |code, (name, path)| {
             code.replace(name, &format!("{:?}", path.display().to_string()))
         })
     }
@@ -159,7 +161,7 @@ fn files_of_others_are_not_read() {
     trial.check("print(os.listdir('/'))", &denied("/"));
     trial.check("print(os.listdir('/proc'))", &denied("/proc"));
     trial.check(
-        "path = f'/proc/{os.getppid()}/environ'\nos.symlink(path, 'link')\nprint(open('link').read())",
+        "path = f'/proc/{STARTER}/environ'\nos.symlink(path, 'link')\nprint(open('link').read())",
         &denied("link"),
     );
     trial.check(
@@ -247,8 +249,8 @@ fn nobody_is_reached() {
         "socket.getaddrinfo('example.org', 80)",
         "socket.gaierror: [Errno -3] Temporary failure in name resolution",
     );
-    trial.check("os.kill(os.getppid(), signal.SIGTERM)", refused);
-    trial.check("os.kill(os.getppid(), 0)", refused);
+    trial.check("os.kill(STARTER, signal.SIGTERM)", refused);
+    trial.check("os.kill(STARTER, 0)", refused);
     trial.check("os.setsid()", refused);
     let call = |name: &str, arguments: &str| {
         let code = format!(
@@ -256,11 +258,104 @@ fn nobody_is_reached() {
         );
         trial.check(&code, "finished: Operation not permitted");
     };
-    call("ptrace", "16, os.getppid(), 0, 0");
+    call("ptrace", "16, STARTER, 0, 0");
     call("unshare", "0x10000000");
     call("mount", "b'none', b'/tmp', b'tmpfs', 0, None");
     call("syscall", "425, 1, None");
     call("shmget", "1, 4096, 0o1600");
+    // What others made is reached by its number, which is easy to guess.
+    call("shmat", "0, None, 0");
+    call("shmctl", "0, 0, None");
+    call("semget", "1, 1, 0o1600");
+    call("semctl", "0, 0, 0");
+    call("semop", "0, None, 0");
+    call("msgget", "1, 0o1600");
+    call("msgsnd", "0, b'x', 1, 0");
+    call("msgrcv", "0, b'x', 1, 0, 0");
+    call("msgctl", "0, 0, None");
+    // Calls that are newer than this was written: setxattrat, removexattrat, file_setattr.
+    for number in [463, 466, 469] {
+        call("syscall", &format!("{number}, -100, b'.', 0, b'user.x', None, 0"));
+    }
+}
+
+/// A call that nobody has heard of is none, as on a kernel that has not.
+#[test]
+fn an_unknown_call_is_no_call() {
+    let Some(trial) = Trial::new() else { return };
+    for number in ["999", "600", "435", "0x40000000 + 39"] {
+        let code = format!(
+            "libc = ctypes.CDLL(None, use_errno=True)\nlibc.syscall({number}, 0, 0, 0)\nprint(os.strerror(ctypes.get_errno()))"
+        );
+        trial.check(&code, "finished: Function not implemented");
+    }
+}
+
+/// What a process may do to itself only: a neighbour's limits are its life.
+#[test]
+fn nobody_else_is_limited_or_slowed_down() {
+    let Some(trial) = Trial::new() else { return };
+    let refused = "PermissionError: [Errno 1] Operation not permitted";
+    trial.check("resource.prlimit(STARTER, resource.RLIMIT_CPU, (1, 1))", refused);
+    trial.check("os.setpriority(os.PRIO_PROCESS, STARTER, 19)", refused);
+    trial.check("os.setpriority(os.PRIO_USER, 0, 19)", refused);
+    trial.check("os.sched_setaffinity(STARTER, {0})", refused);
+    trial.check(
+        "os.sched_setscheduler(STARTER, os.SCHED_IDLE, os.sched_param(0))",
+        refused,
+    );
+    trial.check(
+        "number = 251 if os.uname().machine == 'x86_64' else 30\nlibc = ctypes.CDLL(None, use_errno=True)\nlibc.syscall(number, 1, STARTER, 3 << 13)\nprint(os.strerror(ctypes.get_errno()))",
+        "finished: Operation not permitted",
+    );
+    // Itself it may.
+    trial.check(
+        "os.setpriority(os.PRIO_PROCESS, 0, 1)\nos.sched_setaffinity(0, os.sched_getaffinity(0))\nprint(os.getpriority(os.PRIO_PROCESS, 0))\nos._exit(0)",
+        "exit code 0",
+    );
+}
+
+/// No child has another parent than the one that made it, and nothing that is open is on its way to nobody.
+#[test]
+fn nothing_is_hidden_from_who_looks() {
+    let Some(trial) = Trial::new() else { return };
+    let refused = "PermissionError: [Errno 1] Operation not permitted";
+    trial.check(
+        "number = 56 if os.uname().machine == 'x86_64' else 220\nlibc = ctypes.CDLL(None, use_errno=True)\nif libc.syscall(number, 0x8000 | 17, 0, 0, 0, 0) == 0:\n    os._exit(0)\nprint(os.strerror(ctypes.get_errno()))",
+        "finished: Operation not permitted",
+    );
+    trial.check(
+        "import array\none, other = socket.socketpair()\none.sendmsg([b'x'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array('i', [0]))])",
+        refused,
+    );
+    trial.check("os.memfd_create('hidden')", refused);
+    trial.check(
+        "import fcntl\none, other = os.pipe()\nfcntl.fcntl(one, 1031, 1 << 20)",
+        refused,
+    );
+}
+
+/// What whoever started us left open is not open in a worker.
+#[test]
+fn no_file_is_inherited() {
+    let Some(trial) = Trial::new() else { return };
+    let opened = fs::File::open(trial.secret()).expect("there");
+    rustix::io::fcntl_setfd(&opened, rustix::io::FdFlags::empty()).expect("set");
+    let fresh = Trial::new().expect("another one");
+    let code = "for fd in range(3, 1024):\n    try:\n        print(os.pread(fd, 100, 0))\n    except OSError:\n        pass\nprint('nothing')";
+    assert_eq!(fresh.interpreted(code, 30_000), "finished: nothing");
+    assert_eq!(fresh.compiled(code, 30_000), "finished: nothing");
+    drop(opened);
+}
+
+/// A file that has no name any more and is nowhere open is there as long as it is mapped.
+#[test]
+fn what_is_mapped_counts_as_a_file() {
+    let Some(trial) = Trial::new() else { return };
+    trial.check(
+        "import mmap\nkept = []\nfor n in range(6):\n    with open('big', 'w+b') as file:\n        os.unlink('big')\n        os.posix_fallocate(file.fileno(), 0, 250 << 20)\n        libc = ctypes.CDLL(None)\n        libc.mmap.restype = ctypes.c_void_p\n        kept.append(libc.mmap(None, 250 << 20, 1, 1, file.fileno(), ctypes.c_long(0)))\ntime.sleep(20)",
+        "the worker had more than 1073741824 bytes of files",
+    );
 }
 
 #[test]

@@ -9,7 +9,10 @@ import os
 
 from . import contained
 
+contained.close_inherited()
 contained.keep_writes()
+# What is printed goes there; afterwards no such file is made any more.
+STDOUT = contained.file_in_memory("stdout")
 contained.give_up()
 
 _torch = os.environ.get("CERITH_TORCH")

@@ -1,4 +1,5 @@
-"""What this process gives up once it runs: system calls that starting it needed and nothing needs any more.
+"""What this process gives up once it runs: files that it was started with, and system calls that starting it
+needed and nothing needs any more.
 
 The other side started it contained, and says with a program for seccomp what else is to go: leaving its
 process group, by which it is ended with all that it started.
@@ -10,6 +11,7 @@ import ctypes
 import os
 import struct
 import sys
+import tempfile
 
 # From <linux/prctl.h> and <linux/seccomp.h>. Nothing that gains privileges is executed since the start.
 _PR_SET_SECCOMP = 22
@@ -19,12 +21,28 @@ _INSTRUCTION = 8
 # From <linux/landlock.h>; the numbers of its calls are those of every processor.
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _VERSION = 1
+_CLOSE_RANGE, _LAST = 436, 0xFFFFFFFF
+# Where the system has no such call.
+_OPEN_MOST = 1 << 16
 _PATH_BENEATH = 1
 _WRITE_FILE, _REFER, _TRUNCATE = 1 << 1, 1 << 13, 1 << 14
 
 
 class _Program(ctypes.Structure):
     _fields_ = [("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p)]
+
+
+def close_inherited() -> None:
+    """Closes every file that this process was started with but its pipes: whoever started Cerith may have
+    left some open, and what is open Landlock does not close."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.syscall(_CLOSE_RANGE, 3, ctypes.c_uint(_LAST), 0):
+        os.closerange(3, _OPEN_MOST)
+
+
+def file_in_memory(name: str) -> int:
+    """Opens a file that is gone when it is closed."""
+    return os.memfd_create(name) if hasattr(os, "memfd_create") else tempfile.mkstemp()[0]
 
 
 def keep_writes() -> None:

@@ -11,7 +11,6 @@ import select
 import signal
 import struct
 import sys
-import tempfile
 import threading
 import time
 from contextlib import ExitStack
@@ -23,7 +22,7 @@ import numpy as np
 import triton
 import triton.language as tl
 
-from . import TORCH, driver, errors, inductor, wire
+from . import STDOUT, TORCH, driver, errors, inductor, wire
 from .dtypes import DTYPES
 from .memory import CUDA, Session, UntypedStorage
 from .modules import Modules
@@ -49,9 +48,8 @@ class _Stdout:
     """Keeps what is printed away from the pipe to the other side, which is stdout's place no longer."""
 
     def __init__(self) -> None:
-        file = os.memfd_create("stdout") if hasattr(os, "memfd_create") else tempfile.mkstemp()[0]
-        os.dup2(file, 1)
-        os.close(file)
+        os.dup2(STDOUT, 1)
+        os.close(STDOUT)
         self._open()
 
     def _open(self) -> None:

@@ -15,7 +15,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use cerith_toolchain::compiled::Kernel;
 
 use super::device::{Code, Device, Work};
-use super::driver::{Error, Gpu};
+use super::driver::{self, Error, Gpu};
 use super::job::Ran;
 use super::wire::{self, Answer, Batch, GpuHeader, RanHeader};
 
@@ -34,6 +34,8 @@ struct Order {
 
 /// Serves until standard input ends.
 pub fn serve(gpu: usize) -> ExitCode {
+    // Machine code that nobody vouches for is executed here: what whoever started Cerith left open is not its business.
+    driver::close_inherited();
     match answers().and_then(|mut out| served(gpu, &mut out)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -5,7 +5,7 @@
 //!
 //! Invariants: the library is looked for once, by [`Gpu::open`], and nothing else calls it before that succeeded; a
 //! GPU's context is current on the thread that opened it, and no type here is `Send`, so every call comes from that
-//! thread. A kernel may do anything to the memory of its process that a GPU can reach; that is why only a child
+//! thread; [`close_inherited`] is called before the process owns any file. A kernel may do anything to the memory of its process that a GPU can reach; that is why only a child
 //! process opens a GPU.
 #![allow(unsafe_code)]
 
@@ -50,6 +50,23 @@ fn is_refusal(code: CUresult) -> bool {
             | C::CUDA_ERROR_NOT_SUPPORTED
             | C::CUDA_ERROR_NOT_PERMITTED
     )
+}
+
+/// Closes every open file of this process but its three standard ones. To be called before anything else is opened.
+pub(super) fn close_inherited() {
+    let Ok(entries) = std::fs::read_dir("/dev/fd") else {
+        return;
+    };
+    let open: Vec<c_int> = entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter(|&number| number > 2)
+        .collect();
+    for number in open {
+        // SAFETY: nothing in this process owns a file yet; the one that the list was read from is closed, and closing it
+        // once more is an error that is not looked at.
+        unsafe { rustix::io::close(number) };
+    }
 }
 
 type Result<T> = std::result::Result<T, Error>;

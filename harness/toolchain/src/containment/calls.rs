@@ -1,15 +1,19 @@
-//! System calls by seccomp: what a worker has no use for and what reaches beyond it. A denied call fails with `EPERM`, so
-//! that a kernel's outcome names it; other calls cost what they did, since the kernel remembers which pass.
+//! System calls by seccomp. What workers and the programs that they start have a use for passes ([`super::allowed`]);
+//! what reaches beyond a worker fails with `EPERM`, so that a kernel's outcome names it; and any other call, one that a newer
+//! kernel brings included, fails with `ENOSYS`, on which the C library does without. Calls that pass cost what they did,
+//! since the kernel remembers which do.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
-    TargetArch, apply_filter, sock_filter,
+    TargetArch, apply_filter,
 };
 
-/// Calls that no worker makes.
+use super::allowed;
+
+/// Calls that no worker makes, whose refusal is to be seen.
 const DENIED: &[i64] = &[
     // Other processes: their memory, their files, their being traced.
     libc::SYS_ptrace,
@@ -22,7 +26,7 @@ const DENIED: &[i64] = &[
     // who uses which file.
     libc::SYS_fchmod,
     libc::SYS_fchmodat,
-    libc::SYS_fchmodat2,
+    FCHMODAT2,
     libc::SYS_fchown,
     libc::SYS_fchownat,
     libc::SYS_utimensat,
@@ -32,6 +36,9 @@ const DENIED: &[i64] = &[
     libc::SYS_removexattr,
     libc::SYS_lremovexattr,
     libc::SYS_fremovexattr,
+    SETXATTRAT,
+    REMOVEXATTRAT,
+    FILE_SETATTR,
     libc::SYS_name_to_handle_at,
     libc::SYS_open_by_handle_at,
     libc::SYS_inotify_init1,
@@ -39,8 +46,16 @@ const DENIED: &[i64] = &[
     // Memory and messages that processes share by a name that is no file's.
     libc::SYS_shmget,
     libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_shmdt,
     libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_semctl,
     libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
     libc::SYS_mq_open,
     libc::SYS_mq_unlink,
     libc::SYS_memfd_secret,
@@ -50,6 +65,7 @@ const DENIED: &[i64] = &[
     libc::SYS_mount_setattr,
     libc::SYS_move_mount,
     libc::SYS_open_tree,
+    OPEN_TREE_ATTR,
     libc::SYS_fsopen,
     libc::SYS_fsconfig,
     libc::SYS_fsmount,
@@ -89,6 +105,13 @@ const DENIED: &[i64] = &[
     libc::SYS_setdomainname,
 ];
 
+/// Calls that are newer than the `libc` crate; the numbers are those of every processor.
+const FCHMODAT2: i64 = 452;
+const SETXATTRAT: i64 = 463;
+const REMOVEXATTRAT: i64 = 466;
+const OPEN_TREE_ATTR: i64 = 467;
+const FILE_SETATTR: i64 = 469;
+
 /// The older forms of some of them, and what this processor alone has.
 #[cfg(target_arch = "x86_64")]
 const DENIED_HERE: &[i64] = &[
@@ -107,9 +130,30 @@ const DENIED_HERE: &[i64] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const DENIED_HERE: &[i64] = &[];
 
-/// Controls of files and terminals that Landlock lets pass: flags of files (`FS_IOC_SETFLAGS`, `FS_IOC_FSSETXATTR`), and
-/// typing for the user (`TIOCSTI`, `TIOCLINUX`).
-const CONTROLS: &[u64] = &[0x4008_6602, 0x401c_5820, 0x5412, 0x541c];
+/// Controls of files and terminals that Landlock lets pass: flags of files (`FS_IOC_SETFLAGS`, `FS_IOC_FSSETXATTR`),
+/// typing for the user (`TIOCSTI`, `TIOCLINUX`), and whom to signal (`FIOSETOWN`, `SIOCSPGRP`).
+const CONTROLS: &[u64] = &[0x4008_6602, 0x401c_5820, 0x5412, 0x541c, 0x8901, 0x8902];
+
+/// What may not be done to an open file: saying whom to signal (`F_SETOWN`, `F_SETOWN_EX`), holding up or watching
+/// others (`F_SETLEASE`, `F_NOTIFY`), and more room in a pipe, which counts as nobody's memory (`F_SETPIPE_SZ`).
+const FILE_CONTROLS: &[u64] = &[8, 15, 1024, 1026, 1031];
+
+/// Calls that a process may make for itself, which is process 0, and for nobody else: limits, scheduling. A thread may name
+/// itself only so too; which other numbers are its own threads cannot be told.
+const FOR_ITSELF: &[i64] = &[
+    libc::SYS_prlimit64,
+    libc::SYS_sched_setaffinity,
+    libc::SYS_sched_setattr,
+    libc::SYS_sched_setparam,
+    libc::SYS_sched_setscheduler,
+];
+
+/// Those that say first what the number is that comes second, and what it is where that is a process.
+const FOR_ITSELF_OF_A_KIND: &[(i64, u64)] = &[(libc::SYS_setpriority, 0), (libc::SYS_ioprio_set, 1)];
+
+/// Calls by which open files are sent to others, or to oneself: what is under way is in no list of open files. What is
+/// sent cannot be seen from outside of the call.
+const SENDING: &[i64] = &[libc::SYS_sendmsg, libc::SYS_sendmmsg];
 
 /// What goes before an answer to `connect` by a worker with a GPU: nobody is there. The driver asks for a service that
 /// shares GPUs and does without.
@@ -131,18 +175,23 @@ pub(super) fn refused() -> Option<String> {
 }
 
 fn programs(gpu: bool) -> Result<Vec<BpfProgram>, String> {
+    let sending = if gpu { &[] } else { SENDING };
     let mut rules: Rules = DENIED
         .iter()
         .chain(DENIED_HERE)
+        .chain(sending)
         .map(|&call| (call, vec![]))
         .collect();
-    rules.insert(
-        libc::SYS_ioctl,
-        CONTROLS
-            .iter()
-            .map(|&control| all([is(1, control)]))
-            .collect::<Result<_, _>>()?,
-    );
+    for (call, controls) in [(libc::SYS_ioctl, CONTROLS), (libc::SYS_fcntl, FILE_CONTROLS)] {
+        let controls = controls.iter().map(|&control| all([is(1, control)]));
+        rules.insert(call, controls.collect::<Result<_, _>>()?);
+    }
+    for &call in FOR_ITSELF {
+        rules.insert(call, vec![all([is_not(0, 0)])?]);
+    }
+    for &(call, process) in FOR_ITSELF_OF_A_KIND {
+        rules.insert(call, vec![all([is_not(0, process)])?, all([is_not(1, 0)])?]);
+    }
     let local = libc::AF_UNIX as u64;
     let sockets = if gpu {
         // A socket that is no stream could send to an address without being connected.
@@ -159,7 +208,9 @@ fn programs(gpu: bool) -> Result<Vec<BpfProgram>, String> {
         libc::SYS_socketpair,
         vec![all([is_kind(libc::SOCK_DGRAM)])?, all([is_kind(libc::SOCK_RAW)])?],
     );
-    let namespaces = [
+    // With another parent a process is nobody's child that is looked for.
+    let flags = [
+        libc::CLONE_PARENT,
         libc::CLONE_NEWUSER,
         libc::CLONE_NEWNS,
         libc::CLONE_NEWPID,
@@ -171,20 +222,25 @@ fn programs(gpu: bool) -> Result<Vec<BpfProgram>, String> {
     let has = |flag: libc::c_int| all([masked(0, flag as u32 as u64, flag as u32 as u64)]);
     rules.insert(
         libc::SYS_clone,
-        namespaces.into_iter().map(has).collect::<Result<_, _>>()?,
+        flags.into_iter().map(has).collect::<Result<_, _>>()?,
     );
-    let mut programs = vec![program(rules, libc::EPERM as u32)?, unknown()];
+    // Of two errors it is the later program's that is given.
+    let mut programs = vec![allowing()?, denying(rules, libc::EPERM as u32)?];
     if gpu {
-        programs.push(program([(libc::SYS_connect, vec![])].into(), NOBODY)?);
+        programs.push(denying([(libc::SYS_connect, vec![])].into(), NOBODY)?);
     }
     Ok(programs)
 }
 
-/// What a worker gives up once it has started: leaving its process group, by which it is ended with all that it started.
-pub(super) fn afterwards() -> Result<String, String> {
-    let rules: Rules = [(libc::SYS_setpgid, vec![]), (libc::SYS_setsid, vec![])].into();
+/// What a worker gives up once it has started: leaving its process group, by which it is ended with all that it started;
+/// and, but for a GPU's driver, files that are in memory alone.
+pub(super) fn afterwards(gpu: bool) -> Result<String, String> {
+    let mut rules: Rules = [(libc::SYS_setpgid, vec![]), (libc::SYS_setsid, vec![])].into();
+    if !gpu {
+        rules.insert(libc::SYS_memfd_create, vec![]);
+    }
     let mut text = String::new();
-    for instruction in program(rules, libc::EPERM as u32)? {
+    for instruction in denying(rules, libc::EPERM as u32)? {
         let code = instruction.code.to_ne_bytes();
         let rest = instruction.k.to_ne_bytes();
         for byte in code
@@ -199,36 +255,27 @@ pub(super) fn afterwards() -> Result<String, String> {
 }
 
 /// A program that answers some calls with an error.
-fn program(rules: Rules, error: u32) -> Result<BpfProgram, String> {
-    let processor = TargetArch::try_from(std::env::consts::ARCH).map_err(|error| error.to_string())?;
-    SeccompFilter::new(
-        rules,
-        SeccompAction::Allow,
-        SeccompAction::Errno(error),
-        processor,
-    )
-    .and_then(BpfProgram::try_from)
-    .map_err(|error| error.to_string())
+fn denying(rules: Rules, error: u32) -> Result<BpfProgram, String> {
+    program(rules, SeccompAction::Allow, SeccompAction::Errno(error))
 }
 
-/// A program that answers `ENOSYS` to `clone3`, whose flags no program can read (the C library then takes `clone`), and to
-/// the second set of numbers that x86-64 has for the same calls.
-fn unknown() -> BpfProgram {
-    const LOAD_NUMBER: u16 = 0x20;
-    const IF_EQUAL: u16 = 0x15;
-    const IF_AT_LEAST: u16 = 0x35;
-    const RETURN: u16 = 0x06;
-    const ALLOW: u32 = 0x7fff_0000;
-    const ERROR: u32 = 0x0005_0000;
-    const SECOND_SET: u32 = 0x4000_0000;
-    let step = |code, jt, jf, k| sock_filter { code, jt, jf, k };
-    vec![
-        step(LOAD_NUMBER, 0, 0, 0),
-        step(IF_EQUAL, 2, 0, libc::SYS_clone3 as u32),
-        step(IF_AT_LEAST, 1, 0, SECOND_SET),
-        step(RETURN, 0, 0, ALLOW),
-        step(RETURN, 0, 0, ERROR | libc::ENOSYS as u32),
-    ]
+/// A program that answers every call with `ENOSYS` but those that workers have a use for. Among what it does not know are
+/// `clone3`, whose flags no program can read (the C library then takes `clone`), and the second set of numbers that x86-64
+/// has for the same calls.
+fn allowing() -> Result<BpfProgram, String> {
+    let rules: Rules = allowed::calls().map(|call| (call, vec![])).collect();
+    program(
+        rules,
+        SeccompAction::Errno(libc::ENOSYS as u32),
+        SeccompAction::Allow,
+    )
+}
+
+fn program(rules: Rules, others: SeccompAction, these: SeccompAction) -> Result<BpfProgram, String> {
+    let processor = TargetArch::try_from(std::env::consts::ARCH).map_err(|error| error.to_string())?;
+    SeccompFilter::new(rules, others, these, processor)
+        .and_then(BpfProgram::try_from)
+        .map_err(|error| error.to_string())
 }
 
 fn all(
