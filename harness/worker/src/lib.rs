@@ -31,8 +31,10 @@ pub const FILES: &[(&str, &str)] = &[
 ];
 
 /// A program for `python -c`: serves its stdin and stdout with the package that lies in the folder that is its only
-/// argument. Bytecode is written for the package and not for a user's modules.
-pub const ENTRY: &str = "import sys; folder = sys.argv.pop(); sys.path.insert(0, folder); \
+/// argument. Bytecode is written for the package and not for a user's modules. What the process inherited is closed by the
+/// package, which others import too and lose nothing by it.
+pub const ENTRY: &str = "import os, sys; folder = sys.argv.pop(); sys.path.insert(0, folder); \
+     os.environ['CERITH_INHERITS'] = 'nothing'; \
      from cerith_worker.serve import main; sys.path.remove(folder); sys.dont_write_bytecode = True; main()";
 
 /// A module that prints the public names of a Triton's language as JSON: lists by module.
