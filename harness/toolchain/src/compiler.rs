@@ -122,6 +122,26 @@ impl Drop for Turn<'_> {
     }
 }
 
+/// What files a request executes, and for what GPU they are assembled: Triton names what it keeps by what it compiles for.
+fn source(request: &CompileRequest) -> Hash {
+    let hosts = request.launches.iter().filter_map(|launch| launch.host.as_ref());
+    let modules = std::iter::once(&request.module).chain(hosts.map(|host| &host.module));
+    let mut hasher = blake3::Hasher::new();
+    let mut add = |part: &[u8]| {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part);
+    };
+    for module in modules {
+        add(module.path.as_os_str().as_encoded_bytes());
+        add(module.text.as_bytes());
+    }
+    for sibling in &request.siblings {
+        add(sibling.as_bytes());
+    }
+    add(format!("{:?}", request.assembled).as_bytes());
+    hasher.finalize()
+}
+
 impl Compilers {
     /// 60 seconds and 8 GiB.
     pub const LIMITS: Limits = Limits {
@@ -194,6 +214,7 @@ impl Compilers {
             &request.module,
             limits,
             &mut |_, _| Ok(None),
+            Some(source(request)),
             |header, blobs, stderr| wire::compilation(header, blobs, stderr, request),
         )
     }

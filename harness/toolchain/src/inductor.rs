@@ -161,6 +161,7 @@ impl Inductors {
             &request.request.module,
             limits,
             &mut |header, blobs| wire::inductor::between(header, blobs, request, execute),
+            None,
             |header, blobs, _| wire::inductor::induction(header, blobs, request),
         )
     }

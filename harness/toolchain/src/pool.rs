@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use blake3::Hash;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tempfile::TempDir;
 
@@ -162,6 +163,7 @@ impl Pool {
             &request.module,
             limits,
             &mut |_, _| Ok(None),
+            None,
             |header, blobs, stderr| {
                 #[cfg(feature = "planted-faults")]
                 crate::kept::keep(place.as_deref(), header, blobs, stderr);
@@ -170,18 +172,24 @@ impl Pool {
         )
     }
 
-    /// Sends a frame made for a module to a free worker and has the answer read, and what comes before it answered.
+    /// Sends a frame made for a module to a free worker and has the answer read, and what comes before it answered. A worker
+    /// keeps nothing on disk that it made for other files than these, where they are told.
     pub(crate) fn exchange<A: Answer>(
         &self,
         frame: &[u8],
         module: &Module,
         limits: Limits,
         between: Between<'_>,
+        source: Option<Hash>,
         read: impl FnOnce(&[u8], &[u8], &str) -> Result<(A, bool), String>,
     ) -> Result<A, WorkerFailure> {
         let mut worker = self.take()?;
         // Whatever it does between requests, it is no answer.
         while !worker.is_quiet() {
+            self.retire(worker);
+            worker = self.take()?;
+        }
+        while source.is_some_and(|source| !worker.turn_to(source)) {
             self.retire(worker);
             worker = self.take()?;
         }

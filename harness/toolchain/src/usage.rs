@@ -6,8 +6,13 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::time::Duration;
 
-use rustix::process::Pid;
+use rustix::process::{Pid, Signal, kill_process};
+
+/// How often, at most, is looked whether a group's processes have ended, and the time in between.
+const END_ROUNDS: u32 = 500;
+const BETWEEN_ROUNDS: Duration = Duration::from_millis(2);
 
 /// What a process group uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,15 +54,63 @@ pub(crate) fn of(leader: Pid, folder: &Path) -> Usage {
     usage
 }
 
-/// Whether a process of one thread has children. Those whose parent is gone are its own, if it takes them in, as workers
-/// do.
-pub(crate) fn has_children(pid: Pid) -> bool {
-    let id = pid.as_raw_nonzero();
-    match fs::read(format!("/proc/{id}/task/{id}/children")) {
-        Ok(children) => !children.is_empty(),
-        // A kernel may be built without this file.
-        Err(_) => of(pid, Path::new("/")).processes > 1,
+/// Whether a process of one thread has more than so many children, or any that has children. Those whose parent is gone are
+/// its own, if it takes them in, as workers do.
+pub(crate) fn has_descendants(pid: Pid, most: usize) -> bool {
+    let Some(children) = children(pid.as_raw_nonzero().get()) else {
+        return of(pid, Path::new("/")).processes > 1 + most;
+    };
+    children.len() > most
+        || children
+            .into_iter()
+            .any(|child| self::children(child).is_none_or(|of| !of.is_empty()))
+}
+
+/// The children of a process's first thread. A kernel may be built without them.
+fn children(id: i32) -> Option<Vec<i32>> {
+    let text = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).ok()?;
+    Some(
+        text.split_ascii_whitespace()
+            .filter_map(|word| word.parse().ok())
+            .collect(),
+    )
+}
+
+/// Ends all processes of a group but the one that leads it, also those that they start meanwhile. Whether none is left.
+pub(crate) fn end_others(leader: Pid) -> bool {
+    let id = leader.as_raw_nonzero().get();
+    for round in 0..END_ROUNDS {
+        let mut left = false;
+        for pid in children(id).unwrap_or_default().into_iter().chain(if round == 0 {
+            Vec::new()
+        } else {
+            members(id)
+        }) {
+            // Of one that is waited for there is no more than its number.
+            if pid == id || Process::read(pid).is_none_or(|process| process.group != id || process.gone) {
+                continue;
+            }
+            left = true;
+            if let Some(pid) = Pid::from_raw(pid) {
+                // An error means that it is gone.
+                let _ = kill_process(pid, Signal::KILL);
+            }
+        }
+        if !left && round > 0 {
+            return true;
+        }
+        std::thread::sleep(BETWEEN_ROUNDS);
     }
+    false
+}
+
+/// The processes of a group.
+fn members(group: i32) -> Vec<i32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter(|&pid| Process::read(pid).is_some_and(|process| process.group == group))
+        .collect()
 }
 
 /// How many threads a process has.
@@ -67,6 +120,8 @@ pub(crate) fn threads(pid: Pid) -> Option<u64> {
 
 /// What `/proc/PID/stat` says.
 struct Process {
+    /// Whether it has ended, and waits for its parent to hear of it.
+    gone: bool,
     group: i32,
     threads: u64,
     resident: u64,
@@ -80,6 +135,7 @@ impl Process {
         let fields: Vec<&str> = text.rsplit_once(") ")?.1.split(' ').collect();
         let field = |number: usize| fields.get(number - 3);
         Some(Self {
+            gone: matches!(*field(3)?, "Z" | "X"),
             group: field(5)?.parse().ok()?,
             threads: field(20)?.parse().ok()?,
             resident: field(24)?.parse::<u64>().ok()? * rustix::param::page_size() as u64,

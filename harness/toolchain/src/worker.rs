@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use blake3::Hash;
 use rustix::buffer::spare_capacity;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
@@ -118,11 +119,13 @@ impl Mode {
         !matches!(self, Self::Interpret | Self::Torch(Device::Host))
     }
 
-    /// Folders that a worker keeps from one request to the next: what Triton and torch keep there.
+    /// Folders that a worker keeps from one request to the next: what Triton and NVIDIA's driver keep there. What it
+    /// compiled is for the next request of the same file only ([`Worker::turn_to`]).
     const fn kept(self) -> &'static [&'static str] {
         match self {
-            Self::Interpret | Self::Torch(Device::Host) => &[],
-            _ => &["cache", "inductor", ".triton", ".nv"],
+            Self::Interpret | Self::Torch(Device::Host) | Self::Inductor => &[],
+            Self::Compile => &["cache"],
+            Self::Torch(Device::Cuda) | Self::Jit => &["cache", ".nv"],
         }
     }
 }
@@ -170,6 +173,8 @@ pub(crate) struct Worker {
     memory: u64,
     answered: u32,
     watched: Instant,
+    /// Whose files the last request was of, where that matters.
+    source: Option<Hash>,
     stdin: ChildStdin,
     stdout: ChildStdout,
     stderr: ChildStderr,
@@ -337,6 +342,7 @@ impl Worker {
             memory: 0,
             answered: 0,
             watched: Instant::now(),
+            source: None,
             stdin,
             stdout,
             stderr,
@@ -373,7 +379,10 @@ impl Worker {
         // torch's own threads come and go.
         let counted = matches!(self.mode, Mode::Interpret | Mode::Compile);
         let threads = || self.group().and_then(usage::threads) <= self.threads;
-        let alone = !counted || (threads() && !self.group().is_some_and(usage::has_children));
+        // One that compiles has users' files executed by a process that it started.
+        let own = usize::from(self.mode == Mode::Compile);
+        let alone =
+            !counted || (threads() && !self.group().is_some_and(|pid| usage::has_descendants(pid, own)));
         self.answered += 1;
         let grown =
             self.answered.is_multiple_of(GROWTH_EVERY) && (self.has_grown() || self.excess().is_err());
@@ -381,8 +390,19 @@ impl Worker {
     }
 
     fn has_grown(&self) -> bool {
-        let now = self.group().and_then(usage::memory);
-        now.is_some_and(|(_, touched)| touched.saturating_sub(self.at_start.1) > GROWTH_MOST)
+        let now = self
+            .group()
+            .map(|pid| usage::of(pid, self.scratch.path()).resident);
+        now.is_some_and(|touched| touched.saturating_sub(self.at_start.1) > GROWTH_MOST)
+    }
+
+    /// Ends what executed the files of the last request, and removes what was left for others of those files, where the next
+    /// request is of other files. `source` is which files that are. Whether nothing is left.
+    pub(crate) fn turn_to(&mut self, source: Hash) -> bool {
+        if self.source.replace(source).is_none_or(|before| before == source) {
+            return true;
+        }
+        self.group().is_some_and(usage::end_others) && self.scratch.clear(&[]).is_ok()
     }
 
     /// Lets a request use no more than this much memory.
@@ -391,6 +411,10 @@ impl Worker {
             return Ok(());
         }
         self.memory = most;
+        if self.mode == Mode::Compile && !self.group().is_some_and(usage::end_others) {
+            // Its limit is its parent's when it was started.
+            return Err(io::Error::other("what it started does not end"));
+        }
         match (self.group(), self.at_start.0) {
             (Some(pid), space @ 1..) if !self.mode.has_gpu() => limit(pid, Resource::As, space + most),
             _ => Ok(()),

@@ -475,6 +475,10 @@ fn nothing_is_left_for_the_next_case() {
         assert_eq!(trial.compiled(leave, 30_000), "finished: left");
         assert_eq!(trial.compiled(look, 30_000), "finished: [] []");
     }
+    // What Triton and torch would look for there.
+    let plant = "for name in ('.triton', 'inductor', 'cache'):\n    os.makedirs(os.path.join(os.environ['HOME'], name, 'planted'))\nprint('planted')";
+    assert_eq!(trial.compiled(plant, 30_000), "finished: planted");
+    assert_eq!(trial.compiled(look, 30_000), "finished: [] []");
     let deep = "for _ in range(3000):\n    os.mkdir('in')\n    os.chdir('in')\nos.chdir(os.environ['HOME'])\nprint('deep')";
     let found = trial.interpreted(deep, 30_000);
     assert!(
@@ -486,6 +490,22 @@ fn nothing_is_left_for_the_next_case() {
         "{found}"
     );
     assert_eq!(trial.interpreted(look, 30_000), "finished: [] []");
+    trial.is_well();
+}
+
+/// What one file does to Triton it does for itself: the next file is compiled by Triton's own backend.
+#[test]
+fn no_file_is_compiled_by_what_another_left_in_memory() {
+    let Some(trial) = Trial::new() else { return };
+    let poison = "from triton.backends.nvidia.compiler import CUDABackend\nCUDABackend.make_cubin = lambda *_: b'\\x7fELF poison'\nprint('patched')";
+    assert_eq!(trial.compiled(poison, 30_000), "finished: patched");
+    let good =
+        "from triton.backends.nvidia.compiler import CUDABackend\nprint(CUDABackend.make_cubin.__name__)";
+    assert_eq!(trial.compiled(good, 30_000), "finished: make_cubin");
+    // Nor by what goes on running, or comes after the answer.
+    let stays = "def poison():\n    time.sleep(0.2)\n    os.write(1, b'poison')\nthreading.Thread(target=poison, daemon=True).start()\nif os.fork() == 0:\n    poison()\n    os._exit(0)";
+    assert_eq!(trial.compiled(stays, 30_000), "finished: ");
+    std::thread::sleep(std::time::Duration::from_millis(400));
     trial.is_well();
 }
 

@@ -16,13 +16,14 @@ import time
 from contextlib import ExitStack
 from shutil import rmtree
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 import triton
 import triton.language as tl
 
-from . import STDOUT, TORCH, driver, errors, inductor, wire
+from . import STDOUT, TORCH, driver, errors, inductor, warm, wire
+from .apart import Apart
 from .dtypes import DTYPES
 from .memory import CUDA, Session, UntypedStorage
 from .modules import Modules
@@ -106,7 +107,28 @@ class Worker:
         self.modules = Modules()
         self.compiled_file: tuple[str, ...] = ()
         self.compiles = "TRITON_INTERPRET" not in os.environ
+        # What is compiled is kept by the other side: nothing that another file did may be in it.
+        self.is_apart = self.compiles and torch is None and not TORCH
         self.lost = False
+
+    def warm_up(self) -> None:
+        """Has Triton find out and keep what it does for whatever kernel it compiles."""
+        self.answer(warm.request(), memoryview(b""))
+        self.stdout.take()
+        rmtree(os.environ["TRITON_CACHE_DIR"], ignore_errors=True)
+
+    def serve(self, header: dict[str, Any], blobs: memoryview, answers: BinaryIO) -> None:
+        """Does what is asked and answers."""
+        # Says where it hangs, and ends it even if nobody is there any more to do so.
+        faulthandler.dump_traceback_later(header["time"], exit=True)
+        answer, out = self.answer(header, blobs)
+        faulthandler.cancel_dump_traceback_later()
+        rest = self.stdout.take()
+        answer["stdout"], answer["stdout_cut"] = self.printed or rest
+        self.printed = None
+        # Without its GPU it is of no more use.
+        answer["worn"] = self.lost
+        wire.write(answers, answer, out)
 
     def answer(self, header: dict[str, Any], blobs: memoryview) -> tuple[dict[str, Any], list[bytes]]:
         """Does what is asked; the header and the blobs of the answer."""
@@ -153,11 +175,8 @@ class Worker:
         """Compiles what the launches need and records them."""
         for size in header["storages"]:
             session.storages.append(UntypedStorage(session, CUDA, size, 0, 0))
-        gpu = header.get("assembled")
-        # Triton names what it keeps by what it compiles for, not by what it assembles for.
-        self._forget_compiled(header["path"], header["text"], str(gpu))
         recorder = Recorder(session)
-        with assembling(gpu):
+        with assembling(header.get("assembled")):
             ended = self._run(session, header, RecordingDriver(recorder, header["target"]), recorder)
         answer = {
             "raised": self._told(header, ended),
@@ -459,19 +478,16 @@ def main() -> None:
         "numpy": np.__version__,
         "python": platform.python_version(),
     }
+    other = None
+    if worker.is_apart:
+        worker.warm_up()
+        other = Apart((requests, answers), worker.serve)
     wire.write(answers, hello, [])
     while True:
         frame = wire.read(requests)
         if frame is None:
             return
-        header, blobs = frame
-        # Says where it hangs, and ends it even if nobody is there any more to do so.
-        faulthandler.dump_traceback_later(header["time"], exit=True)
-        answer, out = worker.answer(header, blobs)
-        faulthandler.cancel_dump_traceback_later()
-        rest = stdout.take()
-        answer["stdout"], answer["stdout_cut"] = worker.printed or rest
-        worker.printed = None
-        # Without its GPU it is of no more use.
-        answer["worn"] = worker.lost
-        wire.write(answers, answer, out)
+        if other is None:
+            worker.serve(*frame, answers)
+        else:
+            other.pass_on(*frame)

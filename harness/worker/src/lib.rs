@@ -12,6 +12,7 @@ pub const PACKAGE: &str = "cerith_worker";
 /// The files of the package: name and text.
 pub const FILES: &[(&str, &str)] = &[
     ("__init__.py", include_str!("../cerith_worker/__init__.py")),
+    ("apart.py", include_str!("../cerith_worker/apart.py")),
     ("contained.py", include_str!("../cerith_worker/contained.py")),
     ("driver.py", include_str!("../cerith_worker/driver.py")),
     ("dtypes.py", include_str!("../cerith_worker/dtypes.py")),
@@ -27,6 +28,7 @@ pub const FILES: &[(&str, &str)] = &[
     ("serve.py", include_str!("../cerith_worker/serve.py")),
     ("tensor.py", include_str!("../cerith_worker/tensor.py")),
     ("tuning.py", include_str!("../cerith_worker/tuning.py")),
+    ("warm.py", include_str!("../cerith_worker/warm.py")),
     ("wire.py", include_str!("../cerith_worker/wire.py")),
 ];
 
