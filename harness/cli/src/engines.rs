@@ -261,6 +261,11 @@ fn cannot(id: &EngineId, why: String) -> LeftOut {
     }
 }
 
+/// Sees that workers may read the corpus, all of it.
+pub fn readable(corpus: &Path) -> Result<(), String> {
+    Containment::of_this_system().refuses(corpus).map_or(Ok(()), Err)
+}
+
 fn interpret(
     id: &ToolchainId,
     host: bool,
@@ -269,6 +274,7 @@ fn interpret(
     corpus: &Path,
     stop: &AtomicBool,
 ) -> Result<Arc<dyn Engine>, String> {
+    readable(corpus)?;
     let toolchain = find_or_add(id, offline, stop)?;
     let pool = Pool::new(toolchain, jobs)
         .map_err(|error| format!("failed to start workers: {error}"))?
@@ -282,6 +288,7 @@ fn interpret(
 
 /// Triton's interpreter with torch's own tensors.
 fn with_torch(id: &ToolchainId, host: bool, jobs: usize, corpus: &Path) -> Result<Arc<dyn Engine>, String> {
+    readable(corpus)?;
     let toolchain = find_with_torch(id, false)?;
     let device = if host { Device::Host } else { Device::Cuda };
     let pool = started(Pool::with_torch(toolchain, jobs, device), corpus)?;
@@ -294,6 +301,7 @@ fn with_torch(id: &ToolchainId, host: bool, jobs: usize, corpus: &Path) -> Resul
 
 /// Triton's launcher on a GPU.
 fn jit(version: Version, jobs: usize, corpus: &Path) -> Result<Arc<dyn Engine>, String> {
+    readable(corpus)?;
     let toolchain = find_with_torch(&ToolchainId::of(version), true)?;
     let pool = started(Pool::jit(toolchain, jobs), corpus)?;
     // A kernel that never ends keeps a GPU busy for as long as this.
@@ -337,6 +345,7 @@ pub fn compiler(
     corpus: &Path,
     stop: &AtomicBool,
 ) -> Result<Compiler, String> {
+    readable(corpus)?;
     let EngineId::Cuda { toolchain, target } = id else {
         return Err("only `cuda@VERSION` compiles".to_owned());
     };

@@ -14,7 +14,7 @@ use cerith_toolchain::compiled::Target;
 use cerith_toolchain::pool::Limits;
 use cerith_toolchain::{Cache, Compilers, Home, Inductors, Pool, Toolchain, ToolchainId};
 
-use crate::engines::find_or_add;
+use crate::engines::{find_or_add, readable};
 
 /// What the engines of a torch are made with.
 pub struct Means<'a> {
@@ -33,6 +33,7 @@ pub struct Means<'a> {
 /// Sets up what `inductor@V` means: the reference, the interpreter and, where there is a GPU, CUDA execute; or the one of
 /// them that was asked for.
 pub fn inductors(torch: Version, by: By, means: &Means<'_>) -> Result<Vec<Inductor>, String> {
+    readable(means.corpus)?;
     let id = ToolchainId::of_torch(torch).ok_or_else(|| format!("torch {torch} is not known"))?;
     let toolchain = find_or_add(&id, true, means.stop)?;
     let mut executing: Vec<(By, Arc<dyn Engine>)> = Vec::new();

@@ -611,6 +611,37 @@ fn an_interrupted_run_leaves_a_valid_partial_report() {
     assert!(page.contains("<p>The run was interrupted"));
 }
 
+/// Workers read the corpus: all of a home would be theirs.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_corpus_that_is_or_holds_the_home_is_refused() {
+    let place = Place::new(&[("cases/area/good.yaml", GOOD)]);
+    let wanted = [
+        "run",
+        "--cases",
+        "cases",
+        "--offline",
+        "--engine",
+        "interpret@3.9.0",
+    ];
+    for home in ["cases", "cases/area"] {
+        let mut command = place.command(&wanted);
+        command.env("HOME", place.path(home));
+        Done::of(&command.output().expect("starts")).ends(
+            2,
+            &[],
+            &[
+                "which is your home or holds it",
+                "put the cases into a folder of their own",
+            ],
+        );
+        // Whoever names it means it.
+        command.env("CERITH_ALLOW_READ", place.path("cases"));
+        let done = Done::of(&command.output().expect("starts"));
+        assert!(!done.out.contains("your home"), "{}", done.out);
+    }
+}
+
 /// A launch may take long: nobody waits for its end.
 #[cfg(unix)]
 #[test]

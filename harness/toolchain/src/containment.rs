@@ -56,6 +56,22 @@ impl Containment {
         self.missing.is_empty()
     }
 
+    /// Why workers may not read this folder as a whole, with what to do about it: it is the user's home, or holds it. None
+    /// where they may, and where nothing is contained.
+    pub fn refuses(&self, folder: &Path) -> Option<String> {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let folder = real(folder);
+        let named = allowed().iter().any(|allowed| folder.starts_with(real(allowed)));
+        (!self.off && !named && is_too_much(&folder)).then(|| {
+            format!(
+                "workers would read all of {}, which is your home or holds it: put the cases into a folder of their own, or \
+                 allow it with {ALLOW_READ}={}",
+                folder.display(),
+                folder.display()
+            )
+        })
+    }
+
     /// What a worker applies to itself once it has started: system calls that starting it needs and that nothing needs
     /// afterwards, but for a GPU's driver. A program for seccomp, as hexadecimal digits; none where there is no seccomp.
     pub(crate) fn afterwards(&self, gpu: bool) -> Option<String> {
@@ -172,5 +188,8 @@ pub(crate) fn allowed() -> Vec<PathBuf> {
 /// Whether to let a whole folder be read would be to let everything be read, or all that is the user's.
 pub(crate) fn is_too_much(folder: &Path) -> bool {
     let home = std::env::var_os("HOME").map(PathBuf::from);
-    folder.parent().is_none() || home.is_some_and(|home| home.starts_with(folder))
+    let is_within = |home: PathBuf| {
+        home.starts_with(folder) || home.canonicalize().is_ok_and(|home| home.starts_with(folder))
+    };
+    folder.parent().is_none() || home.is_some_and(is_within)
 }

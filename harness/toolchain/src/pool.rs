@@ -10,6 +10,7 @@ use blake3::Hash;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tempfile::TempDir;
 
+use crate::containment::Containment;
 use crate::request::{Device, Module};
 use crate::response::Raised;
 use crate::scratch::{self, Scratch};
@@ -280,6 +281,10 @@ impl Pool {
             toolchain: self.toolchain.id.to_string(),
             reason,
         };
+        let containment = Containment::of_this_system();
+        if let Some(why) = self.folders.iter().find_map(|folder| containment.refuses(folder)) {
+            return Err(failed(why));
+        }
         let folder = self.private.folder();
         let mut needed = self.needed.lock().unwrap_or_else(PoisonError::into_inner);
         if needed.is_none() {
