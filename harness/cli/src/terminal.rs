@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-use cerith_report::Palette;
+use cerith_report::{Palette, safe};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// How often a log without a bar hears how far the run is.
@@ -79,6 +79,7 @@ impl Terminal {
         if text.is_empty() || self.broken.is_some() {
             return;
         }
+        let text = safe::screen(text, self.palette.colour);
         let result = self.bar.suspend(|| {
             let mut out = io::stdout().lock();
             out.write_all(text.as_bytes()).and_then(|()| out.flush())
@@ -93,6 +94,7 @@ impl Terminal {
 
     /// Prints a line to standard error.
     pub fn note(&self, text: &str) {
+        let text = safe::screen(text, self.palette.colour);
         self.bar.suspend(|| {
             // Nothing is left to tell when standard error is gone.
             let _ = writeln!(io::stderr().lock(), "{text}");

@@ -827,3 +827,51 @@ fn a_kernel_gets_its_first_case_file_and_no_file_is_lost() {
         "it ends in `.yaml`",
     );
 }
+
+/// What moves a cursor or turns text around in a case file is shown, and never done.
+#[test]
+fn no_word_of_a_case_file_reaches_a_reader_raw() {
+    let place = Place::new(&[]);
+    let hostile = "\\e[2J\\e]0;x\\a\\u202E\\x9B\\r";
+    place.write(
+        "cases/area/k.py",
+        "import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef k(x, S: tl.constexpr):\n    tl.static_assert(False, S)\n",
+    );
+    place.write(
+        "cases/area/hostile.yaml",
+        &format!(
+            "about: \"About {hostile} it.\"\nkernel: k.py:k\nmatrix:\n  word: [\"{hostile}\"]\nstorages:\n  x: {{ dtype: f32, shape: [4], fill: arange }}\n\
+             launches:\n  - grid: [1]\n    args: {{ x: x, S: \"{{word}}\" }}\nexpect:\n  - {{ engine: cuda, verdict: differ, why: \"It {hostile} does.\" }}\n"
+        ),
+    );
+    place.write(
+        "cases/area/wrong.yaml",
+        &format!("about: \"About {hostile} it.\"\nkernel: \"{hostile}.py:k\"\n\"{hostile}\": 1\n"),
+    );
+    let check = |name: &str, text: &str| {
+        let raw = |c: &char| c.is_control() && !"\n\t".contains(*c) || *c == '\u{202e}';
+        assert_eq!(text.chars().find(raw), None, "{name}: {text:?}");
+    };
+    let runs: [&[&str]; 8] = [
+        &["run", "--engine", "reference"],
+        &["run", "--engine", "reference", "--format", "jsonl"],
+        &["list"],
+        &["explain", "area/hostile*"],
+        &["coverage"],
+        &["coverage", "--format", "json"],
+        &["expect", "--dry-run"],
+        &["report", "reports/run/events.jsonl"],
+    ];
+    let mut shown = String::new();
+    for args in runs {
+        let done = place.run(args);
+        check(&format!("{args:?}, out"), &done.out);
+        check(&format!("{args:?}, err"), &done.err);
+        shown += &(done.out + &done.err);
+    }
+    assert!(shown.contains("202e"), "{shown}");
+    for name in ["report.md", "junit.xml"] {
+        let text = fs::read_to_string(place.path(&format!("reports/run/{name}"))).expect("a report");
+        check(name, &text);
+    }
+}

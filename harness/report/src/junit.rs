@@ -88,7 +88,7 @@ impl Junit {
             suite.add_test_cases(cases);
             report.add_test_suite(suite);
         }
-        Ok(report.to_string()?)
+        Ok(safe::page(report.to_string()?))
     }
 }
 

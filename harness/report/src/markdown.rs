@@ -86,7 +86,7 @@ pub fn markdown(digest: &Digest) -> String {
         digest.expected_differences,
         digest.differences.iter().map(expected_difference),
     );
-    page.0
+    safe::page(page.0)
 }
 
 fn head(digest: &Digest) -> String {

@@ -77,6 +77,49 @@ fn make_safe(value: &mut Value) {
     }
 }
 
+/// What a terminal is shown: control characters but line breaks and tabs, and marks that reorder or hide text, are written as
+/// JSON writes them, so that JSON stays what it says. Colours stay where there are `colours`.
+pub fn screen(text: &str, colours: bool) -> Cow<'_, str> {
+    let unwanted = |c| is_unsafe(c) && !matches!(c, '\n' | '\t');
+    if !text.contains(unwanted) {
+        return Cow::Borrowed(text);
+    }
+    let mut safe = String::with_capacity(text.len() + 16);
+    let mut rest = text;
+    while let Some(at) = rest.find(unwanted) {
+        let (before, after) = rest.split_at(at);
+        safe.push_str(before);
+        let colour = colour(after).filter(|_| colours);
+        let taken = colour.unwrap_or_else(|| after.chars().next().map_or(0, char::len_utf8));
+        let (taken, after) = after.split_at(taken);
+        if colour.is_some() {
+            safe.push_str(taken);
+        } else {
+            for unit in taken.encode_utf16() {
+                let _ = write!(safe, "\\u{unit:04x}");
+            }
+        }
+        rest = after;
+    }
+    safe.push_str(rest);
+    Cow::Owned(safe)
+}
+
+/// Bytes of the sequence that sets colours with which a text begins, if it does.
+fn colour(text: &str) -> Option<usize> {
+    let inner = text.strip_prefix("\u{1b}[")?;
+    let end = inner.find(|c: char| !c.is_ascii_digit() && c != ';')?;
+    inner[end..].starts_with('m').then_some(end + 3)
+}
+
+/// A whole page, whose own text has none of what is replaced.
+pub fn page(text: String) -> String {
+    match shown(&text) {
+        Cow::Borrowed(_) => text,
+        Cow::Owned(safe) => safe,
+    }
+}
+
 /// A cell of a table of Markdown: what would begin something else there is escaped.
 pub fn cell(text: &str) -> String {
     let mut cell = String::with_capacity(text.len());
@@ -145,6 +188,27 @@ fn replaced(text: &str, unwanted: impl Fn(char) -> bool) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_screen_shows_colours_and_nothing_else_that_is_not_seen() {
+        let check = |text: &str, colours: bool, expected: &str| assert_eq!(screen(text, colours), expected);
+        check("a\tb\n", false, "a\tb\n");
+        check("\u{1b}[1;31mred\u{1b}[0m", true, "\u{1b}[1;31mred\u{1b}[0m");
+        check("\u{1b}[31mred", false, "\\u001b[31mred");
+        check(
+            "\u{1b}[2J\u{1b}]0;x\u{7}\r",
+            true,
+            "\\u001b[2J\\u001b]0;x\\u0007\\u000d",
+        );
+        check(
+            "\u{202e}\u{e0041}\u{9b}\u{1b}",
+            true,
+            "\\u202e\\udb40\\udc41\\u009b\\u001b",
+        );
+        let json = format!("{{\"a\":\"{}\"}}", '\u{e0041}');
+        let read: Value = serde_json::from_str(&screen(&json, false)).expect("JSON");
+        assert_eq!(read["a"], "\u{e0041}");
+    }
 
     #[test]
     fn what_moves_a_cursor_or_turns_text_around_is_shown_as_a_number() {
