@@ -629,11 +629,11 @@ fn a_corpus_that_is_or_holds_the_home_is_refused() {
         command.env("HOME", place.path(home));
         Done::of(&command.output().expect("starts")).ends(
             2,
-            &[],
             &[
                 "which is your home or holds it",
                 "put the cases into a folder of their own",
             ],
+            &[],
         );
         // Whoever names it means it.
         command.env("CERITH_ALLOW_READ", place.path("cases"));
