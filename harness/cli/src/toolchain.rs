@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use cerith_report::Tone;
 use cerith_tile::rules::Version;
-use cerith_toolchain::home::Contents;
+use cerith_toolchain::Contents;
 use cerith_toolchain::{AddError, Cache, Containment, Home, published};
 
 use crate::args::{ToolchainArgs, ToolchainCommand};

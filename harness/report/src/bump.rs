@@ -5,8 +5,10 @@
 //! | module | holds |
 //! |---|---|
 //! | `change` | what became of one case |
+//! | `group` | the groups, as data |
 //! | `cause` | why, and the operations that tell cases apart |
-//! | `compiled` | launches, sizes and times of what was compiled |
+//! | `figure` | sizes and times, as data, and what is noise in them |
+//! | `compiled` | launches that are made otherwise, sizes and times that changed |
 //! | `text` | the groups for a terminal, as Markdown, as annotations |
 //!
 //! Left out: running the engines (the command line), and who is right (the verdicts that this is made of).
@@ -14,77 +16,25 @@
 mod cause;
 mod change;
 mod compiled;
+mod figure;
+mod group;
 mod text;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use cerith_tile::rules::Version;
-use serde::Serialize;
 
 use self::compiled::Pair;
+use self::group::Seen;
 use crate::event::{Compiled, Rule, Verdict};
 use crate::safe;
 use crate::standing::Standing;
 
-pub use self::cause::Cause;
 pub use self::change::Change;
-pub use self::compiled::{Measure, Noise, Shift};
+pub use self::figure::{Measure, Noise, Shift};
+pub use self::group::{Cause, Changes, Group};
 pub use self::text::{github, human, markdown};
-
-/// One case in two versions.
-#[derive(Clone, Debug)]
-struct Seen {
-    case: String,
-    old: Standing,
-    new: Standing,
-    change: Change,
-    rules: Vec<String>,
-    uses: Arc<[String]>,
-}
-
-/// Cases that changed in the same way for the same cause.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Group {
-    /// In what way.
-    pub change: Change,
-    /// Why.
-    pub cause: Cause,
-    /// The smallest of them: the one that uses least of the language.
-    pub smallest: String,
-    /// All of them, in the order of the corpus.
-    pub cases: Vec<String>,
-}
-
-/// All that changed between two engines.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Changes {
-    /// The old one.
-    pub old: String,
-    /// The new one.
-    pub new: String,
-    /// Cases that were held against each other, and those that could not be.
-    pub cases: u64,
-    /// How many cases came to what.
-    pub counts: BTreeMap<Change, u64>,
-    /// What changed, by cause, the worst first.
-    pub groups: Vec<Group>,
-    /// Cases that only one side has, each side's.
-    pub alone: [Vec<String>; 2],
-    /// Why cases were not compared, with how many: who said nothing, and what it calls that.
-    pub silent: BTreeMap<String, u64>,
-    /// Figures of what was compiled, over all kernels.
-    pub measures: Vec<Measure>,
-    /// What was taken for noise in them.
-    pub noise: Noise,
-}
-
-impl Changes {
-    /// How many cases came to this.
-    pub fn count(&self, change: Change) -> u64 {
-        self.counts.get(&change).copied().unwrap_or_default()
-    }
-}
 
 /// One engine in one case.
 #[derive(Debug)]

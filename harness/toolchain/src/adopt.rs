@@ -6,13 +6,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use cerith_tile::rules::Version;
 use serde::Deserialize;
 
-use crate::home::{self, Adopted, Contents, Event, Observer};
+use crate::home::{Home, HomeError};
+use crate::id::ToolchainId;
 use crate::id::is_build;
+use crate::install::{self, Event, Observer};
+use crate::installed::{Adopted, Contents, MARKER, SCHEMA, Toolchain, release};
+use crate::pool::Pool;
 use crate::request::Device;
-use crate::{Home, HomeError, Pool, Toolchain, ToolchainId, install, worker};
+use crate::worker;
 
 /// A Python cannot be adopted. Fits behind "failed to ".
 #[derive(Debug, thiserror::Error)]
@@ -73,21 +76,30 @@ print(json.dumps({
 }))
 ";
 
-/// A release's numbers, without what a build puts behind them: `2.11.0+cu130`, `2.4.0rc1`.
-pub(crate) fn release(version: &str) -> Option<Version> {
-    let numbers = version
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .map_or(version, |end| version.get(..end).unwrap_or_default());
-    numbers.trim_end_matches('.').parse().ok()
-}
-
 /// What a build puts behind its version: `git1a2b3c4` of `3.10.0+git1a2b3c4`. Other words do not tell builds apart.
 fn build(version: &str) -> Option<&str> {
     let (_, label) = version.split_once('+')?;
     is_build(label).then_some(label)
 }
 
-pub(crate) fn adopt(
+impl Home {
+    /// Registers the environment of a Python, made by somebody else, as a toolchain of the Triton, NumPy and torch that
+    /// it holds. `python` is a path, or a name to be looked for on PATH. Nothing is installed; only a marker is written.
+    /// A Triton whose version names a build (`3.10.0+git1a2b3c4`) is called by it; `name` is another name for the build.
+    ///
+    /// # Errors
+    /// There is no such Python, it has no Triton, a worker does not run in it, or its name is taken.
+    pub fn adopt(
+        &self,
+        python: &OsStr,
+        name: Option<&str>,
+        observer: &dyn Observer,
+    ) -> Result<Toolchain, AdoptError> {
+        adopt(self, python, name, observer)
+    }
+}
+
+fn adopt(
     home: &Home,
     python: &OsStr,
     name: Option<&str>,
@@ -110,7 +122,7 @@ pub(crate) fn adopt(
     let name = format!("{triton}{build}+numpy{numpy}");
     let id: ToolchainId = name.parse().map_err(|error: crate::BadId| unfit(error.problem))?;
     let contents = Contents {
-        schema: home::SCHEMA,
+        schema: SCHEMA,
         id: id.to_string(),
         triton: told.triton,
         numpy: told.numpy,
@@ -155,7 +167,7 @@ pub(crate) fn adopt(
         }
     }
     fs::create_dir(&partial).map_err(io("make", &partial))?;
-    let marker = partial.join(home::MARKER);
+    let marker = partial.join(MARKER);
     let text = serde_json::to_vec_pretty(&toolchain.contents).map_err(|error| unfit(error.to_string()))?;
     fs::write(&marker, text).map_err(io("write", &marker))?;
     fs::rename(&partial, &root).map_err(io("make", &root))?;
@@ -262,7 +274,7 @@ mod tests {
         );
         let root = home.toolchains_folder().join("3.6.0+numpy2.3.5");
         fs::create_dir_all(&root).expect("made");
-        let marker = root.join(home::MARKER);
+        let marker = root.join(MARKER);
         let text =
             r#"{"schema":1,"id":"3.6.0+numpy2.3.5","triton":"3.6.0","numpy":"2.3.5","python":"3.11.7"}"#;
         fs::write(&marker, text).expect("written");

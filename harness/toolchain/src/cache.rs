@@ -15,8 +15,8 @@ use blake3::{Hash, Hasher};
 use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
+use crate::compilation::{Compilation, CompileRequest};
 use crate::compiled::{Compiled, Invocation, Kernel, Metadata};
-use crate::compiler::{Compilation, CompileRequest};
 use crate::response::Raised;
 use crate::{Home, Toolchain, wire};
 

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::home::HomeError;
-use crate::{ToolchainId, id};
+use crate::id::{self, ToolchainId};
 
 /// What installers print when they cannot reach the package index, the most telling first.
 const NO_NETWORK: &[&str] = &[

@@ -1,6 +1,5 @@
-//! Where toolchains live, and which are there. Left out: making one (`install`).
+//! Where toolchains live, and which are there. Left out: making one (`install`, `adopt`).
 
-use std::ffi::OsStr;
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,10 +7,9 @@ use std::time::Duration;
 
 use cerith_tile::rules::Version;
 use etcetera::{AppStrategy, AppStrategyArgs};
-use serde::{Deserialize, Serialize};
 
-use crate::ToolchainId;
-use crate::python::fits;
+use crate::id::ToolchainId;
+use crate::installed::{Contents, MARKER, SCHEMA, Toolchain};
 
 /// The folder of everything Cerith keeps for a user: toolchains, what they compiled, and the workers' private files while
 /// they run.
@@ -46,172 +44,8 @@ pub enum HomeError {
     },
 }
 
-pub use crate::adopt::AdoptError;
-pub use crate::explain::AddError;
-pub use crate::install::{Event, Observer};
-
-/// What an installed toolchain holds, as its marker file says. The marker is the last thing an installation writes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Contents {
-    /// Version of this file's format.
-    pub schema: u32,
-    /// The toolchain's name.
-    pub id: String,
-    /// `triton.__version__`.
-    pub triton: String,
-    /// `numpy.__version__`.
-    pub numpy: String,
-    /// Python's version.
-    pub python: String,
-    /// `torch.__version__`, in one that holds torch.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub torch: Option<String>,
-    /// Of one that was adopted and not installed: what it was.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub adopted: Option<Adopted>,
-}
-
-/// A Python environment that somebody else made.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Adopted {
-    /// Its Python interpreter.
-    pub python: PathBuf,
-    /// Whether its torch saw a GPU when it was adopted.
-    pub gpu: bool,
-}
-
-impl Contents {
-    /// Triton's version without what a build puts behind it.
-    pub(crate) fn version(&self) -> Option<Version> {
-        crate::adopt::release(&self.triton)
-    }
-
-    /// Whether it holds this release, and not a build of it.
-    fn is_of(&self, triton: Version) -> bool {
-        self.version() == Some(triton) && self.build().is_none()
-    }
-
-    /// The name of the build, of a Triton that is no release.
-    fn build(&self) -> Option<String> {
-        let id: ToolchainId = self.id.parse().ok()?;
-        id.build().map(str::to_owned)
-    }
-
-    /// Whether it holds the Triton of a name, its torch if it has one in it, and the NumPy that it asks for or else one
-    /// that fits.
-    fn satisfies(&self, id: &ToolchainId) -> bool {
-        let torch = self.torch.as_ref().and_then(|torch| crate::adopt::release(torch));
-        self.version() == Some(id.triton())
-            && self.build().as_deref() == id.build()
-            && (id.torch().is_none() || id.torch() == torch)
-            && match id.numpy() {
-                Some(wanted) => self
-                    .numpy
-                    .strip_prefix(wanted)
-                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('.')),
-                None => crate::adopt::release(&self.numpy).is_some_and(|numpy| fits(id.triton(), numpy)),
-            }
-    }
-}
-
-impl Contents {
-    /// Whether a name asks for its torch and for no NumPy.
-    fn is_asked_for_torch(&self, id: &ToolchainId) -> bool {
-        let torch = self.torch.as_ref().and_then(|torch| crate::adopt::release(torch));
-        id.torch().is_some() && id.torch() == torch && id.numpy().is_none() && self.is_of(id.triton())
-    }
-}
-
-/// An installed toolchain.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Toolchain {
-    /// Its name.
-    pub id: ToolchainId,
-    /// What is in it.
-    pub contents: Contents,
-    root: PathBuf,
-}
-
-impl Toolchain {
-    /// The folder it is in.
-    pub fn root(&self) -> &Path {
-        &self.root
-    }
-
-    /// Its Python interpreter.
-    pub fn python(&self) -> PathBuf {
-        self.contents.adopted.as_ref().map_or_else(
-            || self.root.join("bin").join("python"),
-            |adopted| adopted.python.clone(),
-        )
-    }
-
-    /// Why it cannot be used, where its Python is gone, with the mend.
-    pub fn gone(&self) -> Option<String> {
-        let python = self.python();
-        let again = match &self.contents.adopted {
-            None => format!("`cerith toolchain add {}` makes it anew", self.id),
-            Some(_) => "`cerith toolchain adopt PYTHON` registers another".to_owned(),
-        };
-        (!python.exists()).then(|| {
-            format!(
-                "its Python is gone: {}; `cerith toolchain remove {}` and {again}",
-                python.display(),
-                self.contents.id
-            )
-        })
-    }
-
-    /// Whether its NumPy is one that its Triton's interpreter works with, or the one that its name asks for.
-    pub fn numpy_fits(&self) -> bool {
-        self.contents.satisfies(&self.id)
-    }
-
-    /// Whether somebody else made it, and only its marker is ours.
-    pub const fn is_adopted(&self) -> bool {
-        self.contents.adopted.is_some()
-    }
-
-    /// Its Triton version.
-    pub const fn triton(&self) -> Version {
-        self.id.triton()
-    }
-
-    /// Bytes on disk that are ours (files shared with an installer's cache counted in full).
-    pub fn size(&self) -> u64 {
-        size_of(&self.root)
-    }
-
-    pub(crate) fn at(id: ToolchainId, contents: Contents, root: PathBuf) -> Self {
-        Self { id, contents, root }
-    }
-}
-
-/// Name of the marker file in a toolchain's folder.
-pub(crate) const MARKER: &str = "cerith-toolchain.json";
-
-/// The format of the marker file.
-pub(crate) const SCHEMA: u32 = 1;
-
 /// How often a lock that another process has is tried.
 const LOCK_INTERVAL: Duration = Duration::from_millis(100);
-
-/// Bytes of all files under a folder. What cannot be read counts as nothing.
-pub(crate) fn size_of(folder: &Path) -> u64 {
-    let Ok(entries) = fs::read_dir(folder) else {
-        return 0;
-    };
-    entries
-        .flatten()
-        .map(|entry| match entry.metadata() {
-            Ok(data) if data.is_dir() => size_of(&entry.path()),
-            Ok(data) => data.len(),
-            Err(_) => 0,
-        })
-        .sum()
-}
 
 impl Home {
     /// The user's: `$CERITH_HOME`, or `cerith` in the data directory.
@@ -383,29 +217,6 @@ impl Home {
 
     fn among(&self, wanted: impl Fn(&Toolchain) -> bool) -> Option<Toolchain> {
         self.list().ok()?.into_iter().find(wanted)
-    }
-
-    /// Registers the environment of a Python, made by somebody else, as a toolchain of the Triton, NumPy and torch that
-    /// it holds. `python` is a path, or a name to be looked for on PATH. Nothing is installed; only a marker is written.
-    /// A Triton whose version names a build (`3.10.0+git1a2b3c4`) is called by it; `name` is another name for the build.
-    ///
-    /// # Errors
-    /// There is no such Python, it has no Triton, a worker does not run in it, or its name is taken.
-    pub fn adopt(
-        &self,
-        python: &OsStr,
-        name: Option<&str>,
-        observer: &dyn Observer,
-    ) -> Result<Toolchain, AdoptError> {
-        crate::adopt::adopt(self, python, name, observer)
-    }
-
-    /// Installs a toolchain from PyPI with uv or pip, or returns it if it is already there.
-    ///
-    /// # Errors
-    /// No Python that fits, no network, no such version, a full disk and the like; nothing half-made is left.
-    pub fn add(&self, id: &ToolchainId, observer: &dyn Observer) -> Result<Toolchain, AddError> {
-        crate::install::add(self, id, observer, std::env::var_os("PATH").as_deref())
     }
 
     /// Removes a toolchain. It is gone at once (renamed away), and then deleted.

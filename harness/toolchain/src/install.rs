@@ -13,9 +13,13 @@ use cerith_tile::rules::Version;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::explain::{self, AddError, about_size};
-use crate::home::{self, Contents};
-use crate::request::{Grid, Launch, Module, Storage, Tensor, Value};
-use crate::{Home, Limits, Pool, Request, Toolchain, ToolchainId, python};
+use crate::home::Home;
+use crate::id::ToolchainId;
+use crate::installed::{Contents, MARKER, SCHEMA, Toolchain, size_of};
+use crate::limits::Limits;
+use crate::pool::Pool;
+use crate::python;
+use crate::request::{Grid, Launch, Module, Request, Storage, Tensor, Value};
 
 /// The oldest Triton whose language is known: one before would be judged by rules that are not its own.
 const OLDEST: Version = Version::new(3, 0, 0);
@@ -63,8 +67,18 @@ def add_one(x, BLOCK: tl.constexpr):
     tl.store(x + at, tl.load(x + at) + 1)
 ";
 
+impl Home {
+    /// Installs a toolchain from PyPI with uv or pip, or returns it if it is already there.
+    ///
+    /// # Errors
+    /// No Python that fits, no network, no such version, a full disk and the like; nothing half-made is left.
+    pub fn add(&self, id: &ToolchainId, observer: &dyn Observer) -> Result<Toolchain, AddError> {
+        add(self, id, observer, std::env::var_os("PATH").as_deref())
+    }
+}
+
 /// Makes a toolchain with the programs found along `path`, the value of PATH.
-pub(crate) fn add(
+fn add(
     home: &Home,
     id: &ToolchainId,
     observer: &dyn Observer,
@@ -366,7 +380,7 @@ impl Attempt<'_> {
             seen = whole.max(seen);
             if let (Growth::Watched { total }, 0) = (growth, tick % 5) {
                 self.observer.event(Event::Bytes {
-                    done: home::size_of(self.partial),
+                    done: size_of(self.partial),
                     total,
                 });
             }
@@ -418,7 +432,7 @@ impl Attempt<'_> {
             )));
         }
         let contents = Contents {
-            schema: home::SCHEMA,
+            schema: SCHEMA,
             id: self.id.to_string(),
             triton,
             numpy,
@@ -429,7 +443,7 @@ impl Attempt<'_> {
         let toolchain = Toolchain::at(self.id.clone(), contents.clone(), self.partial.to_owned());
         let pool = Pool::new(toolchain, 1).map_err(|error| broken(error.to_string()))?;
         probe(&pool).map_err(broken)?;
-        let marker = self.partial.join(home::MARKER);
+        let marker = self.partial.join(MARKER);
         let text = serde_json::to_vec_pretty(&contents).map_err(|error| broken(error.to_string()))?;
         fs::write(&marker, text).map_err(|source| unwritable(&marker, source))?;
         Ok(contents)

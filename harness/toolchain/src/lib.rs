@@ -44,6 +44,7 @@
 
 mod adopt;
 mod cache;
+mod compilation;
 pub mod compiled;
 pub mod compiler;
 pub mod containment;
@@ -53,8 +54,10 @@ pub mod home;
 pub mod id;
 pub mod inductor;
 mod install;
+mod installed;
 #[cfg(feature = "planted-faults")]
 pub mod kept;
+mod limits;
 pub mod names;
 pub mod pool;
 pub mod published;
@@ -68,14 +71,20 @@ mod usage;
 mod wire;
 mod worker;
 
+pub use adopt::AdoptError;
 pub use cache::{Cache, Held};
+pub use compilation::{Compilation, CompileRequest, Tuning};
 pub use compiled::Compiled;
-pub use compiler::{Compilation, CompileRequest, Compilers, Tuning};
+pub use compiler::Compilers;
 pub use containment::Containment;
+pub use explain::AddError;
 pub use failure::{Exit, WorkerFailure};
-pub use home::{AddError, AdoptError, Event, Home, HomeError, Observer, Toolchain};
+pub use home::{Home, HomeError};
 pub use id::{BadId, ToolchainId};
 pub use inductor::{InductorRequest, Inductors};
-pub use pool::{Limits, Pool};
+pub use install::{Event, Observer};
+pub use installed::{Adopted, Contents, Toolchain};
+pub use limits::Limits;
+pub use pool::Pool;
 pub use request::Request;
 pub use response::Response;

@@ -11,30 +11,13 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tempfile::TempDir;
 
 use crate::containment::Containment;
+use crate::installed::Toolchain;
+pub use crate::limits::Limits;
 use crate::request::{Device, Module};
 use crate::response::Raised;
 use crate::scratch::{self, Scratch};
 use crate::worker::{Answer, Between, Mode, Place, Worker};
-use crate::{Request, Response, Toolchain, WorkerFailure, reach, wire};
-
-/// What one request may use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Wall-clock time for the whole request. The start of a worker is not counted.
-    pub time: Duration,
-    /// Bytes of address space beyond what an idle worker has.
-    pub memory: u64,
-}
-
-impl Default for Limits {
-    /// 10 seconds and 2 GiB.
-    fn default() -> Self {
-        Self {
-            time: Duration::from_secs(10),
-            memory: 2 << 30,
-        }
-    }
-}
+use crate::{Request, Response, WorkerFailure, reach, wire};
 
 /// Up to so many workers of one toolchain, started when they are first needed. Shared between threads by reference;
 /// dropping it ends the workers.

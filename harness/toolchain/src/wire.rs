@@ -11,8 +11,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize, Serializer};
 
 use self::value::{Wired, check_value};
+use crate::compilation::{Compilation, CompileRequest};
 use crate::compiled::{Compiled, Invocation, Kernel, Metadata, Param, Scratch, Target};
-use crate::compiler::{Compilation, CompileRequest};
 use crate::pool::Limits;
 use crate::request::{Device, Driver, Grid, Launch, Module, Relocation, Request, Storage};
 use crate::response::{Location, Memory, Phase, PythonError, Raised, Response};

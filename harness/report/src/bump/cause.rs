@@ -5,59 +5,9 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use serde::Serialize;
-
 use super::change::Change;
-use super::compiled::Shift;
-use super::{Group, Seen};
+use super::group::{Cause, Group, Seen};
 use crate::standing::{Standing, Wrong};
-
-/// Why cases changed.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Cause {
-    /// Known bugs that came, or went.
-    Known(Vec<String>),
-    /// Known bugs that took the place of others.
-    Instead {
-        /// Those that were there.
-        old: Vec<String>,
-        /// Those that are.
-        new: Vec<String>,
-    },
-    /// Rules of the language.
-    Rules(Vec<String>),
-    /// An operation that all of the cases execute.
-    Operation {
-        /// Its name; several, where the same cases use them.
-        names: Vec<String>,
-        /// How many cases use it and are right in both versions.
-        elsewhere: u64,
-    },
-    /// What was said.
-    Said(String),
-    /// Launches that are made otherwise.
-    Launch {
-        /// In what way.
-        way: String,
-        /// The greatest amounts, the old one and the new one, where the way has any.
-        most: Option<[u64; 2]>,
-    },
-    /// Figures of kernels that changed beyond noise.
-    Measured {
-        /// Of what: `code` in bytes, or `time` in microseconds.
-        of: &'static str,
-        /// The area that the kernels' cases are in.
-        area: String,
-        /// The kernels, the greatest change first.
-        kernels: Vec<Shift>,
-    },
-    /// None that is known.
-    Unknown {
-        /// The kind of difference.
-        kind: String,
-    },
-}
 
 /// How sure an operation must be to be called the cause: of the cases that use it, this share changed.
 const SURE: f64 = 0.5;

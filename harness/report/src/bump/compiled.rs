@@ -4,81 +4,10 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Serialize;
-
-use super::cause::Cause;
 use super::change::Change;
-use super::{Changes, Group};
+use super::figure::{Measure, Noise, Shift};
+use super::group::{Cause, Changes, Group};
 use crate::event::{Compiled, CompiledKernel, Scratch};
-
-/// How much figures may differ for nothing. Both hold: the share, and the amount.
-///
-/// A kernel's figure is the median of those of its cases. Where there are [`Noise::MANY`] kernels, times are divided by the median of
-/// all kernels' ratios first: a machine under load, or a slower Python, is slower for all alike, and that is told by itself. A time is
-/// measured once, so a kernel of fewer than [`Noise::TIMES`] compilations says nothing by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Noise {
-    /// The share: 0.25 is a quarter of the old figure more, or of the new one less.
-    pub share: f64,
-    /// Seconds of a case.
-    pub seconds: f64,
-    /// Bytes of instructions of a case.
-    pub bytes: f64,
-}
-
-impl Default for Noise {
-    fn default() -> Self {
-        Self {
-            share: 0.25,
-            seconds: 0.1,
-            bytes: 256.0,
-        }
-    }
-}
-
-impl Noise {
-    /// So many kernels have a median that says something of the machine.
-    pub const MANY: usize = 8;
-    /// So many compilations of a kernel have a median that says something of their time.
-    pub const TIMES: usize = 3;
-
-    fn is_beyond(self, old: f64, new: f64, least: f64) -> bool {
-        let (low, high) = if old < new { (old, new) } else { (new, old) };
-        high - low > least && high > low * (1.0 + self.share)
-    }
-}
-
-/// A figure of a kernel in two versions.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-pub struct Shift {
-    /// The kernel: its file and the functions that are launched.
-    pub kernel: String,
-    /// The figure in the old version: bytes, or microseconds.
-    pub old: u64,
-    /// In the new one.
-    pub new: u64,
-    /// Registers of a thread, in both; of several kernels those of the greediest.
-    pub registers: [u32; 2],
-    /// Bytes of local memory of a thread, where spilled registers go.
-    pub stack: [u32; 2],
-    /// How many cases it is the median of.
-    pub cases: u64,
-}
-
-/// A figure over all kernels.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Measure {
-    /// Of what: `code` or `time`.
-    pub of: &'static str,
-    /// How many kernels were compiled by both.
-    pub kernels: u64,
-    /// How many of them were measured too seldom to be judged by themselves.
-    pub few: u64,
-    /// How many of them changed beyond noise.
-    pub changed: u64,
-    /// The median over kernels of the new figure by the old one.
-    pub ratio: f64,
-}
 
 /// What one case was compiled to by both.
 #[derive(Clone, Debug)]

@@ -3,10 +3,9 @@
 
 use std::fmt::Write as _;
 
-use super::cause::Cause;
 use super::change::Change;
-use super::compiled::{Measure, Shift};
-use super::{Changes, Group};
+use super::figure::{Measure, Shift};
+use super::group::{Cause, Changes, Group};
 use crate::event::{NO_RECORDING, OTHER_CODE, STALE_RECORDING};
 use crate::safe;
 use crate::standing::known;

@@ -1,0 +1,61 @@
+//! What is asked of a compiler, and what it answers, in plain data. Left out: asking it ([`crate::Compilers`]).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::compiled::{Compiled, Target};
+use crate::request::{Launch, Module};
+use crate::response::Raised;
+
+/// Launches to compile. What decides how Triton specialises is known without the contents of memory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CompileRequest {
+    /// The kernel's file.
+    pub module: Module,
+    /// The texts of the modules beside it that it imports: they decide what is compiled, and are read from disk.
+    pub siblings: Vec<Arc<str>>,
+    /// Bytes of every storage. Storages begin at addresses that are multiples of 512.
+    pub storages: Vec<usize>,
+    /// The launches.
+    pub launches: Vec<Launch>,
+    /// For what GPU.
+    pub target: Target,
+    /// For what GPU the assembly is turned into machine code, where that is another one.
+    pub assembled: Option<Target>,
+    /// What is done to the kernels before they are launched.
+    pub tuning: Tuning,
+}
+
+/// What a sweep does to kernels before they are launched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Tuning {
+    /// Whether Triton specialises on arguments: on integers that are 1, and on what is a multiple of 16.
+    pub specialize: bool,
+    /// The only configuration, from 0, that autotuners try; one that has fewer tries all.
+    pub config: Option<usize>,
+}
+
+impl Default for Tuning {
+    /// Nothing is done to them.
+    fn default() -> Self {
+        Self {
+            specialize: true,
+            config: None,
+        }
+    }
+}
+
+/// What compiling came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Compilation {
+    /// The kernels and their launches, or the Python exception that ended it.
+    pub result: Result<Compiled, Box<Raised>>,
+    /// The most configurations that a launched kernel's autotuner has; 0 where there is no autotuner, or none was reached.
+    pub configs: usize,
+    /// What the module printed.
+    pub stdout: String,
+    /// The end of what the compiler said on stderr, where MLIR and LLVM complain.
+    pub stderr: String,
+    /// Time in the worker, without the transport.
+    pub seconds: Duration,
+}
