@@ -710,6 +710,7 @@ fn a_child_of_a_gpu_inherits_no_files() {
         std::thread::sleep(Duration::from_millis(5));
     }
     let left = links();
+    assert_eq!(child.try_wait().expect("ours"), None, "it waits to answer");
     let _ = child.kill();
     let _ = child.wait();
     drop((reading, secret));

@@ -63,9 +63,11 @@ pub(super) fn close_inherited() {
         .filter(|&number| number > 2)
         .collect();
     for number in open {
-        // SAFETY: nothing in this process owns a file yet; the one that the list was read from is closed, and closing it
-        // once more is an error that is not looked at.
-        unsafe { rustix::io::close(number) };
+        // The one that the list was read from is closed by now.
+        if std::fs::symlink_metadata(format!("/dev/fd/{number}")).is_ok() {
+            // SAFETY: it is open, and nothing in this process owns a file yet.
+            unsafe { rustix::io::close(number) };
+        }
     }
 }
 
