@@ -11,6 +11,7 @@ mod foreign;
 mod function;
 mod lane_order;
 mod op;
+mod operator;
 mod printer;
 mod signature;
 mod types;
@@ -19,9 +20,10 @@ mod verifier;
 pub use foreign::Foreign;
 pub use function::{Block, Builder, Function, Loc, LocId, Operation, Param, ValueId, ValueInfo};
 pub use lane_order::LaneOrder;
-pub use op::{
-    AtomicOp, BinaryOp, CastKind, CmpPredicate, Combine, Demand, InputPrecision, MemoryOrder, OpKind,
-    Promise, Rounding, TernaryOp, UnaryOp,
+pub use op::OpKind;
+pub use operator::{
+    AtomicOp, BinaryOp, CastKind, CmpPredicate, Combine, Demand, InputPrecision, MemoryOrder, Promise,
+    Rounding, TernaryOp, UnaryOp,
 };
 pub use types::{Elem, Shape, Type};
 pub use verifier::{MAX_NUMEL, VerifyError};

@@ -8,7 +8,9 @@
 //! The whole table was held against an H200: 533 kernels, every result within what is admitted here, but for casts of
 //! `fp8e5` to `bf16` (see [`super::cast`]).
 
-use super::{Computed, binary, decode, encode, is_nan, ternary, unary, unary_result};
+use super::cast::{decode, encode, is_nan};
+use super::computed::Computed;
+use super::ops::{binary, ternary, unary, unary_result};
 use crate::DType;
 use crate::ir::{BinaryOp, Rounding, TernaryOp, UnaryOp};
 

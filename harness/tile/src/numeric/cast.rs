@@ -17,8 +17,11 @@
 //! CUDA has no `fp8e4b8` and `fp8e5b16`; they follow `fp8e4nv` here. No cast leads between fp8 and integers
 //! (`semantic.cast` ends in an assertion), nor is one defined here.
 
-use super::Computed;
-use super::element::{Bit, Element, Float, Int, Raw, with_element, with_float, with_int};
+use super::computed::Computed;
+use super::dispatch::{with_element, with_float, with_int};
+use super::element::{Element, Raw};
+use super::float::Float;
+use super::integer::{Bit, Int};
 use super::ops::{Flaw, Lane, Visit1};
 use super::soft::{self, Fp8Format, Overflow};
 use crate::DType;
@@ -89,7 +92,7 @@ pub fn encode_int(dtype: DType, value: i128) -> u64 {
         DType::F64 => return (value as f64).to_bits(),
         _ => {}
     }
-    with_element!(dtype, T => int int::<T>(value), float T::narrow_double(odd_double(value)).raw().to_u64())
+    with_element!(dtype, T => int int::<T>(value), float T::narrow_double(soft::i128_to_f64_odd(value)).raw().to_u64())
 }
 
 /// Whether a lane is a NaN. Integers never are.
@@ -105,17 +108,6 @@ pub fn is_infinite(dtype: DType, bits: u64) -> bool {
 #[inline(always)]
 fn of_bits<T: Element>(bits: u64) -> T {
     T::of(T::Raw::from_u64(bits))
-}
-
-/// An integer as a double, rounded to odd where it has more than 53 bits.
-#[inline(always)]
-pub(super) fn odd_double(value: i128) -> f64 {
-    let magnitude = value.unsigned_abs();
-    let spare = (128 - magnitude.leading_zeros()).saturating_sub(53);
-    let kept = magnitude >> spare;
-    let lost = u128::from(kept << spare != magnitude);
-    let double = ((kept | lost) << spare) as f64;
-    if value < 0 { -double } else { double }
 }
 
 fn f32_toward_zero(value: f64) -> f32 {
@@ -187,7 +179,7 @@ fn to_int<S: Float, T: Int>(x: S) -> Result<T, Flaw> {
 }
 
 fn to_float<S: Float, V: Visit1>(from: DType, to: DType, rounding: Rounding, visitor: V) -> V::Out {
-    use super::element::{BF16, F8E4B15, F8E5, F16};
+    use super::float::{BF16, F8E4B15, F8E5, F16};
     let near = rounding == Rounding::NearestEven;
     match to {
         DType::F64 => visitor.total(|x: S| x.to_f64()),

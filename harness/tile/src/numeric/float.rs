@@ -180,9 +180,9 @@ macro_rules! narrow {
                 let double = if I::BITS < 64 || is_planted(Fault::IntegersRoundTwice) {
                     value.to_f64()
                 } else if I::SIGNED {
-                    super::cast::odd_double(wide as i64 as i128)
+                    soft::i128_to_f64_odd(wide as i64 as i128)
                 } else {
-                    super::cast::odd_double(wide as i128)
+                    soft::i128_to_f64_odd(wide as i128)
                 };
                 Self::narrow_double(double)
             }

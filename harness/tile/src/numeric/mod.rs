@@ -24,6 +24,8 @@
 
 mod accuracy;
 mod cast;
+mod computed;
+mod dispatch;
 mod element;
 mod float;
 mod integer;
@@ -31,37 +33,18 @@ pub mod lanes;
 pub mod library;
 mod math;
 mod ops;
+pub mod single;
 mod soft;
 mod text;
 
 pub use accuracy::{Accuracy, Range, binary_range, ternary_range, unary_range};
 pub use cast::{cast, cast_defined, decode, decode_int, encode, encode_int, is_infinite, is_nan};
-pub use math::single;
+pub use computed::Computed;
 pub use ops::{
     binary, binary_defined, compare, ternary, ternary_defined, unary, unary_defined, unary_result,
 };
+pub use single::single;
 pub use text::{ParseNumberError, format, parse};
-
-/// What an operation gave for one lane.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Computed {
-    /// The result's bits.
-    Bits(u64),
-    /// Nothing defined: every value is allowed, and what is computed from it is as undefined.
-    Poison,
-    /// An integer was divided by zero. LLVM calls that undefined behaviour of the program, not of the lane.
-    DivisionByZero,
-}
-
-impl Computed {
-    /// The bits, if there are any.
-    pub const fn bits(self) -> Option<u64> {
-        match self {
-            Self::Bits(bits) => Some(bits),
-            Self::Poison | Self::DivisionByZero => None,
-        }
-    }
-}
 
 #[cfg(test)]
 mod tests;

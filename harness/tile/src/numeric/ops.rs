@@ -3,8 +3,11 @@
 //! A dispatch function finds the meaning of (operation, dtype) and hands it, as a closure over Rust types, to a
 //! visitor. One visitor applies it to a lane, others loop over blocks, one only asks whether there is a meaning.
 
-use super::Computed;
-use super::element::{Bit, Element, Float, Int, Raw, with_element};
+use super::computed::Computed;
+use super::dispatch::with_element;
+use super::element::{Element, Raw};
+use super::float::Float;
+use super::integer::{Bit, Int};
 use super::math::Native as _;
 use crate::DType;
 use crate::fault::{Fault, is_planted};

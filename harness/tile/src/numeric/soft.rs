@@ -19,6 +19,17 @@ pub(super) fn f64_to_f32_odd(value: f64) -> f32 {
     f32::from_bits(truncated | 1)
 }
 
+/// An integer as a double, rounded to odd where it has more than 53 bits.
+#[inline(always)]
+pub(super) fn i128_to_f64_odd(value: i128) -> f64 {
+    let magnitude = value.unsigned_abs();
+    let spare = (128 - magnitude.leading_zeros()).saturating_sub(53);
+    let kept = magnitude >> spare;
+    let lost = u128::from(kept << spare != magnitude);
+    let double = ((kept | lost) << spare) as f64;
+    if value < 0 { -double } else { double }
+}
+
 /// `x * y + z` in `f64`, rounded to odd, so that rounding it again to `f32` or less rounds the exact value once.
 #[inline(always)]
 pub(super) fn fma_odd(x: f32, y: f32, z: f32) -> f64 {

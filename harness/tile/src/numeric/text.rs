@@ -1,6 +1,6 @@
 //! Lanes as text, and back.
 
-use super::{decode, decode_int, encode, encode_int};
+use super::cast::{decode, decode_int, encode, encode_int};
 use crate::DType;
 use crate::ir::Rounding;
 

@@ -9,7 +9,7 @@
 use std::f64::consts::PI;
 
 use crate::DType;
-use crate::numeric::Range;
+use crate::numeric::accuracy::Range;
 
 /// How far a result may be from the exact one.
 #[derive(Clone, Copy)]

@@ -22,8 +22,9 @@ mod word;
 use std::fmt;
 
 use self::bound::Bound;
-use super::accuracy::is_subnormal;
-use super::{Computed, Range, decode};
+use super::accuracy::{Range, is_subnormal};
+use super::cast::decode;
+use super::computed::Computed;
 use crate::DType;
 
 /// The greatest order of a Bessel function that has a value here. No document says how close the library is beyond 128,
