@@ -20,7 +20,7 @@ use zip::result::ZipError;
 use zip::unstable::read::ZipIterable;
 use zip::{CompressionMethod, ZipReadOptions};
 
-use crate::corpus::{Missing, join};
+use crate::input::{Missing, join};
 use crate::recorded::Source;
 use cerith_python::nearest::suggestion;
 

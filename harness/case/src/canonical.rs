@@ -11,7 +11,8 @@ use cerith_memory::{ByteState, Storage, Storages, Tensor};
 use cerith_tile::numeric;
 use serde::Serialize;
 
-use crate::case::{ArgValue, Case, Declared, Launch};
+use crate::argument::ArgValue;
+use crate::case::{Case, Declared, Launch};
 use crate::compile::Compile;
 use crate::descriptor::{Descriptor, Padding};
 use crate::kernel::{Kernel, Module};

@@ -8,8 +8,8 @@ use cerith_memory::{Memory, NamedTensor, Storages, Tensor};
 use cerith_tile::DType;
 use cerith_tile::source::Span;
 
+use crate::argument::{Arg, ArgValue};
 use crate::compile::Compile;
-use crate::descriptor::Descriptor;
 use crate::expectation::Expectation;
 use crate::found::Found;
 use crate::given::Given;
@@ -181,45 +181,4 @@ impl Launch {
                 _ => None,
             })
     }
-}
-
-/// A value with its place in the case file.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Arg {
-    /// What is passed.
-    pub value: ArgValue,
-    /// Where it is written.
-    pub span: Span,
-}
-
-/// What can be passed to a kernel.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ArgValue {
-    /// `None`.
-    None,
-    /// A Python bool.
-    Bool(bool),
-    /// A Python int of any size that fits 128 bits.
-    Int(i128),
-    /// A Python float.
-    Float(f64),
-    /// A Python string.
-    Str(String),
-    /// `tl.float32` and the like.
-    DType(DType),
-    /// A tensor, with the expression that made it.
-    Tensor {
-        /// The expression, often just the tensor's name.
-        name: String,
-        /// The view.
-        tensor: Tensor,
-    },
-    /// A tensor descriptor that the host makes.
-    Descriptor(Box<Descriptor>),
-    /// A tuple (a list counts as one).
-    Tuple(Vec<ArgValue>),
-    /// A value that is known at compile time wherever it is passed: `tl.constexpr(value)`.
-    Constexpr(Box<ArgValue>),
-    /// Something that the kernel's module defines, by its dotted name: a function.
-    Global(String),
 }

@@ -1,7 +1,7 @@
 //! How a case is compiled under `torch.compile`, for the engines that do so. Left out: compiling (`cerith-engine`, and the
 //! Python of `cerith-worker`).
 
-use crate::case::ArgValue;
+use crate::argument::ArgValue;
 
 /// What a case says under `compile`. Arguments are named as the kernels' parameters are; every launch that gives a
 /// parameter of that name is meant.

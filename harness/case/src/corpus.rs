@@ -15,57 +15,12 @@ use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::source::{Sources, Span};
 
 use self::loader::Loader;
-pub(crate) use self::loader::join;
 use crate::archive::{Archive, Archives, Place};
-use crate::case::Case;
-use crate::expectation::EnginePattern;
-use crate::expr::Names;
-use crate::fill::Beside;
+use crate::case_file::CaseFile;
+use crate::entry::Entry;
 use crate::filter::{Filter, Shard};
-use crate::found::Found;
-use crate::kernel::{Kernel, Module};
-use crate::matrix::Point;
-use crate::resolve;
-use crate::schema::{LaunchSchema, Program, Schema};
-use crate::template::Template;
-use crate::variant::{Axis, Layout};
-use crate::versions::VersionRange;
+use crate::input::Input;
 use cerith_python::nearest::{list, suggestion};
-
-/// Bytes of the longest case file or kernel that is read. Spans are of 32 bits.
-pub(crate) const MAX_TEXT: usize = 16 << 20;
-
-/// One file given to [`Corpus::load`].
-#[derive(Clone, Debug)]
-pub struct Input {
-    /// The path from the corpus root, with `/` between folders.
-    pub path: String,
-    /// The path as a user would write it, for messages.
-    pub name: String,
-    /// The content, or why there is none.
-    pub content: Result<Vec<u8>, Missing>,
-}
-
-impl Input {
-    /// A file whose text is at hand; messages call it by its path.
-    pub fn text(path: impl Into<String>, text: impl Into<String>) -> Self {
-        let path = path.into();
-        Self {
-            name: path.clone(),
-            path,
-            content: Ok(text.into().into_bytes()),
-        }
-    }
-}
-
-/// Why a file that is there has no content.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Missing {
-    /// It cannot be read, for this reason.
-    Unreadable(String),
-    /// It is a link that leads out of the corpus.
-    Outside,
-}
 
 /// All case files under one folder.
 #[derive(Clone, Debug, Default)]
@@ -175,7 +130,7 @@ impl Corpus {
 
     /// Every case in a fixed order: by path, then by the order of the matrix. Nothing is resolved yet.
     pub fn entries(&self) -> impl Iterator<Item = Entry> + '_ {
-        self.files.iter().flat_map(CaseFile::entries)
+        self.files.iter().flat_map(Entry::all_of)
     }
 
     /// The cases that a filter and a shard leave, in the order of [`Self::entries`].
@@ -183,7 +138,7 @@ impl Corpus {
         self.files
             .iter()
             .filter(|file| filter.may_match_file(&file.id))
-            .flat_map(CaseFile::entries)
+            .flat_map(Entry::all_of)
             .filter(|entry| filter.matches(&entry.id))
             .enumerate()
             .filter_map(move |(number, entry)| shard.holds(number).then_some(entry))
@@ -234,250 +189,4 @@ fn suggest_condition(conditions: &str, entries: &[Entry]) -> Option<String> {
         || Some("each condition is met by a case, and no case meets all".to_owned()),
         |condition| suggestion(condition, labels.iter().copied()),
     )
-}
-
-/// What a case file says of one engine.
-#[derive(Clone, Copy, Debug)]
-pub struct Exception<'a> {
-    /// Whom it speaks of.
-    pub engine: &'a EnginePattern,
-    /// Which of its versions.
-    pub versions: &'a VersionRange,
-    /// The axes of a sweep, where it is about one.
-    pub axes: &'a [Axis],
-    /// The reason, in words.
-    pub why: &'a str,
-}
-
-/// A case file whose kernels were found.
-#[derive(Clone, Debug)]
-pub struct CaseFile {
-    /// The path from the corpus root.
-    pub path: String,
-    /// The path without its extension: what ids of its cases begin with.
-    pub id: String,
-    pub(crate) schema: Schema,
-    archives: Arc<Archives>,
-    /// By `file.py:function`, as the file has it.
-    kernels: HashMap<String, Kernel>,
-    /// Host functions, by `file.py:function` as the file has it.
-    hosts: HashMap<String, Kernel>,
-    /// By `file.py`, as the file has it.
-    modules: HashMap<String, Arc<Module>>,
-}
-
-impl CaseFile {
-    /// What its cases show.
-    pub fn about(&self) -> &str {
-        &self.schema.about
-    }
-
-    /// Who found what its cases show, where Cerith did.
-    pub fn found(&self) -> Option<&Found> {
-        self.schema.found.as_ref()
-    }
-
-    /// The file of its kernel, by its path from the corpus root; nothing where it depends on the point of the matrix.
-    pub fn kernel_path(&self) -> Option<&str> {
-        let mut paths = self.kernels.values().map(|kernel| kernel.module.path.as_str());
-        let first = paths.next()?;
-        paths.all(|path| path == first).then_some(first)
-    }
-
-    /// What it says of engines whose bug it shows: all but the reference, or those that `found` names.
-    pub fn exceptions(&self) -> impl Iterator<Item = Exception<'_>> {
-        let named = self.found().map_or(&[][..], |found| &found.engines[..]);
-        self.schema.expect.iter().flat_map(move |expect| {
-            let meant = move |engine: &&EnginePattern| {
-                if named.is_empty() {
-                    engine.to_string() != "reference"
-                } else {
-                    named.contains(engine)
-                }
-            };
-            expect.engines.iter().filter(meant).map(|engine| Exception {
-                engine,
-                versions: &expect.versions,
-                axes: &expect.axes,
-                why: &expect.why,
-            })
-        })
-    }
-
-    /// Every case of the file.
-    fn entries(self: &Arc<Self>) -> impl Iterator<Item = Entry> + use<> {
-        let file = Arc::clone(self);
-        (0..file.schema.matrix.len()).filter_map(move |number| {
-            // Conditions were tried at every point when the file was read.
-            let point = file.schema.matrix.point(number).ok()??;
-            let mut id = file.id.clone();
-            for (nth, (name, label)) in point.labels.iter().enumerate() {
-                id.push(if nth == 0 { ':' } else { ',' });
-                id.push_str(name);
-                id.push('=');
-                id.push_str(label);
-            }
-            Some(Entry {
-                id,
-                file: Arc::clone(&file),
-                point,
-            })
-        })
-    }
-
-    /// Where recorded bytes are found.
-    pub(crate) fn beside(&self) -> Beside<'_> {
-        Beside {
-            archives: &self.archives,
-            from: &self.path,
-        }
-    }
-
-    /// The kernel of a launch at a point.
-    pub(crate) fn kernel(&self, launch: &LaunchSchema, names: &Names) -> Result<Kernel, Diagnostic> {
-        let text = self.schema.kernel_text(launch, names)?;
-        let span = launch
-            .kernel
-            .as_ref()
-            .map_or(launch.span, |template| template.span);
-        self.kernels
-            .get(&text)
-            .cloned()
-            .ok_or_else(|| Diagnostic::error("unknown-kernel", span, format!("unknown kernel `{text}`")))
-    }
-
-    /// The host function of a launch at a point, if it has one.
-    pub(crate) fn host(&self, launch: &LaunchSchema, names: &Names) -> Result<Option<Kernel>, Diagnostic> {
-        let (Some(text), Some(template)) = (self.schema.host_text(launch, names)?, &launch.host) else {
-            return Ok(None);
-        };
-        self.hosts.get(&text).cloned().map(Some).ok_or_else(|| {
-            Diagnostic::error(
-                "unknown-host",
-                template.span,
-                format!("unknown host function `{text}`"),
-            )
-        })
-    }
-
-    /// The module of the file's kernel, or the one that it imports, at a point.
-    pub(crate) fn module(&self, names: &Names) -> Result<Arc<Module>, Diagnostic> {
-        let template = self.schema.program.template();
-        let text = template.render(names)?;
-        let found = match &self.schema.program {
-            Program::Kernel(_) => self.kernels.get(&*text).map(|kernel| Arc::clone(&kernel.module)),
-            Program::Import(_) => self.modules.get(&*text).map(Arc::clone),
-        };
-        found.ok_or_else(|| {
-            Diagnostic::error(
-                "unknown-kernel",
-                template.span,
-                format!("unknown kernel file `{text}`"),
-            )
-        })
-    }
-}
-
-impl Program {
-    fn template(&self) -> &Template {
-        match self {
-            Self::Kernel(template) | Self::Import(template) => template,
-        }
-    }
-}
-
-impl Schema {
-    /// `file.py:function` of a launch at a point.
-    fn kernel_text(&self, launch: &LaunchSchema, names: &Names) -> Result<String, Diagnostic> {
-        let program = self.program.template().render(names)?;
-        let Some(own) = &launch.kernel else {
-            return Ok(program.into_owned());
-        };
-        self.function_text(own, names)
-    }
-
-    /// `file.py:function` of a launch's host function at a point.
-    fn host_text(&self, launch: &LaunchSchema, names: &Names) -> Result<Option<String>, Diagnostic> {
-        let host = launch.host.as_ref();
-        host.map(|template| self.function_text(template, names))
-            .transpose()
-    }
-
-    /// `file.py:function` of a launch's `kernel` or `host`, which may leave out the file.
-    fn function_text(&self, template: &Template, names: &Names) -> Result<String, Diagnostic> {
-        let own = template.render(names)?;
-        if own.contains(':') {
-            return Ok(own.into_owned());
-        }
-        let program = self.program.template().render(names)?;
-        let file = program.rsplit_once(':').map_or(&*program, |(file, _)| file);
-        Ok(format!("{file}:{own}"))
-    }
-}
-
-/// A case that is not resolved yet: its id, and the way to the rest.
-#[derive(Clone, Debug)]
-pub struct Entry {
-    /// The case's id.
-    pub id: String,
-    file: Arc<CaseFile>,
-    point: Point,
-}
-
-impl Entry {
-    /// The case file.
-    pub fn file(&self) -> &CaseFile {
-        &self.file
-    }
-
-    /// Makes the case: evaluates its expressions and fills its storages. All problems come together.
-    pub fn resolve(&self) -> Result<Case, Vec<Diagnostic>> {
-        self.resolve_as(None)
-    }
-
-    /// The same with the tensors of storages in another layout.
-    pub(crate) fn resolve_as(&self, layout: Option<Layout>) -> Result<Case, Vec<Diagnostic>> {
-        resolve::resolve(&self.file, &self.id, self.point.clone(), layout)
-    }
-}
-
-/// Problems of many cases: the same problem of one place is kept once.
-#[derive(Clone, Debug, Default)]
-pub struct Problems {
-    found: Vec<(Diagnostic, String, usize)>,
-    places: HashMap<(&'static str, Option<Span>), usize>,
-}
-
-impl Problems {
-    /// Adds what [`Entry::resolve`] gave for the case of an id.
-    pub fn add(&mut self, id: &str, problems: Vec<Diagnostic>) {
-        for problem in problems {
-            let at = *self
-                .places
-                .entry((problem.code, problem.span()))
-                .or_insert(self.found.len());
-            if let Some((_, _, more)) = self.found.get_mut(at) {
-                *more += 1;
-            } else {
-                self.found.push((problem, id.to_owned(), 0));
-            }
-        }
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.found.is_empty()
-    }
-
-    /// The problems in the order in which they were found, each with the cases that it is about.
-    pub fn finish(self) -> Vec<Diagnostic> {
-        self.found
-            .into_iter()
-            .map(|(problem, id, more)| match more {
-                0 => problem.note(format!("in case `{id}`")),
-                1 => problem.note(format!("in case `{id}` and in one more")),
-                _ => problem.note(format!("in case `{id}` and in {more} more")),
-            })
-            .collect()
-    }
 }

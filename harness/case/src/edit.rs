@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use cerith_tile::quirk::Quirk;
 use cerith_tile::source::{SourceFile, SourceId};
 
-use crate::corpus::CaseFile;
+use crate::case_file::CaseFile;
 use crate::expectation::{OutcomeKind, VerdictKind};
 use crate::expr::Value;
 use crate::matrix::{Point, truth};

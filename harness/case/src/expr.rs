@@ -14,53 +14,24 @@
 
 mod arguments;
 mod builtin;
+mod error;
 mod eval;
 mod method;
 mod names;
 mod operator;
 mod value;
+mod work;
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use cerith_memory::Storages;
 use cerith_python::parse::{self, Limits};
-use indexmap::IndexMap;
 use ruff_python_ast::ModExpression;
 
 pub use builtin::is_reserved;
-pub use value::{Address, Value};
-
-/// What names mean in an expression: tensors by name (a storage's name is the tensor over all of it) and matrix
-/// variables. A name of [`is_reserved`] is never looked up here.
-pub type Names = IndexMap<String, Value>;
-
-/// What is wrong with an expression, and where in its text.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct ExprError {
-    /// Bytes of the expression's text.
-    pub range: Range<usize>,
-    /// One line, no full stop; torch's own words where torch would have raised.
-    pub message: String,
-    /// The mend, where one is known.
-    pub help: Option<String>,
-}
-
-impl ExprError {
-    fn new(range: Range<usize>, message: impl Into<String>) -> Self {
-        Self {
-            range,
-            message: message.into(),
-            help: None,
-        }
-    }
-
-    fn help(mut self, help: Option<String>) -> Self {
-        self.help = help;
-        self
-    }
-}
+pub use error::ExprError;
+pub use value::{Address, Names, Value};
 
 /// A parsed expression. Clones share the tree.
 #[derive(Clone, Debug)]

@@ -1,18 +1,20 @@
 //! The first contents of a storage. Left out: where fills are written in a file's text (`schema`).
 
+mod element;
 mod literal;
 mod random;
 mod recorded;
 
 use std::collections::HashSet;
 
-use cerith_memory::{StorageId, Storages, Tensor};
+use cerith_memory::{Storages, Tensor};
 use cerith_tile::DType;
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::ir::Rounding;
 use cerith_tile::numeric::{encode, encode_int};
 use cerith_tile::source::Span;
 
+use self::element::{address, count_problem, push, takes_addresses, wrong};
 use self::literal::{Element, Literal, Nested};
 use self::random::Random;
 pub(crate) use self::recorded::{Beside, RecordedBytes};
@@ -104,7 +106,7 @@ impl Fill {
             };
             for (name, _) in pairs {
                 if !keys.contains(&name.name.as_str()) {
-                    problems.push(unknown_key(name, &format!("fill `{}`", key.name), keys));
+                    problems.push(name.unknown(&format!("fill `{}`", key.name), keys));
                 }
             }
             let find = |wanted: &&str| {
@@ -389,26 +391,6 @@ impl Fill {
     }
 }
 
-/// Refuses addresses in a storage of another dtype than theirs.
-fn takes_addresses(dtype: DType, span: Span) -> Result<(), Diagnostic> {
-    if matches!(dtype, DType::I64 | DType::U64) {
-        return Ok(());
-    }
-    let message = format!("addresses in a storage of {dtype}");
-    Err(Diagnostic::error("wrong-dtype", span, message).help("give the storage the dtype i64 or u64"))
-}
-
-/// The place that a value points to; `Some(None)` for the null pointer, `None` for what is no address.
-#[allow(clippy::option_option)]
-fn address(value: &Value) -> Option<Option<(StorageId, i64)>> {
-    match value {
-        Value::Tensor(tensor) => Some(Some((tensor.storage, tensor.byte_offset()))),
-        Value::Address(address) => Some(Some((address.storage, address.offset))),
-        Value::None => Some(None),
-        _ => None,
-    }
-}
-
 /// The word that an expression is at a point, if it is one.
 fn word(value: &ValueTemplate, names: &Names) -> Option<String> {
     value
@@ -438,39 +420,6 @@ fn known_word(word: &str, span: Span) -> Result<(), Diagnostic> {
         suggestion(word, WORDS.into_iter().chain(["full", "addresses", "bytes"]))
     };
     Err(problem)
-}
-
-/// An unknown key, with the nearest known one.
-pub(crate) fn unknown_key(key: &Key, what: &str, known: &[&str]) -> Diagnostic {
-    let mut problem = Diagnostic::error(
-        "unknown-key",
-        key.span,
-        format!("unknown key `{}` in {what}", key.name),
-    );
-    problem.help = suggestion(&key.name, known.iter().copied());
-    problem
-}
-
-fn wrong(span: Span, value: &Value, wanted: &str) -> Diagnostic {
-    Diagnostic::error(
-        "wrong-type",
-        span,
-        format!("{value}, of type {}, where {wanted} belongs", value.kind()),
-    )
-    .help(format!("write {wanted}"))
-}
-
-fn count_problem(span: Span, found: usize, shape: &[i64], count: usize) -> Diagnostic {
-    Diagnostic::error(
-        "wrong-count",
-        span,
-        format!("{found} values for a storage of shape {shape:?}"),
-    )
-    .help(format!("give {count} values, flat or as nested as the shape"))
-}
-
-fn push(bytes: &mut Vec<u8>, dtype: DType, bits: u64) {
-    bytes.extend(bits.to_le_bytes().into_iter().take(dtype.size()));
 }
 
 /// `start + i * step`: integers wrap as the dtype does, floats are rounded once.

@@ -15,7 +15,8 @@ use cerith_tile::DType;
 use cerith_tile::numeric;
 use cerith_tile::quirk::Quirk;
 
-use crate::case::{Arg, ArgValue, Case, Launch};
+use crate::argument::{Arg, ArgValue};
+use crate::case::{Case, Launch};
 use crate::compile::Compile;
 use crate::descriptor::{Descriptor, Padding};
 use crate::expectation::Expectation;

@@ -7,7 +7,8 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use crate::archive::{Archive, Archives, Place};
-use crate::corpus::{Corpus, Input, MAX_TEXT, Missing};
+use crate::corpus::Corpus;
+use crate::input::{Input, MAX_TEXT, Missing};
 
 /// Folders may nest this deep.
 const MAX_DEPTH: usize = 32;

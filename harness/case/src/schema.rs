@@ -5,26 +5,27 @@ mod argument;
 mod compile;
 mod expect;
 mod found;
+mod launch;
+mod reader;
 mod recorded;
 
 use std::time::Duration;
 
 use cerith_tile::diagnostic::Diagnostic;
-use cerith_tile::quirk::Quirks;
 use cerith_tile::source::{SourceFile, SourceId, Span};
 
 pub(crate) use self::argument::{ArgumentSchema, DescriptorSchema};
 pub(crate) use self::compile::CompileSchema;
+pub(crate) use self::expect::ExpectSchema;
+pub(crate) use self::launch::LaunchSchema;
+use self::reader::{Fields, Reader};
 pub(crate) use self::recorded::RecordedSchema;
-use crate::expectation::{EnginePattern, OutcomeKind, VerdictKind};
-use crate::fill::{Fill, RecordedBytes, unknown_key};
+use crate::expr::Names;
+use crate::fill::{Fill, RecordedBytes};
 use crate::found::Found;
 use crate::matrix::{Matrix, identifier};
 use crate::template::{Template, ValueTemplate};
-use crate::variant::Axis;
-use crate::versions::VersionRange;
 use crate::yaml::{Key, Node, Yaml};
-use cerith_python::nearest::suggestion;
 
 /// A case file.
 #[derive(Clone, Debug)]
@@ -67,37 +68,6 @@ pub(crate) struct StorageSchema {
     pub fill: Option<Fill>,
 }
 
-/// A launch.
-#[derive(Clone, Debug)]
-pub(crate) struct LaunchSchema {
-    pub span: Span,
-    /// Another kernel than the file's.
-    pub kernel: Option<Template>,
-    pub grid: ValueTemplate,
-    pub positional: Vec<ArgumentSchema>,
-    pub keyword: Vec<(Key, ArgumentSchema)>,
-    pub options: Vec<(Key, ValueTemplate)>,
-    /// The Python function that makes the launch.
-    pub host: Option<Template>,
-    pub unchecked: bool,
-}
-
-/// An expectation.
-#[derive(Clone, Debug)]
-pub(crate) struct ExpectSchema {
-    pub span: Span,
-    pub engines: Vec<EnginePattern>,
-    pub versions: VersionRange,
-    pub axes: Vec<Axis>,
-    pub verdict: Option<VerdictKind>,
-    pub outcome: Option<OutcomeKind>,
-    pub message: Option<String>,
-    pub when: Option<ValueTemplate>,
-    pub quirks: Quirks,
-    pub why: String,
-    pub link: Option<String>,
-}
-
 const CASE_KEYS: [&str; 15] = [
     "about",
     "origin",
@@ -116,42 +86,7 @@ const CASE_KEYS: [&str; 15] = [
     "expect",
 ];
 
-/// Longest `timeout`, in seconds.
-const MAX_TIMEOUT: f64 = 600.0;
 const STORAGE_KEYS: [&str; 3] = ["dtype", "shape", "fill"];
-const LAUNCH_KEYS: [&str; 6] = ["kernel", "grid", "args", "options", "host", "unchecked"];
-const EXPECT_KEYS: [&str; 10] = [
-    "engine", "versions", "when", "axis", "verdict", "outcome", "message", "quirk", "why", "link",
-];
-
-/// The launch options that some Triton version knows (`CUDAOptions` of 3.0.0 to 3.9.0).
-pub(crate) const OPTIONS: [&str; 24] = [
-    "num_warps",
-    "num_stages",
-    "num_ctas",
-    "maxnreg",
-    "debug",
-    "enable_fp_fusion",
-    "enable_reflect_ftz",
-    "launch_cooperative_grid",
-    "launch_pdl",
-    "cluster_dims",
-    "sanitize_overflow",
-    "default_dot_input_precision",
-    "allowed_dot_input_precisions",
-    "max_num_imprecise_acc_default",
-    "allow_fp8e4nv",
-    "allow_fp8e4b15",
-    "supported_fp8_dtypes",
-    "instrumentation_mode",
-    "fpsan_homomorphic_casts",
-    "extern_libs",
-    "ptx_version",
-    "ptx_options",
-    "ir_override",
-    "num_consumer_groups",
-];
-
 impl Schema {
     /// Reads a file. Everything that is wrong with it goes to `problems`; what comes back is usable only when nothing
     /// did.
@@ -178,29 +113,7 @@ impl Schema {
                 "say in a sentence what the case shows",
             )
             .map(|node| (reader.text(node, "about").unwrap_or_default(), node.span));
-        let program = match (top.get("kernel"), top.get("import")) {
-            (Some(kernel), None) => reader.template(kernel, "kernel").map(Program::Kernel),
-            (None, Some(import)) => reader.template(import, "import").map(Program::Import),
-            (None, None) => {
-                reader.problems.push(
-                    Diagnostic::error("missing-key", start, "a case file without `kernel`")
-                        .help("name the file and the function: `kernel: add_one.py:add_one_kernel`, or a module to `import`"),
-                );
-                None
-            }
-            (Some(kernel), Some(import)) => {
-                reader.problems.push(
-                    Diagnostic::error(
-                        "conflicting-keys",
-                        import.span,
-                        "`kernel` and `import` in one case file",
-                    )
-                    .label(kernel.span, "the kernel")
-                    .help("a kernel's module is imported anyway: leave `import` out"),
-                );
-                None
-            }
-        };
+        let program = reader.program(&top, start);
         let origin = top.get("origin").and_then(|node| reader.text(node, "origin"));
         let found = top.get("found").and_then(|node| reader.found(node));
         let matrix = top
@@ -210,17 +123,7 @@ impl Schema {
         let tensors = reader.tensors(top.get("tensors"));
         reader.unique(&matrix, &storages, &tensors);
         let import = top.get("import").is_some() && top.get("kernel").is_none();
-        let launches = match top.get("launches") {
-            Some(node) => reader.launches(node, import),
-            None if import => Vec::new(),
-            None => {
-                reader.problems.push(
-                    Diagnostic::error("missing-key", start, "a case file without `launches`")
-                        .help("write `launches: [{ grid: [1], args: { … } }]`"),
-                );
-                Vec::new()
-            }
-        };
+        let launches = reader.all_launches(&top, start, import);
         let compile = top.get("compile").and_then(|node| reader.compile(node));
         let timeout = top
             .get("timeout")
@@ -274,159 +177,44 @@ impl Schema {
     }
 }
 
-/// The pairs of a mapping whose keys are known.
-struct Fields<'n> {
-    pairs: &'n [(Key, Node)],
-}
-
-impl<'n> Fields<'n> {
-    fn get(&self, name: &str) -> Option<&'n Node> {
-        self.pairs
-            .iter()
-            .find(|(key, _)| key.name == name)
-            .map(|(_, node)| node)
-    }
-}
-
-struct Reader<'a> {
-    text: &'a str,
-    problems: &'a mut Vec<Diagnostic>,
-}
-
 impl Reader<'_> {
-    fn wrong_type(&mut self, node: &Node, what: &str, wanted: &str) {
-        self.problems.push(
-            Diagnostic::error(
-                "wrong-type",
-                node.span,
-                format!("`{what}` is {}", node.value.kind()),
-            )
-            .help(format!("write {wanted}")),
-        );
-    }
-
-    fn fields<'n>(&mut self, node: &'n Node, what: &str, known: &[&str]) -> Option<Fields<'n>> {
-        let Yaml::Map(pairs) = &node.value else {
-            self.problems.push(
-                Diagnostic::error(
-                    "wrong-type",
-                    node.span,
-                    format!("{what} is {}", node.value.kind()),
-                )
-                .help(format!(
-                    "write a mapping with the keys {}",
-                    cerith_python::nearest::list(known)
-                )),
-            );
-            return None;
-        };
-        for (key, _) in pairs
-            .iter()
-            .filter(|(key, _)| !known.contains(&key.name.as_str()))
-        {
-            self.problems.push(unknown_key(key, what, known));
-        }
-        Some(Fields { pairs })
-    }
-
-    fn need<'n>(
-        &mut self,
-        fields: &Fields<'n>,
-        key: &str,
-        what: &str,
-        span: Span,
-        help: &str,
-    ) -> Option<&'n Node> {
-        let found = fields.get(key);
-        if found.is_none() {
-            self.problems
-                .push(Diagnostic::error("missing-key", span, format!("{what} without `{key}`")).help(help));
-        }
-        found
-    }
-
-    /// Text that is no expression. A number is taken as it is written.
-    fn text(&mut self, node: &Node, what: &str) -> Option<String> {
-        match &node.value {
-            Yaml::Str(text) if !text.trim().is_empty() => Some(text.clone()),
-            Yaml::Int(_) | Yaml::Float(_) => self
-                .text
-                .get(node.span.start as usize..node.span.end as usize)
-                .map(|text| text.trim().to_owned()),
-            Yaml::Str(_) => {
-                self.problems.push(Diagnostic::error(
-                    "wrong-type",
-                    node.span,
-                    format!("`{what}` is empty"),
-                ));
+    fn program(&mut self, top: &Fields<'_>, start: Span) -> Option<Program> {
+        match (top.get("kernel"), top.get("import")) {
+            (Some(kernel), None) => self.template(kernel, "kernel").map(Program::Kernel),
+            (None, Some(import)) => self.template(import, "import").map(Program::Import),
+            (None, None) => {
+                self.problems.push(
+                    Diagnostic::error("missing-key", start, "a case file without `kernel`")
+                        .help("name the file and the function: `kernel: add_one.py:add_one_kernel`, or a module to `import`"),
+                );
                 None
             }
-            _ => {
-                self.wrong_type(node, what, "text");
+            (Some(kernel), Some(import)) => {
+                self.problems.push(
+                    Diagnostic::error(
+                        "conflicting-keys",
+                        import.span,
+                        "`kernel` and `import` in one case file",
+                    )
+                    .label(kernel.span, "the kernel")
+                    .help("a kernel's module is imported anyway: leave `import` out"),
+                );
                 None
             }
         }
     }
 
-    fn flag(&mut self, node: Option<&Node>, what: &str, default: bool) -> bool {
-        match node.map(|node| (node, &node.value)) {
-            None => default,
-            Some((_, Yaml::Bool(value))) => *value,
-            Some((node, _)) => {
-                self.wrong_type(node, what, "`true` or `false`");
-                default
-            }
-        }
-    }
-
-    fn seconds(&mut self, node: &Node, what: &str) -> Option<Duration> {
-        let seconds = match node.value {
-            Yaml::Int(whole) => whole as f64,
-            Yaml::Float(seconds) => seconds,
-            _ => f64::NAN,
-        };
-        if !(seconds > 0.0 && seconds <= MAX_TIMEOUT) {
-            self.problems.push(
-                Diagnostic::error("wrong-type", node.span, format!("`{what}` is no time to wait"))
-                    .help(format!("write seconds, more than 0 and up to {MAX_TIMEOUT}")),
-            );
-            return None;
-        }
-        Some(Duration::from_secs_f64(seconds))
-    }
-
-    fn template(&mut self, node: &Node, what: &str) -> Option<Template> {
-        let Yaml::Str(text) = &node.value else {
-            self.wrong_type(node, what, "text");
-            return None;
-        };
-        Template::parse(text, node.span, node.text_at)
-            .map_err(|problem| self.problems.push(problem))
-            .ok()
-    }
-
-    fn value(&mut self, node: &Node) -> Option<ValueTemplate> {
-        ValueTemplate::parse(node, self.problems)
-    }
-
-    fn pairs<'n>(&mut self, node: Option<&'n Node>, what: &str, wanted: &str) -> &'n [(Key, Node)] {
-        match node.map(|node| (node, &node.value)) {
-            None => &[],
-            Some((_, Yaml::Map(pairs))) => pairs,
-            Some((node, _)) => {
-                self.wrong_type(node, what, wanted);
-                &[]
-            }
-        }
-    }
-
-    fn list<'n>(&mut self, node: Option<&'n Node>, what: &str) -> &'n [Node] {
-        match node.map(|node| (node, &node.value)) {
-            None => &[],
-            Some((_, Yaml::Seq(items))) => items,
-            Some((node, _)) => {
-                self.wrong_type(node, what, "a list");
-                &[]
+    /// The launches of a file; one that only imports a module needs none.
+    fn all_launches(&mut self, top: &Fields<'_>, start: Span, import: bool) -> Vec<LaunchSchema> {
+        match top.get("launches") {
+            Some(node) => self.launches(node, import),
+            None if import => Vec::new(),
+            None => {
+                self.problems.push(
+                    Diagnostic::error("missing-key", start, "a case file without `launches`")
+                        .help("write `launches: [{ grid: [1], args: { … } }]`"),
+                );
+                Vec::new()
             }
         }
     }
@@ -526,131 +314,46 @@ impl Reader<'_> {
             seen.push((name, span, what));
         }
     }
+}
 
-    fn launches(&mut self, node: &Node, import: bool) -> Vec<LaunchSchema> {
-        let items = self.list(Some(node), "launches");
-        if items.is_empty() && matches!(node.value, Yaml::Seq(_)) && !import {
-            self.problems.push(
-                Diagnostic::error("missing-key", node.span, "a kernel that is never launched")
-                    .help("add a launch, or `import` the module instead of naming a kernel"),
-            );
-        }
-        items
-            .iter()
-            .filter_map(|node| self.launch(node, import))
-            .collect()
-    }
-
-    fn launch(&mut self, node: &Node, import: bool) -> Option<LaunchSchema> {
-        let fields = self.fields(node, "a launch", &LAUNCH_KEYS)?;
-        let start = Span {
-            end: node.span.start,
-            ..node.span
-        };
-        let grid = self.need(
-            &fields,
-            "grid",
-            "a launch",
-            start,
-            "give the number of programs: `grid: [1]`",
-        );
-        let grid = grid.and_then(|node| self.value(node));
-        let kernel = fields.get("kernel").map(|node| self.template(node, "kernel"));
-        let host = fields.get("host").and_then(|node| self.template(node, "host"));
-        if import && kernel.is_none() {
-            self.problems.push(
-                Diagnostic::error(
-                    "missing-key",
-                    start,
-                    "a launch without `kernel` in a case file that imports a module",
-                )
-                .help("name the function to launch: `kernel: name`"),
-            );
-        }
-        let (mut positional, mut keyword) = (Vec::new(), Vec::new());
-        match fields.get("args").map(|node| (node, &node.value)) {
-            None | Some((_, Yaml::Null)) => {}
-            Some((_, Yaml::Map(pairs))) => self.keywords(pairs, &mut keyword),
-            Some((_, Yaml::Seq(items))) => {
-                for item in items {
-                    match &item.value {
-                        // A descriptor by position; `{ descriptor: x }` alone is an argument by name.
-                        Yaml::Map(pairs) if is_argument(pairs) => {
-                            positional.extend(self.argument(item));
-                        }
-                        Yaml::Map(pairs) => self.keywords(pairs, &mut keyword),
-                        _ if !keyword.is_empty() => self.problems.push(
-                            Diagnostic::error(
-                                "wrong-type",
-                                item.span,
-                                "a positional argument behind keyword arguments",
-                            )
-                            .help("move it before them"),
-                        ),
-                        _ => positional.extend(self.argument(item)),
-                    }
-                }
-            }
-            Some((node, _)) => {
-                self.wrong_type(
-                    node,
-                    "args",
-                    "a mapping of parameters to values, or a list of values",
-                );
-            }
-        }
-        if let (Some(host), Some(first)) = (&host, positional.first()) {
-            self.problems.push(
-                Diagnostic::error(
-                    "conflicting-keys",
-                    first.span(),
-                    "an argument by position in a launch that a host function makes",
-                )
-                .label(host.span, "the host function")
-                .help("give every argument by name: `args: { x: x, out: out }`"),
-            );
-        }
-        let unchecked = self.flag(fields.get("unchecked"), "unchecked", false);
-        let mut options = Vec::new();
-        for (key, node) in self.pairs(
-            fields.get("options"),
-            "options",
-            "a mapping such as `{ num_warps: 4 }`",
-        ) {
-            if !unchecked && !OPTIONS.contains(&key.name.as_str()) {
-                let mut problem = Diagnostic::error(
-                    "unknown-option",
-                    key.span,
-                    format!("unknown launch option `{}`", key.name),
-                )
-                .note("`unchecked: true` on the launch passes it all the same");
-                problem.help = suggestion(&key.name, OPTIONS);
-                self.problems.push(problem);
-            }
-            options.extend(self.value(node).map(|value| (key.clone(), value)));
-        }
-        Some(LaunchSchema {
-            span: node.span,
-            kernel: kernel.flatten(),
-            grid: grid?,
-            positional,
-            keyword,
-            options,
-            host,
-            unchecked,
-        })
-    }
-
-    fn keywords(&mut self, pairs: &[(Key, Node)], keyword: &mut Vec<(Key, ArgumentSchema)>) {
-        for (key, node) in pairs {
-            keyword.extend(self.argument(node).map(|value| (key.clone(), value)));
+impl Program {
+    /// The text that names it.
+    pub(crate) fn template(&self) -> &Template {
+        match self {
+            Self::Kernel(template) | Self::Import(template) => template,
         }
     }
 }
 
-/// Whether a mapping in a list of arguments is an argument itself, not arguments by name. Parameters called
-/// `global` and `constexpr` are passed in a mapping of all arguments.
-fn is_argument(pairs: &[(Key, Node)]) -> bool {
-    let has = |name: &str| pairs.iter().any(|(key, _)| key.name == name);
-    has("descriptor") && has("block_shape") || pairs.len() == 1 && (has("global") || has("constexpr"))
+impl Schema {
+    /// `file.py:function` of a launch at a point.
+    pub(crate) fn kernel_text(&self, launch: &LaunchSchema, names: &Names) -> Result<String, Diagnostic> {
+        let program = self.program.template().render(names)?;
+        let Some(own) = &launch.kernel else {
+            return Ok(program.into_owned());
+        };
+        self.function_text(own, names)
+    }
+
+    /// `file.py:function` of a launch's host function at a point.
+    pub(crate) fn host_text(
+        &self,
+        launch: &LaunchSchema,
+        names: &Names,
+    ) -> Result<Option<String>, Diagnostic> {
+        let host = launch.host.as_ref();
+        host.map(|template| self.function_text(template, names))
+            .transpose()
+    }
+
+    /// `file.py:function` of a launch's `kernel` or `host`, which may leave out the file.
+    fn function_text(&self, template: &Template, names: &Names) -> Result<String, Diagnostic> {
+        let own = template.render(names)?;
+        if own.contains(':') {
+            return Ok(own.into_owned());
+        }
+        let program = self.program.template().render(names)?;
+        let file = program.rsplit_once(':').map_or(&*program, |(file, _)| file);
+        Ok(format!("{file}:{own}"))
+    }
 }

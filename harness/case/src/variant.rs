@@ -1,7 +1,7 @@
 //! Variants: a case with one thing changed that must not change what it gives.
 //!
 //! A [`Variant`] is written `num_warps=8`; the case as it is, is one too, `as-is`. An [`Axis`] is what is changed, and
-//! [`Axes`] say which values of which axes a sweep tries. [`Entry::vary`] makes the case of a variant, or says why the
+//! [`Axes`] say which values of which axes a sweep tries. [`Entry::vary`](crate::Entry::vary) makes the case of a variant, or says why the
 //! variant does not apply.
 //!
 //! | variant | what is changed |
@@ -26,8 +26,6 @@ use smallvec::SmallVec;
 
 use cerith_memory::{Dims, StorageId, Tensor};
 
-use crate::case::{ArgValue, Case, Launch};
-use crate::corpus::Entry;
 use cerith_python::nearest::{list, suggestion};
 
 /// Elements between the rows of a padded tensor: an odd number, so that no stride stays a multiple of 16.
@@ -206,17 +204,6 @@ impl Variant {
             Self::Layout(_) => Axis::Layout,
         })
     }
-
-    /// The launch option that is changed, with its value.
-    const fn option(self) -> Option<(&'static str, ArgValue)> {
-        Some(match self {
-            Self::NumWarps(value) => (Axis::NumWarps.name(), ArgValue::Int(value as i128)),
-            Self::NumStages(value) => (Axis::NumStages.name(), ArgValue::Int(value as i128)),
-            Self::NumCtas(value) => (Axis::NumCtas.name(), ArgValue::Int(value as i128)),
-            Self::FpFusion(value) => (Axis::FpFusion.name(), ArgValue::Bool(value)),
-            _ => return None,
-        })
-    }
 }
 
 impl fmt::Display for Variant {
@@ -374,94 +361,5 @@ impl fmt::Display for Axes {
             }
         }
         Ok(())
-    }
-}
-
-impl Entry {
-    /// The case of a variant, given the case as it is; or why the variant does not apply to it, in words.
-    ///
-    /// # Errors
-    /// It does not apply.
-    pub fn vary(&self, as_is: &Case, variant: Variant) -> Result<Case, String> {
-        match variant {
-            Variant::Layout(layout) => {
-                // Views of a recording are written in bytes of its storages (`as_strided`), and so are its strides among
-                // the arguments. Moving the bytes would move neither.
-                let recorded = as_is.declared.iter().zip(as_is.storages.iter());
-                if let Some((_, (_, storage))) = recorded.into_iter().find(|(one, _)| one.recorded.is_some())
-                {
-                    return Err(format!(
-                        "storage `{}` holds recorded bytes, which lie as they were recorded",
-                        storage.name()
-                    ));
-                }
-                let case = self.resolve_as(Some(layout)).map_err(|problems| {
-                    problems
-                        .first()
-                        .map_or_else(String::new, |problem| problem.message.clone())
-                })?;
-                if case.tensors == as_is.tensors {
-                    return Err("no storage has a shape that it changes".to_owned());
-                }
-                // What a tensor's expression copies in one layout and not in the other is another program.
-                if case.storages.len() != as_is.storages.len() {
-                    return Err("a tensor of the case is a copy in one of the layouts only".to_owned());
-                }
-                Ok(case)
-            }
-            Variant::Config(_) => {
-                let tuned = as_is.launches.iter().any(is_autotuned);
-                tuned
-                    .then(|| as_is.clone())
-                    .ok_or_else(|| "no kernel is autotuned".to_owned())
-            }
-            Variant::AsIs | Variant::Unspecialized => Ok(as_is.clone()),
-            _ => with_option(as_is, variant),
-        }
-    }
-}
-
-fn is_autotuned(launch: &Launch) -> bool {
-    launch.kernel.function().is_some_and(|function| function.autotune)
-}
-
-/// The case with an option of its launches changed, in those that can have it.
-fn with_option(as_is: &Case, variant: Variant) -> Result<Case, String> {
-    let Some((name, value)) = variant.option() else {
-        return Ok(as_is.clone());
-    };
-    let mut case = as_is.clone();
-    let mut refused = None;
-    let mut changed = false;
-    for launch in &mut case.launches {
-        if let Some(why) = refuses(launch, name) {
-            refused.get_or_insert(why);
-            continue;
-        }
-        changed = true;
-        match launch.options.iter_mut().find(|(known, _)| known == name) {
-            Some((_, old)) => *old = value.clone(),
-            None => launch.options.push((name.to_owned(), value.clone())),
-        }
-    }
-    match refused {
-        Some(why) if !changed => Err(why),
-        _ if !changed => Err("nothing is launched".to_owned()),
-        _ => Ok(case),
-    }
-}
-
-/// Why a launch cannot be given an option, if it cannot.
-fn refuses(launch: &Launch, name: &str) -> Option<String> {
-    let function = launch.kernel.function()?;
-    let own = function.parameters.iter().any(|parameter| parameter.name == name);
-    // Every configuration of an autotuner has a value for these (`triton.Config`).
-    let tuned = function.autotune && name != Axis::FpFusion.name();
-    if own {
-        Some(format!("`{name}` is a parameter of the kernel"))
-    } else if tuned || function.given_by_decorators.iter().any(|given| given == name) {
-        Some(format!("`{name}` is given by the kernel's decorators"))
-    } else {
-        None
     }
 }

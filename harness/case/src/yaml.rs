@@ -14,6 +14,8 @@ use cerith_tile::source::{SourceId, Span};
 use saphyr_parser::{Event, Parser, ScalarStyle, StrInput};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
+use cerith_python::nearest::suggestion;
+
 /// How deep sequences and mappings may nest.
 const MAX_DEPTH: usize = 32;
 
@@ -47,6 +49,19 @@ pub(crate) struct Key {
     pub name: String,
     /// Where it is written.
     pub span: Span,
+}
+
+impl Key {
+    /// That it is no key of `what`, with the nearest known one.
+    pub fn unknown(&self, what: &str, known: &[&str]) -> Diagnostic {
+        let mut problem = Diagnostic::error(
+            "unknown-key",
+            self.span,
+            format!("unknown key `{}` in {what}", self.name),
+        );
+        problem.help = suggestion(&self.name, known.iter().copied());
+        problem
+    }
 }
 
 impl Yaml {

@@ -7,10 +7,11 @@ use std::sync::Arc;
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::source::{SourceFile, SourceId, Sources, Span};
 
-use super::{CaseFile, Input, MAX_TEXT, Missing};
 use crate::archive::Archives;
 use crate::bind;
+use crate::case_file::CaseFile;
 use crate::expr::Names;
+use crate::input::{Input, MAX_TEXT, Missing, join};
 use crate::kernel::{Kernel, Module};
 use crate::matrix::truth;
 use crate::module;
@@ -416,42 +417,5 @@ impl Loader {
             pieces: contents.pieces,
             imports: imports.into_iter().collect(),
         }))
-    }
-}
-
-/// `relative` from the folder of `from`, without `.` and `..`; `None` when it leaves the root.
-pub(crate) fn join(from: &str, relative: &str) -> Option<String> {
-    if relative.starts_with('/') || relative.contains(['\\', '\0']) {
-        return None;
-    }
-    let mut parts: Vec<&str> = from.split('/').collect();
-    parts.pop();
-    for part in relative.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => {
-                parts.pop()?;
-            }
-            part => parts.push(part),
-        }
-    }
-    Some(parts.join("/"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_stay_under_the_root() {
-        assert_eq!(join("layout/a.yaml", "k.py").as_deref(), Some("layout/k.py"));
-        assert_eq!(
-            join("layout/a.yaml", "../alias/./k.py").as_deref(),
-            Some("alias/k.py")
-        );
-        assert_eq!(join("a.yaml", "../k.py"), None);
-        assert_eq!(join("layout/a.yaml", "../../layout/k.py"), None);
-        assert_eq!(join("a.yaml", "/etc/k.py"), None);
-        assert_eq!(join("a.yaml", "..\\k.py"), None);
     }
 }

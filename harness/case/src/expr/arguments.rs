@@ -5,7 +5,8 @@ use std::ops::Range;
 use cerith_memory::Tensor;
 use cerith_tile::DType;
 
-use super::{ExprError, Value};
+use super::error::ExprError;
+use super::value::Value;
 use cerith_python::nearest::{list, suggestion};
 
 /// An evaluated argument and where it stands.

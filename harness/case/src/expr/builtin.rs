@@ -9,8 +9,10 @@ use cerith_python::{Error, ErrorKind, Int, Object as _, Reason};
 use cerith_tile::DType;
 
 use super::arguments::{Argument, Arguments, Parameter, unknown};
-use super::eval::Evaluator;
-use super::{ExprError, Value, method, operator};
+use super::error::ExprError;
+use super::value::Value;
+use super::work::Work;
+use super::{method, operator};
 
 /// A module whose attributes expressions use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,17 +100,17 @@ pub(super) fn constant(module: Module, name: &str, range: &Range<usize>) -> Resu
 
 /// `module.name(…)`.
 pub(super) fn module_call(
-    eval: &mut Evaluator<'_>,
+    work: &mut Work<'_>,
     module: Module,
     name: &str,
     at: &Range<usize>,
     mut arguments: Arguments,
 ) -> Result<Value, ExprError> {
     match module {
-        Module::Triton | Module::Language if TRITON.contains(&name) => call(eval, name, at, arguments),
+        Module::Triton | Module::Language if TRITON.contains(&name) => call(work, name, at, arguments),
         Module::Math => {
             if let Some(function) = Math::find(name) {
-                return python(eval, function, arguments);
+                return python(work, function, arguments);
             }
             let known: Vec<&'static str> = Math::<Value>::TABLE.iter().map(|known| known.name).collect();
             Err(unknown(
@@ -122,7 +124,7 @@ pub(super) fn module_call(
         Module::Torch if method::is_method(name) && !arguments.positional.is_empty() => {
             let object = arguments.positional.remove(0);
             object.tensor()?;
-            method::call(eval, &object.value, name, at, arguments)
+            method::call(work, &object.value, name, at, arguments)
         }
         _ => {
             let known: &[&'static str] = match module {
@@ -150,13 +152,13 @@ fn int(argument: &Argument) -> Result<Int, ExprError> {
 
 /// `name(…)`.
 pub(super) fn call(
-    eval: &mut Evaluator<'_>,
+    work: &mut Work<'_>,
     name: &str,
     at: &Range<usize>,
     arguments: Arguments,
 ) -> Result<Value, ExprError> {
     if let Some(builtin) = Builtins::find(name) {
-        return python(eval, builtin, arguments);
+        return python(work, builtin, arguments);
     }
     let range = arguments.range.clone();
     let found = match name {
@@ -203,11 +205,7 @@ fn next_power_of_2(n: &Int) -> Result<Int, Error> {
 }
 
 /// A function of a table of Python's.
-fn python(
-    eval: &mut Evaluator<'_>,
-    builtin: &Builtin<Value>,
-    arguments: Arguments,
-) -> Result<Value, ExprError> {
+fn python(work: &mut Work<'_>, builtin: &Builtin<Value>, arguments: Arguments) -> Result<Value, ExprError> {
     let call = arguments.range.clone();
     let given = positional(builtin, arguments)?;
     let (values, places): (Vec<Value>, Vec<Range<usize>>) = given
@@ -215,7 +213,7 @@ fn python(
         .map(|argument| (argument.value, argument.range))
         .unzip();
     let found = builtin.call(&values, &mut |items| {
-        eval.spend(items, &call)
+        work.spend(items, &call)
             .map_err(|error| Error::new(ErrorKind::Limit, Reason::Other, error.message))
     });
     found.map_err(|error| {

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use cerith_memory::{Index, Storages, Tensor, TorchError};
+use cerith_memory::{Index, Storages, Tensor};
 use cerith_python::operator::{slice as slice_of, subscript as item_of};
-pub(super) use cerith_python::parse::bytes;
+use cerith_python::parse::bytes;
 use cerith_python::walk::{self, Scope};
 use cerith_python::{Error, ErrorKind, Object as _, Reason};
 use ruff_python_ast::{CmpOp, Expr, ExprCall, ExprSlice, Operator, UnaryOp};
@@ -12,57 +12,25 @@ use ruff_text_size::{Ranged, TextRange};
 
 use super::arguments::{Argument, Arguments, int64};
 use super::builtin::{self, Module};
-use super::{ExprError, Names, Value, method, operator};
+use super::error::ExprError;
+use super::value::{Names, Value};
+use super::work::Work;
+use super::{method, operator};
 use cerith_python::nearest::suggestion;
 
-/// How much work an expression may be: values made, items of lists counted one by one.
-const BUDGET: usize = 200_000;
-
-/// An error of torch, where it happened.
-pub(super) fn raised(range: &Range<usize>, error: &TorchError) -> ExprError {
-    ExprError::new(range.clone(), error.to_string())
-}
-
 pub(super) struct Evaluator<'a> {
-    text: &'a str,
     names: &'a Names,
-    storages: &'a mut Storages,
     /// Variables of comprehensions, innermost last.
     locals: Vec<(String, Value)>,
-    budget: usize,
+    work: Work<'a>,
 }
 
 impl<'a> Evaluator<'a> {
     pub fn new(text: &'a str, names: &'a Names, storages: &'a mut Storages) -> Self {
         Self {
-            text,
             names,
-            storages,
             locals: Vec::new(),
-            budget: BUDGET,
-        }
-    }
-
-    pub fn storages(&mut self) -> &mut Storages {
-        self.storages
-    }
-
-    /// The expression's own text, as the name of what it makes.
-    pub fn name_of(&self, range: &Range<usize>) -> String {
-        self.text.get(range.clone()).unwrap_or_default().to_owned()
-    }
-
-    /// Takes from the budget.
-    pub fn spend(&mut self, amount: usize, range: &Range<usize>) -> Result<(), ExprError> {
-        match self.budget.checked_sub(amount) {
-            Some(left) => {
-                self.budget = left;
-                Ok(())
-            }
-            None => Err(ExprError::new(
-                range.clone(),
-                "the expression makes too many values",
-            )),
+            work: Work::new(text, storages),
         }
     }
 
@@ -132,15 +100,17 @@ impl<'a> Evaluator<'a> {
             keywords,
         };
         match &*call.func {
-            Expr::Name(name) => builtin::call(self, &name.id, &bytes(name.range), arguments(&name.id)),
+            Expr::Name(name) => {
+                builtin::call(&mut self.work, &name.id, &bytes(name.range), arguments(&name.id))
+            }
             Expr::Attribute(attribute) => {
                 let (name, at) = (attribute.attr.id.as_str(), bytes(attribute.attr.range));
                 if let Some(module) = module(&attribute.value) {
-                    return builtin::module_call(self, module, name, &at, arguments(name));
+                    return builtin::module_call(&mut self.work, module, name, &at, arguments(name));
                 }
                 let arguments = arguments(name);
                 let object = self.value(&attribute.value)?;
-                method::call(self, &object, name, &at, arguments)
+                method::call(&mut self.work, &object, name, &at, arguments)
             }
             other => Err(ExprError::new(
                 bytes(other.range()),
@@ -227,7 +197,9 @@ impl<'a> Evaluator<'a> {
                 },
             });
         }
-        tensor.index(&indices).map_err(|error| raised(range, &error))
+        tensor
+            .index(&indices)
+            .map_err(|error| ExprError::of_torch(range, &error))
     }
 
     #[expect(clippy::type_complexity, reason = "start, end and step of one slice")]
@@ -261,7 +233,7 @@ impl Scope for Evaluator<'_> {
     }
 
     fn pay(&mut self, weight: usize, at: TextRange) -> Result<(), ExprError> {
-        self.spend(weight, &bytes(at))
+        self.work.spend(weight, &bytes(at))
     }
 
     fn name(&mut self, name: &str, at: TextRange) -> Result<Value, ExprError> {
@@ -285,7 +257,7 @@ impl Scope for Evaluator<'_> {
         let items = value
             .items()
             .map_err(|error| operator::said_of(error, value, &range))?;
-        self.spend(items.len(), &range)?;
+        self.work.spend(items.len(), &range)?;
         Ok(items)
     }
 

@@ -5,8 +5,9 @@ use std::ops::Range;
 use cerith_memory::{Storages, Tensor, TorchError};
 
 use super::arguments::{Argument, Arguments, unknown};
-use super::eval::{Evaluator, raised};
-use super::{Address, ExprError, Value};
+use super::error::ExprError;
+use super::value::{Address, Value};
+use super::work::Work;
 
 /// The attributes of a tensor.
 const ATTRIBUTES: [&str; 9] = ["H", "T", "data", "dtype", "itemsize", "mH", "mT", "ndim", "shape"];
@@ -108,8 +109,11 @@ pub(super) fn attribute(
             ));
         }
     };
-    let torch =
-        |result: Result<Tensor, TorchError>| result.map(Value::Tensor).map_err(|error| raised(range, &error));
+    let torch = |result: Result<Tensor, TorchError>| {
+        result
+            .map(Value::Tensor)
+            .map_err(|error| ExprError::of_torch(range, &error))
+    };
     match name {
         "T" => Ok(Value::Tensor(tensor.reversed())),
         "mT" | "mH" => torch(tensor.matrix_transpose(name)),
@@ -146,7 +150,7 @@ pub(super) fn attribute(
 
 /// `object.name(…)`, for all but modules.
 pub(super) fn call(
-    eval: &mut Evaluator<'_>,
+    work: &mut Work<'_>,
     object: &Value,
     name: &str,
     at: &Range<usize>,
@@ -159,7 +163,7 @@ pub(super) fn call(
         ));
     };
     let range = arguments.range.clone();
-    let fails = |error: TorchError| raised(&range, &error);
+    let fails = |error: TorchError| ExprError::of_torch(&range, &error);
     // Queries and operations that give several tensors return; what is left gives one tensor.
     let result = match name {
         "dim" | "ndimension" | "numel" | "nelement" | "storage_offset" | "element_size" | "is_contiguous"
@@ -205,13 +209,13 @@ pub(super) fn call(
         }
         "split" | "split_with_sizes" | "chunk" | "unbind" | "tensor_split" => {
             let pieces = pieces(tensor, name, arguments)?.map_err(fails)?;
-            eval.spend(pieces.len(), &range)?;
+            work.spend(pieces.len(), &range)?;
             return Ok(Value::Tuple(pieces.into_iter().map(Value::Tensor).collect()));
         }
         "clone" | "contiguous" | "cpu" | "reshape" | "reshape_as" | "flatten" | "ravel" | "repeat"
         | "flip" | "fliplr" | "flipud" => {
-            let text = eval.name_of(&range);
-            copied(eval.storages(), tensor, name, arguments, &text)?
+            let text = work.name_of(&range);
+            copied(work.storages(), tensor, name, arguments, &text)?
         }
         "detach" => {
             let [] = arguments.bind([])?;
@@ -285,7 +289,7 @@ pub(super) fn call(
                 }) => None,
                 Some(offset) => Some(offset.int()?),
             };
-            let bytes = eval.storages().size(tensor.storage);
+            let bytes = work.storages().size(tensor.storage);
             tensor.as_strided(&size, &stride, offset, bytes)
         }
         "view" => view(tensor, arguments)?,

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
+use cerith_python::parse::bytes;
 use ruff_python_ast::visitor::source_order::{SourceOrderVisitor, walk_expr};
 use ruff_python_ast::{Comprehension, Expr, ExprContext};
 
-use super::eval::bytes;
-use super::is_reserved;
+use super::builtin::is_reserved;
 
 /// See [`Expression::free_names`].
 pub(super) fn free(body: &Expr) -> Vec<(String, Range<usize>)> {

@@ -8,7 +8,8 @@ use cerith_python::{Error, ErrorKind, Int, Object, Plain, Reason, Sequence, View
 use ruff_python_ast::{CmpOp, Operator, UnaryOp};
 
 use super::arguments::dtype_of;
-use super::{Address, ExprError, Value};
+use super::error::ExprError;
+use super::value::{Address, Value};
 
 impl Object for Value {
     fn view(&self) -> View<'_, Self> {

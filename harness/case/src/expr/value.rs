@@ -5,6 +5,11 @@ use std::fmt;
 use cerith_memory::{StorageId, Tensor};
 use cerith_python::repr::repr;
 use cerith_tile::DType;
+use indexmap::IndexMap;
+
+/// What names mean in an expression: tensors by name (a storage's name is the tensor over all of it) and matrix
+/// variables. A name of [`is_reserved`](super::is_reserved) is never looked up here.
+pub type Names = IndexMap<String, Value>;
 
 /// A Python value of the expression language.
 #[derive(Clone, Debug, PartialEq)]

@@ -7,7 +7,7 @@ use cerith_tile::ir::Rounding;
 use cerith_tile::numeric::{decode_int, encode, encode_int};
 use cerith_tile::source::Span;
 
-use super::{count_problem, push, wrong};
+use super::element::{count_problem, push, wrong};
 use crate::expr::{Names, Value};
 use crate::template::ValueTemplate;
 use crate::yaml::{Node, Yaml};

@@ -7,7 +7,7 @@ use cerith_tile::ir::Rounding;
 use cerith_tile::numeric::{encode, encode_int};
 use cerith_tile::source::Span;
 
-use super::{push, wrong};
+use super::element::{push, wrong};
 use crate::expr::{Names, Value};
 use crate::template::ValueTemplate;
 

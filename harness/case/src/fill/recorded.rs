@@ -7,7 +7,7 @@ use cerith_memory::{Pointer, Storage, Storages, Tensor};
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::source::Span;
 
-use super::{address, takes_addresses, unknown_key};
+use super::element::{address, takes_addresses};
 use crate::archive::{Archives, Found};
 use crate::expr::Names;
 use crate::recorded::Source;
@@ -47,7 +47,7 @@ impl RecordedBytes {
                 "bytes" => read = source(node, problems),
                 "addresses" => addresses = elements(node, problems),
                 _ => {
-                    problems.push(unknown_key(key, "recorded bytes", &["bytes", "addresses"]));
+                    problems.push(key.unknown("recorded bytes", &["bytes", "addresses"]));
                     return None;
                 }
             }

@@ -3,8 +3,9 @@
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::source::Span;
 
-use super::{Resolver, items};
-use crate::case::{ArgValue, Launch};
+use super::state::{Resolver, items};
+use crate::argument::ArgValue;
+use crate::case::Launch;
 use crate::compile::Compile;
 use crate::expr::Value;
 use crate::schema::CompileSchema;

@@ -3,7 +3,7 @@
 use cerith_memory::{ByteState, Storages};
 use cerith_tile::diagnostic::Diagnostic;
 
-use super::Resolver;
+use super::state::Resolver;
 use crate::expr::Value;
 use crate::fill::Fill;
 use crate::given::Given;

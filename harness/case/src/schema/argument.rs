@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::source::Span;
 
-use super::Reader;
+use super::reader::Reader;
 use crate::expr::Names;
 use crate::template::{Template, ValueTemplate};
 use crate::yaml::{Node, Yaml};

@@ -3,7 +3,7 @@
 
 use cerith_tile::source::Span;
 
-use super::Reader;
+use super::reader::Reader;
 use crate::template::ValueTemplate;
 use crate::yaml::{Key, Node, Yaml};
 

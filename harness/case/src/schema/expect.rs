@@ -5,12 +5,33 @@ use cerith_tile::quirk::{Quirk, Quirks};
 use cerith_tile::rules::Version;
 use cerith_tile::source::Span;
 
-use super::{EXPECT_KEYS, ExpectSchema, Reader};
+use super::reader::Reader;
 use crate::expectation::{EnginePattern, OutcomeKind, VerdictKind};
+use crate::template::ValueTemplate;
 use crate::variant::Axis;
 use crate::versions::{RELEASED, TORCH_RELEASED, VersionRange};
 use crate::yaml::{Node, Yaml};
 use cerith_python::nearest::{nearest, suggestion};
+
+/// An expectation.
+#[derive(Clone, Debug)]
+pub(crate) struct ExpectSchema {
+    pub span: Span,
+    pub engines: Vec<EnginePattern>,
+    pub versions: VersionRange,
+    pub axes: Vec<Axis>,
+    pub verdict: Option<VerdictKind>,
+    pub outcome: Option<OutcomeKind>,
+    pub message: Option<String>,
+    pub when: Option<ValueTemplate>,
+    pub quirks: Quirks,
+    pub why: String,
+    pub link: Option<String>,
+}
+
+const EXPECT_KEYS: [&str; 10] = [
+    "engine", "versions", "when", "axis", "verdict", "outcome", "message", "quirk", "why", "link",
+];
 
 impl Reader<'_> {
     pub(super) fn expect(&mut self, node: &Node) -> Option<ExpectSchema> {

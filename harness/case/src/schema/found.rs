@@ -3,7 +3,7 @@
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::source::Span;
 
-use super::Reader;
+use super::reader::Reader;
 use crate::found::{Finder, Found, FoundState};
 use crate::yaml::{Node, Yaml};
 use cerith_python::nearest::list;

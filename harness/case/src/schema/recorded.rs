@@ -3,7 +3,7 @@
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::source::Span;
 
-use super::Reader;
+use super::reader::Reader;
 use crate::fill::RecordedBytes;
 use crate::yaml::{Key, Node, Yaml};
 

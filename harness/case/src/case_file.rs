@@ -1,0 +1,138 @@
+//! A case file whose kernels were found: what it says, and which kernel, host function and module a launch means.
+//! Left out: finding them (`corpus`), and the cases that it expands to ([`Entry`](crate::Entry)).
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use cerith_tile::diagnostic::Diagnostic;
+
+use crate::archive::Archives;
+use crate::expectation::EnginePattern;
+use crate::expr::Names;
+use crate::fill::Beside;
+use crate::found::Found;
+use crate::kernel::{Kernel, Module};
+use crate::schema::{LaunchSchema, Program, Schema};
+use crate::variant::Axis;
+use crate::versions::VersionRange;
+
+/// A case file whose kernels were found.
+#[derive(Clone, Debug)]
+pub struct CaseFile {
+    /// The path from the corpus root.
+    pub path: String,
+    /// The path without its extension: what ids of its cases begin with.
+    pub id: String,
+    pub(crate) schema: Schema,
+    pub(crate) archives: Arc<Archives>,
+    /// By `file.py:function`, as the file has it.
+    pub(crate) kernels: HashMap<String, Kernel>,
+    /// Host functions, by `file.py:function` as the file has it.
+    pub(crate) hosts: HashMap<String, Kernel>,
+    /// By `file.py`, as the file has it.
+    pub(crate) modules: HashMap<String, Arc<Module>>,
+}
+
+impl CaseFile {
+    /// What its cases show.
+    pub fn about(&self) -> &str {
+        &self.schema.about
+    }
+
+    /// Who found what its cases show, where Cerith did.
+    pub fn found(&self) -> Option<&Found> {
+        self.schema.found.as_ref()
+    }
+
+    /// The file of its kernel, by its path from the corpus root; nothing where it depends on the point of the matrix.
+    pub fn kernel_path(&self) -> Option<&str> {
+        let mut paths = self.kernels.values().map(|kernel| kernel.module.path.as_str());
+        let first = paths.next()?;
+        paths.all(|path| path == first).then_some(first)
+    }
+
+    /// What it says of engines whose bug it shows: all but the reference, or those that `found` names.
+    pub fn exceptions(&self) -> impl Iterator<Item = Exception<'_>> {
+        let named = self.found().map_or(&[][..], |found| &found.engines[..]);
+        self.schema.expect.iter().flat_map(move |expect| {
+            let meant = move |engine: &&EnginePattern| {
+                if named.is_empty() {
+                    engine.to_string() != "reference"
+                } else {
+                    named.contains(engine)
+                }
+            };
+            expect.engines.iter().filter(meant).map(|engine| Exception {
+                engine,
+                versions: &expect.versions,
+                axes: &expect.axes,
+                why: &expect.why,
+            })
+        })
+    }
+
+    /// Where recorded bytes are found.
+    pub(crate) fn beside(&self) -> Beside<'_> {
+        Beside {
+            archives: &self.archives,
+            from: &self.path,
+        }
+    }
+
+    /// The kernel of a launch at a point.
+    pub(crate) fn kernel(&self, launch: &LaunchSchema, names: &Names) -> Result<Kernel, Diagnostic> {
+        let text = self.schema.kernel_text(launch, names)?;
+        let span = launch
+            .kernel
+            .as_ref()
+            .map_or(launch.span, |template| template.span);
+        self.kernels
+            .get(&text)
+            .cloned()
+            .ok_or_else(|| Diagnostic::error("unknown-kernel", span, format!("unknown kernel `{text}`")))
+    }
+
+    /// The host function of a launch at a point, if it has one.
+    pub(crate) fn host(&self, launch: &LaunchSchema, names: &Names) -> Result<Option<Kernel>, Diagnostic> {
+        let (Some(text), Some(template)) = (self.schema.host_text(launch, names)?, &launch.host) else {
+            return Ok(None);
+        };
+        self.hosts.get(&text).cloned().map(Some).ok_or_else(|| {
+            Diagnostic::error(
+                "unknown-host",
+                template.span,
+                format!("unknown host function `{text}`"),
+            )
+        })
+    }
+
+    /// The module of the file's kernel, or the one that it imports, at a point.
+    pub(crate) fn module(&self, names: &Names) -> Result<Arc<Module>, Diagnostic> {
+        let template = self.schema.program.template();
+        let text = template.render(names)?;
+        let found = match &self.schema.program {
+            Program::Kernel(_) => self.kernels.get(&*text).map(|kernel| Arc::clone(&kernel.module)),
+            Program::Import(_) => self.modules.get(&*text).map(Arc::clone),
+        };
+        found.ok_or_else(|| {
+            Diagnostic::error(
+                "unknown-kernel",
+                template.span,
+                format!("unknown kernel file `{text}`"),
+            )
+        })
+    }
+}
+
+/// What a case file says of one engine.
+#[derive(Clone, Copy, Debug)]
+pub struct Exception<'a> {
+    /// Whom it speaks of.
+    pub engine: &'a EnginePattern,
+    /// Which of its versions.
+    pub versions: &'a VersionRange,
+    /// The axes of a sweep, where it is about one.
+    pub axes: &'a [Axis],
+    /// The reason, in words.
+    pub why: &'a str,
+}

@@ -1,0 +1,158 @@
+//! A case that is not resolved yet, and the case that it becomes: as it is, or with one thing changed.
+//! Left out: what there is to change ([`Variant`]), and evaluating (`resolve`).
+
+use std::sync::Arc;
+
+use cerith_tile::diagnostic::Diagnostic;
+
+use crate::argument::ArgValue;
+use crate::case::{Case, Launch};
+use crate::case_file::CaseFile;
+use crate::matrix::Point;
+use crate::resolve;
+use crate::variant::{Axis, Layout, Variant};
+
+/// A case that is not resolved yet: its id, and the way to the rest.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The case's id.
+    pub id: String,
+    file: Arc<CaseFile>,
+    point: Point,
+}
+
+impl Entry {
+    /// Every case of a file, in the order of its matrix. Nothing is resolved yet.
+    pub(crate) fn all_of(file: &Arc<CaseFile>) -> impl Iterator<Item = Self> + use<> {
+        let file = Arc::clone(file);
+        (0..file.schema.matrix.len()).filter_map(move |number| {
+            // Conditions were tried at every point when the file was read.
+            let point = file.schema.matrix.point(number).ok()??;
+            let mut id = file.id.clone();
+            for (nth, (name, label)) in point.labels.iter().enumerate() {
+                id.push(if nth == 0 { ':' } else { ',' });
+                id.push_str(name);
+                id.push('=');
+                id.push_str(label);
+            }
+            Some(Self {
+                id,
+                file: Arc::clone(&file),
+                point,
+            })
+        })
+    }
+
+    /// The case file.
+    pub fn file(&self) -> &CaseFile {
+        &self.file
+    }
+
+    /// Makes the case: evaluates its expressions and fills its storages. All problems come together.
+    pub fn resolve(&self) -> Result<Case, Vec<Diagnostic>> {
+        self.resolve_as(None)
+    }
+
+    /// The same with the tensors of storages in another layout.
+    pub(crate) fn resolve_as(&self, layout: Option<Layout>) -> Result<Case, Vec<Diagnostic>> {
+        resolve::resolve(&self.file, &self.id, self.point.clone(), layout)
+    }
+
+    /// The case of a variant, given the case as it is; or why the variant does not apply to it, in words.
+    ///
+    /// # Errors
+    /// It does not apply.
+    pub fn vary(&self, as_is: &Case, variant: Variant) -> Result<Case, String> {
+        match variant {
+            Variant::Layout(layout) => {
+                // Views of a recording are written in bytes of its storages (`as_strided`), and so are its strides among
+                // the arguments. Moving the bytes would move neither.
+                let recorded = as_is.declared.iter().zip(as_is.storages.iter());
+                if let Some((_, (_, storage))) = recorded.into_iter().find(|(one, _)| one.recorded.is_some())
+                {
+                    return Err(format!(
+                        "storage `{}` holds recorded bytes, which lie as they were recorded",
+                        storage.name()
+                    ));
+                }
+                let case = self.resolve_as(Some(layout)).map_err(|problems| {
+                    problems
+                        .first()
+                        .map_or_else(String::new, |problem| problem.message.clone())
+                })?;
+                if case.tensors == as_is.tensors {
+                    return Err("no storage has a shape that it changes".to_owned());
+                }
+                // What a tensor's expression copies in one layout and not in the other is another program.
+                if case.storages.len() != as_is.storages.len() {
+                    return Err("a tensor of the case is a copy in one of the layouts only".to_owned());
+                }
+                Ok(case)
+            }
+            Variant::Config(_) => {
+                let tuned = as_is.launches.iter().any(is_autotuned);
+                tuned
+                    .then(|| as_is.clone())
+                    .ok_or_else(|| "no kernel is autotuned".to_owned())
+            }
+            Variant::AsIs | Variant::Unspecialized => Ok(as_is.clone()),
+            _ => with_option(as_is, variant),
+        }
+    }
+}
+
+/// The launch option that a variant changes, with its value.
+const fn option(variant: Variant) -> Option<(&'static str, ArgValue)> {
+    Some(match variant {
+        Variant::NumWarps(value) => (Axis::NumWarps.name(), ArgValue::Int(value as i128)),
+        Variant::NumStages(value) => (Axis::NumStages.name(), ArgValue::Int(value as i128)),
+        Variant::NumCtas(value) => (Axis::NumCtas.name(), ArgValue::Int(value as i128)),
+        Variant::FpFusion(value) => (Axis::FpFusion.name(), ArgValue::Bool(value)),
+        _ => return None,
+    })
+}
+
+fn is_autotuned(launch: &Launch) -> bool {
+    launch.kernel.function().is_some_and(|function| function.autotune)
+}
+
+/// The case with an option of its launches changed, in those that can have it.
+fn with_option(as_is: &Case, variant: Variant) -> Result<Case, String> {
+    let Some((name, value)) = option(variant) else {
+        return Ok(as_is.clone());
+    };
+    let mut case = as_is.clone();
+    let mut refused = None;
+    let mut changed = false;
+    for launch in &mut case.launches {
+        if let Some(why) = refuses(launch, name) {
+            refused.get_or_insert(why);
+            continue;
+        }
+        changed = true;
+        match launch.options.iter_mut().find(|(known, _)| known == name) {
+            Some((_, old)) => *old = value.clone(),
+            None => launch.options.push((name.to_owned(), value.clone())),
+        }
+    }
+    match refused {
+        Some(why) if !changed => Err(why),
+        _ if !changed => Err("nothing is launched".to_owned()),
+        _ => Ok(case),
+    }
+}
+
+/// Why a launch cannot be given an option, if it cannot.
+fn refuses(launch: &Launch, name: &str) -> Option<String> {
+    let function = launch.kernel.function()?;
+    let own = function.parameters.iter().any(|parameter| parameter.name == name);
+    // Every configuration of an autotuner has a value for these (`triton.Config`).
+    let tuned = function.autotune && name != Axis::FpFusion.name();
+    if own {
+        Some(format!("`{name}` is a parameter of the kernel"))
+    } else if tuned || function.given_by_decorators.iter().any(|given| given == name) {
+        Some(format!("`{name}` is given by the kernel's decorators"))
+    } else {
+        None
+    }
+}

@@ -1,0 +1,37 @@
+//! What is wrong with an expression. Left out: saying it of a case file (`template`).
+
+use std::ops::Range;
+
+use cerith_memory::TorchError;
+
+/// What is wrong with an expression, and where in its text.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct ExprError {
+    /// Bytes of the expression's text.
+    pub range: Range<usize>,
+    /// One line, no full stop; torch's own words where torch would have raised.
+    pub message: String,
+    /// The mend, where one is known.
+    pub help: Option<String>,
+}
+
+impl ExprError {
+    pub(super) fn new(range: Range<usize>, message: impl Into<String>) -> Self {
+        Self {
+            range,
+            message: message.into(),
+            help: None,
+        }
+    }
+
+    pub(super) fn help(mut self, help: Option<String>) -> Self {
+        self.help = help;
+        self
+    }
+
+    /// An error of torch, where it happened.
+    pub(super) fn of_torch(range: &Range<usize>, error: &TorchError) -> Self {
+        Self::new(range.clone(), error.to_string())
+    }
+}

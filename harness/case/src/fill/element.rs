@@ -1,0 +1,53 @@
+//! What all fills have in common: elements, addresses, and what is wrong with either. Left out: the fills themselves.
+
+use cerith_memory::StorageId;
+use cerith_tile::DType;
+use cerith_tile::diagnostic::Diagnostic;
+use cerith_tile::source::Span;
+
+use crate::expr::Value;
+
+/// Refuses addresses in a storage of another dtype than theirs.
+pub(super) fn takes_addresses(dtype: DType, span: Span) -> Result<(), Diagnostic> {
+    if matches!(dtype, DType::I64 | DType::U64) {
+        return Ok(());
+    }
+    let message = format!("addresses in a storage of {dtype}");
+    Err(Diagnostic::error("wrong-dtype", span, message).help("give the storage the dtype i64 or u64"))
+}
+
+/// The place that a value points to; `Some(None)` for the null pointer, `None` for what is no address.
+#[allow(clippy::option_option)]
+pub(super) fn address(value: &Value) -> Option<Option<(StorageId, i64)>> {
+    match value {
+        Value::Tensor(tensor) => Some(Some((tensor.storage, tensor.byte_offset()))),
+        Value::Address(address) => Some(Some((address.storage, address.offset))),
+        Value::None => Some(None),
+        _ => None,
+    }
+}
+
+/// A value of another kind than is wanted.
+pub(super) fn wrong(span: Span, value: &Value, wanted: &str) -> Diagnostic {
+    Diagnostic::error(
+        "wrong-type",
+        span,
+        format!("{value}, of type {}, where {wanted} belongs", value.kind()),
+    )
+    .help(format!("write {wanted}"))
+}
+
+/// More or fewer values than the storage has elements.
+pub(super) fn count_problem(span: Span, found: usize, shape: &[i64], count: usize) -> Diagnostic {
+    Diagnostic::error(
+        "wrong-count",
+        span,
+        format!("{found} values for a storage of shape {shape:?}"),
+    )
+    .help(format!("give {count} values, flat or as nested as the shape"))
+}
+
+/// Adds an element's bits to the bytes of a storage.
+pub(super) fn push(bytes: &mut Vec<u8>, dtype: DType, bits: u64) {
+    bytes.extend(bits.to_le_bytes().into_iter().take(dtype.size()));
+}

@@ -1,0 +1,74 @@
+//! The files that a corpus is made of, before anything is read of them, and how one names another.
+//! Left out: finding them on disk (`read`), and what is in them (`schema`, `module`, `archive`).
+
+/// Bytes of the longest case file or kernel that is read. Spans are of 32 bits.
+pub(crate) const MAX_TEXT: usize = 16 << 20;
+
+/// One file given to [`Corpus::load`].
+#[derive(Clone, Debug)]
+pub struct Input {
+    /// The path from the corpus root, with `/` between folders.
+    pub path: String,
+    /// The path as a user would write it, for messages.
+    pub name: String,
+    /// The content, or why there is none.
+    pub content: Result<Vec<u8>, Missing>,
+}
+
+impl Input {
+    /// A file whose text is at hand; messages call it by its path.
+    pub fn text(path: impl Into<String>, text: impl Into<String>) -> Self {
+        let path = path.into();
+        Self {
+            name: path.clone(),
+            path,
+            content: Ok(text.into().into_bytes()),
+        }
+    }
+}
+
+/// Why a file that is there has no content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// It cannot be read, for this reason.
+    Unreadable(String),
+    /// It is a link that leads out of the corpus.
+    Outside,
+}
+
+/// `relative` from the folder of `from`, without `.` and `..`; `None` when it leaves the root.
+pub(crate) fn join(from: &str, relative: &str) -> Option<String> {
+    if relative.starts_with('/') || relative.contains(['\\', '\0']) {
+        return None;
+    }
+    let mut parts: Vec<&str> = from.split('/').collect();
+    parts.pop();
+    for part in relative.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop()?;
+            }
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_stay_under_the_root() {
+        assert_eq!(join("layout/a.yaml", "k.py").as_deref(), Some("layout/k.py"));
+        assert_eq!(
+            join("layout/a.yaml", "../alias/./k.py").as_deref(),
+            Some("alias/k.py")
+        );
+        assert_eq!(join("a.yaml", "../k.py"), None);
+        assert_eq!(join("layout/a.yaml", "../../layout/k.py"), None);
+        assert_eq!(join("a.yaml", "/etc/k.py"), None);
+        assert_eq!(join("a.yaml", "..\\k.py"), None);
+    }
+}

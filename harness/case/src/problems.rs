@@ -1,0 +1,47 @@
+//! Problems of many cases, each said once. Left out: finding them ([`Entry::resolve`](crate::Entry::resolve)).
+
+use std::collections::HashMap;
+
+use cerith_tile::diagnostic::Diagnostic;
+use cerith_tile::source::Span;
+
+/// Problems of many cases: the same problem of one place is kept once.
+#[derive(Clone, Debug, Default)]
+pub struct Problems {
+    found: Vec<(Diagnostic, String, usize)>,
+    places: HashMap<(&'static str, Option<Span>), usize>,
+}
+
+impl Problems {
+    /// Adds what [`Entry::resolve`](crate::Entry::resolve) gave for the case of an id.
+    pub fn add(&mut self, id: &str, problems: Vec<Diagnostic>) {
+        for problem in problems {
+            let at = *self
+                .places
+                .entry((problem.code, problem.span()))
+                .or_insert(self.found.len());
+            if let Some((_, _, more)) = self.found.get_mut(at) {
+                *more += 1;
+            } else {
+                self.found.push((problem, id.to_owned(), 0));
+            }
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+
+    /// The problems in the order in which they were found, each with the cases that it is about.
+    pub fn finish(self) -> Vec<Diagnostic> {
+        self.found
+            .into_iter()
+            .map(|(problem, id, more)| match more {
+                0 => problem.note(format!("in case `{id}`")),
+                1 => problem.note(format!("in case `{id}` and in one more")),
+                _ => problem.note(format!("in case `{id}` and in {more} more")),
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,109 @@
+//! What resolving a case has made so far, and evaluating with it. Left out: the parts of a case (the modules beside this
+//! one).
+
+use std::collections::HashSet;
+
+use cerith_memory::{NamedTensor, Storages, Tensor};
+use cerith_tile::diagnostic::Diagnostic;
+use cerith_tile::fault::{Fault, is_planted};
+use cerith_tile::source::Span;
+
+use crate::argument::{Arg, ArgValue};
+use crate::case::Declared;
+use crate::expr::{Names, Value};
+use crate::fill::Beside;
+use crate::template::ValueTemplate;
+use crate::variant::Layout;
+
+/// What is made so far, and what is wrong with it.
+pub(super) struct Resolver<'a> {
+    pub(super) names: Names,
+    /// Where recorded bytes are found.
+    pub(super) beside: Beside<'a>,
+    pub(super) layout: Option<Layout>,
+    pub(super) storages: Storages,
+    pub(super) tensors: Vec<NamedTensor>,
+    pub(super) declared: Vec<Declared>,
+    /// Names that could not be made: what mentions them is not reported again.
+    pub(super) failed: HashSet<String>,
+    pub(super) problems: Vec<Diagnostic>,
+}
+
+impl Resolver<'_> {
+    pub(super) fn evaluate(&mut self, value: &ValueTemplate) -> Result<Value, Diagnostic> {
+        value.evaluate(&self.names, &mut self.storages)
+    }
+
+    pub(super) fn fail(&mut self, name: Option<&str>, problem: Diagnostic) {
+        self.failed.extend(name.map(str::to_owned));
+        self.problems.push(problem);
+    }
+
+    pub(super) fn fail_with(&mut self, name: Option<&str>, value: &ValueTemplate, problem: Diagnostic) {
+        let follows = value.mentions(&self.names, &self.failed);
+        self.failed.extend(name.map(str::to_owned));
+        if !follows {
+            self.problems.push(problem);
+        }
+    }
+
+    pub(super) fn arg(&mut self, template: &ValueTemplate) -> Option<Arg> {
+        let read = self.evaluate(template).and_then(|value| {
+            let tensors = matches!(value, Value::Tensor(_) | Value::Tuple(_) | Value::List(_));
+            let name = if tensors {
+                template.text(&self.names)?
+            } else {
+                String::new()
+            };
+            argument(value, &name, template.span())
+        });
+        match read {
+            Ok(value) => Some(Arg {
+                value,
+                span: template.span(),
+            }),
+            Err(problem) => {
+                self.fail_with(None, template, problem);
+                None
+            }
+        }
+    }
+}
+
+fn argument(value: Value, name: &str, span: Span) -> Result<ArgValue, Diagnostic> {
+    Ok(match value {
+        Value::None => ArgValue::None,
+        Value::Bool(value) => ArgValue::Bool(value),
+        Value::Int(value) => ArgValue::Int(value),
+        Value::Float(value) => ArgValue::Float(value),
+        Value::Str(text) => ArgValue::Str(text),
+        Value::DType(dtype) => ArgValue::DType(dtype),
+        Value::Tensor(tensor) => ArgValue::Tensor {
+            name: name.to_owned(),
+            tensor: if is_planted(Fault::OffsetForgotten) {
+                Tensor { offset: 0, ..tensor }
+            } else {
+                tensor
+            },
+        },
+        Value::Tuple(items) | Value::List(items) => ArgValue::Tuple(
+            items
+                .into_iter()
+                .map(|item| argument(item, name, span))
+                .collect::<Result<_, _>>()?,
+        ),
+        Value::Address(_) => {
+            return Err(Diagnostic::error("wrong-type", span, "an address as an argument")
+                .help("pass the tensor itself, or a storage filled with `{ addresses: […] }`"));
+        }
+    })
+}
+
+/// The items of a list; a number alone is one.
+pub(super) fn items(value: &Value) -> Option<&[Value]> {
+    match value {
+        Value::List(items) | Value::Tuple(items) => Some(items),
+        Value::Int(_) => Some(std::slice::from_ref(value)),
+        _ => None,
+    }
+}
