@@ -10,20 +10,21 @@
 //! With more than a few programs, where not every place in the order can be tried for each, one element on which they do not
 //! agree makes its whole storage unknown.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use cerith_memory::{Place, StorageId};
+use cerith_memory::Place;
 use cerith_tile::DType;
-use cerith_tile::ir::{AtomicOp, BinaryOp, OpKind};
+use cerith_tile::ir::{AtomicOp, BinaryOp};
 
 use super::float;
-use super::lane::{Interval, Lane, Lanes};
-use super::machine::Machine;
+use super::interval::Interval;
+use super::lane::{Lane, either, guessed};
+use super::lanes::Lanes;
 use super::precision::power_of_two;
+use super::state::Machine;
 use super::sum::Sum;
+use super::touched::Deed;
 use super::transfer::Reach;
 use crate::elementwise::arithmetic;
-use crate::program::{Code, Op, Program, Step};
+use crate::program::Step;
 
 /// A lane of an atomic sum, whose operands and result a GPU may make zeros of where they are subnormal: `atom.add.f32`
 /// does so in global memory (PTX ISA, `atom`; seen on an H200 with Triton 3.9.0).
@@ -42,105 +43,6 @@ fn flushed(lane: Lane, dtype: DType) -> Lane {
     .lane(dtype)
 }
 
-/// What is done to a place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Deed {
-    Rmw(AtomicOp),
-    Swap,
-}
-
-/// Who did what to a place last.
-#[derive(Clone, Copy, Debug)]
-struct Touch {
-    program: u64,
-    access: u64,
-    deed: Deed,
-}
-
-/// What atomics of a launch touched.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Touched {
-    program: u64,
-    /// Counts the operations, so that the lanes of one are known.
-    access: u64,
-    places: BTreeMap<(StorageId, usize), Touch>,
-    /// Where programs or lanes meet, and which of those places see more than one kind of operation.
-    met: BTreeSet<(StorageId, usize)>,
-    mixed: BTreeSet<(StorageId, usize)>,
-    known: usize,
-}
-
-impl Touched {
-    /// A program begins.
-    pub(super) const fn enter(&mut self, program: u64) {
-        self.program = program;
-    }
-
-    /// Whether more places are met at than was known from the start.
-    pub(super) fn surprised(&self) -> bool {
-        self.met.len() + self.mixed.len() > self.known
-    }
-
-    /// The places, for another execution.
-    pub(super) fn known(&self) -> Self {
-        Self {
-            met: self.met.clone(),
-            mixed: self.mixed.clone(),
-            known: self.met.len() + self.mixed.len(),
-            ..Self::default()
-        }
-    }
-
-    /// Notes an access.
-    fn touch(&mut self, place: Place, deed: Deed) {
-        let at = (place.storage, place.offset);
-        let (program, access) = (self.program, self.access);
-        let touch = Touch {
-            program,
-            access,
-            deed,
-        };
-        let Some(before) = self.places.insert(at, touch) else {
-            return;
-        };
-        if before.program != program || before.access == access {
-            self.met.insert(at);
-        }
-        if before.deed != deed {
-            self.mixed.insert(at);
-        }
-    }
-
-    /// Whether what is read there depends on the order.
-    fn meets(&self, place: Place) -> bool {
-        self.met.contains(&(place.storage, place.offset))
-    }
-
-    /// Whether what is left there depends on the order.
-    fn mixes(&self, place: Place, deed: Deed) -> bool {
-        let commutes = !matches!(deed, Deed::Swap | Deed::Rmw(AtomicOp::Xchg));
-        self.meets(place) && (!commutes || self.mixed.contains(&(place.storage, place.offset)))
-    }
-}
-
-/// Whether a launch has atomics whose order may show in anything but the rounding of a sum.
-pub(super) fn matter(program: &Program) -> bool {
-    fn code(program: &Program, block: &Code) -> bool {
-        block.steps.iter().any(|step| match &step.op {
-            Op::Plain(OpKind::AtomicRmw { op, .. }) => {
-                *op == AtomicOp::Xchg || step.outs.iter().any(|&out| program.used[out as usize])
-            }
-            Op::Plain(OpKind::AtomicCas { .. } | OpKind::AtomicPoll { .. }) => true,
-            Op::For(inner) | Op::Reduce { code: inner, .. } | Op::Scan { code: inner, .. } => {
-                code(program, inner)
-            }
-            Op::If(one, other) | Op::While(one, other) => code(program, one) || code(program, other),
-            Op::Plain(_) | Op::Binary(_) | Op::Unary(_) => false,
-        })
-    }
-    code(program, &program.prologue) || code(program, &program.body)
-}
-
 impl Machine<'_> {
     /// Leaves what an atomic makes of a place, or may make of it.
     fn leave(
@@ -155,7 +57,7 @@ impl Machine<'_> {
             Reach::At(place) => (place, new),
             Reach::Maybe(place, done) => (
                 place,
-                super::doubt::either(old, new, dtype).or_guess(if done { new } else { old }),
+                either(old, new, dtype).or_guess(if done { new } else { old }),
             ),
             Reach::Off | Reach::Anywhere => return,
         };
@@ -221,7 +123,7 @@ impl Machine<'_> {
                 AtomicOp::Xchg => None,
             };
             let new = match function {
-                Some(function) => super::machine::guessed(&[old, value], &|x: &[Lane]| {
+                Some(function) => guessed(&[old, value], &|x: &[Lane]| {
                     float::binary(function, dtype, x[0], x[1]).plain()
                 }),
                 None if adds => {
@@ -269,7 +171,7 @@ impl Machine<'_> {
                         .followed()
                         .zip(expected.followed())
                         .map(|(old, expected)| old == expected);
-                    let left = super::doubt::either(old, new, dtype);
+                    let left = either(old, new, dtype);
                     swaps.map_or(left, |swaps| left.or_guess(if swaps { new } else { old }))
                 }
             };

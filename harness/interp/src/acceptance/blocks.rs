@@ -10,9 +10,11 @@ use cerith_tile::numeric::{self, Accuracy, decode};
 
 use super::chunk::{self, Apart, Chunk, Factors, LANES, Out};
 use super::float;
-use super::lane::{Interval, Lane, Lanes};
-use super::machine::{Halt, Machine};
+use super::interval::Interval;
+use super::lane::Lane;
+use super::lanes::Lanes;
 use super::region::Axis;
+use super::state::{Halt, Machine};
 use super::sum::Sum;
 use super::wide::{self, BITS, POISON, PRODUCT, Parts, WITHIN, Wide, parts, rounded, whole};
 use crate::elementwise::arithmetic;

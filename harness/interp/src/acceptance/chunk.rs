@@ -13,7 +13,8 @@
 
 use cerith_tile::DType;
 
-use super::wide::{BITS, LARGE, NORMAL, PRODUCT, Tag, WITHIN, Wide};
+use super::ends::{LARGE, NORMAL, down, fused, least, most, moved, ordinary, up};
+use super::wide::{BITS, PRODUCT, Tag, WITHIN, Wide};
 
 /// Lanes of a chunk.
 pub(super) const LANES: usize = 32;
@@ -306,16 +307,6 @@ impl Round for Brain {
     }
 }
 
-#[inline(always)]
-pub(super) fn least(x: f64, y: f64) -> f64 {
-    if y < x { y } else { x }
-}
-
-#[inline(always)]
-pub(super) fn most(x: f64, y: f64) -> f64 {
-    if y > x { y } else { x }
-}
-
 /// A bit that is set where something is out of the ordinary.
 #[inline(always)]
 fn wrong(is: bool) -> u64 {
@@ -326,12 +317,6 @@ fn wrong(is: bool) -> u64 {
 fn infinite(value: f64) -> u64 {
     const EXPONENT: u64 = 0x7ff << 52;
     wrong(value.to_bits() & EXPONENT == EXPONENT)
-}
-
-/// Whether a number is normal in `f32`, and not near its largest.
-#[inline(always)]
-pub(super) fn ordinary(value: f64) -> bool {
-    (value.abs() >= NORMAL) & (value.abs() < LARGE)
 }
 
 /// The lanes between these ends are intervals, or where the ends are one, that number.
@@ -443,36 +428,6 @@ fn add_product<R: Round, const NEGATIVE: bool, const FIRST: bool, const SECOND: 
     pack(&open, out.tags);
 }
 
-/// `x * y + z` as one number of `f64`, rounded so that rounding it again rounds once (to odd; Boldo and Melquiond, 2008).
-#[inline(always)]
-pub(super) fn fused(x: f64, y: f64, z: f64) -> f64 {
-    let product = x * y;
-    let sum = product + z;
-    // What the sum lost, exactly (Knuth's two-sum).
-    let addend = sum - product;
-    let lost = (product - (sum - addend)) + (z - addend);
-    let bits = sum.to_bits();
-    let toward = u64::from((lost > 0.0) != (sum > 0.0));
-    let odd = bits.wrapping_sub(toward) | 1;
-    f64::from_bits(if (lost != 0.0) & (bits & 1 == 0) {
-        odd
-    } else {
-        bits
-    })
-}
-
-/// A number that is less, by no more than two units of its last place.
-#[inline(always)]
-pub(super) fn down(value: f64) -> f64 {
-    value - (value.abs() * f64::EPSILON + f64::from_bits(1))
-}
-
-/// A number that is greater, likewise.
-#[inline(always)]
-pub(super) fn up(value: f64) -> f64 {
-    value + (value.abs() * f64::EPSILON + f64::from_bits(1))
-}
-
 /// `x * y`. The factors of products are in `out`.
 pub(super) fn multiply(dtype: DType, x: Chunk<'_>, y: Chunk<'_>, out: &mut Out<'_>) -> bool {
     match dtype {
@@ -547,13 +502,6 @@ pub(super) fn pick<const LESS: bool>(x: Chunk<'_>, y: Chunk<'_>, out: &mut Out<'
         out.tags[lane] &= (x.tags[lane] | y.tags[lane]) & WITHIN;
     }
     true
-}
-
-/// A normal number of `f32`, and so many units of its last place.
-#[inline(always)]
-pub(super) fn moved(value: f64, units: f64) -> f64 {
-    let unit = f64::from_bits((value.to_bits() & (0x7ff << 52)).wrapping_sub(23 << 52));
-    value + units * unit
 }
 
 /// `x / y` of `f32` within units of the last place.

@@ -24,28 +24,8 @@ use cerith_tile::ir::{BinaryOp, Rounding, TernaryOp, UnaryOp};
 use cerith_tile::numeric::{self, Computed, decode, encode};
 
 use super::cause::Cause;
-use super::float::{computed, product};
-use super::lane::{Interval, Lane};
-
-/// The product of a lane's factors before it is rounded; of another lane nothing.
-fn exact(dtype: DType, lane: Lane) -> Option<Interval> {
-    let Lane::Product { x, y, .. } = lane else {
-        return None;
-    };
-    let (x, y) = (decode(dtype, x), decode(dtype, y));
-    Some(if dtype == DType::F64 {
-        product(Interval::point(x), Interval::point(y))
-    } else {
-        // Products of all but `f64` are exact in `f64`.
-        Interval::point(x * y)
-    })
-}
-
-/// What a lane adds to a sum: its value, or the product that it is, not rounded.
-pub(super) fn unrounded(dtype: DType, lane: Lane) -> Interval {
-    let interval = lane.interval(dtype);
-    exact(dtype, lane).map_or(interval, |exact| interval.hull(exact))
-}
+use super::interval::Interval;
+use super::lane::{Lane, computed, exact_product};
 
 fn negative(dtype: DType, bits: u64) -> u64 {
     numeric::unary(UnaryOp::Neg, dtype, bits).bits().unwrap_or(bits)
@@ -174,7 +154,7 @@ pub(super) fn simplified(dtype: DType, x: Lane, y: Lane, z: Lane) -> Option<Lane
 /// What a remainder may be, given what it is of the rounded dividend: it is the dividend less a whole number of divisors,
 /// which a product is fused into.
 pub(super) fn remainder(dtype: DType, x: Lane, rest: Interval) -> Interval {
-    let Some(exact) = exact(dtype, x).filter(|_| !rest.only_nan()) else {
+    let Some(exact) = exact_product(dtype, x).filter(|_| !rest.only_nan()) else {
         return rest;
     };
     let rounded = x.interval(dtype);

@@ -3,8 +3,8 @@
 
 use cerith_tile::DType;
 
-use super::chunk::{least, most};
-use super::lane::Interval;
+use super::ends::{least, most};
+use super::interval::Interval;
 use super::precision::power_of_two;
 use super::sum::{Input, Sum, fits, is_single, lowest_bit};
 use super::wide::{BITS, PRODUCT, Parts, WITHIN, Wide};

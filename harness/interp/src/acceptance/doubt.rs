@@ -13,15 +13,15 @@
 //! the bits of the order of programs that is followed, which decide where execution goes, but as data it is unknown. What a
 //! guess decided is tried with the programs in other orders ([`orders`]): what all of them leave alike is what it is.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use cerith_memory::{ByteState, Memory, Place, StorageId};
+use cerith_memory::{Memory, Place, StorageId};
 use cerith_tile::DType;
-use smallvec::SmallVec;
 
-use super::lane::{Lane, Lanes};
-use super::machine::{Halt, Machine};
-use super::{AcceptanceMap, Entry};
+use super::lane::{Lane, either};
+use super::lanes::Lanes;
+use super::map::AcceptanceMap;
+use super::state::{Halt, Machine, Undo, Written};
 use crate::order::Order;
 use crate::origin::Origin;
 use crate::program::{Code, Slot, Step};
@@ -32,32 +32,8 @@ const ROUNDS: usize = 6;
 /// Up to so many programs, each of them is tried in every place of the order.
 const EVERY_PLACE: u64 = 16;
 
-/// An element of memory as it was before it was written.
-#[derive(Debug)]
-pub(super) struct Undo {
-    place: Place,
-    size: usize,
-    dtype: Option<DType>,
-    bytes: SmallVec<[u8; 8]>,
-    states: SmallVec<[ByteState; 8]>,
-    entries: SmallVec<[(usize, Entry); 2]>,
-}
-
-/// Elements that were written: their sizes, and as what.
-pub(super) type Written = BTreeMap<(StorageId, usize), (usize, Option<DType>)>;
-
 /// Elements of memory, as the storage, the first byte, the size, and what was written.
 type Element = (StorageId, usize, usize, Option<DType>);
-
-/// What holds of a lane whichever of the two it is.
-pub(super) fn either(one: Lane, other: Lane, dtype: Option<DType>) -> Lane {
-    match (one.plain(), other.plain()) {
-        (one, other) if one == other => one,
-        (Lane::Poison | Lane::Unknown | Lane::Guess(_), _)
-        | (_, Lane::Poison | Lane::Unknown | Lane::Guess(_)) => Lane::Unknown,
-        (one, other) => one.hull(other, dtype),
-    }
-}
 
 impl AcceptanceMap {
     /// Nothing is known of a storage any more.

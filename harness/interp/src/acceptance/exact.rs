@@ -9,8 +9,9 @@ use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, CastKind, Combine, OpKind, TernaryOp, UnaryOp};
 use cerith_tile::numeric::{self, Accuracy, lanes};
 
-use super::lane::{Lane, Lanes};
-use super::machine::{Halt, Machine};
+use super::lane::Lane;
+use super::lanes::Lanes;
+use super::state::{Halt, Machine};
 use super::wide::WITHIN;
 use crate::config::Combining;
 use crate::elementwise::{arithmetic, operand};

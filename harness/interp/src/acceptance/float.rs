@@ -4,17 +4,11 @@ use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, CmpPredicate, Rounding, TernaryOp, UnaryOp};
 use cerith_tile::numeric::{self, Accuracy, Computed, Range, decode};
 
-use super::lane::{Interval, Lane};
+use super::ends::ordinary;
+use super::interval::{Interval, corners, product};
+use super::lane::{Lane, computed, unrounded};
 use super::precision::power_of_two;
-use super::{chunk, contract, image, remainder};
-
-pub(super) fn computed(computed: Computed) -> Lane {
-    match computed {
-        Computed::Bits(bits) => Lane::Bits(bits),
-        // The first execution would have stopped at a zero divisor; behind an unknown value it has no meaning.
-        Computed::Poison | Computed::DivisionByZero => Lane::Poison,
-    }
-}
+use super::{contract, image, remainder};
 
 /// A function of the reference's at an exact number.
 fn real(op: UnaryOp, dtype: DType, x: f64) -> f64 {
@@ -22,7 +16,7 @@ fn real(op: UnaryOp, dtype: DType, x: f64) -> f64 {
     let fast = if dtype == DType::F64 {
         None
     } else {
-        numeric::single(op, x).filter(|&value| chunk::ordinary(value))
+        numeric::single(op, x).filter(|&value| ordinary(value))
     };
     if let Some(value) = fast {
         return value;
@@ -251,26 +245,6 @@ pub(crate) fn unary(op: UnaryOp, dtype: DType, x: Lane) -> Lane {
     result.with_nan(interval.nan || outside).lane(dtype)
 }
 
-/// The products, or the like, of the ends of two intervals.
-pub(super) fn corners(a: Interval, b: Interval, f: impl Fn(f64, f64) -> f64) -> Interval {
-    let all = [
-        f(a.low, b.low),
-        f(a.low, b.high),
-        f(a.high, b.low),
-        f(a.high, b.high),
-    ];
-    if all.iter().any(|x| x.is_nan()) {
-        return Interval::EVERYTHING;
-    }
-    let low = all.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    Interval {
-        low,
-        high,
-        nan: a.nan || b.nan,
-    }
-}
-
 pub(crate) fn sum(a: Interval, b: Interval) -> Interval {
     let (low, high) = (a.low + b.low, a.high + b.high);
     // Opposite infinities.
@@ -282,14 +256,6 @@ pub(crate) fn sum(a: Interval, b: Interval) -> Interval {
         nan,
     }
     .outward()
-}
-
-pub(crate) fn product(a: Interval, b: Interval) -> Interval {
-    // Zero between the ends, times infinity, is no number either.
-    let lost = |a: Interval, b: Interval| a.holds(0.0) && b.magnitude().is_infinite();
-    corners(a, b, |x, y| x * y)
-        .outward()
-        .with_nan(lost(a, b) || lost(b, a))
 }
 
 fn negated(a: Interval) -> Interval {
@@ -404,7 +370,7 @@ fn binary_intervals(op: BinaryOp, dtype: DType, x: Lane, y: Lane, accuracy: Accu
             nan,
         },
         BinaryOp::Add | BinaryOp::Sub => {
-            let (a, b) = (contract::unrounded(dtype, x), contract::unrounded(dtype, y));
+            let (a, b) = (unrounded(dtype, x), unrounded(dtype, y));
             sum(a, if op == BinaryOp::Add { b } else { negated(b) }).rounded(dtype, near)
         }
         BinaryOp::Mul => {

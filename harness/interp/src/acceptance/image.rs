@@ -20,7 +20,8 @@ use cerith_tile::numeric::library::Symbol;
 use cerith_tile::numeric::{self, Range, decode, encode};
 use smallvec::{SmallVec, smallvec};
 
-use super::lane::{Interval, Lane};
+use super::interval::Interval;
+use super::lane::Lane;
 use super::precision::power_of_two;
 use super::remainder;
 

@@ -6,9 +6,9 @@ use cerith_tile::numeric::library::Symbol;
 use cerith_tile::numeric::{self, Range, decode, encode};
 use smallvec::SmallVec;
 
-use super::float::computed;
-use super::lane::{Interval, Lane};
-use super::{contract, image};
+use super::image;
+use super::interval::Interval;
+use super::lane::{Lane, computed, unrounded};
 
 type Operands = SmallVec<[u64; 4]>;
 
@@ -20,7 +20,7 @@ pub(crate) fn library(symbol: &Symbol, lanes: &[Lane]) -> Lane {
     // The library is compiled in: where it adds to an operand that is a product, that may be fused into the sum. In the PTX
     // of Triton 3.9.0: `acosh` and `normcdfinv`, which begin with `x - 1` and `1 - x`.
     let unrounded = |(&lane, &dtype): (&Lane, &DType)| match lane {
-        Lane::Product { .. } if !symbol.is_exact() => contract::unrounded(dtype, lane).lane(dtype),
+        Lane::Product { .. } if !symbol.is_exact() => unrounded(dtype, lane).lane(dtype),
         _ => lane,
     };
     let lanes: SmallVec<[Lane; 4]> = lanes.iter().zip(symbol.operands).map(unrounded).collect();

@@ -1,117 +1,30 @@
-//! Running a launch with intervals: control flow and the operations that only move or pick lanes.
+//! Running a launch with intervals: programs, their order, and control flow. Code inside of an operation (branches, loops,
+//! combine functions) is run by [`Machine::block`] again, whoever finds it. Left out: what other operations do.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
-use cerith_memory::{Memory, StorageId};
-use cerith_tile::DType;
-use cerith_tile::ir::{BinaryOp, CastKind, CmpPredicate, Elem, LocId, OpKind, Rounding, Type};
+use cerith_memory::Memory;
 use cerith_tile::numeric;
 
-use super::atomics::{self, Touched};
-use super::combine::Dots;
-use super::doubt::{self, Undo, Written};
+use super::accepted::Acceptance;
+use super::doubt;
 use super::exact::Carried;
 use super::float;
-use super::lane::{Lane, Lanes};
-use super::library;
-use super::narrow::Narrow;
-use super::sum::Sum;
-use super::wide::Wide;
-use super::{Acceptance, AcceptanceMap};
-use crate::checks::Home;
+use super::lane::Lane;
+use super::lanes::Lanes;
+use super::map::AcceptanceMap;
+use super::mergeable::Dots;
+use super::state::{Halt, Machine, Narrow, Written};
+use super::touched::{self, Touched};
 use crate::config::{Arg, Checks, Combining, Config};
-use crate::elementwise::arithmetic;
 use crate::machine::{Machine as PlainMachine, PROGRAM_COST, State};
 use crate::order::Order;
 use crate::outcome::{Exhausted, InternalError, Outcome, Resource, Stop, Unsupported};
 use crate::program::{Code, Op, Program, Slot, Step, Yielded};
-use crate::shape::{Movement, row_major};
-use crate::value::{Layout, Value};
-use crate::watch;
-
-/// Why execution leaves a block early.
-#[derive(Debug)]
-pub(super) enum Halt {
-    Stop(Stop),
-    /// What happens next is not the same for every conforming implementation.
-    Inconclusive {
-        what: &'static str,
-        loc: LocId,
-    },
-    /// The programs cannot run in this order: one waits for a later one.
-    Waits,
-}
-
-/// What a function makes of lanes of which some may be guesses: what it makes of unknown ones, or its result as a guess.
-pub(super) fn guessed(lanes: &[Lane], f: &impl Fn(&[Lane]) -> Lane) -> Lane {
-    if !lanes.iter().any(|lane| matches!(lane, Lane::Guess(_))) {
-        return f(lanes);
-    }
-    let with = |other: fn(u64) -> Lane| -> smallvec::SmallVec<[Lane; 3]> {
-        let lane = |&lane: &Lane| match lane {
-            Lane::Guess(bits) => other(bits),
-            lane => lane,
-        };
-        lanes.iter().map(lane).collect()
-    };
-    let known = f(&with(|_| Lane::Unknown));
-    match (known, f(&with(Lane::Bits)).bits()) {
-        (Lane::Unknown, Some(bits)) => Lane::Guess(bits),
-        _ => known,
-    }
-}
-
-impl From<Stop> for Halt {
-    fn from(stop: Stop) -> Self {
-        Self::Stop(stop)
-    }
-}
+use crate::value::Value;
 
 /// How often a loop goes round that an order of programs may keep from ending.
 const PATIENCE: u32 = 1000;
-
-/// Blocks that are kept for others, at most.
-const SPARE: usize = 4;
-
-pub(super) struct Machine<'a> {
-    pub program: &'a Program,
-    pub config: &'a Config<'a>,
-    /// The plain machine's configuration, with elements combined in two other orders.
-    pub orders: &'a [Config<'a>; 2],
-    /// Has the memory, and what is exact.
-    pub plain: PlainMachine<'a>,
-    pub map: &'a mut AcceptanceMap,
-    pub grid: [u32; 3],
-    fuel: u64,
-    /// What is left of it at the next look at the watch.
-    look_at: u64,
-    /// Bytes of lanes that are written out.
-    pub live: usize,
-    pub slots: Vec<Lanes>,
-    /// Blocks that nobody needs any more: room for others.
-    pub spare: Vec<Wide>,
-    /// For each slot, whether the plain machine has its value.
-    pub exact: Vec<bool>,
-    /// Floats that atomics of this launch added up, by place: in no defined order.
-    pub sums: BTreeMap<(StorageId, usize), Sum>,
-    /// Dots that a sum may be made the accumulator of.
-    pub dots: Dots,
-    /// What values are in a narrower dtype.
-    pub narrow: Narrow,
-    /// For each parameter, the storage that it points into.
-    pub homes: Vec<Option<Rc<Home>>>,
-    /// How many constructs that may be taken back are being run.
-    pub trying: usize,
-    /// What they wrote over.
-    pub undo: Vec<Undo>,
-    /// What atomics of this launch touched.
-    pub touched: Touched,
-    /// Whether what an atomic returned, which another order of programs may change, decided where execution goes.
-    pub followed: bool,
-    /// The elements that were written, where other orders may be tried.
-    pub written: Option<Written>,
-}
 
 /// How one execution of a launch went.
 struct Ran {
@@ -141,7 +54,7 @@ pub(super) fn accept(
     }
     map.begin(program.layouts.len());
     let programs = grid.iter().map(|&n| u64::from(n)).fold(1u64, u64::saturating_mul);
-    let ordered = atomics::matter(program);
+    let ordered = touched::matter(program);
     let launch = Launch {
         ordered,
         program,
@@ -321,48 +234,6 @@ impl<'a> Machine<'a> {
         lane.bits()
     }
 
-    pub(super) fn spend(&mut self, cost: u64) -> Result<(), Halt> {
-        self.fuel = self.fuel.checked_sub(cost).ok_or(Stop::fuel(self.config.fuel))?;
-        if self.fuel < self.look_at {
-            self.config.watch.look()?;
-            self.look_at = self.fuel.saturating_sub(watch::FUEL);
-        }
-        Ok(())
-    }
-
-    pub(super) fn layout(&self, slot: Slot) -> Layout {
-        self.program.layouts[slot as usize]
-    }
-
-    pub(super) fn ty(&self, slot: Slot) -> &'a Type {
-        &self.program.function.values[slot as usize].ty
-    }
-
-    pub(super) fn value(&self, slot: Slot) -> &Lanes {
-        &self.slots[slot as usize]
-    }
-
-    /// Puts lanes in a slot, and takes what the plain machine has there away.
-    pub(super) fn set(&mut self, slot: Slot, value: Lanes) {
-        if std::mem::take(&mut self.exact[slot as usize]) {
-            self.plain.free(&[slot]);
-        }
-        self.replace(slot, value);
-    }
-
-    /// Puts lanes in a slot, whatever the plain machine has there.
-    pub(super) fn replace(&mut self, slot: Slot, value: Lanes) {
-        let to = &mut self.slots[slot as usize];
-        self.live = (self.live + value.bytes()).saturating_sub(to.bytes());
-        let old = std::mem::replace(to, value);
-        if let Lanes::Wide(wide) = old
-            && self.spare.len() < SPARE
-            && let Ok(wide) = Rc::try_unwrap(wide)
-        {
-            self.spare.push(wide);
-        }
-    }
-
     pub(super) fn block(&mut self, code: &'a Code) -> Result<(), Halt> {
         for step in &code.steps {
             self.one(step, step.cost, &step.frees)?;
@@ -392,34 +263,6 @@ impl<'a> Machine<'a> {
     pub(super) fn yields(&mut self, code: &Code) -> Result<Vec<Lanes>, Halt> {
         let lanes = |yielded: &Yielded| self.lifted(yielded.slot);
         code.yields.iter().map(lanes).collect()
-    }
-
-    pub(super) fn set_all(&mut self, slots: &[Slot], values: Vec<Lanes>) {
-        for (&slot, value) in slots.iter().zip(values) {
-            self.set(slot, value);
-        }
-    }
-
-    pub(super) fn dtype(&self, slot: Slot) -> DType {
-        arithmetic(self.layout(slot).elem)
-    }
-
-    /// A lane of the result from each lane of the operands.
-    fn each(&mut self, out: Slot, ins: &[Slot], f: impl Fn(&[Lane]) -> Lane) {
-        let uniform = ins
-            .iter()
-            .all(|&slot| matches!(self.value(slot), Lanes::Uniform(_)));
-        let at = |machine: &Self, lane: usize| {
-            let lanes: smallvec::SmallVec<[Lane; 3]> =
-                ins.iter().map(|&slot| machine.value(slot).at(lane)).collect();
-            guessed(&lanes, &f)
-        };
-        let value = if uniform {
-            Lanes::Uniform(at(self, 0))
-        } else {
-            Lanes::Each((0..self.layout(out).lanes).map(|lane| at(self, lane)).collect())
-        };
-        self.set(out, value);
     }
 
     fn step(&mut self, step: &'a Step) -> Result<(), Halt> {
@@ -480,18 +323,6 @@ impl<'a> Machine<'a> {
             } => {
                 return self.scan(*axis, *reverse, *combine, *region, code, step);
             }
-        }
-        Ok(())
-    }
-
-    fn binary(&mut self, op: BinaryOp, step: &Step) -> Result<(), Halt> {
-        let dtype = self.dtype(step.outs[0]);
-        self.each(step.outs[0], &step.ins, |x| float::binary(op, dtype, x[0], x[1]));
-        if matches!(op, BinaryOp::Add | BinaryOp::Sub) && dtype.is_float() {
-            self.narrowed_sum(op, step);
-        }
-        if op == BinaryOp::Add && dtype.is_float() {
-            self.merge(step)?;
         }
         Ok(())
     }
@@ -569,236 +400,5 @@ impl<'a> Machine<'a> {
             self.block(after)?;
             carried = self.yields(after)?;
         }
-    }
-
-    fn operation(&mut self, kind: &'a OpKind, step: &'a Step) -> Result<(), Halt> {
-        let exact = |bits: u64| Lanes::Uniform(Lane::Bits(bits));
-        match kind {
-            OpKind::Constant(bits) => self.set(step.outs[0], exact(*bits)),
-            OpKind::ProgramId(axis) => {
-                let id = self.plain.id.get(*axis as usize).copied().unwrap_or(0);
-                self.set(step.outs[0], exact(u64::from(id)));
-            }
-            OpKind::NumPrograms(axis) => {
-                let count = self.grid.get(*axis as usize).copied().unwrap_or(1);
-                self.set(step.outs[0], exact(u64::from(count)));
-            }
-            OpKind::Poison => self.set(step.outs[0], Lanes::Uniform(Lane::Poison)),
-            OpKind::Barrier
-            | OpKind::Acquire
-            | OpKind::Print { .. }
-            | OpKind::Assume
-            | OpKind::Demand(_)
-            | OpKind::Assert { .. } => {}
-            OpKind::Range { start, .. } => {
-                let lanes = self.layout(step.outs[0]).lanes as i64;
-                let value = |lane: i64| Lane::Bits(u64::from((i64::from(*start) + lane) as u32));
-                self.set(step.outs[0], Lanes::Each((0..lanes).map(value).collect()));
-            }
-            OpKind::Ternary(op) => {
-                let dtype = self.dtype(step.outs[0]);
-                self.each(step.outs[0], &step.ins, |x| {
-                    float::ternary(*op, dtype, x[0], x[1], x[2])
-                });
-            }
-            OpKind::Library(symbol) => self.each(step.outs[0], &step.ins, |x| library::library(symbol, x)),
-            OpKind::Foreign(foreign) => {
-                let number = |&slot: &Slot| self.layout(slot).elem.num();
-                let from: smallvec::SmallVec<[Option<DType>; 3]> = step.ins.iter().map(number).collect();
-                let to = number(&step.outs[0]);
-                self.each(step.outs[0], &step.ins, |x| {
-                    library::foreign(foreign, x, &from, to)
-                });
-            }
-            OpKind::Compare(predicate) => self.compare(*predicate, step),
-            OpKind::Select => {
-                let dtype = self.layout(step.outs[0]).elem.num();
-                self.each(step.outs[0], &step.ins, |x| {
-                    float::select(x[0], x[1], x[2], dtype)
-                });
-            }
-            OpKind::Cast { kind, rounding } => self.cast(*kind, *rounding, step),
-            OpKind::AddPtr => self.add_ptr(step),
-            OpKind::Splat => {
-                let lane = self.value(step.ins[0]).at(0);
-                self.set(step.outs[0], Lanes::Uniform(lane));
-            }
-            OpKind::Reshape { .. } | OpKind::Hint { .. } => {
-                let value = self.value(step.ins[0]).clone();
-                self.set(step.outs[0], value);
-            }
-            OpKind::Broadcast | OpKind::Trans { .. } | OpKind::Join | OpKind::Cat { .. } | OpKind::Split => {
-                self.movement(kind, step);
-            }
-            OpKind::Gather { axis } => self.gather(*axis, step)?,
-            OpKind::Load {
-                mask,
-                other,
-                volatile: _,
-            } => self.load(*mask, *other, step),
-            OpKind::Store { mask } => self.store(*mask, step),
-            OpKind::AtomicRmw { op, mask, .. } => self.atomic_rmw(*op, *mask, step),
-            OpKind::AtomicCas { .. } => self.atomic_cas(step),
-            OpKind::AtomicPoll { .. } => self.atomic_poll(step),
-            OpKind::Dot {
-                precision,
-                max_imprecise,
-            } => self.dot(*precision, *max_imprecise, step)?,
-            OpKind::Histogram { mask } => self.histogram(*mask, step),
-            OpKind::Unsupported(construct) => {
-                return Err(Stop::Unsupported {
-                    construct: construct.clone(),
-                    loc: step.loc,
-                }
-                .into());
-            }
-            OpKind::Yield
-            | OpKind::Unary(_)
-            | OpKind::Binary(_)
-            | OpKind::For { .. }
-            | OpKind::If { .. }
-            | OpKind::While { .. }
-            | OpKind::Reduce { .. }
-            | OpKind::Scan { .. } => return Err(Stop::malformed("an operation out of place").into()),
-        }
-        Ok(())
-    }
-
-    fn compare(&mut self, predicate: CmpPredicate, step: &Step) {
-        let dtype = self.dtype(step.ins[0]);
-        self.each(step.outs[0], &step.ins, |x| {
-            float::compare(predicate, dtype, x[0], x[1])
-        });
-    }
-
-    fn cast(&mut self, kind: CastKind, rounding: Rounding, step: &Step) {
-        let (from, to) = (self.layout(step.ins[0]).elem, self.layout(step.outs[0]).elem);
-        let bits = kind == CastKind::Bits || from.is_ptr() || to.is_ptr();
-        self.each(step.outs[0], &step.ins, |x| match x[0].plain() {
-            _ if !bits => float::cast(arithmetic(from), arithmetic(to), rounding, x[0]),
-            Lane::Within { .. } | Lane::Apart { .. } if from != to => Lane::Unknown,
-            // Which NaN it is, is not specified.
-            Lane::Bits(bits) if from != to && from.num().is_some_and(|from| numeric::is_nan(from, bits)) => {
-                Lane::Unknown
-            }
-            lane => lane,
-        });
-        if !bits {
-            self.widened(step);
-            if rounding == Rounding::NearestEven {
-                self.narrowed_cast(step);
-            }
-        }
-    }
-
-    fn add_ptr(&mut self, step: &Step) {
-        let layout = self.layout(step.outs[0]);
-        let dtype = self.dtype(step.ins[1]);
-        let size = layout.elem.pointee().map_or(1, Elem::size) as u64;
-        self.each(step.outs[0], &step.ins, |x| match (x[0].bits(), x[1].bits()) {
-            (Some(pointer), Some(offset)) => {
-                let offset = numeric::decode_int(dtype, offset) as u64;
-                Lane::Bits(pointer.wrapping_add(offset.wrapping_mul(size)))
-            }
-            _ if x.contains(&Lane::Poison) => Lane::Poison,
-            _ => Lane::Unknown,
-        });
-    }
-
-    fn movement(&mut self, kind: &OpKind, step: &Step) {
-        let count = self.layout(step.ins[0]).lanes;
-        if let Lanes::Uniform(all) = *self.value(step.ins[0])
-            && !matches!(kind, OpKind::Join | OpKind::Cat { .. })
-        {
-            for &out in &step.outs {
-                self.set(out, Lanes::Uniform(all));
-            }
-            return;
-        }
-        match kind {
-            OpKind::Join | OpKind::Cat { .. } => {
-                let from = self.value(step.ins[0]).each(count);
-                let other = self.value(step.ins[1]).each(count);
-                let both = if matches!(kind, OpKind::Join) {
-                    from.into_iter().zip(other).flat_map(|(x, y)| [x, y]).collect()
-                } else {
-                    from.into_iter().chain(other).collect()
-                };
-                self.set(step.outs[0], Lanes::Each(both));
-            }
-            OpKind::Split => {
-                let from = self.value(step.ins[0]).each(count);
-                for (nth, &out) in step.outs.iter().take(2).enumerate() {
-                    let half = from.iter().skip(nth).step_by(2).copied().collect();
-                    self.set(out, Lanes::Each(half));
-                }
-            }
-            _ => {
-                let source = &self.ty(step.ins[0]).shape;
-                let target = &self.ty(step.outs[0]).shape;
-                let mut strides = row_major(source);
-                let movement = if let OpKind::Trans { order } = kind {
-                    let pick =
-                        |from: &[usize]| order.iter().map(|&d| from.get(d).copied().unwrap_or(1)).collect();
-                    Movement {
-                        shape: pick(source),
-                        strides: pick(&strides),
-                        offset: 0,
-                    }
-                } else {
-                    for (stride, &extent) in strides.iter_mut().zip(source) {
-                        *stride *= usize::from(extent != 1);
-                    }
-                    Movement {
-                        shape: target.as_slice().into(),
-                        strides,
-                        offset: 0,
-                    }
-                };
-                let lanes = self.layout(step.outs[0]).lanes;
-                let moved = if let Lanes::Wide(wide) = self.value(step.ins[0]) {
-                    Lanes::Wide(Rc::new(wide.moved(&movement, lanes)))
-                } else {
-                    let from = self.value(step.ins[0]).each(count);
-                    let mut to = vec![Lane::Unknown; lanes];
-                    movement.copy_elements(&from, &mut to);
-                    Lanes::Each(to)
-                };
-                self.set(step.outs[0], moved);
-            }
-        }
-    }
-
-    fn gather(&mut self, axis: usize, step: &Step) -> Result<(), Halt> {
-        let (a, i, out) = (step.ins[0], step.ins[1], step.outs[0]);
-        let (from, shape) = (&self.ty(a).shape, &self.ty(out).shape);
-        let (strides, own) = (row_major(from), row_major(shape));
-        let extent = from.get(axis).copied().ok_or(Stop::malformed("a gather"))?;
-        let dtype = self.dtype(i);
-        let mut lanes = Vec::with_capacity(self.layout(out).lanes);
-        for lane in 0..self.layout(out).lanes {
-            let index = self
-                .value(i)
-                .at(lane)
-                .bits()
-                .map(|bits| numeric::decode_int(dtype, bits));
-            let index = index
-                .and_then(|index| usize::try_from(index).ok())
-                .filter(|&index| index < extent);
-            lanes.push(index.map_or(Lane::Unknown, |index| {
-                let place = strides.iter().zip(&own).zip(shape).enumerate();
-                let place = place.map(|(d, ((&stride, &own), &extent))| {
-                    stride
-                        * if d == axis {
-                            index
-                        } else {
-                            lane / own % extent.max(1)
-                        }
-                });
-                self.value(a).at(place.sum())
-            }));
-        }
-        self.set(out, Lanes::Each(lanes));
-        Ok(())
     }
 }

@@ -10,8 +10,8 @@ use cerith_tile::ir::Rounding;
 use cerith_tile::numeric::{decode, encode};
 use smallvec::SmallVec;
 
-use super::Accepted;
-use super::cause::{Book, Cause};
+use super::accepted::Accepted;
+use super::cause::{Book, Cause, Widening};
 use super::lane::Lane;
 use super::wide::{WITHIN, Wide, encoded};
 use crate::value::{read, write};
@@ -25,6 +25,11 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
+    /// What is accepted in place of its bytes.
+    pub(super) fn accepted(&self) -> Accepted {
+        Accepted::of(self.lane, self.dtype)
+    }
+
     /// Whether the same is known of both, whatever made them so wide.
     pub(super) fn same(self, other: Self) -> bool {
         (self.dtype, self.size) == (other.dtype, other.size) && self.lane.same(other.lane)
@@ -334,6 +339,33 @@ impl AcceptanceMap {
         Self {
             book: Some(Book::default()),
             ..Self::default()
+        }
+    }
+
+    /// The operation that widened the element with this byte most. None where the element is exact or no interval, or where
+    /// no book was kept. An interval that bounds nothing has one.
+    pub fn widened(&self, storage: StorageId, byte: usize) -> Option<Widening> {
+        let (_, entry) = self.around(storage, byte)?;
+        let (Accepted::Within { .. } | Accepted::Unknown, Some(cause)) =
+            (entry.accepted(), entry.lane.cause())
+        else {
+            return None;
+        };
+        let number = cause.step.checked_sub(1)?;
+        let bases = &self.book.as_ref()?.bases;
+        let launch = bases.partition_point(|&base| base <= number).checked_sub(1)?;
+        Some(Widening {
+            launch,
+            value: number - bases.get(launch)?,
+            growth: cause.growth,
+        })
+    }
+
+    /// Begins a launch of so many values.
+    pub(super) fn begin(&mut self, values: usize) {
+        if let Some(book) = &mut self.book {
+            book.bases.push(book.end);
+            book.end = book.end.saturating_add(u32::try_from(values).unwrap_or(u32::MAX));
         }
     }
 

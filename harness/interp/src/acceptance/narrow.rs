@@ -5,33 +5,16 @@
 //! widened is an operand of the narrow sum then, and is fused into it: `((a * b).to(f32) + c.to(f32)).to(f16)` is one
 //! `fma.rn.f16` in Triton 3.0 to 3.9. Where the sum stays wide, the product is rounded first.
 
-use std::collections::BTreeMap;
-
 use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, Rounding};
 use cerith_tile::numeric::{decode, encode};
 
 use super::float;
-use super::lane::{Lane, Lanes};
-use super::machine::Machine;
+use super::lane::Lane;
+use super::lanes::Lanes;
+use super::state::Machine;
 use crate::elementwise::arithmetic;
 use crate::program::{Slot, Step};
-
-/// What values are in a narrower dtype, of those in which that has products: by slot.
-#[derive(Debug, Default)]
-pub(super) struct Narrow(BTreeMap<Slot, (DType, Lanes)>);
-
-impl Narrow {
-    /// Forgets what was known of a slot before.
-    pub(super) fn forget(&mut self, slot: Slot) {
-        self.0.remove(&slot);
-    }
-
-    /// Whether anything is known of one of these.
-    pub(super) fn knows<'a>(&self, slots: impl IntoIterator<Item = &'a Slot>) -> bool {
-        !self.0.is_empty() && slots.into_iter().any(|slot| self.0.contains_key(slot))
-    }
-}
 
 /// The same number in a narrower dtype.
 fn exactly(from: DType, to: DType, lane: Lane) -> Option<Lane> {

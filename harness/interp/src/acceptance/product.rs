@@ -5,7 +5,8 @@
 use cerith_tile::DType;
 use cerith_tile::numeric::decode;
 
-use super::lane::{Interval, Lane};
+use super::interval::Interval;
+use super::lane::Lane;
 use super::precision::{self, power_of_two};
 use super::sum::{Infinite, Outcomes, overflows};
 

@@ -6,13 +6,14 @@ use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, Combine, InputPrecision};
 use cerith_tile::numeric;
 
-use super::combine::Open;
 use super::dots::{Products, Steps};
 use super::float;
-use super::lane::{Lane, Lanes};
-use super::machine::{Halt, Machine};
+use super::lane::Lane;
+use super::lanes::Lanes;
+use super::mergeable::Open;
 use super::precision;
 use super::product::Product;
+use super::state::{Halt, Machine};
 use super::sum::{Input, Sum};
 use crate::config::Combining;
 use crate::elementwise::arithmetic;

@@ -4,7 +4,7 @@ use cerith_tile::DType;
 use cerith_tile::ir::Rounding;
 use cerith_tile::numeric::library::Symbol;
 
-use super::lane::Interval;
+use super::interval::Interval;
 use super::precision::{self, power_of_two};
 
 /// The least normal number of `f32`.

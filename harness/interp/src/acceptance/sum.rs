@@ -13,8 +13,8 @@ use cerith_tile::numeric::{decode, encode};
 
 use super::cause::Cause;
 use super::chunk::{LANES, Terms};
-use super::contract::unrounded;
-use super::lane::{Interval, Lane};
+use super::interval::{Interval, corners, product};
+use super::lane::{Lane, unrounded};
 use super::precision::{self, power_of_two};
 
 /// How a product uses its operands.
@@ -362,9 +362,9 @@ impl Sum {
             }
         } else if [a.low, a.high, b.low, b.high].into_iter().all(is_single) && dtype != DType::F64 {
             // As are the ends.
-            super::float::corners(a, b, |x, y| x * y)
+            corners(a, b, |x, y| x * y)
         } else {
-            super::float::product(a, b)
+            product(a, b)
         };
         if relative != 0.0 && exact.is_none() {
             product = product.widened(product.magnitude() * relative);

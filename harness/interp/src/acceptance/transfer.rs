@@ -3,9 +3,9 @@
 use cerith_memory::{ByteState, Place};
 use cerith_tile::DType;
 
-use super::doubt::either;
-use super::lane::{Lane, Lanes};
-use super::machine::Machine;
+use super::lane::{Lane, either};
+use super::lanes::Lanes;
+use super::state::Machine;
 use crate::program::{Slot, Step};
 use crate::value::{read, write};
 

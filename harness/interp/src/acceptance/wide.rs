@@ -11,7 +11,7 @@ use cerith_tile::ir::Rounding;
 use cerith_tile::numeric::{decode, encode};
 
 use super::cause::Cause;
-use super::chunk::{down, fused, moved, ordinary, up};
+use super::ends::{NORMAL, down, fused, moved, ordinary, up};
 use super::lane::Lane;
 
 /// Floats of one of the dtypes whose products are exact in `f64`.
@@ -378,11 +378,6 @@ pub(crate) fn multiply(dtype: DType, x: Parts, y: Parts) -> Option<Parts> {
     let high = up(corners.into_iter().fold(f64::NEG_INFINITY, f64::max));
     Parts::between(low.min(rounded(dtype, low)), high.max(rounded(dtype, high)))
 }
-
-/// The least normal number of `f32`.
-pub(super) const NORMAL: f64 = f32::MIN_POSITIVE as f64;
-/// Far enough below the largest number of `f32`.
-pub(super) const LARGE: f64 = 1e38;
 
 /// `x / y` of `f32` within units of the last place, where nothing is out of the ordinary.
 #[inline]

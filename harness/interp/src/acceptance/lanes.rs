@@ -1,0 +1,49 @@
+//! The lanes of a value, as they are kept. Left out: what is known of one (`lane`), and blocks of floats (`wide`).
+
+use std::rc::Rc;
+
+use super::lane::Lane;
+use super::wide::Wide;
+
+/// The lanes of a value.
+#[derive(Clone, Debug)]
+pub(crate) enum Lanes {
+    /// The same in every lane.
+    Uniform(Lane),
+    /// One for each.
+    Each(Vec<Lane>),
+    /// Floats, an array for each part of a lane.
+    Wide(Rc<Wide>),
+    /// Exact, in the plain machine's slot of the same number.
+    Plain,
+}
+
+impl Lanes {
+    pub(crate) fn at(&self, lane: usize) -> Lane {
+        match self {
+            Self::Uniform(all) => *all,
+            Self::Each(lanes) => lanes.get(lane).copied().unwrap_or(Lane::Unknown),
+            Self::Wide(wide) => wide.at(lane),
+            Self::Plain => Lane::Unknown,
+        }
+    }
+
+    /// Bytes that the lanes take.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Self::Uniform(_) | Self::Plain => 0,
+            Self::Each(lanes) => size_of_val(lanes.as_slice()),
+            Self::Wide(wide) => wide.bytes(),
+        }
+    }
+
+    /// Written out.
+    pub(crate) fn each(&self, count: usize) -> Vec<Lane> {
+        match self {
+            Self::Uniform(all) => vec![*all; count],
+            Self::Each(lanes) => lanes.clone(),
+            Self::Wide(wide) => (0..count).map(|lane| wide.at(lane)).collect(),
+            Self::Plain => vec![Lane::Unknown; count],
+        }
+    }
+}
