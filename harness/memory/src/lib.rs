@@ -43,9 +43,10 @@ mod tensor;
 pub mod view;
 
 pub use error::TorchError;
-pub use memory::{Fault, GUARD, GUARD_BYTE, Memory, NamedTensor, ORIGIN, Place};
+pub use memory::{Fault, GUARD_BYTE, Memory, NamedTensor, Place};
 pub use storage::{
-    ALIGNMENT, ByteState, MAX_BYTES, Pointer, Storage, StorageId, Storages, TooLarge, UNINIT_BYTE,
+    ALIGNMENT, ByteState, GUARD, MAX_BYTES, ORIGIN, Pointer, Storage, StorageId, Storages, TooLarge,
+    UNINIT_BYTE,
 };
 pub use tensor::{Dims, Tensor};
 pub use view::Index;

@@ -14,14 +14,8 @@ use std::sync::Arc;
 use arena::Arena;
 use cerith_tile::fault::{self, is_planted};
 
-use crate::storage::{ALIGNMENT, ByteState, Pointer, StorageId, Storages};
+use crate::storage::{ALIGNMENT, ByteState, GUARD, ORIGIN, Pointer, StorageId, Storages};
 use crate::tensor::{Dims, Tensor};
-
-/// The address of the arena's first byte, which is in the first storage's guard zone.
-pub const ORIGIN: u64 = 0x7f20_0000_0000;
-
-/// Bytes of guard zone before a storage, and at least as many after it.
-pub const GUARD: usize = 512;
 
 /// What a guard zone is filled with.
 pub const GUARD_BYTE: u8 = 0xC7;

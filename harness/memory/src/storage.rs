@@ -2,10 +2,14 @@
 //! Left out: what the bytes mean (see [`crate::Tensor`]) and where they lie in an address space at run time
 //! (see [`crate::Memory`]).
 
-use crate::memory::{GUARD, ORIGIN};
-
 /// Every storage begins at a multiple of this many bytes, as memory from torch's CUDA allocator does.
 pub const ALIGNMENT: usize = 512;
+
+/// The address of the arena's first byte, which is in the first storage's guard zone.
+pub const ORIGIN: u64 = 0x7f20_0000_0000;
+
+/// Bytes of guard zone before a storage, and at least as many after it.
+pub const GUARD: usize = 512;
 
 /// The most bytes that the storages of one set may have together (256 MiB). A case that asks for more is an error and
 /// allocates nothing.

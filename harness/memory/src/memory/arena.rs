@@ -1,6 +1,9 @@
 //! The bytes of an arena and what is known of each. Large buffers are kept when an arena is dropped and used again for the
 //! next: memory that is new to a process costs more than all that is done in it. Left out: what lies where
 //! ([`super::Memory`]).
+//!
+//! The buffers that wait are global. Memory is cloned and dropped by whoever holds one, on any thread, and a clone has nothing
+//! to take a pool from. A buffer that waits is empty, so nothing of one launch is seen by another.
 
 use std::sync::Mutex;
 
