@@ -6,9 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cerith_tile::DType;
-
-use super::Generated;
+use super::generated::Generated;
 
 /// Operators, as the features name them.
 const OPERATORS: [(&str, &str); 15] = [
@@ -50,13 +48,6 @@ impl Context {
             Self::Helper => "helper",
         }
     }
-}
-
-/// What was known of a value when it was made.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Known {
-    pub(super) dtype: DType,
-    pub(super) shape: Vec<usize>,
 }
 
 /// A feature in a number, where many kernels are compared.

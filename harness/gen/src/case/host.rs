@@ -6,18 +6,8 @@ use std::fmt::Write as _;
 use arbitrary::Result;
 
 use super::form::Twist;
+use super::generated::Launched;
 use super::maker::Maker;
-
-/// What is not plain about how a kernel is made and launched.
-#[derive(Clone, Debug, PartialEq, Eq, Default)]
-pub(super) struct Launched {
-    /// The function that launches it.
-    pub(super) host: Option<String>,
-    /// Whether the case's arguments are wrong on purpose.
-    pub(super) unchecked: bool,
-    /// Whether all launches are made twice.
-    pub(super) again: bool,
-}
 
 /// A way to make or launch a kernel.
 #[derive(Clone, Copy, PartialEq, Eq)]

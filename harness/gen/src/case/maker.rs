@@ -7,9 +7,8 @@ use arbitrary::{Result, Unstructured};
 use cerith_tile::DType;
 use cerith_tile::rules::Rule;
 
-use super::Generated;
-use super::features::Known;
 use super::form::{Detail, Form, Twist};
+use super::generated::{FIRST, Generated, Known};
 use super::types::{self, convert};
 
 /// A value that a name in scope has.
@@ -87,9 +86,6 @@ pub(super) struct Maker<'u, 'b> {
     /// The idioms that it is written in.
     pub(super) idioms: Vec<&'static str>,
 }
-
-/// The parameter that says which program a launch begins with, where each is a launch of its own.
-pub(super) const FIRST: &str = "first";
 
 /// Of so many kernels one more has something in it that its compilers do not take.
 const STRAYS: u32 = 139;
