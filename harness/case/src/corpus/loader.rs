@@ -14,15 +14,24 @@ use crate::expr::Names;
 use crate::input::{Input, MAX_TEXT, Missing, join};
 use crate::kernel::{Kernel, Module};
 use crate::matrix::truth;
-use crate::module;
+use crate::module::{self, Contents};
 use crate::schema::{Program, Schema};
 use cerith_python::nearest::suggestion;
+
+/// A Python file and what is in it.
+struct Python {
+    source: SourceId,
+    file: Arc<SourceFile>,
+    contents: Contents,
+}
 
 #[derive(Default)]
 pub(super) struct Loader {
     pub(super) sources: Sources,
     pub(super) kernels: HashMap<String, Input>,
     pub(super) archives: Arc<Archives>,
+    /// By path: each Python file, or what is wrong with it.
+    parsed: HashMap<String, Result<Arc<Python>, Vec<Diagnostic>>>,
     /// By path; `None` for a module with problems, which were reported.
     modules: HashMap<String, Option<Arc<Module>>>,
     /// By the path of a module with problems: the first of them, and the case files that cannot run for it.
@@ -379,16 +388,9 @@ impl Loader {
     }
 
     fn parse_module(&mut self, path: &str, input: &Input) -> Option<Arc<Module>> {
-        let (source, file) = self.open(input)?;
-        let contents = match module::parse(source, &file.text) {
-            Ok(contents) => contents,
-            Err(problems) => {
-                self.problems.extend(problems);
-                return None;
-            }
-        };
+        let python = self.python(path, input)?;
         let mut imports = BTreeMap::new();
-        let mut waiting = contents.imports.clone();
+        let mut waiting = python.contents.imports.clone();
         while let Some(name) = waiting.pop() {
             let Some(other) = join(path, &format!("{}.py", name.replace('.', "/"))) else {
                 continue;
@@ -399,23 +401,47 @@ impl Loader {
             let Some(input) = self.kernels.get(&other).cloned() else {
                 continue;
             };
-            let (source, file) = self.open(&input)?;
-            match module::parse(source, &file.text) {
-                Ok(contents) => waiting.extend(contents.imports),
-                Err(problems) => {
-                    self.problems.extend(problems);
-                    return None;
-                }
-            }
-            imports.insert(name, file);
+            let imported = self.python(&other, &input)?;
+            waiting.extend(imported.contents.imports.iter().cloned());
+            imports.insert(name, Arc::clone(&imported.file));
         }
         Some(Arc::new(Module {
             path: path.to_owned(),
-            file,
-            source,
-            functions: contents.functions,
-            pieces: contents.pieces,
+            file: Arc::clone(&python.file),
+            source: python.source,
+            functions: python.contents.functions.clone(),
+            pieces: python.contents.pieces.clone(),
             imports: imports.into_iter().collect(),
         }))
+    }
+
+    /// A Python file, parsed when it is first asked for. What is wrong with it is said of every module that needs it.
+    fn python(&mut self, path: &str, input: &Input) -> Option<Arc<Python>> {
+        if let Some(known) = self.parsed.get(path) {
+            return match known {
+                Ok(python) => Some(Arc::clone(python)),
+                Err(problems) => {
+                    self.problems.extend(problems.iter().cloned());
+                    None
+                }
+            };
+        }
+        let before = self.problems.len();
+        let python = self.open(input).and_then(|(source, file)| {
+            let contents = module::parse(source, &file.text)
+                .map_err(|problems| self.problems.extend(problems))
+                .ok()?;
+            Some(Arc::new(Python {
+                source,
+                file,
+                contents,
+            }))
+        });
+        let found = match &python {
+            Some(python) => Ok(Arc::clone(python)),
+            None => Err(self.problems.get(before..).unwrap_or_default().to_vec()),
+        };
+        self.parsed.insert(path.to_owned(), found);
+        python
     }
 }
