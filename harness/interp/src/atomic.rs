@@ -14,9 +14,9 @@ use crate::checks::{Access, footprint};
 use crate::elementwise::arithmetic;
 use crate::machine::Machine;
 use crate::outcome::Stop;
-use crate::plan::Run;
 use crate::program::{Slot, Step};
 use crate::reach::Reach;
+use crate::run::Run;
 use crate::value::{Buf, POISON, Poison, Value, read, write};
 
 /// What an atomic puts in memory.

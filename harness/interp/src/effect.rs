@@ -8,9 +8,9 @@ use cerith_tile::numeric;
 use crate::checks::{program_id, promise};
 use crate::config::Checks;
 use crate::machine::Machine;
+use crate::movement::row_major;
 use crate::outcome::{Resource, Stop};
 use crate::program::Step;
-use crate::shape::row_major;
 use crate::value::Repr;
 
 impl Machine<'_> {

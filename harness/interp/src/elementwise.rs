@@ -9,7 +9,7 @@ use cerith_tile::numeric::{self, Computed};
 use smallvec::SmallVec;
 
 use crate::affine::{Affine, BoxMask, MaskRule, RANK, integer};
-use crate::checks::division::Flaw;
+use crate::checks::divisions::Flaw;
 use crate::machine::Machine;
 use crate::outcome::Stop;
 use crate::program::{Op, Slot, Step};

@@ -6,10 +6,8 @@ use std::cell::RefCell;
 use cerith_memory::{Memory, ORIGIN};
 use cerith_tile::fault::{Fault, is_planted};
 
-use crate::machine::Machine;
 use crate::origin::Origin;
-use crate::plan::Run;
-use crate::program::Slot;
+use crate::run::Run;
 
 /// Memory before the launch, and the bytes that were stored since with the parameter that they were stored through.
 #[derive(Default)]
@@ -33,49 +31,46 @@ pub(crate) fn begin(memory: &Memory) {
     }
 }
 
-impl Machine<'_> {
-    /// Elements were stored.
-    pub(crate) fn stored_apart(&self, pointer: Slot, runs: &[Run], size: usize) {
-        let Origin::Param(param) = self.program.origins[pointer as usize] else {
-            return;
-        };
-        if !is_planted(Fault::ViewsAreApart) {
-            return;
-        }
-        BEFORE.with_borrow_mut(|before| {
-            for run in runs {
-                for nth in 0..run.count {
-                    let at = run.address(nth);
-                    before.stored.push((at, at + size as u64, param));
-                }
-            }
-        });
+/// Elements were stored through a pointer of this origin.
+pub(crate) fn stored(origin: Origin, runs: &[Run], size: usize) {
+    let Origin::Param(param) = origin else {
+        return;
+    };
+    if !is_planted(Fault::ViewsAreApart) {
+        return;
     }
+    BEFORE.with_borrow_mut(|before| {
+        for run in runs {
+            for nth in 0..run.count {
+                let at = run.address(nth);
+                before.stored.push((at, at + size as u64, param));
+            }
+        }
+    });
+}
 
-    /// Elements were loaded: gives them the bytes that they had before somebody else's stores.
-    pub(crate) fn load_apart(&self, pointer: Slot, runs: &[Run], size: usize, buf: &mut [u8]) {
-        let Origin::Param(param) = self.program.origins[pointer as usize] else {
-            return;
-        };
-        if !is_planted(Fault::ViewsAreApart) {
-            return;
-        }
-        BEFORE.with_borrow(|before| {
-            for run in runs {
-                for nth in 0..run.count {
-                    let (at, lane) = (run.address(nth), run.lane + nth);
-                    let others = |&(first, end, by): &(u64, u64, u32)| {
-                        by != param && first < at + size as u64 && at < end
-                    };
-                    let index = at.wrapping_sub(ORIGIN) as usize;
-                    if before.stored.iter().any(others)
-                        && let Some(old) = before.bytes.get(index..index + size)
-                        && let Some(to) = buf.get_mut(lane * size..(lane + 1) * size)
-                    {
-                        to.copy_from_slice(old);
-                    }
+/// Elements were loaded through a pointer of this origin: gives them the bytes that they had before somebody else's stores.
+pub(crate) fn load(origin: Origin, runs: &[Run], size: usize, buf: &mut [u8]) {
+    let Origin::Param(param) = origin else {
+        return;
+    };
+    if !is_planted(Fault::ViewsAreApart) {
+        return;
+    }
+    BEFORE.with_borrow(|before| {
+        for run in runs {
+            for nth in 0..run.count {
+                let (at, lane) = (run.address(nth), run.lane + nth);
+                let others =
+                    |&(first, end, by): &(u64, u64, u32)| by != param && first < at + size as u64 && at < end;
+                let index = at.wrapping_sub(ORIGIN) as usize;
+                if before.stored.iter().any(others)
+                    && let Some(old) = before.bytes.get(index..index + size)
+                    && let Some(to) = buf.get_mut(lane * size..(lane + 1) * size)
+                {
+                    to.copy_from_slice(old);
                 }
             }
-        });
-    }
+        }
+    });
 }

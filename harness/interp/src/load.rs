@@ -10,9 +10,9 @@ use crate::checks::Access;
 use crate::checks::init::{self, Known};
 use crate::machine::Machine;
 use crate::outcome::Stop;
-use crate::plan::Run;
 use crate::program::{Slot, Step};
 use crate::reach::Reach;
+use crate::run::Run;
 use crate::value::{Buf, Layout, Poison, Repr, Value, fill, materialise};
 
 impl Machine<'_> {
@@ -51,7 +51,7 @@ impl Machine<'_> {
         };
         let poisoned = self.load_runs(&reach, &runs, &mut buf, volatile)?;
         #[cfg(feature = "planted-faults")]
-        self.load_apart(pointer, &runs, size, &mut buf);
+        crate::fault::load(self.program.origins[pointer as usize], &runs, size, &mut buf);
         self.footprint.accessed(&runs, size, Access::Load, step.loc);
         let cells = &mut self.state.cells;
         if let Some(crossed) = self.footprint.loaded(cells, &runs, size, step.access) {

@@ -8,7 +8,6 @@ use cerith_tile::fault::{Fault, is_planted};
 use std::cell::Cell;
 use std::ops::Range;
 use std::rc::Rc;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use cerith_memory::{Memory, ORIGIN};
@@ -17,83 +16,25 @@ use cerith_tile::ir::{LocId, OpKind};
 use cerith_tile::numeric;
 use smallvec::SmallVec;
 
-use crate::checks::division::Divisions;
-use crate::checks::footprint::{Cells, Crossed, Footprint};
+use crate::checks::divisions::Divisions;
+use crate::checks::footprint::{Crossed, Footprint};
 use crate::checks::order::Release;
-use crate::checks::race::{Conflict, Shadow};
-use crate::checks::{Home, Site, conflict, footprint, promise, wait};
+use crate::checks::race::Conflict;
+use crate::checks::{Home, Site, footprint, promise, wait};
 use crate::config::{Arg, Checks, Config};
 use crate::origin::Origin;
 use crate::outcome::{Exhausted, Finished, InternalError, Outcome, Resource, Stats, Stop, Unsupported};
-use crate::plan::Run;
 use crate::program::{Code, Op, Program, Slot, Step};
+use crate::state::State;
 use crate::survey::Survey;
-use crate::value::{Layout, Poison, Pool, Repr, Value};
+use crate::value::{Layout, Poison, Repr, Value};
 use crate::watch;
-
-/// Pools larger than this are emptied after a launch.
-const KEEP: usize = 16 << 20;
 
 /// Launches of this many programs are surveyed; with fewer it does not pay.
 pub(crate) const SURVEYED: u64 = 4;
 
 /// What a program takes that does nothing: as long as this many operations on scalars, in the order of magnitude.
 pub(crate) const PROGRAM_COST: u64 = 64;
-
-/// As many states wait for the next launch as there may be threads.
-const IDLE: usize = 64;
-
-static STATES: Mutex<Vec<State>> = Mutex::new(Vec::new());
-
-/// What a launch leaves behind for the next, of whatever program: buffers and tables, no content.
-#[derive(Debug, Default)]
-pub(crate) struct State {
-    pub slots: Vec<Value>,
-    pub pool: Pool,
-    pub shadow: Shadow,
-    /// What the program that runs did to which byte since its last barrier.
-    pub cells: Cells,
-    pub runs: Vec<Run>,
-    pub writes: Vec<conflict::Write>,
-    /// For each slot that is a pointer to elements which follow each other and may be accessed: where they begin in the
-    /// arena, for the program that runs.
-    pub straight: Vec<Option<usize>>,
-    /// For each slot, whether it is a pointer to storages in which programs cannot meet.
-    pub apart: Vec<bool>,
-    /// For each slot, whether it is a pointer to bytes that are defined whatever the launch does.
-    pub defined: Vec<bool>,
-}
-
-impl State {
-    /// One that a launch left, or a fresh one.
-    pub(crate) fn take() -> Self {
-        STATES
-            .lock()
-            .ok()
-            .and_then(|mut states| states.pop())
-            .unwrap_or_default()
-    }
-
-    /// Gives the buffers of all values back.
-    pub(crate) fn empty(&mut self) {
-        for slot in 0..self.slots.len() {
-            let old = std::mem::take(&mut self.slots[slot]);
-            self.pool.recycle(old);
-        }
-    }
-
-    /// Leaves it for the next launch.
-    pub(crate) fn give(mut self) {
-        self.pool.shrink(KEEP);
-        self.shadow.shrink();
-        self.cells.shrink();
-        if let Ok(mut states) = STATES.lock()
-            && states.len() < IDLE
-        {
-            states.push(self);
-        }
-    }
-}
 
 /// A launch that is under way.
 pub(crate) struct Machine<'a> {

@@ -3,20 +3,17 @@
 
 use std::sync::{Arc, Mutex, OnceLock};
 
-use cerith_memory::Memory;
 use cerith_tile::DType;
 use cerith_tile::ir::{
     BinaryOp, Block, CastKind, Combine, Elem, Function, LocId, OpKind, Operation, Rounding, UnaryOp, ValueId,
 };
 use smallvec::SmallVec;
 
-use crate::checks::division::{self, Division};
-use crate::config::{Arg, Config};
+use crate::checks::divisions::{self, Division};
 use crate::dataflow::Text;
 use crate::layouts::Classes;
-use crate::machine::{self, State};
 use crate::origin::{Origin, origins};
-use crate::outcome::{InternalError, Outcome};
+use crate::outcome::InternalError;
 use crate::value::Layout;
 
 /// Where a value lives while a program runs: its number in the function.
@@ -181,7 +178,7 @@ impl Program {
         let mut found = Vec::new();
         accesses(&body, &layouts, false, &mut found);
         let prints = prints(&function.body);
-        let divisions = division::divisions(&function);
+        let divisions = divisions::divisions(&function);
         Ok(Self {
             function,
             layouts,
@@ -202,24 +199,6 @@ impl Program {
     /// The kernel.
     pub fn function(&self) -> &Function {
         &self.function
-    }
-
-    /// Runs every program of a grid, in the order that the configuration says: one after the other, or as if.
-    ///
-    /// # Errors
-    /// When the arguments do not fit the parameters, or the interpreter itself is wrong. What the kernel does wrong is
-    /// an [`Outcome`].
-    pub fn launch(
-        &self,
-        grid: [u32; 3],
-        args: &[Arg],
-        memory: &mut Memory,
-        config: &Config<'_>,
-    ) -> Result<Outcome, InternalError> {
-        let mut state = State::take();
-        let outcome = machine::launch(self, &mut state, grid, args, memory, config);
-        state.give();
-        outcome
     }
 }
 

@@ -8,8 +8,8 @@ use crate::checks::race::Conflict;
 use crate::checks::{Access, Home, Site, alignment, bounds, race};
 use crate::machine::Machine;
 use crate::outcome::Stop;
-use crate::plan::Run;
 use crate::program::Slot;
+use crate::run::Run;
 use crate::value::Repr;
 
 /// What an access goes through, borrowed apart so that memory and shadow can be changed meanwhile.

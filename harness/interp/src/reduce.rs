@@ -19,9 +19,9 @@ use smallvec::SmallVec;
 use crate::config::Combining;
 use crate::elementwise::arithmetic;
 use crate::machine::Machine;
+use crate::movement::{Movement, row_major};
 use crate::outcome::Stop;
 use crate::program::{Code, Region, Slot, Step};
-use crate::shape::{Movement, row_major};
 use crate::value::{Buf, Layout, Poison, Repr, Value, materialise};
 
 /// The operation of a well-known region.

@@ -2,93 +2,15 @@
 
 use cerith_tile::fault::{Fault, is_planted};
 use cerith_tile::ir::{Shape, Type};
-use smallvec::SmallVec;
 
 use crate::affine::RANK;
 use crate::checks::promise;
 use crate::elementwise::{arithmetic, remapped};
 use crate::machine::Machine;
+use crate::movement::{Movement, permuted, row_major, same_extents};
 use crate::outcome::Stop;
 use crate::program::{Slot, Step};
-use crate::value::{Buf, Layout, Poison, Repr, Value, read};
-
-/// Where each lane of a block is taken from: lane `i` of a block of this shape is the source's lane
-/// `offset + Σ strides[d] * i[d]`.
-#[derive(Clone, Debug)]
-pub(crate) struct Movement {
-    pub shape: SmallVec<[usize; 6]>,
-    pub strides: SmallVec<[usize; 6]>,
-    pub offset: usize,
-}
-
-impl Movement {
-    /// Copies elements of `size` bytes.
-    pub(crate) fn copy(&self, size: usize, from: &[u8], to: &mut [u8]) {
-        match size {
-            1 => self.copy_elements(from.as_chunks::<1>().0, to.as_chunks_mut::<1>().0),
-            2 => self.copy_elements(from.as_chunks::<2>().0, to.as_chunks_mut::<2>().0),
-            4 => self.copy_elements(from.as_chunks::<4>().0, to.as_chunks_mut::<4>().0),
-            _ => self.copy_elements(from.as_chunks::<8>().0, to.as_chunks_mut::<8>().0),
-        }
-    }
-
-    /// Copies elements.
-    pub(crate) fn copy_elements<T: Copy>(&self, from: &[T], to: &mut [T]) {
-        let (Some((&inner, outer)), Some((&step, steps))) =
-            (self.shape.split_last(), self.strides.split_last())
-        else {
-            if let (Some(to), Some(&from)) = (to.first_mut(), from.get(self.offset)) {
-                *to = from;
-            }
-            return;
-        };
-        if inner == 0 {
-            return;
-        }
-        let mut index: SmallVec<[usize; 6]> = smallvec::smallvec![0; outer.len()];
-        let mut start = self.offset;
-        for row in to.chunks_mut(inner) {
-            let Some(source) = from.get(start..) else { return };
-            match step {
-                0 => {
-                    if let Some(&value) = source.first() {
-                        row.fill(value);
-                    }
-                }
-                1 => {
-                    if let Some(source) = source.get(..row.len()) {
-                        row.copy_from_slice(source);
-                    }
-                }
-                _ => {
-                    for (to, &value) in row.iter_mut().zip(source.iter().step_by(step)) {
-                        *to = value;
-                    }
-                }
-            }
-            for d in (0..outer.len()).rev() {
-                index[d] += 1;
-                start += steps[d];
-                if index[d] < outer[d] {
-                    break;
-                }
-                start -= steps[d] * outer[d];
-                index[d] = 0;
-            }
-        }
-    }
-}
-
-/// Row-major strides in lanes.
-pub(crate) fn row_major(shape: &[usize]) -> SmallVec<[usize; 6]> {
-    let mut strides: SmallVec<[usize; 6]> = smallvec::smallvec![1; shape.len()];
-    let mut stride = 1;
-    for (to, &extent) in strides.iter_mut().zip(shape).rev() {
-        *to = stride;
-        stride *= extent;
-    }
-    strides
-}
+use crate::value::{Buf, Poison, Repr, Value, read};
 
 impl<'a> Machine<'a> {
     pub(crate) fn ty(&self, slot: Slot) -> &'a Type {
@@ -342,39 +264,4 @@ impl<'a> Machine<'a> {
         self.set_lanes(out, Value::dense(buf).with_poison(poison));
         Ok(())
     }
-}
-
-/// Which dimension of the operand each dimension of a permuted block is.
-pub(crate) fn permuted(order: &Shape) -> [Option<usize>; RANK] {
-    let pad = RANK.saturating_sub(order.len());
-    let mut from = [None; RANK];
-    for (d, &source) in order.iter().enumerate() {
-        if let Some(to) = from.get_mut(pad + d) {
-            *to = Some(pad + source);
-        }
-    }
-    from
-}
-
-/// Which dimension of `source` each dimension of `target` is, when the two differ only by extents of 1.
-pub(crate) fn same_extents(source: &Layout, target: &Layout) -> Option<[Option<usize>; RANK]> {
-    if !source.ruled || !target.ruled {
-        return None;
-    }
-    let mut from = [None; RANK];
-    let mut rest = source
-        .extents
-        .iter()
-        .enumerate()
-        .filter(|&(_, &extent)| extent != 1);
-    for (to, &extent) in from.iter_mut().zip(&target.extents) {
-        if extent != 1 {
-            let (d, &own) = rest.next()?;
-            if own != extent {
-                return None;
-            }
-            *to = Some(d);
-        }
-    }
-    rest.next().is_none().then_some(from)
 }

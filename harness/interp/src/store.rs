@@ -10,9 +10,9 @@ use crate::checks::{Access, conflict};
 use crate::config::Checks;
 use crate::machine::Machine;
 use crate::outcome::Stop;
-use crate::plan::Run;
 use crate::program::{Slot, Step};
 use crate::reach::Reach;
+use crate::run::Run;
 use crate::value::{Layout, Mark, POISON, Poison, Repr, fill, read};
 
 impl Machine<'_> {
@@ -62,7 +62,7 @@ impl Machine<'_> {
             self.state.pool.give(buf);
         }
         #[cfg(feature = "planted-faults")]
-        self.stored_apart(pointer, &runs, size);
+        crate::fault::stored(self.program.origins[pointer as usize], &runs, size);
         self.footprint.accessed(&runs, size, Access::Store, step.loc);
         self.state.runs = runs;
         Ok(())

@@ -16,8 +16,8 @@ use smallvec::SmallVec;
 
 use crate::affine::{Affine, Extents, MaskRule, RANK, integer};
 use crate::checks::{Home, conflict, init};
+use crate::movement::{permuted, same_extents};
 use crate::program::{Accessed, Code, Op, Program, Slot, Step};
-use crate::shape::{permuted, same_extents};
 use crate::value::{Layout, Repr, Value};
 
 /// The dimensions of a rule: three of the program id, then those of lanes.

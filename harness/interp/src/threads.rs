@@ -15,11 +15,12 @@ use cerith_memory::Memory;
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::ir::LocId;
 
-use crate::checks::division::Divisions;
+use crate::checks::divisions::Divisions;
 use crate::config::{Arg, Config};
-use crate::machine::{Machine, State, bind};
+use crate::machine::{Machine, bind};
 use crate::outcome::Stats;
 use crate::program::Program;
+use crate::state::State;
 
 /// Work that takes as long as copying a byte and its state, and comparing them.
 const PER_BYTE: u64 = 8;

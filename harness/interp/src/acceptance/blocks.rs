@@ -18,8 +18,8 @@ use super::state::{Halt, Machine};
 use super::sum::Sum;
 use super::wide::{self, BITS, POISON, PRODUCT, Parts, WITHIN, Wide, parts, rounded, whole};
 use crate::elementwise::arithmetic;
+use crate::movement::Movement;
 use crate::program::{Op, Slot, Step};
-use crate::shape::Movement;
 use crate::value::{Poison, Repr, Value, read, write};
 
 /// Blocks of fewer lanes are not worth it.

@@ -1,7 +1,8 @@
 //! Which operation made an interval as wide as it is: what a verdict on floats is explained with.
 //!
-//! An operation widens a lane by what the lane's spread (its width by its magnitude) is above the widest operand's. Of
-//! all that a lane was made of, the operation is told that widened most; a term of a sum counts by its part of the sum. Only an execution that is asked for it keeps
+//! The spread of a lane is its width divided by its magnitude. An operation widens a lane by its spread, less the spread of the
+//! widest operand. A lane names the operation that widened most among all that it was made of; a term of a sum counts by its
+//! part of the sum. Only an execution that is asked for it keeps
 //! book of that. Left out: telling it (`attribution`), and why an operation widens, which the table in [`super`] tells.
 
 /// The operation that widened most, and by how much.

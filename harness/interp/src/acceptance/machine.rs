@@ -17,10 +17,11 @@ use super::mergeable::Dots;
 use super::state::{Halt, Machine, Narrow, Written};
 use super::touched::{self, Touched};
 use crate::config::{Arg, Checks, Combining, Config};
-use crate::machine::{Machine as PlainMachine, PROGRAM_COST, State};
+use crate::machine::{Machine as PlainMachine, PROGRAM_COST};
 use crate::order::Order;
 use crate::outcome::{Exhausted, InternalError, Outcome, Resource, Stop, Unsupported};
 use crate::program::{Code, Op, Program, Slot, Step, Yielded};
+use crate::state::State;
 use crate::value::Value;
 
 /// How often a loop goes round that an order of programs may keep from ending.

@@ -12,9 +12,9 @@ use super::lanes::Lanes;
 use super::state::{Halt, Machine};
 use super::{float, library};
 use crate::elementwise::arithmetic;
+use crate::movement::{Movement, row_major};
 use crate::outcome::Stop;
 use crate::program::{Slot, Step};
-use crate::shape::{Movement, row_major};
 
 impl Machine<'_> {
     pub(super) fn binary(&mut self, op: BinaryOp, step: &Step) -> Result<(), Halt> {

@@ -17,9 +17,9 @@ use super::state::{Halt, Machine};
 use super::sum::{Input, Sum};
 use crate::config::Combining;
 use crate::elementwise::arithmetic;
+use crate::movement::row_major;
 use crate::outcome::Stop;
 use crate::program::{Code, Region, Slot, Step};
-use crate::shape::row_major;
 
 /// How an operand's lanes lie around an axis.
 #[derive(Clone, Copy)]

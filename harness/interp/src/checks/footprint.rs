@@ -28,7 +28,7 @@ use cells::Who;
 use super::{Access, Site, place_at};
 use crate::dataflow::{Need, Text, need};
 use crate::outcome::{Stop, TrapKind};
-use crate::plan::Run;
+use crate::run::Run;
 use crate::value::{Mark, read};
 
 /// Two accesses of a program that meet with no order.

@@ -7,6 +7,7 @@ pub(crate) mod alignment;
 pub(crate) mod bounds;
 pub(crate) mod conflict;
 pub(crate) mod division;
+pub(crate) mod divisions;
 pub(crate) mod footprint;
 pub(crate) mod init;
 pub(crate) mod order;

@@ -1,0 +1,246 @@
+//! The integer divisions of a kernel: where they are, what is made of their divisors, and which of them had no answer in a
+//! launch. Left out: what follows from that ([`super::division`]).
+
+use std::collections::HashMap;
+
+use cerith_tile::ir::{BinaryOp, Block, Function, LocId, OpKind, Operation};
+
+use crate::program::Slot;
+use crate::value::{Mark, POISON};
+
+/// Why a division has no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flaw {
+    Zero,
+    Undefined,
+    Overflow,
+}
+
+impl Flaw {
+    pub(super) const ALL: [Self; 3] = [Self::Zero, Self::Undefined, Self::Overflow];
+
+    pub(super) const fn message(self) -> &'static str {
+        match self {
+            Self::Zero => "an integer is divided by zero",
+            Self::Undefined => "an integer is divided by what has no defined value, and may be zero",
+            Self::Overflow => "the lowest integer is divided by -1",
+        }
+    }
+}
+
+/// An integer division of a kernel.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Division {
+    pub out: Slot,
+    pub(super) divisor: Slot,
+    pub(super) loc: LocId,
+}
+
+/// Divisions that have marks of their own; what follows shares the last one's.
+pub(super) const NAMED: usize = (Mark::MAX as usize - POISON as usize - 1) / Flaw::ALL.len();
+
+/// The integer divisions of a kernel, by result.
+pub(crate) fn divisions(function: &Function) -> Vec<Division> {
+    fn block(function: &Function, block_: &Block, to: &mut Vec<Division>) {
+        for op in &block_.ops {
+            if let (OpKind::Binary(BinaryOp::IntDiv | BinaryOp::Rem), &[out], &[_, divisor]) =
+                (&op.kind, op.results.as_slice(), op.operands.as_slice())
+                && function
+                    .values
+                    .get(out.0 as usize)
+                    .and_then(|info| info.ty.elem.num())
+                    .is_some_and(cerith_tile::DType::is_int)
+            {
+                to.push(Division {
+                    out: out.0,
+                    divisor: divisor.0,
+                    loc: op.loc,
+                });
+            }
+            for region in op.kind.regions() {
+                block(function, region, to);
+            }
+        }
+    }
+    let mut found = Vec::new();
+    block(function, &function.body, &mut found);
+    found.sort_by_key(|division| division.out);
+    found
+}
+
+/// What a launch knows of its divisions without an answer.
+#[derive(Debug, Default)]
+pub(crate) struct Divisions {
+    /// For a value and a division, whether the one is made of what the other's divisor is made of.
+    pub(super) related: HashMap<(Slot, usize), bool>,
+    /// The first lane of each division and flaw that had no answer.
+    pub(super) seen: Vec<(Mark, [u32; 3], Option<usize>)>,
+    /// Divisions whose result a mask made of their divisor kept from memory.
+    pub(super) masked: Vec<usize>,
+}
+
+impl Divisions {
+    /// Adds what later programs found.
+    pub(crate) fn join(&mut self, later: &Self) {
+        for &found in &later.seen {
+            if !self.seen.iter().any(|&(mark, ..)| mark == found.0) {
+                self.seen.push(found);
+            }
+        }
+        for &number in &later.masked {
+            if !self.masked.contains(&number) {
+                self.masked.push(number);
+            }
+        }
+    }
+}
+
+/// The division and the flaw that a mark is of.
+pub(super) fn named(mark: Mark) -> Option<(usize, Flaw)> {
+    let number = usize::from(mark.checked_sub(POISON + 1)?);
+    let flaw = *Flaw::ALL.get(number % Flaw::ALL.len())?;
+    Some((number / Flaw::ALL.len(), flaw))
+}
+
+/// Whether a value is made of what a division's divisor is made of. What is read from memory is made of nothing: compilers
+/// do not look through it.
+pub(super) fn related(function: &Function, value: Slot, division: Division) -> bool {
+    let sources = sources(function);
+    let mut of_divisor = vec![false; sources.len()];
+    // Indices and parameters that the divisor is computed from say nothing of it, unless they are the divisor.
+    let mut open = vec![(division.divisor, true)];
+    of_divisor[..].fill(false);
+    while let Some((at, itself)) = open.pop() {
+        let Some(source) = sources.get(at as usize) else {
+            continue;
+        };
+        let leaf = source.of.is_empty() && !source.memory;
+        if leaf && !itself || of_divisor.get(at as usize) != Some(&false) {
+            continue;
+        }
+        of_divisor[at as usize] = true;
+        open.extend(source.of.iter().map(|&from| (from, itself && source.same)));
+    }
+    if let Some(out) = of_divisor.get_mut(division.out as usize) {
+        *out = true;
+    }
+    let mut seen = vec![false; sources.len()];
+    let mut open = vec![value];
+    while let Some(at) = open.pop() {
+        match seen.get_mut(at as usize) {
+            Some(seen) if !*seen => *seen = true,
+            _ => continue,
+        }
+        if of_divisor.get(at as usize) == Some(&true) {
+            return true;
+        }
+        open.extend(sources.get(at as usize).into_iter().flat_map(|source| &source.of));
+    }
+    false
+}
+
+/// What a value is computed from.
+#[derive(Clone, Debug, Default)]
+struct Source {
+    of: Vec<Slot>,
+    /// Whether it is the same number in another shape or type.
+    same: bool,
+    /// Whether it was read from memory.
+    memory: bool,
+    constant: bool,
+}
+
+fn sources(function: &Function) -> Vec<Source> {
+    let mut sources = vec![Source::default(); function.values.len()];
+    sources_of(&function.body, &mut sources);
+    for at in 0..sources.len() {
+        // A constant is no common ground.
+        let constants: Vec<bool> = sources[at]
+            .of
+            .iter()
+            .map(|&from| sources.get(from as usize).is_some_and(|source| source.constant))
+            .collect();
+        let mut constants = constants.into_iter();
+        sources[at].of.retain(|_| !constants.next().unwrap_or(false));
+    }
+    sources
+}
+
+fn sources_of(block: &Block, to: &mut [Source]) {
+    let join = |to: &mut [Source], into: &[cerith_tile::ir::ValueId], from: &[cerith_tile::ir::ValueId]| {
+        for (into, from) in into.iter().zip(from) {
+            if let Some(source) = to.get_mut(into.0 as usize) {
+                source.of.push(from.0);
+            }
+        }
+    };
+    for op in &block.ops {
+        for region in op.kind.regions() {
+            sources_of(region, to);
+        }
+        match &op.kind {
+            OpKind::For { body } => {
+                let (bounds, initial) = op.operands.split_at(3.min(op.operands.len()));
+                let (index, carried) = body.args.split_at(1.min(body.args.len()));
+                for bound in bounds {
+                    join(to, index, &[*bound]);
+                }
+                for from in [initial, yields(body)] {
+                    join(to, carried, from);
+                    join(to, &op.results, from);
+                }
+            }
+            OpKind::If {
+                then_block,
+                else_block,
+            } => {
+                for block in [then_block, else_block] {
+                    join(to, &op.results, yields(block));
+                }
+                for &result in &op.results {
+                    join(to, &[result], &op.operands);
+                }
+            }
+            OpKind::While { before, after } => {
+                let passed = yields(before).get(1..).unwrap_or(&[]);
+                for from in [op.operands.as_slice(), yields(after)] {
+                    join(to, &before.args, from);
+                }
+                join(to, &after.args, passed);
+                join(to, &op.results, passed);
+            }
+            _ => plain(op, to),
+        }
+    }
+}
+
+fn plain(op: &Operation, to: &mut [Source]) {
+    let memory = op.kind.accesses_memory();
+    let same = matches!(
+        op.kind,
+        OpKind::Splat
+            | OpKind::Broadcast
+            | OpKind::Reshape { .. }
+            | OpKind::Trans { .. }
+            | OpKind::Cast { .. }
+            | OpKind::Hint { .. }
+    );
+    for result in &op.results {
+        if let Some(source) = to.get_mut(result.0 as usize) {
+            source.constant = matches!(op.kind, OpKind::Constant(_));
+            source.memory = memory;
+            source.same = same;
+            if !memory {
+                source.of.extend(op.operands.iter().map(|operand| operand.0));
+            }
+        }
+    }
+}
+
+fn yields(block: &Block) -> &[cerith_tile::ir::ValueId] {
+    block
+        .ops
+        .last()
+        .filter(|op| matches!(op.kind, OpKind::Yield))
+        .map_or(&[], |op| &op.operands)
+}

@@ -1,0 +1,29 @@
+//! Launching a program that is ready. Left out: running it ([`crate::machine`]).
+
+use cerith_memory::Memory;
+
+use crate::config::{Arg, Config};
+use crate::machine;
+use crate::outcome::{InternalError, Outcome};
+use crate::program::Program;
+use crate::state::State;
+
+impl Program {
+    /// Runs every program of a grid, in the order that the configuration says: one after the other, or as if.
+    ///
+    /// # Errors
+    /// When the arguments do not fit the parameters, or the interpreter itself is wrong. What the kernel does wrong is
+    /// an [`Outcome`].
+    pub fn launch(
+        &self,
+        grid: [u32; 3],
+        args: &[Arg],
+        memory: &mut Memory,
+        config: &Config<'_>,
+    ) -> Result<Outcome, InternalError> {
+        let mut state = State::take();
+        let outcome = machine::launch(self, &mut state, grid, args, memory, config);
+        state.give();
+        outcome
+    }
+}

@@ -1,0 +1,59 @@
+//! Runs of lanes whose addresses rise evenly, and how the lanes of an access are spread over memory. Left out: which lanes an
+//! access has (`plan`).
+
+use crate::affine::{Extents, RANK};
+use crate::checks::conflict;
+
+/// The lanes `lane..lane + count`, at the addresses `address + i * stride`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Run {
+    pub lane: usize,
+    pub count: usize,
+    pub address: u64,
+    pub stride: i64,
+}
+
+impl Run {
+    /// The address of one of the lanes.
+    pub(crate) fn address(&self, nth: usize) -> u64 {
+        self.address
+            .wrapping_add((nth as i64).wrapping_mul(self.stride) as u64)
+    }
+
+    /// Whether the lanes' elements follow each other.
+    pub(crate) fn contiguous(&self, size: usize) -> bool {
+        self.count == 1 || self.stride == size as i64
+    }
+}
+
+/// How the lanes of an access are spread over memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Spread {
+    /// Evenly: strides in bytes, and the box of active lanes.
+    Even([i64; RANK], Extents, Extents),
+    /// By addresses of their own.
+    Unknown,
+}
+
+impl Spread {
+    /// Whether no two lanes share bytes. False when that is not certain.
+    pub(crate) fn apart(&self, runs: &[Run], size: usize) -> bool {
+        if let [run] = runs
+            && (run.count == 1 || run.stride.unsigned_abs() >= size as u64)
+        {
+            return true;
+        }
+        if let Self::Even(strides, lo, hi) = self {
+            let spans = lo.iter().zip(hi).map(|(lo, hi)| hi - lo);
+            return !conflict::may_overlap(strides.iter().copied().zip(spans), size);
+        }
+        // Runs that come one behind the other cannot meet.
+        let mut end = 0u128;
+        runs.iter().all(|run| {
+            let start = u128::from(run.address);
+            let apart = start >= end && (run.count == 1 || run.stride >= size as i64);
+            end = start + (run.count as u128 - 1) * u128::from(run.stride.unsigned_abs()) + size as u128;
+            apart
+        })
+    }
+}

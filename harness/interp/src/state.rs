@@ -1,0 +1,72 @@
+//! What a launch leaves behind for the next one: buffers and tables. Left out: what is in them while programs run (`machine`).
+//!
+//! The states that wait are global. A launch is a call of [`Program::launch`](crate::Program::launch) with nothing else to
+//! hand in: a program is launched from several threads at once, and threads come and go, so a pool of a caller's or a thread's
+//! own would be made anew for most launches. What waits has no content, so no launch sees another's. At most [`IDLE`]
+//! states wait, and the pool of each keeps at most [`KEEP`] bytes.
+
+use std::sync::Mutex;
+
+use crate::checks::conflict;
+use crate::checks::footprint::Cells;
+use crate::checks::race::Shadow;
+use crate::run::Run;
+use crate::value::{Pool, Value};
+
+/// Pools larger than this are emptied after a launch.
+const KEEP: usize = 16 << 20;
+
+/// As many states wait for the next launch as there may be threads.
+const IDLE: usize = 64;
+
+static STATES: Mutex<Vec<State>> = Mutex::new(Vec::new());
+
+/// What a launch leaves behind for the next, of whatever program: buffers and tables, no content.
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    pub slots: Vec<Value>,
+    pub pool: Pool,
+    pub shadow: Shadow,
+    /// What the program that runs did to which byte since its last barrier.
+    pub cells: Cells,
+    pub runs: Vec<Run>,
+    pub writes: Vec<conflict::Write>,
+    /// For each slot that is a pointer to elements which follow each other and may be accessed: where they begin in the
+    /// arena, for the program that runs.
+    pub straight: Vec<Option<usize>>,
+    /// For each slot, whether it is a pointer to storages in which programs cannot meet.
+    pub apart: Vec<bool>,
+    /// For each slot, whether it is a pointer to bytes that are defined whatever the launch does.
+    pub defined: Vec<bool>,
+}
+
+impl State {
+    /// One that a launch left, or a fresh one.
+    pub(crate) fn take() -> Self {
+        STATES
+            .lock()
+            .ok()
+            .and_then(|mut states| states.pop())
+            .unwrap_or_default()
+    }
+
+    /// Gives the buffers of all values back.
+    pub(crate) fn empty(&mut self) {
+        for slot in 0..self.slots.len() {
+            let old = std::mem::take(&mut self.slots[slot]);
+            self.pool.recycle(old);
+        }
+    }
+
+    /// Leaves it for the next launch.
+    pub(crate) fn give(mut self) {
+        self.pool.shrink(KEEP);
+        self.shadow.shrink();
+        self.cells.shrink();
+        if let Ok(mut states) = STATES.lock()
+            && states.len() < IDLE
+        {
+            states.push(self);
+        }
+    }
+}
