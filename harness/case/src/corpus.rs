@@ -3,8 +3,8 @@
 //! This crate does IO in two places: [`Corpus::read`] reads case files and kernels, and [`Entry::resolve`] reads the bytes
 //! that a case names in a data archive, if it names any. Everything that can be known without expanding a file is
 //! checked when it is read, and a file with a problem is left out: the others still run. What depends on the matrix
-//! point comes out of [`Entry::resolve`]. Of an expanded case nothing stays behind but the index of the archive that it
-//! needed, so a corpus of any size takes the memory of its text, whatever its archives hold.
+//! point comes out of [`Entry::resolve`]. An expanded case leaves nothing behind but the index of the archive that it
+//! needed. So a corpus takes the memory of its text, whatever its archives hold.
 
 mod loader;
 

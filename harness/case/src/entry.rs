@@ -1,4 +1,4 @@
-//! A case that is not resolved yet, and the case that it becomes: as it is, or with one thing changed.
+//! A case that is not resolved yet, and how it becomes one: unchanged, or with one thing changed.
 //! Left out: what there is to change ([`Variant`]), and evaluating (`resolve`).
 
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::matrix::Point;
 use crate::resolve;
 use crate::variant::{Axis, Layout, Variant};
 
-/// A case that is not resolved yet: its id, and the way to the rest.
+/// A case that is not resolved yet: its id, its file and its point of the matrix.
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// The case's id.
@@ -58,10 +58,10 @@ impl Entry {
         resolve::resolve(&self.file, &self.id, self.point.clone(), layout)
     }
 
-    /// The case of a variant, given the case as it is; or why the variant does not apply to it, in words.
+    /// The case of a variant. `as_is` is the unchanged case.
     ///
     /// # Errors
-    /// It does not apply.
+    /// Why the variant does not apply to this case, in words.
     pub fn vary(&self, as_is: &Case, variant: Variant) -> Result<Case, String> {
         match variant {
             Variant::Layout(layout) => {

@@ -1,7 +1,7 @@
 //! Variants: a case with one thing changed that must not change what it gives.
 //!
-//! A [`Variant`] is written `num_warps=8`; the case as it is, is one too, `as-is`. An [`Axis`] is what is changed, and
-//! [`Axes`] say which values of which axes a sweep tries. [`Entry::vary`](crate::Entry::vary) makes the case of a variant, or says why the
+//! A [`Variant`] is written `num_warps=8`. The unchanged case is a variant too: `as-is`. An [`Axis`] names what is changed.
+//! [`Axes`] say which axes a sweep tries, and which values of each. [`Entry::vary`](crate::Entry::vary) makes the case of a variant, or says why the
 //! variant does not apply.
 //!
 //! | variant | what is changed |
@@ -85,7 +85,7 @@ impl Axis {
         suggestion(word, Self::ALL.map(Self::name))
     }
 
-    /// The values that a sweep tries when nobody names any. How many configurations there are, only Triton knows.
+    /// The values that a sweep tries when nobody names any. Only Triton knows how many configurations there are.
     fn values(self, configs: usize) -> Vec<Variant> {
         match self {
             Self::NumWarps => [1, 2, 4, 8].map(Variant::NumWarps).to_vec(),
@@ -167,7 +167,7 @@ impl Layout {
     }
 }
 
-/// A case with one thing changed. `Display` and `FromStr` are inverse.
+/// A case with one thing changed. `Display` and `FromStr` are inverses of each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Variant {
     /// Nothing is.
@@ -299,10 +299,10 @@ impl Default for Axes {
 }
 
 impl Axes {
-    /// Reads `num_ctas` (all its values) and `num_warps=1,8` (these). None at all is all axes.
+    /// Reads `num_ctas` (all its values) and `num_warps=1,8` (these). An empty list means all axes.
     ///
     /// # Errors
-    /// The first that is no axis, or no value of its.
+    /// The first text that names no axis, or no value of its axis.
     pub fn parse(texts: &[impl AsRef<str>]) -> Result<Self, BadVariant> {
         let mut axes: Vec<(Axis, Option<Vec<Variant>>)> = Vec::new();
         for text in texts.iter().map(AsRef::as_ref) {
@@ -336,7 +336,7 @@ impl Axes {
         self.0.iter().map(|(axis, _)| *axis)
     }
 
-    /// The variants of a case whose kernels have so many configurations, the case as it is not among them.
+    /// The variants of a case whose kernels have so many configurations, without the unchanged case.
     pub fn variants(&self, configs: usize) -> Vec<Variant> {
         let mut variants = Vec::new();
         for (axis, values) in &self.0 {
