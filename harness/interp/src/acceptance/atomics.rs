@@ -7,8 +7,7 @@
 //!
 //! An order of whole programs is not every order: two programs may run side by side. So nothing that is computed from what
 //! an atomic returned is ever taken for exact; only where execution goes is, as far as the orders agree on what it leaves.
-//! With more than a few programs, where not every place in the order can be tried for each, one element on which they do not
-//! agree makes its whole storage unknown.
+//! With many programs, not every order is tried. Then one element on which the orders disagree makes its whole storage unknown.
 
 use cerith_memory::Place;
 use cerith_tile::DType;

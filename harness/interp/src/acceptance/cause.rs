@@ -2,8 +2,8 @@
 //!
 //! The spread of a lane is its width divided by its magnitude. An operation widens a lane by its spread, less the spread of the
 //! widest operand. A lane names the operation that widened most among all that it was made of; a term of a sum counts by its
-//! part of the sum. Only an execution that is asked for it keeps
-//! book of that. Left out: telling it (`attribution`), and why an operation widens, which the table in [`super`] tells.
+//! part of the sum. Only an execution that is asked to keeps book of that. Left out: telling it (`attribution`), and why an
+//! operation widens (the table in [`super`]).
 
 /// The operation that widened most, and by how much.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

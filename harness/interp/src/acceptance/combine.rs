@@ -2,9 +2,9 @@
 //!
 //! Triton's own passes make that of it, on either side of the sum, whatever `enable_fp_fusion` says (`Combine.td`,
 //! `CombineDotAddFPattern` and `CombineDotAddFRevPattern`; in the TTIR of 3.0.0 to 3.9.0). Then the dot rounds at the
-//! magnitude of `d`, not of the products. They want of the dot that its accumulator is a constant zero, that nothing else
-//! uses it, and that it has no `maxNumImpreciseAcc`. A difference is left alone, and so is a sum that a cast, a selection
-//! or a loop's next round is between.
+//! magnitude of `d`, not of the products. The passes need three things of the dot: its accumulator is a constant zero,
+//! nothing else uses it, and it has no `maxNumImpreciseAcc`. They leave differences alone, and sums that a cast, a selection or
+//! the next round of a loop separates from the dot.
 
 use std::rc::Rc;
 

@@ -77,6 +77,7 @@ pub(crate) mod precision;
 mod product;
 mod region;
 mod remainder;
+mod source;
 mod state;
 mod sum;
 mod touched;

@@ -58,7 +58,7 @@ pub(super) struct Undo {
 /// Elements that were written: their sizes, and as what.
 pub(super) type Written = BTreeMap<(StorageId, usize), (usize, Option<DType>)>;
 
-/// What values are in a narrower dtype, of those in which that has products: by slot.
+/// By slot: what a value is in a narrower dtype, where it has products there.
 #[derive(Debug, Default)]
 pub(super) struct Narrow(pub(super) BTreeMap<Slot, (DType, Lanes)>);
 

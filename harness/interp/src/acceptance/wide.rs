@@ -13,6 +13,7 @@ use cerith_tile::numeric::{decode, encode};
 use super::cause::Cause;
 use super::ends::{NORMAL, down, fused, moved, ordinary, up};
 use super::lane::Lane;
+use crate::movement::Movement;
 
 /// Floats of one of the dtypes whose products are exact in `f64`.
 #[derive(Clone, Debug)]
@@ -59,7 +60,7 @@ impl Parts {
         }
     }
 
-    /// As [`super::lane::Interval::lane`] makes it; `None` where an end is no finite number.
+    /// As [`super::interval::Interval::lane`] makes it; `None` where an end is no finite number.
     pub(crate) fn between(low: f64, high: f64) -> Option<Self> {
         let tag = if low == high && low != 0.0 { BITS } else { WITHIN };
         (low.is_finite() && high.is_finite()).then_some(Self {
@@ -234,6 +235,32 @@ impl Wide {
     pub(crate) fn at(&self, lane: usize) -> Lane {
         self.parts(lane)
             .map_or(Lane::Unknown, |parts| whole(self.dtype, parts))
+    }
+
+    /// The lanes, moved.
+    pub(super) fn moved(&self, movement: &Movement, lanes: usize) -> Self {
+        let copy = |from: &[f64]| {
+            let mut to = vec![0.0; lanes];
+            movement.copy_elements(from, &mut to);
+            to
+        };
+        let mut tags = vec![BITS; lanes];
+        movement.copy_elements(&self.tags, &mut tags);
+        Self {
+            dtype: self.dtype,
+            low: copy(&self.low),
+            high: copy(&self.high),
+            tags,
+            factors: self
+                .factors
+                .as_ref()
+                .map(|factors| Box::new([copy(&factors[0]), copy(&factors[1])])),
+        }
+    }
+
+    /// Whether all lanes are exact bits or poison.
+    pub(super) fn is_exact(&self) -> bool {
+        self.tags.iter().all(|&tag| matches!(tag, BITS | POISON))
     }
 }
 
