@@ -17,7 +17,7 @@ use crate::compile::Compile;
 use crate::descriptor::{Descriptor, Padding};
 use crate::kernel::{Kernel, Module};
 
-/// Storages of more elements than this are written by their first ones and a hash of all bytes.
+/// A storage of more elements than this is written as its first elements and a hash of all bytes.
 const MAX_SHOWN: usize = 64;
 
 /// A case as plain data.
@@ -208,7 +208,7 @@ impl Kernel {
     }
 }
 
-/// What hashes begin with: the project's name of the time when the first records were made, which hold by them.
+/// What hashes begin with: the project's name when the first records were made. Those records still hold.
 const OLD_NAME: &str = "conch";
 
 /// Hashes with lengths in front, so that no two values run into each other.

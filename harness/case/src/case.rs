@@ -37,7 +37,7 @@ pub struct Case {
     pub named_storages: usize,
     /// What each storage that the file names was declared as, in the order of `storages`.
     pub declared: Vec<Declared>,
-    /// The named tensors. A storage is a tensor too, by the same name and first.
+    /// The named tensors. Storages come first, each as a tensor of its own name.
     pub tensors: Vec<NamedTensor>,
     /// What runs, one after the other over the same memory. Empty for an import-only case.
     pub launches: Vec<Launch>,
@@ -45,8 +45,8 @@ pub struct Case {
     pub compile: Option<Compile>,
     /// How long an engine may take, where the case says it itself.
     pub timeout: Option<Duration>,
-    /// Whether Triton's interpreter can see the text of the kernels' file. Of a kernel that was made with `exec` it cannot,
-    /// and then it does not rewrite the kernel's syntax tree.
+    /// Whether Triton's interpreter can see the text of the kernels' file. It cannot see that of a kernel
+    /// made with `exec`, and then does not rewrite the kernel's syntax tree.
     pub inspectable: bool,
     /// What is on record of it.
     pub recorded: Option<Recorded>,
@@ -108,7 +108,7 @@ impl Case {
     }
 }
 
-/// Adds what of the kernel's module an argument is.
+/// Adds the names in the kernel's module that an argument takes.
 fn globals<'a>(value: &'a ArgValue, names: &mut Vec<&'a str>) {
     match value {
         ArgValue::Global(name) => names.push(name),

@@ -9,7 +9,7 @@ use crate::argument::ArgValue;
 pub struct Compile {
     /// `torch.compile(dynamic=…)`; none is torch's own way: static first, and dynamic where a call brings another size.
     pub dynamic: Option<bool>,
-    /// Arguments and the dimensions of them that `torch._dynamo.mark_dynamic` is told of.
+    /// Arguments, and which of their dimensions `torch._dynamo.mark_dynamic` is told of.
     pub mark_dynamic: Vec<(String, Vec<usize>)>,
     /// The same for `torch._dynamo.maybe_mark_dynamic`.
     pub maybe_mark_dynamic: Vec<(String, Vec<usize>)>,

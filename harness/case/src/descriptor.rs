@@ -14,7 +14,7 @@ pub const MAX_RANK: usize = 5;
 /// The most elements that a block may have (`TRITON_MAX_TENSOR_NUMEL`).
 const MAX_NUMEL: i64 = 1 << 20;
 
-/// What the alignment of descriptors is, in bytes.
+/// The alignment of descriptors, in bytes.
 const ALIGNMENT: i128 = 16;
 
 /// The version that brought the class.

@@ -24,8 +24,9 @@ pub struct ReadError {
 }
 
 impl Corpus {
-    /// Reads every case file and kernel under `root`, and notes where data archives are. Folders and files that begin with a dot, and `__pycache__`, are
-    /// left out, and so are links to folders. A file that cannot be read becomes a problem of the corpus; only `root` itself is an error.
+    /// Reads every case file and kernel under `root`, and notes where data archives are. It leaves out folders and files that
+    /// begin with a dot, `__pycache__`, and links to folders. A file that cannot be read becomes a problem of the corpus; only
+    /// `root` itself is an error.
     pub fn read(root: &Path) -> Result<Self, ReadError> {
         let error = |source| ReadError {
             path: root.to_owned(),
@@ -119,7 +120,7 @@ fn folder(real_root: &Path, at: &Path, prefix: &str, depth: usize, found: &mut F
     }
 }
 
-/// A file's content, as far as it can be text of a corpus: of a longer one, as much as says that it is.
+/// A file's content, up to one byte more than a corpus reads: enough to see that the file is too long.
 fn text(place: &Path) -> Result<Vec<u8>, Missing> {
     let mut content = Vec::new();
     File::open(place)

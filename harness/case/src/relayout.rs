@@ -1,5 +1,5 @@
-//! The memory of a case in another layout, held against the case as it is: every element is moved back to where it is
-//! there, and what is between the elements is padding, which nothing may touch.
+//! The memory of a case in another layout, compared with the unchanged case. Every element is moved back to its place there.
+//! What lies between the elements is padding, which nothing may touch.
 //!
 //! Addresses of the other layout that lie in memory (in storages of `i64` and `u64`) become those of the same element.
 //! Left out: which layouts there are ([`crate::variant`]).
