@@ -176,3 +176,18 @@ pub(crate) fn release(version: &str) -> Option<Version> {
         .map_or(version, |end| version.get(..end).unwrap_or_default());
     numbers.trim_end_matches('.').parse().ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_release_is_its_numbers() {
+        let check = |text: &str, expected: Option<Version>| assert_eq!(release(text), expected, "{text}");
+        check("3.6.0", Some(Version::new(3, 6, 0)));
+        check("2.11.0+cu130", Some(Version::new(2, 11, 0)));
+        check("2.4.0rc1", Some(Version::new(2, 4, 0)));
+        check("2.5.0.dev0+git1", Some(Version::new(2, 5, 0)));
+        check("main", None);
+    }
+}
