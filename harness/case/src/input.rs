@@ -4,7 +4,7 @@
 /// Bytes of the longest case file or kernel that is read. Spans are of 32 bits.
 pub(crate) const MAX_TEXT: usize = 16 << 20;
 
-/// One file given to [`Corpus::load`].
+/// One file given to [`crate::Corpus::load`].
 #[derive(Clone, Debug)]
 pub struct Input {
     /// The path from the corpus root, with `/` between folders.

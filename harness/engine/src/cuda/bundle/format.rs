@@ -72,7 +72,7 @@ pub struct Label {
     pub source: String,
     /// Digest of the storages, tensors and launches, as `compile` makes it.
     pub layout: String,
-    /// Digests of the machine code ([`digest`] of each cubin), in the order of the job's kernels.
+    /// Digests of the machine code ([`crate::cuda::job::digest`] of each cubin), in the order of the job's kernels.
     pub cubins: Vec<String>,
 }
 
