@@ -167,7 +167,7 @@ def assembling(gpu: int | None) -> Iterator[None]:
     declared = vars(backend)["make_cubin"]
     make = backend.make_cubin
 
-    def made(*args: Any) -> bytes:
+    def made(*args: Any) -> Any:
         # The compute capability is the last argument, behind the backend itself where it is one.
         return make(*args[:-1], gpu)
 
