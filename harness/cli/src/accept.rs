@@ -20,19 +20,20 @@ use cerith_verdict::{Panel, Standing, try_case};
 
 use crate::args::AcceptArgs;
 use crate::corpus::Selected;
+use crate::exit::Exit;
 use crate::terminal::Terminal;
 
 /// Most ids that are named in one message.
 const NAMED: usize = 10;
 
 /// Accepts, and answers with the exit code.
-pub fn accept(args: &AcceptArgs) -> u8 {
+pub fn accept(args: &AcceptArgs) -> Exit {
     let mut terminal = Terminal::new();
     let selected = match Selected::open(args.cases.as_deref(), &[]) {
         Ok(selected) => selected,
         Err(message) => {
             terminal.note(&message);
-            return 2;
+            return Exit::Wrong;
         }
     };
     let entries: HashMap<String, Entry> = selected
@@ -40,19 +41,19 @@ pub fn accept(args: &AcceptArgs) -> u8 {
         .map(|entry| (entry.id.clone(), entry))
         .collect();
     let mut pile = Pile::default();
-    let mut exit = 0;
+    let mut exit = Exit::AsExpected;
     for path in &args.results {
         if let Err(error) = pile.read(path, &entries) {
             terminal.note(&format!("error: failed to {error}\n  --> {}", path.display()));
-            exit = 2;
+            exit = Exit::Wrong;
         }
     }
     // A bundle that cannot be read to its end says nothing about the rest of it: nothing of it is put on record.
-    if exit != 0 {
+    if exit != Exit::AsExpected {
         return exit;
     }
     for (why, ids) in &pile.refused {
-        exit = 2;
+        exit = Exit::Wrong;
         terminal.note(&format!("refused, {why}: {}", named(ids)));
     }
     let mut files: HashMap<&str, Vec<String>> = HashMap::new();
@@ -83,7 +84,7 @@ pub fn accept(args: &AcceptArgs) -> u8 {
             }
             Err(error) => {
                 terminal.note(&format!("error: failed to {error}"));
-                exit = 2;
+                exit = Exit::Wrong;
             }
         }
     }
@@ -95,7 +96,7 @@ pub fn accept(args: &AcceptArgs) -> u8 {
             pending.len()
         ));
         if !pending.is_empty() {
-            exit = exit.max(1);
+            exit = exit.max(Exit::Unexpected);
             terminal.note(&format!(
                 "not overwritten: {}\n  = help: `cargo insta review` shows both and takes one; `cerith accept --replace` takes \
                  the new ones",
@@ -103,12 +104,12 @@ pub fn accept(args: &AcceptArgs) -> u8 {
             ));
         }
     }
-    if counts.is_empty() && exit == 0 {
+    if counts.is_empty() && exit == Exit::AsExpected {
         terminal.note("nothing was put on record: there are no results in it");
-        return 3;
+        return Exit::Nothing;
     }
     terminal.print(&format!("records: {}\n", folder.display()));
-    if terminal.failed() { 2 } else { exit }
+    if terminal.failed() { Exit::Wrong } else { exit }
 }
 
 fn named(ids: &[String]) -> String {

@@ -19,24 +19,29 @@ use self::commits::Commits;
 use crate::args::{BisectArgs, BumpEngine};
 use crate::corpus::Selected;
 use crate::engines::set_up;
+use crate::exit::Exit;
 use crate::terminal::Terminal;
 
 /// Releases of NumPy that Triton's interpreter was run with: the last patch of each minor. Source: `pip index versions numpy`.
 const NUMPYS: [&str; 6] = ["1.26.4", "2.0.2", "2.1.3", "2.2.6", "2.3.5", "2.4.4"];
 
 /// Looks for it, and answers with the exit code.
-pub fn bisect(args: &BisectArgs, stop: &'static AtomicBool) -> u8 {
+pub fn bisect(args: &BisectArgs, stop: &'static AtomicBool) -> Exit {
     let mut terminal = Terminal::new();
     match found(args, stop, &mut terminal) {
         Ok(exit) => exit,
         Err(message) => {
             terminal.note(&message);
-            if stop.load(Ordering::Relaxed) { 130 } else { 2 }
+            if stop.load(Ordering::Relaxed) {
+                Exit::Interrupted
+            } else {
+                Exit::Wrong
+            }
         }
     }
 }
 
-fn found(args: &BisectArgs, stop: &'static AtomicBool, terminal: &mut Terminal) -> Result<u8, String> {
+fn found(args: &BisectArgs, stop: &'static AtomicBool, terminal: &mut Terminal) -> Result<Exit, String> {
     let selected = Selected::open(args.cases.as_deref(), std::slice::from_ref(&args.case))?;
     let mut entries = selected.entries(Shard::ALL);
     let entry = match (entries.next(), entries.next()) {
@@ -280,7 +285,7 @@ fn search(
     })
 }
 
-fn told(found: Found, names: &[String], case: &str, terminal: &mut Terminal, stop: &AtomicBool) -> u8 {
+fn told(found: Found, names: &[String], case: &str, terminal: &mut Terminal, stop: &AtomicBool) -> Exit {
     let name = |place: usize| names.get(place).map_or("", String::as_str);
     let (text, exit) = match found {
         Found::First { before, at, old, new } => {
@@ -295,7 +300,7 @@ fn told(found: Found, names: &[String], case: &str, terminal: &mut Terminal, sto
                 0 | 1 => String::new(),
                 steps => format!("; {} between it and {} say nothing", steps - 1, name(before)),
             };
-            (format!("{} is {what}{between}\n", name(at)), 0)
+            (format!("{} is {what}{between}\n", name(at)), Exit::AsExpected)
         }
         Found::Alike(stand) => (
             format!(
@@ -303,12 +308,19 @@ fn told(found: Found, names: &[String], case: &str, terminal: &mut Terminal, sto
                 name(0),
                 name(names.len().saturating_sub(1))
             ),
-            1,
+            Exit::Unexpected,
         ),
-        Found::Silent(place, why) => (format!("{} says nothing of {case}: {why}\n", name(place)), 3),
+        Found::Silent(place, why) => (
+            format!("{} says nothing of {case}: {why}\n", name(place)),
+            Exit::Nothing,
+        ),
     };
     terminal.print(&text);
-    if stop.load(Ordering::Relaxed) { 130 } else { exit }
+    if stop.load(Ordering::Relaxed) {
+        Exit::Interrupted
+    } else {
+        exit
+    }
 }
 
 #[cfg(test)]

@@ -20,23 +20,28 @@ use serde::Serialize;
 use crate::args::{BumpArgs, BumpEngine, BumpFormat, Side};
 use crate::corpus::Selected;
 use crate::engines;
+use crate::exit::Exit;
 use crate::judged;
 use crate::output::Output;
 use crate::pipeline;
 use crate::terminal::Terminal;
 
 /// Runs both sides, and answers with the exit code.
-pub fn bump(args: &BumpArgs, stop: &'static AtomicBool) -> u8 {
+pub fn bump(args: &BumpArgs, stop: &'static AtomicBool) -> Exit {
     match done(args, stop) {
         Ok(exit) => exit,
         Err(message) => {
             Terminal::new().note(&message);
-            if stop.load(Ordering::Relaxed) { 130 } else { 2 }
+            if stop.load(Ordering::Relaxed) {
+                Exit::Interrupted
+            } else {
+                Exit::Wrong
+            }
         }
     }
 }
 
-fn done(args: &BumpArgs, stop: &'static AtomicBool) -> Result<u8, String> {
+fn done(args: &BumpArgs, stop: &'static AtomicBool) -> Result<Exit, String> {
     let began = Instant::now();
     let selected = Selected::open(args.selection.cases.as_deref(), &args.selection.filters)?;
     let home = Home::discover().map_err(|error| format!("error: failed to {error}"))?;
@@ -103,11 +108,11 @@ fn done(args: &BumpArgs, stop: &'static AtomicBool) -> Result<u8, String> {
         terminal.print(&text);
     }
     Ok(match () {
-        () if interrupted => 130,
-        () if problems > 0 || written == 2 || terminal.failed() => 2,
-        () if worse => 1,
-        () if compared == 0 => 3,
-        () => 0,
+        () if interrupted => Exit::Interrupted,
+        () if problems > 0 || written == Exit::Wrong || terminal.failed() => Exit::Wrong,
+        () if worse => Exit::Unexpected,
+        () if compared == 0 => Exit::Nothing,
+        () => Exit::AsExpected,
     })
 }
 

@@ -20,20 +20,21 @@ use cerith_tile::rules::Version;
 use crate::args::BundleArgs;
 use crate::corpus::Selected;
 use crate::engines;
+use crate::exit::Exit;
 use crate::part::Part;
 use crate::pipeline::{self, in_order};
 use crate::sweep;
 use crate::terminal::Terminal;
 
 /// Compiles, and answers with the exit code.
-pub fn bundle(args: &BundleArgs, stop: &AtomicBool) -> u8 {
+pub fn bundle(args: &BundleArgs, stop: &AtomicBool) -> Exit {
     let mut terminal = Terminal::new();
     match write(args, stop, &mut terminal) {
         Ok(exit) => exit,
         Err(message) => {
             terminal.end();
             terminal.note(&format!("error: failed to {message}"));
-            2
+            Exit::Wrong
         }
     }
 }
@@ -86,29 +87,33 @@ struct Counts {
     failed: u64,
 }
 
-fn write(args: &BundleArgs, stop: &AtomicBool, terminal: &mut Terminal) -> Result<u8, String> {
+fn write(args: &BundleArgs, stop: &AtomicBool, terminal: &mut Terminal) -> Result<Exit, String> {
     let selected = match Selected::open(args.selection.cases.as_deref(), &args.selection.filters) {
         Ok(selected) => selected,
         Err(message) => {
             terminal.note(&message);
-            return Ok(2);
+            return Ok(Exit::Wrong);
         }
     };
-    let mut exit = 0;
+    let mut exit = Exit::AsExpected;
     for problem in selected.problems().into_iter().chain(selected.unmatched()) {
         terminal.note(&problem.rendered);
-        exit = 2;
+        exit = Exit::Wrong;
     }
     let cases = selected.entries(Shard::ALL).count() as u64;
     if cases == 0 {
         terminal.note("nothing was bundled: no case is meant");
-        return Ok(if exit == 0 { 3 } else { exit });
+        return Ok(if exit == Exit::AsExpected {
+            Exit::Nothing
+        } else {
+            exit
+        });
     }
     let axes = match sweep::axes(&args.along) {
         Ok(axes) => args.sweep.then_some(axes),
         Err(message) => {
             terminal.note(&message);
-            return Ok(2);
+            return Ok(Exit::Wrong);
         }
     };
     let reference = Reference::default();
@@ -144,14 +149,14 @@ fn write(args: &BundleArgs, stop: &AtomicBool, terminal: &mut Terminal) -> Resul
         terminal.end();
         for problem in wrong.finish() {
             terminal.note(&describe::problem(&problem, selected.corpus.sources()).rendered);
-            exit = 2;
+            exit = Exit::Wrong;
         }
         if stop.load(Ordering::Relaxed) {
             terminal.note("interrupted; no bundle was written");
-            return Ok(130);
+            return Ok(Exit::Interrupted);
         }
         if counts.failed > 0 {
-            exit = exit.max(1);
+            exit = exit.max(Exit::Unexpected);
         }
         for (said, cases) in &counts.said {
             terminal.print(&format!("{said}\n    {}\n", cases.join("\n    ")));
@@ -174,7 +179,7 @@ fn write(args: &BundleArgs, stop: &AtomicBool, terminal: &mut Terminal) -> Resul
             ""
         }
     ));
-    Ok(if terminal.failed() { 2 } else { exit })
+    Ok(if terminal.failed() { Exit::Wrong } else { exit })
 }
 
 /// All cases through one compiler.

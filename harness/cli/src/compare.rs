@@ -17,6 +17,7 @@ use serde::Serialize;
 use crate::args::{CompareArgs, RunFormat};
 use crate::corpus::Selected;
 use crate::engines::set_up;
+use crate::exit::Exit;
 use crate::pipeline::{self, in_order};
 use crate::terminal::Terminal;
 
@@ -59,19 +60,19 @@ struct Counts {
 }
 
 /// Compares, and answers with the exit code.
-pub fn compare(args: &CompareArgs, stop: &'static AtomicBool) -> u8 {
+pub fn compare(args: &CompareArgs, stop: &'static AtomicBool) -> Exit {
     let began = Instant::now();
     let mut terminal = Terminal::new();
     let selected = match Selected::open(args.selection.cases.as_deref(), &args.selection.filters) {
         Ok(selected) => selected,
         Err(message) => {
             terminal.note(&message);
-            return 2;
+            return Exit::Wrong;
         }
     };
     if args.left == args.right {
         terminal.note("error: an engine is the same as itself; name two");
-        return 2;
+        return Exit::Wrong;
     }
     let jobs = pipeline::jobs(args.jobs);
     let wanted = [args.left.clone(), args.right.clone()];
@@ -85,13 +86,13 @@ pub fn compare(args: &CompareArgs, stop: &'static AtomicBool) -> u8 {
         terminal.note(&problem.rendered);
     }
     if !problems.is_empty() {
-        return 2;
+        return Exit::Wrong;
     }
     let panel = Arc::new(setup.panel);
     crate::interrupt::on_interrupt(&panel);
     let [Some(left), Some(right)] = wanted.each_ref().map(|id| engine(&panel, id)) else {
         terminal.note("internal error: an engine was set up under another name\nThis is a bug in Cerith.");
-        return 1;
+        return Exit::Unexpected;
     };
     let mut counts = Counts {
         engines: wanted.each_ref().map(ToString::to_string),
@@ -129,14 +130,14 @@ pub fn compare(args: &CompareArgs, stop: &'static AtomicBool) -> u8 {
     };
     terminal.print(&text);
     if stop.load(Ordering::Relaxed) {
-        return 130;
+        return Exit::Interrupted;
     }
     match &counts {
-        Counts { failed: 1.., .. } => 2,
-        Counts { differ: 1.., .. } => 1,
-        Counts { cases: 0, .. } => 3,
-        _ if terminal.failed() => 2,
-        _ => 0,
+        Counts { failed: 1.., .. } => Exit::Wrong,
+        Counts { differ: 1.., .. } => Exit::Unexpected,
+        Counts { cases: 0, .. } => Exit::Nothing,
+        _ if terminal.failed() => Exit::Wrong,
+        _ => Exit::AsExpected,
     }
 }
 

@@ -15,6 +15,7 @@ use serde_json::json;
 
 use crate::args::{CoverageArgs, CoverageFormat};
 use crate::corpus::Selected;
+use crate::exit::Exit;
 use crate::fuzz;
 use crate::terminal::Terminal;
 
@@ -48,7 +49,7 @@ struct Counts {
 }
 
 /// Prints the table, and answers with the exit code.
-pub fn coverage(args: &CoverageArgs) -> u8 {
+pub fn coverage(args: &CoverageArgs) -> Exit {
     if let Some(campaign) = &args.campaign {
         return fuzz::covered(args, campaign);
     }
@@ -63,11 +64,11 @@ pub fn coverage(args: &CoverageArgs) -> u8 {
             };
             terminal.print(&text);
             terminal.note(&summary(&rows, holes, args));
-            u8::from(holes > 0)
+            Exit::unexpected_if(holes > 0)
         }
         Err(message) => {
             terminal.note(&message);
-            2
+            Exit::Wrong
         }
     }
 }

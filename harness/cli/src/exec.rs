@@ -15,30 +15,31 @@ use cerith_engine::cuda::job::Ran;
 use cerith_engine::cuda::{Executor, GpuHeader, Options};
 
 use crate::args::ExecArgs;
+use crate::exit::Exit;
 use crate::part::Part;
 use crate::terminal::Terminal;
 
 /// Executes, and answers with the exit code.
-pub fn exec(args: &ExecArgs, stop: &AtomicBool) -> u8 {
+pub fn exec(args: &ExecArgs, stop: &AtomicBool) -> Exit {
     let mut terminal = Terminal::new();
     match execute(args, stop, &mut terminal) {
         Ok(summary) => {
             terminal.print(&summary);
-            u8::from(terminal.failed())
+            Exit::unexpected_if(terminal.failed())
         }
         Err(End::Wrong(message)) => {
             terminal.end();
             terminal.note(&format!("error: failed to {message}"));
-            2
+            Exit::Wrong
         }
         Err(End::Nothing(reason)) => {
             terminal.note(&format!("nothing was executed: {reason}"));
-            3
+            Exit::Nothing
         }
         Err(End::Interrupted) => {
             terminal.end();
             terminal.note("interrupted; no results were written");
-            130
+            Exit::Interrupted
         }
     }
 }

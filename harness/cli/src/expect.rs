@@ -16,6 +16,7 @@ use cerith_report::{Human, Tone, read, safe};
 use self::proposal::{Change, Found, Proposal};
 use crate::args::ExpectArgs;
 use crate::corpus::Selected;
+use crate::exit::Exit;
 use crate::output::STREAM;
 use crate::part::Part;
 use crate::terminal::Terminal;
@@ -24,14 +25,14 @@ use crate::terminal::Terminal;
 const CONTEXT: usize = 1;
 
 /// Reviews, and answers with the exit code.
-pub fn expect(args: &ExpectArgs) -> u8 {
+pub fn expect(args: &ExpectArgs) -> Exit {
     let mut terminal = Terminal::new();
     match reviewed(args, &mut terminal) {
-        Ok(exit) if terminal.failed() => exit.max(2),
+        Ok(exit) if terminal.failed() => exit.max(Exit::Wrong),
         Ok(exit) => exit,
         Err(message) => {
             terminal.note(&message);
-            2
+            Exit::Wrong
         }
     }
 }
@@ -56,7 +57,7 @@ struct Count {
     quit: bool,
 }
 
-fn reviewed(args: &ExpectArgs, terminal: &mut Terminal) -> Result<u8, String> {
+fn reviewed(args: &ExpectArgs, terminal: &mut Terminal) -> Result<Exit, String> {
     let mode = match (args.accept, args.prune) {
         (add, remove) if add || remove => Mode::Accept { add, remove },
         _ if args.list || args.check => Mode::Show,
@@ -118,10 +119,10 @@ fn reviewed(args: &ExpectArgs, terminal: &mut Terminal) -> Result<u8, String> {
     }
     terminal.print(&summed(&count, pending, mode));
     Ok(match mode {
-        _ if count.failed => 2,
-        Mode::Show if args.check && pending > 0 => 1,
-        Mode::Accept { add: true, .. } if count.refused > 0 => 1,
-        _ => 0,
+        _ if count.failed => Exit::Wrong,
+        Mode::Show if args.check && pending > 0 => Exit::Unexpected,
+        Mode::Accept { add: true, .. } if count.refused > 0 => Exit::Unexpected,
+        _ => Exit::AsExpected,
     })
 }
 

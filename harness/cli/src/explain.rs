@@ -17,6 +17,7 @@ use cerith_verdict::{Panel, Record, Trial, try_case};
 use crate::args::{ExplainArgs, Masked};
 use crate::corpus::Selected;
 use crate::engines::set_up;
+use crate::exit::Exit;
 use crate::judge;
 use crate::picture::picture;
 use crate::pipeline;
@@ -26,13 +27,13 @@ use crate::terminal::Terminal;
 const MOST: usize = 5;
 
 /// Explains, and answers with the exit code.
-pub fn explain(args: &ExplainArgs, stop: &AtomicBool) -> u8 {
+pub fn explain(args: &ExplainArgs, stop: &AtomicBool) -> Exit {
     let mut terminal = Terminal::new();
     let selected = match Selected::open(args.cases.as_deref(), &args.case) {
         Ok(selected) => selected,
         Err(message) => {
             terminal.note(&message);
-            return 2;
+            return Exit::Wrong;
         }
     };
     let entries: Vec<_> = selected.entries(Shard::ALL).take(MOST + 1).collect();
@@ -41,7 +42,7 @@ pub fn explain(args: &ExplainArgs, stop: &AtomicBool) -> u8 {
         for problem in selected.problems().into_iter().chain(unmatched) {
             terminal.note(&problem.rendered);
         }
-        return 2;
+        return Exit::Wrong;
     }
     if entries.len() > MOST {
         terminal.note(&format!(
@@ -69,7 +70,14 @@ pub fn explain(args: &ExplainArgs, stop: &AtomicBool) -> u8 {
     for problem in setup.warnings.iter().chain(&setup.problems()) {
         terminal.note(&problem.rendered);
     }
-    let (mut wrong, mut exit) = (Problems::default(), if setup.failed.is_empty() { 0 } else { 2 });
+    let (mut wrong, mut exit) = (
+        Problems::default(),
+        if setup.failed.is_empty() {
+            Exit::AsExpected
+        } else {
+            Exit::Wrong
+        },
+    );
     let panel = Arc::new(setup.panel);
     crate::interrupt::on_interrupt(&panel);
     for entry in entries.iter().take(MOST) {
@@ -77,7 +85,7 @@ pub fn explain(args: &ExplainArgs, stop: &AtomicBool) -> u8 {
             Ok(case) => case,
             Err(problems) => {
                 wrong.add(&entry.id, problems);
-                exit = 2;
+                exit = Exit::Wrong;
                 continue;
             }
         };
@@ -87,7 +95,7 @@ pub fn explain(args: &ExplainArgs, stop: &AtomicBool) -> u8 {
         let ir = ir_text(&case, &reference, &panel, &terminal);
         terminal.print(&ir);
         let Ok(trial) = try_case(&case, &panel) else {
-            return 130;
+            return Exit::Interrupted;
         };
         let told = trial_text(&case, &trial, &panel, &selected, &terminal);
         terminal.print(&told);

@@ -42,6 +42,7 @@ use cerith_verdict::{Panel, Trial, try_case};
 use crate::args::FuzzArgs;
 use crate::corpus::Selected;
 use crate::engines::{Setup, set_up};
+use crate::exit::Exit;
 use crate::interrupt;
 use crate::pipeline;
 use crate::terminal::Terminal;
@@ -62,7 +63,7 @@ const WAITING: usize = 8;
 const UNREPEATED: &str = "unrepeated";
 
 /// Fuzzes, and answers with the exit code.
-pub fn fuzz(args: &FuzzArgs, stop: &'static AtomicBool) -> u8 {
+pub fn fuzz(args: &FuzzArgs, stop: &'static AtomicBool) -> Exit {
     let terminal = Terminal::new();
     let out = args.resume.clone().flatten().unwrap_or_else(|| args.out.clone());
     let named = if args.engines.engines.is_empty() {
@@ -79,7 +80,7 @@ pub fn fuzz(args: &FuzzArgs, stop: &'static AtomicBool) -> u8 {
         Ok(resumed) => resumed,
         Err(error) => {
             terminal.note(&format!("error: {error}"));
-            return 2;
+            return Exit::Wrong;
         }
     };
     let wanted = match &resumed {
@@ -93,7 +94,7 @@ pub fn fuzz(args: &FuzzArgs, stop: &'static AtomicBool) -> u8 {
             Ok(campaign) => campaign.breaking(args.broken).steered(!args.unsteered),
             Err(error) => {
                 terminal.note(&format!("error: {error}"));
-                return 2;
+                return Exit::Wrong;
             }
         },
     };
@@ -104,7 +105,7 @@ pub fn fuzz(args: &FuzzArgs, stop: &'static AtomicBool) -> u8 {
         Ok(selected) => selected,
         Err(message) => {
             terminal.note(&message);
-            return 2;
+            return Exit::Wrong;
         }
     };
     let jobs = pipeline::jobs(args.jobs);
@@ -118,7 +119,7 @@ pub fn fuzz(args: &FuzzArgs, stop: &'static AtomicBool) -> u8 {
             terminal.note(
                 "error: without a GPU, compilers are fuzzed by themselves\n  = help: name the other engines in another campaign",
             );
-            return 2;
+            return Exit::Wrong;
         }
         return send(args, &out, &findings, &compilers, campaign, stop);
     }
@@ -150,7 +151,7 @@ pub fn fuzz(args: &FuzzArgs, stop: &'static AtomicBool) -> u8 {
         );
         // What was made for a campaign that does not begin goes again, if nothing is in it.
         let _ = fs::remove_dir(&findings).and_then(|()| fs::remove_dir(&out));
-        return 3;
+        return Exit::Nothing;
     }
     if let Some(mistrial) = guarded(cerith_verdict::selfcheck)
         .unwrap_or_else(|panic| vec![panic])
@@ -159,11 +160,11 @@ pub fn fuzz(args: &FuzzArgs, stop: &'static AtomicBool) -> u8 {
         terminal.note(&format!(
             "internal error: Cerith is wrong about a trial whose end is known: {mistrial}"
         ));
-        return 1;
+        return Exit::Unexpected;
     }
     if let Err(error) = campaign.save(&out) {
         terminal.note(&format!("error: {}: {error}", out.display()));
-        return 2;
+        return Exit::Wrong;
     }
     let panel = Arc::new(panel);
     interrupt::on_interrupt(&panel);
@@ -189,7 +190,7 @@ fn send(
     compilers: &[EngineId],
     mut campaign: Campaign,
     stop: &AtomicBool,
-) -> u8 {
+) -> Exit {
     let mut terminal = Terminal::new();
     let first = campaign.bundled;
     let most = if args.time.is_some() {
@@ -226,11 +227,15 @@ fn send(
                 bundle.display(),
                 out.display()
             ));
-            if stop.load(Ordering::Relaxed) { 130 } else { 0 }
+            if stop.load(Ordering::Relaxed) {
+                Exit::Interrupted
+            } else {
+                Exit::AsExpected
+            }
         }
         Err(message) => {
             terminal.note(&format!("error: {message}"));
-            2
+            Exit::Wrong
         }
     }
 }
@@ -243,7 +248,7 @@ fn judge(
     wanted: &[EngineId],
     campaign: Campaign,
     stop: &'static AtomicBool,
-) -> u8 {
+) -> Exit {
     let mut others: Vec<Arc<dyn Engine>> = Vec::new();
     let mut end = 0;
     let recipe = Recipe::new(campaign.seed, wanted);
@@ -255,7 +260,7 @@ fn judge(
             }
             Err(message) => {
                 Terminal::new().note(&format!("error: {message}"));
-                return 2;
+                return Exit::Wrong;
             }
         }
     }
@@ -263,7 +268,7 @@ fn judge(
         Terminal::new().note(
             "error: this campaign has no compiler, whose results could be judged\n  = help: leave `--results` out",
         );
-        return 2;
+        return Exit::Wrong;
     }
     let panel = Arc::new(Panel::new(Some(Arc::new(Reference::default())), others));
     interrupt::on_interrupt(&panel);
@@ -325,7 +330,7 @@ impl Hunt {
         }
     }
 
-    fn run(mut self, args: &FuzzArgs, end: u64, panel: &Panel, jobs: usize, stop: &AtomicBool) -> u8 {
+    fn run(mut self, args: &FuzzArgs, end: u64, panel: &Panel, jobs: usize, stop: &AtomicBool) -> Exit {
         let (began, time) = (self.began, args.time);
         let alone = panel.reference.clone().filter(|_| panel.others.is_empty());
         let (steer, breaks) = (self.steer.clone(), self.campaign.broken);
@@ -476,7 +481,7 @@ impl Hunt {
         )
     }
 
-    fn finish(mut self, interrupted: bool) -> u8 {
+    fn finish(mut self, interrupted: bool) -> Exit {
         self.save();
         if let Some(error) = &self.unwritten {
             self.terminal.note(&format!(
@@ -484,7 +489,7 @@ impl Hunt {
                 self.out.display(),
                 self.campaign.done
             ));
-            return 2;
+            return Exit::Wrong;
         }
         let mut lines = vec![self.line()];
         let mut known: Vec<(&String, &u64)> = self.campaign.explained.iter().collect();
@@ -498,9 +503,9 @@ impl Hunt {
         lines.push(String::new());
         self.terminal.print(&lines.join("\n"));
         if interrupted {
-            130
+            Exit::Interrupted
         } else {
-            u8::from(!self.campaign.findings.is_empty() || self.campaign.failed > 0)
+            Exit::unexpected_if(!self.campaign.findings.is_empty() || self.campaign.failed > 0)
         }
     }
 }

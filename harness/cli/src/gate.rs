@@ -10,6 +10,7 @@ use cerith_report::event::{Event, Problem, Severity, Start, Verdict};
 use cerith_report::{Baseline, read, safe};
 
 use crate::args::{BaselineArgs, Gate};
+use crate::exit::Exit;
 use crate::output::STREAM;
 use crate::part::Part;
 use crate::terminal::Terminal;
@@ -188,19 +189,23 @@ pub fn before(folder: &Path) -> Result<Before, String> {
 }
 
 /// `cerith report baseline`: prints or writes one, and answers with the exit code.
-pub fn make(args: &BaselineArgs) -> u8 {
+pub fn make(args: &BaselineArgs) -> Exit {
     let mut terminal = Terminal::new();
     let made = match made(args) {
         Ok(made) => made,
         Err(message) => {
             terminal.note(&message);
-            return 2;
+            return Exit::Wrong;
         }
     };
     let text = made.text();
     let Some(path) = &args.output else {
         terminal.print(&text);
-        return if terminal.failed() { 2 } else { 0 };
+        return if terminal.failed() {
+            Exit::Wrong
+        } else {
+            Exit::AsExpected
+        };
     };
     let written = Part::create(path).and_then(|mut part| {
         part.file
@@ -210,11 +215,11 @@ pub fn make(args: &BaselineArgs) -> u8 {
     });
     if let Err(error) = written {
         terminal.note(&format!("error: failed to {error}"));
-        return 2;
+        return Exit::Wrong;
     }
     let count = made.cases().count();
     terminal.print(&format!("{}: {count} {}\n", path.display(), cases(count)));
-    0
+    Exit::AsExpected
 }
 
 fn made(args: &BaselineArgs) -> Result<Baseline, String> {

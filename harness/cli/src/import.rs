@@ -11,20 +11,25 @@ use cerith_tile::rules::Rules;
 use cerith_tile::source::{SourceFile, Sources};
 
 use crate::args::ImportArgs;
+use crate::exit::Exit;
 use crate::terminal::Terminal;
 
 /// Imports, and answers with the exit code.
-pub fn import(args: &ImportArgs) -> u8 {
+pub fn import(args: &ImportArgs) -> Exit {
     let mut terminal = Terminal::new();
     match write(args) {
         Ok(written) => {
             terminal.print(&format!("{}\n", written.display()));
             terminal.note(&tried(&written, args));
-            if terminal.failed() { 2 } else { 0 }
+            if terminal.failed() {
+                Exit::Wrong
+            } else {
+                Exit::AsExpected
+            }
         }
         Err(message) => {
             terminal.note(&message);
-            2
+            Exit::Wrong
         }
     }
 }

@@ -5,16 +5,17 @@ use cerith_report::Tone;
 
 use crate::args::ListArgs;
 use crate::corpus::Selected;
+use crate::exit::Exit;
 use crate::terminal::Terminal;
 
 /// Lists, and answers with the exit code.
-pub fn list(args: &ListArgs) -> u8 {
+pub fn list(args: &ListArgs) -> Exit {
     let mut terminal = Terminal::new();
     let selected = match Selected::open(args.selection.cases.as_deref(), &args.selection.filters) {
         Ok(selected) => selected,
         Err(message) => {
             terminal.note(&message);
-            return 2;
+            return Exit::Wrong;
         }
     };
     let (mut cases, mut last) = (0u64, String::new());
@@ -30,7 +31,7 @@ pub fn list(args: &ListArgs) -> u8 {
         text.push('\n');
         terminal.print(&text);
         if terminal.is_gone() {
-            return 0;
+            return Exit::AsExpected;
         }
         cases += 1;
     }
@@ -45,8 +46,8 @@ pub fn list(args: &ListArgs) -> u8 {
     let files = selected.corpus.files().len();
     terminal.note(&format!("{cases} cases; the corpus has {files} case files"));
     match (problems.is_empty(), cases) {
-        (false, _) => 2,
-        (true, 0) => 3,
-        (true, _) => 0,
+        (false, _) => Exit::Wrong,
+        (true, 0) => Exit::Nothing,
+        (true, _) => Exit::AsExpected,
     }
 }

@@ -10,6 +10,7 @@ mod corpus;
 mod coverage;
 mod engines;
 mod exec;
+mod exit;
 mod expect;
 mod explain;
 #[cfg(feature = "planted-faults")]
@@ -48,6 +49,7 @@ use clap::Parser;
 use mimalloc::MiMalloc;
 
 use crate::args::{Cli, Command, FuzzCommand, ReportCommand};
+use crate::exit::Exit;
 
 /// Kernels, traces and cases are many small pieces: of a generated case's time, the system's allocator takes a fifth.
 #[global_allocator]
@@ -92,10 +94,11 @@ fn main() -> ExitCode {
         },
         Command::Reduce(args) => reduce::reduce(args, stop),
         // Served above.
-        Command::CudaChild { .. } => 0,
+        Command::CudaChild { .. } => Exit::AsExpected,
     });
-    ExitCode::from(done.unwrap_or_else(|panic| {
+    let exit = done.unwrap_or_else(|panic| {
         terminal::Terminal::new().note(&format!("internal error: {panic}\nThis is a bug in Cerith."));
-        1
-    }))
+        Exit::Unexpected
+    });
+    ExitCode::from(exit.code())
 }

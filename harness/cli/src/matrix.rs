@@ -12,23 +12,28 @@ use serde::Serialize;
 use crate::args::{BumpEngine, MatrixArgs, MatrixFormat, Side};
 use crate::bump;
 use crate::corpus::Selected;
+use crate::exit::Exit;
 use crate::judged;
 use crate::output::Output;
 use crate::pipeline;
 use crate::terminal::Terminal;
 
 /// Runs all versions, and answers with the exit code.
-pub fn matrix(args: &MatrixArgs, stop: &'static AtomicBool) -> u8 {
+pub fn matrix(args: &MatrixArgs, stop: &'static AtomicBool) -> Exit {
     match done(args, stop) {
         Ok(exit) => exit,
         Err(message) => {
             Terminal::new().note(&message);
-            if stop.load(Ordering::Relaxed) { 130 } else { 2 }
+            if stop.load(Ordering::Relaxed) {
+                Exit::Interrupted
+            } else {
+                Exit::Wrong
+            }
         }
     }
 }
 
-fn done(args: &MatrixArgs, stop: &'static AtomicBool) -> Result<u8, String> {
+fn done(args: &MatrixArgs, stop: &'static AtomicBool) -> Result<Exit, String> {
     let began = Instant::now();
     let (versions, filters): (Vec<&String>, Vec<&String>) = args
         .words
@@ -95,10 +100,10 @@ fn done(args: &MatrixArgs, stop: &'static AtomicBool) -> Result<u8, String> {
     };
     terminal.print(&text);
     Ok(match () {
-        () if interrupted => 130,
-        () if problems > 0 || written == 2 || terminal.failed() => 2,
-        () if matrix.cases == 0 => 3,
-        () => 0,
+        () if interrupted => Exit::Interrupted,
+        () if problems > 0 || written == Exit::Wrong || terminal.failed() => Exit::Wrong,
+        () if matrix.cases == 0 => Exit::Nothing,
+        () => Exit::AsExpected,
     })
 }
 

@@ -10,6 +10,7 @@ use cerith_report::{Human, Merge, Merged, Writer, read_event, safe};
 
 use crate::args::{MergeArgs, Reports, RunFormat};
 use crate::corpus::ReportFolder;
+use crate::exit::Exit;
 use crate::output::{Output, STREAM};
 use crate::part::Part;
 use crate::terminal::Terminal;
@@ -18,14 +19,14 @@ use crate::terminal::Terminal;
 const PRINTED: usize = 1 << 16;
 
 /// Merges, and answers with the exit code.
-pub fn merge(args: &MergeArgs) -> u8 {
+pub fn merge(args: &MergeArgs) -> Exit {
     let mut terminal = Terminal::new();
     if let Some(lost) = lost(args) {
         terminal.note(&format!(
             "error: {} is one of the streams, and would be lost\n  = help: name another place for what comes out",
             lost.display()
         ));
-        return 2;
+        return Exit::Wrong;
     }
     let streams = args.streams.iter().map(|path| {
         let input = File::open(path).map(|file| BufReader::with_capacity(1 << 18, file));
@@ -38,7 +39,7 @@ pub fn merge(args: &MergeArgs) -> u8 {
                 terminal.note(&safe::lines(&fault.rendered));
             }
             terminal.note(&format!("error: {nothing}, so that there is nothing to merge"));
-            return 2;
+            return Exit::Wrong;
         }
     };
     let merged = match (&args.out, &args.output) {
@@ -50,19 +51,19 @@ pub fn merge(args: &MergeArgs) -> u8 {
         Ok(merged) => merged,
         Err(message) => {
             terminal.note(&format!("error: failed to {message}"));
-            return 2;
+            return Exit::Wrong;
         }
     };
     for fault in &merged.faults {
         terminal.note(&safe::lines(&fault.rendered));
     }
-    let exit = merged.summary.exit;
+    let exit = Exit::from(merged.summary.exit);
     if let Some(file) = &args.output {
         let mut human = Human::new(terminal.palette);
         terminal.print(&human.event(&Event::Summary(merged.summary)));
         terminal.print(&format!("stream: {}\n", file.display()));
     }
-    if terminal.failed() { 2 } else { exit }
+    if terminal.failed() { Exit::Wrong } else { exit }
 }
 
 /// A stream that what comes out would be written over.
@@ -115,7 +116,7 @@ fn write(out: &mut impl Write, event: &Event, line: Option<&[u8]>) -> io::Result
 }
 
 /// The stream and the reports made of it, told as those of a run.
-fn into_folder(merge: Merge<BufReader<File>>, args: &MergeArgs, folder: &Path, terminal: Terminal) -> u8 {
+fn into_folder(merge: Merge<BufReader<File>>, args: &MergeArgs, folder: &Path, terminal: Terminal) -> Exit {
     let reports = Reports {
         format: RunFormat::Human,
         out: Some(folder.to_owned()),
@@ -130,7 +131,7 @@ fn into_folder(merge: Merge<BufReader<File>>, args: &MergeArgs, folder: &Path, t
         Ok(output) => output,
         Err(taken) => {
             Terminal::new().note(&format!("error: {taken}"));
-            return 2;
+            return Exit::Wrong;
         }
     };
     let merged = merge.run(|event, line| {
@@ -146,7 +147,7 @@ fn into_folder(merge: Merge<BufReader<File>>, args: &MergeArgs, folder: &Path, t
         Ok(merged) => output.finish_after(merged.summary.seconds, merged.summary.interrupted),
         Err(error) => {
             Terminal::new().note(&format!("error: failed to merge: {error}"));
-            2
+            Exit::Wrong
         }
     }
 }

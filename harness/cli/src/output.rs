@@ -14,6 +14,7 @@ use cerith_tile::source::Sources;
 
 use crate::args::{Reports, RunFormat};
 use crate::corpus::ReportFolder;
+use crate::exit::Exit;
 use crate::gate::Held;
 use crate::pipeline::in_order;
 use crate::terminal::Terminal;
@@ -250,12 +251,12 @@ impl Output {
     }
 
     /// Ends the stream, writes the reports, and answers with the exit code. The end is told last, when all is written.
-    pub fn finish(self, began: Instant, interrupted: bool) -> u8 {
+    pub fn finish(self, began: Instant, interrupted: bool) -> Exit {
         self.finish_after(began.elapsed().as_secs_f64(), interrupted)
     }
 
     /// The same for a run that took so many seconds.
-    pub fn finish_after(mut self, seconds: f64, interrupted: bool) -> u8 {
+    pub fn finish_after(mut self, seconds: f64, interrupted: bool) -> Exit {
         self.summary.seconds = seconds;
         self.summary.interrupted = interrupted;
         self.summary.exit = self.summary.exit_code();
@@ -280,7 +281,7 @@ impl Output {
             }
         }
         self.summary.exit = self.summary.exit_code();
-        let exit = self.summary.exit;
+        let exit = Exit::from(self.summary.exit);
         self.show(&Event::Summary(self.summary.clone()));
         if let Some(folder) = written.filter(|_| matches!(self.shown, Shown::Human(_))) {
             self.terminal.print(&format!(
@@ -288,8 +289,8 @@ impl Output {
                 folder.join("report.html").display()
             ));
         }
-        if self.terminal.failed() && matches!(exit, 0 | 3) {
-            2
+        if self.terminal.failed() && matches!(exit, Exit::AsExpected | Exit::Nothing) {
+            Exit::Wrong
         } else {
             exit
         }

@@ -14,6 +14,7 @@ use cerith_recording::{CollectError, Collected, Options};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::args::RecordArgs;
+use crate::exit::Exit;
 use crate::terminal::Terminal;
 
 /// Where part files are while the program runs, in the folder that becomes the recording. Its name begins with a dot, so
@@ -24,17 +25,17 @@ const PARTS: &str = ".parts";
 const REASONS_TOLD: usize = 8;
 
 /// Records, and answers with the exit code: the program's own, if it is not 0.
-pub fn record(args: &RecordArgs, stop: &AtomicBool) -> u8 {
+pub fn record(args: &RecordArgs, stop: &AtomicBool) -> Exit {
     let terminal = Terminal::new();
     let told = |message: &str| {
         terminal.note(message);
-        2
+        Exit::Wrong
     };
     if let Some(parts) = &args.collect {
         return match made(args, parts) {
             Ok(collected) => {
                 terminal.note(&summary(&collected, &args.out));
-                0
+                Exit::AsExpected
             }
             Err(message) => told(&message),
         };
@@ -62,7 +63,7 @@ pub fn record(args: &RecordArgs, stop: &AtomicBool) -> u8 {
     tidy(&args.out, &parts);
     terminal.note(&summary(&collected, &args.out));
     match code(status) {
-        0 if collected.cases == 0 => 3,
+        Exit::Program(0) if collected.cases == 0 => Exit::Nothing,
         code => code,
     }
 }
@@ -143,14 +144,14 @@ fn wait(child: &mut Child, stop: &AtomicBool) -> io::Result<ExitStatus> {
     }
 }
 
-/// The program's exit code as a shell has it.
-fn code(status: ExitStatus) -> u8 {
+/// How the program ended, as a shell has it.
+fn code(status: ExitStatus) -> Exit {
     use std::os::unix::process::ExitStatusExt;
     let code = status
         .code()
         .or_else(|| status.signal().map(|signal| 128 + signal))
         .unwrap_or(1);
-    u8::try_from(code).unwrap_or(1)
+    Exit::Program(u8::try_from(code).unwrap_or(1))
 }
 
 /// Makes the recording.

@@ -19,6 +19,7 @@ use cerith_verdict::{Panel, Trial, try_case};
 use crate::args::ReduceArgs;
 use crate::corpus::Selected;
 use crate::engines::set_up;
+use crate::exit::Exit;
 use crate::interrupt;
 use crate::pipeline;
 use crate::terminal::Terminal;
@@ -225,13 +226,13 @@ impl Smaller {
 }
 
 /// Reduces a case of a corpus, and answers with the exit code.
-pub fn reduce(args: &ReduceArgs, stop: &'static AtomicBool) -> u8 {
+pub fn reduce(args: &ReduceArgs, stop: &'static AtomicBool) -> Exit {
     let mut terminal = Terminal::new();
     let selected = match Selected::open(args.cases.as_deref(), &args.case) {
         Ok(selected) => selected,
         Err(message) => {
             terminal.note(&message);
-            return 2;
+            return Exit::Wrong;
         }
     };
     let entries: Vec<_> = selected.entries(Shard::ALL).take(2).collect();
@@ -244,13 +245,13 @@ pub fn reduce(args: &ReduceArgs, stop: &'static AtomicBool) -> u8 {
                 entries.first().map_or("", |entry| entry.id.as_str()),
                 entries.get(1).map_or("", |entry| entry.id.as_str()),
             ));
-            return 2;
+            return Exit::Wrong;
         }
         (_, unmatched) => {
             for problem in selected.problems().into_iter().chain(unmatched) {
                 terminal.note(&problem.rendered);
             }
-            return 2;
+            return Exit::Wrong;
         }
     };
     drop(unmatched);
@@ -263,7 +264,7 @@ pub fn reduce(args: &ReduceArgs, stop: &'static AtomicBool) -> u8 {
                 let shown = cerith_report::describe::problem(&problem, selected.corpus.sources());
                 terminal.note(&shown.rendered);
             }
-            return 2;
+            return Exit::Wrong;
         }
     };
     let jobs = pipeline::jobs(args.jobs);
@@ -287,7 +288,7 @@ pub fn reduce(args: &ReduceArgs, stop: &'static AtomicBool) -> u8 {
         terminal.note(&problem.rendered);
     }
     if !setup.failed.is_empty() {
-        return 3;
+        return Exit::Nothing;
     }
     let panel = Arc::new(setup.panel);
     interrupt::on_interrupt(&panel);
@@ -299,14 +300,14 @@ pub fn reduce(args: &ReduceArgs, stop: &'static AtomicBool) -> u8 {
     };
     let mut smaller = match smaller(&case, &panel, bounds) {
         Ok(smaller) => smaller,
-        Err(Unreduced::Stopped) => return 130,
+        Err(Unreduced::Stopped) => return Exit::Interrupted,
         Err(why @ Unreduced::Failed(_)) => {
             terminal.note(&format!("internal error: {why}"));
-            return 1;
+            return Exit::Unexpected;
         }
         Err(why) => {
             terminal.note(&format!("error: {}: {why}", entry.id));
-            return 2;
+            return Exit::Wrong;
         }
     };
     let origin = case
@@ -324,14 +325,14 @@ pub fn reduce(args: &ReduceArgs, stop: &'static AtomicBool) -> u8 {
             out.display(),
             smaller.reduced.candidate.kernel()
         ));
-        return 2;
+        return Exit::Wrong;
     }
     if let Err(why) = smaller.reduced.candidate.read_back() {
         terminal.note(&format!(
             "internal error: the reduced case in {} cannot be read: {why}",
             out.display()
         ));
-        return 1;
+        return Exit::Unexpected;
     }
     terminal.print(&format!(
         "{}\n{}\n{}\nwritten to {}\n",
@@ -340,7 +341,11 @@ pub fn reduce(args: &ReduceArgs, stop: &'static AtomicBool) -> u8 {
         smaller.reduced.candidate.kernel().trim_end(),
         out.display()
     ));
-    if stop.load(Ordering::Relaxed) { 130 } else { 0 }
+    if stop.load(Ordering::Relaxed) {
+        Exit::Interrupted
+    } else {
+        Exit::AsExpected
+    }
 }
 
 /// `reports/reduce/ID`, beside the corpus.

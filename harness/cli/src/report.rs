@@ -10,10 +10,11 @@ use cerith_report::{
 };
 
 use crate::args::{ReportArgs, ReportFormat};
+use crate::exit::Exit;
 use crate::terminal::Terminal;
 
 /// Prints, and answers with the exit code: the stored run's own, or 2 when there is no stream to print or it is not whole.
-pub fn report(args: &ReportArgs) -> u8 {
+pub fn report(args: &ReportArgs) -> Exit {
     let mut terminal = Terminal::new();
     let mut joined = Joined::default();
     let mut printer = Printer::new(args, terminal.palette);
@@ -22,7 +23,7 @@ pub fn report(args: &ReportArgs) -> u8 {
             Ok(open) => open,
             Err(error) => {
                 terminal.note(&format!("error: read {}: {error}", path.display()));
-                return 2;
+                return Exit::Wrong;
             }
         };
         joined.begin(path.display().to_string());
@@ -33,7 +34,7 @@ pub fn report(args: &ReportArgs) -> u8 {
             Ok(cut) => printer.events(joined.end(cut), &mut terminal),
             Err(error) => {
                 terminal.note(&format!("error: {}: failed to {error}", path.display()));
-                return 2;
+                return Exit::Wrong;
             }
         }
     }
@@ -46,7 +47,7 @@ pub fn report(args: &ReportArgs) -> u8 {
         }
     }
     // A page without a summary says that the run was cut short.
-    let exit = ended.summary.exit;
+    let exit = Exit::from(ended.summary.exit);
     if !ended.cut || !matches!(args.format, ReportFormat::Html | ReportFormat::Markdown) {
         printer.events([Event::Summary(ended.summary)], &mut terminal);
     }
@@ -54,10 +55,10 @@ pub fn report(args: &ReportArgs) -> u8 {
         Ok(text) => terminal.print(&text),
         Err(error) => {
             terminal.note(&format!("error: failed to {error}"));
-            return 2;
+            return Exit::Wrong;
         }
     }
-    if terminal.failed() { 2 } else { exit }
+    if terminal.failed() { Exit::Wrong } else { exit }
 }
 
 /// One format.

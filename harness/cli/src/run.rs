@@ -14,6 +14,7 @@ use cerith_verdict::{Demands, Panel};
 use crate::args::{Checks, Masked, RunArgs};
 use crate::corpus::Selected;
 use crate::engines::{Setup, set_up};
+use crate::exit::Exit;
 use crate::gate::{self, Held};
 use crate::judge;
 use crate::output::{Done, Output};
@@ -21,7 +22,7 @@ use crate::pipeline;
 use crate::terminal::Terminal;
 
 /// Runs, and answers with the exit code.
-pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> u8 {
+pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> Exit {
     let began = Instant::now();
     let terminal = Terminal::new();
     if args.schedules > 0 && args.checks == Checks::Fast {
@@ -29,14 +30,14 @@ pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> u8 {
             "error: `--schedules` is of no use with `--checks fast`, which does not see what another order changes\n  \
              = help: leave `--checks` out",
         );
-        return 2;
+        return Exit::Wrong;
     }
     let jobs = pipeline::jobs(args.jobs);
     let mut selected = match Selected::open(args.selection.cases.as_deref(), &args.selection.filters) {
         Ok(selected) => selected,
         Err(message) => {
             terminal.note(&message);
-            return 2;
+            return Exit::Wrong;
         }
     };
     let folder = selected.report_folder("run");
@@ -45,7 +46,7 @@ pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> u8 {
         Ok(held) => held,
         Err(message) => {
             terminal.note(&message);
-            return 2;
+            return Exit::Wrong;
         }
     };
     let mut before = None;
@@ -57,7 +58,7 @@ pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> u8 {
             }
             Err(message) => {
                 terminal.note(&message);
-                return 2;
+                return Exit::Wrong;
             }
         }
     }
@@ -73,14 +74,14 @@ pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> u8 {
              `--last-failed` out",
             into.display()
         ));
-        return 3;
+        return Exit::Nothing;
     }
     // Reports of a run before this one are gone before anything that may take its time.
     let mut output = match Output::new(&args.reports, &folder, terminal) {
         Ok(output) => output,
         Err(taken) => {
             Terminal::new().note(&format!("error: {taken}"));
-            return 2;
+            return Exit::Wrong;
         }
     };
     let whole = selected.entries(Shard::ALL).count() as u64;

@@ -24,33 +24,34 @@ use self::results::Pile;
 use crate::args::{Along, SweepArgs};
 use crate::corpus::Selected;
 use crate::engines;
+use crate::exit::Exit;
 use crate::output::{Done, Output};
 use crate::pipeline;
 use crate::terminal::Terminal;
 
 /// Sweeps, and answers with the exit code.
-pub fn sweep(args: &SweepArgs, stop: &AtomicBool) -> u8 {
+pub fn sweep(args: &SweepArgs, stop: &AtomicBool) -> Exit {
     let began = Instant::now();
     let terminal = Terminal::new();
     let axes = match axes(&args.along) {
         Ok(axes) => axes,
         Err(message) => {
             terminal.note(&message);
-            return 2;
+            return Exit::Wrong;
         }
     };
     let selected = match Selected::open(args.selection.cases.as_deref(), &args.selection.filters) {
         Ok(selected) => selected,
         Err(message) => {
             terminal.note(&message);
-            return 2;
+            return Exit::Wrong;
         }
     };
     let mut output = match Output::new(&args.reports, &selected.report_folder("sweep"), terminal) {
         Ok(output) => output,
         Err(taken) => {
             Terminal::new().note(&format!("error: {taken}"));
-            return 2;
+            return Exit::Wrong;
         }
     };
     let source = if args.results.is_empty() {
@@ -118,7 +119,7 @@ pub fn axes(along: &Along) -> Result<Axes, String> {
 /// Why there is nothing to sweep.
 struct End {
     message: String,
-    exit: u8,
+    exit: Exit,
 }
 
 /// Where outcomes come from.
@@ -140,7 +141,7 @@ fn live(args: &SweepArgs, axes: Axes, selected: &Selected, stop: &AtomicBool) ->
              exec sweep.cerith -o results.cerith` executes on a machine with a GPU, and `cerith sweep --results \
              results.cerith` judges here"
         ),
-        exit: 3,
+        exit: Exit::Nothing,
     })?;
     let gpu = executor
         .gpus()
@@ -161,7 +162,7 @@ fn live(args: &SweepArgs, axes: Axes, selected: &Selected, stop: &AtomicBool) ->
         let compiler =
             engines::compiler(id, gpu, args.offline, jobs, selected.root(), stop).map_err(|why| End {
                 message: format!("error: failed to compile with {id}: {why}"),
-                exit: 2,
+                exit: Exit::Wrong,
             })?;
         compilers.push((id.clone(), compiler));
     }

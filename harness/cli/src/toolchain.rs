@@ -9,19 +9,20 @@ use cerith_toolchain::{AddError, Cache, Containment, Home, published};
 
 use crate::args::{ToolchainArgs, ToolchainCommand};
 use crate::engines;
+use crate::exit::Exit;
 use crate::terminal::Terminal;
 
 /// Does it, and answers with the exit code.
-pub fn toolchain(args: &ToolchainArgs, stop: &AtomicBool) -> u8 {
+pub fn toolchain(args: &ToolchainArgs, stop: &AtomicBool) -> Exit {
     let mut terminal = Terminal::new();
     let home = match Home::discover() {
         Ok(home) => home,
         Err(error) => {
             terminal.note(&format!("error: failed to {error}"));
-            return 2;
+            return Exit::Wrong;
         }
     };
-    let mut exit = 0;
+    let mut exit = Exit::AsExpected;
     match &args.command {
         ToolchainCommand::Add { ids } => {
             for id in ids {
@@ -38,15 +39,15 @@ pub fn toolchain(args: &ToolchainArgs, stop: &AtomicBool) -> u8 {
                     }
                     Err(AddError::Cancelled { .. }) => {
                         terminal.note("cancelled; nothing was left behind");
-                        return 130;
+                        return Exit::Interrupted;
                     }
                     Err(error) => {
                         terminal.note(&format!("error: failed to {error}"));
-                        exit = 2;
+                        exit = Exit::Wrong;
                     }
                 }
                 if stop.load(Ordering::Relaxed) {
-                    return 130;
+                    return Exit::Interrupted;
                 }
             }
         }
@@ -58,7 +59,7 @@ pub fn toolchain(args: &ToolchainArgs, stop: &AtomicBool) -> u8 {
                 }
                 Err(error) => {
                     terminal.note(&format!("error: failed to {error}"));
-                    exit = 2;
+                    exit = Exit::Wrong;
                 }
             }
         }
@@ -97,7 +98,7 @@ pub fn toolchain(args: &ToolchainArgs, stop: &AtomicBool) -> u8 {
             }
             (Err(error), _) => {
                 terminal.note(&format!("error: failed to {error}"));
-                exit = 2;
+                exit = Exit::Wrong;
             }
         },
         ToolchainCommand::Newest { known: true } => terminal.print(&format!("{}\n", Version::NEWEST)),
@@ -116,7 +117,7 @@ pub fn toolchain(args: &ToolchainArgs, stop: &AtomicBool) -> u8 {
             }
             Err(error) => {
                 terminal.note(&format!("error: failed to {error}"));
-                exit = 2;
+                exit = Exit::Wrong;
             }
         },
         ToolchainCommand::Remove { ids } => {
@@ -125,7 +126,7 @@ pub fn toolchain(args: &ToolchainArgs, stop: &AtomicBool) -> u8 {
                     Ok(()) => terminal.print(&format!("removed {id}\n")),
                     Err(error) => {
                         terminal.note(&format!("error: failed to {error}"));
-                        exit = 2;
+                        exit = Exit::Wrong;
                     }
                 }
             }
@@ -145,7 +146,7 @@ pub fn toolchain(args: &ToolchainArgs, stop: &AtomicBool) -> u8 {
             }
             Err(error) => {
                 terminal.note(&format!("error: failed to open the compiled kernels: {error}"));
-                exit = 2;
+                exit = Exit::Wrong;
             }
         },
     }

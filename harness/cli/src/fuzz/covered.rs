@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::campaign::Campaign;
 use crate::args::{CoverageArgs, CoverageFormat};
+use crate::exit::Exit;
 use crate::terminal::Terminal;
 
 /// What stands for nothing.
@@ -30,13 +31,13 @@ struct Row<'a> {
 }
 
 /// Prints what a campaign covered, and answers with the exit code.
-pub fn covered(args: &CoverageArgs, folder: &std::path::Path) -> u8 {
+pub fn covered(args: &CoverageArgs, folder: &std::path::Path) -> Exit {
     let mut terminal = Terminal::new();
     let campaign = match Campaign::resume(folder, None, &[]) {
         Ok(campaign) => campaign,
         Err(error) => {
             terminal.note(&format!("error: {error}"));
-            return 2;
+            return Exit::Wrong;
         }
     };
     let Some(seen) = &campaign.seen else {
@@ -44,7 +45,7 @@ pub fn covered(args: &CoverageArgs, folder: &std::path::Path) -> u8 {
             "error: the campaign in {} did not note what its kernels had in them\n  = help: leave `--unsteered` out of a new one",
             folder.display()
         ));
-        return 2;
+        return Exit::Wrong;
     };
     let coverage = seen.all();
     let rows = rows(&coverage);
@@ -82,7 +83,7 @@ pub fn covered(args: &CoverageArgs, folder: &std::path::Path) -> u8 {
         rows.len(),
         holes.len()
     ));
-    0
+    Exit::AsExpected
 }
 
 fn rows(coverage: &Coverage) -> BTreeMap<&str, Row<'_>> {

@@ -17,23 +17,24 @@ use super::signature::Signature;
 use crate::args::KeepArgs;
 use crate::corpus::Selected;
 use crate::engines::set_up;
+use crate::exit::Exit;
 use crate::terminal::Terminal;
 
 /// Keeps a case as a finding, and answers with the exit code.
-pub fn keep(args: &KeepArgs, stop: &'static AtomicBool) -> u8 {
+pub fn keep(args: &KeepArgs, stop: &'static AtomicBool) -> Exit {
     let mut terminal = Terminal::new();
     match kept(args, stop) {
         Ok(Some(text)) => {
             terminal.print(&text);
-            1
+            Exit::Unexpected
         }
         Ok(None) => {
             terminal.print("nothing in it is news\n");
-            0
+            Exit::AsExpected
         }
         Err(message) => {
             terminal.note(&message);
-            2
+            Exit::Wrong
         }
     }
 }

@@ -17,6 +17,7 @@ use super::range;
 use super::{page, trophies};
 use crate::args::PromoteArgs;
 use crate::corpus::Selected;
+use crate::exit::Exit;
 use crate::terminal::Terminal;
 
 /// Where promoted cases go when nobody says where.
@@ -26,16 +27,16 @@ const AREA: &str = "fuzz";
 const LONGEST: usize = 48;
 
 /// Promotes a finding, and answers with the exit code.
-pub fn promote(args: &PromoteArgs, stop: &'static AtomicBool) -> u8 {
+pub fn promote(args: &PromoteArgs, stop: &'static AtomicBool) -> Exit {
     let mut terminal = Terminal::new();
     match promoted(args, stop) {
         Ok(text) => {
             terminal.print(&text);
-            0
+            Exit::AsExpected
         }
         Err(message) => {
             terminal.note(&message);
-            2
+            Exit::Wrong
         }
     }
 }

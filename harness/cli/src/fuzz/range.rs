@@ -14,10 +14,11 @@ use super::signature::Signature;
 use crate::args::RangeArgs;
 use crate::corpus::Selected;
 use crate::engines::set_up;
+use crate::exit::Exit;
 use crate::terminal::Terminal;
 
 /// Asks all versions about findings, and answers with the exit code.
-pub fn range(args: &RangeArgs, stop: &'static AtomicBool) -> u8 {
+pub fn range(args: &RangeArgs, stop: &'static AtomicBool) -> Exit {
     let mut terminal = Terminal::new();
     for folder in &args.findings {
         let done = Finding::read(folder)
@@ -35,14 +36,14 @@ pub fn range(args: &RangeArgs, stop: &'static AtomicBool) -> u8 {
             }
             Err(message) => {
                 terminal.note(&message);
-                return 2;
+                return Exit::Wrong;
             }
         }
         if stop.load(Ordering::Relaxed) {
-            return 130;
+            return Exit::Interrupted;
         }
     }
-    0
+    Exit::AsExpected
 }
 
 /// The finding with what all installed versions do, written to its folder.

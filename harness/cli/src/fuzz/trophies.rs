@@ -9,41 +9,42 @@ use cerith_case::{CaseFile, Corpus, Exception, Finder};
 
 use crate::args::TrophiesArgs;
 use crate::corpus::Selected;
+use crate::exit::Exit;
 use crate::terminal::Terminal;
 
 /// The table's file, beside the corpus.
 const FILE: &str = "reports/findings.md";
 
 /// Writes the table or looks whether it is up to date, and answers with the exit code.
-pub fn trophies(args: &TrophiesArgs) -> u8 {
+pub fn trophies(args: &TrophiesArgs) -> Exit {
     let mut terminal = Terminal::new();
     let selected = match Selected::open(args.cases.as_deref(), &[]) {
         Ok(selected) => selected,
         Err(message) => {
             terminal.note(&message);
-            return 2;
+            return Exit::Wrong;
         }
     };
     if args.check {
         let path = path(selected.root());
         let there = fs::read_to_string(&path).unwrap_or_default();
         if there == table(&selected.corpus) {
-            return 0;
+            return Exit::AsExpected;
         }
         terminal.note(&format!(
             "error: {} is not what the cases say\n  = help: `cerith fuzz trophies` writes it",
             path.display()
         ));
-        return 1;
+        return Exit::Unexpected;
     }
     match write(&selected) {
         Ok(path) => {
             terminal.print(&format!("{}\n", path.display()));
-            0
+            Exit::AsExpected
         }
         Err(message) => {
             terminal.note(&message);
-            2
+            Exit::Wrong
         }
     }
 }

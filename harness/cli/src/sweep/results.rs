@@ -16,6 +16,7 @@ use cerith_verdict::{Sample, Samples};
 
 use super::{End, Trouble, take};
 use crate::corpus::Selected;
+use crate::exit::Exit;
 
 /// Most ids that are named in one message.
 const NAMED: usize = 5;
@@ -91,7 +92,7 @@ impl Pile {
         for path in paths {
             pile.file(path, wanted, &known, &meant).map_err(|error| End {
                 message: format!("error: failed to {error}\n  --> {}", path.display()),
-                exit: 2,
+                exit: Exit::Wrong,
             })?;
         }
         Ok(pile)
