@@ -142,11 +142,11 @@ pub fn compare(args: &CompareArgs, stop: &'static AtomicBool) -> Exit {
 }
 
 fn engine(panel: &Panel, id: &EngineId) -> Option<Arc<dyn Engine>> {
-    if let (EngineId::Reference, Some(reference)) = (id, &panel.reference) {
+    if let (EngineId::Reference, Some(reference)) = (id, panel.reference()) {
         let reference: Arc<dyn Engine> = Arc::<Reference>::clone(reference);
         return Some(reference);
     }
-    panel.others.iter().find(|engine| engine.id() == id).cloned()
+    panel.others().iter().find(|engine| engine.id() == id).cloned()
 }
 
 /// Has both run a case. None: stopped. The error is a sentence for people.

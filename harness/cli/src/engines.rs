@@ -70,133 +70,168 @@ pub fn set_up(
     selected: &Selected,
     stop: &AtomicBool,
 ) -> Setup {
-    let corpus = selected.root();
-    let by_default = wanted.is_empty();
-    let newest = EngineId::Interpret {
-        toolchain: ToolchainId::of(Version::NEWEST),
-        host: false,
-        torch: false,
+    let opener = Opener {
+        reference: Arc::new(reference),
+        by_default: wanted.is_empty(),
+        offline,
+        jobs,
+        corpus: selected.root(),
+        stop,
+        shelf: Arc::new(Shelf::new(selected.shelf())),
+        gpus: OnceCell::new(),
     };
-    let shelf = Arc::new(Shelf::new(selected.shelf()));
-    let mut defaults = vec![EngineId::Reference];
-    defaults.extend(selected.is_recording().then_some(EngineId::Recorded));
-    defaults.push(newest);
-    if by_default && shelf.holds(Version::NEWEST, Target::HOPPER) {
-        defaults.push(EngineId::cuda(Version::NEWEST));
-    }
-    let gpus = OnceCell::new();
-    let gpus = || {
-        gpus.get_or_init(|| Executor::start(Options::default()).map(Arc::new))
-            .as_ref()
-            .ok()
-            .filter(|executor| !executor.gpus().is_empty())
+    let wanted = if wanted.is_empty() {
+        opener.defaults(selected)
+    } else {
+        with_reference(wanted)
     };
-    let reference = Arc::new(reference);
-    let wanted = with_reference(if by_default { &defaults } else { wanted });
-    let mut panel = Panel::default();
-    let (mut left_out, mut recorded, mut failed) = (Vec::new(), Vec::new(), Vec::new());
-    let mut compiles = false;
+    let mut setup = Setup::nothing();
+    let mut has_workers = false;
     for id in &wanted {
-        if panel.order.contains(id) {
+        if setup.panel.has(id) {
             continue;
         }
-        match id {
-            EngineId::Reference => panel.reference = Some(Arc::clone(&reference)),
-            EngineId::Recorded => panel.others.push(Arc::new(Recorded::default())),
-            EngineId::Inductor { torch, by } => {
-                let means = Means {
-                    reference: &reference,
-                    gpus: gpus(),
-                    jobs,
-                    corpus,
-                    stop,
-                };
-                match inductors(*torch, *by, &means) {
-                    Ok(engines) => {
-                        for engine in engines {
-                            panel.order.push(engine.id().clone());
-                            panel.others.push(Arc::new(engine));
-                        }
-                    }
-                    Err(why) => failed.push(cannot(id, why)),
+        match opener.open(id) {
+            Ok(Opened::Reference(reference)) => setup.panel.add_reference(reference),
+            Ok(Opened::Engines(engines)) => {
+                has_workers |= *id != EngineId::Recorded;
+                for engine in engines {
+                    setup.panel.add(engine);
                 }
-                continue;
             }
-            EngineId::Cuda { toolchain, target } => {
-                if let Some(executor) = gpus()
-                    && let Some(gpu) = executor.gpus().first()
-                {
-                    let gpu = Target(gpu.capability);
-                    match compiler(id, gpu, offline || by_default, jobs, corpus, stop) {
-                        Ok(compiler) => {
-                            let live = Cuda::live(compiler, Arc::clone(executor));
-                            panel.others.push(Arc::new(live));
-                            panel.order.push(id.clone());
-                            continue;
-                        }
-                        Err(why) if !by_default => {
-                            failed.push(cannot(id, why));
-                            continue;
-                        }
-                        Err(_) => {}
-                    }
-                }
-                recorded.push(id.to_string());
-                // A toolchain is not installed for what is on record.
-                let gpu = Target::HOPPER;
-                let compiler = compiler(id, gpu, true, jobs, corpus, stop).ok();
-                compiles |= compiler.is_some();
-                let on_record = Cuda::recorded(toolchain, *target, gpu, Arc::clone(&shelf), compiler);
-                panel.others.push(Arc::new(on_record));
+            Ok(Opened::OnRecord { engine, compiles }) => {
+                has_workers |= compiles;
+                setup.recorded.push(id.to_string());
+                setup.panel.add(engine);
             }
-            EngineId::Jit { version } => match jit(*version, jobs, corpus) {
-                Ok(engine) => panel.others.push(engine),
-                Err(why) => {
-                    failed.push(cannot(id, why));
-                    continue;
-                }
-            },
+            Err(why) if opener.by_default => setup.left_out.push(cannot(id, why)),
+            Err(why) => setup.failed.push(cannot(id, why)),
+        }
+    }
+    if has_workers {
+        setup.warnings.extend(uncontained());
+    }
+    setup
+}
+
+/// What an id stands for.
+enum Opened {
+    /// The reference.
+    Reference(Arc<Reference>),
+    /// Engines that run here: one, or those that an Inductor brings.
+    Engines(Vec<Arc<dyn Engine>>),
+    /// A compiler without a GPU, which answers with what is on record.
+    OnRecord {
+        /// It.
+        engine: Arc<dyn Engine>,
+        /// Whether its compiler is there.
+        compiles: bool,
+    },
+}
+
+/// What engines are opened with.
+struct Opener<'a> {
+    reference: Arc<Reference>,
+    /// Whether nobody named an engine: then nothing is installed for a compiler.
+    by_default: bool,
+    offline: bool,
+    jobs: usize,
+    corpus: &'a Path,
+    stop: &'a AtomicBool,
+    shelf: Arc<Shelf>,
+    /// Asked for once, by the first engine that wants a GPU.
+    gpus: OnceCell<Option<Arc<Executor>>>,
+}
+
+impl Opener<'_> {
+    /// The engines of a corpus for which nobody named one.
+    fn defaults(&self, selected: &Selected) -> Vec<EngineId> {
+        let mut defaults = vec![EngineId::Reference];
+        defaults.extend(selected.is_recording().then_some(EngineId::Recorded));
+        defaults.push(EngineId::Interpret {
+            toolchain: ToolchainId::of(Version::NEWEST),
+            host: false,
+            torch: false,
+        });
+        if self.shelf.holds(Version::NEWEST, Target::HOPPER) {
+            defaults.push(EngineId::cuda(Version::NEWEST));
+        }
+        defaults
+    }
+
+    fn gpus(&self) -> Option<&Arc<Executor>> {
+        let gpus = self.gpus.get_or_init(|| {
+            let executor = Executor::start(Options::default()).ok()?;
+            (!executor.gpus().is_empty()).then(|| Arc::new(executor))
+        });
+        gpus.as_ref()
+    }
+
+    /// The engine of an id, its toolchain found or installed; or why it cannot run.
+    fn open(&self, id: &EngineId) -> Result<Opened, String> {
+        let engine = match id {
+            EngineId::Reference => return Ok(Opened::Reference(Arc::clone(&self.reference))),
+            EngineId::Recorded => Arc::new(Recorded::default()),
+            EngineId::Inductor { torch, by } => return self.inductors(*torch, *by),
+            EngineId::Cuda { toolchain, target } => return self.cuda(id, toolchain, *target),
+            EngineId::Jit { version } => jit(*version, self.jobs, self.corpus)?,
             EngineId::Interpret {
                 toolchain,
                 host,
                 torch: true,
-            } => match with_torch(toolchain, *host, jobs, corpus) {
-                Ok(engine) => panel.others.push(engine),
-                Err(why) => {
-                    failed.push(cannot(id, why));
-                    continue;
-                }
-            },
+            } => with_torch(toolchain, *host, self.jobs, self.corpus)?,
             EngineId::Interpret { toolchain, host, .. } => {
-                match interpret(toolchain, *host, offline, jobs, corpus, stop) {
-                    Ok(engine) => panel.others.push(engine),
-                    Err(why) if by_default => {
-                        left_out.push(cannot(id, why));
-                        continue;
-                    }
-                    Err(why) => {
-                        failed.push(cannot(id, why));
-                        continue;
-                    }
+                interpret(toolchain, *host, self.offline, self.jobs, self.corpus, self.stop)?
+            }
+        };
+        Ok(Opened::Engines(vec![engine]))
+    }
+
+    /// An Inductor, with everyone who executes its launches.
+    fn inductors(&self, torch: Version, by: By) -> Result<Opened, String> {
+        let means = Means {
+            reference: &self.reference,
+            gpus: self.gpus(),
+            jobs: self.jobs,
+            corpus: self.corpus,
+            stop: self.stop,
+        };
+        let engines = inductors(torch, by, &means)?;
+        let engines = engines
+            .into_iter()
+            .map(|engine| Arc::new(engine) as Arc<dyn Engine>);
+        Ok(Opened::Engines(engines.collect()))
+    }
+
+    /// A compiler with a GPU, or with what is on record.
+    fn cuda(&self, id: &EngineId, toolchain: &ToolchainId, target: Option<Target>) -> Result<Opened, String> {
+        if let Some(executor) = self.gpus()
+            && let Some(gpu) = executor.gpus().first()
+        {
+            let offline = self.offline || self.by_default;
+            match compiler(
+                id,
+                Target(gpu.capability),
+                offline,
+                self.jobs,
+                self.corpus,
+                self.stop,
+            ) {
+                Ok(compiler) => {
+                    let live = Cuda::live(compiler, Arc::clone(executor));
+                    return Ok(Opened::Engines(vec![Arc::new(live)]));
                 }
+                Err(why) if !self.by_default => return Err(why),
+                Err(_) => {}
             }
         }
-        panel.order.push(id.clone());
-    }
-    let has_workers = |id: &EngineId| {
-        !matches!(id, EngineId::Reference | EngineId::Recorded) && !recorded.contains(&id.to_string())
-    };
-    let warnings = if compiles || panel.order.iter().any(has_workers) {
-        uncontained().into_iter().collect()
-    } else {
-        Vec::new()
-    };
-    Setup {
-        panel,
-        left_out,
-        recorded,
-        failed,
-        warnings,
+        // A toolchain is not installed for what is on record.
+        let gpu = Target::HOPPER;
+        let compiler = compiler(id, gpu, true, self.jobs, self.corpus, self.stop).ok();
+        let compiles = compiler.is_some();
+        let shelf = Arc::clone(&self.shelf);
+        let engine = Arc::new(Cuda::recorded(toolchain, target, gpu, shelf, compiler));
+        Ok(Opened::OnRecord { engine, compiles })
     }
 }
 

@@ -91,7 +91,7 @@ pub fn explain(args: &ExplainArgs, stop: &AtomicBool) -> Exit {
         };
         let described = case_text(&case, &terminal);
         terminal.print(&described);
-        let reference = panel.reference.clone().unwrap_or_default();
+        let reference = panel.reference().cloned().unwrap_or_default();
         let ir = ir_text(&case, &reference, &panel, &terminal);
         terminal.print(&ir);
         let Ok(trial) = try_case(&case, &panel) else {
@@ -216,7 +216,7 @@ fn case_text(case: &Case, terminal: &Terminal) -> String {
 /// The IR of each launch, by the rules of the first engine that has some.
 fn ir_text(case: &Case, reference: &Reference, panel: &Panel, terminal: &Terminal) -> String {
     let version = panel
-        .others
+        .others()
         .iter()
         .find_map(|engine| engine.origin(case).version());
     let rules = version.map_or_else(Rules::default, Rules::of);

@@ -145,7 +145,7 @@ pub fn fuzz(args: &FuzzArgs, stop: &'static AtomicBool) -> Exit {
         ));
     }
     let alone = wanted == [EngineId::Reference];
-    if panel.others.is_empty() && !alone || !failed.is_empty() {
+    if panel.others().is_empty() && !alone || !failed.is_empty() {
         terminal.note(
             "error: there is no engine to hold the reference to\n  = help: `--engine interpret@3.9.0` names one",
         );
@@ -332,12 +332,12 @@ impl Hunt {
 
     fn run(mut self, args: &FuzzArgs, end: u64, panel: &Panel, jobs: usize, stop: &AtomicBool) -> Exit {
         let (began, time) = (self.began, args.time);
-        let alone = panel.reference.clone().filter(|_| panel.others.is_empty());
+        let alone = panel.reference().cloned().filter(|_| panel.others().is_empty());
         let (steer, breaks) = (self.steer.clone(), self.campaign.broken);
         let recipe = Recipe {
             steer: steer.clone(),
             breaks,
-            ..Recipe::new(self.campaign.seed, &panel.order)
+            ..Recipe::new(self.campaign.seed, panel.order())
         };
         // Alone, a number is a kernel with all its twins; and what breaks a rule is a kernel by itself.
         self.together = if alone.is_some() || breaks {
@@ -383,7 +383,7 @@ impl Hunt {
         let without_gpu = asked.is_some();
         let asked = asked.as_ref().unwrap_or(panel);
         // Twins are no engine's.
-        let asks = !asked.others.is_empty();
+        let asks = !asked.others().is_empty();
         if asks && !breaks && !args.no_reduce && self.unwritten.is_none() {
             self.shrink(asked, without_gpu, jobs, stop);
         }

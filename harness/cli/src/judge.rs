@@ -12,7 +12,7 @@ pub fn events(case: &Case, panel: &Panel, sources: &Sources) -> Result<Vec<Event
     let judged = guarded(|| {
         let trial = try_case(case, panel)?;
         let mut verdict = describe::trial(case, &trial, panel, sources);
-        let exhibit = describe::of_trial(case, &trial, panel.reference.as_deref(), sources);
+        let exhibit = describe::of_trial(case, &trial, panel.reference().map(AsRef::as_ref), sources);
         verdict.exhibit = Some(Box::new(exhibit));
         let verdict = Event::Verdict(Box::new(verdict));
         Ok(internal(case, &trial)

@@ -51,7 +51,7 @@ pub fn run(
     output.event(&Event::Start(Start {
         format: FORMAT,
         cerith: env!("CARGO_PKG_VERSION").to_owned(),
-        engines: panel.order.iter().map(ToString::to_string).collect(),
+        engines: panel.order().iter().map(ToString::to_string).collect(),
         recorded: setup.recorded,
         cases: total,
         corpus: selected.named(),
@@ -112,7 +112,7 @@ type ByEngine = Vec<(String, Compiled)>;
 /// What each engine that compiles ahead of time made of a case, and what failed; nothing if the run was stopped.
 fn compiled(case: &Case, panel: &Panel) -> Option<(ByEngine, Vec<Event>)> {
     let (mut compiled, mut failed) = (Vec::new(), Vec::new());
-    for engine in &panel.others {
+    for engine in panel.others() {
         let id = engine.id().to_string();
         let message = match guarded(|| engine.made(case)) {
             Ok(Ok(None)) => continue,
@@ -163,12 +163,12 @@ fn one(
         events.extend(failed);
     }
     let newest = panel
-        .others
+        .others()
         .iter()
         .filter_map(|engine| engine.id().version())
         .max();
     let rules = newest.map_or_else(Rules::default, Rules::of);
-    let used = panel.reference.as_deref().and_then(|reference| {
+    let used = panel.reference().map(AsRef::as_ref).and_then(|reference| {
         let mut used = guarded(|| reference.executed(&case, rules)).ok()?.ok()?;
         used.extend(guarded(|| reference.used(&case, rules)).ok()?.ok()?);
         let more = more(&used);

@@ -127,9 +127,9 @@ pub fn smaller(case: &Case, panel: &Panel, bounds: Bounds<'_>) -> Result<Smaller
     let start = Candidate::of(case).ok_or(Unreduced::NoKernel)?;
     // Engines that do not differ have nothing to say.
     let asked = Panel::new(
-        panel.reference.clone(),
+        panel.reference().cloned(),
         panel
-            .others
+            .others()
             .iter()
             .filter(|engine| marks.iter().any(|mark| mark.engine == *engine.id()))
             .cloned()

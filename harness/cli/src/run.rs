@@ -122,7 +122,7 @@ pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> Exit {
     let strays = guarded(|| cerith_verdict::canaries(&mut panel)).unwrap_or_default();
     let panel = Arc::new(panel);
     crate::interrupt::on_interrupt(&panel);
-    let order: Vec<String> = panel.order.iter().map(ToString::to_string).collect();
+    let order: Vec<String> = panel.order().iter().map(ToString::to_string).collect();
     let baseline = held.begin(&order);
     let gone = args.gate.baseline.as_ref().and_then(|_| {
         let ids: Vec<String> = selected.corpus.entries().map(|entry| entry.id).collect();
@@ -137,7 +137,7 @@ pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> Exit {
         total: whole,
         baseline,
         last_failed: args.gate.last_failed,
-        ..start(args, &panel.order, total)
+        ..start(args, panel.order(), total)
     }));
     for problem in warnings.into_iter().chain(problems).chain(selected.problems()) {
         output.event(&Event::Problem(problem));
@@ -149,7 +149,7 @@ pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> Exit {
         output.event(&Event::Problem(unmatched));
     }
     output.terminal.begin(total);
-    let mistrials = if panel.order.is_empty() {
+    let mistrials = if panel.order().is_empty() {
         Vec::new()
     } else {
         guarded(cerith_verdict::selfcheck).unwrap_or_else(|panic| vec![panic])
@@ -174,7 +174,7 @@ pub fn run(args: &RunArgs, stop: &'static AtomicBool) -> Exit {
             ),
         }));
     }
-    if !panel.order.is_empty() && trusted {
+    if !panel.order().is_empty() && trusted {
         let sources = selected.corpus.sources();
         output.follow((selected.entries(shard), total), jobs, stop, sources, |entry| {
             work(entry, &panel, sources)

@@ -85,9 +85,9 @@ pub fn outcome(outcome: &Outcome) -> event::Outcome {
 
 /// The event of a case that a panel was asked about.
 pub fn trial(case: &Case, trial: &Trial, panel: &Panel, sources: &Sources) -> event::Verdict {
-    let mut witnesses: Vec<Witness<'_>> = Vec::with_capacity(panel.order.len());
-    let mut seconds = Vec::with_capacity(panel.order.len());
-    for id in &panel.order {
+    let mut witnesses: Vec<Witness<'_>> = Vec::with_capacity(panel.order().len());
+    let mut seconds = Vec::with_capacity(panel.order().len());
+    for id in panel.order() {
         let records: Vec<&Record> = trial
             .references
             .iter()

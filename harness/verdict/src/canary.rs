@@ -88,17 +88,12 @@ launches:
 /// Tries the engines of a panel that execute something beside the reference. Those that do not give what is known are taken
 /// out, each with what it did.
 pub fn canaries(panel: &mut Panel) -> Vec<(EngineId, String)> {
-    let mut wrong = Vec::new();
-    panel.others.retain(|engine| match trial(engine.as_ref()) {
-        None => true,
-        Some(why) => {
-            wrong.push((engine.id().clone(), why));
-            false
-        }
-    });
-    panel
-        .order
-        .retain(|id| wrong.iter().all(|(other, _)| other != id));
+    let tried = panel.others().iter();
+    let wrong: Vec<(EngineId, String)> = tried
+        .filter_map(|engine| Some((engine.id().clone(), trial(engine.as_ref())?)))
+        .collect();
+    let ids: Vec<EngineId> = wrong.iter().map(|(id, _)| id.clone()).collect();
+    panel.remove(&ids);
     wrong
 }
 

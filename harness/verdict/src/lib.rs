@@ -74,7 +74,7 @@
 //! let trial = try_case(&case, &panel).unwrap();
 //!
 //! assert_eq!(trial.verdict.kind, VerdictKind::Differ);
-//! assert_eq!(trial.verdict.blame, [panel.order[1].clone()]);
+//! assert_eq!(trial.verdict.blame, [panel.order()[1].clone()]);
 //! assert!(trial.verdict.unconfirmed, "nobody but the reference says so");
 //! let element = &trial.verdict.differences[0].comparison.as_ref().unwrap().first[0];
 //! assert_eq!((element.storage.as_str(), element.byte), ("out", 8));

@@ -28,15 +28,12 @@ use crate::left_out::{LeftOut, merged};
 use crate::trial::{Bench, Facts, Kind, Verdict, judge};
 use crate::witness::{Known, Undefined, Witness};
 
-/// The engines of a run.
+/// The engines of a run, each in the column in which it was added.
 #[derive(Default)]
 pub struct Panel {
-    /// The reference, if it is asked.
-    pub reference: Option<Arc<Reference>>,
-    /// All others.
-    pub others: Vec<Arc<dyn Engine>>,
-    /// All of them, in the order of columns.
-    pub order: Vec<EngineId>,
+    reference: Option<Arc<Reference>>,
+    others: Vec<Arc<dyn Engine>>,
+    order: Vec<EngineId>,
     /// What they owe beside agreement.
     pub demands: Demands,
 }
@@ -50,17 +47,54 @@ impl fmt::Debug for Panel {
 impl Panel {
     /// These engines, the reference first.
     pub fn new(reference: Option<Arc<Reference>>, others: Vec<Arc<dyn Engine>>) -> Self {
-        let order = reference
-            .iter()
-            .map(|_| EngineId::Reference)
-            .chain(others.iter().map(|engine| engine.id().clone()))
-            .collect();
-        Self {
-            reference,
-            others,
-            order,
-            demands: Demands::default(),
+        let mut panel = Self::default();
+        if let Some(reference) = reference {
+            panel.add_reference(reference);
         }
+        for engine in others {
+            panel.add(engine);
+        }
+        panel
+    }
+
+    /// Asks the reference too. One that was there before is not asked any more.
+    pub fn add_reference(&mut self, reference: Arc<Reference>) {
+        if self.reference.replace(reference).is_none() {
+            self.order.push(EngineId::Reference);
+        }
+    }
+
+    /// Asks another engine too.
+    pub fn add(&mut self, engine: Arc<dyn Engine>) {
+        self.order.push(engine.id().clone());
+        self.others.push(engine);
+    }
+
+    /// Asks these of the others no more.
+    pub fn remove(&mut self, ids: &[EngineId]) {
+        self.others.retain(|engine| !ids.contains(engine.id()));
+        self.order
+            .retain(|id| *id == EngineId::Reference || !ids.contains(id));
+    }
+
+    /// The reference, if it is asked.
+    pub const fn reference(&self) -> Option<&Arc<Reference>> {
+        self.reference.as_ref()
+    }
+
+    /// All others that are asked.
+    pub fn others(&self) -> &[Arc<dyn Engine>] {
+        &self.others
+    }
+
+    /// All of them, in the order of columns.
+    pub fn order(&self) -> &[EngineId] {
+        &self.order
+    }
+
+    /// Whether this engine has a column.
+    pub fn has(&self, id: &EngineId) -> bool {
+        self.order.contains(id)
     }
 
     /// Ends what runs; cases that are asked for from then on are [`Stopped`].

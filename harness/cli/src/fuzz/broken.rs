@@ -38,7 +38,7 @@ fn judged(broken: &Broken, (seed, number): (u64, u64), panel: &Panel, folder: &P
             )));
         }
     };
-    let reference = panel.reference.as_deref()?;
+    let reference = panel.reference().map(AsRef::as_ref)?;
     let rules = Rules::of(Version::NEWEST);
     let name = broken.breach.name;
     let missed = match run(reference, &made.case, rules) {

@@ -117,7 +117,7 @@ fn ask(
     let mut range = Vec::new();
     for id in engines(signature)? {
         let panel = panel(&id, selected, stop);
-        if panel.others.is_empty() {
+        if panel.others().is_empty() {
             continue;
         }
         let trial = try_case(case, &panel).map_err(|_| "error: interrupted".to_owned())?;

@@ -136,7 +136,7 @@ impl Signature {
 
 /// What a case's kernels use of the language beside loads and stores, with dtypes.
 fn remaining(case: &Case, panel: &Panel, rules: Rules) -> Vec<String> {
-    let Some(reference) = &panel.reference else {
+    let Some(reference) = panel.reference() else {
         return Vec::new();
     };
     let mut uses = BTreeSet::new();

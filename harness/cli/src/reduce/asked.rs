@@ -68,7 +68,7 @@ impl<'a> Asked<'a> {
     /// Asks of candidates of a case whether these marks stay. `trial` is what the case itself came to.
     pub fn new(case: &Case, trial: &Trial, panel: &'a Panel, marks: &'a [Mark], bounds: Bounds<'a>) -> Self {
         let batches = panel
-            .order
+            .order()
             .iter()
             .any(|id| matches!(id, EngineId::Cuda { .. } | EngineId::Jit { .. }));
         Self {
