@@ -219,14 +219,15 @@ impl OnRecord {
         };
         let compiled = match &self.compiler {
             None => {
-                let mend = id.toolchain().map(|id| match id.build() {
-                    Some(build) => format!("toolchain adopt --name {build} PYTHON"),
-                    None => format!("toolchain add {id}"),
+                let why = id.toolchain().map(|id| match id.build() {
+                    Some(name) => {
+                        format!(
+                            "Triton {id} is not registered: `cerith toolchain adopt --name {name} PYTHON`"
+                        )
+                    }
+                    None => format!("Triton {id} is not installed: `cerith toolchain add {id}`"),
                 });
-                format!(
-                    "it was not compiled either, because its Triton is not installed: `cerith {}`",
-                    mend.unwrap_or_default()
-                )
+                format!("it was not compiled either, because {}", why.unwrap_or_default())
             }
             Some(compiler) => match compiler.job(case)? {
                 Compiling::Ended(outcome) => return Ok(outcome),
