@@ -1,0 +1,87 @@
+//! Traced kernels, kept by what decides a trace. Left out: tracing them.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use cerith_frontend::{Refused, Request};
+use cerith_tile::fault::{Fault, is_planted};
+use cerith_tile::ir::Function;
+use cerith_tile::source::SourceFile;
+
+use super::kernel::Kernel;
+
+/// How many traced kernels are kept. A run over cases that share nothing stays within this.
+const CACHED: usize = 512;
+
+/// And how many bytes they may take, by [`weight`]: what loops unrolled is thousands of operations.
+const CACHED_BYTES: usize = 96 << 20;
+
+/// The traced kernels of late, with their weight. They all go at once when there are too many.
+#[derive(Debug, Default)]
+pub(super) struct Cache {
+    pub entries: HashMap<String, Entry>,
+    bytes: usize,
+}
+
+impl Cache {
+    /// Keeps another one.
+    pub fn insert(&mut self, key: String, entry: Entry) {
+        let bytes = entry
+            .kernel
+            .as_ref()
+            .map_or(0, |kernel| weight(&kernel.traced.function));
+        if self.entries.len() >= CACHED || self.bytes.saturating_add(bytes) > CACHED_BYTES {
+            self.entries.clear();
+            self.bytes = 0;
+        }
+        self.bytes = self.bytes.saturating_add(bytes);
+        self.entries.insert(key, entry);
+    }
+}
+
+/// About how many bytes a kernel takes that was prepared and launched: what is known of each value, and its lanes.
+fn weight(function: &Function) -> usize {
+    function
+        .values
+        .iter()
+        .map(|value| value.ty.numel().saturating_mul(8).saturating_add(VALUE))
+        .fold(0, usize::saturating_add)
+}
+
+/// About what a value takes besides its lanes, with the operation that made it, in a kernel and its prepared program.
+const VALUE: usize = 640;
+
+/// A traced kernel or why there is none, with the file, which keeps the address that the key names it by.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub kernel: Result<Arc<Kernel>, Arc<Refused>>,
+    pub _file: Arc<SourceFile>,
+}
+
+/// What decides a trace. A file is named by its address, which the cache keeps alive.
+pub(super) fn key(request: &Request) -> String {
+    let mut key = String::with_capacity(160);
+    let Request {
+        file,
+        modules: _,
+        kernel,
+        positional,
+        keyword,
+        options,
+        rules,
+    } = request;
+    let keyword = if is_planted(Fault::CacheForgetsConstants) {
+        &keyword[..0]
+    } else {
+        &keyword[..]
+    };
+    let _ = write!(
+        key,
+        "{:p} {kernel} {positional:?} {keyword:?} {options:?} {} {:?}",
+        Arc::as_ptr(file),
+        rules.version,
+        rules.quirks
+    );
+    key
+}

@@ -1,0 +1,82 @@
+//! What conforming implementations may leave behind. Left out: the intervals themselves (`cerith-interp`).
+
+use std::sync::Arc;
+
+use cerith_case::Case;
+use cerith_interp::{Acceptance, AcceptanceMap, Accepted, Config};
+
+use super::arguments::arguments;
+use super::kernel::Kernel;
+use super::said::failure;
+use crate::Position;
+use crate::engine::Failure;
+
+/// What a launch may do when it is executed with intervals, which is slower by far.
+const INTERVAL_FUEL: u64 = 1 << 30;
+
+/// What conforming implementations may leave behind.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Conforming {
+    /// For every element.
+    Known(AcceptanceMap),
+    /// Anything, for this reason.
+    Anything(String),
+}
+
+/// What a conforming implementation may leave in one element, and why.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Explanation {
+    /// This, and the operation that widened it most, where there is one.
+    Accepted(Accepted, Option<Widest>),
+    /// Anything, for this reason.
+    Anything(String),
+}
+
+/// The operation that leaves conforming implementations the most room on the way to an element.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Widest {
+    /// What it does: `exp`, `reduce`, `dot`.
+    pub operation: &'static str,
+    /// The launch, from 0.
+    pub launch: usize,
+    /// How much wider, by its magnitude, it leaves a value than its widest operand is.
+    pub growth: f32,
+    /// Where it is written.
+    pub position: Option<Position>,
+}
+
+/// What conforming implementations may leave behind, from launches with intervals.
+pub(super) fn intervals(
+    case: &Case,
+    kernels: &[Arc<Kernel>],
+    mut map: AcceptanceMap,
+    config: &Config<'_>,
+) -> Result<Conforming, Failure> {
+    let config = Config {
+        fuel: config.fuel.min(INTERVAL_FUEL),
+        ..*config
+    };
+    let mut memory = case.memory();
+    for (launch, kernel) in case.launches.iter().zip(kernels) {
+        let args = arguments(launch, kernel, &memory)?;
+        let accepted = kernel
+            .program
+            .accept(launch.grid, &args, &mut memory, &mut map, &config)
+            .map_err(|error| failure(format!("run `{}` with intervals", launch.kernel.name), error))?;
+        match accepted {
+            Acceptance::Known => {}
+            Acceptance::Inconclusive { what, span } => {
+                let place = kernel.traced.function.sources.position(span);
+                return Ok(Conforming::Anything(format!(
+                    "{what} depends on a value that a conforming implementation may have otherwise, at {place}"
+                )));
+            }
+            Acceptance::Stopped(outcome) => {
+                return Ok(Conforming::Anything(format!(
+                    "running it with intervals did not finish: {outcome:?}"
+                )));
+            }
+        }
+    }
+    Ok(Conforming::Known(map))
+}

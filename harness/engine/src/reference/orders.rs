@@ -1,0 +1,321 @@
+//! Launching, in every order that Triton leaves open: of programs, of lanes, and of combined elements. Left out: what orders
+//! there are (`schedules`, `lane_orders`, `combine_orders`).
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use cerith_case::Case;
+use cerith_interp::{AcceptanceMap, Combining, Config, TrapKind};
+use cerith_tile::diagnostic::{Diagnostic, Severity};
+use cerith_tile::fault::{Fault, is_planted};
+use cerith_tile::ir::LaneOrder;
+
+use super::arguments::arguments;
+use super::intervals::{Conforming, intervals};
+use super::kernel::{Kernel, prepare};
+use super::said::{complaint, failure, in_an_order, place, position};
+use super::watch::watched;
+use crate::engine::{Failure, Prepared, imported};
+use crate::lane_orders::{self, Dependent};
+use crate::{Complaint, Finished, Outcome, Tracked, Trap, combine_orders, schedules};
+
+/// What came of trying other orders.
+enum Tried {
+    /// The same, as far as rounding allows.
+    Same,
+    /// Something else.
+    Dependent(Dependent),
+    /// An end of its own.
+    Ended(Outcome),
+}
+
+pub(super) struct Ready {
+    pub kernels: Vec<Arc<Kernel>>,
+    pub config: Config<'static>,
+    pub schedules: u32,
+    pub stopped: Arc<AtomicBool>,
+}
+
+impl Prepared for Ready {
+    fn launch(&self, case: &Case) -> Result<Outcome, Failure> {
+        if case.is_import_only() {
+            return Ok(imported(case.memory()));
+        }
+        let outcome = self.launches(case, &self.config(case), None)?;
+        self.reorder(case, &outcome)?;
+        match outcome {
+            Outcome::Finished(finished) => match self.in_lane_orders(case, finished)? {
+                Outcome::Finished(finished) => self.in_combine_orders(case, finished),
+                outcome => Ok(outcome),
+            },
+            Outcome::Trapped(Trap::Assert, complaint) => self.assert_in_lane_orders(case, complaint),
+            outcome => Ok(outcome),
+        }
+    }
+}
+
+impl Ready {
+    fn config(&self, case: &Case) -> Config<'_> {
+        watched(self.config, case, &self.stopped)
+    }
+
+    /// Makes the launches again in other orders of programs, where none may change what came out.
+    fn reorder(&self, case: &Case, outcome: &Outcome) -> Result<(), Failure> {
+        let Outcome::Finished(first) = outcome else {
+            return Ok(());
+        };
+        let alone = case
+            .launches
+            .iter()
+            .all(|launch| launch.grid.iter().all(|&n| n <= 1));
+        if alone || first.tracked.is_some_and(|tracked| tracked.order_dependent) {
+            return Ok(());
+        }
+        for schedule in 1..=self.schedules {
+            let config = Config {
+                order: schedules::order(&case.id, schedule),
+                ..self.config(case)
+            };
+            let reason = match self.launches(case, &config, None)? {
+                Outcome::Finished(other) => schedules::difference(&first.memory, &other.memory),
+                other => Some(other.complaint().map_or_else(
+                    || other.kind().to_string(),
+                    |complaint| format!("{} at {}: {}", other.kind(), place(complaint), complaint.message),
+                )),
+            };
+            if let Some(reason) = reason {
+                let name = schedules::name(schedule, self.schedules);
+                let doing = format!("give the same in every order of programs: {name}");
+                return Err(Failure::internal(doing, reason));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether an assert does not hold in any order of lanes; where it holds in one, the program has no answer.
+    fn assert_in_lane_orders(&self, case: &Case, complaint: Box<Complaint>) -> Result<Outcome, Failure> {
+        if self.kernels.iter().any(|kernel| kernel.lanes_open) {
+            for order in LaneOrder::FEW {
+                if let Outcome::Finished(_) = self.launches(case, &self.config(case), Some(order))? {
+                    return Ok(in_an_order(complaint));
+                }
+            }
+        }
+        Ok(Outcome::Trapped(Trap::Assert, complaint))
+    }
+
+    /// Makes the launches again in other orders of lanes, where Triton leaves them open, and poison of what depends on it.
+    fn in_lane_orders(&self, case: &Case, finished: Box<Finished>) -> Result<Outcome, Failure> {
+        let Some(nth) = self.kernels.iter().position(|kernel| kernel.lanes_open) else {
+            return Ok(Outcome::Finished(finished));
+        };
+        let others = [LaneOrder::FEW.as_slice(), LaneOrder::MORE.as_slice()];
+        let config = self.config(case);
+        let tried = self.others(case, &finished, &config, others, in_an_order, |order| {
+            self.launches(case, &config, Some(order))
+        })?;
+        let dependent = match tried {
+            Tried::Dependent(dependent) => dependent,
+            Tried::Same => return Ok(Outcome::Finished(finished)),
+            Tried::Ended(outcome) => return Ok(outcome),
+        };
+        let function = &self.kernels[nth].traced.function;
+        let diagnostic = lane_orders::diagnostic(function, &dependent, &finished.memory);
+        Ok(self.without(case, finished, &dependent, diagnostic, nth))
+    }
+
+    /// Makes the launches again with elements combined in other orders, where a function combines them that is not well
+    /// known, and poison of what depends on it.
+    fn in_combine_orders(&self, case: &Case, finished: Box<Finished>) -> Result<Outcome, Failure> {
+        let Some(nth) = self.kernels.iter().position(|kernel| !kernel.combines.is_empty()) else {
+            return Ok(Outcome::Finished(finished));
+        };
+        let with = |combining| Config {
+            combining,
+            ..self.config(case)
+        };
+        // Intervals that do not make room for other orders themselves.
+        let rounding = with(Combining::Halves);
+        let tried = self.others(
+            case,
+            &finished,
+            &rounding,
+            combine_orders::orders(&self.kernels[nth].traced.function),
+            combine_orders::in_an_order,
+            |combining| self.launches(case, &with(combining), None),
+        )?;
+        let dependent = match tried {
+            Tried::Dependent(dependent) => dependent,
+            Tried::Same => return Ok(Outcome::Finished(finished)),
+            Tried::Ended(outcome) => return Ok(outcome),
+        };
+        let kernel = &self.kernels[nth];
+        let diagnostic = combine_orders::diagnostic(
+            &kernel.traced.function,
+            &kernel.combines,
+            &dependent,
+            &finished.memory,
+        );
+        Ok(self.without(case, finished, &dependent, diagnostic, nth))
+    }
+
+    /// What other orders leave otherwise, that rounding does not explain. The second ones are tried where the first tell.
+    fn others<T: Copy>(
+        &self,
+        case: &Case,
+        finished: &Finished,
+        intervals_with: &Config<'_>,
+        orders: [&[T]; 2],
+        stopped: fn(Box<Complaint>) -> Outcome,
+        launch: impl Fn(T) -> Result<Outcome, Failure>,
+    ) -> Result<Tried, Failure> {
+        let (mut conforming, mut ended) = (None, None);
+        let mut dependent = Dependent::default();
+        let [few, more] = orders;
+        for (tried, &order) in few.iter().chain(more).enumerate() {
+            if tried == few.len() && dependent.count() == 0 {
+                break;
+            }
+            let other = match launch(order)? {
+                Outcome::Finished(other) => other.memory,
+                // What stops in one order and not in another has no answer.
+                Outcome::Trapped(_, complaint) => return Ok(Tried::Ended(stopped(complaint))),
+                other => {
+                    ended.get_or_insert(other);
+                    continue;
+                }
+            };
+            if schedules::difference(&finished.memory, &other).is_none() {
+                continue;
+            }
+            let map = match &mut conforming {
+                Some(map) => map,
+                none => {
+                    let map = AcceptanceMap::default();
+                    match intervals(case, &self.kernels, map, intervals_with)? {
+                        Conforming::Known(map) => none.insert(map),
+                        // Other values may come of rounding alone, which cannot be told here.
+                        Conforming::Anything(_) => return Ok(Tried::Same),
+                    }
+                }
+            };
+            dependent.add(&finished.memory, &other, map);
+        }
+        Ok(if dependent.count() > 0 {
+            Tried::Dependent(dependent)
+        } else {
+            ended.map_or(Tried::Same, Tried::Ended)
+        })
+    }
+
+    /// The outcome with poison in what depends on an order, and a remark; undefined where nothing else is left.
+    fn without(
+        &self,
+        case: &Case,
+        mut finished: Box<Finished>,
+        dependent: &Dependent,
+        mut diagnostic: Diagnostic,
+        nth: usize,
+    ) -> Outcome {
+        let poisoned = dependent.poison(&mut finished.memory);
+        let tracked = finished.tracked.get_or_insert_default();
+        tracked.poisoned += poisoned;
+        // A program of which nothing has one value has no answer.
+        let nothing =
+            tracked.poisoned >= tracked.stored && !lane_orders::changed(&case.memory(), &finished.memory);
+        if nothing {
+            diagnostic.severity = Severity::Error;
+        }
+        let sources = &self.kernels[nth].traced.function.sources;
+        let said = Box::new(complaint(&diagnostic, sources, nth));
+        if nothing {
+            return Outcome::Trapped(Trap::Undefined, said);
+        }
+        finished.remark.get_or_insert(said);
+        Outcome::Finished(finished)
+    }
+
+    /// Makes the launches, from the case's first memory; in another order of lanes, if one is given.
+    fn launches(
+        &self,
+        case: &Case,
+        config: &Config<'_>,
+        lane_order: Option<LaneOrder>,
+    ) -> Result<Outcome, Failure> {
+        let mut memory = case.memory();
+        let mut tracked = Tracked::default();
+        let mut updated = 0;
+        let mut printed = Vec::new();
+        let mut remark: Option<Box<Complaint>> = None;
+        for (nth, (launch, kernel)) in case.launches.iter().zip(&self.kernels).enumerate() {
+            if nth > 0 && is_planted(Fault::LaterLaunchesSkipped) {
+                break;
+            }
+            let args = arguments(launch, kernel, &memory)?;
+            let other = match lane_order {
+                Some(order) if kernel.lanes_open => {
+                    Some(prepare(kernel.traced.function.in_lane_order(order))?)
+                }
+                _ => None,
+            };
+            let outcome = other
+                .as_ref()
+                .unwrap_or(&kernel.program)
+                .launch(launch.grid, &args, &mut memory, config)
+                .map_err(|error| failure(format!("run `{}`", launch.kernel.name), error))?;
+            let sources = &kernel.traced.function.sources;
+            match outcome {
+                cerith_interp::Outcome::Finished(finished) => {
+                    tracked.stored += finished.stats.bytes_stored;
+                    tracked.poisoned += finished.stats.bytes_poisoned;
+                    updated += finished.stats.bytes_updated;
+                    tracked.order_dependent |= finished.stats.order_dependent;
+                    printed.extend(finished.prints);
+                    for diagnostic in &finished.remarks {
+                        let said = complaint(diagnostic, sources, nth);
+                        if remark.as_ref().is_none_or(|one| said.doubts() && !one.doubts()) {
+                            remark = Some(Box::new(said));
+                        }
+                    }
+                }
+                cerith_interp::Outcome::Trapped(trap) => {
+                    let kind = if trap.kind == TrapKind::AssertionFailed {
+                        Trap::Assert
+                    } else {
+                        Trap::Undefined
+                    };
+                    return Ok(Outcome::Trapped(
+                        kind,
+                        Box::new(complaint(&trap.diagnostic, sources, nth)),
+                    ));
+                }
+                cerith_interp::Outcome::Exhausted(exhausted) => {
+                    let mut complaint = Complaint::new("limit", exhausted.to_string());
+                    complaint.position = exhausted.span.and_then(|span| position(sources, span));
+                    complaint.launch = Some(nth);
+                    return Ok(Outcome::Exhausted(Box::new(complaint)));
+                }
+                cerith_interp::Outcome::Unsupported(unsupported) => {
+                    let mut complaint = Complaint::new(
+                        "unsupported",
+                        format!("`{}` is not supported yet", unsupported.construct),
+                    );
+                    complaint.position = position(sources, unsupported.span);
+                    complaint.launch = Some(nth);
+                    return Ok(Outcome::Unsupported(Box::new(complaint)));
+                }
+            }
+        }
+        // What an atomic put in is lost where a later one adds what has no value.
+        let defined = tracked.stored.saturating_sub(tracked.poisoned);
+        tracked.vacuous = tracked.poisoned > 0
+            && (defined == 0 || defined == updated && !lane_orders::changed(&case.memory(), &memory));
+        Ok(Outcome::Finished(Box::new(Finished {
+            memory,
+            tracked: Some(tracked),
+            unsteady: None,
+            printed,
+            remark,
+        })))
+    }
+}

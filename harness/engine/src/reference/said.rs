@@ -1,0 +1,81 @@
+//! What our frontend and our interpreter say, in the words of outcomes. Left out: what they do.
+
+use cerith_case::{ArgValue, Launch};
+use cerith_frontend::{Refusal, Refused};
+use cerith_interp::InternalError;
+use cerith_tile::diagnostic::Diagnostic;
+use cerith_tile::rules::Rules;
+use cerith_tile::source::{Sources, Span};
+
+use crate::engine::Failure;
+use crate::{Complaint, Outcome, Position, Trap};
+
+/// What a launch that nobody but we can be blamed for comes to: that it was stopped, or a bug of ours.
+pub(crate) fn failure(doing: String, error: InternalError) -> Failure {
+    match error {
+        InternalError::Stopped => Failure::Stopped,
+        error => Failure::internal(doing, error),
+    }
+}
+
+/// What stopped in an order of lanes, and would not in another.
+pub(super) fn in_an_order(mut complaint: Box<Complaint>) -> Outcome {
+    complaint.message += ", in one of the orders of lanes that Triton leaves open";
+    Outcome::Trapped(Trap::Undefined, complaint)
+}
+
+/// Where a complaint is, in words.
+pub(super) fn place(complaint: &Complaint) -> String {
+    complaint.position.as_ref().map_or_else(
+        || "no line".to_owned(),
+        |position| format!("{}:{}:{}", position.file, position.line, position.column),
+    )
+}
+
+/// A tensor descriptor that Triton's class for them refuses to make.
+pub(super) fn refused_descriptor(launch: &Launch, rules: Rules, nth: usize) -> Option<Outcome> {
+    let fault = launch.arguments().find_map(|(_, arg)| match &arg.value {
+        ArgValue::Descriptor(descriptor) => descriptor.fault(rules.version),
+        _ => None,
+    })?;
+    let mut complaint = Complaint::new("bad-descriptor", fault);
+    complaint.launch = Some(nth);
+    Some(Outcome::Rejected(Box::new(complaint)))
+}
+
+/// A kernel that is not traced.
+pub(super) fn refusal(refused: &Refused, launch: usize) -> Outcome {
+    match &refused.refusal {
+        Refusal::Rejected(diagnostic) => {
+            Outcome::Rejected(Box::new(complaint(diagnostic, &refused.sources, launch)))
+        }
+        Refusal::Unsupported(diagnostic) => {
+            Outcome::Unsupported(Box::new(complaint(diagnostic, &refused.sources, launch)))
+        }
+        Refusal::Exhausted(diagnostic) => {
+            Outcome::Exhausted(Box::new(complaint(diagnostic, &refused.sources, launch)))
+        }
+    }
+}
+
+pub(super) fn complaint(diagnostic: &Diagnostic, sources: &Sources, launch: usize) -> Complaint {
+    Complaint {
+        kind: diagnostic.code.to_owned(),
+        message: diagnostic.message.clone(),
+        position: diagnostic.span().and_then(|span| position(sources, span)),
+        detail: Some(diagnostic.render(sources, false)),
+        launch: Some(launch),
+        raised: None,
+    }
+}
+
+pub(super) fn position(sources: &Sources, span: Span) -> Option<Position> {
+    let file = sources.get(span.source)?;
+    let (line, column) = file.line_column(span.start);
+    Some(Position {
+        file: file.name.clone(),
+        line,
+        column,
+        text: file.line(line).to_owned(),
+    })
+}

@@ -1,0 +1,23 @@
+//! What ends a launch from outside: a flag, and the clock. Left out: who sets the flag.
+
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use cerith_case::Case;
+use cerith_interp::{Config, Watch};
+
+/// How long launches may take that are made one after the other, where their fuel lasts that long and the case does not say
+/// more.
+const TIME: Duration = Duration::from_mins(2);
+
+/// Limits with what ends a launch from outside: a flag, and the clock.
+pub(super) fn watched<'w>(config: Config<'static>, case: &Case, stop: &'w AtomicBool) -> Config<'w> {
+    let given = case.timeout.map_or(TIME, |time| time.max(TIME));
+    Config {
+        watch: Watch {
+            stop: Some(stop),
+            until: Instant::now().checked_add(given).map(|until| (until, given)),
+        },
+        ..config
+    }
+}
