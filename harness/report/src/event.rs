@@ -41,6 +41,7 @@ pub use cerith_verdict::Kind;
 /// One line of a stream.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum Event {
     /// What is going to run.
     Start(Start),
