@@ -58,6 +58,24 @@ pub enum Event {
     Summary(Summary),
 }
 
+impl Event {
+    /// The word that each kind of event has in a stream. `docs/EVENTS.md` has a row for each.
+    pub const NAMES: [&str; 6] = ["start", "problem", "verdict", "sweep", "internal", "summary"];
+
+    /// Its word in a stream.
+    pub const fn name(&self) -> &'static str {
+        let [start, problem, verdict, sweep, internal, summary] = Self::NAMES;
+        match self {
+            Self::Start(_) => start,
+            Self::Problem(_) => problem,
+            Self::Verdict(_) => verdict,
+            Self::Sweep(_) => sweep,
+            Self::Internal(_) => internal,
+            Self::Summary(_) => summary,
+        }
+    }
+}
+
 /// What is going to run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Start {
