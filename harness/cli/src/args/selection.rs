@@ -27,10 +27,10 @@ pub struct Selection {
 pub struct Engines {
     /// An engine: `reference`, `interpret@3.9.0` (Triton's interpreter, tensors as CUDA's), `interpret@3.9.0+host`
     /// (with CPU tensors), `interpret@3.0.0+numpy2` (with another NumPy), `interpret@3.6.0+torch` (with torch's own
-    /// tensors), `cuda@3.9.0`, `jit@3.6.0` or `jit` (Triton's launcher on this machine's GPU, with torch),
-    /// `inductor@2.11.0` (under torch.compile; brings the reference and Triton's interpreter), `recorded` (what came of
-    /// the run that a case was recorded from). Again for more. Without it: the reference and the newest Triton's
-    /// interpreter, if that is installed or can be, and `recorded` for a recording.
+    /// tensors), `cuda@3.9.0`, `cuda@3.9.0:sm_80` (its code for another GPU), `jit@3.6.0` or `jit` (Triton's launcher on
+    /// this machine's GPU, with torch), `inductor@2.11.0` (under torch.compile; brings the reference and Triton's
+    /// interpreter), `recorded` (what came of the run that a case was recorded from). Again for more. Without it: the
+    /// reference and the newest Triton's interpreter, if that is installed or can be, and `recorded` for a recording.
     #[arg(long = "engine", value_name = "ID", value_parser = engine_id)]
     pub engines: Vec<EngineId>,
 
