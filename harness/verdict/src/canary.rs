@@ -98,7 +98,7 @@ pub fn canaries(panel: &mut Panel) -> Vec<(EngineId, String)> {
 }
 
 fn trial(engine: &dyn Engine) -> Option<String> {
-    let EngineId::Interpret { host, .. } = engine.id() else {
+    let EngineId::Interpret { host, torch, .. } = engine.id() else {
         return None;
     };
     // The addresses of CUDA tensors lead nowhere in an interpreter.
@@ -107,8 +107,12 @@ fn trial(engine: &dyn Engine) -> Option<String> {
     } else {
         &[PLACES, PASSED_ON]
     };
-    let gone = || unguarded(engine);
-    files.iter().find_map(|file| wrong(engine, file)).or_else(gone)
+    let wrong = files.iter().find_map(|file| wrong(engine, file));
+    if *torch && !*host {
+        // Triton copies torch's CUDA tensors to the CPU and back, without what lies beside them.
+        return wrong;
+    }
+    wrong.or_else(|| unguarded(engine))
 }
 
 /// What is missing of the stores beside a storage that an engine makes, in words.
