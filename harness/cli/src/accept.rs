@@ -1,4 +1,4 @@
-//! `cerith accept`: what a GPU gave, put on record for machines that have none.
+//! `cerith accept`: puts a GPU's outcomes on record for machines that have none.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write as _;

@@ -1,5 +1,5 @@
 //! `cerith bisect`: the first version that is wrong in a case, or right, in log steps. Left out: several cases at once
-//! (`cerith matrix`), and what else changed (`cerith bump`).
+//! (`cerith matrix`), and other changes between versions (`cerith bump`).
 
 mod commits;
 

@@ -1,4 +1,4 @@
-//! `cerith compare`: two engines held to each other, bit for bit and word for word. Left out: who is right (`cerith run`).
+//! `cerith compare`: compares two engines, bit for bit and word for word. Left out: who is right (`cerith run`).
 
 use std::fmt::Write as _;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! `cerith coverage`: what of Triton's language the reference knows, name by name, and how many cases use it.
+//! `cerith coverage`: which names of Triton's language the reference knows, and how many cases use each.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! From engine ids to engines: toolchains are found or installed here.
+//! Opens engines by their ids, and finds or installs their toolchains.
 
 use std::cell::{OnceCell, RefCell};
 use std::ffi::OsStr;

@@ -1,6 +1,6 @@
-//! `cerith fuzz`: generated cases through engines. What known bugs explain is counted, what they do not is kept, once for each
-//! signature and as small as it gets. Without another engine the reference is held to itself; without a GPU a compiler's cases go
-//! into bundles. Left out: how cases are made smaller (`cerith reduce`).
+//! `cerith fuzz`: runs generated cases through engines. Differences that known bugs explain are counted; any other is kept, once
+//! for each signature, and reduced. Without another engine the reference is compared with itself; without a GPU a compiler's
+//! cases go into bundles. Left out: how cases are made smaller (`cerith reduce`).
 
 mod broken;
 mod campaign;

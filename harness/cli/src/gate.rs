@@ -1,5 +1,5 @@
-//! What a run is held to besides what its cases expect: a baseline, the failures of the run before, and how many are enough. Left
-//! out: running (`run`), and what a baseline is (`cerith_report::baseline`).
+//! What decides whether a run passes, apart from its cases' expectations: a baseline, the failures of the run before, and the
+//! number of failures that ends it. Left out: running (`run`), and what a baseline is (`cerith_report::baseline`).
 
 use std::collections::HashSet;
 use std::fs::File;

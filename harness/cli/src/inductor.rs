@@ -1,4 +1,4 @@
-//! The engines of a torch: who executes the launches that its Inductor's code makes. Left out: the other engines
+//! The engines of a torch: those that execute the launches of its Inductor's code. Left out: the other engines
 //! ([`crate::engines`]).
 
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! All cases of a selection through some engines, for commands that make something of the verdicts. Left out: what they make
-//! (`cerith bump`, `cerith matrix`), and whether all is as expected (`cerith run`).
+//! Runs all selected cases through some engines, for commands that use the verdicts. Left out: how they use them (`cerith bump`,
+//! `cerith matrix`), and whether all is as expected (`cerith run`).
 
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;

@@ -1,4 +1,4 @@
-//! `--known`: how much is said of differences that are as expected. Left out: saying it (the printer).
+//! `--known`: how much is printed about differences that are as expected. Left out: printing it (the printer).
 
 use cerith_report::Known;
 use clap::{Args, ValueEnum};

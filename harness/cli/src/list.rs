@@ -1,4 +1,4 @@
-//! `cerith list`: which cases filters mean.
+//! `cerith list`: the cases that filters match.
 
 use cerith_case::Shard;
 use cerith_report::Tone;

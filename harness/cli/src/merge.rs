@@ -1,4 +1,4 @@
-//! `cerith report merge`: the streams of a run's shards, made one. Left out: what makes streams belong together
+//! `cerith report merge`: makes one stream of those of a run's shards. Left out: what makes streams belong together
 //! (`cerith_report::Merge`).
 
 use std::fs::File;

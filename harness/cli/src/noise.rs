@@ -1,4 +1,4 @@
-//! `--noise`: how much figures of what was compiled may differ for nothing. Left out: comparing them (`cerith_report::bump`).
+//! `--noise`: how much figures of compiled kernels may differ by chance. Left out: comparing them (`cerith_report::bump`).
 
 use cerith_report::bump::Noise;
 use clap::Args;

@@ -1,4 +1,4 @@
-//! `cerith record`: a program is run as it is, with a recorder beside its Triton, and what it launched becomes cases.
+//! `cerith record`: runs a program as it is, with a recorder beside its Triton, and makes cases of its launches.
 
 use std::ffi::OsString;
 use std::io::IsTerminal;

@@ -1,4 +1,5 @@
-//! `cerith reduce`: a case made as small as it gets while its difference stays. Left out: how candidates are made (`cerith_gen::reduce`).
+//! `cerith reduce`: makes a case as small as possible while its difference stays. Left out: how candidates are made
+//! (`cerith_gen::reduce`).
 
 mod asked;
 mod mark;

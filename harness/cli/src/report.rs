@@ -1,4 +1,4 @@
-//! `cerith report`: stored streams, printed again.
+//! `cerith report`: prints stored streams again.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};

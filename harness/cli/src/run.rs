@@ -1,4 +1,4 @@
-//! `cerith run`: cases in, events out, reports behind.
+//! `cerith run`: runs cases, and writes events and reports.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

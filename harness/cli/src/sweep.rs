@@ -1,5 +1,5 @@
-//! `cerith sweep`: the variants of every case must give the same. Compiled and executed here, where there is a GPU; or
-//! judged from what `cerith exec` made of a bundle of variants.
+//! `cerith sweep`: the variants of every case must give the same. Compiled and executed here, where there is a GPU; or judged
+//! from the results that `cerith exec` made of a bundle of variants.
 
 mod results;
 

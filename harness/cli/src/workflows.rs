@@ -1,4 +1,4 @@
-//! The workflows of this repository: every line of theirs that calls `cerith` is one that it takes.
+//! Tests that the command line accepts every call of `cerith` in this repository's workflows.
 
 use std::fs;
 use std::path::{Path, PathBuf};

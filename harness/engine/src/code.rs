@@ -1,12 +1,12 @@
-//! Whose code an outcome came out of.
+//! Which code an outcome came from.
 //!
-//! Triton's interpreter and Triton's compiler execute with other code, and stand on the same Python: `triton/language` (so
-//! also every library function that is itself written in Triton), `runtime/jit.py`, `runtime/autotuner.py`, `tools`. What
-//! comes out of that has one witness, however many engines say it.
+//! Triton's interpreter and Triton's compiler execute with different code, but share some Python: `triton/language` (with every
+//! library function that is itself written in Triton), `runtime/jit.py`, `runtime/autotuner.py`, `tools`. An outcome of that
+//! shared code has one witness, however many engines give it.
 //!
-//! - An exception came out of it if it was raised there: the worker says in which of Triton's files. So did one that the
+//! - An exception came from it if it was raised there: the worker says in which of Triton's files. So did an exception that the
 //!   user's own Python raised outside of a kernel, because that calls nothing else.
-//! - A value came out of it if the kernel uses a library function that is Triton code in that version, or an autotuner or
+//! - A value came from it if the kernel uses a library function that is Triton code in that version, or if an autotuner or
 //!   heuristics make its launch.
 //!
 //! Left out: who is right (`cerith-verdict`).

@@ -1,12 +1,12 @@
-//! The reference's launches again, with the elements of reductions and scans combined in the other orders that Triton leaves
-//! open ([`cerith_interp::Combining`]). A compiled reduction combines what a thread holds, then what neighbouring threads hold,
-//! each from its own side, then what warps hold: the elements come in no order of theirs, and a lane that the result is
-//! broadcast to may have another answer than the next. A compiled scan keeps the order of the elements. So what a function
-//! gives that is not associative, or in a reduction not commutative, on the elements at hand (a NaN in what `tl.argmax` compares,
-//! a subtraction) has no one value: those bytes are poison from then on, and the reference says where it comes from.
+//! The reference's launches again, with the elements of reductions and scans combined in the other orders that Triton leaves open
+//! ([`cerith_interp::Combining`]). A compiled reduction combines what a thread holds, then what neighbouring threads hold, each
+//! from its own side, then what warps hold. So elements are combined out of order, and two lanes that the result is broadcast to
+//! may have different answers. A compiled scan keeps the order of the elements. If a function is not associative on the elements
+//! at hand (or, in a reduction, not commutative), its result has no one value: a subtraction, or `tl.argmax` with a NaN. Those
+//! bytes are poison from then on, and the reference says where that comes from.
 //!
-//! Where Triton's own tests hold a compiler to what the first thread has (`tl.argmax` skips a NaN in front), the first element
-//! stays on the left of all others: it does in every thread whose result is stored once.
+//! Where Triton's own tests demand the first thread's result (`tl.argmax` skips a NaN in front), the first element stays on the
+//! left of all others, as in every thread whose result is stored once.
 //!
 //! Well-known functions (sums, products, extrema) are not tried: intervals bound every order of them. Left out: which of
 //! several reductions it was; the first one is named.

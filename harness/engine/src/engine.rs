@@ -1,7 +1,7 @@
-//! What every engine is to the rest of Cerith.
+//! The interface of every engine to the rest of Cerith.
 //!
-//! An engine works in two steps: [`Engine::prepare`] parses or compiles, [`Prepared::launch`] executes, as often as
-//! wanted. What was prepared is cached by content inside of the engine.
+//! An engine works in two steps: [`Engine::prepare`] parses or compiles, [`Prepared::launch`] executes, as often as wanted. The
+//! engine caches what it prepared by content.
 
 use std::time::{Duration, Instant};
 

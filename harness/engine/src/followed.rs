@@ -1,6 +1,6 @@
-//! What a case leaves where quirks are followed: launches of kernels as an engine gets them wrong, on copies of storages
-//! in the host's memory, as Triton's interpreter makes them. A copy has its origin's guard zones around it, and zeros beyond
-//! them, so that an access outside of a storage finds what it finds there. Left out: which quirks to try, and what is made of it.
+//! Runs a case with quirks: it launches kernels as an engine gets them wrong, on copies of storages in the host's memory, as
+//! Triton's interpreter makes them. A copy has its original's guard zones around it, and zeros beyond them, so that an access
+//! outside of a storage reads the same as in the interpreter. Left out: which quirks to try, and what the result means.
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;

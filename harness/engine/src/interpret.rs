@@ -1,8 +1,8 @@
 //! Triton's own interpreter, one version of it, in the Python workers of a toolchain.
 //!
-//! Arguments are placed at addresses of the worker's own; what comes back is put where the case's layout has it, and
-//! addresses that a kernel left in memory are translated to the layout's. Where a launch has a host function, the function
-//! makes it. Left out: how a worker is kept alive and what it costs when it dies (`cerith-toolchain`).
+//! The worker places arguments at addresses of its own; the results go back to where the case's layout has them, and addresses
+//! that a kernel left in memory are translated to the layout's. If a launch has a host function, that function makes it. Left
+//! out: keeping workers alive, and what happens when one dies (`cerith-toolchain`).
 
 use cerith_tile::fault::{Fault, is_planted};
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! `jit@V`: Triton's compiler, tuner and launcher on a GPU with torch's own tensors, in the Python workers of a toolchain
 //! that has torch.
 //!
-//! It is asked and answers as the interpreter does. A fault of the GPU comes back in CUDA's words, and costs the worker.
-//! Left out: compiling without a GPU and launching without Python (`cuda@V`).
+//! Requests and answers are the interpreter's. A fault of the GPU comes back in CUDA's words, and ends the worker. Left out:
+//! compiling without a GPU and launching without Python (`cuda@V`).
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! The reference's launches again, with the lanes of `cat`, `reshape` and `view` in the other orders that Triton leaves them
-//! ([`cerith_tile::ir::LaneOrder`]). What comes out otherwise has no one value: those bytes are poison from then on, and the
-//! reference says where the order comes from. A result that only rounds otherwise is none of them: intervals allow for it.
+//! ([`cerith_tile::ir::LaneOrder`]). Bytes that then differ have no one value: they are poison from then on, and the reference
+//! says where the order comes from. A result that only rounds differently does not count: intervals allow for it.
 //!
 //! Left out: which of several such operations it was; the first one is named.
 

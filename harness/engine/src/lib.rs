@@ -2,7 +2,7 @@
 //!
 //! - [`EngineId`] names one: `reference`, `interpret@3.9.0`, `interpret@3.2.0+host`, `cuda@3.9.0`,
 //!   `jit@3.6.0`, `inductor@2.11.0`.
-//! - [`Outcome`] is what one did with a case. A program's trap is a value; a failure of Cerith itself is a [`Failure`].
+//! - [`Outcome`] is what an engine did with a case. A program's trap is a value; a failure of Cerith itself is a [`Failure`].
 //!
 //! ```
 //! use cerith_case::{Corpus, Input};
@@ -44,8 +44,8 @@
 //!
 //! Left out: who is right (`cerith-verdict`), which engines a run takes and how many at once (`cerith-cli`).
 //!
-//! Invariants: an engine never prints; whatever a program does to an engine costs that engine's outcome and nothing
-//! else; only here is a GPU seen.
+//! Invariants: an engine never prints; whatever a program does to an engine spoils that engine's outcome and nothing else; apart
+//! from workers with torch, only this crate uses a GPU.
 #![warn(missing_docs)]
 
 mod code;

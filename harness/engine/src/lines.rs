@@ -1,5 +1,5 @@
-//! Lines of a case's kernels, for reports: those that known bugs change, and those that write to a storage. Left out: what is
-//! made of them.
+//! Lines of a case's kernels, for reports: those that known bugs change, and those that write to a storage. Left out: how reports
+//! show them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 

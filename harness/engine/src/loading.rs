@@ -1,4 +1,4 @@
-//! Files that cannot be loaded where they are: what a kernel's file imports for the kernel is not there. That is nobody's
+//! Files that cannot be loaded on this machine, because something that they import for the kernel is missing. That is nobody's
 //! bug, neither the engine's nor the program's.
 //!
 //! Left out: what Triton itself raises while a file is loaded, and what it lacks of its own, which are outcomes.

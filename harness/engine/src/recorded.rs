@@ -1,7 +1,7 @@
 //! `recorded`: the outcome of the run that a case was recorded from. Nothing is executed.
 //!
-//! Its code and its language are those of the engine that executed the run: what an interpreter left on record is not
-//! another witness beside that interpreter. Left out: reading records (`cerith-case`).
+//! It counts as the engine that executed the run, with that engine's code and language: an interpreter's record is not a second
+//! witness beside that interpreter. Left out: reading records (`cerith-case`).
 
 use cerith_case::{Case, Ending};
 use cerith_memory::ORIGIN;

@@ -1,8 +1,7 @@
 //! The reference: our frontend and our interpreter, in this process.
 //!
-//! Tracing is cached by what decides it: the kernel's text, its specialisation and the language rules. A launch that a
-//! host function makes comes out as the plain launch. Left out: the meaning of a kernel (`cerith-frontend`) and of its
-//! operations (`cerith-interp`).
+//! Traces are cached by the kernel's text, its specialisation and the language rules. A launch that a host function makes is
+//! treated as the plain launch. Left out: the meaning of a kernel (`cerith-frontend`) and of its operations (`cerith-interp`).
 
 mod arguments;
 mod cache;

@@ -1,6 +1,6 @@
-//! The reference's launches again, with the programs of every launch in another order. A case that the reference calls
-//! defined, with a result that no order of programs can change, has to give the same each time: what does not is a mistake
-//! of the reference's own checks, and so an error of ours and no verdict.
+//! The reference's launches again, with the programs of every launch in another order. A case that the reference calls defined,
+//! with a result that no order of programs can change, must give the same each time. If it does not, the reference's own checks
+//! are wrong: an internal error, and no verdict.
 //!
 //! Schedule 1 is the reverse order; the others are permutations that follow from the case's id and the schedule's number, so
 //! that a run can be repeated. Left out: cases that are undefined or that say themselves that the order decides

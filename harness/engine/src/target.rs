@@ -1,5 +1,5 @@
-//! What a GPU lacks, as compilers say it: a program that needs a dtype or an instruction of another GPU is not wrongly
-//! refused, it is unsupported there.
+//! Compilers' messages about what a GPU lacks: a program that needs a dtype or an instruction of another GPU is unsupported
+//! there, not wrongly refused.
 //!
 //! Left out: everything else that a compiler refuses.
 

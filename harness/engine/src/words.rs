@@ -1,5 +1,5 @@
-//! Cases in the words of a toolchain's workers, and what those say in ours. Left out: memory, which each engine that
-//! has workers treats in its own way.
+//! Translates cases into workers' requests, and workers' answers into outcomes. Left out: memory, which each engine with workers
+//! treats in its own way.
 
 use cerith_tile::fault::{Fault, is_planted};
 use std::path::PathBuf;

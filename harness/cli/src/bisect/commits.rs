@@ -1,4 +1,4 @@
-//! Commits of a checkout of Triton, built one at a time. Left out: which one is asked ([`super::search`]).
+//! Commits of a checkout of Triton, built one at a time. Left out: choosing the commit ([`super::search`]).
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

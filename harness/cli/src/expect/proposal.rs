@@ -1,4 +1,4 @@
-//! What a run gives to write down and to take out. Left out: asking, and writing.
+//! The expectations that a run proposes to write down or to remove. Left out: asking the user, and writing.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Why the first other bits of an engine are accepted, or are not: what conforming implementations may give there, and the
+//! Why the first differing bits of an engine are accepted or not: what conforming implementations may give there, and the
 //! operation that leaves them the most room.
 
 use std::fmt::Write as _;

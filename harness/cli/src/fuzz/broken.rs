@@ -1,8 +1,9 @@
-//! Cases that break one rule on purpose: the reference must say what is foretold, and no engine may die of them. Left out: what
-//! rules there are (`cerith_gen::case::breach`), and whether the reference says so (`cerith_laws::broken`).
+//! Cases that break one rule on purpose: the reference must say what is foretold, and no engine may crash. Left out: the rules
+//! (`cerith_gen::case::breach`), and the check of what the reference says (`cerith_laws::broken`).
 //!
-//! An interpreter that dies of a program without a defined answer is no finding: it does what its memory lets it. That it dies of
-//! an illegal one is, and so is a compiler that dies of either or takes what is illegal.
+//! An interpreter that crashes on a program without a defined answer is no finding, because that program may reach any memory. An
+//! interpreter that crashes on an illegal program is a finding. So is a compiler that crashes on either, or accepts an illegal
+//! one.
 
 use std::path::Path;
 

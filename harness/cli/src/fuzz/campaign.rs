@@ -1,4 +1,4 @@
-//! How far a campaign is: what is kept in its folder, so that it goes on where it ended. Left out: the findings themselves.
+//! A campaign's state, kept in its folder so that it can go on where it ended. Left out: the findings themselves.
 
 use std::collections::BTreeMap;
 use std::fs;

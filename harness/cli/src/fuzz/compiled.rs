@@ -1,4 +1,4 @@
-//! Campaigns against a compiler where there is no GPU: bundles of generated cases, and what came of them elsewhere. Left out:
+//! Campaigns against a compiler where there is no GPU: bundles of generated cases, and their results from elsewhere. Left out:
 //! executing them (`cerith exec`).
 
 use std::collections::HashMap;

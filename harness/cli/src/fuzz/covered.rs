@@ -1,5 +1,5 @@
-//! `cerith coverage --campaign DIR`: what the kernels of a campaign had in them, with counts, and what none had. Left out: whether a
-//! kernel could have it.
+//! `cerith coverage --campaign DIR`: which features the kernels of a campaign had, with counts, and which none had. Left out:
+//! whether a kernel could have them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! What is known of a finding, as its folder keeps it. Left out: the folder (`finding`).
+//! The facts about a finding, as its folder keeps them. Left out: the folder (`finding`).
 
 use serde::{Deserialize, Serialize};
 

@@ -1,12 +1,12 @@
-//! A difference that no known bug explains, and the folder that it is kept in. Left out: what it is called (`signature`), the script
-//! (`repro`), the page (`page`), and making it smaller.
+//! A difference that no known bug explains, and its folder. Left out: its name (`signature`), the script (`repro`), the page
+//! (`page`), and making it smaller.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `case.yaml`, `kernel.py` | the case, as `cerith explain` and `cerith run` read it |
 //! | `repro.py` | a script that needs torch and triton alone |
 //! | `report.md` | what Triton's maintainers ask for |
-//! | `finding.json` | what is known of it, for Cerith |
+//! | `finding.json` | the facts about it, for Cerith |
 
 use std::fs;
 use std::io;

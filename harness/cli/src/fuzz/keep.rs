@@ -1,5 +1,5 @@
-//! `cerith fuzz keep`: a case that somebody has, reduced or written by hand, as a finding. Left out: cases in which nothing is news,
-//! unless known bugs are asked for.
+//! `cerith fuzz keep`: makes a finding of any case, reduced or written by hand. Left out: cases without news, unless the user
+//! asks for known bugs.
 
 use std::fs;
 use std::path::Path;

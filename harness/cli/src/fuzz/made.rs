@@ -1,4 +1,4 @@
-//! A case made out of texts, as it would be read from a folder. Left out: where the texts come from.
+//! A case made from texts, as if read from a folder. Left out: where the texts come from.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! `report.md` of a finding, in the shape of Triton's issue template: "Describe the bug" with a program, what is expected and what is
-//! observed, and "Environment details". Left out: who reads it before it is sent, which somebody must.
+//! `report.md` of a finding, in the shape of Triton's issue template: "Describe the bug" with a program, what is expected and
+//! what is observed, and "Environment details". Left out: sending it; somebody must read it first.
 
 use std::fmt::Write as _;
 

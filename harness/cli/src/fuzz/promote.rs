@@ -1,4 +1,4 @@
-//! `cerith fuzz promote`: a finding becomes a case of the corpus, with what is expected of every version that is installed. Left out: a
+//! `cerith fuzz promote`: turns a finding into a case of the corpus, with expectations for every installed version. Left out: a
 //! model of the bug, which is written by hand.
 
 use std::fmt::Write as _;

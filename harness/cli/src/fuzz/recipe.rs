@@ -1,4 +1,4 @@
-//! Which cases a campaign makes: a case out of its number. Left out: what is done with it.
+//! Makes a campaign's cases: each from its number. Left out: what is done with them.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -1,8 +1,8 @@
-//! `repro.py` of a finding: a script that needs torch and triton and nothing of Cerith's, runs the kernel interpreted and compiled, and
+//! `repro.py` of a finding: a script that needs torch and triton but not Cerith. It runs the kernel interpreted and compiled, and
 //! prints what each leaves beside what is expected. Left out: running it.
 //!
-//! Data are written as a reader would (`torch.arange(12)`), and as packed bytes where that would be long. What is expected are the
-//! reference's values of the elements that differ.
+//! Data are written as a person would (`torch.arange(12)`), or as packed bytes where that would be long. The expected values are
+//! the reference's, for the elements that differ.
 
 use std::fmt::Write as _;
 use std::io::Write as _;

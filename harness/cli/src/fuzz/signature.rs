@@ -1,8 +1,8 @@
-//! What a finding is called: findings of one signature are taken for one. Left out: what is kept of them.
+//! A finding's signature: findings with the same signature count as one. Left out: what is kept of them.
 //!
-//! Of a case as it was generated, a signature has the first operation that two engines disagree about. The same bytes make the same
-//! kernel with every value stored, and the first storage to differ says which one it is. Of a reduced case it has all operations
-//! that remain, because a reduced kernel has few.
+//! The signature of a generated case has the first operation that two engines disagree about: the same bytes make the same kernel
+//! with every value stored, and the first storage that differs tells the operation. The signature of a reduced case has all
+//! operations that remain, because a reduced kernel has few.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Findings made smaller when a campaign is over, each in its folder, which keeps its name. Left out: how (`crate::reduce`).
+//! Reduces findings when a campaign is over, each in its folder, which keeps its name. Left out: how (`crate::reduce`).
 
 use std::fs;
 use std::io;

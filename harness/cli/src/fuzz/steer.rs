@@ -1,9 +1,9 @@
-//! Steering: of some kernels, a campaign runs the one with most that few others had. The same seed gives the same cases on every
-//! machine, with any number of jobs, in one go or in several: what has been seen counts only once a whole epoch of it is out.
-//! Left out: what a kernel has in it, and what that is worth (`cerith_gen::case`).
+//! Steering: out of a few kernels, a campaign runs the one with the most features that few others had. The same seed gives the
+//! same cases on every machine, with any number of jobs, in one go or in several, because features count by whole epochs. Left
+//! out: a kernel's features, and what they are worth (`cerith_gen::case`).
 //!
-//! A kernel is chosen by what the epochs before the last one had. So nobody waits for the end of an epoch but where more jobs than
-//! an epoch has cases are at work.
+//! The choice goes by the epochs before the last one. So a job waits for the end of an epoch only if there are more jobs than an
+//! epoch has cases.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

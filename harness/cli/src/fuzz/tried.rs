@@ -1,4 +1,4 @@
-//! What came of one case of a campaign, and what of that is kept. Left out: how it is tried.
+//! The result of one case of a campaign, and what of it is kept. Left out: how the case is tried.
 
 use std::path::Path;
 

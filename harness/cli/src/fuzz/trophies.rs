@@ -1,5 +1,5 @@
-//! `cerith fuzz trophies`: the table of what Cerith has found, out of the case files that say so (`found:`). Left out: findings that are
-//! not promoted.
+//! `cerith fuzz trophies`: the table of what Cerith has found, made from the case files that say so (`found:`). Left out:
+//! findings that are not promoted.
 
 use std::fmt::Write as _;
 use std::fs;

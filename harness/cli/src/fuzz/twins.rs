@@ -1,5 +1,5 @@
-//! Generated kernels against their twins: the reference alone, held to itself. A difference is a bug of Cerith's. Left out: twins
-//! beside other engines, which are cases like any other there.
+//! Generated kernels against their twins, with the reference alone. A difference is a bug in Cerith. Left out: twins where there
+//! are other engines; there they are ordinary cases.
 
 use std::fs;
 use std::io;

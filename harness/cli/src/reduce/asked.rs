@@ -1,5 +1,5 @@
-//! Who answers whether a smaller candidate still differs: the reference first, which is quick, and then the engines, of so many
-//! candidates at once as there are jobs. Left out: what makes candidates.
+//! Asks whether a smaller candidate still differs: first the reference, which is quick, then the engines, for as many candidates
+//! at once as there are jobs. Left out: making candidates.
 
 use std::sync::Mutex;
 use std::sync::PoisonError;

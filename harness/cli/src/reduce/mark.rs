@@ -1,5 +1,5 @@
-//! What of a difference must stay while a case is made smaller: whose it is, of which kind, which known bugs it is told by, and what
-//! was said. Left out: how candidates are made and asked about.
+//! What must stay of a difference while its case is reduced: the engine, the kind, the known bugs that explain it, and the words
+//! of an error. Left out: how candidates are made and asked about.
 
 use cerith_engine::{Complaint, EngineId, Outcome};
 use cerith_tile::quirk::Quirks;

@@ -1,4 +1,4 @@
-//! What bundles of a sweep's results hold, by case.
+//! The contents of bundles of a sweep's results, by case.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs::File;

@@ -1,10 +1,10 @@
-//! The process that opens a GPU: this binary again, told to be a child. Batches come on its standard input, answers go
-//! to its standard output; a launch that faults or hangs costs this process and nothing else.
+//! The process that opens a GPU: this binary again, told to be a child. Batches come on its standard input, answers go to its
+//! standard output; a launch that faults or hangs ends this process and harms nothing else.
 //!
-//! It ends when its standard input does, so it never outlives its parent, hung kernel or not. What a kernel prints is
-//! dropped; what CUDA says about a failed assertion goes to standard error.
+//! It ends when its standard input does, so it never outlives its parent, even with a hung kernel. What a kernel prints is
+//! dropped; CUDA's message about a failed assertion goes to standard error.
 //!
-//! Left out: who starts it and what its end means (`super::executor`).
+//! Left out: starting it, and what its end means (`super::executor`).
 
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;

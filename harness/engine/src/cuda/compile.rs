@@ -1,4 +1,4 @@
-//! A case with a version of Triton: from the corpus to a [`Job`], on any machine. Left out: executing it.
+//! Compiles a case with a version of Triton into a [`Job`], on any machine. Left out: executing it.
 
 use cerith_case::Case;
 use cerith_memory::ORIGIN;

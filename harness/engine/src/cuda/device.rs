@@ -1,5 +1,4 @@
-//! Jobs on a GPU, inside of the child process: where their memory is, what is launched with which parameters, what
-//! came out.
+//! Jobs on a GPU, inside the child process: where their memory is, what is launched with which parameters, and the results.
 //!
 //! Many jobs at once are fast: every repetition of every job gets a copy of its arena in one buffer, between gaps of a
 //! known content, which is uploaded once and downloaded once. A job that writes where it must not may then reach its

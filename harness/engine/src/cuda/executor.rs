@@ -1,9 +1,9 @@
-//! Jobs done by child processes, one for every GPU, so that a kernel can break nothing but its own case.
+//! Child processes that execute jobs, one for every GPU, so that a kernel can break nothing but its own case.
 //!
-//! Jobs of many threads meet in one queue and are done in batches. A launch that faults costs the child, which says
-//! whose launch it was; the other jobs of its batch are done again by a fresh one. A batch that takes too long, or whose
-//! child dies without a word, is done again with each job alone and waited for, so that it is named to its job; so is a
-//! batch in which one job wrote where it must not and may have changed another's result.
+//! Jobs of many threads meet in one queue and are done in batches. A launch that faults ends the child, which says whose launch
+//! it was; a new child runs the other jobs of the batch again. If a batch takes too long, or its child dies without a word, its
+//! jobs are run again one by one, so that the job at fault is known. The same is done with a batch in which one job wrote where
+//! it must not and may have changed another's result.
 //!
 //! Left out: what happens on the GPU (`super::device`), bytes and pipes (`super::wire`, `super::process`).
 

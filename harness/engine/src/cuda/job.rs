@@ -1,4 +1,4 @@
-//! What a GPU is asked to do, and what came of it, in plain data: it travels to a child process and in bundles.
+//! What a GPU is asked to do, and its results, as plain data that travels to a child process and in bundles.
 //!
 //! Left out: how a case becomes a job (`super`), how a job is executed (`device`), what the answer is worth
 //! (`cerith-verdict`).

@@ -1,11 +1,11 @@
-//! `cuda@V`: what Triton's compiler makes of a case, executed on a GPU; without a GPU, what one did on record, and where
-//! nothing is on record what the compiler alone can say: that it rejects the case.
+//! `cuda@V`: what Triton's compiler makes of a case, executed on a GPU. Without a GPU it answers with the record of one; where
+//! nothing is on record, it answers only if the compiler rejects the case.
 //!
-//! A case goes through [`compile`] (any machine with the toolchain) into a [`job::Job`], which an [`Executor`] does in a
-//! child process that has the GPU. Jobs and what came of them also travel in [`bundle`]s, and outcomes are kept on the
-//! [`record::Shelf`]. [`sweep`] makes jobs of the variants of a case.
+//! [`compile`] makes a case into a [`job::Job`], on any machine with the toolchain. An [`Executor`] runs the job in a child
+//! process that has the GPU. Jobs and their results also travel in [`bundle`]s, and outcomes are kept on the [`record::Shelf`].
+//! [`sweep`] makes jobs of the variants of a case.
 //!
-//! Left out: which of the two a run takes (`cerith-cli`), and who is right (`cerith-verdict`).
+//! Left out: whether a run takes the GPU or the record (`cerith-cli`), and who is right (`cerith-verdict`).
 
 pub mod bundle;
 pub mod child;

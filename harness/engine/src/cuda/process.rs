@@ -1,5 +1,5 @@
-//! A child process from its parent's side: starting it, moving frames against a clock, ending it. Left out: what is
-//! asked of it (`super::executor`).
+//! A child process from its parent's side: starting it, moving frames within a time limit, ending it. Left out: what it is asked
+//! to do (`super::executor`).
 
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;

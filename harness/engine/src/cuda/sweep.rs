@@ -1,8 +1,8 @@
-//! The variants of a case, compiled: what a sweep executes, and what it need not.
+//! Compiles the variants of a case, and says which of them a sweep must execute.
 //!
-//! A variant that comes out as the same machine code with the same parameters on the same memory as another one is that
-//! other one: it is not executed again. One that cannot be had says why: the kernel or the launch fixes what would be
-//! changed, the target has no room for it, the reference says that the kernel does not take such a layout.
+//! A variant with the same machine code, parameters and memory as another is not executed again. A variant that does not apply
+//! has a reason: the kernel or the launch fixes what would be changed, the target has no room for it, or the kernel does not take
+//! such a layout, as the reference says.
 //!
 //! Left out: which axes ([`Axes`]), executing (`Executor`, or a bundle), whether the variants agree (`cerith-verdict`).
 

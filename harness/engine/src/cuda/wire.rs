@@ -1,5 +1,5 @@
-//! Jobs and what came of them as bytes: frames of a JSON header and blobs, on the pipes to a child and, one after the
-//! other, in a bundle. Left out: moving the bytes (`child`, `executor`), files (`bundle`).
+//! Jobs and their results as bytes: frames of a JSON header and blobs, on the pipes to a child and, one after the other, in a
+//! bundle. Left out: moving the bytes (`child`, `executor`), files (`bundle`).
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What torch and the launches came to, as outcomes. Left out: asking.
+//! Makes outcomes of torch's answers and of the launches' results. Left out: asking torch.
 
 use std::fmt::Write as _;
 

@@ -1,20 +1,20 @@
 //! `torch.compile` around a case's launches: torch's `TorchInductor`, one version of it, in the Python workers of a toolchain
 //! that holds torch.
 //!
-//! Inductor captures the launches, writes a module that makes them again, and loads it. What that module launches goes to
-//! another engine, launch by launch, as a case of its own ([`launch`]); memory goes back and forth as bytes. So what is tried
-//! is what Inductor does to a program: which kernels, arguments, metadata and grids come out, on which memory, in which
-//! order. Names that a module reads and that nothing defines are a rejection, whether loading it failed or not.
+//! Inductor captures the launches, writes a module that makes them again, and loads it. Each launch of that module goes to
+//! another engine as a case of its own ([`launch`]); memory goes back and forth as bytes. So this tests what Inductor does to a
+//! program: which kernels, arguments, metadata and grids come out, on which memory, in which order. A module that reads a name
+//! that nothing defines is rejected, whether it loads or not.
 //!
-//! One request serves all engines of a torch: the compiled function is called once for each that executes launches, and
-//! what came of it is kept until each has taken its part.
+//! One request serves all engines of a torch: the compiled function is called once for each engine that executes launches, and
+//! the results are kept until each engine has taken its own.
 //!
-//! Every way of compiling must come out alike. Where they do not, the outcome is that of the way that does not do what the
-//! launches do without torch.
+//! Every way of compiling must give the same. If they do not, the outcome is that of the way that differs from the launches
+//! without torch.
 //!
-//! What is lost between launches: which bytes are undefined. Every byte that a launch is given counts as defined, so that a
-//! kernel that reads what an earlier one left undefined is not told of. The reference, which makes the same launches in one
-//! go, tells of it.
+//! Which bytes are undefined is not known between launches. Every byte that a launch gets counts as defined, so this engine does
+//! not notice a kernel that reads what an earlier one left undefined. The reference, which makes the same launches in one go,
+//! does.
 //!
 //! Left out: torch itself (`cerith_worker/inductor.py`), how workers are kept alive (`cerith-toolchain`), the engines that
 //! execute.

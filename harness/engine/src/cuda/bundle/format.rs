@@ -1,4 +1,4 @@
-//! What is in a bundle: its sections, and what they are about. Left out: reading and writing them.
+//! The contents of a bundle: its sections and their fields. Left out: reading and writing them.
 
 use std::io;
 

@@ -1,5 +1,5 @@
-//! The records of one case file, and the text that they are kept as. Left out: where the file is ([`super::Shelf`]), and
-//! what a record says ([`Record`]).
+//! The records of one case file, and their text. Left out: where the file is ([`super::Shelf`]), and what a record says
+//! ([`Record`]).
 
 use std::cmp::Reverse;
 use std::collections::HashMap;

@@ -1,5 +1,4 @@
-//! What one case came to, as it is kept. Left out: the file that it is kept in (`book`), and which compiler it is of
-//! ([`super::Release`]).
+//! The outcome of one case, as a record keeps it. Left out: the file (`book`), and the compiler ([`super::Release`]).
 
 use cerith_case::Case;
 use cerith_tile::fault::{Fault, is_planted};

@@ -1,18 +1,18 @@
-//! Outcomes of real GPUs on record: what a machine without a GPU answers with.
+//! Outcomes of real GPUs on record, with which a machine without a GPU answers.
 //!
-//! A [`Shelf`] is a folder (`snapshots/cuda`) with a file for each kind of GPU and each case file:
-//! `sm_90/alias/same_twice.snap`, in the form of an insta snapshot, so that `cargo insta review` shows what is
-//! pending. Its body is one JSON object a line: first who ran it ([`Provenance`]), then what each case came to, with the
-//! versions of Triton that gave it (`"of":[["3.9.0","30dd6a663ab8356f",0]]`: the version, the beginning of the hash of its
-//! machine code, and who ran it). `3.9.0:sm_80` compiled for another GPU than the one that executed ([`Release`]). A version
-//! whose kernel gave something else has a line of its own, beside it.
+//! A [`Shelf`] is a folder (`snapshots/cuda`) with a file for each kind of GPU and each case file: `sm_90/alias/same_twice.snap`,
+//! in the form of an insta snapshot, so that `cargo insta review` shows what is pending. Its body is one JSON object per line:
+//! first who ran it ([`Provenance`]), then each case's outcome, with the versions of Triton that gave it
+//! (`"of":[["3.9.0","30dd6a663ab8356f",0]]`: the version, the beginning of the hash of its machine code, and who ran it).
+//! `3.9.0:sm_80` compiled for another GPU than the one that executed ([`Release`]). A version whose kernel gave something else
+//! has a line of its own, beside it.
 //!
-//! A record holds for the kernel source and the layout whose hashes it carries. With others it is stale, and is not used.
-//! Of memory it keeps the runs of bytes that are not what they were before the first launch.
+//! A record holds for the kernel source and the layout whose hashes it carries. With other hashes it is stale, and is not used.
+//! It keeps only the runs of bytes that the launches changed.
 //!
-//! A record remembers whether it agreed with the reference when it was accepted. In a file with a line `{"agreed":true}` those
-//! did that say nothing of it; the others say `"agreed":"no"`, `"undecided"` (nothing differed, and nobody could say of some
-//! bytes), or `"unknown"`.
+//! A record remembers whether it agreed with the reference when it was accepted. In a file with a line `{"agreed":true}`, records
+//! that do not say agreed; the others say `"agreed":"no"`, `"undecided"` (nothing differed, but some bytes could not be decided),
+//! or `"unknown"`.
 //!
 //! Left out: executing anything, and whether a record is right (`cerith-verdict` judges it as any other outcome).
 

@@ -1,5 +1,5 @@
-//! Which compiler a record is of: a release of Triton, and the GPU that it compiled for where that is not the one that
-//! executed. `3.9.0`, `3.9.0:sm_80`. Left out: builds, which have no records.
+//! Which compiler a record is of: a release of Triton, and the GPU that it compiled for if another GPU executed. `3.9.0`,
+//! `3.9.0:sm_80`. Left out: builds, which have no records.
 
 use std::cmp::Reverse;
 use std::fmt;

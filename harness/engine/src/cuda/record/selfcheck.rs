@@ -1,5 +1,5 @@
-//! A record of an outcome that is known, written and read back: so that a mistake of ours in reading records is not taken
-//! for one of the compiler that they are of.
+//! Writes a record of a known outcome and reads it back, so that a mistake of ours in reading records is not taken for a
+//! compiler's.
 
 use cerith_case::{Case, Corpus, Input};
 use cerith_tile::rules::Rules;
