@@ -1,9 +1,9 @@
-//! Compilations kept on disk, by everything that decides them. Left out: when one is asked for ([`crate::Compilers`]).
+//! Compilations kept on disk, keyed by everything that decides them. Left out: asking for one ([`crate::Compilers`]).
 //!
-//! An answer is a file named by its key; it names its kernels' machine code and texts by their hashes, each of which is
-//! a file too, so that cases whose kernels came out alike share them. Files are written beside their place and renamed
-//! into it, so that an interrupted run leaves no half ones and parallel runs do not meet. What does not hash to what it
-//! should is not there: it is compiled and written again.
+//! An answer is a file named by its key. It names its kernels' machine code and texts by their hashes; each of those is a file
+//! too, so that cases with equal kernels share them. Files are written beside their place and renamed into it, so that an
+//! interrupted run leaves no half-written file and parallel runs do not collide. A file whose hash is wrong counts as missing:
+//! its kernel is compiled and written again.
 
 use std::fs::{self, File, FileTimes};
 use std::io::{self, Write};

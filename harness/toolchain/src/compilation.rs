@@ -1,4 +1,4 @@
-//! What is asked of a compiler, and what it answers, in plain data. Left out: asking it ([`crate::Compilers`]).
+//! A request to a compiler and its answer, as plain data. Left out: asking it ([`crate::Compilers`]).
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Compiling the launches of a case with a toolchain's Triton, ahead of time and without a GPU. Left out: what it gives
+//! Compiling the launches of a case with a toolchain's Triton, ahead of time and without a GPU. Left out: the result
 //! ([`crate::compiled`]), keeping it on disk, executing it.
 
 use std::collections::HashSet;

@@ -1,11 +1,10 @@
 //! Containing what a worker's Python does: which files it reaches, which system calls it may make, how much it may use.
 //! Left out: what a toolchain needs to read (`reach`), watching how much is used (`usage`).
 //!
-//! A recording is somebody else's code, and to run its kernels in an interpreter or a compiler is to execute it. So a
-//! worker is started by a thread that has restricted itself, for good, and the worker inherits that: Landlock for files,
-//! signals and device controls, seccomp for system calls, no capabilities. `docs/CONTAINMENT.md` says what that keeps
-//! from whom, and what it does not. Where a system lacks some of it, workers run with the rest, and [`Containment`] says
-//! what is missing: whoever starts workers tells the user.
+//! A recording is somebody else's code, and an interpreter or a compiler executes it. So a worker is started by a thread that has
+//! restricted itself, for good, and the worker inherits that: Landlock for files, signals and device controls, seccomp for system
+//! calls, no capabilities. `docs/CONTAINMENT.md` says what that prevents and what it does not. Where a system lacks some of it,
+//! workers run with the rest, and [`Containment`] says what is missing, so that the caller can tell the user.
 
 use std::ffi::OsStr;
 use std::io;

@@ -1,4 +1,4 @@
-//! Why a toolchain could not be made, read off what installers print. Left out: running them ([`crate::install`]).
+//! Why a toolchain could not be made, found in what installers print. Left out: running them ([`crate::install`]).
 
 use std::io;
 use std::path::{Path, PathBuf};

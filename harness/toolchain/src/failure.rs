@@ -1,4 +1,4 @@
-//! Why a worker could not answer. Each costs one outcome; the pool starts another worker and goes on.
+//! Why a worker could not answer. Such a failure spoils one outcome; the pool starts another worker and goes on.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Where toolchains live, and which are there. Left out: making one (`install`, `adopt`).
+//! Where toolchains are installed, and which there are. Left out: making one (`install`, `adopt`).
 
 use std::fs::{self, File, TryLockError};
 use std::io;

@@ -1,8 +1,8 @@
-//! The launches of a case under `torch.compile`, with a toolchain's torch and without a GPU. Left out: executing the
-//! launches that the generated code makes, which is the caller's, and what their outcomes mean.
+//! The launches of a case under `torch.compile`, with a toolchain's torch and without a GPU. Left out: executing the launches
+//! that the generated code makes, which the caller does, and what their outcomes mean.
 //!
-//! One request is compiled in every mode that it names. The generated wrapper of each is called once for every run, always
-//! from the first memory, and the launches that it makes are handed to the caller one after the other.
+//! One request is compiled in every mode that it names. The generated wrapper of each mode is called once for every run, always
+//! with the initial memory, and the caller gets the launches that it makes, one after the other.
 
 use std::io;
 use std::path::Path;

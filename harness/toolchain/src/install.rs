@@ -1,4 +1,4 @@
-//! Making a toolchain. Left out: what is already there ([`crate::home`]).
+//! Installs a toolchain. Left out: those that are already installed ([`crate::home`]).
 
 use std::ffi::OsStr;
 use std::fs::{self, File};

@@ -1,4 +1,4 @@
-//! A toolchain that is there, and the marker file that says what is in it. Left out: where toolchains are ([`crate::Home`]).
+//! An installed toolchain, and the marker file that says what is in it. Left out: where toolchains are ([`crate::Home`]).
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! Answers of interpreters, kept in a folder by what was asked, so that a hundred runs of one corpus ask once. Only in
-//! builds with the feature `planted-faults`: a fault of ours changes what is asked, and never what the same question gets.
+//! Answers of interpreters, kept in a folder by their request, so that a hundred runs of one corpus ask once. Only in builds with
+//! the feature `planted-faults`: a planted fault may change a request, but never the answer to the same request.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! What one request may use. Left out: keeping it to that (`worker`).
+//! What one request may use. Left out: enforcing it (`worker`).
 
 use std::time::Duration;
 

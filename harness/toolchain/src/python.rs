@@ -1,4 +1,4 @@
-//! Which Python and which NumPy a Triton wants, and which Pythons are there. Left out: installing ([`crate::install`]).
+//! Which Python and which NumPy a Triton needs, and which Pythons this machine has. Left out: installing ([`crate::install`]).
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;

@@ -1,5 +1,5 @@
-//! What the workers of a toolchain need to read: asked of its Python once for each pool. Left out: what every program of a
-//! system reads, and keeping workers to it ([`crate::containment`]).
+//! What the workers of a toolchain need to read: each pool asks the toolchain's Python once. Left out: what every program of a
+//! system reads, and enforcing it ([`crate::containment`]).
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

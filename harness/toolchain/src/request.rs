@@ -1,4 +1,4 @@
-//! What a worker is asked to do. Left out: how it is sent (`wire`) and what came of it ([`crate::response`]).
+//! What a worker is asked to do. Left out: how it is sent (`wire`) and the answer ([`crate::response`]).
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! A worker's own folder: made, emptied, measured. Left out: which worker has which ([`crate::pool`]).
 //!
-//! What lies in it was made by code that is not trusted, and may be made while we look: links that lead elsewhere, folders
-//! within folders without end. So nothing here follows a link, goes deeper than it can hold open, or trusts a name twice.
+//! Code that is not trusted made its contents, and may still change them: links that lead elsewhere, folders nested without end.
+//! So nothing here follows a link, goes deeper than it can hold open, or trusts a name twice.
 
 use std::ffi::CString;
 use std::io;

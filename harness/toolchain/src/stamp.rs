@@ -1,5 +1,5 @@
-//! What tells the Triton of an adopted environment from what it was: its owner may build it again under the same name.
-//! Left out: environments of our own, which nobody changes.
+//! Detects whether the Triton of an adopted environment has changed: its owner may build it again under the same name. Left out:
+//! environments of our own, which nobody changes.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,5 +1,5 @@
-//! What a worker and the processes that it started use, read from `/proc`. Left out: what becomes of one that uses too
-//! much ([`crate::worker`]). Where there is no `/proc`, nothing is known, and nothing is too much.
+//! What a worker and the processes that it started use, read from `/proc`. Left out: what happens to a worker that uses too much
+//! ([`crate::worker`]). Without `/proc` the use is unknown, and nothing counts as too much.
 
 use std::collections::BTreeMap;
 use std::fs;

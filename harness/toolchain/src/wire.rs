@@ -1,5 +1,5 @@
-//! Frames on the pipe to a worker, and what their JSON headers say. The Python side is `cerith_worker/wire.py` and
-//! `serve.py`. Left out: moving bytes ([`crate::worker`]).
+//! Frames on the pipe to a worker, and their JSON headers. The Python side is `cerith_worker/wire.py` and `serve.py`. Left out:
+//! moving bytes ([`crate::worker`]).
 
 pub(crate) mod inductor;
 pub(crate) mod value;

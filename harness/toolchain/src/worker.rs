@@ -1,4 +1,4 @@
-//! One worker process: starting it, talking to it against a clock, ending it. Left out: which worker does what
+//! One worker process: starting it, talking to it within a time limit, ending it. Left out: which worker does what
 //! ([`crate::pool`]).
 
 use std::ffi::OsString;

@@ -1,8 +1,8 @@
-//! Launches whose result is known, made by an engine before any that count: so that a mistake of ours on the way to it (a
-//! grid, a number, an address) is not taken for one of its own.
+//! Launches with known results, which an engine makes before any that count, so that a mistake of ours on the way to it (a grid,
+//! a number, an address) is not taken for one of its own.
 //!
-//! What is tried is what every version of Triton's interpreter does right. Left out: engines that answer with outcomes on
-//! record, which execute nothing.
+//! Every version of Triton's interpreter gets these launches right. Left out: engines that answer with outcomes on record, which
+//! execute nothing.
 
 use cerith_case::{Case, Corpus, Input};
 use cerith_engine::{Engine, EngineId, Outcome};

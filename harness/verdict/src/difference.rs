@@ -1,10 +1,10 @@
-//! Comparing what two engines left in memory, byte for byte and guard zones included.
+//! Compares what two engines left in memory, byte for byte, guard zones included.
 //!
-//! Bits are compared first. What remains is asked of the [`Acceptance`]: is the other value one that a conforming
-//! implementation may give? A NaN equals any NaN of the dtype that the bytes are seen as. Bytes whose value the
-//! reference says is undefined are left out; bytes that it says nobody wrote must not have been written.
+//! Bits are compared first. Where they differ, the [`Acceptance`] says whether a conforming implementation may give the other
+//! value. A NaN equals any NaN of the dtype that the bytes are seen as. Bytes whose value the reference says is undefined are
+//! left out; bytes that it says nobody wrote must not have been written.
 //!
-//! Left out: outcomes that are no memory (see [`crate::trial`]).
+//! Left out: outcomes without memory (see [`crate::trial`]).
 
 use cerith_interp::Accepted;
 use cerith_memory::{ByteState, Dims, Memory, NamedTensor, StorageId, Tensor};

@@ -1,10 +1,10 @@
-//! Holding a verdict against what was written down: expected, unexpected, or an expectation that no longer happens.
+//! Compares a verdict with what was written down: expected, unexpected, or an expectation that no longer happens.
 //!
-//! Without an expectation every engine is expected to agree. A difference is expected when every engine that differs
-//! has an expectation that speaks of it; an undefined program is expected only when an expectation says so, because a
-//! case without a fair trial tests nothing. For the same reason an engine that does not support a case, or runs out of
-//! time or memory on it, needs one; an engine that is not there needs none, nor does one that compiles for a GPU that was
-//! named and lacks what the case wants. A trial that cannot be told breaks nothing.
+//! Without an expectation every engine is expected to agree. A difference is expected if every engine that differs has an
+//! expectation of it. An undefined program is expected only if an expectation says so, because a case without a fair trial tests
+//! nothing. For the same reason an engine that does not support a case, or runs out of time or memory on it, needs an
+//! expectation. An engine that is missing needs none, nor does one that compiles for a named GPU that lacks what the case needs.
+//! An inconclusive trial breaks nothing.
 //!
 //! Left out: reading expectations (`cerith-case`).
 

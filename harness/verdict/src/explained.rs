@@ -1,6 +1,6 @@
-//! Differences that known bugs explain: the reference is asked again with the quirks that the engine has, and if it then leaves the
-//! engine's bytes, they are what made the difference. Errors, which leave no bytes, are told by their words. Left out: the models
-//! (`cerith-quirk`).
+//! Differences that known bugs explain: the reference is asked again with the quirks that the engine has, and if it then leaves
+//! the engine's bytes, those quirks made the difference. Errors leave no bytes, and are known by their words. Left out: the
+//! models (`cerith-quirk`).
 
 use cerith_case::Case;
 use cerith_engine::{EngineId, Finished, Followed, Outcome, Reference, guarded};

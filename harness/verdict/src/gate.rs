@@ -1,8 +1,8 @@
-//! What a run demands of a case beside agreement: that an engine which was asked for by name says something, that a
-//! record which is there is one of the case as it is, and that launches come to their end.
+//! What a run demands of a case besides agreement: an engine that was asked for by name gives an answer, a record is one of the
+//! case as it is now, and launches finish.
 //!
-//! Agreement alone would let a case through of which nobody spoke, and one that every engine rejects. Left out: who is
-//! right (see [`crate::trial`]) and what was expected (see [`crate::expectation`]).
+//! Agreement alone would pass a case that no engine answered, and one that every engine rejects. Left out: who is right (see
+//! [`crate::trial`]) and what was expected (see [`crate::expectation`]).
 
 use cerith_case::{Case, Ending, Expectation, OutcomeKind};
 use cerith_engine::{DAMAGED_RECORDING, EngineId, MODULE_NOT_FOUND, Outcome, STALE_RECORDING, Trap};

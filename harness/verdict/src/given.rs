@@ -1,8 +1,7 @@
-//! Holding the reference to what the case file gives ([`Case::given`]).
+//! Compares the reference with what the case file gives ([`Case::given`]).
 //!
-//! Engines that run a case share what makes it: tensors, layouts, arguments, the way to an engine. Where that is wrong, they
-//! may all agree. What a case file gives comes from elsewhere, so that a reference which leaves something else is wrong,
-//! whoever agrees with it.
+//! All engines get a case's tensors, layouts and arguments from the same code of ours. If that code is wrong, they may all agree.
+//! What a case file gives comes from elsewhere, so a reference that leaves something else is wrong, whoever agrees with it.
 
 use cerith_case::{Case, VerdictKind};
 use cerith_engine::{EngineId, Finished, Outcome, Trap};

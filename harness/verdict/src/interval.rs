@@ -1,4 +1,4 @@
-//! The reference held to its own intervals: what it left must be what it accepts of others.
+//! Checks the reference against its own intervals: it must accept what it left itself.
 //!
 //! Left out: where intervals come from (`cerith-interp`).
 

@@ -1,10 +1,10 @@
-//! Arithmetic whose results are known, made by the reference before any that counts.
+//! Arithmetic with known results, which the reference does before any that counts.
 //!
-//! What the reference computes, and what it says that others may give, rest on one arithmetic. Where that is wrong, an engine
-//! that is right is convicted, and another one may agree by chance. So casts, and the operations that round once or not at all,
-//! are held to what they give by definition; `known/known.py` works it out with Python's whole numbers and fractions.
+//! What the reference computes, and what it accepts from others, rest on one arithmetic. If that is wrong, an engine that is
+//! right is convicted, and another may agree by chance. So casts, and the operations that round once or not at all, are compared
+//! with their results by definition; `known/known.py` works those out with Python's whole numbers and fractions.
 //!
-//! Left out: functions of which only a bound is known, and everything but arithmetic (`cases/given`).
+//! Left out: functions with only an error bound, and everything but arithmetic (`cases/given`).
 
 use cerith_case::{Corpus, Input};
 use cerith_engine::{Engine, Reference};

@@ -1,4 +1,4 @@
-//! What a trial leaves out of memory because it has no defined value, so that it never goes unsaid.
+//! The memory that a trial leaves out because it has no defined value, so that reports can say so.
 //!
 //! Left out: which bytes those are (the reference's byte states say it).
 

@@ -1,12 +1,13 @@
 //! Comparing outcomes: who agrees, who is to blame, and whether that was expected.
 //!
-//! - [`compare`] holds two memories against each other, byte for byte, guard zones included, NaNs and undefined bytes
-//!   and accepted rounding apart.
+//! - [`compare`] compares two memories byte for byte, guard zones included, except for NaNs, undefined bytes and accepted
+//!   rounding.
 //! - [`judge`] makes one [`Verdict`] of the outcomes of all engines.
 //! - [`try_case`] runs a case through a [`Panel`] of engines, and judges it.
 //! - [`try_sweep`] judges the variants of a case that one engine was asked about.
-//! - [`assess`] holds the verdict against the case's expectations.
-//! - [`selfcheck`] judges trials whose end is known and does arithmetic whose results are, before any that count; [`canaries`] are launches whose result is known.
+//! - [`assess`] compares the verdict with the case's expectations.
+//! - [`selfcheck`] judges trials with known ends and does arithmetic with known results, before any that count; [`canaries`] are
+//!   launches with known results.
 //!
 //! ```
 //! use std::sync::Arc;

@@ -1,7 +1,7 @@
-//! A panel of engines, and a case through all of them: outcomes, verdict, and what the case file says to it.
+//! A panel of engines, which runs a case through all of them: outcomes, verdict, and whether the case file expects it.
 //!
-//! The reference runs once for each set of language rules that the other engines speak; rules that make no difference
-//! to the case share a bench. Cerith's own failures are noted apart and never become a verdict.
+//! The reference runs once for each set of language rules that the other engines speak; rules that make no difference to the case
+//! share a bench. Cerith's own failures are noted separately and never become a verdict.
 //!
 //! Left out: which cases, and how many at once.
 

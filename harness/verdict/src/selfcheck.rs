@@ -1,8 +1,8 @@
-//! Trials whose verdict is known: what a run does first, so that a judge who cannot be trusted gives no verdicts.
+//! Trials with known verdicts, which a run judges first, so that a judge who cannot be trusted gives no verdicts.
 //!
-//! Each is a small case, the reference, and two engines that are told what to make of the reference's outcome: to leave a
-//! byte otherwise, to write in a guard zone, to reject. The whole way is walked: case file, panel, comparison, blame,
-//! expectations. Left out: whether engines are right, which is what the corpus is for.
+//! Each is a small case, the reference, and two engines that are told how to change the reference's outcome: to leave another
+//! byte, to write in a guard zone, to reject. A trial covers the whole path: case file, panel, comparison, blame, expectations.
+//! Left out: whether engines are right, which is what the corpus is for.
 
 use std::sync::Arc;
 

@@ -1,5 +1,4 @@
-//! When it is the reference that is to be looked at: who overrules it, who would if they were two witnesses, and what makes
-//! its own word doubtful.
+//! When the reference is suspected: who overrules it, who would if they were two witnesses, and what makes its own word doubtful.
 //!
 //! Left out: the rest of a trial (see [`crate::trial`]).
 

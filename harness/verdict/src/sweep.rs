@@ -1,16 +1,16 @@
 //! The trial of a sweep: one engine, one case, many variants that must all give the same.
 //!
-//! No oracle is needed: variants whose outcomes agree form a camp, and with more than one camp the case differs. The
-//! variants outside of the largest camp are the odd ones out, which is a count of heads and no conviction; where the
-//! reference speaks, it is said which camp gives what it gives. What it knows is used in two more ways: bytes that it
-//! says are undefined are left out, and elements with other bits agree where both values are within what it says that
-//! a conforming implementation may give ([`Accepted`](cerith_interp::Accepted)). Where it is silent, every bit counts.
+//! No oracle is needed: variants whose outcomes agree form a camp, and with more than one camp the case differs. The variants
+//! outside the largest camp are the odd ones out; that is a majority, not a conviction. If the reference has an answer, the
+//! verdict says which camp agrees with it. The reference is used in two more ways: bytes that it calls undefined are left out,
+//! and elements with other bits agree if a conforming implementation may give both values, as the reference says
+//! ([`Accepted`](cerith_interp::Accepted)). Without the reference, every bit counts.
 //!
-//! A variant whose own launches differ is in no camp; if those of the case as it is do, the sweep cannot tell anything. A
+//! A variant whose own launches differ is in no camp; if the launches of the case as it is differ, the sweep is inconclusive. A
 //! program without a defined answer is not judged.
 //!
-//! Along each axis the case as it is and the variants of that axis have a verdict of their own, which is what a case
-//! file's expectations with an `axis` speak of.
+//! Along each axis the case as it is and the variants of that axis have a verdict of their own. A case file's expectations with
+//! an `axis` are about that verdict.
 //!
 //! Left out: which variants there are (`cerith-case`), compiling and executing them (`cerith-engine`).
 

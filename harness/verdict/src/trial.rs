@@ -1,13 +1,13 @@
 //! The trial: outcomes in, one verdict out.
 //!
-//! Engines whose outcomes agree form a camp. The camp of the reference and any second, independent engine convicts the
-//! rest; the reference alone against a camp of two independent others is convicted itself; otherwise the reference's
-//! word stands, unconfirmed. (An engine whose difference is foreseen convicts nobody.) Outcomes that came out of shared code are one
-//! witness ([`crate::Witness`]), and one that has the reference's code in it says nothing for or against the reference. Where a
-//! record has agreed with the reference and no longer does, or nobody confirms it but an engine that is known to differ, the
-//! reference itself is suspected ([`Verdict::suspected`]); so it is where it loses an answer that a record agreed with, or has
-//! one where the case's file says that there is none. Engines that cannot run
-//! the program, or ran out of something, say nothing and are in no camp. A program without a defined answer convicts nobody.
+//! Engines whose outcomes agree form a camp. The camp of the reference and any second, independent engine convicts the rest; the
+//! reference alone against a camp of two independent others is convicted itself; otherwise the reference's word stands,
+//! unconfirmed. (An engine whose difference is foreseen convicts nobody.) Outcomes that came from shared code are one witness
+//! ([`crate::Witness`]), and one that runs the reference's code says nothing for or against the reference. The reference itself
+//! is suspected ([`Verdict::suspected`]) if a record agreed with it and no longer does, or if only an engine that is known to
+//! differ confirms it. It is also suspected if it loses an answer that a record agreed with, or has one where the case file says
+//! that there is none. Engines that cannot run the program, or ran out of something, are in no camp. A program without a defined
+//! answer convicts nobody.
 //!
 //! The language changes between versions. A trial takes one bench per set of language rules: the reference's outcome
 //! by those rules and the engines that they hold for. The verdict of the case joins its benches.

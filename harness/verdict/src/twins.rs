@@ -1,5 +1,5 @@
-//! Two cases that must store the same: a generated kernel and its twin. One engine is enough to hold them to each other, and where
-//! that is the reference, a difference is a bug of ours.
+//! Two cases that must store the same: a generated kernel and its twin. One engine is enough to compare them. If that is the
+//! reference, a difference is a bug of ours.
 //!
 //! Left out: making twins (`cerith-gen`).
 

@@ -1,9 +1,9 @@
-//! Witnesses: who said what, out of whose code, and how much their word is worth.
+//! Witnesses: which engine gave which outcome, from which code, and what it is worth.
 //!
-//! Engines whose outcomes came out of one body of code are one witness. An engine of which it is written down that it
-//! differs is none for the reference: if it agrees with it now, one of the two has changed. A record that agreed with the
-//! reference when it was put there cannot have changed, so that the reference has, or the trial. A case of which it is written
-//! down that it has no answer, and that has one now, speaks against the reference first.
+//! Engines whose outcomes came from the same code are one witness. An engine that is expected to differ is no witness for the
+//! reference: if it agrees now, one of the two has changed. A record that agreed with the reference when it was accepted cannot
+//! have changed, so the reference or the trial has. If a case is expected to have no answer, and has one now, the reference is
+//! suspected first.
 //!
 //! Left out: camps and blame (see [`crate::trial`]).
 

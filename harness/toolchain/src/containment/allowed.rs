@@ -1,5 +1,5 @@
-//! The system calls that workers may make: what `CPython`, `NumPy`, torch, Triton's compilers, a C compiler and NVIDIA's driver
-//! have a use for, with what is harmless beside it. Left out: with which arguments ([`super::calls`]).
+//! The system calls that workers may make: those that `CPython`, `NumPy`, torch, Triton's compilers, a C compiler and NVIDIA's
+//! driver need, and similar harmless ones. Left out: their arguments ([`super::calls`]).
 
 /// All of them.
 pub(super) fn calls() -> impl Iterator<Item = i64> {

@@ -1,5 +1,5 @@
-//! What the frames of an Inductor worker say: the request, the launches that come before the answer, and the answer. The
-//! Python side is `cerith_worker/inductor.py`.
+//! The frames of an Inductor worker: the request, the launches that come before the answer, and the answer. The Python side is
+//! `cerith_worker/inductor.py`.
 
 use std::sync::Arc;
 use std::time::Duration;
