@@ -1,10 +1,9 @@
-//! Random cases: a kernel as somebody would write it for Triton, storages, views, scalars, a grid and options.
+//! Random cases: a kernel as a person would write it for Triton, storages, views, scalars, a grid and options.
 //!
-//! The text of the kernel is what every engine runs. It is made top down with types: whatever an expression is made of,
-//! its dtype and shape are known, so that nearly all that comes out is accepted. It is also defined, as far as that is
-//! cheap: divisors are at least 1, shifts are shorter than the type, indices are masked to their range, a float is cut to
-//! a range before it becomes an integer, and programs write to places of their own. What is undefined all the same is
-//! told by the reference.
+//! Every engine runs the kernel's text. It is made top down with types: the dtype and shape of every expression are known, so
+//! that nearly all kernels are accepted. They are also defined, as far as that is cheap: divisors are at least 1, shifts are
+//! shorter than the type, indices are masked to their range, a float is clamped before it becomes an integer, and programs write
+//! to places of their own. The reference says which kernels are undefined all the same.
 //!
 //! With [`Detail::Every`], the same bytes make the same kernel with every value stored as it is made: the first storage
 //! in which two engines differ then names the operation.
@@ -16,19 +15,19 @@
 //! | `expr` | elementwise expressions |
 //! | `block` | reductions, scans, changes of shape, sorts, gathers, histograms, products |
 //! | `flow` | loops, branches, functions, tuples |
-//! | `features`, `coverage` | nothing: what a kernel has in it, and all kernels of a campaign |
+//! | `features`, `coverage` | nothing: they list the features of a kernel, and of all kernels of a campaign |
 //! | `data` | inputs with their views, outputs, atomics |
 //! | `cells` | atomics on elements of one's own, whose results have one value |
 //! | `corners` | reductions, scans and the like with all their parameters, on blocks of special numbers |
 //! | `narrow` | 8-bit floats |
 //! | `products` | matrix products of every shape, dtype and precision; scaled ones |
-//! | `edges` | tiles over the edges of a matrix, atomics and gathers through descriptors |
+//! | `edges` | tiles that cross the edges of a matrix, atomics and gathers through descriptors |
 //! | `library` | CUDA's library, functions as methods, functions of scalars |
-//! | `idiom` | the ways in which Python and Triton let a thing be said |
+//! | `idiom` | the ways in which Python and Triton let one write the same thing |
 //! | `host` | the ways in which a kernel is made and launched |
-//! | `chain` | operations on whole blocks one after the other, each on what the last one gave |
+//! | `chain` | operations on whole blocks one after the other, each on the last one's result |
 //! | `tiles` | tensor descriptors, block pointers, loops that load and multiply |
-//! | `form` | what a case is made for |
+//! | `form` | the purpose of a case |
 //! | `twist` | twins: kernels that must store the same |
 //! | [`breach`] | cases that break one rule on purpose |
 

@@ -1,7 +1,7 @@
-//! Random case files, and what the case format must do with any: say what is wrong, and where, or make cases that can be
+//! Random case files, and what the case format must do with any file: say what is wrong, and where, or make cases that can be
 //! printed and read back.
 //!
-//! An input is the text of the case file. The kernel's file and the data archive that it may name are always the same.
+//! An input is the text of a case file. The kernel's file and the data archive that it may name are always the same.
 //!
 //! Left out: changing such texts (module `mutation`, [`mutate`]).
 

@@ -1,7 +1,7 @@
 //! Kernels built by hand: IR, operation by operation, and memory for it to run on.
 //!
-//! What is asked for must make sense (a load wants a pointer): these are for whoever knows what to build, and panic
-//! where they are used wrongly. Left out: choosing what to build (see [`crate::program`]).
+//! Calls must make sense (a load needs a pointer): these functions are for callers who know what to build, and panic on wrong
+//! use. Left out: choosing what to build (see [`crate::program`]).
 
 use cerith_interp::Arg;
 use cerith_memory::{Memory, NamedTensor, StorageId, Storages, Tensor};

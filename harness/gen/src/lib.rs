@@ -1,21 +1,21 @@
-//! Generators of what Cerith takes in, and the laws that hold of it: a plain library that knows no fuzzing engine.
+//! Generators of Cerith's inputs, and the laws that hold for them: a plain library that knows no fuzzing engine.
 //!
-//! | module | makes | and holds it to |
+//! | module | makes | and checks with |
 //! |---|---|---|
 //! | [`text`] | Python files with a kernel | [`text::check`]: refused with a place in the file, or traced to IR that verifies and runs the same twice |
 //! | [`program`] | typed IR | [`program::check`]: both executions agree, and checks change nothing but what is found |
 //! | [`view`] | tensors and chains of torch's operations on them | [`view::check`]: elements are where a model by enumeration has them |
 //! | [`case_file`] | case files | [`case_file::check`]: problems have a place, and a case that is printed reads back the same |
 //!
-//! Everything random comes out of an [`arbitrary::Unstructured`], so that the same bytes are the same input, whoever
-//! makes up the bytes: libFuzzer (`fuzz/`), proptest (`harness/*/tests`) or a plain generator of random numbers
-//! (`examples/soak.rs`). What a trial says is a [`Trial`].
+//! Everything random comes from an [`arbitrary::Unstructured`], so that the same bytes are the same input, wherever the bytes
+//! come from: libFuzzer (`fuzz/`), proptest (`harness/*/tests`) or a plain generator of random numbers (`examples/soak.rs`). The
+//! result of a trial is a [`Trial`].
 //!
-//! [`case`] makes whole cases, for engines to be held to each other (`cerith fuzz`, `examples/kernels.rs`), out of [`seeded`] bytes.
+//! [`case`] makes whole cases from [`seeded`] bytes, to compare engines (`cerith fuzz`, `examples/kernels.rs`).
 //!
-//! [`kernel`] is what IR is built with by hand, for tests.
+//! [`kernel`] builds IR by hand, for tests.
 //!
-//! [`reduce`] makes cases smaller, generated or not, for as long as an oracle says that they still show what they show.
+//! [`reduce`] makes cases smaller, generated or not, as long as an oracle says that they still show the same.
 //!
 //! Left out: engines, and what makes a finding (`cerith fuzz`).
 //!

@@ -1,6 +1,6 @@
-//! Random kernels, as typed IR that verifies: each choice takes values that are there and adds another.
+//! Random kernels, as typed IR that verifies: each choice uses existing values and adds another.
 //!
-//! Left out: what kernels are held to (module `law`, [`check`]).
+//! Left out: the laws of kernels (module `law`, [`check`]).
 
 mod law;
 mod maker;

@@ -1,9 +1,9 @@
-//! Smaller cases that still show what a case shows. Works on the syntax tree of the kernel's file and on the case's storages,
-//! arguments and launches, so that it takes generated, hand-written and recorded cases alike.
+//! Finds smaller cases that still show what a case shows. It works on the syntax tree of the kernel's file and on the case's
+//! storages, arguments and launches, so that it takes generated, hand-written and recorded cases alike.
 //!
-//! Who reduces brings an [`Oracle`], which is asked of smaller candidates, some at a time, which is the first that still shows
-//! it. So a cheap filter and a slow engine behind it may look at many at once. Each step begins with the smallest candidate so
-//! far; passes are repeated until none finds anything.
+//! The caller brings an [`Oracle`], which gets several smaller candidates at a time and names the first that still shows it. So a
+//! cheap filter, and a slow engine after it, may look at many at once. Each step begins with the smallest candidate so far;
+//! passes are repeated until none finds anything.
 //!
 //! | module | makes smaller |
 //! |---|---|
@@ -14,7 +14,7 @@
 //! | `data` | launches, grids, options, layouts, storages, dtypes, fills |
 //! | `tidy` | parentheses, comments and blank lines |
 //!
-//! Left out: engines, and what of an outcome has to stay (the oracle's business). Names stay as they are.
+//! Left out: engines, and what must stay of an outcome (the oracle decides). Names stay as they are.
 
 mod candidate;
 mod data;

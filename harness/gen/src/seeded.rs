@@ -1,4 +1,4 @@
-//! The bytes that a numbered case is made of: the same on every machine. Left out: bytes that a fuzzing engine makes up.
+//! The bytes that a numbered case is made from: the same on every machine. Left out: bytes that a fuzzing engine makes up.
 
 /// Bytes that a case is made of, at most.
 const BYTES: usize = 4096;

@@ -1,7 +1,7 @@
 //! Random Python files with a kernel in them, and what the frontend must do with any file.
 //!
-//! An input is the file itself, so that what was found can be read, and kept, as it is. What a launch passes to the
-//! kernel is said in its first line, or else goes by the names of the parameters ([`request`]).
+//! An input is the file itself, so that a finding can be read, and kept, as it is. Its first line says what a launch passes to
+//! the kernel; without that, the names of the parameters decide ([`request`]).
 //!
 //! Left out: making such texts (module `grammar`, [`generate`]) and changing them (module `mutation`, [`mutate`]).
 

@@ -1,6 +1,5 @@
-//! The archive of a kernel's bytes, `data.zip`: an entry for each content, named by its hash. One that grows too large goes
-//! on in `data-2.zip`. Left out: reading it
-//! (`cerith_case`).
+//! The archive of a kernel's bytes, `data.zip`: an entry for each content, named by its hash. An archive that grows too large
+//! continues in `data-2.zip`. Left out: reading it (`cerith_case`).
 
 use std::collections::HashMap;
 use std::fs::File;

@@ -1,5 +1,4 @@
-//! From part files to a recording on disk. Left out: the text of a case file (`case_text`) and archives
-//! (`archive`).
+//! Makes a recording on disk from part files. Left out: the text of a case file (`case_text`) and archives (`archive`).
 
 mod launches;
 mod verify;

@@ -1,8 +1,8 @@
 //! Recordings: the launches of any program that uses Triton, as a corpus.
 //!
-//! 1. The **recorder** is Python of ours that runs in the user's own process, beside the user's own Triton
+//! 1. The **recorder** is our Python package that runs in the user's own process, beside the user's own Triton
 //!    (`python/cerith_triton`, embedded here: [`recorder`]). It writes part files ([`part`] specifies them).
-//! 2. [`collect()`] makes a **recording** of them: a folder of case files, kernels and archives of bytes, which is a corpus
+//! 2. [`collect()`] makes a **recording** from them: a folder of case files, kernels and archives of bytes, which is a corpus
 //!    like any other ([`cerith_case`] specifies it).
 //!
 //! ```text
@@ -54,8 +54,8 @@
 //!
 //! Left out: starting the program (`cerith record`), running what was recorded (`cerith run`).
 //!
-//! Invariants: nothing here runs Python; a part file is not believed (sizes, hashes, names and counts are checked), and what
-//! is wrong with it is told; what the recorder could not say is counted with its reason, never dropped in silence.
+//! Invariants: nothing here runs Python; a part file is not trusted (sizes, hashes, names and counts are checked), and its faults
+//! are reported; what the recorder could not record is counted with its reason, never dropped in silence.
 #![warn(missing_docs)]
 
 mod archive;

@@ -1,8 +1,8 @@
-//! Part files: what a recorder writes while a program runs, one file for each process. **This page is the specification of
-//! the format.** The other side is `python/cerith_triton/parts.py`. Left out: what is made of it ([`mod@crate::collect`]).
+//! Part files: what a recorder writes while a program runs, one file for each process. **This page is the specification of the
+//! format.** The other side is `python/cerith_triton/parts.py`. Left out: making a recording from them ([`mod@crate::collect`]).
 //!
 //! A part file is a run of frames: the length of a header (`u32`), the length of a payload (`u64`, both little endian), the
-//! header (JSON), the payload. A process that is killed leaves a frame cut short; what lies before it counts.
+//! header (JSON), the payload. A process that is killed leaves a last frame cut short; the frames before it count.
 //!
 //! | `frame` | says | payload |
 //! |---|---|---|
@@ -13,7 +13,7 @@
 //! | `skipped` | [`Skipped`]: launches that could not become cases | |
 //! | `end` | [`End`]: the process came to its end, with figures | |
 //!
-//! Frames of other kinds are passed over. Values are [`cerith_toolchain::request::Value`]'s JSON.
+//! Frames of other kinds are skipped. Values are [`cerith_toolchain::request::Value`]'s JSON.
 
 use std::io::{self, Read};
 

@@ -1,5 +1,5 @@
 //! The recorder, as text: the Python package `cerith_triton`, and the `sitecustomize` that starts it in a process whose
-//! `PYTHONPATH` begins with the folder they lie in. Left out: what it writes ([`crate::part`]).
+//! `PYTHONPATH` begins with their folder. Left out: what it writes ([`crate::part`]).
 
 use std::fs;
 use std::io;

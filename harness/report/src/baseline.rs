@@ -1,10 +1,10 @@
-//! A baseline: what is known not to be as expected, so that a run fails for nothing but what is new. It is read from the stream of a
-//! run, or from a file of a line for each case.
+//! A baseline: what is known not to be as expected, so that a run fails only for what is new. It is read from the stream of a
+//! run, or from a file with a line for each case.
 //!
-//! What is wrong with a case is told by parts ([`wrongs`]): an engine and what it does, an expectation that no longer happens. A
-//! case is as in the baseline where every part of it is; a part that is there and does not happen is mended.
+//! What is wrong with a case is split into parts ([`wrongs`]): an engine and what it does, an expectation that no longer happens.
+//! A case is as in the baseline if the baseline has every part of it; a part of the baseline that no longer happens is mended.
 //!
-//! Left out: errors in what was given and failures of Cerith, which no baseline excuses.
+//! Left out: errors in the input and failures of Cerith, which no baseline excuses.
 
 use std::io::BufRead;
 

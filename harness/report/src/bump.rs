@@ -1,17 +1,17 @@
-//! What changed from one version of an engine to another: every case classified by how the two stand, and the changes
-//! grouped by cause. A cause is a known bug, what was said, a rule of the language, or the operation that all cases of a
-//! group execute and no case that is right does.
+//! What changed from one version of an engine to another: every case is classified by how the two stand, and the changes are
+//! grouped by cause. A cause is a known bug, the words of an error, a rule of the language, or the operation that all cases of a
+//! group execute and no right case does.
 //!
 //! | module | holds |
 //! |---|---|
-//! | `change` | what became of one case |
+//! | `change` | how one case changed |
 //! | `group` | the groups, as data |
-//! | `cause` | why, and the operations that tell cases apart |
+//! | `cause` | why, and the operations that separate wrong cases from right ones |
 //! | `figure` | sizes and times, as data, and what is noise in them |
-//! | `compiled` | launches that are made otherwise, sizes and times that changed |
+//! | `compiled` | launches, sizes and times that changed |
 //! | `text` | the groups for a terminal, as Markdown, as annotations |
 //!
-//! Left out: running the engines (the command line), and who is right (the verdicts that this is made of).
+//! Left out: running the engines (the command line), and who is right (the verdicts that this is made from).
 
 mod cause;
 mod change;

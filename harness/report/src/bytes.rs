@@ -1,4 +1,4 @@
-//! Counts of bytes, and what was left out of a trial, in words. Left out: counting them.
+//! Words for counts of bytes, and for what was left out of a trial. Left out: counting them.
 
 use std::fmt::Write as _;
 

@@ -1,5 +1,5 @@
-//! What a page-sized report keeps of a stream: the numbers of every area and engine, and the verdicts worth a look.
-//! Bounded, so that a stream of any length fits.
+//! What a short report keeps of a stream: the numbers of every area and engine, and the verdicts worth a look. Its size is
+//! bounded for a stream of any length.
 
 use indexmap::IndexMap;
 use serde::Serialize;

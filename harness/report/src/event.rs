@@ -1,5 +1,5 @@
-//! The events of a run: what every report is printed from, and a public, versioned interface (`docs/EVENTS.md`, which a test holds to
-//! these types).
+//! The events of a run. Every report is printed from them, and they are a public, versioned interface (`docs/EVENTS.md`, which a
+//! test compares with these types).
 //!
 //! A stream is one JSON object per line: a `start`, then `problem`, `verdict` (of a sweep `sweep`) and `internal` events in the order of
 //! the corpus whatever the number of jobs, then a `summary`. A stream whose run was killed ends early, in whole lines,
@@ -7,13 +7,12 @@
 //! Fields may be added within a [`FORMAT`]; readers ignore those that they do not know. Fields that hold nothing are
 //! left out.
 //!
-//! What came since 3 and 4 without a new format: `exhibit` of verdicts (what a report shows of a case: program, memory, lines);
-//! `compiled` of verdicts;
-//! `corpus`, `corpus_hash`, `total`, `allow_unavailable`, `baseline` and `last_failed` of starts; `against` of verdicts; `in_baseline`,
-//! `mended` and `not_run` of summaries. Streams from before have none of them: a report of them shows what they have, and a merge
-//! of them says what it cannot tell.
+//! Added to formats 3 and 4 later: `exhibit` of verdicts (what a report shows of a case: program, memory, lines); `compiled` of
+//! verdicts; `corpus`, `corpus_hash`, `total`, `allow_unavailable`, `baseline` and `last_failed` of starts; `against` of
+//! verdicts; `in_baseline`, `mended` and `not_run` of summaries. Older streams have none of these fields: a report shows what
+//! they have, and a merge says what it cannot tell.
 //!
-//! Left out: making events out of outcomes (see [`crate::describe`]) and showing them (the printers).
+//! Left out: making events from outcomes (see [`crate::describe`]) and showing them (the printers).
 
 mod compiled;
 mod exhibit;

@@ -1,11 +1,11 @@
 //! A stream as one HTML page that needs nothing else: no scripts from elsewhere, no fonts, no server.
 //!
-//! The page is a frame (`templates/report.html`), a style sheet and scripts (`templates/*.js`, joined in the order of [`SCRIPTS`])
-//! and data. The data is compressed JSON in base64, so that no word of a case is ever read as markup: an index of all cases, which is
-//! all that filters look at, and blocks of whole events, each of which is unpacked when one of its cases is looked at. It is compressed
-//! as the events come, so that a page of many cases needs little memory.
+//! The page is a frame (`templates/report.html`), a style sheet and scripts (`templates/*.js`, joined in the order of
+//! [`SCRIPTS`]) and data. The data is compressed JSON in base64, so that no word of a case is ever read as markup: an index of
+//! all cases, which is all that filters look at, and blocks of whole events, each of which is unpacked when one of its cases is
+//! opened. It is compressed as the events come, so that a page of many cases needs little memory.
 //!
-//! Left out: what the page looks like (`templates`), and what goes wrong in a case in a few words ([`cause`]).
+//! Left out: the look of the page (`templates`), and the few words for what goes wrong in a case ([`cause`]).
 
 pub(crate) mod cause;
 mod index;

@@ -1,7 +1,6 @@
-//! Several streams as one: the first start, every event, one summary. What is wrong with the streams themselves (an end or a
-//! beginning that is missing, shards that are missing or there twice) becomes an error among the events, so that every
-//! printer shows it.
-//! Left out: reading streams ([`crate::read`]).
+//! Several streams as one: the first start, every event, one summary. A fault of the streams themselves (a missing beginning or
+//! end, missing or doubled shards) becomes an error among the events, so that every printer shows it. Left out: reading streams
+//! ([`crate::read`]).
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Events as `JUnit` XML, which every CI can show: a suite per area, a test per case.
-//! Left out: everything `JUnit` has no place for (the stream is the whole truth).
+//! Events as `JUnit` XML, which every CI can show: a suite per area, a test per case. Left out: everything `JUnit` has no place
+//! for (the stream has it all).
 
 use std::time::Duration;
 

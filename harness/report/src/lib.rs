@@ -23,7 +23,7 @@
 //! assert_eq!(code, 1);
 //! ```
 //!
-//! A program that brings its own cases and wants verdicts: `examples/embed.rs` of this crate, which is all of Cerith in one page
+//! For a program that brings its own cases and wants verdicts, see `examples/embed.rs` of this crate: all of Cerith in one page
 //! (`cargo run -p cerith-report --example embed`).
 //!
 //! Left out: standard output, files and the progress bar (`cerith-cli`).

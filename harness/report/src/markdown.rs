@@ -1,5 +1,5 @@
-//! A digest as Markdown, for pull requests and release notes: numbers first, then the worst. What GitHub takes of a comment or a
-//! summary bounds it, and what is left out is said. Left out: which characters are safe ([`crate::safe`]).
+//! A digest as Markdown, for pull requests and release notes: numbers first, then the worst. It fits GitHub's limit for a comment
+//! or a summary, and says what it leaves out. Left out: which characters are safe ([`crate::safe`]).
 
 use std::fmt::Write as _;
 

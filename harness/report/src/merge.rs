@@ -1,10 +1,10 @@
 //! The streams of a run's shards as the one stream that the run without shards writes: one start, the cases in the order of the
-//! corpus, one summary. What is wrong with the streams (one that is missing, there twice, of another run, damaged, or without
-//! its end) becomes an error among the events; what is sound of them stays.
+//! corpus, one summary. A fault of a stream (missing, given twice, of another run, damaged, or without its end) becomes an error
+//! among the events; its sound part stays.
 //!
-//! Streams are read side by side, so that what is held does not grow with them, but for the names of their cases.
+//! Streams are read side by side, so that memory does not grow with them, except for the names of their cases.
 //!
-//! Left out: several runs in one report, which [`crate::Joined`] does and which asks less of its streams.
+//! Left out: several runs in one report ([`crate::Joined`], which demands less of its streams).
 
 mod kin;
 mod lines;

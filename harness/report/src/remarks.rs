@@ -1,5 +1,5 @@
-//! What is not as expected as remarks beside lines of files: commands of a GitHub workflow ([`Remarks::github`]), and SARIF for code
-//! scanning ([`Remarks::sarif`]). Left out: all that is as expected, and everything but one line of words for each.
+//! Remarks beside lines of files about what is not as expected: commands of a GitHub workflow ([`Remarks::github`]), and SARIF
+//! for code scanning ([`Remarks::sarif`]). Left out: all that is as expected, and more than one line of words for each remark.
 
 use std::fmt::Write as _;
 

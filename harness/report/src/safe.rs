@@ -1,8 +1,8 @@
 //! Words of cases, kernels and exceptions made safe for where they are shown: a terminal, a table of Markdown, a command
 //! of a GitHub workflow. Left out: HTML and XML (their printers escape).
 //!
-//! A name may hold anything: escape sequences that move the cursor, marks that turn the direction of text around, a line
-//! break and then `::error::`. Each such character is shown as its number.
+//! A name may hold anything: escape sequences that move the cursor, marks that reverse the direction of text, a line break and
+//! then `::error::`. Each such character is shown as its number.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;

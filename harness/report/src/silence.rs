@@ -1,5 +1,5 @@
-//! Engines that had to say something and did not, over a run: the first cases in full, the rest in numbers.
-//! Left out: whose silence counts (the verdict's).
+//! Engines that had to answer in a run and did not: the first cases in full, the rest in numbers. Left out: which engines had to
+//! answer (the verdicts say it).
 
 use indexmap::IndexMap;
 

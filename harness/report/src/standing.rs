@@ -1,5 +1,5 @@
-//! How one engine stands in a verdict's event: right, wrong and in what way, without an answer, or silent. Left out: what
-//! became of it in another version ([`crate::bump`]).
+//! How one engine stands in a verdict's event: right, wrong and in what way, without an answer, or silent. Left out: how it
+//! stands in another version ([`crate::bump`]).
 
 use cerith_tile::quirk::{Quirk, told};
 

@@ -1,11 +1,12 @@
-//! Cases that break one rule on purpose: a kernel as [`Generated::new`] makes it, and in it a few lines that have no defined answer
-//! or that no compiler takes. What the reference must say of them is known beforehand ([`Foretold`]), and so is what the kernel is
+//! Cases that break one rule on purpose: a kernel as [`Generated::new`] makes it, with a few lines that have no defined answer or
+//! that no compiler accepts. What the reference must say about them is known beforehand ([`Foretold`]), and so is the kernel
 //! without them ([`Broken::whole`]).
 //!
-//! The lines stand anywhere between the kernel's own: at its top, in a loop, in a branch, in a function of their own; they take
-//! values and numbers that are there. What is foretold was looked up with Triton 3.9.0's compiler, for the illegal ones.
+//! The lines stand anywhere between the kernel's own: at its top, in a loop, in a branch, in a function of their own; they use
+//! values and numbers of the kernel. For the illegal lines, what is foretold was checked with Triton 3.9.0's compiler.
 //!
-//! Left out: whether the reference says so (`cerith_laws`); rules that compilers do not look at and that have an answer all the same.
+//! Left out: whether the reference says so (`cerith_laws`); rules that compilers do not check and whose breach has an answer all
+//! the same.
 
 mod illegal;
 mod snippet;

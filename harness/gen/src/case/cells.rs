@@ -1,5 +1,5 @@
-//! Atomics of which each lane has an element of its own, so that what they give back has one value: of every dtype that they
-//! take, with every order and scope.
+//! Atomics in which each lane has an element of its own, so that what they return has one value: of every dtype that they take,
+//! with every order and scope.
 
 use arbitrary::Result;
 use cerith_tile::DType;

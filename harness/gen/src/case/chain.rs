@@ -1,5 +1,5 @@
-//! Chains: operations on whole blocks, each on what the last one gave, as compilers stumble over them. Each change of shape asks
-//! for another layout of lanes and threads, and the reduction, scan, sort or product at the end for one more.
+//! Chains: operations on whole blocks, each on the last one's result, because compilers get these wrong. Each change of shape
+//! needs another layout of lanes and threads, and so does the reduction, scan, sort or product at the end.
 
 use arbitrary::Result;
 use cerith_tile::DType;

@@ -1,5 +1,5 @@
-//! What all kernels of a campaign have in them, and which of some kernels has most that few others have. Left out: what is in one
-//! kernel (see [`super::Generated::features`]), and when a campaign asks.
+//! The features of all kernels of a campaign, and which of some kernels has the most features that few others have. Left out: the
+//! features of one kernel (see [`super::Generated::features`]), and when a campaign asks.
 
 use std::collections::{BTreeMap, HashMap};
 

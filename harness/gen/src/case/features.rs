@@ -1,8 +1,8 @@
-//! What of the language a generated kernel has in it: each operation with the dtype and shape that it is done on, where it stands,
-//! what made its operand, and what the case's memory is like. Left out: what to do about what no kernel has (see [`super::Coverage`]).
+//! The features of a generated kernel: each operation with its dtype and shape, where it stands, what made its operand, and what
+//! the case's memory is like. Left out: features that no kernel has (see [`super::Coverage`]).
 //!
-//! It is read off the kernel's own lines, with what was known of values as they were made. That is rough (two operations of one
-//! expression are taken to be on the same operand), and cheap: a campaign asks it of several kernels for each that it runs.
+//! Features are read off the kernel's lines, with what the maker knew of values. That is rough (two operations of one expression
+//! count as on the same operand), but cheap: a campaign does it for several kernels for each that it runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 

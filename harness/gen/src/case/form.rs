@@ -1,4 +1,4 @@
-//! What a case is made for: how much of it is stored, which twin of it is made, with what data, and for whom.
+//! The purpose of a case: how much of it is stored, which twin of it is made, with what data, and for which engines.
 
 use cerith_tile::rules::{Rule, Rules, Version};
 

@@ -1,8 +1,8 @@
-//! Idioms: ways in which kernels are written, as a few lines with words in braces. What they compute is plain; how they say it is
-//! not: functions with defaults, tuples, Python's numbers and operators, hints, assertions.
+//! Idioms: ways in which kernels are written, as a few lines with words in braces. What they compute is simple; the way they are
+//! written is not: functions with defaults, tuples, Python's numbers and operators, hints, assertions.
 //!
-//! An idiom says since when and until when compilers take it. Kernels for other versions have it seldom, as what
-//! [`NEVER`] is compiled by any: an engine that runs them all the same is wrong.
+//! An idiom says since when and until when compilers accept it. Kernels for other versions have it seldom, and so do kernels with
+//! an idiom that no version compiles ([`NEVER`]): an engine that runs them all the same is wrong.
 //!
 //! | word | stands for |
 //! |---|---|
@@ -17,9 +17,9 @@
 //! | `k` | a small integer that is a constant of the kernel; `dtype`, one that is a dtype |
 //! | `c`, `d` | small integers, written out |
 //! | `cond`, `test` | conditions that the launch or the program decides |
-//! | `F` | a parameter that is the function `f`; `pair`, one that is two integers; `ptrs`, one to addresses of blocks |
+//! | `F` | a parameter that is the function `f`; `pair`, one that is two integers; `ptrs`, one that points to addresses of blocks |
 //! | `f`, `g`, `G` | names of the module |
-//! | `r`, `q` | what comes out |
+//! | `r`, `q` | the results |
 //! | `t`, `u`, `w`, `j` | other names |
 //!
 //! Left out: how a kernel is launched (`host`).

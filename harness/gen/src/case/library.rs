@@ -1,5 +1,4 @@
-//! CUDA's library, functions that are called as methods of a block, functions of scalars that are mapped, and what a kernel can ask
-//! of CUDA.
+//! CUDA's library, functions that are called as methods of a block, mapped functions of scalars, and queries of CUDA.
 
 use arbitrary::Result;
 use cerith_tile::DType;

@@ -1,5 +1,5 @@
-//! 8-bit floats: loaded, made of bytes, cast from and to other floats, moved, stored. Nothing is computed in them, but once in a
-//! while, to see who takes it. They never get into scope: what is left of them is a wide float or bytes.
+//! 8-bit floats: loaded, made from bytes, cast from and to other floats, moved, stored. Only seldom is anything computed in them,
+//! to see which engines accept it. They never get into scope: they end as wide floats or bytes.
 
 use arbitrary::Result;
 use cerith_tile::DType;

@@ -1,5 +1,5 @@
 //! Matrix products of every dtype, shape and precision that is taken, in batches too, and products of scaled 8-bit and 4-bit
-//! floats. Once in a while a product is smaller than what a version takes.
+//! floats. Now and then a product is smaller than a version allows.
 
 use std::fmt::Write as _;
 

@@ -1,5 +1,5 @@
-//! Twins: what a kernel has more, or otherwise, and must store the same. What is twisted goes by a value's number and takes
-//! nothing of the bytes, so that the rest of the kernel stays as it is.
+//! Twins: additions to a kernel, and changes, after which it must store the same. A value's number decides its twist, which uses
+//! up none of the bytes, so that the rest of the kernel stays as it is.
 
 use cerith_tile::DType;
 

@@ -1,5 +1,4 @@
-//! Dtypes: which there are, what operations make of two of them, and how a value becomes one of another dtype with a
-//! meaning everywhere.
+//! Dtypes: which there are, what operations make of two of them, and conversions of values that are defined everywhere.
 
 use arbitrary::{Result, Unstructured};
 use cerith_tile::DType;

@@ -1,6 +1,5 @@
-//! What holds of every kernel: it runs the same twice, checks change nothing but what is found, and the execution with
-//! intervals, which shares nothing with the fast one but the arithmetic of single lanes, accepts what the fast one
-//! computes.
+//! The laws of every kernel: it runs the same twice, checks change only what is found, and the execution with intervals accepts
+//! what the fast one computes (the two share only the arithmetic of single lanes).
 
 use cerith_interp::{Acceptance, AcceptanceMap, Accepted, Checks, Config, Outcome};
 use cerith_memory::{ByteState, Memory};

@@ -1,6 +1,6 @@
-//! The maker: choices to operations, with the pool of values that they take.
+//! The maker: turns choices into operations, with the pool of values that they use.
 //!
-//! Left out: operations that move lanes or call for a region of their own (module `shapes`, `regions`).
+//! Left out: operations that move lanes or need a region of their own (module `shapes`, `regions`).
 
 mod regions;
 mod shapes;

@@ -1,4 +1,4 @@
-//! A case as it is made smaller: the text of its kernels' file, its storages, its launches. Left out: which changes there are.
+//! A case while it is reduced: the text of its kernels' file, its storages, its launches. Left out: the possible changes.
 
 use std::collections::hash_map::DefaultHasher;
 use std::fmt::Write as _;

@@ -1,5 +1,5 @@
 //! Less data: fewer launches, programs and options, contiguous tensors, smaller storages with plainer elements and dtypes,
-//! rounder numbers among the arguments. Left out: the kernel, but for the names of dtypes in it.
+//! rounder numbers among the arguments. Left out: the kernel, except the names of dtypes in it.
 
 use std::sync::Arc;
 

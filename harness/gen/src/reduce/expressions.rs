@@ -1,5 +1,5 @@
-//! Smaller expressions: one of its operands in place of an expression, indices in place of what is loaded there, calls with fewer
-//! arguments, variables that are used once. Left out: literals.
+//! Smaller expressions: an operand in place of an expression, indices in place of what is loaded there, calls with fewer
+//! arguments, no variables that are used only once. Left out: literals.
 
 use ruff_python_ast::{self as ast, Expr, Operator, Stmt};
 use ruff_text_size::{Ranged, TextRange};

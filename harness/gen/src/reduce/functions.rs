@@ -1,5 +1,5 @@
-//! Fewer functions and names: calls with what they call in their place, parameters with what is passed, and nothing that is not
-//! read. Left out: statements that are needed for what they do.
+//! Fewer functions and names: a function's body replaces its call, an argument replaces its parameter, and names that nothing
+//! reads go. Left out: statements that are needed for their effect.
 
 use std::collections::HashMap;
 

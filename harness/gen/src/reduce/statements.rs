@@ -1,5 +1,5 @@
-//! Fewer statements: what a statement does not need, any run of them, and loops and branches that become what is in them.
-//! Left out: what is inside of a statement.
+//! Fewer statements: everything that one statement does not need may go, or any run of statements, and the body of a loop or
+//! branch may replace it. Left out: the inside of a statement.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! The same kernel with less text: no comments, no blank lines that say nothing, no parentheses that change nothing.
+//! The same kernel with less text: no comments, no needless blank lines, no parentheses that change nothing.
 
 use ruff_python_ast::comparable::ComparableStmt;
 use ruff_python_ast::token::TokenKind;

@@ -1,4 +1,4 @@
-//! The syntax tree of a kernels' file, with what passes ask of it. Left out: changes.
+//! The syntax tree of a kernels' file, with the queries of the passes. Left out: changes.
 
 use std::collections::HashSet;
 

@@ -1,5 +1,5 @@
-//! Kernels by a grammar: phrases that use Triton's functions as they are meant to be used (`phrases.txt`, an expression
-//! a line), put into each other and into statements. Most of it has a meaning, and enough has none.
+//! Kernels by a grammar: phrases that use Triton's functions as intended (`phrases.txt`, one expression per line), put into each
+//! other and into statements. Most of the kernels are valid, and enough are not.
 
 use std::fmt::Write as _;
 use std::sync::LazyLock;

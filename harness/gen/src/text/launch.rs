@@ -1,4 +1,4 @@
-//! What is launched of a text: which kernel, with which arguments, in whose language.
+//! What is launched in a text: which kernel, with which arguments, in which version's language.
 //!
 //! A first line `# launch: …` says it in words: `*f32` is a tensor, `5`, `2.5`, `True`, `None`, `'text'` and `f16` are
 //! themselves, `:name` is what the module has under a name, `!5` is a constexpr, `(5,*f32)` is a tuple, `%f32[16,16]` is a

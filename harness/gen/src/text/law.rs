@@ -1,5 +1,5 @@
-//! What the frontend must do with any file: refuse it with a message that has a place in the file, the same one every
-//! time, or make IR of it that verifies and, with that IR, do the same twice.
+//! What the frontend must do with any file: refuse it with a message that has a place in the file, the same one every time, or
+//! make IR from it that verifies and runs the same twice.
 
 use cerith_frontend::{Arg, Part, Refusal, Refused, Request, Traced, trace};
 use cerith_interp::{Config, Outcome, Program};

@@ -1,5 +1,4 @@
-//! Small changes of a Python file: its lines and tokens moved, left out, doubled, or replaced by others that Python or
-//! Triton has.
+//! Small changes of a Python file: its lines and tokens are moved, left out, doubled, or replaced by others of Python or Triton.
 
 use arbitrary::{Result, Unstructured};
 

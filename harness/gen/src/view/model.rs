@@ -1,8 +1,7 @@
 //! What operations on tensors mean, by enumeration: which element of the operand each element of the result is.
 //!
-//! It knows no strides: only shapes and indices, as torch's documentation says it. So it shares nothing with the
-//! arithmetic that it is a model of. Left out: `view(dtype)` and `as_strided`, which are about strides and bytes, and
-//! which views a tensor's strides allow.
+//! It knows no strides, only shapes and indices, as in torch's documentation. So it shares nothing with the arithmetic that it
+//! checks. Left out: `view(dtype)` and `as_strided`, which are about strides and bytes, and which views a tensor's strides allow.
 
 use cerith_memory::{Index, Storages, Tensor};
 

@@ -1,5 +1,4 @@
-//! The launches of all part files: read, held against each other, in the order in which they were made. Left out: writing
-//! them.
+//! The launches of all part files, without duplicates, in the order in which they were made. Left out: writing them.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};

@@ -1,4 +1,4 @@
-//! Case files are written, read back and kept only if they are cases. Left out: what a case file says.
+//! Writes case files, reads them back, and keeps only those that are cases. Left out: what a case file says.
 
 use std::collections::BTreeMap;
 use std::fs;

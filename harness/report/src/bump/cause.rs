@@ -1,7 +1,7 @@
 //! Why cases changed: groups of them, each with one cause. Left out: how they changed ([`super::change`]).
 //!
-//! Where neither a known bug nor words tell the cause, what the kernels use of the language does: an operation that many
-//! cases of a change use, and few or none that are right in both versions.
+//! Where neither a known bug nor words give the cause, the kernels' use of the language does: an operation that many cases of a
+//! change use, and few or none that are right in both versions.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! What became of a case from one version to the next. Left out: why ([`super::cause`]).
+//! How a case changed from one version to the next. Left out: why ([`super::cause`]).
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! Figures of what was compiled, and what is noise in them. Left out: taking them (`compiled`).
+//! Figures of compiled kernels, and their noise. Left out: taking them (`compiled`).
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! What changed, in groups with one cause each, in plain data. Left out: what became of a case (`change`), and finding causes
+//! What changed, in groups with one cause each, in plain data. Left out: how a case changed (`change`), and finding causes
 //! (`cause`).
 
 use std::collections::BTreeMap;

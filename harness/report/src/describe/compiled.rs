@@ -1,4 +1,4 @@
-//! What a compiler made of a case, as an event has it. Left out: what two versions differ in ([`crate::bump`]).
+//! What a compiler made of a case, as an event. Left out: comparing two versions ([`crate::bump`]).
 
 use cerith_case::Case;
 use cerith_engine::cuda::made::{self, Made, MadeKernel, Passed};

@@ -1,4 +1,4 @@
-//! What compilers made of a case, in figures. Left out: making them ([`crate::describe`]), and what two versions differ in
+//! What compilers made of a case, in figures. Left out: making them ([`crate::describe`]), and comparing two versions
 //! ([`crate::bump`]).
 
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
-//! What a report shows of a case besides its verdict: the program, its memory, and where it goes wrong. A stream says a text and
-//! a known bug once, with the first case that has it ([`Once`]).
+//! What a report shows of a case besides its verdict: the program, its memory, and where it goes wrong. A stream has each text
+//! and each known bug once, with the first case that has it ([`Once`]).
 //!
-//! Left out: making it out of cases and outcomes ([`crate::describe`]).
+//! Left out: making it from cases and outcomes ([`crate::describe`]).
 
 use std::collections::HashSet;
 

@@ -1,6 +1,6 @@
-//! Words that only events have: how bad a problem is, and what became of an expectation. Each is written in a stream as its
-//! name. Left out: what became of a case and of an engine, which expectations say too (`cerith-case`), and in what way two
-//! engines differ (`cerith-verdict`).
+//! Words that only events have: the severity of a problem, and the state of an expectation. Each is written in a stream as its
+//! name. Left out: verdicts and outcomes, which expectations name too (`cerith-case`), and the kinds of differences
+//! (`cerith-verdict`).
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
-//! Differences that are as expected, gathered by cause and told in the end. Left out: what makes a cause known (the verdicts say
-//! it), and differences that nobody expects, which are printed as they come.
+//! Differences that are as expected, grouped by cause and printed at the end. Left out: why a cause is known (the verdicts say
+//! it), and unexpected differences, which are printed as they come.
 
 use std::cmp::Reverse;
 use std::fmt::Write as _;

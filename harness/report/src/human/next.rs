@@ -1,4 +1,4 @@
-//! What to do next, at the end of a run: the commands that show more. Left out: doing it.
+//! What to do next, at the end of a run: the commands that show more. Left out: running them.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! One stream of several: read line by line, with what is wrong with it. Left out: what the others hold.
+//! One stream of several: read line by line, with its faults. Left out: the other streams.
 
 use std::io::{self, BufRead};
 

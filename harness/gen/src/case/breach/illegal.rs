@@ -1,4 +1,4 @@
-//! Lines that no compiler takes: Triton 3.9.0 was asked for each.
+//! Lines that no compiler accepts: Triton 3.9.0 was asked about each.
 
 use super::{Breach, Foretold};
 

@@ -1,5 +1,5 @@
-//! Words in braces, and what stands for them: values and numbers of the kernel, and storages of the lines' own. A word stands
-//! for one thing wherever it comes again.
+//! Words in braces, and what stands for them: values and numbers of the kernel, and storages of the lines' own. A word stands for
+//! the same thing everywhere in the lines.
 //!
 //! | word | stands for |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! What Python takes and no compiler does. Interpreters, which run Python, may take it all the same.
+//! Idioms that Python accepts and no compiler does. Interpreters run Python, and may accept them all the same.
 
 use super::Gives::{Nothing, One};
 use super::Idiom;

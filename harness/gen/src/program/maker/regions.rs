@@ -1,4 +1,4 @@
-//! Control flow: branches and loops whose regions are made of the choices that follow.
+//! Control flow: branches and loops, whose regions are made from the choices that follow.
 
 use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, CmpPredicate, Elem, OpKind, Type, ValueId};
