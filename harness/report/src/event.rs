@@ -44,16 +44,15 @@ pub use cerith_verdict::Kind;
 pub enum Event {
     /// What is going to run.
     Start(Start),
-    /// Something wrong with what was given: a case file, a kernel, an argument.
+    /// An error or warning about the input: a case file, a kernel, an argument.
     Problem(Problem),
     /// One case was judged.
     Verdict(Box<Verdict>),
-    /// The variants of one case were judged, those of one engine: a verdict whose `engines` are the variants, with
-    /// [`Verdict::sweep`].
+    /// One engine's variants of one case were judged: a verdict whose `engines` are the variants, with [`Verdict::sweep`].
     Sweep(Box<Verdict>),
     /// Cerith itself failed. Never a verdict about an engine.
     Internal(Internal),
-    /// All there is to say.
+    /// The end of the run, in numbers.
     Summary(Summary),
 }
 
@@ -88,7 +87,7 @@ pub struct Start {
     /// Whether nobody named the engines.
     #[serde(default, skip_serializing_if = "is_false")]
     pub by_default: bool,
-    /// Engines that would have run and cannot.
+    /// Engines that would have run but cannot.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOut>,
     /// Engines that answer with outcomes on record, because there is no GPU; where nothing is on record, with what their
@@ -109,7 +108,7 @@ pub struct Start {
     /// `zero`, when lanes that a load masks off without `other` are zero to the reference.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub masked: Option<String>,
-    /// In how many other orders of its programs the reference launches each case.
+    /// How many other orders of its programs the reference launches each case in.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub schedules: u32,
     /// The folder of case files, as the user named it; empty where it was found.
@@ -201,7 +200,7 @@ pub struct Verdict {
     pub about: String,
     /// The engines that were asked.
     pub engines: Vec<String>,
-    /// What became of it.
+    /// The verdict.
     pub verdict: VerdictKind,
     /// The engines that are wrong.
     #[serde(default)]
@@ -217,7 +216,7 @@ pub struct Verdict {
     /// Why the reference is blamed where no two independent engines agree against it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspected: Option<String>,
-    /// What else there is to say of the witnesses, a sentence each.
+    /// Further remarks on the witnesses, a sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// Whether the trial compared nothing that the program computed.
@@ -235,14 +234,14 @@ pub struct Verdict {
     /// The engines that did what nobody wrote down.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unexpected: Vec<String>,
-    /// The engines that had to say something and did not: they were asked for by name, what is on record of them is stale, or
-    /// the kernel's file cannot be loaded.
+    /// The engines that had to answer and did not: they were asked for by name, their record is stale, or the kernel's file
+    /// cannot be loaded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub silent: Vec<String>,
     /// Of `unexpected`, the engines whose launches did not finish, though none is to blame for that.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stopped: Vec<String>,
-    /// The expectations that speak of an engine of this run.
+    /// The expectations that apply to an engine of this run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expectations: Vec<Expectation>,
     /// Engines by whose rules the program has no defined answer, where it has one by those of others.
@@ -252,7 +251,7 @@ pub struct Verdict {
     /// by its own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<Rule>,
-    /// How many bytes were held against each other, by what can be said of them, over all pairs.
+    /// The bytes of all pairs of outcomes, counted by result.
     #[serde(default)]
     pub bytes: Bytes,
     /// What was not compared because it has no defined value, storage by storage.
@@ -261,21 +260,21 @@ pub struct Verdict {
     /// Where the case is written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<Position>,
-    /// How it stands to the run's baseline, where there is something to say.
+    /// How it compares with the run's baseline, where either has something that is not as expected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<Box<Against>>,
-    /// What there is to say about a sweep only.
+    /// What only a sweep has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sweep: Option<Box<Sweep>>,
     /// What compilers made of the case, where a command asked for that (`cerith bump --engine cuda`), by engine.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub compiled: IndexMap<String, Compiled>,
-    /// What a report shows of the case besides.
+    /// What only a report shows of the case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exhibit: Option<Box<Exhibit>>,
 }
 
-/// How a verdict stands to a baseline: what is not as expected of it, by parts ([`crate::baseline::wrongs`]).
+/// How a verdict compares with a baseline: what is not as expected, by parts ([`crate::baseline::wrongs`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Against {
     /// As in the baseline.
@@ -289,13 +288,12 @@ pub struct Against {
     pub mended: Vec<String>,
 }
 
-/// What there is to say about the variants of a case, besides the verdict. A variant is written `num_warps=8`, the case
-/// as it is `as-is`.
+/// The variants of a case. A variant is written `num_warps=8`; the case as it is, is written `as-is`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sweep {
     /// Whose variants they are.
     pub engine: String,
-    /// The variants that are outside of the largest camp.
+    /// The variants outside the largest camp.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub odd: Vec<String>,
     /// Who agrees with whom, the largest camp first, where there is more than one.
@@ -315,7 +313,7 @@ pub struct Sweep {
 /// Variants that agree.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Camp {
-    /// They.
+    /// The variants that agree.
     pub variants: Vec<String>,
     /// Whether the reference gives the same; left out where it does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -325,7 +323,7 @@ pub struct Camp {
 /// What an engine did.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// What became of the case in it.
+    /// The kind of outcome.
     pub outcome: OutcomeKind,
     /// The kind of error: a diagnostic's code or a Python exception's type.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -350,9 +348,9 @@ pub struct Outcome {
 /// One engine that differs from another.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Difference {
-    /// What it is measured by, as a rule the reference; the engine itself where its own launches differ.
+    /// The engine that it is compared with, usually the reference; the engine itself where its own launches differ.
     pub baseline: String,
-    /// Who differs.
+    /// The engine that differs.
     pub engine: String,
     /// In what way.
     pub kind: Kind,
@@ -401,16 +399,16 @@ pub struct Element {
     pub accepted: Option<[String; 2]>,
 }
 
-/// Bytes by what can be said of them. No byte of a pair counts twice; bytes that nobody wrote do not count.
+/// Bytes by the result of their comparison. No byte of a pair counts twice; bytes that nobody wrote do not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bytes {
-    /// Judged: of a defined value, and equal or different.
+    /// Bytes with a defined value that were judged equal or different.
     #[serde(default)]
     pub compared: u64,
-    /// With other bits that a conforming implementation may give.
+    /// Bytes with other bits that a conforming implementation may give.
     #[serde(default, skip_serializing_if = "is_zero_u64")]
     pub accepted: u64,
-    /// With other bits, of which it cannot be told whether a conforming implementation may give them.
+    /// Bytes with other bits, where nobody can say whether a conforming implementation may give them.
     #[serde(default, skip_serializing_if = "is_zero_u64")]
     pub undecided: u64,
     /// Left out, because they have no defined value.
@@ -419,7 +417,7 @@ pub struct Bytes {
 }
 
 impl Bytes {
-    /// Whether any was looked at, whatever came of it.
+    /// Whether any byte was looked at, with whatever result.
     pub const fn any_looked_at(&self) -> bool {
         self.compared + self.accepted + self.undecided > 0
     }
@@ -430,23 +428,23 @@ impl Bytes {
 pub struct Undefined {
     /// The storage's name.
     pub storage: String,
-    /// How many bytes.
+    /// How many bytes have no defined value.
     pub bytes: u64,
-    /// Of how many that somebody wrote.
+    /// How many bytes somebody wrote.
     pub of: u64,
     /// Tensors of which nothing has a defined value.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub whole: Vec<String>,
 }
 
-/// A written-down exception and what became of it.
+/// A written-down exception, and whether it happened.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Expectation {
-    /// The engines that it speaks of.
+    /// The engines that it applies to.
     pub engines: Vec<String>,
     /// Their versions.
     pub versions: String,
-    /// The axes of a sweep that it speaks of.
+    /// The axes of a sweep that it applies to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub axes: Vec<String>,
     /// The verdict that it foresees.
@@ -460,14 +458,14 @@ pub struct Expectation {
     /// Where to read about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<String>,
-    /// What became of it.
+    /// Whether it happened.
     pub state: State,
     /// Where it is written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<Position>,
 }
 
-/// A rule of the language that holds for some of the engines only, from a version on that changes what the case means.
+/// A rule of the language that only some of the engines have, and that changes what the case means.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rule {
     /// Its name.
@@ -478,28 +476,28 @@ pub struct Rule {
     pub about: String,
 }
 
-/// All there is to say about a run.
+/// A run in numbers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// Cases judged.
     pub cases: u64,
-    /// Of these, all engines that spoke agree.
+    /// Cases in which all engines that answered agree.
     pub agree: u64,
-    /// Somebody is wrong.
+    /// Cases in which some engine is wrong.
     pub differ: u64,
-    /// Launches of one engine do not give the same.
+    /// Cases in which launches of one engine do not give the same.
     #[serde(default, skip_serializing_if = "is_zero_u64")]
     pub nondeterministic: u64,
-    /// The program has no defined answer.
+    /// Cases whose program has no defined answer.
     pub undefined: u64,
-    /// It cannot be told.
+    /// Cases in which nobody can say who is right.
     pub inconclusive: u64,
     /// Cases with a difference, or an undefined program, that nobody wrote down.
     pub unexpected: u64,
-    /// Cases of which an engine says nothing that had to.
+    /// Cases in which an engine had to answer and did not.
     #[serde(default, skip_serializing_if = "is_zero_u64")]
     pub silent: u64,
-    /// Cases of which at most one engine says anything.
+    /// Cases in which at most one engine answered.
     #[serde(default, skip_serializing_if = "is_zero_u64")]
     pub alone: u64,
     /// Whether nobody named the engines.
@@ -514,19 +512,19 @@ pub struct Summary {
     /// Cases in which only the reference's word stands behind the blame.
     #[serde(default)]
     pub unconfirmed: u64,
-    /// Differences that known bugs explain, by the bugs' names. One that several explain together counts for each.
+    /// Differences that known bugs explain, by the bugs' names. A difference that several bugs explain together counts for each.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub known: IndexMap<String, u64>,
     /// Differences that no known bug explains.
     #[serde(default, skip_serializing_if = "is_zero_u64")]
     pub unexplained: u64,
-    /// Outcomes on record that were not used, because they were recorded of another kernel or layout.
+    /// Outcomes on record that were not used, because they are of another kernel or layout.
     #[serde(default, skip_serializing_if = "is_zero_u64")]
     pub stale_recordings: u64,
     /// Cases in which the reference is to blame: our own bug.
     #[serde(default)]
     pub reference_blamed: u64,
-    /// How many bytes were held against each other, by what can be said of them, over all pairs of all cases.
+    /// The bytes of all pairs of outcomes in all cases, counted by result.
     #[serde(default)]
     pub bytes: Bytes,
     /// Cases with bytes that were not compared because they have no defined value, though something else was.
@@ -535,16 +533,16 @@ pub struct Summary {
     /// Of these, cases in which nothing of a whole tensor was compared.
     #[serde(default, skip_serializing_if = "is_zero_u64")]
     pub left_out_whole: u64,
-    /// Cases that are not as expected, and so in the baseline. They count for nothing else that fails a run.
+    /// Cases that are not as expected, as in the baseline. They do not fail the run.
     #[serde(default, skip_serializing_if = "is_zero_u64")]
     pub in_baseline: u64,
-    /// Cases of which something is mended that is in the baseline.
+    /// Cases in which something from the baseline is mended.
     #[serde(default, skip_serializing_if = "is_zero_u64")]
     pub mended: u64,
     /// Cases that were not judged because the run had failed often enough.
     #[serde(default, skip_serializing_if = "is_zero_u64")]
     pub not_run: u64,
-    /// Errors in what was given.
+    /// Errors in the input.
     #[serde(default)]
     pub problems: u64,
     /// Failures of Cerith itself.
@@ -558,7 +556,7 @@ pub struct Summary {
     /// Of a sweep, how many variants there were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variants: Option<Variants>,
-    /// What each engine did, how often; in a sweep, each variant.
+    /// How often each engine did what; in a sweep, each variant.
     #[serde(default)]
     pub engines: IndexMap<String, Tally>,
     /// Whether the run was interrupted: the cases that are missing were not judged.
@@ -569,14 +567,14 @@ pub struct Summary {
     pub exit: u8,
 }
 
-/// How many variants a sweep had, the cases as they are among them.
+/// How many variants a sweep had, including the cases as they are.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Variants {
-    /// Those with an outcome of their own.
+    /// Variants with an outcome of their own.
     pub tried: u64,
-    /// Those that are the same machine code as another one.
+    /// Variants with the same machine code as another one.
     pub same: u64,
-    /// Those that do not apply, by axis.
+    /// Variants that do not apply, by axis.
     #[serde(default)]
     pub not_applicable: IndexMap<String, u64>,
 }
@@ -584,11 +582,11 @@ pub struct Variants {
 /// What one engine did in a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Tally {
-    /// How often each outcome.
+    /// How often it had each outcome.
     pub outcomes: IndexMap<String, u64>,
     /// In how many cases it is to blame.
     pub blamed: u64,
-    /// Seconds in all.
+    /// Seconds it took in all.
     pub seconds: f64,
 }
 
@@ -608,7 +606,7 @@ const fn is_zero_u64(value: &u64) -> bool {
 }
 
 impl Problem {
-    /// A problem that is in no file's text, with its mend.
+    /// A problem without a place in a file, with its mend.
     pub fn new(severity: Severity, code: &str, message: impl Into<String>, help: &str) -> Self {
         let message = message.into();
         Self {
@@ -630,7 +628,7 @@ impl Verdict {
             .any(|expectation| expectation.state == State::Stale)
     }
 
-    /// Whether bytes of it were left out while others were judged, so that the verdict is not of all that was written.
+    /// Whether bytes of it were left out while others were judged, so that the verdict does not cover all that was written.
     pub fn hides(&self) -> bool {
         let judged = matches!(
             self.verdict,
@@ -639,12 +637,12 @@ impl Verdict {
         judged && !self.left_out.is_empty() && self.bytes.any_looked_at()
     }
 
-    /// Whether it fails for nothing but that an engine says nothing.
+    /// Whether it fails only because an engine gives no answer.
     pub fn is_only_silent(&self) -> bool {
         !self.silent.is_empty() && self.unexpected.is_empty() && !self.has_stale() && !self.vacuous
     }
 
-    /// How many engines say anything about the program.
+    /// How many engines give an answer.
     fn speakers(&self) -> usize {
         let says = |engine: &&String| {
             self.outcomes.get(*engine).is_none_or(|outcome| {
@@ -769,15 +767,14 @@ impl Summary {
         }
     }
 
-    /// Whether engines were asked and nothing at all was compared. The reference alone has nobody to be compared with, and
-    /// is asked for that.
+    /// Whether engines were asked and nothing at all was compared. A run of the reference alone compares nothing on purpose.
     pub fn compared_nothing(&self) -> bool {
         let others = self.engines.keys().any(|id| id != "reference");
         others && self.cases > 0 && self.inconclusive == self.cases && !self.bytes.any_looked_at()
     }
 
-    /// Whether nobody named engines, and there was never a second one to hold the first to. Who names the reference alone
-    /// asks for just that.
+    /// Whether nobody named engines, and no second engine ever gave an answer. A user who names the reference alone wants no
+    /// second engine.
     pub const fn has_no_second_engine(&self) -> bool {
         self.by_default && self.cases > 0 && self.alone == self.cases
     }
@@ -793,13 +790,13 @@ impl Summary {
         known
     }
 
-    /// How many cases the gate does not let through, by why not.
+    /// How many cases the gate does not let through, over all reasons.
     pub fn failures(&self) -> u64 {
         self.unexpected + self.silent + self.stale + self.vacuous + self.internal
     }
 
-    /// The exit code that these numbers mean: 130 interrupted, 2 bad input or no room for the reports, 1 not as expected, 3 nothing was run or
-    /// compared.
+    /// The exit code for these numbers: 130 interrupted, 2 bad input or no room for the reports, 1 not as expected, 3 nothing was
+    /// run or compared.
     pub fn exit_code(&self) -> u8 {
         if self.interrupted {
             130

@@ -12,9 +12,9 @@ pub struct Compiled {
     pub file: String,
     /// For what GPU: `sm_90`.
     pub target: String,
-    /// Seconds in the compiler's process, loading and tuning included, when it was compiled: that may have been in another run.
+    /// Seconds in the compiler's process, with loading and tuning, when it was compiled: that may have been in another run.
     pub seconds: f64,
-    /// The kernels, in the order in which they are first launched. The same function with other constants is another one.
+    /// The kernels, in the order in which they are first launched. The same function with other constants is another kernel.
     pub kernels: Vec<CompiledKernel>,
 }
 
@@ -32,7 +32,7 @@ pub struct CompiledKernel {
     pub num_warps: u32,
     /// Thread blocks that share a program.
     pub num_ctas: u32,
-    /// How those lie, where the compiler decides it.
+    /// The shape of the cluster, where the compiler decides it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cluster: Vec<u32>,
     /// Bytes of dynamic shared memory.
@@ -47,10 +47,10 @@ pub struct CompiledKernel {
     /// Whether all programs must be resident at once.
     #[serde(default, skip_serializing_if = "is_false")]
     pub cooperative: bool,
-    /// Whether it is launched in the way of programmatic dependent launch.
+    /// Whether it is launched with programmatic dependent launch.
     #[serde(default, skip_serializing_if = "is_false")]
     pub pdl: bool,
-    /// Bytes of the file that has the machine code, with what a debugger reads.
+    /// Bytes of the file with the machine code, debug information included.
     pub cubin: u64,
     /// Bytes of instructions; left out, as the next two, where the file is not read.
     #[serde(default, skip_serializing_if = "is_zero_u64")]
@@ -68,6 +68,6 @@ pub struct CompiledKernel {
 pub struct Scratch {
     /// Bytes for each program and thread block; 0 where it needs none.
     pub size: u64,
-    /// To what they are aligned, in bytes.
+    /// Their alignment in bytes.
     pub align: u64,
 }

@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{Event, is_zero, is_zero_u64};
 
-/// What there is to see of a case. In streams since the field came; older ones have none.
+/// What a report shows of a case. Older streams do not have it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exhibit {
-    /// What the case shows. A verdict itself says it only where there is something to say.
+    /// What the case shows. A verdict itself has this only where something is not as expected.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub about: String,
     /// The case file, as a user would write it.
@@ -46,13 +46,13 @@ pub struct Exhibit {
     /// What was left in the storages that differ.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub memory: Vec<Contents>,
-    /// How many storages differ that are not in `memory`, because a case has only so much room.
+    /// How many more storages differ: `memory` of a case has limited room.
     #[serde(default, skip_serializing_if = "is_zero_u64")]
     pub memory_left_out: u64,
-    /// The texts that this case has and none before it in the stream.
+    /// The texts that this case has and no case before it in the stream.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub texts: Vec<Text>,
-    /// The known bugs that this case's verdict names and none before it.
+    /// The known bugs that this case's verdict names and no verdict before it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub known: Vec<KnownBug>,
 }
@@ -75,7 +75,7 @@ pub struct Launch {
     /// Launch options.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
     pub options: IndexMap<String, String>,
-    /// The function of the host that makes it: `file:name`.
+    /// The host function that makes it: `file:name`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
 }
@@ -134,13 +134,13 @@ pub struct Mark {
 /// Where a storage of two engines differs, as far as it was judged.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Differs {
-    /// What it is measured by.
+    /// The engine that it is compared with.
     pub baseline: String,
-    /// Who differs.
+    /// The engine that differs.
     pub engine: String,
     /// The storage's name.
     pub storage: String,
-    /// From which byte to before which, in order.
+    /// The ranges of bytes that differ, `[from, to]`, in order.
     pub spans: Vec<[u64; 2]>,
     /// Whether there are more spans than these.
     #[serde(default, skip_serializing_if = "super::is_false")]
@@ -157,10 +157,10 @@ pub struct Contents {
     pub from: u64,
     /// How many bytes the storage has.
     pub of: u64,
-    /// From which byte to before which there is no defined value.
+    /// The ranges of bytes that have no defined value.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undefined: Vec<[u64; 2]>,
-    /// From which byte to before which nobody should have written.
+    /// The ranges of bytes that nobody should have written.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unwritten: Vec<[u64; 2]>,
     /// What was left, each content once.
@@ -185,12 +185,12 @@ pub struct Text {
     pub text: String,
 }
 
-/// A known bug, as the catalogue has it.
+/// A known bug of the catalogue.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KnownBug {
     /// The name that verdicts use.
     pub name: String,
-    /// Whose it is.
+    /// The family of engines that has it.
     pub family: String,
     /// The first version that has it.
     pub from: String,
@@ -209,7 +209,7 @@ const fn is_zero_i64(value: &i64) -> bool {
     *value == 0
 }
 
-/// Leaves in every event what none before it has said.
+/// Keeps in every event only the texts and known bugs that no event before it had.
 #[derive(Clone, Debug, Default)]
 pub struct Once {
     texts: HashSet<String>,
@@ -217,7 +217,7 @@ pub struct Once {
 }
 
 impl Once {
-    /// Takes out of an event the texts and the known bugs that were said.
+    /// Removes from an event the texts and known bugs that an earlier one had.
     pub fn event(&mut self, event: &mut Event) {
         let (Event::Verdict(verdict) | Event::Sweep(verdict)) = event else {
             return;

@@ -32,18 +32,18 @@ macro_rules! words {
 }
 
 words! {
-    /// How bad a problem with what was given is.
+    /// How bad a problem with the input is.
     Severity {
-        /// What was given cannot be used.
+        /// The input cannot be used.
         #[default]
         Error = "error",
-        /// It can, and something about it may not be meant.
+        /// The input can be used, but something in it may be a mistake.
         Warning = "warning",
     }
 }
 
 words! {
-    /// What became of an expectation.
+    /// Whether an expectation happened.
     State {
         /// It happened.
         #[default]
