@@ -20,7 +20,7 @@ const VERSION: u32 = 1;
 /// What is known not to be as expected.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Baseline {
-    /// The engines of the run that it was made of.
+    /// The engines of the run that it was made from.
     pub engines: Vec<String>,
     cases: IndexMap<String, Vec<String>>,
 }
@@ -159,7 +159,7 @@ impl Baseline {
         self.cases.keys().map(String::as_str)
     }
 
-    /// How a verdict stands to it; nothing where it says nothing of the case and nothing is wrong.
+    /// How a verdict compares with it; `None` if nothing is wrong, now or in the baseline.
     pub fn against(&self, verdict: &Verdict, engines: &[String]) -> Option<Against> {
         let now = wrongs(verdict);
         let none = Vec::new();
@@ -197,7 +197,7 @@ impl Baseline {
         }
     }
 
-    /// It as a file: a line for each case, in an order that does not change when cases come and go.
+    /// The text of its file: a line for each case, in an order that does not change when cases come and go.
     pub fn text(&self) -> String {
         let header = Header {
             baseline: VERSION,
@@ -225,8 +225,8 @@ fn of_engine(part: &str) -> Option<&str> {
     part.split_once(": ").map(|(engine, _)| engine)
 }
 
-/// What is not as expected of a case, part by part: `interpret@3.9.0: differ memory by bf16-is-bits`. Values, words of messages and
-/// numbers of elements are left out: what they are may change from run to run.
+/// What is not as expected in a case, part by part: `interpret@3.9.0: differ memory by bf16-is-bits`. Values, words of messages
+/// and numbers of elements are left out, because they may change from run to run.
 pub fn wrongs(verdict: &Verdict) -> Vec<String> {
     let mut parts = Vec::new();
     for engine in &verdict.unexpected {

@@ -96,14 +96,14 @@ impl Bump {
         }
     }
 
-    /// The same, with another idea of noise.
+    /// The same, with these bounds of noise.
     #[must_use]
     pub const fn with_noise(mut self, noise: Noise) -> Self {
         self.noise = noise;
         self
     }
 
-    /// The same, where another run tells of one of the engines, or of both: its verdicts.
+    /// The same, with the verdicts of another run for one of the engines, or for both.
     #[must_use]
     pub fn against<'v>(mut self, verdicts: impl IntoIterator<Item = &'v Verdict>) -> Self {
         for verdict in verdicts {

@@ -43,7 +43,7 @@ pub struct Digest {
     pub failures: Vec<Verdict>,
     /// Differences that were expected.
     pub differences: Vec<Verdict>,
-    /// How many those are, with the ones that are not kept.
+    /// How many differences were expected, with those that are not kept.
     pub expected_differences: u64,
     /// Verdicts that are not as expected, and so in the baseline. The summary has how many.
     pub in_baseline: Vec<Verdict>,
@@ -112,7 +112,7 @@ impl Digest {
         self
     }
 
-    /// Engines that would have run and cannot.
+    /// Engines that would have run but cannot.
     pub fn left_out(&self) -> &[LeftOut] {
         &self.start.left_out
     }

@@ -27,7 +27,7 @@ pub struct Human {
     palette: Palette,
     /// Whether every verdict gets a line.
     pub verbose: bool,
-    /// How much is said of differences that are as expected.
+    /// How much to print about differences that are as expected.
     pub known: Known,
     /// Whether what is printed is the end of a run whose reports are kept, so that `cerith expect` finds them: in this folder, or where
     /// it looks if that is empty.

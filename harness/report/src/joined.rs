@@ -9,7 +9,7 @@ use crate::event::{Event, Problem, Severity, Start, Summary};
 /// The most shards that a message names.
 const NAMED: usize = 8;
 
-/// Joins streams: for each [`Joined::begin`], its events, [`Joined::end`]; behind the last [`Joined::finish`].
+/// Joins streams: for each call [`Joined::begin`], its events, [`Joined::end`]; after the last [`Joined::finish`].
 #[derive(Debug, Default)]
 pub struct Joined {
     first: Option<Start>,
@@ -26,14 +26,14 @@ pub struct Joined {
     shards: BTreeMap<Whole, BTreeMap<u64, Vec<String>>>,
 }
 
-/// What there is to say when all streams were read.
+/// The end of all streams.
 #[derive(Debug)]
 pub struct Ended {
     /// What is left to print, in front of the summary.
     pub events: Vec<Event>,
     /// The summary of all streams.
     pub summary: Summary,
-    /// What is wrong with the streams, all of which was among the events.
+    /// The faults of the streams, all of which were among the events.
     pub faults: Vec<Problem>,
     /// Whether a stream is not whole.
     pub cut: bool,

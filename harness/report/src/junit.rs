@@ -92,8 +92,8 @@ impl Junit {
     }
 }
 
-/// What went wrong, on one line: what an engine said, with the place, or what came in place of what; where there is neither, the
-/// first line of the text.
+/// What went wrong, on one line: an engine's words with their place, or the value that came in place of another; without either,
+/// the first line of the text.
 pub(crate) fn error(verdict: &Verdict) -> String {
     let first = || {
         let text = Human::default().event(&Event::Verdict(Box::new(verdict.clone())));

@@ -8,7 +8,7 @@ use crate::event::{Event, State, Verdict};
 use crate::human::Human;
 use crate::safe;
 
-/// What a comment on GitHub may have, in characters. Bytes are counted, which are never fewer.
+/// The limit of a comment on GitHub, in characters. We count bytes, which are never fewer.
 pub const LONGEST: usize = 65_535;
 
 /// What is kept for the words that say what was left out.

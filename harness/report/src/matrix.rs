@@ -41,7 +41,7 @@ impl Cell {
 /// A cause, and how many cases it makes each engine wrong in.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Row {
-    /// The known bug, or what was said, or else the case file that shows it.
+    /// The known bug, or the words of an error, or else the case file that shows it.
     pub cause: String,
     /// Whether it is a known bug.
     pub known: bool,
@@ -52,7 +52,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// Since when and until when it is there: places of the first and last engine that have it.
+    /// The range of versions that have it: indices of the first and the last such engine.
     pub fn range(&self) -> Option<(usize, usize)> {
         let has = |count: &u64| *count > 0;
         Some((
@@ -71,7 +71,7 @@ pub struct Matrix {
     pub cases: u64,
     /// Causes, in the order of the versions that have them.
     pub causes: Vec<Row>,
-    /// Cases in which engines do not all stand alike.
+    /// Cases in which engines stand differently.
     pub rows: BTreeMap<String, Vec<Cell>>,
     /// Cases in which each engine is wrong.
     pub wrong: Vec<u64>,

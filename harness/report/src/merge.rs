@@ -35,12 +35,12 @@ pub struct Merge<R> {
     faults: Vec<Problem>,
 }
 
-/// What came of merging.
+/// The result of merging.
 #[derive(Debug)]
 pub struct Merged {
     /// The summary of all that was merged.
     pub summary: Summary,
-    /// What is wrong with the streams, all of which was among the events.
+    /// The faults of the streams, all of which were among the events.
     pub faults: Vec<Problem>,
 }
 
@@ -53,8 +53,8 @@ pub struct NothingToMerge {
 }
 
 impl<R: BufRead + Send + 'static> Merge<R> {
-    /// Reads the first lines of streams, and decides which belong together: the run that most of them are shards of. The others
-    /// are left out, and said.
+    /// Reads the first lines of streams, and decides which belong together: those of the run that most of them are shards of. The
+    /// others are left out and reported.
     ///
     /// # Errors
     /// None has a beginning.
@@ -135,11 +135,11 @@ impl<R: BufRead + Send + 'static> Merge<R> {
         })
     }
 
-    /// Merges: hands over every event, the summary last. Where there is a line, it says all of the event, and the event itself may
-    /// be without its exhibit.
+    /// Merges, and passes on every event, the summary last. If there is a line, it has the whole event, and the event itself may
+    /// lack its exhibit.
     ///
     /// # Errors
-    /// An event could not be handed over.
+    /// An event could not be passed on.
     pub fn run(
         mut self,
         mut emit: impl FnMut(&Event, Option<&[u8]>) -> io::Result<()>,

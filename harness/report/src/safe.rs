@@ -38,7 +38,7 @@ pub fn lines(text: &str) -> Cow<'_, str> {
     Cow::Owned(safe.join("\n").replace("##[", "#\\u{23}["))
 }
 
-/// An event all of whose words are safe in text of several lines.
+/// The event with all its words made safe for text of several lines.
 pub fn event(event: &Event) -> Cow<'_, Event> {
     let Ok(told) = serde_json::to_string(event) else {
         return Cow::Borrowed(event);
@@ -77,8 +77,8 @@ fn make_safe(value: &mut Value) {
     }
 }
 
-/// What a terminal is shown: control characters but line breaks and tabs, and marks that reorder or hide text, are written as
-/// JSON writes them, so that JSON stays what it says. Colours stay where there are `colours`.
+/// Text for a terminal: control characters except line breaks and tabs, and marks that reorder or hide text, are written as JSON
+/// escapes, so that JSON keeps its meaning. Colours stay where there are `colours`.
 pub fn screen(text: &str, colours: bool) -> Cow<'_, str> {
     let unwanted = |c| is_unsafe(c) && !matches!(c, '\n' | '\t');
     if !text.contains(unwanted) {
@@ -112,7 +112,7 @@ fn colour(text: &str) -> Option<usize> {
     inner[end..].starts_with('m').then_some(end + 3)
 }
 
-/// A whole page, whose own text has none of what is replaced.
+/// A whole page, made safe; its own text has none of the replaced characters.
 pub fn page(text: String) -> String {
     match shown(&text) {
         Cow::Borrowed(_) => text,
@@ -120,7 +120,7 @@ pub fn page(text: String) -> String {
     }
 }
 
-/// A cell of a table of Markdown: what would begin something else there is escaped.
+/// A cell of a Markdown table, with Markdown's special characters escaped.
 pub fn cell(text: &str) -> String {
     let mut cell = String::with_capacity(text.len());
     for c in line(text).chars() {

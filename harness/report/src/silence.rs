@@ -33,7 +33,7 @@ impl Silence {
         self.cases <= SHOWN
     }
 
-    /// What there is to say in the end: a line for every engine, and the mend.
+    /// The lines at the end of a run: one for every engine, and the mend.
     pub(crate) fn lines(&self) -> Vec<String> {
         let mut lines: Vec<String> = self
             .engines

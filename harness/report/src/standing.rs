@@ -32,11 +32,11 @@ pub enum Standing {
 pub struct Wrong {
     /// In what way it differs.
     pub kind: Kind,
-    /// What it came to.
+    /// Its outcome.
     pub outcome: OutcomeKind,
     /// The known bugs that explain it, by name.
     pub known: Vec<String>,
-    /// What was said, without what belongs to one case; empty where both sides finished.
+    /// The words of the error, without what belongs to one case; empty if both sides finished.
     pub said: String,
     /// The kernel's line that the words are about.
     pub line: String,
@@ -145,7 +145,7 @@ fn plain(message: &str) -> String {
     plain.trim().to_owned()
 }
 
-/// What is known of a bug by the name that reports use: what goes wrong, and where that is written, if it is.
+/// Looks up a known bug by the name that reports use: what goes wrong, and a link, if there is one.
 pub fn known(name: &str) -> Option<(&'static str, Option<&'static str>)> {
     if let Some(quirk) = Quirk::from_name(name) {
         return Some((quirk.about().trim(), Some(quirk.origin())));

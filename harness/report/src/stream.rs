@@ -5,7 +5,7 @@ use std::io::{self, BufRead, Write};
 
 use crate::event::Event;
 
-/// Writes events, each as one whole line with one call, so that whatever ends the process leaves whole lines behind.
+/// Writes events, each as one whole line with one call, so that only whole lines remain, however the process ends.
 #[derive(Debug)]
 pub struct Writer<W> {
     out: W,
@@ -24,7 +24,7 @@ impl<W: Write> Writer<W> {
         }
     }
 
-    /// What is written to, and how many bytes of it are whole lines: after an error there may be more.
+    /// The output, and how many bytes of it are whole lines: after an error it may hold more.
     pub fn into_parts(self) -> (W, u64) {
         (self.out, self.whole)
     }
@@ -70,7 +70,7 @@ pub enum ReadError {
 /// Reads one event from its line.
 ///
 /// # Errors
-/// The line is none.
+/// The line is no event.
 pub fn event(line: &[u8]) -> serde_json::Result<Event> {
     // Before serde looks at the tag of an event it keeps all of it in a form of its own, which takes longer than everything else.
     // A verdict, of which there are many, is known by how its line begins.
@@ -80,10 +80,10 @@ pub fn event(line: &[u8]) -> serde_json::Result<Event> {
     serde_json::from_slice(line)
 }
 
-/// An event without its exhibit, which is most of a line.
+/// An event without its exhibit, which makes up most of a line.
 pub(crate) struct Bare {
     pub(crate) event: Event,
-    /// Texts and known bugs that the line says, by name.
+    /// The texts and known bugs in the line, by name.
     pub(crate) said: Vec<String>,
 }
 
@@ -100,8 +100,8 @@ pub(crate) fn bare(line: &[u8]) -> serde_json::Result<Bare> {
     Ok(Bare { event, said })
 }
 
-/// Reads a stream, calling `each` with every event. A last line without its line break, as a full disk leaves it, is
-/// not an event and no error; the answer says whether there was one.
+/// Reads a stream, calling `each` with every event. A last line without its line break, as a full disk leaves it, is neither an
+/// event nor an error; the answer says whether there was one.
 pub fn read(mut input: impl BufRead, mut each: impl FnMut(Event)) -> Result<bool, ReadError> {
     // Bytes, because a line may be cut inside of a character.
     let mut line = Vec::new();

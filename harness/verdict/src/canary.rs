@@ -85,8 +85,8 @@ launches:
   - { grid: [1], args: { out: out } }
 ";
 
-/// Tries the engines of a panel that execute something beside the reference. Those that do not give what is known are taken
-/// out, each with what it did.
+/// Tries the engines of a panel that execute something, apart from the reference. Removes those that do not give the known
+/// results, and answers with what each did.
 pub fn canaries(panel: &mut Panel) -> Vec<(EngineId, String)> {
     let tried = panel.others().iter();
     let wrong: Vec<(EngineId, String)> = tried

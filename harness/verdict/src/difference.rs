@@ -29,7 +29,7 @@ pub trait Acceptance {
     }
 }
 
-/// Nothing but the same bits is accepted.
+/// Accepts only the same bits.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BitForBit;
 
@@ -57,7 +57,7 @@ pub struct Element {
     pub storage: String,
     /// The storage.
     pub id: StorageId,
-    /// Whether it is inside.
+    /// Whether it is in the storage or in a guard zone.
     pub zone: Zone,
     /// First byte, from the start of the zone.
     pub byte: usize,
@@ -77,14 +77,14 @@ pub struct Element {
     pub accepted: Option<[f64; 2]>,
 }
 
-/// The bytes of two memories by what can be said of them. No byte counts twice; bytes that nobody wrote do not count.
+/// The bytes of two memories by the result of their comparison. No byte counts twice; bytes that nobody wrote do not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bytes {
-    /// Judged: of a defined value, and equal or different.
+    /// Bytes with a defined value that were judged equal or different.
     pub compared: u64,
-    /// With other bits that a conforming implementation may give.
+    /// Bytes with other bits that a conforming implementation may give.
     pub accepted: u64,
-    /// With other bits, of which it cannot be told whether a conforming implementation may give them.
+    /// Bytes with other bits, where nobody can say whether a conforming implementation may give them.
     pub undecided: u64,
     /// Left out, because they have no defined value.
     pub undefined: u64,
@@ -102,7 +102,7 @@ impl std::ops::AddAssign for Bytes {
 /// What comparing two memories gave.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Comparison {
-    /// How many bytes it is of, by what can be said of them.
+    /// The bytes, counted by result.
     pub bytes: Bytes,
     /// Elements that differ.
     pub differing: u64,
@@ -114,12 +114,12 @@ pub struct Comparison {
     pub more_spans: bool,
     /// How many of those are in guard zones.
     pub guards: u64,
-    /// Whether the two memories have other shapes altogether; says how.
+    /// If the two memories have different layouts: how.
     pub mismatched: Option<String>,
 }
 
 impl Comparison {
-    /// Whether nothing differs, as far as can be said.
+    /// Whether nothing differs, as far as can be decided.
     pub const fn same(&self) -> bool {
         self.differing == 0 && self.mismatched.is_none()
     }

@@ -16,7 +16,7 @@ use cerith_tile::rules::Version;
 use crate::trial::{Standing, Verdict};
 use crate::witness::{Undefined, Witness};
 
-/// What became of one expectation.
+/// Whether one expectation happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Met {
     /// It happened.
@@ -27,18 +27,18 @@ pub enum Met {
     NotTried,
 }
 
-/// A verdict held against its case's expectations.
+/// A verdict compared with its case's expectations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assessment {
     /// Whether all is as written down: nothing unexpected and nothing stale.
     pub expected: bool,
     /// The engines that did what nobody wrote down.
     pub unexpected: Vec<EngineId>,
-    /// Engines that had to say something and did not ([`crate::Demands`]).
+    /// Engines that had to answer and did not ([`crate::Demands`]).
     pub silent: Vec<EngineId>,
     /// Of `unexpected`, those whose launches did not finish, though nobody is to blame for that.
     pub stopped: Vec<EngineId>,
-    /// What became of each expectation, in the case's order.
+    /// Whether each expectation happened, in the case's order.
     pub expectations: Vec<Met>,
 }
 
@@ -49,18 +49,18 @@ impl Assessment {
     }
 }
 
-/// What an engine did, and by the language of which version.
+/// What an engine did, and the version whose language it ran.
 #[derive(Clone, Copy, Debug)]
 pub struct Testimony<'a> {
     /// Who and what.
     pub witness: Witness<'a>,
-    /// The version whose language it was; an engine of a version has its own.
+    /// The version whose language it ran; an engine of a version runs its own.
     pub rules: Version,
 }
 
 impl Testimony<'_> {
-    /// How it stands. The reference may have spoken for several versions: where it calls a program undefined, it is, unless
-    /// that is what speaks against it.
+    /// How it stands. The reference may have answered for several versions: if it calls a program undefined, it stands as
+    /// undefined, unless it is suspected for just that.
     pub(crate) fn standing(&self, verdict: &Verdict) -> Standing {
         let standing = verdict.standing(self.witness.id).unwrap_or(Standing::Silent);
         let undefined = matches!(self.witness.outcome, Outcome::Trapped(Trap::Undefined, _));
@@ -79,7 +79,7 @@ impl Testimony<'_> {
     }
 }
 
-/// Holds a verdict against expectations.
+/// Compares a verdict with expectations.
 pub fn assess(verdict: &Verdict, witnesses: &[Testimony<'_>], expectations: &[Expectation]) -> Assessment {
     let mut unexpected = Vec::new();
     let mut undefined_foreseen =
@@ -127,14 +127,14 @@ pub fn assess(verdict: &Verdict, witnesses: &[Testimony<'_>], expectations: &[Ex
     }
 }
 
-/// Whether it is written down that an engine differs in the way it does, if it differs.
+/// Whether an expectation says that an engine differs in the way it does, if it differs.
 pub(crate) fn is_foreseen(testimony: &Testimony<'_>, expectations: &[Expectation]) -> bool {
     expectations
         .iter()
         .any(|one| testimony.is_meant(one, expectations) && happened(one, Standing::Differs, testimony, None))
 }
 
-/// Whether it is written down that an engine differs here, in whatever way.
+/// Whether an expectation says that an engine differs here, in whatever way.
 pub(crate) fn is_offender(testimony: &Testimony<'_>, expectations: &[Expectation]) -> bool {
     expectations.iter().any(|one| {
         matches!(
@@ -144,7 +144,7 @@ pub(crate) fn is_offender(testimony: &Testimony<'_>, expectations: &[Expectation
     })
 }
 
-/// What is written down of whether this reference has an answer here.
+/// What expectations say about whether this reference has an answer here.
 pub(crate) fn is_undefined(testimony: &Testimony<'_>, expectations: &[Expectation]) -> Undefined {
     let mut said = expectations
         .iter()
@@ -159,8 +159,8 @@ pub(crate) fn is_undefined(testimony: &Testimony<'_>, expectations: &[Expectatio
     }
 }
 
-/// Whether an engine's standing and outcome are what an expectation describes. Before there is a verdict, nobody knows what
-/// explains it.
+/// Whether an engine's standing and outcome are what an expectation describes. Before there is a verdict, what explains it is
+/// unknown.
 pub(crate) fn happened(
     expectation: &Expectation,
     standing: Standing,

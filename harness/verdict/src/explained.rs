@@ -40,8 +40,8 @@ fn quirks_of(engine: &EngineId, version: Version) -> Option<Quirks> {
     })
 }
 
-/// The known bug by which one of two outcomes is another than the other: by an engine's complaint, or by its end where the other
-/// complains. `uses` is what the case's kernels use of the language.
+/// The known bug that makes two outcomes differ, known by an engine's complaint, or by its finishing where the other complains.
+/// `uses` is what the case's kernels use of the language.
 pub(crate) fn told(
     engine: &EngineId,
     outcome: &Outcome,

@@ -10,7 +10,7 @@ use cerith_engine::{DAMAGED_RECORDING, EngineId, MODULE_NOT_FOUND, Outcome, STAL
 use crate::expectation::{Assessment, Testimony, happened};
 use crate::trial::{Standing, Verdict};
 
-/// Whose silence fails a case.
+/// Which engines fail a case by giving no answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Demands {
     /// Engines that were asked for by name.
@@ -34,8 +34,8 @@ impl Demands {
     }
 }
 
-/// Notes what the case owes: engines that say nothing, and engines whose launches did not finish, where neither the run
-/// nor the case's file foresees that.
+/// Notes engines that give no answer, and engines whose launches did not finish, where neither the run nor the case file foresees
+/// that.
 pub(crate) fn hold(
     assessment: &mut Assessment,
     demands: &Demands,

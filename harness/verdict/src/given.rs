@@ -51,7 +51,7 @@ pub(crate) fn hold<'a>(
     }
 }
 
-/// How an outcome departs from what is given, if it does. One that says nothing, or that a program was refused, does not.
+/// How an outcome differs from what is given, if it does. An outcome without an answer, or a refusal, does not differ.
 pub(crate) fn departure(case: &Case, outcome: &Outcome) -> Option<Comparison> {
     match outcome {
         Outcome::Finished(finished) => of_memory(case, finished),

@@ -11,13 +11,13 @@ pub struct LeftOut {
     pub storage: String,
     /// How many bytes have no defined value.
     pub bytes: u64,
-    /// Of how many that somebody wrote, before the launches or in them.
+    /// How many bytes somebody wrote, before the launches or in them.
     pub of: u64,
-    /// Tensors of which not one byte has a defined value: whole outputs that nothing was compared of.
+    /// Tensors without one byte of a defined value: whole outputs of which nothing was compared.
     pub whole: Vec<String>,
 }
 
-/// The undefined bytes of what the reference left, storage by storage; those without any are not told.
+/// The undefined bytes of what the reference left, storage by storage, without those that have none.
 pub(crate) fn left_out(memory: &Memory) -> Vec<LeftOut> {
     memory
         .ids()

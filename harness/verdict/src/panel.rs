@@ -34,7 +34,7 @@ pub struct Panel {
     reference: Option<Arc<Reference>>,
     others: Vec<Arc<dyn Engine>>,
     order: Vec<EngineId>,
-    /// What they owe beside agreement.
+    /// What a run demands of them besides agreement.
     pub demands: Demands,
 }
 
@@ -97,7 +97,7 @@ impl Panel {
         self.order.contains(id)
     }
 
-    /// Ends what runs; cases that are asked for from then on are [`Stopped`].
+    /// Stops running launches; later cases are [`Stopped`].
     pub fn stop(&self) {
         if let Some(reference) = &self.reference {
             reference.stop();
@@ -115,13 +115,13 @@ pub struct Record {
     pub id: EngineId,
     /// Whose code the outcome comes from: the engine's own, or that of the engine whose record it is.
     pub origin: EngineId,
-    /// Whose language it was.
+    /// The rules of the language that it ran.
     pub rules: Rules,
-    /// The code that the outcome came out of.
+    /// The code that the outcome came from.
     pub families: Families,
     /// What it did.
     pub outcome: Outcome,
-    /// Of a record, how it stood to the reference when it was accepted, where that is known.
+    /// For a record: whether it agreed with the reference when it was accepted, if that is known.
     pub remembered: Option<Remembered>,
     /// How long it took.
     pub seconds: f64,
@@ -136,7 +136,7 @@ pub struct Failed {
     pub message: String,
 }
 
-/// Everything there is to say about one case.
+/// All results of one case.
 #[derive(Clone, Debug)]
 pub struct Trial {
     /// The reference's outcomes, one per set of rules that makes a difference to the case.
@@ -428,7 +428,7 @@ impl<'a> ByReference<'a> {
         }
     }
 
-    /// What Cerith failed at when it was asked, if it was and did.
+    /// Cerith's own failure when it was asked, if there was one.
     pub(crate) fn failure(&self) -> Option<&str> {
         let mut given = self.answers.iter().filter_map(|(_, answer)| answer.get());
         given.find_map(|answer| answer.as_ref().err().map(String::as_str))

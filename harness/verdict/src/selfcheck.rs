@@ -320,8 +320,7 @@ const TRIALS: &[Known] = &[
     },
 ];
 
-/// Judges every trial whose end is known, and says where the verdict is another one; and has the reference compute what is
-/// known.
+/// Judges every trial with a known end, and has the reference do the known arithmetic. Answers with what is wrong.
 pub fn selfcheck() -> Vec<String> {
     let record = cerith_engine::cuda::record::selfcheck().err();
     let arithmetic = known::wrong(&Reference::default());

@@ -15,7 +15,7 @@ use crate::witness::{Undefined, Witness, independent, names};
 type Suspicion<'w> = (String, Vec<(Witness<'w>, Kind, Option<Comparison>)>);
 
 impl<'a> Trial<'a, '_> {
-    /// Why the reference is to be looked at first, if it is.
+    /// Why the reference is suspected, if it is.
     pub(crate) fn suspicion(
         &self,
         rest: &Rest<'_>,
@@ -54,9 +54,9 @@ impl<'a> Trial<'a, '_> {
         ))
     }
 
-    /// Why a reference that has no answer is to be looked at first, if it is, with those who speak against it: records that
-    /// agreed with an answer that it had. A file that says who differs from its answer says that it has one. A file that says that there is none, in the words of now, says that somebody has
-    /// looked.
+    /// Why a reference without an answer is suspected, if it is, with the witnesses against it: records that agreed with an
+    /// earlier answer. A case file that says who differs from its answer also says that it has one. If the file expects just this
+    /// `undefined`, somebody has looked.
     pub(crate) fn lost_answer(&self, reference: Witness<'_>) -> Option<Suspicion<'a>> {
         let bench = self.bench;
         let known = &bench.known;
@@ -96,7 +96,7 @@ impl<'a> Trial<'a, '_> {
         Some((why, against))
     }
 
-    /// Why a reference is to be looked at first, if it is, that leaves nothing with a defined value: a record agreed with more.
+    /// Why a reference that leaves nothing with a defined value is suspected, if it is: a record agreed with more.
     pub(crate) fn empty_answer(&self, camp: &[Witness<'_>]) -> Option<String> {
         let known = &self.bench.known;
         let agreed = camp.iter().map(|witness| witness.id);
@@ -109,9 +109,9 @@ impl<'a> Trial<'a, '_> {
         })
     }
 
-    /// Why a reference that has an answer is to be looked at first, if it is: the case's file says that there is none. What
-    /// the engines leave there convicts none of them, whatever the reference says of it now. Where all agree and nothing is on
-    /// record, it may as well be the program that has changed: the expectation is stale, and that is all.
+    /// Why a reference with an answer is suspected, if it is: the case file says that there is none. What engines leave there
+    /// convicts none of them, whatever the reference says now. If all agree and nothing is on record, the program may have
+    /// changed instead: then the expectation is only stale.
     pub(crate) fn found_answer(&self, reference: Witness<'_>, all_agree: bool) -> Option<String> {
         let doubts = reference.outcome.complaint().is_some_and(Complaint::doubts);
         let foreseen = matches!(
@@ -126,7 +126,7 @@ impl<'a> Trial<'a, '_> {
         })
     }
 
-    /// The reference is blamed, and nobody else of whom nobody foresaw it.
+    /// Blames the reference, and otherwise only engines that were foreseen to differ.
     pub(crate) fn suspect(
         &mut self,
         reference: Witness<'_>,
@@ -191,8 +191,8 @@ impl<'a> Trial<'a, '_> {
             })
     }
 
-    /// Says why a camp of several engines does not overrule the reference, where other code executed but the outcome came
-    /// out of what they share.
+    /// Notes why a camp of several engines does not overrule the reference, if different code executed but the outcome came from
+    /// code that they share.
     pub(crate) fn note_one_witness(&mut self, rest: &Rest<'_>) {
         for camp in self.against(rest) {
             let apart: Vec<&Witness<'_>> = camp.iter().filter(|witness| witness.is_apart()).collect();

@@ -35,21 +35,21 @@ pub struct Sample {
     pub touched: u64,
 }
 
-/// What is known of a case's variants.
+/// The results of a case's variants.
 #[derive(Clone, Debug, Default)]
 pub struct Samples {
-    /// Those that were executed, or came to their end before. The case as it is comes first, where it is there.
+    /// Variants that were executed, or ended before that. The case as it is comes first, if it is among them.
     pub tried: Vec<Sample>,
-    /// Those that are another one to the GPU: each with that other one.
+    /// Variants that are the same to the GPU as another one, each with that one.
     pub same: Vec<(Variant, Variant)>,
-    /// Those that do not apply, each with the reason.
+    /// Variants that do not apply, each with the reason.
     pub not_applicable: Vec<(Variant, String)>,
 }
 
 /// Variants that agree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Camp {
-    /// They.
+    /// The variants that agree.
     pub variants: Vec<Variant>,
     /// Whether the reference gives the same; nothing where it is silent.
     pub reference: Option<bool>,
@@ -75,7 +75,7 @@ pub struct SweepVerdict {
     pub kind: VerdictKind,
     /// Who agrees with whom, the largest camp first.
     pub camps: Vec<Camp>,
-    /// Those outside of the largest camp.
+    /// The variants outside the largest camp.
     pub odd: Vec<Variant>,
     /// The verdict along every axis that has a variant that was tried.
     pub axes: Vec<(Axis, VerdictKind)>,
@@ -83,22 +83,22 @@ pub struct SweepVerdict {
     pub differences: Vec<Unequal>,
     /// Why it is undefined or inconclusive.
     pub reason: Option<String>,
-    /// How many bytes were held against each other, by what can be said of them, over all pairs.
+    /// The bytes of all pairs, counted by result.
     pub bytes: Bytes,
 }
 
-/// A sweep's verdict held against its case's expectations.
+/// A sweep's verdict compared with its case's expectations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SweepAssessment {
     /// Whether all is as written down.
     pub expected: bool,
     /// The axes along which there is a difference that nobody wrote down.
     pub unexpected: Vec<Axis>,
-    /// What became of each expectation, in the case's order. Those that are not of sweeps are not tried.
+    /// Whether each expectation happened, in the case's order. Those that are not about sweeps are not tried.
     pub expectations: Vec<Met>,
 }
 
-/// Everything there is to say about the sweep of one case.
+/// All results of the sweep of one case.
 #[derive(Clone, Debug)]
 pub struct SweepTrial {
     /// The verdict.
@@ -401,7 +401,7 @@ impl Judge<'_> {
     }
 }
 
-/// Holds a sweep's verdict against expectations.
+/// Compares a sweep's verdict with expectations.
 pub fn assess_sweep(
     verdict: &SweepVerdict,
     samples: &Samples,

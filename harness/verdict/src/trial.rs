@@ -35,7 +35,7 @@ pub struct Bench<'a> {
     pub others: Vec<Witness<'a>>,
     /// What the reference says a conforming implementation may give.
     pub acceptance: &'a dyn Acceptance,
-    /// What is known of its engines beforehand.
+    /// What is known about its engines beforehand.
     pub known: Known,
 }
 
@@ -102,10 +102,10 @@ impl Kind {
     }
 }
 
-/// Two engines that do not agree, the one that is held to be right first.
+/// Two engines that disagree; the one taken to be right comes first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
-    /// What the other is measured by; the engine itself where its own launches differ.
+    /// The engine that the other is compared with; the same engine where its own launches differ.
     pub baseline: EngineId,
     /// Who differs from it.
     pub engine: EngineId,
@@ -115,7 +115,7 @@ pub struct Difference {
     pub comparison: Option<Comparison>,
     /// The known bugs whose models explain it.
     pub explained: Quirks,
-    /// The known bug that it is told by, where no bytes are left. With neither, it is news.
+    /// The known bug that its words tell, if it left no bytes. Without either, it is news.
     pub told: Option<&'static Told>,
 }
 
@@ -128,10 +128,10 @@ pub struct Verdict {
     pub blame: Vec<EngineId>,
     /// Whether only the reference's word stands behind it.
     pub unconfirmed: bool,
-    /// Why the reference is blamed though no two independent engines agree against it: what confirmed it, or agreed with
-    /// it once, is reason enough to look at it first.
+    /// Why the reference is blamed though no two independent engines agree against it: what confirmed it, or once agreed with it,
+    /// is reason enough to suspect it.
     pub suspected: Option<String>,
-    /// What else there is to say of the witnesses, a sentence each.
+    /// Further remarks on the witnesses, a sentence each.
     pub notes: Vec<String>,
     /// How each engine stands, in the order given.
     pub standings: Vec<(EngineId, Standing)>,
@@ -141,7 +141,7 @@ pub struct Verdict {
     pub reason: Option<String>,
     /// Whether the trial compared nothing that the program computed.
     pub vacuous: bool,
-    /// How many bytes were held against each other, by what can be said of them, over all pairs.
+    /// The bytes of all pairs, counted by result.
     pub bytes: Bytes,
 }
 
@@ -154,7 +154,7 @@ impl Verdict {
             .map(|&(_, standing)| standing)
     }
 
-    /// The known bugs that explain how an engine differs; none where something about it is news.
+    /// The known bugs that explain how an engine differs; none if some of its differences are news.
     pub fn explained(&self, id: &EngineId) -> Quirks {
         let mut differences = self.differences.iter().filter(|one| one.engine == *id).peekable();
         if differences.peek().is_none() || differences.clone().any(|one| one.explained.is_empty()) {
@@ -235,7 +235,7 @@ pub(crate) struct Trial<'a, 'b> {
     pub(crate) verdict: &'b mut Verdict,
     /// Engines that nothing but the reference's word convicts, and of which nobody foresaw it.
     by_word: &'b mut Vec<EngineId>,
-    /// Whether bytes count: of a pair that is looked at again they do not.
+    /// Whether bytes count: those of a pair that is looked at again do not.
     pub(crate) counting: bool,
 }
 

@@ -8,7 +8,7 @@ use cerith_engine::{Engine, Failure, Outcome};
 use cerith_memory::{ByteState, Memory, StorageId};
 use cerith_tile::rules::Rules;
 
-/// What came of two cases that must store the same.
+/// The result of two cases that must store the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Twins {
     /// They store the same.

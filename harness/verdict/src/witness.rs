@@ -14,43 +14,42 @@ use cerith_engine::{EngineId, Families, Outcome};
 pub struct Witness<'a> {
     /// Who.
     pub id: &'a EngineId,
-    /// Whose code did it: as a rule the engine's own.
+    /// The engine whose code did it, usually this one.
     pub origin: &'a EngineId,
-    /// The code that the outcome came out of.
+    /// The code that the outcome came from.
     pub families: Families,
     /// What it did.
     pub outcome: &'a Outcome,
 }
 
 impl Witness<'_> {
-    /// Whether it can speak for or against the reference: it came out of other code.
+    /// Whether it can speak for or against the reference, because it came from other code.
     pub(crate) fn is_apart(&self) -> bool {
         self.families
             .is_independent_of(Families::of(&EngineId::Reference))
     }
 }
 
-/// What is known of the engines of a bench before the trial.
+/// What is known about the engines of a bench before the trial.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
-    /// Engines of which it is written down that they differ here in this way. Somebody has looked into it, so that
-    /// they do not convict the reference.
+    /// Engines that are expected to differ here in this way. Somebody has looked into it, so they do not convict the reference.
     pub foreseen: Vec<EngineId>,
-    /// Engines of which it is written down that they differ here, in whatever way: they do not confirm the reference.
+    /// Engines that are expected to differ here, in whatever way: they do not confirm the reference.
     pub offenders: Vec<EngineId>,
     /// Engines whose outcome is a record that agreed with the reference when it was accepted.
     pub agreed: Vec<EngineId>,
-    /// Engines whose outcome is a record of which nobody could say then whether it agreed, and that did not differ.
+    /// Engines whose outcome is a record that did not differ when it was accepted, but could not be fully decided.
     pub undecided: Vec<EngineId>,
-    /// What is written down of whether the reference has an answer.
+    /// Whether the reference is expected to have an answer.
     pub undefined: Undefined,
-    /// Whether there is a record of the case, be it stale: what is written down of it held when that was accepted.
+    /// Whether there is a record of the case, even a stale one: the case's expectations held when it was accepted.
     pub on_record: bool,
-    /// What of Triton's own code, which its interpreter and its compiler share, the case goes through.
+    /// The parts of Triton's own code, shared by its interpreter and its compiler, that the case goes through.
     pub through: Vec<String>,
 }
 
-/// What is written down of whether the reference has an answer to a case.
+/// Whether the reference is expected to have an answer to a case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Undefined {
     /// Nothing that holds for the reference as it was asked.
@@ -64,8 +63,8 @@ pub enum Undefined {
     Otherwise,
 }
 
-/// How many witnesses a camp has that share no code with each other. Those with the least code are counted first: they
-/// stand in the way of fewest others.
+/// How many witnesses in a camp share no code with each other. Those with the least code are counted first, because they exclude
+/// the fewest others.
 pub(crate) fn independent<'w>(camp: impl IntoIterator<Item = &'w Witness<'w>>) -> usize {
     let mut camp: Vec<Families> = camp.into_iter().map(|witness| witness.families).collect();
     camp.sort_by_key(|families| families.count());

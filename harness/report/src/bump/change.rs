@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::event::OutcomeKind;
 use crate::standing::{Standing, Wrong};
 
-/// What became of a case. The worst comes first.
+/// How a case changed. The worst comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Change {
@@ -105,7 +105,7 @@ impl Change {
         !matches!(self, Self::StillWrong | Self::NotCompared | Self::Unchanged)
     }
 
-    /// Whether it is one of what is compiled, which a case has besides another change.
+    /// Whether it is a change of the compiled code, which a case may have besides another change.
     pub const fn is_of_compiling(self) -> bool {
         matches!(
             self,
@@ -113,8 +113,8 @@ impl Change {
         )
     }
 
-    /// What became of a case. `rules` says whether a rule of the language lies between the two versions that changes what
-    /// the case means.
+    /// How a case changed. `rules` says whether a rule of the language that changes the case's meaning came between the two
+    /// versions.
     pub(super) fn between(old: &Standing, new: &Standing, rules: bool) -> Self {
         use Standing::{Right, Silent, Undefined, Wrong};
         match (old, new) {
@@ -140,7 +140,7 @@ impl Change {
 }
 
 impl Change {
-    /// The same where one of the two says nothing, because nothing that it made was executed: whether each compiles still tells.
+    /// The same if one of the two gives no answer because nothing executed its code: whether each compiles still counts.
     pub(super) fn between_compilers(old: &Standing, new: &Standing, compiles: [bool; 2]) -> Self {
         use Standing::{Silent, Wrong};
         match (old, new, compiles) {

@@ -9,7 +9,7 @@ use super::figure::{Measure, Noise, Shift};
 use super::group::{Cause, Changes, Group};
 use crate::event::{Compiled, CompiledKernel, Scratch};
 
-/// What one case was compiled to by both.
+/// What both versions compiled one case to.
 #[derive(Clone, Debug)]
 pub(super) struct Pair {
     pub(super) case: String,
@@ -17,7 +17,7 @@ pub(super) struct Pair {
     pub(super) new: Compiled,
 }
 
-/// Adds to changes what compiling gave.
+/// Adds the compilers' figures to the changes.
 pub(super) fn add(changes: &mut Changes, pairs: &[Pair], noise: Noise) {
     if pairs.is_empty() {
         return;

@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 
-/// How much figures may differ for nothing. Both hold: the share, and the amount.
+/// How much figures may differ by chance. A change counts only beyond both the share and the amount.
 ///
-/// A kernel's figure is the median of those of its cases. Where there are [`Noise::MANY`] kernels, times are divided by the median of
-/// all kernels' ratios first: a machine under load, or a slower Python, is slower for all alike, and that is told by itself. A time is
-/// measured once, so a kernel of fewer than [`Noise::TIMES`] compilations says nothing by itself.
+/// A kernel's figure is the median of those of its cases. With [`Noise::MANY`] kernels, times are first divided by the median of
+/// all kernels' ratios: a machine under load, or a slower Python, is slower for all alike, and that is reported separately. A
+/// time is measured once, so a kernel with fewer than [`Noise::TIMES`] compilations is not judged by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Noise {
     /// The share: 0.25 is a quarter of the old figure more, or of the new one less.
@@ -28,9 +28,9 @@ impl Default for Noise {
 }
 
 impl Noise {
-    /// So many kernels have a median that says something of the machine.
+    /// How many kernels it takes for a median that says something about the machine.
     pub const MANY: usize = 8;
-    /// So many compilations of a kernel have a median that says something of their time.
+    /// How many compilations of a kernel it takes for a median that says something about its time.
     pub const TIMES: usize = 3;
 
     pub(super) fn is_beyond(self, old: f64, new: f64, least: f64) -> bool {
@@ -48,7 +48,7 @@ pub struct Shift {
     pub old: u64,
     /// In the new one.
     pub new: u64,
-    /// Registers of a thread, in both; of several kernels those of the greediest.
+    /// Registers of a thread, in both; of several kernels the most.
     pub registers: [u32; 2],
     /// Bytes of local memory of a thread, where spilled registers go.
     pub stack: [u32; 2],
@@ -63,7 +63,7 @@ pub struct Measure {
     pub of: &'static str,
     /// How many kernels were compiled by both.
     pub kernels: u64,
-    /// How many of them were measured too seldom to be judged by themselves.
+    /// How many of them had too few compilations to be judged by themselves.
     pub few: u64,
     /// How many of them changed beyond noise.
     pub changed: u64,

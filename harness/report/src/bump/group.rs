@@ -88,24 +88,24 @@ pub struct Changes {
     pub old: String,
     /// The new one.
     pub new: String,
-    /// Cases that were held against each other, and those that could not be.
+    /// Cases that were compared, and those that could not be.
     pub cases: u64,
-    /// How many cases came to what.
+    /// How many cases have each change.
     pub counts: BTreeMap<Change, u64>,
     /// What changed, by cause, the worst first.
     pub groups: Vec<Group>,
     /// Cases that only one side has, each side's.
     pub alone: [Vec<String>; 2],
-    /// Why cases were not compared, with how many: who said nothing, and what it calls that.
+    /// Why cases were not compared, with how many: which engine gave no answer, and its outcome.
     pub silent: BTreeMap<String, u64>,
-    /// Figures of what was compiled, over all kernels.
+    /// Figures of the compiled code, over all kernels.
     pub measures: Vec<Measure>,
-    /// What was taken for noise in them.
+    /// The bounds of noise.
     pub noise: Noise,
 }
 
 impl Changes {
-    /// How many cases came to this.
+    /// How many cases have this change.
     pub fn count(&self, change: Change) -> u64 {
         self.counts.get(&change).copied().unwrap_or_default()
     }

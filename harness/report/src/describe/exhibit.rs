@@ -20,7 +20,7 @@ use crate::event;
 const SHOWN: usize = 16 << 10;
 const SHOWN_IN_ALL: usize = 128 << 10;
 
-/// What there is to see of a case that a panel was asked about.
+/// The exhibit of a case that a panel judged.
 pub fn of_trial(
     case: &Case,
     trial: &Trial,
@@ -84,7 +84,7 @@ pub fn of_trial(
     exhibit
 }
 
-/// What there is to see of a case that was swept.
+/// The exhibit of a case that was swept.
 pub fn of_sweep(case: &Case, samples: &Samples, trial: &SweepTrial, sources: &Sources) -> event::Exhibit {
     let mut exhibit = program(case, sources);
     let compared: Vec<Compared<'_>> = trial

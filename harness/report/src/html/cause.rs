@@ -56,7 +56,7 @@ impl Cause {
         }
     }
 
-    /// The cause of a verdict of which no engine has one.
+    /// The cause of a verdict in which no engine has one.
     pub(super) fn of_verdict(verdict: &Verdict) -> Option<Self> {
         let reason = verdict.reason.as_deref().map_or_else(String::new, plain);
         match verdict.verdict {

@@ -11,7 +11,7 @@ use crate::event::{Verdict, VerdictKind};
 use crate::standing;
 use crate::style::Tone;
 
-/// How much is said of differences that are as expected.
+/// How much to print about differences that are as expected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Known {
     /// Nothing but their number.
@@ -63,7 +63,7 @@ impl Causes {
         self.causes.entry(cause).or_default().push(verdict.case.clone());
     }
 
-    /// A case of the cause that most have.
+    /// A case of the most frequent cause.
     pub(super) fn example(&self) -> Option<&str> {
         let (_, cases) = self.sorted().into_iter().next()?;
         cases.first().map(String::as_str)

@@ -59,7 +59,7 @@ impl Next {
 }
 
 impl Human {
-    /// What to do next. Nothing where nothing was judged: the words above say how to mend that.
+    /// What to do next. Empty if nothing was judged: the words above say how to mend that.
     pub(super) fn next(&self, summary: &Summary) -> String {
         let mut text = String::new();
         if summary.cases == 0 {

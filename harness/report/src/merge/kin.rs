@@ -2,7 +2,7 @@
 
 use crate::event::Start;
 
-/// Which shard a stream is, of how many. A run without shards is its own only one.
+/// Which shard a stream is, of how many. A run without shards is shard 1 of 1.
 pub fn shard_of(start: &Start) -> (u64, u64) {
     let parsed = start.shard.as_deref().and_then(|shard| {
         let (index, count) = shard.split_once('/')?;
@@ -12,7 +12,7 @@ pub fn shard_of(start: &Start) -> (u64, u64) {
     parsed.unwrap_or((1, 1))
 }
 
-/// In what two streams are not of one run, in words that say what the second one is.
+/// Why two streams are not of the same run, in words about the second one.
 pub fn differences(model: &Start, other: &Start) -> Vec<String> {
     let mut found = Vec::new();
     let mut held = |what: &str, wanted: String, given: String| {

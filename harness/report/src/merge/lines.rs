@@ -31,7 +31,7 @@ pub enum Read {
 pub struct Line {
     /// All of it.
     pub text: Vec<u8>,
-    /// Texts and known bugs that it says, by name.
+    /// The texts and known bugs in it, by name.
     pub said: Vec<String>,
 }
 
