@@ -211,7 +211,7 @@ impl Asked<'_> {
     }
 }
 
-/// What a search came to.
+/// The result of a search.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Found {
     /// The first that stands otherwise than all before it, how those stand, and how it does. Between the last that was asked

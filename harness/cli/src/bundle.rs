@@ -39,7 +39,7 @@ pub fn bundle(args: &BundleArgs, stop: &AtomicBool) -> Exit {
     }
 }
 
-/// What compiling one case, or one variant of it, came to.
+/// The result of compiling one case, or one variant of it.
 pub enum Done {
     /// It can be executed.
     Ready(Box<CaseEntry>),
@@ -55,7 +55,7 @@ pub enum Done {
     Failed(String),
 }
 
-/// The end that a case came to when it was compiled, in the words of the compiler, or of `ptxas` behind it.
+/// Why a case ended when it was compiled, in the words of the compiler or of `ptxas`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Said {
     outcome: &'static str,

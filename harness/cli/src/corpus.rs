@@ -26,7 +26,7 @@ pub struct Selected {
 pub struct ReportFolder {
     /// The folder.
     pub path: PathBuf,
-    /// A folder around it that is Cerith's own in somebody else's place: nobody wants it under version control.
+    /// A folder around it that Cerith makes in the user's place, and that should not be under version control.
     pub own: Option<PathBuf>,
 }
 

@@ -27,15 +27,15 @@ use crate::corpus::Selected;
 use crate::inductor::{Means, inductors};
 use crate::terminal::Terminal;
 
-/// What came of setting engines up.
+/// The result of setting engines up.
 pub struct Setup {
     /// Those that can run.
     pub panel: Panel,
-    /// Those that would have run by default and cannot.
+    /// Engines that would have run by default but cannot.
     pub left_out: Vec<LeftOut>,
     /// Of those that can run, the ones that answer with what is on record, and with what their compiler rejects.
     pub recorded: Vec<String>,
-    /// Those that were asked for and cannot, with why.
+    /// Engines that were asked for but cannot run, with why.
     pub failed: Vec<LeftOut>,
     /// What to tell besides.
     pub warnings: Vec<Problem>,
@@ -366,7 +366,7 @@ fn find_with_torch(id: &ToolchainId, any_numpy: bool) -> Result<Toolchain, Strin
     })
 }
 
-/// The newest Triton that has torch beside it, for whoever names none.
+/// The newest Triton that has torch beside it, for commands that name none.
 pub fn newest_with_torch() -> Option<Version> {
     Home::discover().ok()?.newest_with_torch()
 }
@@ -399,7 +399,7 @@ pub fn compiler(
     Ok(compiler.targeting(target.unwrap_or(gpu)))
 }
 
-/// A toolchain to compile with that is there, with whatever NumPy, or is installed now.
+/// An installed toolchain to compile with, with any NumPy; if there is none, one is installed now.
 pub fn find_or_add_compiler(id: &ToolchainId, offline: bool, stop: &AtomicBool) -> Result<Toolchain, String> {
     let there = Home::discover().ok().and_then(|home| home.resolve_compiler(id));
     there.map_or_else(|| find_or_add(id, offline, stop), whole)
@@ -413,7 +413,7 @@ fn whole(toolchain: Toolchain) -> Result<Toolchain, String> {
     }
 }
 
-/// A toolchain that is there, or is installed now. One with torch is installed only by `cerith toolchain add`.
+/// An installed toolchain; if there is none, one is installed now. One with torch is installed only by `cerith toolchain add`.
 pub fn find_or_add(id: &ToolchainId, offline: bool, stop: &AtomicBool) -> Result<Toolchain, String> {
     let home = Home::discover().map_err(|error| format!("failed to {error}"))?;
     if let Some(toolchain) = home.resolve(id) {

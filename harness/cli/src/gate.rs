@@ -18,7 +18,7 @@ use crate::terminal::Terminal;
 /// The most cases that a message names.
 const NAMED: usize = 8;
 
-/// What a run is held to.
+/// What decides whether a run passes.
 #[derive(Debug, Default)]
 pub struct Held {
     /// After how many failures it ends.

@@ -26,7 +26,7 @@ pub struct Output {
     shown: Shown,
     summary: Summary,
     store: Option<Store>,
-    /// What the run is held to.
+    /// What decides whether the run passes.
     pub held: Held,
 }
 
@@ -57,7 +57,7 @@ struct Store {
     writer: Writer<File>,
 }
 
-/// What came of one case.
+/// The result of one case.
 pub enum Done {
     /// It was judged.
     Events(Vec<Event>),

@@ -186,7 +186,7 @@ impl Smaller {
         fs::write(folder.join(CASE), yaml)
     }
 
-    /// What came of it, for people.
+    /// The result, for people.
     pub fn shown(&self) -> String {
         let after = self.reduced.candidate.size();
         let row = |what: &str, before: usize, after: usize| format!("  {what:<16}{before:>8} {after:>8}\n");

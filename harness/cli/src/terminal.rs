@@ -101,7 +101,7 @@ impl Terminal {
         });
     }
 
-    /// Whether nobody reads standard output any more.
+    /// Whether standard output was closed by its reader.
     pub fn is_gone(&self) -> bool {
         self.broken.is_some()
     }

@@ -51,8 +51,8 @@ impl Families {
     }
 }
 
-/// What an outcome came out of. `origin` is whose code did it, and `through` what of Triton's own Triton code the case goes
-/// through ([`through`]).
+/// The code that an outcome came from. `origin` is the engine whose code did it, and `through` the library functions in Triton
+/// code that the case goes through ([`through`]).
 pub fn families(origin: &EngineId, outcome: &Outcome, through: &[String]) -> Families {
     let own = Families::of(origin);
     let tritons = own.has(Family::Interpreter) || own.has(Family::Compiler);

@@ -50,12 +50,12 @@ pub(crate) fn open(function: &Function) -> Vec<LocId> {
     all
 }
 
-/// The orders that are tried of a kernel: first those that tell most, then, where they tell something, the others.
+/// The orders to try for a kernel: first those that show most, then, if they show something, the others.
 ///
-/// A function that lets a NaN win on one side gives what follows the last NaN from the first element to the last, and what
-/// is before the first NaN the other way round, so that these two always tell; trees hide most NaN of long
-/// axes. What another thread than the first has comes out of the last element's side, and shows only where the result goes
-/// to more lanes than one: a store of the result itself is the first thread's.
+/// If a function lets a NaN win on one side, the order from the first element to the last gives what follows the last NaN, and
+/// the reverse gives what is before the first NaN, so these two always differ; trees hide most NaN of long axes. The result of
+/// another thread than the first comes from the last element's side, and shows only if the result goes to more than one lane: the
+/// first thread stores the result itself.
 pub(crate) fn orders(function: &Function) -> [&'static [Combining]; 2] {
     use Combining::{Backwards, Forwards, Halves, Neighbours, Turned};
     if !reduces(&function.body) {

@@ -93,7 +93,7 @@ impl Failure {
     }
 }
 
-/// What preparing came to.
+/// The result of preparing.
 pub enum Preparation {
     /// It can be launched.
     Ready(Box<dyn Prepared>),

@@ -288,7 +288,7 @@ impl Followed<'_> {
 }
 
 impl Reference {
-    /// Those of the quirks that change something about a case.
+    /// The quirks that change something about a case.
     pub fn touching(&self, case: &Case, rules: Rules, quirks: Quirks) -> Result<Quirks, Failure> {
         let mut touching = Quirks::NONE;
         // One may touch only what another makes: a sum in a sort, a constant that an argument becomes.
@@ -369,8 +369,8 @@ impl Reference {
         Ok(false)
     }
 
-    /// What a case leaves where the rules' quirks are followed; `None` where that does not come to an end, or memory holds
-    /// addresses, of which copies know nothing.
+    /// What a case leaves with the rules' quirks; `None` if the launches do not finish, or if memory holds addresses, which
+    /// copies cannot follow.
     pub fn following<'a>(&'a self, case: &'a Case, rules: Rules) -> Result<Option<Followed<'a>>, Failure> {
         let mut device = case.memory();
         if device.ids().any(|id| !device.pointers(id).is_empty()) {

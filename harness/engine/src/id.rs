@@ -116,8 +116,8 @@ impl EngineId {
         }
     }
 
-    /// The Triton version whose language the engine speaks: of a torch, that of the Triton it brings. The reference speaks
-    /// every version's, and a record that of the engine it is of ([`crate::Engine::origin`]).
+    /// The Triton version whose language the engine runs: for a torch, that of the Triton it brings. The reference runs every
+    /// version's, and a record has that of the engine that made it ([`crate::Engine::origin`]).
     pub fn version(&self) -> Option<Version> {
         match self {
             Self::Reference | Self::Recorded => None,
@@ -135,8 +135,8 @@ impl EngineId {
         }
     }
 
-    /// Whose code it is. Inductor decides what is launched on what memory, and another's code computes. A record's is that of
-    /// the engine it is of ([`crate::Engine::origin`]).
+    /// The code that it runs. Inductor decides what is launched on what memory, and another engine's code computes. A record has
+    /// the code of the engine that made it ([`crate::Engine::origin`]).
     pub const fn families(&self) -> &'static [Family] {
         match self {
             Self::Reference => &[Family::Reference],

@@ -36,7 +36,7 @@ pub(crate) fn diagnostic(function: &Function, dependent: &Dependent, memory: &Me
 pub(crate) struct Dependent(Vec<(StorageId, Vec<bool>)>);
 
 impl Dependent {
-    /// What two orders left otherwise, and no interval allows for. An element is dependent as a whole.
+    /// Adds the bytes in which two orders differ by more than an interval allows. An element depends on the order as a whole.
     pub fn add(&mut self, first: &Memory, other: &Memory, map: &AcceptanceMap) {
         for id in first.ids() {
             let (a, b) = (first.bytes(id), other.bytes(id));

@@ -22,7 +22,7 @@ pub struct Line {
 }
 
 impl Reference {
-    /// The lines that do something else where quirks are followed. None where they are in what is passed to a kernel.
+    /// The lines that do something else with quirks. None if the quirks are in what is passed to a kernel.
     ///
     /// # Errors
     /// A bug of Cerith's.

@@ -76,10 +76,10 @@ pub struct Finished {
     /// Every storage and the guard zones around them, at the addresses that the case's layout promises, whatever
     /// addresses the engine itself used. An engine that does not track definedness reports every byte as defined.
     pub memory: Memory,
-    /// What the reference knows besides; no other engine does, and to those every byte is defined.
+    /// What only the reference knows; to other engines every byte is defined.
     pub tracked: Option<Tracked>,
-    /// Of an engine that does a case several times, each time from its first memory: the first memory that came out
-    /// otherwise than `memory`, if one did.
+    /// For an engine that launches a case several times, each time from its initial memory: the first result that differs from
+    /// `memory`, if one does.
     pub unsteady: Option<Box<Memory>>,
     /// What `device_print` printed, in order. Not compared.
     pub printed: Vec<String>,
@@ -145,7 +145,7 @@ impl Outcome {
         }
     }
 
-    /// Why it did not finish, or what is said of what it finished with.
+    /// Why it did not finish, or a remark about its result.
     pub fn complaint(&self) -> Option<&Complaint> {
         match self {
             Self::Finished(finished) => finished.remark.as_deref(),

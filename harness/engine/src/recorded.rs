@@ -11,7 +11,7 @@ use cerith_toolchain::response::{Phase, PythonError, Raised};
 use crate::engine::{Capabilities, Engine, Failure, Needs, Preparation, Prepared};
 use crate::{Complaint, EngineId, Finished, Outcome, words};
 
-/// Whose language a case is in where no engine says: that of the Triton that made the recording, or else the newest.
+/// The language of a case if no engine decides it: that of the Triton that made the recording, or else the newest.
 pub fn language(case: &Case) -> Rules {
     case.recorded
         .as_ref()

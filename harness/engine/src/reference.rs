@@ -116,15 +116,15 @@ impl Reference {
         self
     }
 
-    /// The same, which launches every case so many times more with its programs in other orders. A case that is called
-    /// defined and comes out otherwise is a [`Failure`].
+    /// The same, but it launches every case so many times more with its programs in other orders. If a case is called defined and
+    /// gives another result, that is a [`Failure`].
     #[must_use]
     pub fn with_schedules(mut self, schedules: u32) -> Self {
         self.schedules = schedules;
         self
     }
 
-    /// Whether it was told to stop: what it fails with since then is that.
+    /// Whether it was told to stop: its failures since then are for that reason.
     pub fn is_stopped(&self) -> bool {
         self.stopped.load(Ordering::Relaxed)
     }

@@ -31,7 +31,7 @@ pub(crate) fn name(schedule: u32, schedules: u32) -> String {
     format!("schedule {schedule} of {schedules} ({how})")
 }
 
-/// The first byte that two orders left otherwise, in words. Bytes that have no defined value in either are not compared.
+/// The first byte in which two orders differ, in words. Bytes that have no defined value in either are not compared.
 pub(crate) fn difference(first: &Memory, other: &Memory) -> Option<String> {
     first.ids().find_map(|id| {
         let bytes = first.bytes(id).iter().zip(other.bytes(id));

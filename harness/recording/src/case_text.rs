@@ -31,11 +31,11 @@ pub struct Text<'a> {
     pub options: &'a [(String, Value)],
     /// Whether the checks of a case file are passed over.
     pub unchecked: bool,
-    /// What came of it.
+    /// Its outcome.
     pub recorded: Option<Recorded<'a>>,
 }
 
-/// What came of a launch.
+/// The outcome of a launch.
 #[derive(Debug)]
 pub struct Recorded<'a> {
     /// The engine that executed it.

@@ -47,7 +47,7 @@ pub struct Collected {
     pub processes: Vec<Process>,
     /// Launches that were seen.
     pub launches: u64,
-    /// Those that are cases.
+    /// Launches that became cases.
     pub cases: u64,
     /// Distinct kernel texts.
     pub kernels: u64,
@@ -63,7 +63,7 @@ pub struct Collected {
     pub bytes: u64,
     /// Bytes of archives.
     pub packed: u64,
-    /// What else is to be said: damaged part files, processes that were killed.
+    /// Further remarks: damaged part files, processes that were killed.
     pub notes: Vec<String>,
 }
 

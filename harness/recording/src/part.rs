@@ -129,7 +129,7 @@ pub struct Raised {
     pub kind: String,
     /// Its message.
     pub message: String,
-    /// Whether it came out of Triton's compiler.
+    /// Whether Triton's compiler raised it.
     #[serde(default)]
     pub compiling: bool,
 }
@@ -145,18 +145,18 @@ pub struct Skipped {
     pub count: u64,
 }
 
-/// Figures of a process that came to its end.
+/// Figures of a process that ended.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct End {
     /// Launches that were seen.
     pub launches: u64,
-    /// Those that were written.
+    /// Launches that were written.
     pub kept: u64,
-    /// Those that were left out because one like them is there.
+    /// Launches that were left out because one like them was already written.
     pub repeated: u64,
-    /// Those of kernels that were not asked for.
+    /// Launches of kernels that were not asked for.
     pub filtered: u64,
-    /// Those that could not become cases.
+    /// Launches that could not become cases.
     pub skipped: u64,
     /// Where the time went.
     pub seconds: Seconds,

@@ -45,7 +45,7 @@ impl Default for Tuning {
     }
 }
 
-/// What compiling came to.
+/// The result of compiling.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compilation {
     /// The kernels and their launches, or the Python exception that ended it.

@@ -101,7 +101,7 @@ pub(crate) fn writes(reach: &Reach) -> Option<std::ffi::OsString> {
 /// What a worker may reach.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reach {
-    /// Folders and files that it may read and execute from. Those that are not there do not matter.
+    /// Folders and files that it may read and execute from. Missing ones do not matter.
     pub read: Vec<PathBuf>,
     /// The folder that it may change.
     pub write: PathBuf,

@@ -128,7 +128,7 @@ impl Home {
         found
     }
 
-    /// Why the one of a name cannot be used, with the mend; nothing where it can, or is not there at all.
+    /// Why the toolchain of this name cannot be used, with the mend; `None` if it can, or is not installed.
     pub fn why_broken(&self, id: &ToolchainId) -> Option<String> {
         if let Some(toolchain) = self.find(id) {
             return toolchain.gone();

@@ -77,7 +77,7 @@ pub struct Undefined {
     pub text: String,
 }
 
-/// What one way of compiling came to.
+/// The result of one way of compiling.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compiled {
     /// The storages after each run, in the request's order; none for a run in which a launch did not finish.
@@ -86,7 +86,7 @@ pub struct Compiled {
     pub launches: usize,
 }
 
-/// What a request came to.
+/// The result of a request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Induction {
     /// Finished, or the exception that ended it.
@@ -95,7 +95,7 @@ pub struct Induction {
     pub way: Option<usize>,
     /// What generated modules read and nothing defines, whether loading them failed or not.
     pub undefined: Vec<Undefined>,
-    /// The ways that came to their end.
+    /// The ways that finished.
     pub ways: Vec<Compiled>,
     /// What was printed.
     pub stdout: String,

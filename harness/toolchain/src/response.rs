@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::request::Relocation;
 
-/// What one request came to.
+/// The result of one request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Response {
     /// Finished, or the Python exception that ended it. Launches after the one that raised were not made.
@@ -52,7 +52,7 @@ pub struct Raised {
     pub chain: Vec<PythonError>,
     /// The innermost frame in the kernel's own file (or one of its sibling modules), of the root cause if it has one.
     pub location: Option<Location>,
-    /// Whether it came out of Triton's compiler.
+    /// Whether Triton's compiler raised it.
     pub compiling: bool,
     /// The file of Triton's in which it was raised, from the folder that holds the package
     /// (`triton/language/semantic.py`); empty where the innermost frame that is Triton's or the user's is the user's.

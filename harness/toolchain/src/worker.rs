@@ -367,13 +367,13 @@ impl Worker {
         Ok(worker)
     }
 
-    /// Whether nothing came from it that was not asked for.
+    /// Whether it sent nothing unasked.
     pub(crate) fn is_quiet(&self) -> bool {
         matches!(rustix::io::read(&self.stdout, &mut [0]), Err(Errno::AGAIN))
     }
 
-    /// Whether another request may be put to it: it has said nothing that it was not asked for, and no thread and no
-    /// process stayed behind that could. What it wrote into its folder is gone then.
+    /// Whether it may get another request: it has sent nothing unasked, and has left no thread or process that could. This
+    /// empties its folder, except for what its mode keeps.
     pub(crate) fn settle(&mut self) -> bool {
         self.drain_stderr();
         // torch's own threads come and go.

@@ -41,15 +41,15 @@ pub struct Campaign {
     pub explained: BTreeMap<String, u64>,
     /// Each finding's signature with how often it was seen.
     pub findings: BTreeMap<String, u64>,
-    /// Signatures that came down to the same as another one's when they were reduced, with that one.
+    /// Signatures that became the same as another one when they were reduced, with that one.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub merged: BTreeMap<String, String>,
     /// How many cases Cerith itself failed at.
     pub failed: u64,
-    /// What the kernels had in them, by which the next ones are chosen; nothing where they are taken as they come.
+    /// The features of the kernels so far, by which the next ones are chosen; `None` if kernels are not chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<Seen>,
-    /// The same of those that are in bundles: they are chosen before it is known what came of them.
+    /// The same for kernels in bundles, which are chosen before their results are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent: Option<Seen>,
 }

@@ -144,7 +144,7 @@ enum Found {
     Decided(Record),
 }
 
-/// A compiler and the GPU of another machine: it gives what came of the bundles.
+/// A compiler and the GPU of another machine: it answers with the bundles' results.
 pub struct Executed {
     id: EngineId,
     capabilities: Capabilities,
@@ -176,7 +176,7 @@ impl Executed {
         })
     }
 
-    /// The number after the last case of which something came.
+    /// The number after the last case that has a result.
     pub fn end(&self, recipe: &Recipe) -> u64 {
         let numbers = self.found.keys().filter_map(|case| recipe.number(case));
         numbers.max().map_or(0, |last| last + 1)

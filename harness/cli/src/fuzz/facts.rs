@@ -7,7 +7,7 @@ use super::signature::Signature;
 /// The script's file.
 pub const REPRO: &str = "repro.py";
 
-/// What is known of a finding.
+/// The facts about a finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Facts {
@@ -17,7 +17,7 @@ pub struct Facts {
     pub signature: Signature,
     /// The verdict in one word.
     pub verdict: String,
-    /// Who is held to be wrong.
+    /// The engines that are blamed.
     pub blame: Vec<String>,
     /// Where it came from: case and seed.
     pub origin: String,
@@ -49,6 +49,6 @@ pub struct Asked {
     pub outcome: String,
     /// What the reference did, by its rules.
     pub reference: String,
-    /// What it said.
+    /// Its message.
     pub message: Option<String>,
 }

@@ -61,8 +61,7 @@ impl Recipe {
         }
     }
 
-    /// Which of the kernels that there are to choose from is the one of this number; nothing where the campaign ended before it was
-    /// known.
+    /// Which of the candidates is the kernel of this number; `None` if the campaign ended before the choice.
     pub fn choose(&self, kernel: u64) -> Option<u64> {
         let form = Form {
             limits: self.limits,

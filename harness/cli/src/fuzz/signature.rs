@@ -39,9 +39,9 @@ pub struct Signature {
     pub engine: String,
     /// In what way.
     pub kind: String,
-    /// The first operation that differs with its dtypes; or what was said, where nothing was computed.
+    /// The first operation that differs, with its dtypes; or the words of the error, where nothing was computed.
     pub first: String,
-    /// Of a reduced case, the operations that remain with their dtypes.
+    /// For a reduced case: the operations that remain, with their dtypes.
     pub remaining: Vec<String>,
     /// Along which axis that operation goes, where it names one: of a reduced case, where all that remain name the same.
     pub axis: Option<String>,

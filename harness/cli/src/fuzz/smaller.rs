@@ -14,8 +14,8 @@ use super::made::Made;
 use super::signature::Signature;
 use crate::reduce::{Bounds, Unreduced, smaller};
 
-/// Takes findings of which the same is left for one: the first of them stays. Answers with those that are gone, each with the one
-/// that it is.
+/// Merges findings that are the same once reduced: the first of them stays. Answers with the others, each with the one that
+/// stays.
 ///
 /// # Errors
 /// What cannot be removed.
@@ -90,7 +90,7 @@ impl Hunt {
     }
 }
 
-/// What came of a finding.
+/// The result of reducing a finding.
 pub enum Done {
     /// It is smaller now: lines of the kernel before and after, and seconds.
     Smaller(usize, usize, f64),

@@ -86,7 +86,7 @@ impl Steer {
         self.book.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Which of some kernels is run, by what they have in them; nothing where the run has ended before that is known.
+    /// Which of some kernels to run, by their features; `None` if the run ended before the choice.
     pub fn choose(&self, kernel: u64, candidate: impl Fn(u64) -> Option<Generated>) -> Option<u64> {
         if let Some(chosen) = self.book().chosen.get(&kernel) {
             return Some(chosen.0);
@@ -119,7 +119,7 @@ impl Steer {
         }
     }
 
-    /// Nothing more comes out: nobody waits for it.
+    /// Ends the campaign: no job waits for further results.
     pub fn end(&self) {
         self.book().ended = true;
         self.moved.notify_all();

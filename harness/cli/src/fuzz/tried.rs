@@ -5,7 +5,7 @@ use std::path::Path;
 use super::finding::Finding;
 use super::twins::Unlike;
 
-/// What came of one case.
+/// The result of one case.
 pub enum Tried {
     /// It was judged.
     Judged {

@@ -21,7 +21,7 @@ pub struct Unlike {
     how: String,
 }
 
-/// What came of a kernel and its twins.
+/// The result of a kernel and its twins.
 pub struct Compared {
     /// How many twins there were to compare.
     pub twins: u64,

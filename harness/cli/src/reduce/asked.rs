@@ -31,7 +31,7 @@ const TOGETHER: usize = 16;
 pub struct Tally {
     /// Candidates that the reference was asked about.
     pub filtered: u64,
-    /// Those that went on to the engines.
+    /// How many candidates went on to the engines.
     pub passed: u64,
     /// Time of the reference, over all jobs.
     pub filter: Duration,
@@ -65,7 +65,7 @@ pub struct Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
-    /// Asks of candidates of a case whether these marks stay. `trial` is what the case itself came to.
+    /// Asks whether these marks stay in candidates of a case. `trial` is that of the case itself.
     pub fn new(case: &Case, trial: &Trial, panel: &'a Panel, marks: &'a [Mark], bounds: Bounds<'a>) -> Self {
         let batches = panel
             .order()

@@ -9,7 +9,7 @@ use cerith_verdict::{Difference, Kind, Record, Trial};
 /// What must stay of one engine's difference.
 #[derive(Clone, Debug)]
 pub struct Mark {
-    /// Whose difference it is.
+    /// The engine that differs.
     pub engine: EngineId,
     kind: Kind,
     known: Known,
@@ -154,7 +154,7 @@ fn complaint(outcome: &Outcome) -> Option<&Complaint> {
     outcome.complaint().filter(|_| outcome.finished().is_none())
 }
 
-/// What was said, without what is of one case: names in quotes, numbers, shapes, dtypes.
+/// The words of a complaint without what belongs to one case: names in quotes, numbers, shapes, dtypes.
 pub fn words(complaint: &Complaint) -> String {
     let line = complaint.message.lines().next().unwrap_or_default();
     let mut kept: Vec<&str> = Vec::new();

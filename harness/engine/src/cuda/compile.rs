@@ -23,7 +23,7 @@ pub struct Compiler {
     limits: Limits,
 }
 
-/// What compiling a case came to.
+/// The result of compiling a case.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Compiling {
     /// It can be executed.
@@ -126,7 +126,7 @@ impl Compiler {
         Ok((Compiling::Ready(job), compilation.configs))
     }
 
-    /// What it makes of a case, in figures; nothing where the case came to its end when it was compiled.
+    /// What it makes of a case, in figures; `None` if the case ended when it was compiled.
     ///
     /// # Errors
     /// Cerith failed, not the compiler.

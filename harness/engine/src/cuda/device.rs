@@ -36,7 +36,7 @@ const SHARED_FREE: u32 = 48 << 10;
 /// Bytes of machine code that stay loaded.
 const LOADED_MOST: usize = 256 << 20;
 
-/// What a child has been told of a kernel.
+/// What a child knows about a kernel.
 #[derive(Debug)]
 pub(super) struct Code {
     pub metadata: Metadata,
@@ -116,8 +116,8 @@ impl Device {
         self.kernels.push(code);
     }
 
-    /// Does a batch. With what came of each job, whether one of them wrote into another's memory or between them, so
-    /// that nothing can be said about any. An error is of a lost context.
+    /// Runs a batch. Answers with each job's result, and whether a job wrote into another's memory or between them, so that no
+    /// result can be trusted. An error means a lost context.
     pub(super) fn together(&mut self, batch: &[Work], repetitions: u32) -> Result<(Vec<Ran>, bool), Error> {
         self.begin();
         let mut refused: Vec<Option<Error>> = Vec::with_capacity(batch.len());

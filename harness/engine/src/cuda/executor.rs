@@ -182,9 +182,9 @@ impl Executor {
             .map_or(Err(Failure::Stopped), |(_, result)| result)
     }
 
-    /// Does jobs as they come, and tells what came of each as soon as it is known, in any order, with its number in
-    /// the sequence from 0. Few more jobs are taken than can be worked on. Ends early when `done` says no more, or
-    /// with the first failure of Cerith's.
+    /// Runs jobs as they come, and reports each result as soon as it is known, in any order, with its number in the sequence from
+    /// 0. It takes few more jobs than it can work on. It ends early when `done` says no more, or with the first failure of
+    /// Cerith's.
     pub fn stream(
         &self,
         jobs: impl IntoIterator<Item = Arc<Job>>,
@@ -215,7 +215,7 @@ impl Executor {
         }
     }
 
-    /// Does jobs, and tells what came of each, in their order.
+    /// Runs jobs, and answers with their results in order.
     pub fn run(&self, jobs: &[Arc<Job>]) -> Result<Vec<Ran>, Failure> {
         let mut all: Vec<Option<Ran>> = jobs.iter().map(|_| None).collect();
         self.stream(jobs.iter().cloned(), |key, ran| {

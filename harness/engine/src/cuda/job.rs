@@ -31,8 +31,8 @@ pub struct Job {
 }
 
 impl Job {
-    /// What is wrong with the numbers in a job, in words: so that a mistake of whoever made it, or of the file it came
-    /// in, is not taken for one of a kernel's.
+    /// What is wrong with the numbers in a job, in words, so that a mistake in making it, or in its file, is not taken for a
+    /// kernel's.
     pub fn check(&self) -> Result<(), String> {
         let inside =
             |start: usize, len: usize| start.checked_add(len).is_some_and(|end| end <= self.arena.len());
@@ -72,7 +72,7 @@ impl Job {
     }
 }
 
-/// What executing a job came to.
+/// The result of executing a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ran {
     /// Every launch ended.

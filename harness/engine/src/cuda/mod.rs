@@ -75,8 +75,8 @@ struct OnRecord {
 }
 
 impl Cuda {
-    /// A compiler by its outcomes on record, where there is no GPU. What is not on record it compiles, if it is given: what
-    /// it rejects is an outcome, and what it compiles is what a compiler on record got whose machine code is the same, or
+    /// A compiler by its outcomes on record, where there is no GPU. If a compiler is given, it compiles what is not on record: a
+    /// rejection is an outcome, and machine code that is on record for another compiler has that outcome. Anything else is
     /// unavailable. A build has no records of its own.
     pub fn recorded(
         toolchain: &ToolchainId,
@@ -282,7 +282,7 @@ impl Prepared for Ready {
     }
 }
 
-/// What executing a case's job came to, as an outcome.
+/// The outcome of executing a case's job.
 ///
 /// # Errors
 /// The arena is not the case's.

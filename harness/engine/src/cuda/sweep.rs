@@ -23,11 +23,11 @@ pub struct Compiled {
     pub variant: Variant,
     /// The case with it; the case as it is where it does not apply.
     pub case: Case,
-    /// What compiling it came to.
+    /// The result of compiling it.
     pub what: What,
 }
 
-/// What compiling a variant came to.
+/// The result of compiling a variant.
 #[derive(Clone, Debug, PartialEq)]
 pub enum What {
     /// It can be executed.

@@ -85,7 +85,7 @@ pub struct CaseEntry {
     pub job: Job,
 }
 
-/// What executing a case came to.
+/// The result of executing a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResultEntry {
     /// What it is about, as in the bundle of cases.
@@ -94,7 +94,7 @@ pub struct ResultEntry {
     pub ran: Ran,
 }
 
-/// A case that came to its end when it was compiled: there is nothing left for a GPU to do, and it travels along.
+/// A case that ended when it was compiled: a GPU has nothing left to do, and the case travels along.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decided {
     /// What it is about.

@@ -252,7 +252,7 @@ impl Book {
         }
     }
 
-    /// Drops records of cases that are not there any more, and who nobody refers to; lines in the order of `cases`, the
+    /// Drops records of cases that no longer exist, and provenances that no record refers to; lines in the order of `cases`, the
     /// newest release's first.
     pub(super) fn tidy(&mut self, cases: &[String]) {
         let place: HashMap<&str, usize> = cases.iter().map(String::as_str).zip(0..).collect();

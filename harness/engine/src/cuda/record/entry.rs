@@ -24,7 +24,7 @@ pub struct Provenance {
     pub cerith: String,
 }
 
-/// What one case came to.
+/// The outcome of one case.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
     /// The case's id.

@@ -142,8 +142,8 @@ impl Shelf {
         }
     }
 
-    /// What a case came to under any release that made the same machine code of the same kernel and layout.
-    /// Records keep the name of one kernel's code, so that a case that launches several has none.
+    /// A case's outcome under any release that made the same machine code from the same kernel and layout. Records keep the name
+    /// of one kernel's code, so that a case that launches several has none.
     pub(in crate::cuda) fn find_made(
         &self,
         gpu: Target,
