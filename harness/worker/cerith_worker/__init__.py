@@ -1,8 +1,8 @@
 """The Python that runs inside a toolchain: it answers one request after the other over a pipe.
 
 Tensors here behave as torch's do wherever Triton's interpreter looks at them, and need neither torch nor a
-GPU; or they are torch's own, if it is those that are asked for (`real`). The other side of the pipe is the
-Rust crate `cerith-toolchain`; both say what they speak with `wire.PROTOCOL`.
+GPU; on request they are torch's own (`real`). The other side of the pipe is the
+Rust crate `cerith-toolchain`; `wire.PROTOCOL` is the version that both speak.
 """
 
 import os

@@ -1,9 +1,9 @@
-"""Requests done in a process of their own, by which those of one file leave nothing in memory for another's.
+"""Requests done in a separate process, so that those of one file leave nothing in memory for another's.
 
-This process has imported Triton and runs nothing of a user's. It forks one that does, passes requests on to
-it and its answers back. That one serves until somebody ends it: the other side does, with all that it
-started, before it asks for another file; the next request then gets a fresh one. If it ends while a request
-is under way, so does this process, in the same way: who asks sees the end that the request came to.
+This process has imported Triton and runs no user code. It forks a child that does, passes requests on to
+it, and passes its answers back. The child serves until the other side ends it, with all that it
+started, before it asks for another file; the next request then gets a fresh child. If the child ends during a
+request, this process ends in the same way, so that the other side sees how the request ended.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _Serve = Callable[["dict[str, Any]", memoryview, BinaryIO], None]
 
 
 class Apart:
-    """The process that runs what users wrote, if there is one."""
+    """The child that runs user code, if there is one."""
 
     def __init__(self, pipes: tuple[BinaryIO, BinaryIO], serve: _Serve) -> None:
-        """`pipes` are those to the other side, which that process does not have; `serve` does a request and
+        """`pipes` are those to the other side, which the child does not have; `serve` does a request and
         writes the answer."""
         self._pipes = pipes
         self._serve = serve

@@ -1,8 +1,8 @@
-"""What this process gives up once it runs: files that it was started with, and system calls that starting it
-needed and nothing needs any more.
+"""What this process gives up once it runs: files that it was started with, and system calls that only
+its start needed.
 
-The other side started it contained, and says with a program for seccomp what else is to go: leaving its
-process group, by which it is ended with all that it started.
+The other side started it contained. It also sends a seccomp program that forbids leaving the process group,
+because the other side ends that group to end this process and all that it started.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What Triton is told of GPUs: that torch sees none, or, for those who ask for it, a driver for one that is
+"""What Triton is told about GPUs: a torch that sees none, or, on request, a driver for a GPU that is
 not there.
 
 Hardly anyone has Triton without torch, and several versions import torch to look for a GPU, some of them

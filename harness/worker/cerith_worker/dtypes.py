@@ -1,4 +1,4 @@
-"""torch's dtypes, as far as Triton looks at them: it reads `str(dtype)` and takes what follows the last
+"""torch's dtypes, as far as Triton looks at them: it reads `str(dtype)` and takes the part after the last
 dot."""
 
 from __future__ import annotations

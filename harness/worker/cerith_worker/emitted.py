@@ -68,7 +68,7 @@ def _undefined(text: str, above: int) -> Iterator[Undefined]:
 def _reads(
     node: ast.AST, names: set[str], functions: dict[tuple[str, int], symtable.SymbolTable]
 ) -> Iterator[ast.Name]:
-    """Where one of these names is looked for in the module: not where it is a function's own."""
+    """Where one of these names is looked up in the module: not where it is a function's local name."""
     if isinstance(node, ast.Name) and node.id in names and isinstance(node.ctx, ast.Load):
         yield node
     inner = names

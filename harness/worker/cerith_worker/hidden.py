@@ -1,7 +1,7 @@
-"""A torch that is installed beside Triton, hidden from everything that this process imports.
+"""Hides a torch that is installed beside Triton from everything that this process imports.
 
-A toolchain of Cerith's own has no torch; an adopted Python, or one that was installed for its torch, has.
-Where the stand-ins of this package take torch's place, both must behave alike.
+A toolchain that Cerith installed for Triton has no torch; an adopted Python, or one installed for its torch,
+may. Where the stand-ins of this package take torch's place, both must behave alike.
 """
 
 from __future__ import annotations

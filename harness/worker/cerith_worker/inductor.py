@@ -1,8 +1,8 @@
 """Kernels launched inside of a function under `torch.compile`, with torch's TorchInductor and no GPU.
 
-CPU tensors stand for CUDA ones, and torch is told what it would hear on a machine with an H100. It captures
+CPU tensors stand in for CUDA tensors, and torch gets the answers of a machine with an H100. It captures
 the case's launches, writes its modules and loads them as it would there. The launches that its wrapper makes
-are sent to the other side, which says what became of the memory. Done with torch 2.5.1 to 2.15.0.
+are sent to the other side, which sends the new contents of memory back. Tried with torch 2.5.1 to 2.15.0.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """How torch lays tensors out. Rules of torch's `_to_copy`, `is_contiguous` and `has_internal_overlap`; the
-golden file `cpu_copies.jsonl`, read off a GPU, holds them to it."""
+golden file `cpu_copies.jsonl`, made on a GPU, checks them."""
 
 from __future__ import annotations
 

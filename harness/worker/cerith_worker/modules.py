@@ -1,13 +1,13 @@
 """Kernel files as Python modules.
 
 A file's text comes with the request and is given to `linecache`, where `inspect` (and so Triton) finds it,
-whether or not the file on disk says the same. Executing a module again for every request would cost more than
+whatever the file on disk says. Executing a module again for every request would cost more than
 most launches, so an executed module is kept for the next request of the same text, unless something in it
 could remember the last one.
 
-A text that Triton's interpreter could not see where it was recorded, as with kernels made with `exec`, is not
-to be seen here either: no such file is named by its code, and `linecache` has none. Errors are told with that
-name, `<kernel.py>` in the folder of `kernel.py`; who asks knows what is meant.
+A text that Triton's interpreter could not see where it was recorded, as with kernels made with `exec`, must
+not be visible here either: its code names no real file, and `linecache` has none. Errors have the
+name `<kernel.py>` in the folder of `kernel.py`, which the other side understands.
 """
 
 from __future__ import annotations

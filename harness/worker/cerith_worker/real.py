@@ -1,8 +1,8 @@
-"""Storages and tensors that are torch's own, on a GPU or on the CPU, instead of stand-ins.
+"""Storages and tensors of torch's own, on a GPU or on the CPU, instead of stand-ins.
 
 A storage and the guard zones around it are one allocation; torch gets a storage over its middle
-(`torch._C._construct_storage_from_data_pointer`) and knows nothing of the rest. Left out: guard zones around
-copies that Triton's interpreter makes of a GPU's storages, which are torch's and lie on Python's heap.
+(`torch._C._construct_storage_from_data_pointer`) and does not know the rest. Left out: guard zones around
+copies that Triton's interpreter makes of a GPU's storages; those are torch's and lie on Python's heap.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Launches of compiled kernels, recorded and not made.
+"""Launches of compiled kernels, recorded but not made.
 
 Triton does everything that it does on a machine with a GPU: it specialises on the arguments, tunes, compiles
-and calls its launcher. The driver that it finds is this module's, whose launcher writes down what Triton's
-own would have given to CUDA: its rules for dropping, flattening and converting arguments, by version.
+and calls its launcher. It finds this module's driver, whose launcher writes down what Triton's
+own would have given to CUDA, with its rules for dropping, flattening and converting arguments, by version.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The worker's loop: read a request, do it, answer, for as long as the other side is there."""
+"""The worker's loop: read a request, do it, answer, as long as the other side is there."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A stand-in for `torch.Tensor`: what Triton's interpreter, in all of 2.3 to 3.9, and its autotuner ask of
-one."""
+"""A stand-in for `torch.Tensor`: it has what Triton's interpreter, in all of 2.3 to 3.9, and its autotuner
+use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels as a sweep wants them: not specialised on their arguments, or with one of their configurations."""
+"""Changes kernels for a sweep: no specialisation on their arguments, or only one of their configurations."""
 
 from __future__ import annotations
 

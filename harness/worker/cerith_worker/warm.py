@@ -1,5 +1,5 @@
-"""A kernel that is compiled before any other, and what asks for that: what Triton finds out and keeps then,
-every process has that is forked later."""
+"""A kernel that is compiled before any other, and the request for it: every process that is forked later has
+what Triton finds out and keeps then."""
 
 from __future__ import annotations
 
