@@ -13,7 +13,7 @@ use super::{Event, is_zero, is_zero_u64};
 /// What a report shows of a case. Older streams do not have it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exhibit {
-    /// What the case shows. A verdict itself has this only where something is not as expected.
+    /// What the case shows. A verdict itself leaves it out if all engines finished and agree, as expected.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub about: String,
     /// The case file, as a user would write it.
