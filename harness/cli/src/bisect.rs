@@ -16,7 +16,7 @@ use cerith_toolchain::id::KNOWN;
 use cerith_verdict::try_case;
 
 use self::commits::Commits;
-use crate::args::{BisectArgs, BumpEngine};
+use crate::args::BisectArgs;
 use crate::corpus::Selected;
 use crate::engines::set_up;
 use crate::exit::Exit;
@@ -70,14 +70,7 @@ fn found(args: &BisectArgs, stop: &'static AtomicBool, terminal: &mut Terminal) 
         offline: args.offline,
         stop,
     };
-    let engine = |toolchain: ToolchainId| match args.engine {
-        BumpEngine::Interpret => EngineId::Interpret {
-            toolchain,
-            host: false,
-            torch: false,
-        },
-        BumpEngine::Cuda => EngineId::compiler(&toolchain),
-    };
+    let engine = |toolchain: ToolchainId| args.engine.of(&toolchain);
     if let (Some(folder), Some(build), Some(python), Some(from), Some(to)) =
         (&args.git, &args.build, &args.python, &args.from, &args.to)
     {

@@ -156,24 +156,12 @@ pub fn toolchain(side: &Side, home: &Home, stop: &AtomicBool) -> Result<Toolchai
 
 /// The engines that are held against each other.
 fn pairs(old: &ToolchainId, new: &ToolchainId, kinds: &[BumpEngine]) -> Vec<(EngineId, EngineId)> {
-    let interpret = |toolchain: &ToolchainId| EngineId::Interpret {
-        toolchain: toolchain.clone(),
-        host: false,
-        torch: false,
-    };
-    let cuda = |toolchain: &ToolchainId| EngineId::compiler(toolchain);
     let kinds = if kinds.is_empty() {
         &[BumpEngine::Interpret]
     } else {
         kinds
     };
-    kinds
-        .iter()
-        .map(|kind| match kind {
-            BumpEngine::Interpret => (interpret(old), interpret(new)),
-            BumpEngine::Cuda => (cuda(old), cuda(new)),
-        })
-        .collect()
+    kinds.iter().map(|kind| (kind.of(old), kind.of(new))).collect()
 }
 
 /// What stored runs tell.

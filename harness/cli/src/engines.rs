@@ -148,11 +148,7 @@ impl Opener<'_> {
     fn defaults(&self, selected: &Selected) -> Vec<EngineId> {
         let mut defaults = vec![EngineId::Reference];
         defaults.extend(selected.is_recording().then_some(EngineId::Recorded));
-        defaults.push(EngineId::Interpret {
-            toolchain: ToolchainId::of(Version::NEWEST),
-            host: false,
-            torch: false,
-        });
+        defaults.push(EngineId::interpreter(ToolchainId::of(Version::NEWEST)));
         if self.shelf.holds(Version::NEWEST, Target::HOPPER) {
             defaults.push(EngineId::cuda(Version::NEWEST));
         }

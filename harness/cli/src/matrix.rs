@@ -9,7 +9,7 @@ use cerith_tile::rules::Version;
 use cerith_toolchain::{Home, ToolchainId};
 use serde::Serialize;
 
-use crate::args::{BumpEngine, MatrixArgs, MatrixFormat, Side};
+use crate::args::{MatrixArgs, MatrixFormat, Side};
 use crate::bump;
 use crate::corpus::Selected;
 use crate::exit::Exit;
@@ -64,15 +64,8 @@ fn done(args: &MatrixArgs, stop: &'static AtomicBool) -> Result<Exit, String> {
         ));
     }
     let columns: Vec<EngineId> = toolchains
-        .into_iter()
-        .map(|toolchain| match args.engine {
-            BumpEngine::Interpret => EngineId::Interpret {
-                toolchain,
-                host: false,
-                torch: false,
-            },
-            BumpEngine::Cuda => EngineId::compiler(&toolchain),
-        })
+        .iter()
+        .map(|toolchain| args.engine.of(toolchain))
         .collect();
     let wanted: Vec<EngineId> = std::iter::once(EngineId::Reference)
         .chain(columns.iter().cloned())

@@ -96,6 +96,15 @@ impl EngineId {
         }
     }
 
+    /// The interpreter of a toolchain, with arguments that behave as CUDA tensors.
+    pub const fn interpreter(toolchain: ToolchainId) -> Self {
+        Self::Interpret {
+            toolchain,
+            host: false,
+            torch: false,
+        }
+    }
+
     /// The compiler of a toolchain, or of the build in it.
     pub fn compiler(toolchain: &ToolchainId) -> Self {
         Self::Cuda {

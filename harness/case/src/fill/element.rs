@@ -17,7 +17,10 @@ pub(super) fn takes_addresses(dtype: DType, span: Span) -> Result<(), Diagnostic
 }
 
 /// The place that a value points to; `Some(None)` for the null pointer, `None` for what is no address.
-#[allow(clippy::option_option)]
+#[allow(
+    clippy::option_option,
+    reason = "no address is another thing than the null pointer"
+)]
 pub(super) fn address(value: &Value) -> Option<Option<(StorageId, i64)>> {
     match value {
         Value::Tensor(tensor) => Some(Some((tensor.storage, tensor.byte_offset()))),

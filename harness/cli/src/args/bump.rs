@@ -3,6 +3,7 @@
 use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 use std::str::FromStr;
 
+use cerith_engine::EngineId;
 use cerith_report::bump::Change;
 use cerith_tile::rules::Version;
 use cerith_toolchain::ToolchainId;
@@ -221,6 +222,16 @@ pub enum BumpEngine {
     Interpret,
     /// Its compiler, on a GPU or on record.
     Cuda,
+}
+
+impl BumpEngine {
+    /// That engine of a toolchain.
+    pub fn of(self, toolchain: &ToolchainId) -> EngineId {
+        match self {
+            Self::Interpret => EngineId::interpreter(toolchain.clone()),
+            Self::Cuda => EngineId::compiler(toolchain),
+        }
+    }
 }
 
 /// How changes are printed.

@@ -14,7 +14,7 @@ use crate::semantic;
 use crate::semantic::types::type_text;
 use crate::stop::{Stop, Traced};
 use crate::value::Value;
-use crate::value::plain::{Plain, ScopeId};
+use crate::value::plain::{Plain, ScopeId, Unknown};
 
 /// What `tl` has and the reference does not know: parts of its own machinery and of aggregates, and classes of
 /// descriptors.
@@ -98,19 +98,17 @@ impl Tracer<'_> {
         Stop::Rejected(Box::new(diagnostic))
     }
 
+    /// A name whose value the reference does not know.
+    pub(super) fn unknown(&self, name: &str, unknown: &Unknown) -> Stop {
+        let message = format!("the reference does not know `{name}`: it is {}", unknown.what);
+        let diagnostic = self.lo.diagnostic("unsupported", message);
+        Stop::Unsupported(Box::new(diagnostic.label(unknown.span, "comes from here")))
+    }
+
     /// A global as a kernel may use it.
     fn global_value(&mut self, name: &str, value: &Plain, annotated: bool) -> Traced<Value> {
         let plain = match value {
-            Plain::Unknown(unknown) => {
-                let diagnostic = self
-                    .lo
-                    .diagnostic(
-                        "unsupported",
-                        format!("the reference does not know `{name}`: it is {}", unknown.what),
-                    )
-                    .label(unknown.span, "comes from here");
-                return Err(Stop::Unsupported(Box::new(diagnostic)));
-            }
+            Plain::Unknown(unknown) => return Err(self.unknown(name, unknown)),
             Plain::Symbol(module, _) if names::is_foreign(module) => {
                 let message = format!(
                     "the reference does not know `{name}`: it comes from the module `{module}`, which is no file beside the \

@@ -304,16 +304,7 @@ impl Tracer<'_> {
     /// A plain value as a launch argument.
     fn arg_of(&mut self, name: &str, value: &Plain) -> Traced<Arg> {
         let value = match value {
-            Plain::Unknown(unknown) => {
-                let diagnostic = self
-                    .lo
-                    .diagnostic(
-                        "unsupported",
-                        format!("the reference does not know `{name}`: it is {}", unknown.what),
-                    )
-                    .label(unknown.span, "comes from here");
-                return Err(Stop::Unsupported(Box::new(diagnostic)));
-            }
+            Plain::Unknown(unknown) => return Err(self.unknown(name, unknown)),
             _ => default_value(&self.lo, name, value)?,
         };
         self.value_arg(name, &value)
