@@ -224,10 +224,7 @@ impl Pile {
             self.refuse("the layout has changed since it was bundled", &label.case);
             return None;
         }
-        let release = Release {
-            triton: toolchain.triton(),
-            target: *target,
-        };
+        let release = Release::new(toolchain.triton(), *target, label.target);
         Some((case, release))
     }
 

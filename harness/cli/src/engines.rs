@@ -100,9 +100,11 @@ pub fn set_up(
                 }
             }
             Ok(Opened::OnRecord { engine, compiles }) => {
-                has_workers |= compiles;
-                setup.recorded.push(id.to_string());
-                setup.panel.add(engine);
+                let id = engine.id().to_string();
+                if setup.panel.add(engine) {
+                    has_workers |= compiles;
+                    setup.recorded.push(id);
+                }
             }
             Err(why) if opener.by_default => setup.left_out.push(cannot(id, why)),
             Err(why) => setup.failed.push(cannot(id, why)),

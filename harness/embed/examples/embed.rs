@@ -42,7 +42,9 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
 
     let mut panel = Panel::new(Some(reference()), vec![]);
     match interpreter("3.6.0", 1) {
-        Ok(interpreter) => panel.add(interpreter),
+        Ok(interpreter) => {
+            panel.add(interpreter);
+        }
         Err(error) => eprintln!("the reference runs alone: failed to {error}"),
     }
 

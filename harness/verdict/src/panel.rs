@@ -64,10 +64,15 @@ impl Panel {
         }
     }
 
-    /// Asks another engine too.
-    pub fn add(&mut self, engine: Arc<dyn Engine>) {
-        self.order.push(engine.id().clone());
-        self.others.push(engine);
+    /// Asks another engine too. Whether it was not there: two ids may come to one engine (`cuda@3.9.0:sm_90` on a GPU of that
+    /// kind is `cuda@3.9.0`).
+    pub fn add(&mut self, engine: Arc<dyn Engine>) -> bool {
+        let is_new = !self.has(engine.id());
+        if is_new {
+            self.order.push(engine.id().clone());
+            self.others.push(engine);
+        }
+        is_new
     }
 
     /// Asks these of the others no more.

@@ -85,15 +85,15 @@ impl Cuda {
         shelf: Arc<Shelf>,
         compiler: Option<Compiler>,
     ) -> Self {
-        let triton = toolchain.triton();
+        let release = Release::new(toolchain.triton(), target, gpu);
         Self {
             id: EngineId::Cuda {
                 toolchain: toolchain.clone(),
-                target,
+                target: release.target,
             },
-            capabilities: capabilities(triton, false),
+            capabilities: capabilities(release.triton, false),
             source: Source::Recorded(OnRecord {
-                release: toolchain.build().is_none().then_some(Release { triton, target }),
+                release: toolchain.build().is_none().then_some(release),
                 shelf,
                 gpu,
                 compiler: compiler.map(Box::new),

@@ -29,6 +29,12 @@ pub enum BadRelease {
 }
 
 impl Release {
+    /// A Triton that compiled for this target, executed by this GPU.
+    pub fn new(triton: Version, target: Option<Target>, gpu: Target) -> Self {
+        let target = target.filter(|&target| target != gpu);
+        Self { triton, target }
+    }
+
     /// Where it stands in a file: the newest Triton first, what was compiled for the GPU that executed before the others.
     pub(super) fn order(self) -> (Reverse<Version>, Option<Target>) {
         (Reverse(self.triton), self.target)

@@ -258,6 +258,8 @@ fn releases_are_read_as_they_are_printed() {
         target: Some(Target(80)),
     };
     check("3.9.0:sm_80", Some(ampere));
+    assert_eq!(Release::new(V, Some(Target(80)), Target::HOPPER), ampere);
+    assert_eq!(Release::new(V, Some(Target::HOPPER), Target::HOPPER), V.into());
     for text in ["", ":sm_80", "3.9.0:", "3.9.0:80", "3.9.0:sm_80:sm_80"] {
         check(text, None);
     }
