@@ -1,10 +1,11 @@
 //! `cerith compare`: what it prints and how it ends, and that stand-ins for tensors are as torch's own. The latter needs a
-//! toolchain that holds torch; the test says so when there is none.
+//! toolchain that holds torch.
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, ExitCode, Output};
 
+use cerith_needs::{Need, Tests, named};
 use cerith_toolchain::{Home, ToolchainId};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -38,7 +39,6 @@ fn cerith(folder: &Path, args: &[&str]) -> Output {
         .expect("cerith starts")
 }
 
-#[test]
 fn it_says_what_differs_and_how_it_ended() {
     let folder = TempDir::new().expect("a folder");
     fs::create_dir_all(folder.path().join("cases/area")).expect("folders");
@@ -92,7 +92,6 @@ fn it_says_what_differs_and_how_it_ended() {
 /// The confirmation that everything said of `interpret@V` rests on: the same cases with stand-ins and with torch's own
 /// tensors, on the CPU, end alike, word for word and byte for byte. These are the areas in which a tensor's layout
 /// matters; `.ci/gpu-host` compares the whole corpus, which takes minutes.
-#[test]
 fn stand_ins_are_as_torchs_own_tensors() {
     let home = Home::discover().expect("a home");
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -104,11 +103,10 @@ fn stand_ins_are_as_torchs_own_tensors() {
         .filter(|id| home.resolve_torch(id, false).is_some() && home.resolve(id).is_some())
         .collect();
     tritons.dedup();
-    if tritons.is_empty() {
-        eprintln!(
-            "NOT RUN: no toolchain holds torch; `cerith toolchain adopt PYTHON` registers an environment that does"
-        );
-    }
+    assert!(
+        !tritons.is_empty(),
+        "a toolchain that holds torch, and its Triton without"
+    );
     for triton in tritons {
         let [ours, theirs] = ["", "+torch"].map(|extra| format!("interpret@{triton}{extra}+host"));
         let done = Command::new(env!("CARGO_BIN_EXE_cerith"))
@@ -134,4 +132,11 @@ fn stand_ins_are_as_torchs_own_tensors() {
             "{triton}: {counts}"
         );
     }
+}
+
+fn main() -> ExitCode {
+    Tests::new()
+        .anywhere(&named![it_says_what_differs_and_how_it_ended])
+        .needing(&[Need::Torch], &named![stand_ins_are_as_torchs_own_tensors])
+        .run()
 }

@@ -1,14 +1,13 @@
 //! What a compiler says where there is no GPU: what it rejects is judged, bundled by name and put on record; what it
-//! compiles is not taken for more than that. With an installed Triton; without one it says so.
+//! compiles is not taken for more than that. These need an installed Triton.
 
 mod done;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitCode};
 
-use cerith_tile::rules::Version;
-use cerith_toolchain::{Home, ToolchainId};
+use cerith_needs::{NEWEST, Need, Tests, named};
 use done::Done;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -48,18 +47,7 @@ struct Place {
 }
 
 impl Place {
-    /// Nothing where Triton is not installed.
-    fn new() -> Option<Self> {
-        let home = Home::discover().expect("a home");
-        if home
-            .resolve_compiler(&ToolchainId::of(Version::new(3, 9, 0)))
-            .is_none()
-        {
-            let wanted = std::env::var("CERITH_TEST_TOOLCHAINS").unwrap_or_default();
-            assert!(!wanted.contains("3.9.0"), "Triton 3.9.0 is not installed");
-            println!("left out: Triton 3.9.0 is not installed");
-            return None;
-        }
+    fn new() -> Self {
         let place = Self {
             folder: TempDir::new().expect("a folder"),
         };
@@ -74,7 +62,7 @@ impl Place {
         }
         let import = "about: A module is imported.\nimport: k.py\n";
         fs::write(place.path("cases/area/import.yaml"), import).expect("a file");
-        Some(place)
+        place
     }
 
     fn path(&self, path: &str) -> PathBuf {
@@ -109,9 +97,8 @@ impl Place {
 const RUN: [&str; 5] = ["run", "--engine", "reference", "--engine", "cuda@3.9.0"];
 const CUDA: &str = "cuda@3.9.0";
 
-#[test]
 fn a_rejection_is_an_outcome_without_a_gpu_and_a_wrong_one_is_blamed() {
-    let Some(place) = Place::new() else { return };
+    let place = Place::new();
     // An `int` of one has no `to`, though the language says that it is a tensor like any other.
     place.cerith(&[&RUN[..], &["area/convert"]].concat(), None).ends(
         1,
@@ -167,9 +154,8 @@ fn a_rejection_is_an_outcome_without_a_gpu_and_a_wrong_one_is_blamed() {
     );
 }
 
-#[test]
 fn what_is_rejected_is_named_passed_on_and_put_on_record() {
-    let Some(place) = Place::new() else { return };
+    let place = Place::new();
     place
         .cerith(&["bundle", "--engine", CUDA, "-o", "all.cerith"], None)
         .ends(
@@ -223,17 +209,8 @@ fn what_is_rejected_is_named_passed_on_and_put_on_record() {
 }
 
 /// Two compilers are compared with no GPU and nothing on record: how kernels are launched, how large they are.
-#[test]
 fn a_bump_of_compilers_compares_what_they_make() {
-    let Some(place) = Place::new() else { return };
-    let home = Home::discover().expect("a home");
-    if home
-        .resolve_compiler(&ToolchainId::of(Version::new(3, 2, 0)))
-        .is_none()
-    {
-        println!("left out: Triton 3.2.0 is not installed");
-        return;
-    }
+    let place = Place::new();
     let bump = [
         "bump",
         "3.2.0",
@@ -296,4 +273,20 @@ fn a_bump_of_compilers_compares_what_they_make() {
             None,
         )
         .ends(1, &["signature-changed: 1 case"], &[]);
+}
+
+fn main() -> ExitCode {
+    Tests::new()
+        .with(
+            NEWEST,
+            &named![
+                a_rejection_is_an_outcome_without_a_gpu_and_a_wrong_one_is_blamed,
+                what_is_rejected_is_named_passed_on_and_put_on_record
+            ],
+        )
+        .needing(
+            &[Need::Toolchain("3.2.0"), Need::Toolchain(NEWEST)],
+            &named![a_bump_of_compilers_compares_what_they_make],
+        )
+        .run()
 }

@@ -1,10 +1,9 @@
-//! `cerith coverage`: what it prints of an installed Triton's names. Needs a toolchain; the test says so when there is none.
+//! `cerith coverage`: what it prints of an installed Triton's names.
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, ExitCode, Output};
 
-use cerith_tile::rules::Version;
-use cerith_toolchain::{Home, ToolchainId};
+use cerith_needs::{NEWEST, Tests, named};
 use serde_json::Value;
 
 fn coverage(args: &[&str]) -> Output {
@@ -17,7 +16,6 @@ fn coverage(args: &[&str]) -> Output {
         .expect("cerith starts")
 }
 
-#[test]
 fn names_of_a_triton_that_is_not_there() {
     let done = coverage(&["--triton", "3.0.99"]);
     let said = String::from_utf8_lossy(&done.stderr);
@@ -25,15 +23,7 @@ fn names_of_a_triton_that_is_not_there() {
     assert!(said.contains("`cerith toolchain add 3.0.99`"), "{said}");
 }
 
-#[test]
 fn the_newest_triton_has_no_hole() {
-    let id = ToolchainId::of(Version::NEWEST);
-    if Home::discover().ok().and_then(|home| home.find(&id)).is_none() {
-        let wanted = std::env::var("CERITH_TEST_TOOLCHAINS").unwrap_or_default();
-        assert!(!wanted.contains(&id.to_string()), "Triton {id} is not installed");
-        eprintln!("Triton {id} is not installed: its names are not asked for");
-        return;
-    }
     let done = coverage(&["--format", "json", "tl.", "tensor"]);
     let said = String::from_utf8_lossy(&done.stderr);
     let table: Value = serde_json::from_slice(&done.stdout).expect("JSON");
@@ -63,4 +53,11 @@ fn the_newest_triton_has_no_hole() {
         .collect();
     assert_eq!(holes, Vec::<&str>::new());
     assert_eq!(done.status.code(), Some(0), "{said}");
+}
+
+fn main() -> ExitCode {
+    Tests::new()
+        .anywhere(&named![names_of_a_triton_that_is_not_there])
+        .with(NEWEST, &named![the_newest_triton_has_no_hole])
+        .run()
 }

@@ -1,15 +1,14 @@
-//! Findings: kept with a script and a report, asked of every version, promoted to cases of the corpus with a row in the table. What needs
-//! Triton 3.9.0 says so where it is not installed; the script is run with the Pythons with torch that `CERITH_TEST_TORCH` names.
+//! Findings: kept with a script and a report, asked of every version, promoted to cases of the corpus with a row in the table. Some need
+//! Triton 3.9.0; the script is run with the Pythons with torch that `CERITH_TEST_TORCH` names.
 
 mod done;
 
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitCode};
 
-use cerith_tile::rules::Version;
-use cerith_toolchain::{Home, Toolchain, ToolchainId};
+use cerith_needs::{NEWEST, Need, Tests, named, pythons_with_torch, toolchain};
 use done::Done;
 use tempfile::TempDir;
 
@@ -43,20 +42,6 @@ fn cerith<S: AsRef<OsStr>>(folder: &Path, args: &[S]) -> Done {
     Done::of(&output)
 }
 
-fn newest() -> Option<Toolchain> {
-    let home = Home::discover().expect("a home");
-    let found = home.resolve_compiler(&ToolchainId::of(Version::new(3, 9, 0)));
-    let wanted = std::env::var("CERITH_TEST_TOOLCHAINS").unwrap_or_default();
-    assert!(
-        found.is_some() || !wanted.contains("3.9.0"),
-        "Triton 3.9.0 is not installed"
-    );
-    if found.is_none() {
-        println!("left out: Triton 3.9.0 is not installed");
-    }
-    found
-}
-
 /// A folder with a case, and the finding that is kept of it.
 fn kept() -> (TempDir, PathBuf) {
     let folder = TempDir::new().expect("a folder");
@@ -82,9 +67,8 @@ fn text(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-#[test]
 fn a_finding_says_what_is_expected_and_what_there_is() {
-    let Some(toolchain) = newest() else { return };
+    let toolchain = toolchain(NEWEST);
     let (_folder, finding) = kept();
     let report = text(&finding.join("report.md"));
     for part in [
@@ -106,30 +90,16 @@ fn a_finding_says_what_is_expected_and_what_there_is() {
     assert!(parsed.expect("Python runs").success());
 }
 
-#[test]
 fn the_script_shows_the_bug_with_torch() {
-    let named = std::env::var("CERITH_TEST_TORCH").unwrap_or_default();
-    let pythons: Vec<&str> = named
-        .split([',', ':', ' '])
-        .filter(|python| !python.is_empty())
-        .collect();
-    if pythons.is_empty() || newest().is_none() {
-        println!("left out: `CERITH_TEST_TORCH` names no Python with torch");
-        return;
-    }
     let (_folder, finding) = kept();
-    for python in pythons {
+    for python in pythons_with_torch() {
         let output = Command::new(python).arg(finding.join("repro.py")).output();
         let done = Done::of(&output.expect("Python runs"));
         done.ends(1, &["interpreted: WRONG", "out[0]: ", "expected 9.0"], &[]);
     }
 }
 
-#[test]
 fn a_promoted_finding_is_a_case_that_is_as_expected() {
-    if newest().is_none() {
-        return;
-    }
     let (folder, finding) = kept();
     let finding = finding.to_str().expect("text");
     let promote = |more: &[&str]| cerith(folder.path(), &[&["fuzz", "promote", finding], more].concat());
@@ -167,7 +137,6 @@ fn a_promoted_finding_is_a_case_that_is_as_expected() {
     cerith(folder.path(), &["fuzz", "trophies", "--check"]).ends(0, &[], &[]);
 }
 
-#[test]
 fn what_is_no_finding_is_refused() {
     let folder = TempDir::new().expect("a folder");
     for command in ["range", "promote"] {
@@ -181,8 +150,27 @@ fn what_is_no_finding_is_refused() {
     cerith(folder.path(), &["fuzz", "range", "."]).ends(2, &[], &["is not what this Cerith writes"]);
 }
 
-#[test]
 fn the_table_is_what_the_cases_say() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     cerith(&root, &["fuzz", "trophies", "--check"]).ends(0, &[], &[]);
+}
+
+fn main() -> ExitCode {
+    Tests::new()
+        .anywhere(&named![
+            what_is_no_finding_is_refused,
+            the_table_is_what_the_cases_say
+        ])
+        .with(
+            NEWEST,
+            &named![
+                a_finding_says_what_is_expected_and_what_there_is,
+                a_promoted_finding_is_a_case_that_is_as_expected
+            ],
+        )
+        .needing(
+            &[Need::Toolchain(NEWEST), Need::PythonWithTorch],
+            &named![the_script_shows_the_bug_with_torch],
+        )
+        .run()
 }

@@ -1,14 +1,13 @@
-//! `cerith fuzz`: the same cases from the same seed, findings in folders of their own, and words for what is wrong. Campaigns need
-//! Triton 3.9.0 and say so where it is not installed; where `CERITH_TEST_TOOLCHAINS` names it, it must be.
+//! `cerith fuzz`: the same cases from the same seed, findings in folders of their own, and words for what is wrong. Campaigns
+//! need Triton 3.9.0.
 
 mod done;
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, ExitCode};
 
-use cerith_tile::rules::Version;
-use cerith_toolchain::{Home, ToolchainId};
+use cerith_needs::{NEWEST, Tests, named};
 use done::Done;
 use tempfile::TempDir;
 
@@ -29,32 +28,11 @@ fn folder() -> TempDir {
     TempDir::new().expect("a folder")
 }
 
-/// Whether there is a Triton to fuzz.
-fn has_triton() -> bool {
-    let home = Home::discover().expect("a home");
-    let there = home
-        .resolve_compiler(&ToolchainId::of(Version::new(3, 9, 0)))
-        .is_some();
-    let wanted = std::env::var("CERITH_TEST_TOOLCHAINS").unwrap_or_default();
-    assert!(
-        there || !wanted.contains("3.9.0"),
-        "Triton 3.9.0 is not installed"
-    );
-    if !there {
-        println!("left out: Triton 3.9.0 is not installed");
-    }
-    there
-}
-
 fn campaign(out: &Path) -> String {
     fs::read_to_string(out.join("campaign.json")).expect("a campaign")
 }
 
-#[test]
 fn a_seed_makes_the_same_campaign_in_one_go_and_in_two() {
-    if !has_triton() {
-        return;
-    }
     let (whole, parts) = (folder(), folder());
     let seed = ["--no-reduce", "--seed", "3", "--count"];
     let run = |out: &TempDir, args: &[&str]| fuzz(out.path(), args);
@@ -112,11 +90,7 @@ fn a_seed_makes_the_same_campaign_in_one_go_and_in_two() {
     coverage(&["--format", "json"]).ends(0, &["\"covered\"", "op load "], &[]);
 }
 
-#[test]
 fn findings_are_cases_that_explain_reads() {
-    if !has_triton() {
-        return;
-    }
     let out = folder();
     let done = fuzz(
         out.path(),
@@ -141,7 +115,6 @@ fn findings_are_cases_that_explain_reads() {
     Done::of(&explained).ends(0, &["/case"], &[]);
 }
 
-#[test]
 fn a_folder_that_is_no_campaigns_is_refused() {
     let out = folder();
     fuzz(out.path(), &["--resume"]).ends(2, &[], &["no campaign is in", "leave `--resume` out"]);
@@ -156,7 +129,6 @@ fn a_folder_that_is_no_campaigns_is_refused() {
     fuzz(out.path(), &["--resume"]).ends(2, &[], &["cannot be read"]);
 }
 
-#[test]
 fn another_seed_or_engine_is_another_campaign() {
     let out = folder();
     let text = r#"{"format":1,"seed":5,"engines":["reference","interpret@3.9.0"],"done":7,"verdicts":{},"explained":{},"findings":{},"failed":0}"#;
@@ -171,7 +143,6 @@ fn another_seed_or_engine_is_another_campaign() {
     assert_eq!(campaign(out.path()), text);
 }
 
-#[test]
 fn bad_words_are_told() {
     let out = folder();
     let campaign = out.path().join("campaign");
@@ -190,7 +161,6 @@ fn bad_words_are_told() {
     .ends(3, &[], &["no engine to hold the reference to"]);
 }
 
-#[test]
 fn broken_cases_are_noticed_by_the_reference_alone() {
     let out = folder();
     let done = fuzz(
@@ -211,18 +181,13 @@ fn broken_cases_are_noticed_by_the_reference_alone() {
     assert!(more.out.contains("140 cases"), "{}", more.out);
 }
 
-#[test]
 fn without_another_engine_kernels_are_held_to_their_twins() {
     let folder = folder();
     let out = folder.path().join("campaign");
     fuzz(&out, &["--engine", "reference", "--count", "30"]).ends(0, &["30 cases"], &[]);
 }
 
-#[test]
 fn without_a_gpu_a_compiler_gets_a_bundle() {
-    if !has_triton() {
-        return;
-    }
     let folder = folder();
     let out = folder.path().join("campaign");
     let done = fuzz(&out, &["--offline", "--engine", "cuda@3.9.0", "--count", "4"]);
@@ -240,4 +205,24 @@ fn without_a_gpu_a_compiler_gets_a_bundle() {
     // It goes on behind the last bundle.
     fuzz(&out, &["--offline", "--resume", "--count", "4"]).ends(0, &["cases 4 to 7"], &[]);
     assert!(out.join("bundles/from-0000004.cerith").exists());
+}
+
+fn main() -> ExitCode {
+    Tests::new()
+        .anywhere(&named![
+            a_folder_that_is_no_campaigns_is_refused,
+            another_seed_or_engine_is_another_campaign,
+            bad_words_are_told,
+            broken_cases_are_noticed_by_the_reference_alone,
+            without_another_engine_kernels_are_held_to_their_twins
+        ])
+        .with(
+            NEWEST,
+            &named![
+                a_seed_makes_the_same_campaign_in_one_go_and_in_two,
+                findings_are_cases_that_explain_reads,
+                without_a_gpu_a_compiler_gets_a_bundle
+            ],
+        )
+        .run()
 }

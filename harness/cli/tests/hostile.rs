@@ -5,9 +5,10 @@ use std::fs::{self, File};
 use std::io::Write as _;
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, ExitCode};
 
-use cerith_toolchain::{Containment, Home};
+use cerith_needs::{NEWEST, Need, Tests, named};
+use cerith_toolchain::Home;
 use tempfile::TempDir;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
@@ -140,7 +141,6 @@ fn nothing_was_done(folder: &Path) {
     assert!(!folder.join("harm").exists() && !folder.join("rec/kernel/harm").exists());
 }
 
-#[test]
 fn everything_that_is_wrong_with_a_recording_is_named_and_nothing_of_it_is_run() {
     let folder = recording();
     let here = folder.path();
@@ -156,14 +156,8 @@ fn everything_that_is_wrong_with_a_recording_is_named_and_nothing_of_it_is_run()
     nothing_was_done(here);
 }
 
-#[test]
 fn code_at_import_is_contained() {
     let home = Home::discover().expect("a home");
-    let there = home.find(&"3.9.0".parse().expect("a toolchain")).is_some();
-    if !there || !Containment::of_this_system().is_whole() {
-        eprintln!("NOT RUN: Triton 3.9.0 is not installed, or this system does not contain workers");
-        return;
-    }
     let folder = recording();
     let here = folder.path();
     run(
@@ -176,4 +170,16 @@ fn code_at_import_is_contained() {
     let denied = "Permission denied; Permission denied; Permission denied; No such file or directory; Operation not \
                   permitted; Operation not permitted";
     assert!(events.contains(denied), "{events}");
+}
+
+fn main() -> ExitCode {
+    Tests::new()
+        .anywhere(&named![
+            everything_that_is_wrong_with_a_recording_is_named_and_nothing_of_it_is_run
+        ])
+        .needing(
+            &[Need::Toolchain(NEWEST), Need::Containment],
+            &named![code_at_import_is_contained],
+        )
+        .run()
 }

@@ -1,11 +1,12 @@
 //! Kernels in files of libraries, which import what is not there, and whose imports no engine is to blame for.
 //!
-//! These need Triton 3.9.0 and say so where it is not installed; where `CERITH_TEST_TOOLCHAINS` names it, it must be.
+//! These need Triton 3.9.0.
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, ExitCode, Output};
 
+use cerith_needs::{NEWEST, Tests, named};
 use tempfile::TempDir;
 
 /// A library's file: of all that it imports only Triton is there.
@@ -101,8 +102,8 @@ fn cerith(folder: &Path, args: &[&str]) -> Output {
         .expect("cerith starts")
 }
 
-/// How a run of one kernel ends, and what is said; nothing where there is no Triton 3.9.0.
-fn run(kernel: &str) -> Option<(Option<i32>, String)> {
+/// How a run of one kernel ends, and what is said.
+fn run(kernel: &str) -> (Option<i32>, String) {
     let folder = corpus(kernel);
     let output = cerith(
         folder.path(),
@@ -111,22 +112,16 @@ fn run(kernel: &str) -> Option<(Option<i32>, String)> {
     told(&output)
 }
 
-fn told(output: &Output) -> Option<(Option<i32>, String)> {
+fn told(output: &Output) -> (Option<i32>, String) {
     let text = [&*output.stdout, &*output.stderr]
         .map(String::from_utf8_lossy)
         .concat();
-    if text.contains("Triton 3.9.0 is not installed") {
-        let wanted = std::env::var("CERITH_TEST_TOOLCHAINS").unwrap_or_default();
-        assert!(!wanted.contains("3.9.0"), "the toolchain 3.9.0 is not installed");
-        eprintln!("NOT RUN: Triton 3.9.0 is not installed");
-        return None;
-    }
-    Some((output.status.code(), text))
+    (output.status.code(), text)
 }
 
 #[track_caller]
 fn check(kernel: &str, code: i32, parts: &[&str]) {
-    let Some((exit, text)) = run(kernel) else { return };
+    let (exit, text) = run(kernel);
     assert_eq!(exit, Some(code), "{text}");
     for part in parts {
         assert!(text.contains(part), "no {part:?} in\n{text}");
@@ -135,19 +130,17 @@ fn check(kernel: &str, code: i32, parts: &[&str]) {
     assert!(!text.contains("is wrong"), "{text}");
 }
 
-#[test]
 fn a_librarys_file_works_as_it_is() {
     check("add", 0, &["1 case: 1 agree", "as expected"]);
 }
 
-#[test]
 fn a_librarys_file_is_compiled_as_it_is() {
     let folder = corpus("add");
     let output = cerith(
         folder.path(),
         &["bundle", "--engine", "cuda@3.9.0", "-o", "x.cerith"],
     );
-    let Some((exit, text)) = told(&output) else { return };
+    let (exit, text) = told(&output);
     assert_eq!(exit, Some(0), "{text}");
     assert!(
         text.contains("1 case, 1 compiled") || text.contains("1 cases, 1 compiled"),
@@ -155,7 +148,6 @@ fn a_librarys_file_is_compiled_as_it_is() {
     );
 }
 
-#[test]
 fn what_a_kernel_needs_and_nobody_has_is_unavailable_with_the_mend() {
     check(
         "limited",
@@ -181,15 +173,12 @@ fn what_a_kernel_needs_and_nobody_has_is_unavailable_with_the_mend() {
     );
 }
 
-#[test]
 fn a_file_that_cannot_be_loaded_is_told_whoever_asked() {
     let folder = corpus("limited");
     // The kernel's global is a number to the reference, and a module's to everybody else.
     let text = LIBRARY.replace("int(torch.finfo(torch.float32).max)", "3 if True else torch.inf");
     fs::write(folder.path().join("cases/area/library.py"), text).expect("a file");
-    let Some((exit, text)) = told(&cerith(folder.path(), &["run"])) else {
-        return;
-    };
+    let (exit, text) = told(&cerith(folder.path(), &["run"]));
     assert_eq!(exit, Some(1), "{text}");
     for part in [
         "SILENT area/a  interpret@3.9.0 says nothing about it",
@@ -200,7 +189,6 @@ fn a_file_that_cannot_be_loaded_is_told_whoever_asked() {
     }
 }
 
-#[test]
 fn lines_keep_their_numbers() {
     let at = "at cases/area/library.py:44\n";
     check(
@@ -212,4 +200,19 @@ fn lines_keep_their_numbers() {
             "44 |     tl.store",
         ],
     );
+}
+
+fn main() -> ExitCode {
+    Tests::new()
+        .with(
+            NEWEST,
+            &named![
+                a_librarys_file_works_as_it_is,
+                a_librarys_file_is_compiled_as_it_is,
+                what_a_kernel_needs_and_nobody_has_is_unavailable_with_the_mend,
+                a_file_that_cannot_be_loaded_is_told_whoever_asked,
+                lines_keep_their_numbers
+            ],
+        )
+        .run()
 }

@@ -1,11 +1,11 @@
-//! `cerith record`: a program is recorded as it runs, and what was recorded runs. These need an installed Triton, and say so
-//! when there is none; there is no torch, so the program's tensors are the worker's stand-ins.
+//! `cerith record`: a program is recorded as it runs, and what was recorded runs. These need Triton
+//! 3.9.0. There is no torch, so the program's tensors are the worker's stand-ins.
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, ExitCode, Output};
 
-use cerith_toolchain::{Home, Toolchain};
+use cerith_needs::{NEWEST, Tests, named, toolchain};
 use tempfile::TempDir;
 
 /// Tensors for a program, a kernel with what it needs, and launches of it.
@@ -49,18 +49,6 @@ secret_kernel[(1,)](odd, out, 4, BLOCK=4)
 secret_kernel[(1,)](x, x, 4, BLOCK=4)
 "#;
 
-fn toolchain() -> Option<Toolchain> {
-    let home = Home::discover().expect("a home");
-    let all = home.list().expect("a list");
-    let found = all
-        .into_iter()
-        .rfind(|toolchain| toolchain.contents.torch.is_none());
-    if found.is_none() {
-        eprintln!("NOT RUN: no Triton is installed; `cerith toolchain add 3.9.0` installs one");
-    }
-    found
-}
-
 struct Place {
     folder: TempDir,
     python: PathBuf,
@@ -68,13 +56,13 @@ struct Place {
 
 impl Place {
     /// A folder with the program and what is added to it.
-    fn new(more: &str) -> Option<Self> {
-        let python = toolchain()?.python();
+    fn new(more: &str) -> Self {
+        let python = toolchain(NEWEST).python();
         let folder = TempDir::new().expect("a folder");
         let worker = Path::new(env!("CARGO_MANIFEST_DIR")).join("../worker");
         let text = PROGRAM.replace("WORKER", &format!("{:?}", worker.display().to_string())) + more;
         fs::write(folder.path().join("program.py"), text).expect("a file");
-        Some(Self { folder, python })
+        Self { folder, python }
     }
 
     fn cerith(&self, args: &[&str]) -> Output {
@@ -115,11 +103,8 @@ impl Place {
     }
 }
 
-#[test]
 fn a_program_is_recorded_and_the_recording_runs() {
-    let Some(place) = Place::new("print('done')\nsys.exit(7)\n") else {
-        return;
-    };
+    let place = Place::new("print('done')\nsys.exit(7)\n");
     let (code, out, err) = place.record(&[]);
     assert_eq!((code, out.as_str()), (Some(7), "done\n"), "{err}");
     assert!(
@@ -166,11 +151,8 @@ fn a_program_is_recorded_and_the_recording_runs() {
     assert!(shown.contains("3 cases: 3 agree"), "{shown}");
 }
 
-#[test]
 fn what_is_private_stays_away() {
-    let Some(place) = Place::new("") else {
-        return;
-    };
+    let place = Place::new("");
     let (code, _, err) = place.record(&["--no-data", "--out", "layouts"]);
     assert_eq!(code, Some(0), "{err}");
     assert!(err.contains("storages without their contents"), "{err}");
@@ -192,11 +174,8 @@ fn what_is_private_stays_away() {
     );
 }
 
-#[test]
 fn what_was_written_before_a_program_was_killed_counts() {
-    let Some(place) = Place::new("import signal\nos.kill(os.getpid(), signal.SIGKILL)\n") else {
-        return;
-    };
+    let place = Place::new("import signal\nos.kill(os.getpid(), signal.SIGKILL)\n");
     let (code, _, err) = place.record(&["--filter", "secret*"]);
     assert_eq!(code, Some(137), "{err}");
     assert!(
@@ -205,11 +184,8 @@ fn what_was_written_before_a_program_was_killed_counts() {
     );
 }
 
-#[test]
 fn what_cannot_be_recorded_is_told() {
-    let Some(place) = Place::new("") else {
-        return;
-    };
+    let place = Place::new("");
     let check = |options: &[&str], code: i32, said: &str| {
         let (found, _, err) = place.record(options);
         assert!(found == Some(code) && err.contains(said), "{found:?}: {err}");
@@ -237,4 +213,18 @@ fn what_cannot_be_recorded_is_told() {
     let err = String::from_utf8_lossy(&done.stderr);
     assert_eq!(done.status.code(), Some(3));
     assert!(err.contains("no launch of a Triton kernel was seen"), "{err}");
+}
+
+fn main() -> ExitCode {
+    Tests::new()
+        .with(
+            NEWEST,
+            &named![
+                a_program_is_recorded_and_the_recording_runs,
+                what_is_private_stays_away,
+                what_was_written_before_a_program_was_killed_counts,
+                what_cannot_be_recorded_is_told
+            ],
+        )
+        .run()
 }

@@ -1,14 +1,12 @@
-//! `cerith reduce`: differences that stay what they are, and words for what is wrong. Some need Triton 3.9.0 and say so where it is
-//! not installed; where `CERITH_TEST_TOOLCHAINS` names it, it must be.
+//! `cerith reduce`: differences that stay what they are, and words for what is wrong. Some need Triton 3.9.0.
 
 mod done;
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, ExitCode};
 
-use cerith_tile::rules::Version;
-use cerith_toolchain::{Home, ToolchainId};
+use cerith_needs::{NEWEST, Tests, named};
 use done::Done;
 use tempfile::TempDir;
 
@@ -34,28 +32,7 @@ fn reduce(case: &str, out: &Path, args: &[&str]) -> Done {
     cerith(&[&["reduce", case, "--out", out], args].concat())
 }
 
-/// Whether there is a Triton to ask.
-fn has_triton() -> bool {
-    let home = Home::discover().expect("a home");
-    let there = home
-        .resolve_compiler(&ToolchainId::of(Version::new(3, 9, 0)))
-        .is_some();
-    let wanted = std::env::var("CERITH_TEST_TOOLCHAINS").unwrap_or_default();
-    assert!(
-        there || !wanted.contains("3.9.0"),
-        "Triton 3.9.0 is not installed"
-    );
-    if !there {
-        println!("left out: Triton 3.9.0 is not installed");
-    }
-    there
-}
-
-#[test]
 fn a_difference_stays_explained_by_the_same_bug() {
-    if !has_triton() {
-        return;
-    }
     let check = |case: &str, bug: &str, most: usize| {
         let folder = TempDir::new().expect("a folder");
         let done = reduce(case, folder.path(), &ENGINES);
@@ -82,11 +59,7 @@ fn a_difference_stays_explained_by_the_same_bug() {
     check("control_flow/bound_in_loop:n=3", "names-outlive-loops", 4);
 }
 
-#[test]
 fn a_search_that_runs_out_of_time_keeps_what_it_has() {
-    if !has_triton() {
-        return;
-    }
     let folder = TempDir::new().expect("a folder");
     let args = [&ENGINES[..], &["--time", "0.2"]].concat();
     let done = reduce(
@@ -99,7 +72,6 @@ fn a_search_that_runs_out_of_time_keeps_what_it_has() {
     assert!(folder.path().join("case.yaml").exists());
 }
 
-#[test]
 fn what_cannot_be_reduced_is_said() {
     let folder = TempDir::new().expect("a folder");
     let reference = ["--engine", "reference"];
@@ -127,11 +99,7 @@ fn what_cannot_be_reduced_is_said() {
     assert!(done.err.contains("2.9.9"), "{}", done.err);
 }
 
-#[test]
 fn a_folder_that_cannot_be_written_loses_nothing() {
-    if !has_triton() {
-        return;
-    }
     let folder = TempDir::new().expect("a folder");
     let file = folder.path().join("file");
     fs::write(&file, "mine").expect("written");
@@ -139,4 +107,18 @@ fn a_folder_that_cannot_be_written_loses_nothing() {
     assert_eq!(done.code, Some(2), "{}", done.err);
     // The kernel is told instead.
     assert!(done.err.contains("@triton.jit"), "{}", done.err);
+}
+
+fn main() -> ExitCode {
+    Tests::new()
+        .anywhere(&named![what_cannot_be_reduced_is_said])
+        .with(
+            NEWEST,
+            &named![
+                a_difference_stays_explained_by_the_same_bug,
+                a_search_that_runs_out_of_time_keeps_what_it_has,
+                a_folder_that_cannot_be_written_loses_nothing
+            ],
+        )
+        .run()
 }

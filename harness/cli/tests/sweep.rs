@@ -4,15 +4,15 @@
 
 use std::fs::{self, File};
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, ExitCode, Output};
 
 use cerith_case::{Corpus, Variant};
 use cerith_engine::cuda::GpuHeader;
 use cerith_engine::cuda::bundle::{Provenance, Reader, ResultEntry, Writer};
 use cerith_engine::cuda::job::Ran;
 use cerith_engine::{Engine, Outcome, Reference};
+use cerith_needs::{NEWEST, Tests, named};
 use cerith_tile::rules::Rules;
-use cerith_toolchain::{Home, ToolchainId};
 use tempfile::TempDir;
 
 const KERNEL: &str = "\
@@ -58,13 +58,8 @@ launches:
 struct Place(TempDir);
 
 impl Place {
-    /// A corpus with a bundle of its variants, `sweep.cerith`; nothing without the toolchain.
-    fn new() -> Option<Self> {
-        let id: ToolchainId = "3.9.0".parse().expect("a toolchain");
-        if Home::discover().ok().and_then(|home| home.find(&id)).is_none() {
-            eprintln!("NOT RUN with 3.9.0: it is not installed");
-            return None;
-        }
+    /// A corpus with a bundle of its variants, `sweep.cerith`.
+    fn new() -> Self {
         let place = Self(TempDir::new().expect("a folder"));
         fs::create_dir_all(place.path().join("cases/area")).expect("a folder");
         place.write("k.py", KERNEL);
@@ -83,7 +78,7 @@ impl Place {
         let axes = axes.iter().flat_map(|axis| ["--axis", axis]);
         let output = place.cerith(&args.into_iter().chain(axes).collect::<Vec<_>>());
         assert_eq!(output.status.code(), Some(0), "{}", text(&output));
-        Some(place)
+        place
     }
 
     fn path(&self) -> &Path {
@@ -186,9 +181,8 @@ fn spoil(arena: &mut [u8]) {
     arena[at] ^= 1;
 }
 
-#[test]
 fn variants_travel_to_a_gpu_and_are_judged_at_home() {
-    let Some(place) = Place::new() else { return };
+    let place = Place::new();
     let seen = place.execute(|_, _, _| ());
     insta::assert_snapshot!(seen.join("\n"), @r#"
     area/flat as-is
@@ -232,9 +226,8 @@ fn variants_travel_to_a_gpu_and_are_judged_at_home() {
     place.judge(2, &["the kernel has changed since it was bundled"]);
 }
 
-#[test]
 fn a_difference_names_the_odd_one_out_unless_it_is_foreseen() {
-    let Some(place) = Place::new() else { return };
+    let place = Place::new();
     place.execute(|case, variant, arena| {
         if case == "area/rows" && variant.to_string() == "num_warps=1" {
             spoil(arena);
@@ -265,9 +258,8 @@ fn a_difference_names_the_odd_one_out_unless_it_is_foreseen() {
     );
 }
 
-#[test]
 fn what_is_between_the_elements_of_a_layout_is_not_to_be_touched() {
-    let Some(place) = Place::new() else { return };
+    let place = Place::new();
     place.execute(|case, variant, arena| {
         if case == "area/rows" && variant.to_string() == "layout=padded" {
             let padding = arena.iter().rposition(|&byte| byte == cerith_memory::UNINIT_BYTE);
@@ -283,7 +275,6 @@ fn what_is_between_the_elements_of_a_layout_is_not_to_be_touched() {
     );
 }
 
-#[test]
 fn an_axis_that_is_none_gets_the_nearest() {
     let folder = TempDir::new().expect("a folder");
     let place = Place(folder);
@@ -302,4 +293,18 @@ fn an_axis_that_is_none_gets_the_nearest() {
             text(&output)
         );
     }
+}
+
+fn main() -> ExitCode {
+    Tests::new()
+        .with(
+            NEWEST,
+            &named![
+                variants_travel_to_a_gpu_and_are_judged_at_home,
+                a_difference_names_the_odd_one_out_unless_it_is_foreseen,
+                what_is_between_the_elements_of_a_layout_is_not_to_be_touched,
+                an_axis_that_is_none_gets_the_nearest
+            ],
+        )
+        .run()
 }

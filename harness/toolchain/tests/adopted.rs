@@ -1,13 +1,17 @@
 //! Pythons that somebody else made, and torch in them. Adopting is tried with the Python of an installed toolchain; what
 //! needs torch, with installed or adopted toolchains that hold it and with the Pythons that `CERITH_TEST_TORCH` names
-//! (paths, separated by blanks). A test says what it missed.
+//! (paths, separated by blanks).
 
 mod common;
 
-use common::*;
+use common::{
+    GUARD, finished, kernels_folder, launch, pool, raised, request, simple, storage, tensor, typed, words,
+};
 use std::ffi::OsStr;
 use std::fs;
+use std::process::ExitCode;
 
+use cerith_needs::{NEWEST, Need, Tests, named, pythons_with_torch};
 use cerith_tile::DType;
 use cerith_toolchain::request::{Device, Relocation, Storage, Value};
 use cerith_toolchain::{Home, Pool, Request, Toolchain};
@@ -22,14 +26,10 @@ fn with_torch() -> (TempDir, Vec<Toolchain>) {
         .into_iter()
         .filter(|toolchain| toolchain.contents.torch.is_some())
         .collect();
-    let named = std::env::var("CERITH_TEST_TORCH").unwrap_or_default();
-    for python in named.split_whitespace() {
-        let toolchain = home.adopt(OsStr::new(python), None, &()).expect(python);
+    for python in pythons_with_torch() {
+        let toolchain = home.adopt(OsStr::new(&python), None, &()).expect(&python);
         assert!(toolchain.contents.torch.is_some(), "{python} has no torch");
         found.push(toolchain);
-    }
-    if found.is_empty() {
-        eprintln!("NOT RUN with torch: no toolchain has it, and CERITH_TEST_TORCH names no Python");
     }
     (folder, found)
 }
@@ -47,68 +47,61 @@ fn on_host(request: Request) -> Request {
     }
 }
 
-#[test]
-fn a_python_is_adopted_and_left_alone() {
-    for theirs in toolchains(&["3.1.0", NEWEST]) {
-        let folder = TempDir::new().expect("a folder");
-        let home = Home::at(folder.path());
-        let python = theirs.python();
-        let adopted = home.adopt(python.as_os_str(), None, &()).expect("adopted");
-        let name = format!("{}+numpy{}", theirs.contents.triton, theirs.contents.numpy);
-        assert_eq!(adopted.id.to_string(), name);
-        assert_eq!(
-            (
-                adopted.is_adopted(),
-                adopted.python(),
-                adopted.contents.torch.clone()
-            ),
-            (true, python.clone(), None)
-        );
-        // Again is no harm.
-        assert_eq!(
-            home.adopt(python.as_os_str(), None, &()).expect("adopted"),
-            adopted
-        );
-        assert_eq!(home.list().expect("a list"), std::slice::from_ref(&adopted));
+fn a_python_is_adopted_and_left_alone(theirs: &Toolchain) {
+    let folder = TempDir::new().expect("a folder");
+    let home = Home::at(folder.path());
+    let python = theirs.python();
+    let adopted = home.adopt(python.as_os_str(), None, &()).expect("adopted");
+    let name = format!("{}+numpy{}", theirs.contents.triton, theirs.contents.numpy);
+    assert_eq!(adopted.id.to_string(), name);
+    assert_eq!(
+        (
+            adopted.is_adopted(),
+            adopted.python(),
+            adopted.contents.torch.clone()
+        ),
+        (true, python.clone(), None)
+    );
+    // Again is no harm.
+    assert_eq!(
+        home.adopt(python.as_os_str(), None, &()).expect("adopted"),
+        adopted
+    );
+    assert_eq!(home.list().expect("a list"), std::slice::from_ref(&adopted));
 
-        // Under the name that a user means it by.
-        let found = home.resolve(&theirs.id).expect("it serves");
-        assert_eq!((&found.id, found.python()), (&theirs.id, python.clone()));
-        assert_eq!(home.find(&theirs.id), None);
-        let other = "3.4.0".parse().expect("a toolchain");
-        assert_eq!(home.resolve(&other), None);
-        let other_numpy = format!("{}+numpy1.0", theirs.contents.triton);
-        assert_eq!(home.resolve(&other_numpy.parse().expect("a toolchain")), None);
-        assert!(home.resolve_compiler(&theirs.id.compiler()).is_some());
-        assert_eq!(home.resolve_torch(&theirs.id, true), None);
-        assert_eq!(
-            words(&finished(&pool(&found), &simple("increase")).storages[0].bytes),
-            [6; 4]
-        );
+    // Under the name that a user means it by.
+    let found = home.resolve(&theirs.id).expect("it serves");
+    assert_eq!((&found.id, found.python()), (&theirs.id, python.clone()));
+    assert_eq!(home.find(&theirs.id), None);
+    let other = "3.4.0".parse().expect("a toolchain");
+    assert_eq!(home.resolve(&other), None);
+    let other_numpy = format!("{}+numpy1.0", theirs.contents.triton);
+    assert_eq!(home.resolve(&other_numpy.parse().expect("a toolchain")), None);
+    assert!(home.resolve_compiler(&theirs.id.compiler()).is_some());
+    assert_eq!(home.resolve_torch(&theirs.id, true), None);
+    assert_eq!(
+        words(&finished(&pool(&found), &simple("increase")).storages[0].bytes),
+        [6; 4]
+    );
 
-        home.remove(&adopted.id).expect("removed");
-        assert_eq!(home.list().expect("a list"), []);
-        assert!(python.is_file());
-    }
+    home.remove(&adopted.id).expect("removed");
+    assert_eq!(home.list().expect("a list"), []);
+    assert!(python.is_file());
 }
 
-#[test]
-fn an_installed_one_goes_before_an_adopted_one() {
-    for theirs in toolchains(&[NEWEST]) {
-        let folder = TempDir::new().expect("a folder");
-        let home = Home::at(folder.path());
-        let adopted = home
-            .adopt(theirs.python().as_os_str(), None, &())
-            .expect("adopted");
-        let toolchains = adopted.root().parent().expect("a folder");
-        std::os::unix::fs::symlink(theirs.root(), toolchains.join(NEWEST)).expect("linked");
-        let found = home.resolve(&theirs.id).expect("there");
-        assert!(!found.is_adopted());
-    }
+fn an_installed_one_goes_before_an_adopted_one(theirs: &Toolchain) {
+    let folder = TempDir::new().expect("a folder");
+    let home = Home::at(folder.path());
+    let adopted = home
+        .adopt(theirs.python().as_os_str(), None, &())
+        .expect("adopted");
+    let toolchains = adopted.root().parent().expect("a folder");
+    std::os::unix::fs::symlink(theirs.root(), toolchains.join(NEWEST)).expect("linked");
+    let found = home.resolve(&theirs.id).expect("there");
+    assert!(!found.is_adopted());
 }
 
 /// An old marker, without what markers say today.
-#[test]
 fn markers_of_before_are_read() {
     let folder = TempDir::new().expect("a folder");
     let home = Home::at(folder.path());
@@ -122,7 +115,6 @@ fn markers_of_before_are_read() {
 }
 
 /// An adopted one serves under the names of its Triton and of its torch.
-#[test]
 fn one_with_torch_serves_where_torch_is_wanted() {
     let (folder, toolchains) = with_torch();
     let home = Home::at(folder.path());
@@ -148,7 +140,6 @@ fn one_with_torch_serves_where_torch_is_wanted() {
 }
 
 /// Stand-ins take torch's place, and nobody finds the one that is there.
-#[test]
 fn torch_is_hidden_unless_it_is_asked_for() {
     let (_folder, toolchains) = with_torch();
     for toolchain in toolchains {
@@ -168,7 +159,6 @@ fn torch_is_hidden_unless_it_is_asked_for() {
 }
 
 /// What the tests of stand-ins ask of them, asked of torch's own tensors.
-#[test]
 fn torchs_own_tensors_do_what_stand_ins_do() {
     let (_folder, toolchains) = with_torch();
     for toolchain in toolchains {
@@ -239,19 +229,9 @@ fn assert_goes_on_with(pool: &Pool) {
 }
 
 /// Without a GPU, what wants one says so at once.
-#[test]
 fn what_wants_a_gpu_says_that_there_is_none() {
     let (_folder, toolchains) = with_torch();
     for toolchain in toolchains {
-        if toolchain
-            .contents
-            .adopted
-            .as_ref()
-            .is_some_and(|adopted| adopted.gpu)
-        {
-            eprintln!("NOT RUN with {}: it has a GPU", toolchain.id);
-            continue;
-        }
         for pool in [
             Pool::jit(toolchain.clone(), 16),
             Pool::with_torch(toolchain.clone(), 16, Device::Cuda),
@@ -268,4 +248,24 @@ fn what_wants_a_gpu_says_that_there_is_none() {
             }
         }
     }
+}
+
+fn main() -> ExitCode {
+    Tests::new()
+        .anywhere(&named![markers_of_before_are_read])
+        .needing(
+            &[Need::Torch],
+            &named![
+                one_with_torch_serves_where_torch_is_wanted,
+                torch_is_hidden_unless_it_is_asked_for,
+                torchs_own_tensors_do_what_stand_ins_do
+            ],
+        )
+        .needing(
+            &[Need::Torch, Need::NoGpu],
+            &named![what_wants_a_gpu_says_that_there_is_none],
+        )
+        .with_each(&["3.1.0", NEWEST], &named![a_python_is_adopted_and_left_alone])
+        .with_each(&[NEWEST], &named![an_installed_one_goes_before_an_adopted_one])
+        .run()
 }

@@ -1,24 +1,22 @@
 //! Hostile kernels, executed for real: each does no harm and is named in the outcome. What is asked here of workers that
 //! interpret and compile holds for those with torch too, and is asked of them where a toolchain has it.
-//!
-//! On a system that contains less, a test says what it did not try.
-
-#![cfg(target_os = "linux")]
 
 mod common;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
+use cerith_needs::{NEWEST, Need, Tests, named, toolchain};
 use cerith_toolchain::compiled::Target;
 use cerith_toolchain::compiler::Tuning;
 use cerith_toolchain::inductor::InductorRequest;
 use cerith_toolchain::request::Device;
 use cerith_toolchain::response::Raised;
 use cerith_toolchain::{
-    CompileRequest, Compilers, Containment, Exit, Home, Inductors, Pool, Request, Toolchain, WorkerFailure,
+    CompileRequest, Compilers, Exit, Home, Inductors, Pool, Request, Toolchain, WorkerFailure,
 };
-use common::*;
+use common::{assert_goes_on, finished, kernels, kernels_folder, limits, pool, raised};
 use tempfile::TempDir;
 
 /// What an attempt came to: what Python raised, what became of the worker, or what was printed.
@@ -56,28 +54,20 @@ struct Trial {
 }
 
 impl Trial {
-    fn new() -> Option<Self> {
-        let toolchain = toolchains(&[NEWEST]).pop()?;
-        let containment = Containment::of_this_system();
-        if !containment.is_whole() {
-            eprintln!(
-                "NOT RUN: this system contains less: {}",
-                containment.missing.join("; ")
-            );
-            return None;
-        }
+    fn new() -> Self {
+        let toolchain = toolchain(NEWEST);
         let outside = tempfile::tempdir().expect("a folder");
         fs::create_dir(outside.path().join(".ssh")).expect("made");
         fs::write(outside.path().join(".ssh/id"), "secret").expect("written");
         let compilers = Compilers::new(toolchain.clone(), 1, None)
             .expect("compilers")
             .reading(&kernels_folder());
-        Some(Self {
+        Self {
             pool: pool(&toolchain),
             compilers,
             outside,
             toolchain,
-        })
+        }
     }
 
     fn secret(&self) -> PathBuf {
@@ -150,9 +140,8 @@ impl Trial {
     }
 }
 
-#[test]
 fn files_of_others_are_not_read() {
-    let Some(trial) = Trial::new() else { return };
+    let trial = Trial::new();
     let denied = |path: &str| format!("PermissionError: [Errno 13] Permission denied: '{path}'");
     trial.check("print(open(SECRET).read())", &denied("OUTSIDE/.ssh/id"));
     trial.check("print(os.listdir(OUTSIDE))", &denied("OUTSIDE"));
@@ -182,9 +171,8 @@ fn files_of_others_are_not_read() {
     );
 }
 
-#[test]
 fn files_of_others_are_not_changed() {
-    let Some(trial) = Trial::new() else { return };
+    let trial = Trial::new();
     let check = |code: &str, expected: &str| trial.check(code, expected);
     let denied = "PermissionError: [Errno 13] Permission denied: 'OUTSIDE/.ssh/id'";
     check("open(SECRET, 'w')", denied);
@@ -222,9 +210,8 @@ fn files_of_others_are_not_changed() {
     );
 }
 
-#[test]
 fn nobody_is_reached() {
-    let Some(trial) = Trial::new() else { return };
+    let trial = Trial::new();
     let refused = "PermissionError: [Errno 1] Operation not permitted";
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
@@ -280,9 +267,8 @@ fn nobody_is_reached() {
 }
 
 /// A call that nobody has heard of is none, as on a kernel that has not.
-#[test]
 fn an_unknown_call_is_no_call() {
-    let Some(trial) = Trial::new() else { return };
+    let trial = Trial::new();
     for number in ["999", "600", "435", "0x40000000 + 39"] {
         let code = format!(
             "libc = ctypes.CDLL(None, use_errno=True)\nlibc.syscall({number}, 0, 0, 0)\nprint(os.strerror(ctypes.get_errno()))"
@@ -292,9 +278,8 @@ fn an_unknown_call_is_no_call() {
 }
 
 /// What a process may do to itself only: a neighbour's limits are its life.
-#[test]
 fn nobody_else_is_limited_or_slowed_down() {
-    let Some(trial) = Trial::new() else { return };
+    let trial = Trial::new();
     let refused = "PermissionError: [Errno 1] Operation not permitted";
     trial.check("resource.prlimit(STARTER, resource.RLIMIT_CPU, (1, 1))", refused);
     trial.check("os.setpriority(os.PRIO_PROCESS, STARTER, 19)", refused);
@@ -316,9 +301,8 @@ fn nobody_else_is_limited_or_slowed_down() {
 }
 
 /// No child has another parent than the one that made it, and nothing that is open is on its way to nobody.
-#[test]
 fn nothing_is_hidden_from_who_looks() {
-    let Some(trial) = Trial::new() else { return };
+    let trial = Trial::new();
     let refused = "PermissionError: [Errno 1] Operation not permitted";
     trial.check(
         "number = 56 if os.uname().machine == 'x86_64' else 220\nlibc = ctypes.CDLL(None, use_errno=True)\nif libc.syscall(number, 0x8000 | 17, 0, 0, 0, 0) == 0:\n    os._exit(0)\nprint(os.strerror(ctypes.get_errno()))",
@@ -336,12 +320,11 @@ fn nothing_is_hidden_from_who_looks() {
 }
 
 /// What whoever started us left open is not open in a worker.
-#[test]
 fn no_file_is_inherited() {
-    let Some(trial) = Trial::new() else { return };
+    let trial = Trial::new();
     let opened = fs::File::open(trial.secret()).expect("there");
     rustix::io::fcntl_setfd(&opened, rustix::io::FdFlags::empty()).expect("set");
-    let fresh = Trial::new().expect("another one");
+    let fresh = Trial::new();
     let code = "for fd in range(3, 1024):\n    try:\n        print(os.pread(fd, 100, 0))\n    except OSError:\n        pass\nprint('nothing')";
     assert_eq!(fresh.interpreted(code, 30_000), "finished: nothing");
     assert_eq!(fresh.compiled(code, 30_000), "finished: nothing");
@@ -349,18 +332,16 @@ fn no_file_is_inherited() {
 }
 
 /// A file that has no name any more and is nowhere open is there as long as it is mapped.
-#[test]
 fn what_is_mapped_counts_as_a_file() {
-    let Some(trial) = Trial::new() else { return };
+    let trial = Trial::new();
     trial.check(
         "import mmap\nkept = []\nfor n in range(6):\n    with open('big', 'w+b') as file:\n        os.unlink('big')\n        os.posix_fallocate(file.fileno(), 0, 250 << 20)\n        libc = ctypes.CDLL(None)\n        libc.mmap.restype = ctypes.c_void_p\n        kept.append(libc.mmap(None, 250 << 20, 1, 1, file.fileno(), ctypes.c_long(0)))\ntime.sleep(20)",
         "the worker had more than 1073741824 bytes of files",
     );
 }
 
-#[test]
 fn what_a_worker_starts_is_contained_and_ends_with_it() {
-    let Some(trial) = Trial::new() else { return };
+    let trial = Trial::new();
     let code = "answer = subprocess.run(['/bin/cat', SECRET], capture_output=True, text=True)\nprint(answer.stdout + answer.stderr)";
     trial.check(code, "finished: /bin/cat: OUTSIDE/.ssh/id: Permission denied");
     // Bounded, should nobody stop it.
@@ -377,9 +358,8 @@ fn what_a_worker_starts_is_contained_and_ends_with_it() {
     assert_eq!(alive(), 0);
 }
 
-#[test]
 fn nothing_is_used_up() {
-    let Some(trial) = Trial::new() else { return };
+    let trial = Trial::new();
     trial.check(
         "with open('big', 'wb') as file:\n    file.truncate(100 << 30)",
         "OSError: [Errno 27] File too large",
@@ -423,9 +403,8 @@ fn nothing_is_used_up() {
     trial.is_well();
 }
 
-#[test]
 fn the_pipe_is_no_way_out() {
-    let Some(trial) = Trial::new() else { return };
+    let trial = Trial::new();
     trial.check("os._exit(0)", &Exit::Code(0).to_string());
     trial.check(
         "os.kill(os.getpid(), signal.SIGKILL)",
@@ -464,9 +443,8 @@ fn the_pipe_is_no_way_out() {
     trial.is_well();
 }
 
-#[test]
 fn nothing_is_left_for_the_next_case() {
-    let Some(trial) = Trial::new() else { return };
+    let trial = Trial::new();
     let leave = "open('left', 'w').close()\nos.makedirs('a/b/c')\nos.symlink(OUTSIDE, 'link')\nos.mkdir('shut', 0)\nprint('left')";
     let look = "print(sorted(os.listdir()), sorted(os.listdir(os.environ['HOME'])))";
     for _ in 0..2 {
@@ -494,9 +472,8 @@ fn nothing_is_left_for_the_next_case() {
 }
 
 /// What one file does to Triton it does for itself: the next file is compiled by Triton's own backend.
-#[test]
 fn no_file_is_compiled_by_what_another_left_in_memory() {
-    let Some(trial) = Trial::new() else { return };
+    let trial = Trial::new();
     let poison = "from triton.backends.nvidia.compiler import CUDABackend\nCUDABackend.make_cubin = lambda *_: b'\\x7fELF poison'\nprint('patched')";
     assert_eq!(trial.compiled(poison, 30_000), "finished: patched");
     let good =
@@ -510,17 +487,13 @@ fn no_file_is_compiled_by_what_another_left_in_memory() {
 }
 
 /// Reads of what is not theirs fail in every kind of worker; what their toolchains need does not.
-#[test]
 fn workers_with_torch_are_contained_too() {
-    let Some(trial) = Trial::new() else { return };
+    let trial = Trial::new();
     let all = Home::discover().expect("a home").list().expect("a list");
-    let Some(torch) = all
+    let torch = all
         .into_iter()
         .rfind(|one| one.contents.torch.is_some() && !one.is_adopted())
-    else {
-        eprintln!("NOT RUN with torch: no toolchain has it");
-        return;
-    };
+        .expect("a test that needs torch says so");
     let expected = "PermissionError: [Errno 13] Permission denied: 'OUTSIDE/.ssh/id'";
     let asked = Request {
         device: Device::Host,
@@ -543,9 +516,8 @@ fn workers_with_torch_are_contained_too() {
     assert_eq!(trial.without_paths(&found), expected);
 }
 
-#[test]
 fn a_folder_is_read_if_it_is_told_of() {
-    let Some(trial) = Trial::new() else { return };
+    let trial = Trial::new();
     let reading = |folder: &Path| {
         Pool::new(trial.toolchain.clone(), 1)
             .expect("a pool")
@@ -556,4 +528,33 @@ fn a_folder_is_read_if_it_is_told_of() {
     assert_eq!(answer.stdout, "secret\n");
     let answer = raised(&reading(&kernels_folder()), &asked);
     assert_eq!(answer.root().kind, "PermissionError");
+}
+
+fn main() -> ExitCode {
+    let contained = [Need::Toolchain(NEWEST), Need::Containment];
+    Tests::new()
+        .needing(
+            &contained,
+            &named![
+                files_of_others_are_not_read,
+                files_of_others_are_not_changed,
+                nobody_is_reached,
+                an_unknown_call_is_no_call,
+                nobody_else_is_limited_or_slowed_down,
+                nothing_is_hidden_from_who_looks,
+                no_file_is_inherited,
+                what_is_mapped_counts_as_a_file,
+                what_a_worker_starts_is_contained_and_ends_with_it,
+                nothing_is_used_up,
+                the_pipe_is_no_way_out,
+                nothing_is_left_for_the_next_case,
+                no_file_is_compiled_by_what_another_left_in_memory,
+                a_folder_is_read_if_it_is_told_of
+            ],
+        )
+        .needing(
+            &[&contained[..], &[Need::InstalledTorch]].concat(),
+            &named![workers_with_torch_are_contained_too],
+        )
+        .run()
 }

@@ -1,23 +1,21 @@
-//! Jobs on a real GPU: every kind of parameter and launch, and planted faults, which a run survives and names. On a
-//! machine without one it says so, and checks that only.
+//! Jobs on a real GPU: every kind of parameter and launch, and planted faults, which a run survives and names. Without
+//! a GPU for which the kernels are compiled, they are ignored.
 //!
-//! It has no usual test harness, because the child process that opens the GPU is this binary again.
+//! `main` is our own, because the child process that opens the GPU is this binary again.
 
 mod fixture;
 
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use cerith_engine::cuda::job::{Job, Ran};
 use cerith_engine::cuda::{Executor, Options, child};
 use cerith_memory::ORIGIN;
+use cerith_needs::{Tests, named};
 use cerith_toolchain::compiled::{Param, TensorMap};
 
 use crate::fixture::{add, at, floats, is_sum, job, kernel, storage};
-
-/// Its name, and what it does.
-type Test = (&'static str, fn(&Executor));
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().collect();
@@ -26,38 +24,44 @@ fn main() -> ExitCode {
     {
         return child::serve(gpu.parse().expect("an index"));
     }
-    a_child_that_does_not_start();
-    let executor = match Executor::start(options()) {
-        Ok(executor) => executor,
-        Err(unavailable) => {
-            println!("left out: {unavailable}");
-            return ExitCode::SUCCESS;
+    Tests::new()
+        .one_at_a_time()
+        .anywhere(&named![a_child_that_does_not_start])
+        .unless(
+            executor().as_ref().err(),
+            &named![
+                parameters_and_memory,
+                addresses,
+                several_launches,
+                shared_memory,
+                clusters_and_cooperation,
+                tensor_maps,
+                nondeterminism,
+                refusals,
+                planted_faults,
+                a_neighbours_memory,
+                many_threads
+            ],
+        )
+        .run()
+}
+
+/// The executor that the tests share, or why there is none.
+fn executor() -> &'static Result<Executor, String> {
+    static EXECUTOR: LazyLock<Result<Executor, String>> = LazyLock::new(|| {
+        let executor = Executor::start(options()).map_err(|unavailable| unavailable.to_string())?;
+        match executor.gpus() {
+            [gpu, ..] if gpu.capability == 90 => Ok(executor),
+            gpus => Err(format!(
+                "the kernels here are compiled for sm_90, and the GPUs are {gpus:?}"
+            )),
         }
-    };
-    println!("{:?}", executor.gpus());
-    if executor.gpus()[0].capability != 90 {
-        println!("left out: the kernels here are compiled for sm_90");
-        return ExitCode::SUCCESS;
-    }
-    let tests: [Test; 11] = [
-        ("parameters and memory", parameters_and_memory),
-        ("addresses", addresses),
-        ("several launches", several_launches),
-        ("shared memory", shared_memory),
-        ("clusters and cooperation", clusters_and_cooperation),
-        ("tensor maps", tensor_maps),
-        ("nondeterminism", nondeterminism),
-        ("refusals", refusals),
-        ("planted faults", planted_faults),
-        ("a neighbour's memory", a_neighbours_memory),
-        ("many threads", many_threads),
-    ];
-    for (name, test) in tests {
-        let began = Instant::now();
-        test(&executor);
-        println!("{name} ... ok, {:.2?}", began.elapsed());
-    }
-    ExitCode::SUCCESS
+    });
+    &EXECUTOR
+}
+
+fn gpu() -> &'static Executor {
+    executor().as_ref().expect("a test that needs a GPU says so")
 }
 
 fn options() -> Options {
@@ -105,7 +109,8 @@ fn a_child_that_does_not_start() {
     assert!(message.contains("exit code 3 nonsense"), "{message}");
 }
 
-fn parameters_and_memory(executor: &Executor) {
+fn parameters_and_memory() {
+    let executor = gpu();
     let kernel = kernel("add");
     let job = add(&kernel, 1.0);
     let ran = one(executor, &job);
@@ -132,7 +137,8 @@ fn parameters_and_memory(executor: &Executor) {
     assert!(out[12..].iter().all(|&byte| byte == 0xFF));
 }
 
-fn addresses(executor: &Executor) {
+fn addresses() {
+    let executor = gpu();
     let kernel = kernel("follow");
     let mut job = job(
         &[floats([5.0, 6.0]), vec![0; 16], floats([0.0])],
@@ -153,7 +159,8 @@ fn addresses(executor: &Executor) {
     assert!(words[0] > ORIGIN);
 }
 
-fn several_launches(executor: &Executor) {
+fn several_launches() {
+    let executor = gpu();
     let kernel = kernel("add");
     let n = int(128);
     let storages = [floats([1.0; 128]), floats([0.0; 128])];
@@ -163,7 +170,8 @@ fn several_launches(executor: &Executor) {
     assert_eq!(storage(&job, &ran, 1), floats([3.0; 128]));
 }
 
-fn shared_memory(executor: &Executor) {
+fn shared_memory() {
+    let executor = gpu();
     let kernel = kernel("matmul");
     assert!(kernel.metadata.shared > 48 << 10);
     let n = 128;
@@ -177,7 +185,8 @@ fn shared_memory(executor: &Executor) {
     assert_eq!(storage(&job, &ran, 2), b);
 }
 
-fn clusters_and_cooperation(executor: &Executor) {
+fn clusters_and_cooperation() {
+    let executor = gpu();
     let clusters = kernel("matmul_clusters");
     assert_eq!(clusters.metadata.num_ctas, 2);
     let n = 64;
@@ -204,7 +213,8 @@ fn clusters_and_cooperation(executor: &Executor) {
     );
 }
 
-fn tensor_maps(executor: &Executor) {
+fn tensor_maps() {
+    let executor = gpu();
     // 20 columns of 32 are inside; the others are filled with zeros.
     let (n, columns) = (32u64, 20u64);
     let x = floats((0..n * n).map(|i| i as f32 + 1.0));
@@ -257,7 +267,8 @@ fn tensor_maps(executor: &Executor) {
     );
 }
 
-fn nondeterminism(executor: &Executor) {
+fn nondeterminism() {
+    let executor = gpu();
     let kernel = kernel("order");
     let programs = 2000;
     let job = job(
@@ -275,7 +286,8 @@ fn nondeterminism(executor: &Executor) {
     );
 }
 
-fn refusals(executor: &Executor) {
+fn refusals() {
+    let executor = gpu();
     let good = kernel("add");
     let refused = |job: &Job, wanted: &str| match one(executor, job) {
         Ran::Refused { name, message } => assert!(name == wanted && !message.is_empty(), "{name}: {message}"),
@@ -306,7 +318,8 @@ fn refusals(executor: &Executor) {
 }
 
 /// A batch with three kinds of faults among good jobs: each is named, and the others are as if nothing had been.
-fn planted_faults(executor: &Executor) {
+fn planted_faults() {
+    let executor = gpu();
     let (good, far) = (kernel("add"), kernel("far_store"));
     let out_of_bounds = job(&[floats([0.0])], &[(&far, [1, 1, 1], vec![at(0), long(1 << 40)])]);
     let endless = job(&[vec![0; 4]], &[(&kernel("endless"), [1, 1, 1], vec![at(0)])]);
@@ -338,7 +351,8 @@ fn planted_faults(executor: &Executor) {
 }
 
 /// A job that writes into the gap between arenas, and one that jumps over it into its neighbour.
-fn a_neighbours_memory(executor: &Executor) {
+fn a_neighbours_memory() {
+    let executor = gpu();
     let (good, far) = (kernel("add"), kernel("far_store"));
     for bytes in [2048, 4096 + 512 + 3000] {
         let mut jobs: Vec<Arc<Job>> = (0..12).map(|i| Arc::new(add(&good, i as f32))).collect();
@@ -361,7 +375,8 @@ fn a_neighbours_memory(executor: &Executor) {
     }
 }
 
-fn many_threads(executor: &Executor) {
+fn many_threads() {
+    let executor = gpu();
     let kernel = kernel("add");
     std::thread::scope(|scope| {
         for thread in 0..8 {

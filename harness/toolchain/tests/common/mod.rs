@@ -1,4 +1,4 @@
-//! What the tests of workers share: the installed toolchains, kernels, storages, requests.
+//! What the tests of workers share: the versions, kernels, storages, requests.
 // Each test file uses its part of this.
 #![allow(dead_code)]
 
@@ -8,27 +8,8 @@ use std::time::Duration;
 use cerith_tile::DType;
 use cerith_toolchain::request::{Grid, Launch, Module, Storage, Tensor, Value};
 use cerith_toolchain::response::Raised;
-use cerith_toolchain::{Home, Limits, Pool, Request, Response, Toolchain, ToolchainId};
+use cerith_toolchain::{Limits, Pool, Request, Response, Toolchain};
 
-/// The installed ones of these.
-pub fn toolchains(wanted: &[&str]) -> Vec<Toolchain> {
-    let required = std::env::var("CERITH_TEST_TOOLCHAINS").unwrap_or_default();
-    let home = Home::discover().expect("a home");
-    let mut found = Vec::new();
-    for name in wanted {
-        let id: ToolchainId = name.parse().expect("a toolchain");
-        match home.find(&id) {
-            Some(toolchain) => found.push(toolchain),
-            None if required.split([',', ' ']).any(|one| one == *name) => {
-                panic!("the toolchain {name} is not installed")
-            }
-            None => eprintln!("NOT RUN with {name}: it is not installed"),
-        }
-    }
-    found
-}
-
-pub const NEWEST: &str = "3.9.0";
 pub const ALL: &[&str] = &[
     "3.0.0", "3.1.0", "3.2.0", "3.3.1", "3.4.0", "3.5.1", "3.6.0", "3.7.1", "3.8.0", "3.9.0",
 ];

@@ -1,0 +1,255 @@
+//! Test files of which some tests need what a machine may lack: a toolchain, torch, a system that contains workers.
+//!
+//! `#[test]` knows no way to say at run time that a test did not run: such a test counts as passed. A file with
+//! `harness = false` and a `main` that ends in [`Tests::run`] counts it as ignored and says why. Arguments and output are
+//! those of `cargo test`.
+//!
+//! `CERITH_TEST_TOOLCHAINS=3.1.0,3.9.0` names toolchains that must be there: without one of them its tests fail. CI sets it.
+//!
+//! This crate does not install anything and finds toolchains only.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use cerith_toolchain::{Containment, Home, Toolchain, ToolchainId};
+use libtest_mimic::{Arguments, Failed, Trial};
+
+/// The version that tests use when one is enough.
+pub const NEWEST: &str = "3.9.0";
+
+/// Functions with their names, for the methods of [`Tests`].
+#[macro_export]
+macro_rules! named {
+    ($($test:ident),* $(,)?) => { [$((stringify!($test), $test as _)),*] };
+}
+
+/// A test and its name.
+pub type Named<F> = (&'static str, F);
+
+/// What a test needs of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// The installed toolchain with this name.
+    Toolchain(&'static str),
+    /// An installed toolchain that holds torch, or a Python with torch.
+    Torch,
+    /// An installed toolchain that holds torch.
+    InstalledTorch,
+    /// `CERITH_TEST_TORCH` names Pythons that have torch.
+    PythonWithTorch,
+    /// A system on which workers are contained whole.
+    Containment,
+    /// A machine without a GPU of NVIDIA's.
+    NoGpu,
+}
+
+/// The Pythons with torch that `CERITH_TEST_TORCH` names.
+pub fn pythons_with_torch() -> Vec<String> {
+    let named = std::env::var("CERITH_TEST_TORCH").unwrap_or_default();
+    named
+        .split([',', ':', ' '])
+        .filter(|python| !python.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+/// A toolchain that the running test is said to need.
+///
+/// # Panics
+///
+/// Where it is not installed: the test is listed without its need.
+pub fn toolchain(name: &str) -> Toolchain {
+    let id: ToolchainId = name.parse().expect("the name of a toolchain");
+    let home = Home::discover().expect("a home");
+    home.find(&id).expect("a test that needs a toolchain says so")
+}
+
+/// What a machine has of what a test needs.
+enum Found<T> {
+    Here(T),
+    /// Why the test is ignored.
+    Missing(String),
+    /// Why it fails: somebody said that it must be there.
+    Required(String),
+}
+
+/// The tests of a file.
+pub struct Tests {
+    home: Home,
+    required: Vec<String>,
+    one_at_a_time: bool,
+    trials: Vec<Trial>,
+}
+
+impl Tests {
+    /// No test yet, and the home that this environment names.
+    ///
+    /// # Panics
+    ///
+    /// Where there is no home: then nothing can be tested.
+    #[allow(clippy::new_without_default)]
+    pub fn new() -> Self {
+        let required = std::env::var("CERITH_TEST_TOOLCHAINS").unwrap_or_default();
+        Self {
+            home: Home::discover().expect("a home"),
+            required: required
+                .split([',', ' '])
+                .filter(|name| !name.is_empty())
+                .map(str::to_owned)
+                .collect(),
+            one_at_a_time: false,
+            trials: Vec::new(),
+        }
+    }
+
+    /// Tests that run everywhere.
+    #[must_use]
+    pub fn anywhere(self, tests: &[Named<fn()>]) -> Self {
+        self.needing(&[], tests)
+    }
+
+    /// Tests that need the toolchain with this name.
+    #[must_use]
+    pub fn with(self, name: &'static str, tests: &[Named<fn()>]) -> Self {
+        self.needing(&[Need::Toolchain(name)], tests)
+    }
+
+    /// Tests that need all of this.
+    #[must_use]
+    pub fn needing(mut self, needs: &[Need], tests: &[Named<fn()>]) -> Self {
+        for &(test, run) in tests {
+            let found = self.all_of(needs);
+            self.add(test.to_owned(), found, move |()| run());
+        }
+        self
+    }
+
+    /// Tests of one toolchain each: every test runs once for every name.
+    #[must_use]
+    pub fn with_each(mut self, names: &[&str], tests: &[Named<fn(&Toolchain)>]) -> Self {
+        for &(test, run) in tests {
+            for name in names {
+                let found = self.find(name);
+                self.add(format!("{test}::{name}"), found, move |found: Toolchain| {
+                    run(&found);
+                });
+            }
+        }
+        self
+    }
+
+    /// Tests that do not run here, where there is a reason why.
+    #[must_use]
+    pub fn unless(mut self, why: Option<&String>, tests: &[Named<fn()>]) -> Self {
+        for &(test, run) in tests {
+            let found = why.map_or(Found::Here(()), |why| Found::Missing(why.clone()));
+            self.add(test.to_owned(), found, move |()| run());
+        }
+        self
+    }
+
+    /// Never runs two of the tests at the same time.
+    #[must_use]
+    pub const fn one_at_a_time(mut self) -> Self {
+        self.one_at_a_time = true;
+        self
+    }
+
+    /// Runs what the arguments select.
+    pub fn run(self) -> ExitCode {
+        let mut arguments = Arguments::from_args();
+        if self.one_at_a_time {
+            arguments.test_threads = Some(1);
+        }
+        libtest_mimic::run(&arguments, self.trials).exit_code()
+    }
+
+    fn find(&self, name: &str) -> Found<Toolchain> {
+        let id: ToolchainId = name.parse().expect("the name of a toolchain");
+        match self.home.find(&id) {
+            Some(toolchain) => Found::Here(toolchain),
+            None if self.required.iter().any(|one| one == name) => Found::Required(format!(
+                "the toolchain {name} is not installed, and CERITH_TEST_TOOLCHAINS names it"
+            )),
+            None => Found::Missing(format!("the toolchain {name} is not installed")),
+        }
+    }
+
+    /// The first that is required and missing, or else the first that is missing.
+    fn all_of(&self, needs: &[Need]) -> Found<()> {
+        let mut missing = None;
+        for need in needs {
+            let lacks = match *need {
+                Need::Toolchain(name) => match self.find(name) {
+                    Found::Here(_) => None,
+                    Found::Missing(why) => Some(why),
+                    Found::Required(why) => return Found::Required(why),
+                },
+                Need::Torch => (!self.holds_torch() && pythons_with_torch().is_empty()).then(|| {
+                    "no installed toolchain holds torch, and CERITH_TEST_TORCH names no Python".to_owned()
+                }),
+                Need::InstalledTorch => {
+                    (!self.holds_torch()).then(|| "no installed toolchain holds torch".to_owned())
+                }
+                Need::NoGpu => Path::new("/dev/nvidiactl")
+                    .exists()
+                    .then(|| "this machine has a GPU".to_owned()),
+                Need::PythonWithTorch => pythons_with_torch()
+                    .is_empty()
+                    .then(|| "CERITH_TEST_TORCH names no Python with torch".to_owned()),
+                Need::Containment => (!Containment::of_this_system().is_whole())
+                    .then(|| "this system does not contain workers".to_owned()),
+            };
+            missing = missing.or(lacks);
+        }
+        missing.map_or(Found::Here(()), Found::Missing)
+    }
+
+    fn holds_torch(&self) -> bool {
+        let all = self.home.list().expect("a list of toolchains");
+        all.iter().any(|one| one.contents.torch.is_some())
+    }
+
+    fn add<T: Send + 'static>(
+        &mut self,
+        name: String,
+        found: Found<T>,
+        run: impl FnOnce(T) + Send + 'static,
+    ) {
+        self.trials.push(match found {
+            Found::Here(found) => Trial::test(name, move || {
+                run(found);
+                Ok(())
+            }),
+            Found::Missing(why) => Trial::test(name, || Err("what it needs is missing".into()))
+                .with_kind(why)
+                .with_ignored_flag(true),
+            Found::Required(why) => Trial::test(name, || Err(Failed::from(why))),
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn nothing() {}
+
+    /// The toolchain 9.9.9 is nobody's; `required` is what the environment names.
+    fn check(required: &[&str], ignored: bool, kind: &str) {
+        let mut tests = Tests::new();
+        tests.required = required.iter().map(|&name| name.to_owned()).collect();
+        let tests = tests.with("9.9.9", &named![nothing]);
+        let [trial] = &tests.trials[..] else {
+            panic!("one test")
+        };
+        assert_eq!((trial.has_ignored_flag(), trial.kind()), (ignored, kind));
+    }
+
+    #[test]
+    fn what_is_missing_is_ignored_and_what_is_required_fails() {
+        check(&[], true, "the toolchain 9.9.9 is not installed");
+        check(&["3.9.0"], true, "the toolchain 9.9.9 is not installed");
+        check(&["9.9.9"], false, "");
+    }
+}
