@@ -67,6 +67,7 @@ mod acceptance;
 mod affine;
 mod atomic;
 mod checks;
+mod compile;
 mod config;
 mod dataflow;
 mod dot;
