@@ -13,7 +13,8 @@
 
 use cerith_tile::DType;
 
-use super::ends::{LARGE, NORMAL, down, fused, least, most, moved, ordinary, up};
+use super::ends::{NORMAL, down, fused, least, most, moved, ordinary, up};
+use super::rounding::{Brain, Half, Round, Single};
 use super::wide::{BITS, PRODUCT, Tag, WITHIN, Wide};
 
 /// Lanes of a chunk.
@@ -252,58 +253,6 @@ impl Out<'_> {
             let plain = u64::from((x.tags[lane] | y.tags[lane]) & !(WITHIN | PRODUCT));
             self.odd[lane] = if both { odd[lane] | plain } else { self.odd[lane] };
         }
-    }
-}
-
-/// Rounding to a dtype, to nearest even.
-pub(super) trait Round {
-    /// The rounded number, and whether that may be wrong.
-    fn round(value: f64) -> (f64, bool);
-}
-
-/// `f32`.
-#[derive(Debug)]
-pub(super) struct Single;
-
-impl Round for Single {
-    #[inline(always)]
-    fn round(value: f64) -> (f64, bool) {
-        (f64::from(value as f32), false)
-    }
-}
-
-/// Keeps all but so many of the bits of `f64`.
-#[inline(always)]
-fn kept(value: f64, drop: u32) -> f64 {
-    let bits = value.to_bits();
-    let even = (bits >> drop) & 1;
-    let half = (1u64 << (drop - 1)) - 1;
-    f64::from_bits(bits.wrapping_add(half + even) & !((1u64 << drop) - 1))
-}
-
-/// `f16`, where its numbers are normal.
-#[derive(Debug)]
-pub(super) struct Half;
-
-impl Round for Half {
-    #[inline(always)]
-    fn round(value: f64) -> (f64, bool) {
-        let rounded = kept(value, 42);
-        let ordinary = (value.abs() >= 6.103_515_625e-5) & (rounded.abs() <= 65504.0);
-        (rounded, !(ordinary | (value == 0.0)))
-    }
-}
-
-/// `bf16`, where its numbers are normal.
-#[derive(Debug)]
-pub(super) struct Brain;
-
-impl Round for Brain {
-    #[inline(always)]
-    fn round(value: f64) -> (f64, bool) {
-        let rounded = kept(value, 45);
-        let ordinary = (value.abs() >= NORMAL) & (rounded.abs() <= LARGE);
-        (rounded, !(ordinary | (value == 0.0)))
     }
 }
 

@@ -77,6 +77,7 @@ pub(crate) mod precision;
 mod product;
 mod region;
 mod remainder;
+mod rounding;
 mod source;
 mod state;
 mod sum;
