@@ -13,7 +13,7 @@ use cerith_engine::{EngineId, Outcome, Trap};
 use cerith_tile::fault::{Fault, is_planted};
 use cerith_tile::rules::Version;
 
-use crate::trial::{Standing, Verdict};
+use crate::verdict::{Standing, Verdict};
 use crate::witness::{Undefined, Witness};
 
 /// Whether one expectation happened.

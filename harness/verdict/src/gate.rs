@@ -8,7 +8,7 @@ use cerith_case::{Case, Ending, Expectation, OutcomeKind};
 use cerith_engine::{DAMAGED_RECORDING, EngineId, MODULE_NOT_FOUND, Outcome, STALE_RECORDING, Trap};
 
 use crate::expectation::{Assessment, Testimony, happened};
-use crate::trial::{Standing, Verdict};
+use crate::verdict::{Standing, Verdict};
 
 /// Which engines fail a case by giving no answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

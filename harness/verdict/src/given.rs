@@ -9,7 +9,7 @@ use cerith_memory::{ByteState, Memory};
 use cerith_tile::quirk::Quirks;
 
 use crate::difference::{BitForBit, Comparison, compare};
-use crate::trial::{Difference, Kind, Standing, Verdict};
+use crate::verdict::{Difference, Kind, Standing, Verdict};
 
 /// Convicts the reference where it leaves something else than what is given. `outcomes` are all engines', the reference's
 /// under every set of rules among them.

@@ -104,6 +104,7 @@ mod suspicion;
 mod sweep;
 mod trial;
 mod twins;
+mod verdict;
 mod witness;
 
 pub use canary::canaries;
@@ -117,6 +118,7 @@ pub use sweep::{
     Camp, Sample, Samples, SweepAssessment, SweepTrial, SweepVerdict, Unequal, assess_sweep, judge_sweep,
     try_sweep,
 };
-pub use trial::{Bench, Difference, Facts, Kind, Standing, Verdict, judge};
+pub use trial::{Bench, Facts, judge};
 pub use twins::{Twins, twins};
+pub use verdict::{Difference, Kind, Standing, Verdict};
 pub use witness::{Known, Undefined, Witness};

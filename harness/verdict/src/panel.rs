@@ -25,7 +25,8 @@ use crate::gate::{self, Demands};
 use crate::given;
 use crate::interval;
 use crate::left_out::{LeftOut, merged};
-use crate::trial::{Bench, Facts, Kind, Verdict, judge};
+use crate::trial::{Bench, Facts, judge};
+use crate::verdict::{Kind, Verdict};
 use crate::witness::{Known, Undefined, Witness};
 
 /// The engines of a run, each in the column in which it was added.

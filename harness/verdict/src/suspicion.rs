@@ -8,7 +8,8 @@ use cerith_tile::fault::{Fault, is_planted};
 use cerith_tile::quirk::Quirks;
 
 use crate::difference::Comparison;
-use crate::trial::{Difference, Kind, Rest, Standing, Trial};
+use crate::trial::{Rest, Trial};
+use crate::verdict::{Difference, Kind, Standing};
 use crate::witness::{Undefined, Witness, independent, names};
 
 /// Why the reference is to be looked at, and who differs from it.

@@ -22,7 +22,8 @@ use cerith_tile::rules::Rules;
 use crate::difference::{Acceptance, Bytes, Comparison, compare};
 use crate::expectation::{Met, says};
 use crate::panel::{ByReference, Failed, Stopped};
-use crate::trial::{Kind, Pair};
+use crate::trial::Pair;
+use crate::verdict::Kind;
 
 /// One variant and what the engine did with it.
 #[derive(Clone, Debug)]
