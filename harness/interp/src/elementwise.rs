@@ -1,6 +1,8 @@
 //! Operations that do the same to every lane. The arithmetic is [`cerith_tile::numeric`]'s; here are the rules that keep
 //! lanes from being stored, and poison.
 
+mod rule;
+
 use cerith_tile::DType;
 use cerith_tile::fault::{Fault, is_planted};
 use cerith_tile::ir::{BinaryOp, CastKind, CmpPredicate, Elem, Foreign, Rounding, TernaryOp, UnaryOp};
@@ -8,7 +10,9 @@ use cerith_tile::numeric::lanes::{self, Flaws, Operand};
 use cerith_tile::numeric::{self, Computed};
 use smallvec::SmallVec;
 
-use crate::affine::{Affine, BoxMask, MaskRule, RANK, integer};
+pub(crate) use self::rule::remapped;
+use self::rule::{affine, affine_repr, binary_rule, mask_repr};
+use crate::affine::{Affine, integer};
 use crate::checks::divisions::Flaw;
 use crate::machine::Machine;
 use crate::outcome::Stop;
@@ -25,87 +29,6 @@ pub(crate) fn operand(value: &Value) -> Operand<'_> {
     match value.repr {
         Repr::Uniform(bits) => Operand::Uniform(bits),
         _ => Operand::Block(value.lanes().unwrap_or(&[])),
-    }
-}
-
-/// An integer or pointer value as a rule.
-fn affine(value: &Value, elem: Elem) -> Option<Affine> {
-    match value.repr {
-        Repr::Affine(affine) => Some(affine),
-        Repr::Uniform(bits) => integer(bits, elem).map(Affine::constant),
-        _ => None,
-    }
-}
-
-/// A rule as a representation; equal lanes become uniform.
-fn affine_repr(affine: Affine, layout: &Layout) -> Option<Repr> {
-    if !layout.ruled {
-        return None;
-    }
-    let affine = affine.checked(layout.elem, &layout.extents)?;
-    Some(match affine.uniform(&layout.extents) {
-        Some(all) => Repr::Uniform(all as u64 & layout.ones()),
-        None => Repr::Affine(affine),
-    })
-}
-
-fn mask_repr(rule: MaskRule) -> Repr {
-    match rule {
-        MaskRule::Uniform(all) => Repr::Uniform(u64::from(all)),
-        MaskRule::Box(mask) => Repr::Mask(mask),
-    }
-}
-
-fn binary_rule(op: BinaryOp, a: &Value, b: &Value, layout: &Layout) -> Option<Repr> {
-    if layout.elem == Elem::Num(DType::I1) {
-        return mask_rule(op, &a.repr, &b.repr, layout);
-    }
-    if !matches!(a.repr, Repr::Affine(_)) && !matches!(b.repr, Repr::Affine(_)) {
-        return None;
-    }
-    let (x, y) = (affine(a, layout.elem)?, affine(b, layout.elem)?);
-    let constant = |affine: &Affine| (affine.strides == [0; RANK]).then_some(affine.base);
-    let result = match op {
-        BinaryOp::Add => x.add(y)?,
-        BinaryOp::Sub => x.sub(y)?,
-        BinaryOp::Mul => match (constant(&x), constant(&y)) {
-            (_, Some(by)) => x.scale(by)?,
-            (Some(by), _) => y.scale(by)?,
-            _ => return None,
-        },
-        BinaryOp::Shl => {
-            let by = constant(&y).filter(|by| (0..31).contains(by))?;
-            x.scale(1 << by)?
-        }
-        _ => return None,
-    };
-    affine_repr(result, layout)
-}
-
-fn mask_rule(op: BinaryOp, a: &Repr, b: &Repr, layout: &Layout) -> Option<Repr> {
-    match (op, a, b) {
-        (BinaryOp::And, Repr::Mask(x), Repr::Mask(y)) => Some(mask_repr(x.and(*y, &layout.extents))),
-        (BinaryOp::And, Repr::Mask(x), Repr::Uniform(all))
-        | (BinaryOp::And, Repr::Uniform(all), Repr::Mask(x)) => Some(if all & 1 == 1 {
-            Repr::Mask(*x)
-        } else {
-            Repr::Uniform(0)
-        }),
-        (BinaryOp::Or, Repr::Mask(x), Repr::Uniform(all))
-        | (BinaryOp::Or, Repr::Uniform(all), Repr::Mask(x)) => Some(if all & 1 == 1 {
-            Repr::Uniform(1)
-        } else {
-            Repr::Mask(*x)
-        }),
-        (BinaryOp::Xor, Repr::Mask(x), Repr::Uniform(all))
-        | (BinaryOp::Xor, Repr::Uniform(all), Repr::Mask(x)) => {
-            if all & 1 == 1 {
-                Some(Repr::Mask(x.not(&layout.extents)?))
-            } else {
-                Some(Repr::Mask(*x))
-            }
-        }
-        _ => None,
     }
 }
 
@@ -644,40 +567,5 @@ impl Machine<'_> {
         }
         self.set_lanes(out, Value::dense(buf).with_poison(poison));
         Ok(())
-    }
-}
-
-/// A rule seen through other extents: broadcast, reshape and the like. `from[d]` is the source's dimension of result
-/// dimension `d`, where it has one.
-pub(crate) fn remapped(repr: Repr, from: [Option<usize>; RANK], layout: &Layout) -> Option<Repr> {
-    match repr {
-        Repr::Uniform(_) => Some(repr),
-        Repr::Dense => None,
-        Repr::Affine(rule) => {
-            let mut strides = [0; RANK];
-            for (to, source) in strides.iter_mut().zip(from) {
-                *to = source.and_then(|d| rule.strides.get(d)).copied().unwrap_or(0);
-            }
-            affine_repr(
-                Affine {
-                    base: rule.base,
-                    strides,
-                },
-                layout,
-            )
-        }
-        Repr::Mask(mask) => {
-            let mut seen = BoxMask {
-                lo: [0; RANK],
-                hi: layout.extents,
-            };
-            for (d, source) in from.into_iter().enumerate() {
-                if let Some(s) = source {
-                    *seen.lo.get_mut(d)? = *mask.lo.get(s)?;
-                    *seen.hi.get_mut(d)? = *mask.hi.get(s)?;
-                }
-            }
-            Some(mask_repr(seen.rule(&layout.extents)))
-        }
     }
 }

@@ -1,8 +1,11 @@
-//! Running programs: slots, control flow, fuel. What each operation does to lanes is in the modules beside this one.
+//! Running programs: launches, slots and what an operation is. What each operation does to lanes is in the modules beside this one.
 //!
 //! A program runs its kernel's blocks step by step. Every value is in the slot of its number; a slot's buffers go back
 //! to the pool after the value's last use, so that a launch allocates only while it is new. What does not depend on
 //! the program id is computed once a launch (the prologue).
+
+mod control;
+mod fuel;
 
 use cerith_tile::fault::{Fault, is_planted};
 use std::cell::Cell;
@@ -13,18 +16,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use cerith_memory::{Memory, ORIGIN};
 use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::ir::{LocId, OpKind};
-use cerith_tile::numeric;
-use smallvec::SmallVec;
 
 use crate::checks::divisions::Divisions;
 use crate::checks::footprint::{Crossed, Footprint};
 use crate::checks::order::Release;
 use crate::checks::race::Conflict;
-use crate::checks::{Home, Site, footprint, promise, wait};
+use crate::checks::{Home, Site, footprint};
 use crate::config::{Arg, Checks, Config};
 use crate::origin::Origin;
 use crate::outcome::{Exhausted, Finished, InternalError, Outcome, Resource, Stats, Stop, Unsupported};
-use crate::program::{Code, Op, Program, Slot, Step};
+use crate::program::{Program, Slot, Step};
 use crate::state::State;
 use crate::survey::Survey;
 use crate::value::{Layout, Poison, Repr, Value};
@@ -331,72 +332,6 @@ impl<'a> Machine<'a> {
         self.spend(survey.rest)
     }
 
-    /// Uses fuel up.
-    #[inline]
-    pub(crate) fn spend(&mut self, cost: u64) -> Result<(), Stop> {
-        if let Some(left) = self.fuel.checked_sub(cost) {
-            self.fuel = left;
-            return Ok(());
-        }
-        self.spend_held(cost)
-    }
-
-    /// Uses up what is held back too, and looks at the watch.
-    #[cold]
-    fn spend_held(&mut self, cost: u64) -> Result<(), Stop> {
-        self.config.watch.look()?;
-        let Some(left) = self.fuel.saturating_add(self.held).checked_sub(cost) else {
-            (self.fuel, self.held) = (0, 0);
-            return Err(Stop::fuel(self.fuel_limit()));
-        };
-        self.hold_back(left);
-        Ok(())
-    }
-
-    /// Hands out the first part of what may be used.
-    fn hold_back(&mut self, left: u64) {
-        self.fuel = left.min(watch::FUEL);
-        self.held = left - self.fuel;
-    }
-
-    /// Gives the next program its fuel.
-    pub(crate) fn refuel(&mut self) {
-        self.rest = self.fuel_left();
-        self.given = self.config.program_fuel.min(self.rest);
-        self.rest -= self.given;
-        self.hold_back(self.given);
-    }
-
-    /// What the program that runs has used.
-    pub(crate) const fn used(&self) -> u64 {
-        self.given - self.held - self.fuel
-    }
-
-    /// What all programs that are still to come may use.
-    pub(crate) const fn fuel_left(&self) -> u64 {
-        self.rest + self.held + self.fuel
-    }
-
-    /// Takes away what programs used that ran elsewhere.
-    pub(crate) const fn spent(&mut self, used: u64) {
-        self.rest = self.fuel_left().saturating_sub(used);
-        (self.fuel, self.held) = (0, 0);
-    }
-
-    /// Takes back what the program that runs has used, so that there is as much as `left`.
-    pub(crate) const fn restore(&mut self, left: u64) {
-        (self.fuel, self.held, self.rest) = (0, 0, left);
-    }
-
-    /// The limit that a program meets which runs out of fuel.
-    pub(crate) fn fuel_limit(&self) -> u64 {
-        if self.given == self.config.program_fuel {
-            self.given
-        } else {
-            self.config.fuel
-        }
-    }
-
     /// Where execution is, for messages.
     pub(crate) fn site(&self, loc: LocId) -> Site<'a> {
         Site {
@@ -490,149 +425,6 @@ impl<'a> Machine<'a> {
             if value.buf.is_some() || !value.poison.is_none() {
                 let old = std::mem::take(value);
                 self.state.pool.recycle(old);
-            }
-        }
-    }
-
-    /// Runs a block up to its yield.
-    pub(crate) fn block(&mut self, code: &'a Code) -> Result<(), Stop> {
-        for step in &code.steps {
-            self.spend(step.cost)
-                .and_then(|()| self.step(step))
-                .map_err(|stop| stop.at(step.loc))?;
-            self.free(&step.frees);
-        }
-        Ok(())
-    }
-
-    /// Takes out what a block yields.
-    pub(crate) fn yields(&mut self, code: &Code) -> Result<SmallVec<[Value; 4]>, Stop> {
-        let mut values = SmallVec::new();
-        for yielded in &code.yields {
-            values.push(if yielded.moves {
-                std::mem::take(&mut self.state.slots[yielded.slot as usize])
-            } else {
-                self.copy(yielded.slot)?
-            });
-        }
-        Ok(values)
-    }
-
-    fn set_all(&mut self, slots: &[Slot], values: impl IntoIterator<Item = Value>) {
-        for (&slot, value) in slots.iter().zip(values) {
-            self.set(slot, value);
-        }
-    }
-
-    /// A scalar that decides something: its bits, unless it is poison.
-    pub(crate) fn decisive(&self, slot: Slot, loc: LocId, what: &str) -> Result<u64, Stop> {
-        let value = self.value(slot);
-        if value.poison.at(0) {
-            return Err(self.undefined(self.site(loc), None, value.poison.mark(0), what));
-        }
-        Ok(value.bits(0, &self.layout(slot)))
-    }
-
-    pub(crate) fn step(&mut self, step: &'a Step) -> Result<(), Stop> {
-        match &step.op {
-            Op::Binary(op) => self.binary(*op, step),
-            Op::Unary(op) => self.unary(*op, step),
-            Op::Plain(kind) => self.plain(kind, step),
-            Op::If(then_code, else_code) => {
-                let condition = self.decisive(step.ins[0], step.loc, "the condition of `if`")?;
-                let code = if condition & 1 == 1 { then_code } else { else_code };
-                self.block(code)?;
-                let values = self.yields(code)?;
-                self.set_all(&step.outs, values);
-                Ok(())
-            }
-            Op::For(code) => self.for_loop(code, step),
-            Op::While(before, after) => self.while_loop(before, after, step),
-            Op::Reduce {
-                axis,
-                combine,
-                region,
-                code,
-            } => self.reduce(*axis, *combine, *region, code, step),
-            Op::Scan {
-                axis,
-                reverse,
-                combine,
-                region,
-                code,
-            } => self.scan(*axis, *reverse, *combine, *region, code, step),
-        }
-    }
-
-    fn for_loop(&mut self, code: &'a Code, step: &'a Step) -> Result<(), Stop> {
-        let (bounds, initial) = step.ins.split_at(3);
-        let dtype = self.program.layouts[code.args[0] as usize].elem.num();
-        let dtype = dtype.ok_or(Stop::malformed("a loop over pointers"))?;
-        let mut numbers = [0; 3];
-        let names = ["the start of a loop", "the end of a loop", "the step of a loop"];
-        for ((number, &slot), name) in numbers.iter_mut().zip(bounds).zip(names) {
-            *number = numeric::decode_int(dtype, self.decisive(slot, step.loc, name)?);
-        }
-        let [lower, upper, stride] = numbers;
-        if stride <= 0 {
-            return Err(promise::loop_step(self.site(step.loc), stride as i64));
-        }
-        let mut carried = SmallVec::<[Value; 4]>::new();
-        for &slot in initial {
-            carried.push(self.copy(slot)?);
-        }
-        let mut at = lower;
-        let upper = if is_planted(Fault::LoopNeedsWholeStep) {
-            upper - (upper - lower).rem_euclid(stride)
-        } else {
-            upper
-        };
-        while at < upper {
-            self.spend(1)?;
-            self.set_rule(code.args[0], Repr::Uniform(numeric::encode_int(dtype, at)));
-            self.set_all(&code.args[1..], carried);
-            self.block(code)?;
-            carried = self.yields(code)?;
-            if carried.len() == 2 && is_planted(Fault::LoopSwapsCarried) {
-                carried.swap(0, 1);
-            }
-            at += stride;
-        }
-        self.set_all(&step.outs, carried);
-        Ok(())
-    }
-
-    fn while_loop(&mut self, before: &'a Code, after: &'a Code, step: &'a Step) -> Result<(), Stop> {
-        let mut carried = SmallVec::<[Value; 4]>::new();
-        for &slot in &step.ins {
-            carried.push(self.copy(slot)?);
-        }
-        let shared = self.grid.iter().any(|&programs| programs > 1);
-        let mut watch = wait::Watch::default();
-        loop {
-            self.spend(1)?;
-            self.set_all(&before.args, carried);
-            self.block(before)?;
-            let mut passed = self.yields(before)?.into_iter();
-            let condition = passed
-                .next()
-                .ok_or(Stop::malformed("a loop without a condition"))?;
-            if condition.poison.at(0) {
-                let mark = condition.poison.mark(0);
-                return Err(self.undefined(self.site(step.loc), None, mark, "the condition of `while`"));
-            }
-            let Repr::Uniform(condition) = condition.repr else {
-                return Err(Stop::malformed("a loop with a block for a condition"));
-            };
-            if condition & 1 == 0 {
-                self.set_all(&step.outs, passed);
-                return Ok(());
-            }
-            self.set_all(&after.args, passed);
-            self.block(after)?;
-            carried = self.yields(after)?;
-            if shared && watch.repeats(&carried, self.memory.arena().0) && (before.reads() || after.reads()) {
-                return Err(wait::endless(self.site(step.loc)));
             }
         }
     }

@@ -8,6 +8,10 @@
 //! An entry names a program by a number that it was given when it began. Where programs order each other through atomics
 //! ([`super::order`]) a program has several, one for each part of it that is handed on as a whole.
 
+mod load;
+#[cfg(test)]
+mod tests;
+
 use cerith_memory::GUARD;
 
 use crate::checks::Access;
@@ -272,53 +276,6 @@ impl Shadow {
             .map_or(0, |&(_, program)| program)
     }
 
-    /// A load of `len` bytes. A volatile one may see other programs' writes.
-    pub(crate) fn load(&mut self, index: usize, len: usize, volatile: bool) -> Result<(), Conflict> {
-        if volatile {
-            return self.apart(index, len, |shadow, cell, at| {
-                if !shadow.live(cell.writer) || shadow.own(cell.writer) || shadow.knows(cell.writer) {
-                    return Ok(());
-                }
-                shadow.met = true;
-                if cell.writer & ATOMIC != 0 {
-                    shadow.volatile.push(at);
-                    return Ok(());
-                }
-                Err(Conflict {
-                    index: at,
-                    other: Some(shadow.number(cell.writer)),
-                    did: Access::Store,
-                })
-            });
-        }
-        let (first, last) = (index.div_ceil(GRANULE), (index + len) / GRANULE);
-        if first >= last {
-            return self.load_pieces(index, index + len);
-        }
-        self.load_pieces(index, first * GRANULE)?;
-        if !self.load_whole(first, last) {
-            self.load_pieces(first * GRANULE, last * GRANULE)?;
-        }
-        self.load_pieces(last * GRANULE, index + len)
-    }
-
-    /// A load of aligned elements that start `stride` bytes apart.
-    pub(crate) fn load_elements(
-        &mut self,
-        index: usize,
-        size: usize,
-        stride: usize,
-        count: usize,
-        volatile: bool,
-    ) -> Result<(), Conflict> {
-        by_granule(index, size, stride, count, |granule, bytes, first, elements| {
-            if !volatile && self.load_piece(granule, bytes) {
-                return Ok(());
-            }
-            (first..first + elements).try_for_each(|nth| self.load(index + nth * stride, size, volatile))
-        })
-    }
-
     /// A store of aligned elements that start `stride` bytes apart. `old` is the arena, `new` has the elements one
     /// after the other.
     pub(crate) fn store_elements(
@@ -350,87 +307,6 @@ impl Shadow {
                 let (old, new) = (old.get(at..at + size), new.get(nth * size..(nth + 1) * size));
                 self.store(at, old.unwrap_or(&[]), new.unwrap_or(&[]))
             })
-        })
-    }
-
-    /// A load of whole granules; false, and nothing done, where they must be looked at one by one.
-    #[inline]
-    #[expect(
-        clippy::needless_bitwise_bool,
-        reason = "branches would keep the loop from being vectorised"
-    )]
-    fn load_whole(&mut self, first: usize, last: usize) -> bool {
-        let (me, base) = (self.me, self.base);
-        let (Some(writers), Some(readers)) =
-            (self.writers.get(first..last), self.readers.get_mut(first..last))
-        else {
-            return true;
-        };
-        let shared = writers.iter().zip(readers.iter()).fold(false, |any, (&w, &r)| {
-            any | ((w >= base) & (w != me)) | (r & PARTIAL != 0)
-        });
-        if shared {
-            return false;
-        }
-        for reader in readers {
-            *reader = if *reader < base { me } else { *reader };
-        }
-        true
-    }
-
-    /// A load, granule by granule.
-    #[inline]
-    fn load_pieces(&mut self, from: usize, to: usize) -> Result<(), Conflict> {
-        let mut at = from;
-        while at < to {
-            let granule = at / GRANULE;
-            let start = granule * GRANULE;
-            let stop = to.min(start + GRANULE);
-            if !self.load_piece(granule, set(at - start, stop - start)) {
-                self.load_bytes(at, stop - at)?;
-            }
-            at = stop;
-        }
-        Ok(())
-    }
-
-    /// A load of some bytes of a granule; false, and nothing done, where they must be looked at one by one.
-    #[inline]
-    fn load_piece(&mut self, granule: usize, bytes: u32) -> bool {
-        let (me, base) = (self.me, self.base);
-        let (Some(&writer), Some(written), Some(reader), Some(read)) = (
-            self.writers.get(granule),
-            self.written.get(granule),
-            self.readers.get_mut(granule),
-            self.read.get_mut(granule),
-        ) else {
-            return true;
-        };
-        if foreign(writer, me, base) && (writer == APART || touched(writer, *written) & bytes != 0) {
-            return false;
-        }
-        join(reader, read, bytes, me, base) || touched(*reader, *read) & bytes == bytes
-    }
-
-    fn load_bytes(&mut self, index: usize, len: usize) -> Result<(), Conflict> {
-        let me = self.me;
-        self.apart(index, len, |shadow, cell, index| {
-            if shadow.live(cell.writer) && !shadow.own(cell.writer) && !shadow.knows(cell.writer) {
-                let did = if cell.writer & ATOMIC == 0 {
-                    Access::Store
-                } else {
-                    Access::Atomic
-                };
-                return Err(Conflict {
-                    index,
-                    other: Some(shadow.number(cell.writer)),
-                    did,
-                });
-            }
-            if !shadow.live(cell.reader) || shadow.own(cell.reader) || shadow.knows(cell.reader) {
-                cell.reader = me;
-            }
-            Ok(())
         })
     }
 
@@ -708,90 +584,5 @@ impl Shadow {
         *self.writers.get_mut(granule)? = APART;
         *self.readers.get_mut(granule)? = detail as u32;
         Some(detail)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    const BYTES: usize = 160;
-
-    /// What a shadow must say, byte by byte: all writers, the last one last, and all readers.
-    #[derive(Default)]
-    struct Model {
-        writers: Vec<Vec<u32>>,
-        readers: Vec<Vec<u32>>,
-    }
-
-    impl Model {
-        fn access(&mut self, me: u32, from: usize, len: usize, store: Option<bool>) -> bool {
-            for at in from..from + len {
-                let other_is_last = self.writers[at].last().is_some_and(|&w| w != me);
-                let other_wrote = self.writers[at].iter().any(|&w| w != me);
-                let other_read = self.readers[at].iter().any(|&r| r != me);
-                match store {
-                    None if other_is_last => return false,
-                    None => self.readers[at].push(me),
-                    // What another program wrote is written once more, and is the same.
-                    Some(true) if other_is_last && other_read => return false,
-                    Some(true) if other_is_last => self.writers[at].push(me),
-                    // A store of what is there is as a load, but where the program wrote it itself.
-                    Some(true) if self.writers[at].is_empty() => self.readers[at].push(me),
-                    Some(true) => {}
-                    Some(false) if other_read || other_wrote => return false,
-                    Some(false) => self.writers[at].push(me),
-                }
-            }
-            true
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn a_shadow_says_what_a_byte_by_byte_model_says(
-            accesses in proptest::collection::vec(
-                (0usize..BYTES, 1usize..100, 0u8..8, any::<bool>()), 1..40
-            ),
-            launches in 1usize..3,
-        ) {
-            let mut shadow = Shadow::default();
-            for _ in 0..launches {
-                shadow.begin(BYTES, 40);
-                let mut model = Model { writers: vec![Vec::new(); BYTES], readers: vec![Vec::new(); BYTES] };
-                let mut me = 0;
-                for &(from, len, kind, next) in &accesses {
-                    if next {
-                        me += 1;
-                        shadow.enter(me);
-                    }
-                    let len = len.min(BYTES - from);
-                    let arena = [0; BYTES];
-                    let old = &arena[from..from + len];
-                    let value = u8::from(kind < 6);
-                    // Runs of elements 12 bytes apart, and long accesses.
-                    let elements = 1 + len / 12;
-                    let start = from / 4 * 4;
-                    let strided = kind % 2 == 0 && start + elements * 12 <= BYTES;
-                    let store = (kind / 2 >= 2).then_some(value == 0);
-                    let got = match (kind / 2 < 2, strided) {
-                        (true, true) => shadow.load_elements(start, 4, 12, elements, false),
-                        (true, false) => shadow.load(from, len, false),
-                        (false, true) => shadow.store_elements(start, 4, 12, &arena, &vec![value; 4 * elements]),
-                        (false, false) => shadow.store(from, old, &vec![value; len]),
-                    };
-                    let expected = if strided {
-                        (0..elements).all(|nth| model.access(me as u32, start + nth * 12, 4, store))
-                    } else {
-                        model.access(me as u32, from, len, store)
-                    };
-                    prop_assert_eq!(got.is_ok(), expected);
-                    if !expected {
-                        break;
-                    }
-                }
-            }
-        }
     }
 }
