@@ -6,6 +6,7 @@ use cerith_tile::source::Span;
 
 use crate::kernel::{Function, Kernel, Parameter, ParameterKind};
 use crate::schema::LaunchSchema;
+use crate::yaml::Key;
 use cerith_python::nearest::{list, suggestion};
 
 /// What a host function is called with.
@@ -13,27 +14,69 @@ const HOST_ARGUMENTS: usize = 3;
 
 const ON_PURPOSE: &str = "`unchecked: true` on the launch passes it all the same";
 
+/// The parameters that a positional argument can go to.
+fn by_position(function: &Function) -> Vec<&Parameter> {
+    let takes = |parameter: &&Parameter| {
+        matches!(
+            parameter.kind,
+            ParameterKind::PositionalOnly | ParameterKind::PositionalOrKeyword
+        )
+    };
+    function.parameters.iter().filter(takes).collect()
+}
+
+/// Whether a keyword can go to a parameter.
+const fn by_keyword(parameter: &Parameter) -> bool {
+    matches!(
+        parameter.kind,
+        ParameterKind::PositionalOrKeyword | ParameterKind::KeywordOnly
+    )
+}
+
+fn has(function: &Function, kind: ParameterKind) -> bool {
+    function.parameters.iter().any(|parameter| parameter.kind == kind)
+}
+
+/// What is wrong with an argument by name: no parameter has that name, or a positional argument took it.
+fn keyword(kernel: &Kernel, function: &Function, launch: &LaunchSchema, key: &Key) -> Option<Diagnostic> {
+    let named = |parameter: &&Parameter| by_keyword(parameter);
+    let parameters = || function.parameters.iter().filter(named);
+    if parameters().any(|parameter| parameter.name == key.name) {
+        let position = by_position(function)
+            .iter()
+            .position(|parameter| parameter.name == key.name);
+        let first = position.and_then(|at| launch.positional.get(at))?;
+        let message = format!("two arguments for `{}`", key.name);
+        return Some(
+            Diagnostic::error("duplicate-argument", key.span, message)
+                .label(first.span(), "by position")
+                .help("remove one"),
+        );
+    }
+    if has(function, ParameterKind::VarKeyword) {
+        return None;
+    }
+    let mut problem = Diagnostic::error(
+        "unknown-argument",
+        key.span,
+        format!("`{}` has no parameter `{}`", kernel.name, key.name),
+    );
+    problem.help = suggestion(&key.name, parameters().map(|parameter| parameter.name.as_str()));
+    Some(problem)
+}
+
 /// Adds a problem for every argument that has no parameter, and for parameters that have no argument.
 pub(crate) fn check(kernel: &Kernel, launch: &LaunchSchema, problems: &mut Vec<Diagnostic>) {
     let Some(function) = kernel.function() else { return };
     let parameters = &function.parameters;
-    let by_position: Vec<&Parameter> = parameters
-        .iter()
-        .filter(|parameter| {
-            matches!(
-                parameter.kind,
-                ParameterKind::PositionalOnly | ParameterKind::PositionalOrKeyword
-            )
-        })
-        .collect();
-    let has = |kind| parameters.iter().any(|parameter| parameter.kind == kind);
+    let by_position = by_position(function);
     let start = Span {
         end: launch.span.start,
         ..launch.span
     };
     let definition = |problem: Diagnostic| problem.label(function.span, "the kernel").note(ON_PURPOSE);
     if let Some(extra) = launch.positional.get(by_position.len())
-        && !has(ParameterKind::VarPositional)
+        && !has(function, ParameterKind::VarPositional)
     {
         problems.push(definition(
             Diagnostic::error(
@@ -50,49 +93,8 @@ pub(crate) fn check(kernel: &Kernel, launch: &LaunchSchema, problems: &mut Vec<D
         ));
     }
     for (key, _) in &launch.keyword {
-        let found = parameters.iter().position(|parameter| {
-            parameter.name == key.name
-                && matches!(
-                    parameter.kind,
-                    ParameterKind::PositionalOrKeyword | ParameterKind::KeywordOnly
-                )
-        });
-        match found {
-            Some(_) => {
-                let position = by_position
-                    .iter()
-                    .position(|parameter| parameter.name == key.name);
-                if let Some(first) = position.and_then(|at| launch.positional.get(at)) {
-                    problems.push(definition(
-                        Diagnostic::error(
-                            "duplicate-argument",
-                            key.span,
-                            format!("two arguments for `{}`", key.name),
-                        )
-                        .label(first.span(), "by position")
-                        .help("remove one"),
-                    ));
-                }
-            }
-            None if has(ParameterKind::VarKeyword) => {}
-            None => {
-                let named = parameters
-                    .iter()
-                    .filter(|parameter| {
-                        matches!(
-                            parameter.kind,
-                            ParameterKind::PositionalOrKeyword | ParameterKind::KeywordOnly
-                        )
-                    })
-                    .map(|parameter| parameter.name.as_str());
-                let mut problem = Diagnostic::error(
-                    "unknown-argument",
-                    key.span,
-                    format!("`{}` has no parameter `{}`", kernel.name, key.name),
-                );
-                problem.help = suggestion(&key.name, named);
-                problems.push(definition(problem));
-            }
+        if let Some(problem) = keyword(kernel, function, launch, key) {
+            problems.push(definition(problem));
         }
     }
     if !function.decorators_are_literal {

@@ -258,7 +258,21 @@ pub fn judge_sweep(
     let uncertain = with_same(unknown.iter().map(|(variant, _)| *variant), samples);
     verdict.axes = along_axes(&verdict.camps, &unsteady, &uncertain);
     let why = unknown.first().map(|(_, why)| why.clone());
-    (verdict.kind, verdict.reason) = if verdict.camps.len() > 1 {
+    (verdict.kind, verdict.reason) = concluded(samples, &verdict.camps, &unsteady, why);
+    if verdict.kind == VerdictKind::Inconclusive {
+        verdict.differences.clear();
+    }
+    verdict
+}
+
+/// The verdict in one word, and why. `why` is the first reason for which a variant could not be compared.
+fn concluded(
+    samples: &Samples,
+    camps: &[Camp],
+    unsteady: &[Variant],
+    why: Option<String>,
+) -> (VerdictKind, Option<String>) {
+    if camps.len() > 1 {
         (VerdictKind::Differ, why)
     } else if unsteady.contains(&Variant::AsIs) {
         let why = "the case as it is does not give the same twice, which `cerith run` judges";
@@ -267,7 +281,7 @@ pub fn judge_sweep(
         (VerdictKind::Nondeterministic, why)
     } else if why.is_some() {
         (VerdictKind::Inconclusive, why)
-    } else if verdict.camps.first().is_none_or(|camp| camp.variants.len() < 2) {
+    } else if camps.first().is_none_or(|camp| camp.variants.len() < 2) {
         let why = match samples
             .not_applicable
             .iter()
@@ -279,11 +293,7 @@ pub fn judge_sweep(
         (VerdictKind::Inconclusive, Some(why))
     } else {
         (VerdictKind::Agree, None)
-    };
-    if verdict.kind == VerdictKind::Inconclusive {
-        verdict.differences.clear();
     }
-    verdict
 }
 
 /// Variants, with those that are the same to the GPU behind them.

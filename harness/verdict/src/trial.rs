@@ -280,6 +280,17 @@ impl Trial<'_, '_> {
             self.by_word
                 .extend(rest.filter(|id| !foreseen.contains(id)).cloned());
         }
+        self.convict(reference, &camp, rest, &overruling)
+    }
+
+    /// Who is wrong, once it is settled who is right: the reference with its camp, or those that overrule it.
+    fn convict(
+        &mut self,
+        reference: Witness<'_>,
+        camp: &[Witness<'_>],
+        rest: Vec<(Witness<'_>, Kind, Option<Comparison>)>,
+        overruling: &[EngineId],
+    ) -> VerdictKind {
         // Whoever agreed with an overruled reference has its code: what it says is the reference's mistake, not its own.
         let right = |id: &EngineId| {
             if overruling.is_empty() {

@@ -148,6 +148,70 @@ pub(super) fn attribute(
     }
 }
 
+/// Methods that ask something of a tensor.
+const QUERIES: [&str; 12] = [
+    "data_ptr",
+    "dim",
+    "element_size",
+    "is_contiguous",
+    "is_floating_point",
+    "is_signed",
+    "ndimension",
+    "nelement",
+    "numel",
+    "size",
+    "storage_offset",
+    "stride",
+];
+
+/// What a query answers.
+fn query(tensor: &Tensor, name: &str, arguments: Arguments) -> Result<Value, ExprError> {
+    if name == "size" || name == "stride" {
+        return extent(tensor, name, arguments);
+    }
+    let [] = arguments.bind([])?;
+    Ok(match name {
+        "dim" | "ndimension" => int(tensor.dim() as i64),
+        "numel" | "nelement" => int(tensor.numel()),
+        "storage_offset" => int(tensor.offset),
+        "element_size" => int(tensor.element_size() as i64),
+        "is_contiguous" => Value::Bool(tensor.is_contiguous()),
+        "is_floating_point" => Value::Bool(tensor.dtype.is_float()),
+        "is_signed" => Value::Bool(!tensor.dtype.is_unsigned_int()),
+        _ => Value::Address(Address {
+            storage: tensor.storage,
+            offset: tensor.byte_offset(),
+        }),
+    })
+}
+
+/// `x.size()` and `x.stride()`, of all dimensions or of one.
+fn extent(tensor: &Tensor, name: &str, arguments: Arguments) -> Result<Value, ExprError> {
+    let range = arguments.range.clone();
+    let [dim] = arguments.bind(["dim"])?;
+    let of_all = if name == "size" {
+        &tensor.shape
+    } else {
+        &tensor.strides
+    };
+    match dim.given() {
+        None
+        | Some(Argument {
+            value: Value::None, ..
+        }) => Ok(tuple(of_all)),
+        Some(dim) => {
+            let dim = dim.int()?;
+            if name == "size" {
+                tensor.size(dim)
+            } else {
+                tensor.stride(dim)
+            }
+            .map(int)
+            .map_err(|error| ExprError::of_torch(&range, &error))
+        }
+    }
+}
+
 /// `object.name(…)`, for all but modules.
 pub(super) fn call(
     work: &mut Work<'_>,
@@ -164,49 +228,11 @@ pub(super) fn call(
     };
     let range = arguments.range.clone();
     let fails = |error: TorchError| ExprError::of_torch(&range, &error);
-    // Queries and operations that give several tensors return; what is left gives one tensor.
+    if QUERIES.contains(&name) {
+        return query(tensor, name, arguments);
+    }
+    // Operations that give several tensors return; what is left gives one tensor.
     let result = match name {
-        "dim" | "ndimension" | "numel" | "nelement" | "storage_offset" | "element_size" | "is_contiguous"
-        | "is_floating_point" | "is_signed" | "data_ptr" => {
-            let [] = arguments.bind([])?;
-            return Ok(match name {
-                "dim" | "ndimension" => int(tensor.dim() as i64),
-                "numel" | "nelement" => int(tensor.numel()),
-                "storage_offset" => int(tensor.offset),
-                "element_size" => int(tensor.element_size() as i64),
-                "is_contiguous" => Value::Bool(tensor.is_contiguous()),
-                "is_floating_point" => Value::Bool(tensor.dtype.is_float()),
-                "is_signed" => Value::Bool(!tensor.dtype.is_unsigned_int()),
-                _ => Value::Address(Address {
-                    storage: tensor.storage,
-                    offset: tensor.byte_offset(),
-                }),
-            });
-        }
-        "size" | "stride" => {
-            let [dim] = arguments.bind(["dim"])?;
-            let of_all = if name == "size" {
-                &tensor.shape
-            } else {
-                &tensor.strides
-            };
-            return match dim.given() {
-                None
-                | Some(Argument {
-                    value: Value::None, ..
-                }) => Ok(tuple(of_all)),
-                Some(dim) => {
-                    let dim = dim.int()?;
-                    if name == "size" {
-                        tensor.size(dim)
-                    } else {
-                        tensor.stride(dim)
-                    }
-                    .map(int)
-                    .map_err(fails)
-                }
-            };
-        }
         "split" | "split_with_sizes" | "chunk" | "unbind" | "tensor_split" => {
             let pieces = pieces(tensor, name, arguments)?.map_err(fails)?;
             work.spend(pieces.len(), &range)?;

@@ -11,26 +11,7 @@ use crate::style::Tone;
 
 impl Human {
     pub(super) fn summary(&self, summary: &Summary) -> String {
-        let mut text = String::new();
-        let mut counts = vec![format!("{} agree", summary.agree)];
-        for (count, word) in [
-            (summary.differ, "differ"),
-            (summary.nondeterministic, "nondeterministic"),
-            (summary.undefined, "undefined"),
-            (summary.inconclusive, "inconclusive"),
-        ] {
-            if count > 0 {
-                counts.push(format!("{count} {word}"));
-            }
-        }
-        let _ = writeln!(
-            text,
-            "\n{} {}: {}, in {:.2} s",
-            summary.cases,
-            plural(summary.cases, "case"),
-            counts.join(", "),
-            summary.seconds
-        );
+        let mut text = verdicts(summary);
         if let Some(variants) = &summary.variants {
             text.push_str(&counted(variants));
         }
@@ -51,33 +32,18 @@ impl Human {
             );
         }
         text.push_str(&self.known_causes());
-        let width = summary
-            .engines
-            .keys()
-            .map(|id| id.chars().count())
-            .max()
-            .unwrap_or(0);
-        for (id, tally) in &summary.engines {
-            let did: Vec<String> = tally
-                .outcomes
-                .iter()
-                .map(|(word, count)| format!("{count} {word}"))
-                .collect();
-            let blamed = if tally.blamed > 0 {
-                format!(", wrong in {}", tally.blamed)
-            } else {
-                String::new()
-            };
-            // The variants of a sweep are not timed.
-            let seconds = match summary.variants {
-                Some(_) => String::new(),
-                None => format!(", {:.3} s", tally.seconds),
-            };
-            let _ = writeln!(text, "  {id:width$}  {}{blamed}{seconds}", did.join(", "));
-        }
+        text.push_str(&engines(summary));
         for line in self.silence.lines() {
             let _ = writeln!(text, "{} {line}", self.paint(Tone::Bad, "silent:"));
         }
+        self.doubts(summary, &mut text);
+        let _ = writeln!(text, "{}", self.gate(summary));
+        text.push_str(&self.next(summary));
+        text
+    }
+
+    /// What keeps the numbers from saying more.
+    fn doubts(&self, summary: &Summary, text: &mut String) {
         if summary.inconclusive > 0 && summary.agree + summary.differ == 0 && !summary.bytes.any_looked_at() {
             let _ = writeln!(
                 text,
@@ -111,6 +77,10 @@ impl Human {
                 self.paint(Tone::Warn, "PARTIAL")
             );
         }
+    }
+
+    /// The last line: whether all is as expected, and if not, why.
+    fn gate(&self, summary: &Summary) -> String {
         let mut reasons = Vec::new();
         for (count, words) in [
             (summary.unexpected, "unexpected"),
@@ -136,7 +106,7 @@ impl Human {
         if summary.unwritten > 0 {
             reasons.push("the reports could not be written".to_owned());
         }
-        let line = match (summary.exit, reasons.is_empty()) {
+        match (summary.exit, reasons.is_empty()) {
             (0, _) if summary.in_baseline > 0 => format!(
                 "{}, but for {} {} as in the baseline",
                 self.paint(Tone::Good, "as expected"),
@@ -157,11 +127,60 @@ impl Human {
                 self.paint(Tone::Bad, "NOT as expected"),
                 reasons.join(", ")
             ),
-        };
-        let _ = writeln!(text, "{line}");
-        text.push_str(&self.next(summary));
-        text
+        }
     }
+}
+
+/// How many cases there were, by verdict.
+fn verdicts(summary: &Summary) -> String {
+    let mut counts = vec![format!("{} agree", summary.agree)];
+    for (count, word) in [
+        (summary.differ, "differ"),
+        (summary.nondeterministic, "nondeterministic"),
+        (summary.undefined, "undefined"),
+        (summary.inconclusive, "inconclusive"),
+    ] {
+        if count > 0 {
+            counts.push(format!("{count} {word}"));
+        }
+    }
+    format!(
+        "\n{} {}: {}, in {:.2} s\n",
+        summary.cases,
+        plural(summary.cases, "case"),
+        counts.join(", "),
+        summary.seconds
+    )
+}
+
+/// What each engine did.
+fn engines(summary: &Summary) -> String {
+    let mut text = String::new();
+    let width = summary
+        .engines
+        .keys()
+        .map(|id| id.chars().count())
+        .max()
+        .unwrap_or(0);
+    for (id, tally) in &summary.engines {
+        let did: Vec<String> = tally
+            .outcomes
+            .iter()
+            .map(|(word, count)| format!("{count} {word}"))
+            .collect();
+        let blamed = if tally.blamed > 0 {
+            format!(", wrong in {}", tally.blamed)
+        } else {
+            String::new()
+        };
+        // The variants of a sweep are not timed.
+        let seconds = match summary.variants {
+            Some(_) => String::new(),
+            None => format!(", {:.3} s", tally.seconds),
+        };
+        let _ = writeln!(text, "  {id:width$}  {}{blamed}{seconds}", did.join(", "));
+    }
+    text
 }
 
 /// The variants of a sweep in numbers.
