@@ -14,7 +14,7 @@ use crate::expectation::Expectation;
 use crate::found::Found;
 use crate::given::Given;
 use crate::kernel::{Kernel, Module};
-use crate::recorded::{Recorded, Source};
+use crate::recorded::{RecordedRun, Source};
 
 /// One case: everything that an engine needs, and what is expected of it.
 #[derive(Clone, Debug)]
@@ -49,7 +49,7 @@ pub struct Case {
     /// made with `exec`, and then does not rewrite the kernel's syntax tree.
     pub inspectable: bool,
     /// What is on record of it.
-    pub recorded: Option<Recorded>,
+    pub recorded: Option<RecordedRun>,
     /// What the file says that storages hold after the last launch.
     pub given: Vec<Given>,
     /// The written-down exceptions whose `when` holds at this point.

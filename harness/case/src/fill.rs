@@ -51,7 +51,7 @@ pub(crate) enum Fill {
     /// `{ addresses: [x, y[1:]] }`.
     Addresses(Vec<ValueTemplate>, Span),
     /// `{ bytes: data.zip/3fa9c2 }`.
-    Recorded(RecordedBytes),
+    RecordedRun(RecordedBytes),
 }
 
 const WORDS: [&str; 5] = ["zeros", "ones", "arange", "random", "uninit"];
@@ -73,7 +73,7 @@ impl Fill {
             }
             Yaml::Seq(_) => Some(Self::Values(Nested::parse(node, problems)?, node.span)),
             Yaml::Map(pairs) if pairs.iter().any(|(key, _)| key.name == "bytes") => {
-                RecordedBytes::parse(node, problems).map(Self::Recorded)
+                RecordedBytes::parse(node, problems).map(Self::RecordedRun)
             }
             Yaml::Map(pairs) => {
                 if let [(key, value)] = &pairs[..] {
@@ -198,7 +198,7 @@ impl Fill {
             Self::Addresses(items, _) => items.iter().all(|item| item.is_known(names)),
             Self::Values(nested, _) => nested.is_known(names),
             Self::Full(value) => value.is_known(names),
-            Self::Recorded(bytes) => bytes.is_known(names),
+            Self::RecordedRun(bytes) => bytes.is_known(names),
             _ => true,
         }
     }
@@ -210,7 +210,7 @@ impl Fill {
                 value.mentions(names, wanted)
             }
             Self::Addresses(items, _) => items.iter().any(|item| item.mentions(names, wanted)),
-            Self::Recorded(bytes) => bytes.mentions(names, wanted),
+            Self::RecordedRun(bytes) => bytes.mentions(names, wanted),
             Self::Values(nested, _) => {
                 let mut leaves = Vec::new();
                 nested.leaves(&mut leaves);
@@ -265,7 +265,7 @@ impl Fill {
                     .collect::<Result<_, _>>()?;
                 format!("addresses of {}", items.join(", "))
             }
-            Self::Recorded(bytes) => bytes.describe(names)?,
+            Self::RecordedRun(bytes) => bytes.describe(names)?,
         })
     }
 
@@ -378,7 +378,7 @@ impl Fill {
                 }
                 return Ok(());
             }
-            Self::Recorded(recorded) => return recorded.write(tensor, names, storages, beside),
+            Self::RecordedRun(recorded) => return recorded.write(tensor, names, storages, beside),
         }
         if tensor.offset == 0 && tensor.is_contiguous() {
             storages.write(id, 0, &bytes);

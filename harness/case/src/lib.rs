@@ -409,7 +409,7 @@ pub use kernel::{Function, Kernel, Module, Parameter, ParameterKind};
 pub use matrix::is_name;
 pub use problems::Problems;
 pub use read::ReadError;
-pub use recorded::{After, Ending, Recorded, Source};
+pub use recorded::{After, Ending, RecordedRun, Source};
 pub use relayout::Relayout;
 pub use skeleton::skeleton;
 pub use variant::{Axes, Axis, BadVariant, Layout, Variant};

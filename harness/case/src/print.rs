@@ -20,7 +20,7 @@ use crate::case::{Case, Launch};
 use crate::compile::Compile;
 use crate::descriptor::{Descriptor, Padding};
 use crate::expectation::Expectation;
-use crate::recorded::{Ending, Recorded, Source};
+use crate::recorded::{Ending, RecordedRun, Source};
 use crate::resolve::without_addresses;
 
 impl Case {
@@ -180,7 +180,7 @@ impl<'a> Printer<'a> {
         ))
     }
 
-    fn recorded(&mut self, recorded: &Recorded) {
+    fn recorded(&mut self, recorded: &RecordedRun) {
         let mut lines = vec![format!("engine: {}", quoted(&recorded.engine))];
         match &recorded.ending {
             Ending::Unknown => {}

@@ -5,7 +5,7 @@ use cerith_memory::{Pointer, StorageId};
 
 /// The outcome of the run that a case was recorded from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Recorded {
+pub struct RecordedRun {
     /// The id of the engine that executed it: `interpret@3.6.0+host`.
     pub engine: String,
     /// What came of it.

@@ -166,7 +166,7 @@ impl Schema {
     /// Everything in data archives that the file names.
     pub fn recorded_bytes(&self) -> impl Iterator<Item = &RecordedBytes> {
         let before = self.storages.iter().filter_map(|storage| match &storage.fill {
-            Some(Fill::Recorded(bytes)) => Some(bytes),
+            Some(Fill::RecordedRun(bytes)) => Some(bytes),
             _ => None,
         });
         let after = self

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use cerith_case::{Case, Entry, Shard};
 use cerith_engine::cuda::bundle::{BundleError, Label, Opening, Reader};
 use cerith_engine::cuda::outcome;
-use cerith_engine::cuda::record::{Acceptance, Provenance, Record, Release, Shelf};
+use cerith_engine::cuda::record::{Filed, Provenance, Record, Release, Shelf};
 use cerith_engine::{
     Capabilities, Engine, EngineId, Failure, Needs, Outcome, Preparation, Reference, Remembered, guarded,
 };
@@ -73,9 +73,9 @@ pub fn accept(args: &AcceptArgs) -> Exit {
                 let counts = counts.entry(format!("cuda@{release} {gpu}")).or_default();
                 for (case, answer) in answers {
                     let at = match answer {
-                        Acceptance::New => 0,
-                        Acceptance::Same => 1,
-                        Acceptance::Pending => 2,
+                        Filed::New => 0,
+                        Filed::Same => 1,
+                        Filed::Pending => 2,
                     };
                     if let Some(ids) = counts.get_mut(at) {
                         ids.push(case);

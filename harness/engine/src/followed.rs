@@ -6,7 +6,7 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use cerith_case::{ArgValue, Case, Launch};
-use cerith_interp::{Acceptance, AcceptanceMap, Accepted, Arg, Checks, Config, Outcome};
+use cerith_interp::{Acceptance, AcceptanceMap, Accepted, Checks, Config, LaunchOutcome, ParamValue};
 use cerith_memory::{Memory, ORIGIN, StorageId, Storages, Tensor};
 use cerith_tile::quirk::told::Form;
 use cerith_tile::quirk::{Quirk, Quirks};
@@ -183,11 +183,11 @@ impl Host {
     /// The same arguments, in this memory.
     fn arguments(
         &self,
-        args: Vec<Arg>,
+        args: Vec<ParamValue>,
         launch: &Launch,
         kernel: &Kernel,
         device: &Memory,
-    ) -> Option<Vec<Arg>> {
+    ) -> Option<Vec<ParamValue>> {
         // Which of the launch's tensors each parameter is.
         let tensors: Vec<Option<&str>> = launch
             .arguments()
@@ -198,7 +198,7 @@ impl Host {
         args.into_iter()
             .zip(bindings)
             .map(|(arg, binding)| {
-                let Arg::Pointer {
+                let ParamValue::Pointer {
                     address,
                     storage: Some(origin),
                     name,
@@ -220,7 +220,7 @@ impl Host {
                     Content::Whole => address.wrapping_sub(device.address(origin)),
                     Content::Elements { .. } => 0,
                 };
-                Some(Arg::Pointer {
+                Some(ParamValue::Pointer {
                     address: self.memory.address(id) + copy.start as u64 + within,
                     storage: Some(id),
                     name,
@@ -400,7 +400,8 @@ impl Reference {
                 .program()
                 .launch(launch.grid, &args, &mut host.memory, &config)
                 .map_err(|error| failure(format!("run `{}` with quirks", launch.kernel.name), error))?;
-            if !matches!(outcome, Outcome::Finished(_)) || host.write_back(&mut device, &mut strays).is_none()
+            if !matches!(outcome, LaunchOutcome::Finished(_))
+                || host.write_back(&mut device, &mut strays).is_none()
             {
                 return Ok(None);
             }

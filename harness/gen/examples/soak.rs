@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use arbitrary::Unstructured;
-use cerith_gen::{Trial, case_file, program, text, view};
+use cerith_gen::{Tried, case_file, program, text, view};
 
 /// splitmix64: any seed is good, and it needs nothing.
 struct Random(u64);
@@ -80,7 +80,7 @@ fn main() {
         &Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cases"),
         &mut corpus,
     );
-    let check: fn(&[u8]) -> Trial = match target.as_str() {
+    let check: fn(&[u8]) -> Tried = match target.as_str() {
         "frontend_text" => text::check,
         "interp_program" => program::check,
         "memory_views" => view::check,

@@ -10,7 +10,7 @@ mod mutation;
 use cerith_case::{Corpus, Input, Problems};
 
 pub use self::mutation::{fragment, mutate};
-use crate::{Ended, Fault, Trial, ensure};
+use crate::{Ended, Fault, Tried, ensure};
 
 /// Case files that have no fault, for a start.
 pub const SEEDS: [&str; 2] = [
@@ -35,7 +35,7 @@ pub struct Read {
 }
 
 /// Holds the case format to the laws on the case file that some bytes are.
-pub fn check(bytes: &[u8]) -> Trial {
+pub fn check(bytes: &[u8]) -> Tried {
     let read = read(bytes, KERNEL.as_bytes(), ARCHIVE)?;
     Ok(match read.good {
         _ if read.problems.is_empty() => Ended::Finished,

@@ -3,7 +3,7 @@
 //! Calls must make sense (a load needs a pointer): these functions are for callers who know what to build, and panic on wrong
 //! use. Left out: choosing what to build (see [`crate::program`]).
 
-use cerith_interp::Arg;
+use cerith_interp::ParamValue;
 use cerith_memory::{Memory, NamedTensor, StorageId, Storages, Tensor};
 use cerith_tile::DType;
 use cerith_tile::ir::{
@@ -323,12 +323,12 @@ impl World {
     }
 
     /// The memory, and an argument for each tensor in order of creation.
-    pub fn finish(self) -> (Memory, Vec<Arg>) {
+    pub fn finish(self) -> (Memory, Vec<ParamValue>) {
         let memory = Memory::new(&self.storages, self.tensors.clone());
         let args = self
             .tensors
             .iter()
-            .map(|t| Arg::tensor(&memory, &t.tensor, &t.name))
+            .map(|t| ParamValue::tensor(&memory, &t.tensor, &t.name))
             .collect();
         (memory, args)
     }

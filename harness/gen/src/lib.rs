@@ -8,8 +8,8 @@
 //! | [`case_file`] | case files | [`case_file::check`]: problems have a place, and a case that is printed reads back the same |
 //!
 //! Everything random comes from an [`arbitrary::Unstructured`], so that the same bytes are the same input, wherever the bytes
-//! come from: libFuzzer (`fuzz/`), proptest (`harness/*/tests`) or a plain generator of random numbers (`examples/soak.rs`). The
-//! result of a trial is a [`Trial`].
+//! come from: libFuzzer (`fuzz/`), proptest (`harness/*/tests`) or a plain generator of random numbers (`examples/soak.rs`). What became of
+//! one input is a [`Tried`].
 //!
 //! [`case`] makes whole cases from [`seeded`] bytes, to compare engines (`cerith fuzz`, `examples/kernels.rs`).
 //!
@@ -61,8 +61,8 @@ impl fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
-/// What a trial of one input says.
-pub type Trial = Result<Ended, Fault>;
+/// What became of one input: how it ended, or the law that it broke.
+pub type Tried = Result<Ended, Fault>;
 
 /// A fault, unless what a law says is so.
 fn ensure(holds: bool, law: impl FnOnce() -> String) -> Result<(), Fault> {

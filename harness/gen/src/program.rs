@@ -6,7 +6,7 @@ mod law;
 mod maker;
 
 use arbitrary::{Arbitrary, Unstructured};
-use cerith_interp::Arg;
+use cerith_interp::ParamValue;
 use cerith_memory::Memory;
 use cerith_tile::DType;
 use cerith_tile::ir::Function;
@@ -66,7 +66,7 @@ impl Program {
     }
 
     /// What it runs on: small numbers of both signs, the same in every trial.
-    pub fn world() -> (Memory, Vec<Arg>) {
+    pub fn world() -> (Memory, Vec<ParamValue>) {
         let mut world = World::default();
         let floats: Vec<f32> = (0..ELEMENTS).map(|i| (i as f32 - 20.0) * 0.37).collect();
         world.floats("f", &floats);

@@ -12,7 +12,7 @@ use cerith_memory::{Index, Storages, Tensor, TorchError, overlap};
 use cerith_tile::DType;
 
 use self::model::Expected;
-use crate::{Ended, Fault, Trial, ensure};
+use crate::{Ended, Fault, Tried, ensure};
 
 /// The most elements of a tensor that is looked at one by one.
 pub const MOST: i64 = 4096;
@@ -236,7 +236,7 @@ impl Chain {
 
 /// Holds each operation of a chain to the laws: what it gives lies inside of its storage, at the places where the model
 /// has the elements; what the model says cannot be is an error with a message.
-pub fn check(bytes: &[u8]) -> Trial {
+pub fn check(bytes: &[u8]) -> Tried {
     let chain = Chain::of(bytes);
     let (mut storages, mut x) = chain.base();
     let mut ended = Ended::Finished;

@@ -5,12 +5,12 @@ use std::fs;
 use std::path::Path;
 use std::thread;
 
-use cerith_gen::{Trial, case_file, program, text, view};
+use cerith_gen::{Tried, case_file, program, text, view};
 
 /// Bytes of all inputs together.
 const MOST: u64 = 1 << 20;
 
-fn check(target: &str, check: fn(&[u8]) -> Trial) {
+fn check(target: &str, check: fn(&[u8]) -> Tried) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../fuzz/regressions")
         .join(target);

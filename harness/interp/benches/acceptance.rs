@@ -5,7 +5,7 @@ mod kernels;
 
 use std::time::{Duration, Instant};
 
-use cerith_interp::{Acceptance, AcceptanceMap, Config, Outcome};
+use cerith_interp::{Acceptance, AcceptanceMap, Config, LaunchOutcome};
 use cerith_tile::ir::Rounding;
 use cerith_tile::{DType, numeric};
 
@@ -90,7 +90,7 @@ fn row(kernel: &str, dtype: DType, block: usize, grid: [u32; 3], times: usize) -
             .launch(grid, &args, &mut plain, &config)
             .expect("no bug of ours");
         best[0] = best[0].min(start.elapsed());
-        assert!(matches!(outcome, Outcome::Finished(_)), "{outcome:?}");
+        assert!(matches!(outcome, LaunchOutcome::Finished(_)), "{outcome:?}");
         let (mut other, mut map) = (memory.clone(), AcceptanceMap::default());
         let start = Instant::now();
         let end = program

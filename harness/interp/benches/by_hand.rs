@@ -8,7 +8,7 @@ mod kernels;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use cerith_interp::{Arg, Checks, Config, Outcome, Program};
+use cerith_interp::{Checks, Config, LaunchOutcome, ParamValue, Program};
 use cerith_memory::{Memory, StorageId};
 use cerith_tile::DType;
 use cerith_tile::ir::Function;
@@ -55,7 +55,7 @@ fn row(
     times: usize,
     function: Function,
     grid: [u32; 3],
-    (mut memory, args): (Memory, Vec<Arg>),
+    (mut memory, args): (Memory, Vec<ParamValue>),
     out: u32,
     mut by_hand: impl FnMut(&mut [f32]),
 ) {
@@ -74,7 +74,7 @@ fn row(
                 let outcome = program
                     .launch(grid, &args, &mut memory, &config)
                     .expect("no bug of ours");
-                assert!(matches!(outcome, Outcome::Finished(_)), "{outcome:?}");
+                assert!(matches!(outcome, LaunchOutcome::Finished(_)), "{outcome:?}");
             })
         });
     let got = memory.bytes(StorageId(out)).as_chunks::<4>().0;
@@ -106,7 +106,7 @@ fn vector_add(n: usize, block: usize, times: usize) {
     world.floats("y", &y);
     world.tensor("out", DType::F32, n, None);
     let (memory, mut args) = world.finish();
-    args.push(Arg::Number(n as u64));
+    args.push(ParamValue::Number(n as u64));
     row(
         &format!("vector add of {n}, block {block}"),
         times,
@@ -128,7 +128,7 @@ fn softmax(n: usize, columns: usize, times: usize) {
     world.tensor("out", DType::F32, n, None);
     world.floats("x", &x);
     let (memory, mut args) = world.finish();
-    args.extend([columns as u64, columns as u64].map(Arg::Number));
+    args.extend([columns as u64, columns as u64].map(ParamValue::Number));
     let by_hand = |out: &mut [f32]| {
         for (row, out) in x.chunks_exact(columns).zip(out.chunks_exact_mut(columns)) {
             let most = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);

@@ -4,7 +4,7 @@
 #[path = "../tests/kernels/mod.rs"]
 mod kernels;
 
-use cerith_interp::{Arg, Checks, Config, Outcome, Program};
+use cerith_interp::{Checks, Config, LaunchOutcome, ParamValue, Program};
 use cerith_memory::Memory;
 use cerith_tile::DType;
 use cerith_tile::ir::Function;
@@ -22,7 +22,7 @@ fn run(
     checks: Checks,
     function: Function,
     grid: [u32; 3],
-    memory: (Memory, Vec<Arg>),
+    memory: (Memory, Vec<ParamValue>),
 ) {
     let program = Program::prepare(function).expect("verified");
     let (mut memory, args) = memory;
@@ -34,7 +34,7 @@ fn run(
         let outcome = program
             .launch(grid, &args, &mut memory, &config)
             .expect("no bug of ours");
-        assert!(matches!(outcome, Outcome::Finished(_)), "{outcome:?}");
+        assert!(matches!(outcome, LaunchOutcome::Finished(_)), "{outcome:?}");
     });
 }
 
@@ -45,7 +45,7 @@ fn vector_add(bencher: Bencher<'_, '_>, checks: Checks, programs: usize, block: 
     world.floats("y", &vec![2.5; n]);
     world.tensor("out", DType::F32, n, None);
     let (memory, mut args) = world.finish();
-    args.push(Arg::Number(n as u64));
+    args.push(ParamValue::Number(n as u64));
     run(
         bencher,
         checks,
@@ -80,7 +80,7 @@ fn add_one_strided_4x4_programs(bencher: Bencher<'_, '_>, checks: Checks) {
     let mut world = World::default();
     world.floats("x", &vec![0.0; 64 * 2 * 128]);
     let (memory, mut args) = world.finish();
-    args.extend([64, 64, 128, 2].map(Arg::Number));
+    args.extend([64, 64, 128, 2].map(ParamValue::Number));
     run(
         bencher,
         checks,
@@ -97,7 +97,7 @@ fn softmax_128x128(bencher: Bencher<'_, '_>, checks: Checks) {
     let values: Vec<f32> = (0..128 * 128).map(|i| (i * 37 % 101) as f32 / 10.0).collect();
     world.floats("x", &values);
     let (memory, mut args) = world.finish();
-    args.extend([128, 128].map(Arg::Number));
+    args.extend([128, 128].map(ParamValue::Number));
     run(
         bencher,
         checks,

@@ -91,7 +91,7 @@ impl Default for Config<'_> {
 
 /// The value of one kernel parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Arg {
+pub enum ParamValue {
     /// The bits of a number, in the parameter's own dtype.
     Number(u64),
     /// An address. Accesses through it must stay inside of `storage`, where that is given.
@@ -106,7 +106,7 @@ pub enum Arg {
     },
 }
 
-impl Arg {
+impl ParamValue {
     /// A tensor: the address of its first element.
     pub fn tensor(memory: &Memory, tensor: &Tensor, name: impl Into<String>) -> Self {
         Self::Pointer {

@@ -2,9 +2,9 @@
 
 use cerith_memory::Memory;
 
-use crate::config::{Arg, Config};
+use crate::config::{Config, ParamValue};
 use crate::machine;
-use crate::outcome::{InternalError, Outcome};
+use crate::outcome::{InternalError, LaunchOutcome};
 use crate::program::Program;
 use crate::state::State;
 
@@ -13,14 +13,14 @@ impl Program {
     ///
     /// # Errors
     /// When the arguments do not fit the parameters, or the interpreter itself is wrong. What the kernel does wrong is
-    /// an [`Outcome`].
+    /// a [`LaunchOutcome`].
     pub fn launch(
         &self,
         grid: [u32; 3],
-        args: &[Arg],
+        args: &[ParamValue],
         memory: &mut Memory,
         config: &Config<'_>,
-    ) -> Result<Outcome, InternalError> {
+    ) -> Result<LaunchOutcome, InternalError> {
         let mut state = State::take();
         let outcome = machine::launch(self, &mut state, grid, args, memory, config);
         state.give();

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use cerith_tile::ir::{BinaryOp, Block, Elem, Function, OpKind, Operation, Promise, ValueId};
 use smallvec::{SmallVec, smallvec};
 
-use crate::config::Arg;
+use crate::config::ParamValue;
 
 /// Threads of a warp.
 const WARP: usize = 32;
@@ -87,13 +87,13 @@ pub(crate) struct Special {
 }
 
 impl Special {
-    pub(crate) fn of(arg: &Arg) -> Self {
+    pub(crate) fn of(arg: &ParamValue) -> Self {
         match *arg {
-            Arg::Number(bits) => Self {
+            ParamValue::Number(bits) => Self {
                 by_16: bits.is_multiple_of(16),
                 one: bits == 1,
             },
-            Arg::Pointer { address, .. } => Self {
+            ParamValue::Pointer { address, .. } => Self {
                 by_16: address.is_multiple_of(16),
                 one: false,
             },

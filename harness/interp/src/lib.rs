@@ -1,7 +1,7 @@
 //! The reference interpreter: IR and memory to an outcome.
 //!
 //! [`Program::prepare`] makes a verified kernel ready once; [`Program::launch`] runs all programs of a grid on a
-//! [`cerith_memory::Memory`] and gives an [`Outcome`]: finished, trapped (the kernel did what has no meaning, shown at
+//! [`cerith_memory::Memory`] and gives a [`LaunchOutcome`]: finished, trapped (the kernel did what has no meaning, shown at
 //! its source line), exhausted, or unsupported. What the kernel does wrong is never an `Err`; an [`InternalError`] is
 //! our own bug, or the caller's.
 //!
@@ -13,7 +13,7 @@
 //! use std::sync::Arc;
 //!
 //! use cerith_frontend::{Request, trace};
-//! use cerith_interp::{Arg, Config, Outcome, Program, TrapKind};
+//! use cerith_interp::{ParamValue, Config, LaunchOutcome, Program, TrapKind};
 //! use cerith_memory::{Memory, Storages};
 //! use cerith_tile::DType;
 //! use cerith_tile::ir::Elem;
@@ -44,14 +44,14 @@
 //! let mut storages = Storages::new();
 //! let out = storages.allocate("out", DType::I32, &[8]).unwrap();
 //! let mut memory = Memory::new(&storages, Vec::new());
-//! let args = [Arg::tensor(&memory, &out, "out")];
+//! let args = [ParamValue::tensor(&memory, &out, "out")];
 //!
 //! // Two programs of four lanes fill it; a third one has no room.
 //! let outcome = program.launch([2, 1, 1], &args, &mut memory, &Config::default()).unwrap();
-//! assert!(matches!(outcome, Outcome::Finished(_)));
+//! assert!(matches!(outcome, LaunchOutcome::Finished(_)));
 //! assert_eq!(memory.bytes(out.storage)[28], 7);
 //! let outcome = program.launch([3, 1, 1], &args, &mut memory, &Config::default()).unwrap();
-//! let Outcome::Trapped(trap) = outcome else { panic!("{outcome:?}") };
+//! let LaunchOutcome::Trapped(trap) = outcome else { panic!("{outcome:?}") };
 //! assert_eq!((trap.kind, trap.program), (TrapKind::OutOfBounds, [2, 0, 0]));
 //! let shown = trap.diagnostic.render(&program.function().sources, false);
 //! assert!(shown.contains("count.py:8"), "{shown}");
@@ -98,10 +98,10 @@ mod value;
 mod watch;
 
 pub use acceptance::{Acceptance, AcceptanceMap, Accepted, Widening};
-pub use config::{Arg, Checks, Combining, Config};
+pub use config::{Checks, Combining, Config, ParamValue};
 pub use order::Order;
 pub use outcome::{
-    Exhausted, Finished, InternalError, Outcome, Resource, Stats, Trap, TrapKind, Unsupported,
+    Exhausted, Finished, InternalError, LaunchOutcome, Resource, Stats, Trap, TrapKind, Unsupported,
 };
 pub use program::Program;
 pub use watch::Watch;

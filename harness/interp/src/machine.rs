@@ -22,9 +22,9 @@ use crate::checks::footprint::{Crossed, Footprint};
 use crate::checks::order::Release;
 use crate::checks::race::Conflict;
 use crate::checks::{Home, Site, footprint};
-use crate::config::{Arg, Checks, Config};
+use crate::config::{Checks, Config, ParamValue};
 use crate::origin::Origin;
-use crate::outcome::{Exhausted, Finished, InternalError, Outcome, Resource, Stats, Stop, Unsupported};
+use crate::outcome::{Exhausted, Finished, InternalError, LaunchOutcome, Resource, Stats, Stop, Unsupported};
 use crate::program::{Program, Slot, Step};
 use crate::state::State;
 use crate::survey::Survey;
@@ -43,7 +43,7 @@ pub(crate) struct Machine<'a> {
     pub config: &'a Config<'a>,
     pub memory: &'a mut Memory,
     pub state: &'a mut State,
-    pub args: &'a [Arg],
+    pub args: &'a [ParamValue],
     /// For each parameter, the storage that it points into.
     pub homes: Vec<Option<Rc<Home>>>,
     pub grid: [u32; 3],
@@ -82,14 +82,14 @@ pub(crate) fn launch(
     program: &Program,
     state: &mut State,
     grid: [u32; 3],
-    args: &[Arg],
+    args: &[ParamValue],
     memory: &mut Memory,
     config: &Config<'_>,
-) -> Result<Outcome, InternalError> {
+) -> Result<LaunchOutcome, InternalError> {
     let homes = bind(program, args, memory)?;
     if program.oversized {
         let limit = config.memory_limit as u64;
-        return Ok(Outcome::Exhausted(Exhausted {
+        return Ok(LaunchOutcome::Exhausted(Exhausted {
             what: Resource::Memory,
             limit,
             span: None,
@@ -119,18 +119,18 @@ pub(crate) fn launch(
     };
     state.empty();
     Ok(match result {
-        Ok(()) => Outcome::Finished(Finished {
+        Ok(()) => LaunchOutcome::Finished(Finished {
             prints,
             stats,
             remarks,
         }),
-        Err(Stop::Trap(trap)) => Outcome::Trapped(trap),
-        Err(Stop::Exhausted { what, limit, loc }) => Outcome::Exhausted(Exhausted {
+        Err(Stop::Trap(trap)) => LaunchOutcome::Trapped(trap),
+        Err(Stop::Exhausted { what, limit, loc }) => LaunchOutcome::Exhausted(Exhausted {
             what,
             limit,
             span: loc.map(|loc| program.function.span(loc)),
         }),
-        Err(Stop::Unsupported { construct, loc }) => Outcome::Unsupported(Unsupported {
+        Err(Stop::Unsupported { construct, loc }) => LaunchOutcome::Unsupported(Unsupported {
             construct,
             span: program.function.span(loc),
         }),
@@ -141,7 +141,7 @@ pub(crate) fn launch(
 /// Checks the arguments and finds the storages that they point into.
 pub(crate) fn bind(
     program: &Program,
-    args: &[Arg],
+    args: &[ParamValue],
     memory: &Memory,
 ) -> Result<Vec<Option<Rc<Home>>>, InternalError> {
     let function = &program.function;
@@ -159,8 +159,8 @@ pub(crate) fn bind(
         .map(|(param, arg)| {
             let pointer = program.layouts[param.value.0 as usize].elem.is_ptr();
             match arg {
-                Arg::Number(_) if !pointer => Ok(None),
-                Arg::Pointer { storage, name, .. } if pointer => Ok(storage.map(|storage| {
+                ParamValue::Number(_) if !pointer => Ok(None),
+                ParamValue::Pointer { storage, name, .. } if pointer => Ok(storage.map(|storage| {
                     let start = memory.address(storage).wrapping_sub(ORIGIN) as usize;
                     let end = start.saturating_add(memory.size(storage));
                     Rc::new(Home {
@@ -186,7 +186,7 @@ impl<'a> Machine<'a> {
         program: &'a Program,
         state: &'a mut State,
         grid: [u32; 3],
-        args: &'a [Arg],
+        args: &'a [ParamValue],
         memory: &'a mut Memory,
         config: &'a Config<'a>,
         homes: Vec<Option<Rc<Home>>>,
@@ -200,8 +200,8 @@ impl<'a> Machine<'a> {
         state.defined.clear();
         for (param, arg) in program.function.params.iter().zip(args) {
             let bits = match arg {
-                Arg::Number(bits) => *bits & program.layouts[param.value.0 as usize].ones(),
-                Arg::Pointer { address, .. } => *address,
+                ParamValue::Number(bits) => *bits & program.layouts[param.value.0 as usize].ones(),
+                ParamValue::Pointer { address, .. } => *address,
             };
             state.slots[param.value.0 as usize] = Value::uniform(bits);
         }

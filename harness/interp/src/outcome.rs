@@ -8,7 +8,7 @@ use cerith_tile::source::Span;
 
 /// How a launch ended.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Outcome {
+pub enum LaunchOutcome {
     /// Every program ran to its end; the memory holds the result.
     Finished(Finished),
     /// A program did what has no meaning, or asserted something false. The memory holds what was written until then.

@@ -16,7 +16,7 @@ use cerith_tile::diagnostic::Diagnostic;
 use cerith_tile::ir::LocId;
 
 use crate::checks::divisions::Divisions;
-use crate::config::{Arg, Config};
+use crate::config::{Config, ParamValue};
 use crate::machine::{Machine, bind};
 use crate::outcome::Stats;
 use crate::program::Program;
@@ -42,7 +42,7 @@ struct Part {
 struct Launch<'a> {
     program: &'a Program,
     grid: [u32; 3],
-    args: &'a [Arg],
+    args: &'a [ParamValue],
     memory: &'a Memory,
     config: &'a Config<'a>,
     programs: u64,

@@ -2,7 +2,7 @@
 
 mod kernels;
 
-use cerith_interp::{Acceptance, AcceptanceMap, Accepted, Arg, Config, Program};
+use cerith_interp::{Acceptance, AcceptanceMap, Accepted, Config, ParamValue, Program};
 use cerith_memory::{Memory, StorageId};
 use cerith_tile::ir::{
     AtomicOp, BinaryOp, CmpPredicate, Combine, Function, InputPrecision, OpKind, Rounding, TernaryOp, Type,
@@ -14,7 +14,7 @@ use kernels::{F32, Kernel, World};
 fn accept(
     function: &Function,
     grid: [u32; 3],
-    args: &[Arg],
+    args: &[ParamValue],
     memory: &mut Memory,
 ) -> (Acceptance, AcceptanceMap) {
     let program = Program::prepare(function.clone()).expect("verified");
@@ -30,7 +30,7 @@ fn kernel(
     x: f32,
     y: f32,
     f: impl FnOnce(&mut Kernel, ValueId, ValueId) -> ValueId,
-) -> (Function, Memory, Vec<Arg>) {
+) -> (Function, Memory, Vec<ParamValue>) {
     let mut k = Kernel::new("kernel\n");
     let out = k.pointer("out", DType::F32);
     let (a, b) = (k.number("x", DType::F32), k.number("y", DType::F32));
@@ -39,7 +39,7 @@ fn kernel(
     let mut world = World::default();
     world.floats("out", &[0.0]);
     let (memory, mut args) = world.finish();
-    args.extend([x, y].map(|v| Arg::Number(u64::from(v.to_bits()))));
+    args.extend([x, y].map(|v| ParamValue::Number(u64::from(v.to_bits()))));
     (k.finish(), memory, args)
 }
 
@@ -363,7 +363,7 @@ fn a_softmax_is_near_the_real_one() {
     world.floats("out", &[0.0; 32]);
     world.floats("x", &values);
     let (mut memory, mut args) = world.finish();
-    args.extend([32, 32].map(Arg::Number));
+    args.extend([32, 32].map(ParamValue::Number));
     let (end, map) = accept(&kernels::softmax(32), [1, 1, 1], &args, &mut memory);
     assert_eq!(end, Acceptance::Known);
     let most = values.iter().copied().fold(f32::MIN, f32::max);

@@ -4,7 +4,7 @@
 #[path = "../benches/kernels/mod.rs"]
 mod kernels;
 
-use cerith_interp::{AcceptanceMap, Config, Outcome};
+use cerith_interp::{AcceptanceMap, Config, LaunchOutcome};
 use cerith_tile::ir::Rounding;
 use cerith_tile::{DType, numeric};
 
@@ -58,7 +58,7 @@ fn check(kernel: &str, dtype: DType, block: usize, grid: [u32; 3]) {
         let mut plain = memory.clone();
         let outcome = program.launch(grid, &args, &mut plain, &config);
         assert!(
-            matches!(outcome, Ok(Outcome::Finished(_))),
+            matches!(outcome, Ok(LaunchOutcome::Finished(_))),
             "{kernel}: {outcome:?}"
         );
         let run = |mut map: AcceptanceMap| {

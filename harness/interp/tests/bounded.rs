@@ -3,7 +3,7 @@
 
 mod kernels;
 
-use cerith_interp::{Acceptance, AcceptanceMap, Accepted, Arg, Config, Program};
+use cerith_interp::{Acceptance, AcceptanceMap, Accepted, Config, ParamValue, Program};
 use cerith_memory::StorageId;
 use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, Elem, OpKind, Rounding, Type, UnaryOp, ValueId};
@@ -58,7 +58,7 @@ fn accepted(kind: &OpKind, dtypes: &[DType], operands: &[Operand], result: DType
     let function = k.finish();
     let mut world = World::default();
     world.tensor("out", result, 1, Some(&vec![0; result.size()]));
-    let (mut memory, args): (_, Vec<Arg>) = world.finish();
+    let (mut memory, args): (_, Vec<ParamValue>) = world.finish();
     let mut before = memory.clone();
     kernels::finish(&function, [1, 1, 1], &args, &mut memory);
     let program = Program::prepare(function).expect("verified");

@@ -2,7 +2,7 @@
 
 mod kernels;
 
-use cerith_interp::{Acceptance, AcceptanceMap, Accepted, Arg, Config, Program};
+use cerith_interp::{Acceptance, AcceptanceMap, Accepted, Config, ParamValue, Program};
 use cerith_memory::StorageId;
 use cerith_tile::DType;
 use cerith_tile::ir::{AtomicOp, BinaryOp, CmpPredicate, Function, OpKind, Type, UnaryOp, ValueId};
@@ -28,7 +28,7 @@ fn run(function: Function, programs: u32) -> [Vec<Accepted>; 2] {
     let mut world = World::default();
     world.floats("out", &[10.0, 20.0, 30.0, 40.0]);
     world.ints("other", &[0; 4]);
-    let (memory, args): (_, Vec<Arg>) = world.finish();
+    let (memory, args): (_, Vec<ParamValue>) = world.finish();
     let program = Program::prepare(function).expect("verified");
     let accepted = |mut map: AcceptanceMap| {
         let mut memory = memory.clone();

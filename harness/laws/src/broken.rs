@@ -5,7 +5,7 @@ use arbitrary::Unstructured;
 use cerith_engine::{Outcome, Reference};
 use cerith_gen::case::Detail;
 use cerith_gen::case::breach::{BAD, Broken, Foretold};
-use cerith_gen::{Ended, Fault, Trial};
+use cerith_gen::{Ended, Fault, Tried};
 use cerith_memory::ByteState;
 use cerith_tile::rules::{Rules, Version};
 
@@ -14,7 +14,7 @@ use crate::ensure;
 
 /// Holds the reference to what is foretold of the case that some bytes are. Where the kernel has no answer without the lines that
 /// break a rule either, nothing is foretold.
-pub fn check(bytes: &[u8]) -> Trial {
+pub fn check(bytes: &[u8]) -> Tried {
     let broken = Broken::new("kernel", Detail::Chosen, &mut Unstructured::new(bytes))
         .map_err(|error| Fault(format!("no case: {error}")))?;
     let rules = Rules::of(Version::NEWEST);

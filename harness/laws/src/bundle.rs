@@ -10,7 +10,7 @@
 use std::io::{Read as _, Write as _};
 
 use cerith_engine::cuda::bundle::{BundleError, CaseEntry, Decided, Note, Reader, ResultEntry, Writer};
-use cerith_gen::{Ended, Fault, Trial};
+use cerith_gen::{Ended, Fault, Tried};
 use flate2::Compression;
 use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
@@ -24,7 +24,7 @@ const MAGIC: [u8; 8] = *b"\x89CERIT\r\n";
 const VERSION: u32 = 2;
 
 /// Holds the reader of bundles to the laws on some bytes.
-pub fn check(bytes: &[u8]) -> Trial {
+pub fn check(bytes: &[u8]) -> Tried {
     let Some((how, rest)) = bytes.split_first() else {
         return Ok(Ended::Refused);
     };

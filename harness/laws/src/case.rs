@@ -4,7 +4,7 @@ use arbitrary::Unstructured;
 use cerith_case::{Case, Corpus, Input};
 use cerith_engine::{Complaint, Engine, Outcome, Reference};
 use cerith_gen::case::{Detail, Form, Generated, Twist};
-use cerith_gen::{Ended, Fault, Trial};
+use cerith_gen::{Ended, Fault, Tried};
 use cerith_interp::Config;
 use cerith_tile::rules::{Rules, Version};
 use cerith_verdict::Twins;
@@ -32,7 +32,7 @@ fn config() -> Config<'static> {
 }
 
 /// Holds the reference to the laws on the case that some bytes are.
-pub fn check(bytes: &[u8]) -> Trial {
+pub fn check(bytes: &[u8]) -> Tried {
     let generated = Generated::new("kernel", Detail::Chosen, &mut Unstructured::new(bytes))
         .map_err(|error| Fault(format!("no case: {error}")))?;
     let case = read(&generated)?;
@@ -112,7 +112,7 @@ pub fn run(reference: &Reference, case: &Case, rules: Rules) -> Result<Outcome, 
 }
 
 /// How a trial ended that came to this outcome. What did not finish has words and a place in the kernel.
-fn ended(outcome: &Outcome) -> Trial {
+fn ended(outcome: &Outcome) -> Tried {
     let (how, complaint) = match outcome {
         Outcome::Finished(..) => return Ok(Ended::Finished),
         Outcome::Rejected(complaint) => (Ended::Refused, complaint),

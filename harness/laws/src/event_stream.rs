@@ -2,7 +2,7 @@
 
 use std::io::{Cursor, Write as _};
 
-use cerith_gen::{Ended, Fault, Trial};
+use cerith_gen::{Ended, Fault, Tried};
 use cerith_report::{
     Baseline, Digest, Event, Html, Human, Joined, Junit, Merge, Palette, Writer, markdown, read,
 };
@@ -10,7 +10,7 @@ use cerith_report::{
 use crate::ensure;
 
 /// Holds the reader of streams and the printers to the laws on some bytes.
-pub fn check(bytes: &[u8]) -> Trial {
+pub fn check(bytes: &[u8]) -> Tried {
     let mut events = Vec::new();
     let cut = match read(bytes, |event| events.push(event)) {
         Ok(cut) => cut,

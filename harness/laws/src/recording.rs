@@ -10,14 +10,14 @@
 use std::fs;
 
 use cerith_case::Corpus;
-use cerith_gen::{Ended, Fault, Trial, case_file};
+use cerith_gen::{Ended, Fault, Tried, case_file};
 use cerith_recording::part::Part;
 use cerith_recording::{Options, collect};
 
 use crate::ensure;
 
 /// Holds the reader of part files, what is collected of them, and the reader of archives to the laws on some bytes.
-pub fn check(bytes: &[u8]) -> Trial {
+pub fn check(bytes: &[u8]) -> Tried {
     let Some((how, rest)) = bytes.split_first() else {
         return Ok(Ended::Refused);
     };
@@ -46,7 +46,7 @@ pub fn check(bytes: &[u8]) -> Trial {
 }
 
 /// The case file takes bytes from an archive.
-fn archive(bytes: &[u8]) -> Trial {
+fn archive(bytes: &[u8]) -> Tried {
     let case = case_file::SEEDS[0].as_bytes();
     let read = case_file::read(case, case_file::KERNEL.as_bytes(), bytes)?;
     Ok(if read.problems.is_empty() {

@@ -1,10 +1,10 @@
 //! The laws of files: what is good is read, what is not is refused in words, and the laws see a file that is not what it was.
 
-use cerith_gen::{Ended, Trial};
+use cerith_gen::{Ended, Tried};
 use cerith_laws::{bundle, event_stream, recording};
 
 #[track_caller]
-fn ends(trial: Trial, expected: Ended) {
+fn ends(trial: Tried, expected: Ended) {
     assert_eq!(trial.unwrap_or_else(|fault| panic!("{fault}")), expected);
 }
 

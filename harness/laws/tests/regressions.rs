@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use cerith_gen::Trial;
+use cerith_gen::Tried;
 use cerith_laws::seeds::{Seed, TARGETS, dictionary, seeds};
 use cerith_laws::{broken, bundle, case, event_stream, recording};
 
@@ -17,7 +17,7 @@ fn root() -> PathBuf {
 }
 
 /// The law of a target that is none of `cerith_gen`.
-fn law(target: &str) -> Option<fn(&[u8]) -> Trial> {
+fn law(target: &str) -> Option<fn(&[u8]) -> Tried> {
     Some(match target {
         "bundle" => bundle::check,
         "case_broken" => broken::check,
@@ -29,7 +29,7 @@ fn law(target: &str) -> Option<fn(&[u8]) -> Trial> {
 }
 
 /// A panic is told with the input that made it.
-fn faults(law: fn(&[u8]) -> Trial, inputs: &[Seed]) -> Vec<String> {
+fn faults(law: fn(&[u8]) -> Tried, inputs: &[Seed]) -> Vec<String> {
     let fault = |(name, input): &Seed| {
         let trial = thread::scope(|scope| scope.spawn(|| law(input)).join());
         match trial {

@@ -2,7 +2,7 @@
 //! names a quirk is met only by the engine's bytes.
 
 use cerith_gen::kernel::{Kernel, World};
-use cerith_interp::{Config, Outcome, Program};
+use cerith_interp::{Config, LaunchOutcome, Program};
 use cerith_memory::StorageId;
 use cerith_quirk::follow;
 use cerith_tile::DType;
@@ -64,7 +64,7 @@ fn run(
     world.tensor("out", to, 4, None);
     let (mut memory, args) = world.finish();
     let outcome = program.launch([1, 1, 1], &args, &mut memory, &Config::default());
-    assert!(matches!(outcome, Ok(Outcome::Finished(_))), "{outcome:?}");
+    assert!(matches!(outcome, Ok(LaunchOutcome::Finished(_))), "{outcome:?}");
     let left = &memory.bytes(StorageId(1))[..expected.len() * to.size()];
     assert_eq!(left, bytes(expected, to), "{quirk}");
 }

@@ -32,12 +32,12 @@ pub struct Text<'a> {
     /// Whether the checks of a case file are passed over.
     pub unchecked: bool,
     /// Its outcome.
-    pub recorded: Option<Recorded<'a>>,
+    pub recorded: Option<RecordedOutcome<'a>>,
 }
 
 /// The outcome of a launch.
 #[derive(Debug)]
-pub struct Recorded<'a> {
+pub struct RecordedOutcome<'a> {
     /// The engine that executed it.
     pub engine: String,
     /// The exception that ended it.

@@ -47,7 +47,7 @@ pub fn problem(diagnostic: &Diagnostic, sources: &Sources) -> event::Problem {
 }
 
 /// What an engine did, with the kernel's line.
-pub fn outcome(outcome: &Outcome) -> event::Outcome {
+pub fn outcome(outcome: &Outcome) -> event::EngineOutcome {
     let word = outcome.kind();
     let printed = outcome
         .finished()
@@ -61,13 +61,13 @@ pub fn outcome(outcome: &Outcome) -> event::Outcome {
         raised: _,
     }) = outcome.complaint()
     else {
-        return event::Outcome {
+        return event::EngineOutcome {
             outcome: word,
             printed,
-            ..event::Outcome::default()
+            ..event::EngineOutcome::default()
         };
     };
-    event::Outcome {
+    event::EngineOutcome {
         outcome: word,
         error: kind.clone(),
         message: message.clone(),
@@ -107,7 +107,7 @@ pub fn trial(case: &Case, trial: &Trial, panel: &Panel, sources: &Sources) -> ev
     let Trial {
         verdict, assessment, ..
     } = trial;
-    let outcomes: IndexMap<String, event::Outcome> = witnesses
+    let outcomes: IndexMap<String, event::EngineOutcome> = witnesses
         .iter()
         .map(|witness| (witness.id.to_string(), outcome(witness.outcome)))
         .filter(|(_, outcome)| outcome.outcome != OutcomeKind::Finished || !outcome.printed.is_empty())

@@ -227,7 +227,7 @@ pub struct Verdict {
     pub reason: Option<String>,
     /// What each engine did, where it did not simply finish.
     #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
-    pub outcomes: IndexMap<String, Outcome>,
+    pub outcomes: IndexMap<String, EngineOutcome>,
     /// Who differs from whom.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub differences: Vec<Difference>,
@@ -322,7 +322,7 @@ pub struct Camp {
 
 /// What an engine did.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Outcome {
+pub struct EngineOutcome {
     /// The kind of outcome.
     pub outcome: OutcomeKind,
     /// The kind of error: a diagnostic's code or a Python exception's type.

@@ -11,8 +11,8 @@ use std::fmt::Write as _;
 
 use crate::bytes::{in_words, left_out};
 use crate::event::{
-    Difference, Event, Expectation, Internal, Kind, Outcome, Position, Rule, Start, State, Sweep, Verdict,
-    VerdictKind,
+    Difference, EngineOutcome, Event, Expectation, Internal, Kind, Position, Rule, Start, State, Sweep,
+    Verdict, VerdictKind,
 };
 use crate::safe;
 use crate::silence::Silence;
@@ -479,7 +479,7 @@ impl Human {
         text
     }
 
-    fn outcome(&self, engine: &str, outcome: &Outcome) -> String {
+    fn outcome(&self, engine: &str, outcome: &EngineOutcome) -> String {
         let mut text = format!("  {} {}", self.paint(Tone::Strong, engine), outcome.outcome);
         if let Some(launch) = outcome.launch.filter(|&launch| launch > 0) {
             let _ = write!(text, " in launch {}", launch + 1);

@@ -234,7 +234,7 @@ mod tests {
             case: hostile.to_owned(),
             engines: vec![hostile.to_owned()],
             notes: vec![hostile.to_owned()],
-            outcomes: [(hostile.to_owned(), crate::event::Outcome::default())].into(),
+            outcomes: [(hostile.to_owned(), crate::event::EngineOutcome::default())].into(),
             ..crate::event::Verdict::default()
         };
         let safe = event(&Event::Verdict(Box::new(verdict))).into_owned();

@@ -3,7 +3,7 @@
 
 use cerith_tile::quirk::{Quirk, told};
 
-use crate::event::{Difference, Element, Kind, Outcome, OutcomeKind, Verdict, VerdictKind};
+use crate::event::{Difference, Element, EngineOutcome, Kind, OutcomeKind, Verdict, VerdictKind};
 use crate::safe;
 
 /// How an engine stands to the language, by the rules of its own version.
@@ -95,7 +95,7 @@ impl Standing {
 
 fn wrong(verdict: &Verdict, engine: &str, difference: &Difference) -> Wrong {
     let outcome = |engine: &str| verdict.outcomes.get(engine);
-    let speaks = |outcome: Option<&Outcome>| outcome.is_some_and(|one| !one.message.is_empty());
+    let speaks = |outcome: Option<&EngineOutcome>| outcome.is_some_and(|one| !one.message.is_empty());
     // What runs a program that the language rejects says nothing; the reference says why.
     let spoken = [engine, &difference.baseline]
         .into_iter()
@@ -174,11 +174,11 @@ mod tests {
             }],
             outcomes: IndexMap::from([(
                 "interpret@3.8.0".to_owned(),
-                Outcome {
+                EngineOutcome {
                     outcome: OutcomeKind::Trapped,
                     error: "ValueError".to_owned(),
                     message: "shape (16, 4) of v12\nand more".to_owned(),
-                    ..Outcome::default()
+                    ..EngineOutcome::default()
                 },
             )]),
             ..Verdict::default()

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use cerith_report::event::{
-    Against, Bytes, Camp, Compiled, CompiledKernel, Contents, Difference, Differs, Element, Exhibit,
-    Expectation, Internal, Kind, KnownBug, Launch, Left, LeftOut, Mark, Outcome, OutcomeKind, Position,
+    Against, Bytes, Camp, Compiled, CompiledKernel, Contents, Difference, Differs, Element, EngineOutcome,
+    Exhibit, Expectation, Internal, Kind, KnownBug, Launch, Left, LeftOut, Mark, OutcomeKind, Position,
     Problem, Rule, Scratch, Severity, Start, State, Storage, Summary, Sweep, Tally, Text, Undefined,
     Variants, Verdict, VerdictKind, View,
 };
@@ -142,8 +142,8 @@ fn camp() -> Camp {
     }
 }
 
-fn outcome() -> Outcome {
-    Outcome {
+fn outcome() -> EngineOutcome {
+    EngineOutcome {
         outcome: OutcomeKind::Trapped,
         error: some(),
         message: some(),
@@ -490,7 +490,10 @@ fn every_field_is_documented_and_every_documented_field_is_written() {
         ("Against", written(Some(&Against::default()), &against())),
         ("Sweep", written(Some(&Sweep::default()), &sweep())),
         ("Camp", written(Some(&Camp::default()), &camp())),
-        ("Outcome", written(Some(&Outcome::default()), &outcome())),
+        (
+            "EngineOutcome",
+            written(Some(&EngineOutcome::default()), &outcome()),
+        ),
         ("Difference", written(Some(&Difference::default()), &difference())),
         ("Element", written(Some(&Element::default()), &element())),
         ("Bytes", written(Some(&Bytes::default()), &bytes())),

@@ -1,6 +1,6 @@
 //! Compares what two engines left in memory, byte for byte, guard zones included.
 //!
-//! Bits are compared first. Where they differ, the [`Acceptance`] says whether a conforming implementation may give the other
+//! Bits are compared first. Where they differ, the [`Tolerance`] says whether a conforming implementation may give the other
 //! value. A NaN equals any NaN of the dtype that the bytes are seen as. Bytes whose value the reference says is undefined are
 //! left out; bytes that it says nobody wrote must not have been written.
 //!
@@ -19,7 +19,7 @@ pub const SPANS: usize = 4096;
 
 /// Says what a conforming implementation may leave behind. Asked only where bits differ, so that an implementation
 /// may do its work on the first question.
-pub trait Acceptance {
+pub trait Tolerance {
     /// The first byte of the element that `byte` of `storage` belongs to, and what is accepted of the element.
     fn accepted(&self, storage: StorageId, byte: usize) -> (usize, Accepted);
 
@@ -33,7 +33,7 @@ pub trait Acceptance {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BitForBit;
 
-impl Acceptance for BitForBit {
+impl Tolerance for BitForBit {
     fn accepted(&self, _: StorageId, byte: usize) -> (usize, Accepted) {
         (byte, Accepted::Exact)
     }
@@ -150,7 +150,7 @@ pub fn compare(
     left: &Memory,
     right: &Memory,
     tracked: Option<&Memory>,
-    acceptance: &dyn Acceptance,
+    tolerance: &dyn Tolerance,
 ) -> Comparison {
     let mut result = Comparison::default();
     if left.len() != right.len() {
@@ -193,7 +193,7 @@ pub fn compare(
                     b,
                     states,
                     views: left.tensors(),
-                    acceptance,
+                    tolerance,
                 },
             );
         }
@@ -212,7 +212,7 @@ struct Sides<'a> {
     b: &'a [u8],
     states: Option<&'a [ByteState]>,
     views: &'a [NamedTensor],
-    acceptance: &'a dyn Acceptance,
+    tolerance: &'a dyn Tolerance,
 }
 
 /// Which view shows a byte, by index in `views`, and where its element starts.
@@ -240,7 +240,7 @@ fn storage(result: &mut Comparison, sides: &Sides<'_>) {
             continue;
         }
         let seen = covers.first().map_or(UNCOVERED, |cover| cover[at]);
-        let (first, accepted) = sides.acceptance.accepted(id, at);
+        let (first, accepted) = sides.tolerance.accepted(id, at);
         let (start, size, dtype) = match sides.views.get(seen.view as usize) {
             Some(view) => (
                 at - seen.back as usize,

@@ -10,12 +10,12 @@ use cerith_tile::quirk::told::{self, Said, Told};
 use cerith_tile::quirk::{Family, Quirk, Quirks};
 use cerith_tile::rules::{Rules, Version};
 
-use crate::difference::{Acceptance, compare};
+use crate::difference::{Tolerance, compare};
 
 /// What an implementation that follows quirks may leave.
 struct ByQuirks<'a>(&'a Followed<'a>);
 
-impl Acceptance for ByQuirks<'_> {
+impl Tolerance for ByQuirks<'_> {
     fn accepted(&self, storage: StorageId, byte: usize) -> (usize, Accepted) {
         self.0.accepted(storage, byte)
     }

@@ -108,7 +108,7 @@ mod verdict;
 mod witness;
 
 pub use canary::canaries;
-pub use difference::{Acceptance, BitForBit, Bytes, Comparison, Element, KEPT, SPANS, Zone, compare};
+pub use difference::{BitForBit, Bytes, Comparison, Element, KEPT, SPANS, Tolerance, Zone, compare};
 pub use expectation::{Assessment, Met, Testimony, assess};
 pub use gate::Demands;
 pub use left_out::LeftOut;

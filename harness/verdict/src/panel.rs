@@ -18,7 +18,7 @@ use cerith_interp::Accepted;
 use cerith_memory::StorageId;
 use cerith_tile::rules::{Rule, Rules, Version};
 
-use crate::difference::Acceptance;
+use crate::difference::Tolerance;
 use crate::expectation::{Assessment, Testimony, assess, is_foreseen, is_offender, is_undefined};
 use crate::explained;
 use crate::gate::{self, Demands};
@@ -193,7 +193,7 @@ pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
     let seated: Vec<Bench<'_>> = benches
         .iter()
         .zip(&acceptances)
-        .map(|(seats, acceptance)| Bench {
+        .map(|(seats, tolerance)| Bench {
             reference: seats
                 .reference
                 .and_then(|at| references.get(at))
@@ -204,7 +204,7 @@ pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
                 .filter_map(|&at| others.get(at))
                 .map(Record::witness)
                 .collect(),
-            acceptance,
+            tolerance,
             known: Known {
                 undefined: seats
                     .reference
@@ -236,8 +236,8 @@ pub fn try_case(case: &Case, panel: &Panel) -> Result<Trial, Stopped> {
     if panel.reference.as_ref().is_some_and(|one| one.is_stopped()) {
         return Err(Stopped);
     }
-    for acceptance in &acceptances {
-        if let Some(message) = acceptance.failure() {
+    for tolerance in &acceptances {
+        if let Some(message) = tolerance.failure() {
             failed.push(Failed {
                 engine: EngineId::Reference,
                 message: message.to_owned(),
@@ -463,7 +463,7 @@ impl<'a> ByReference<'a> {
     }
 }
 
-impl Acceptance for ByReference<'_> {
+impl Tolerance for ByReference<'_> {
     fn accepted(&self, storage: StorageId, byte: usize) -> (usize, Accepted) {
         let under = self.answers().map(|answer| match answer {
             // What Cerith failed at convicts nobody.

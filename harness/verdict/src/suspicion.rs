@@ -8,14 +8,14 @@ use cerith_tile::fault::{Fault, is_planted};
 use cerith_tile::quirk::Quirks;
 
 use crate::difference::Comparison;
-use crate::trial::{Rest, Trial};
+use crate::trial::{Hearing, Rest};
 use crate::verdict::{Difference, Kind, Standing};
 use crate::witness::{Undefined, Witness, independent, names};
 
 /// Why the reference is to be looked at, and who differs from it.
 type Suspicion<'w> = (String, Vec<(Witness<'w>, Kind, Option<Comparison>)>);
 
-impl<'a> Trial<'a, '_> {
+impl<'a> Hearing<'a, '_> {
     /// Why the reference is suspected, if it is.
     pub(crate) fn suspicion(
         &self,

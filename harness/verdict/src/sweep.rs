@@ -19,7 +19,7 @@ use cerith_engine::{Engine, EngineId, Failure, Outcome, Reference, Trap, guarded
 use cerith_memory::Memory;
 use cerith_tile::rules::Rules;
 
-use crate::difference::{Acceptance, Bytes, Comparison, compare};
+use crate::difference::{Bytes, Comparison, Tolerance, compare};
 use crate::expectation::{Met, says};
 use crate::panel::{ByReference, Failed, Stopped};
 use crate::trial::Pair;
@@ -141,9 +141,9 @@ pub fn try_sweep(
     let asked = reference
         .filter(|_| outcome.is_some())
         .map(|reference| (reference, vec![rules]));
-    let acceptance = ByReference::new(asked, case, None);
-    let verdict = judge_sweep(samples, outcome.as_ref(), &acceptance);
-    if let Some(message) = acceptance.failure() {
+    let tolerance = ByReference::new(asked, case, None);
+    let verdict = judge_sweep(samples, outcome.as_ref(), &tolerance);
+    if let Some(message) = tolerance.failure() {
         fail(message.to_owned());
     }
     let assessment = assess_sweep(&verdict, samples, engine, rules, &case.expectations);
@@ -157,7 +157,7 @@ pub fn try_sweep(
 struct Judge<'a> {
     /// What the reference left.
     known: Option<&'a Memory>,
-    acceptance: &'a dyn Acceptance,
+    tolerance: &'a dyn Tolerance,
     bytes: Bytes,
 }
 
@@ -165,7 +165,7 @@ struct Judge<'a> {
 pub fn judge_sweep(
     samples: &Samples,
     reference: Option<&Outcome>,
-    acceptance: &dyn Acceptance,
+    tolerance: &dyn Tolerance,
 ) -> SweepVerdict {
     let mut verdict = SweepVerdict {
         kind: VerdictKind::Inconclusive,
@@ -184,7 +184,7 @@ pub fn judge_sweep(
     let finished = reference.and_then(Outcome::finished);
     let mut judge = Judge {
         known: finished.map(|finished| &finished.memory),
-        acceptance,
+        tolerance,
         bytes: Bytes::default(),
     };
     let mut camps: Vec<Vec<&Sample>> = Vec::new();
@@ -341,7 +341,7 @@ impl Judge<'_> {
         let Some(finished) = sample.outcome.finished() else {
             return Pair::Same;
         };
-        Pair::of_launches(finished, self.known, self.acceptance)
+        Pair::of_launches(finished, self.known, self.tolerance)
     }
 
     fn pair(&mut self, left: &Sample, right: &Sample) -> Pair {
@@ -375,11 +375,11 @@ impl Judge<'_> {
 
     fn memories(&mut self, left: &Memory, right: &Memory) -> Pair {
         let tracked = self.known;
-        let mut comparison = compare(left, right, tracked, self.acceptance);
+        let mut comparison = compare(left, right, tracked, self.tolerance);
         self.bytes += comparison.bytes;
         // It was asked whether the right value is within the bounds of an element. So must the left one be.
         if comparison.same() && comparison.bytes.accepted > 0 {
-            let turned = compare(right, left, tracked, self.acceptance);
+            let turned = compare(right, left, tracked, self.tolerance);
             if !turned.same() {
                 comparison = turned;
                 for element in &mut comparison.first {
@@ -388,7 +388,7 @@ impl Judge<'_> {
                 }
             }
         }
-        Pair::of(comparison, self.acceptance)
+        Pair::of(comparison, self.tolerance)
     }
 
     /// Whether the reference gives what a camp gives; nothing where it does not say.

@@ -20,7 +20,7 @@ use cerith_memory::Memory;
 use cerith_tile::fault::{Fault, is_planted};
 use cerith_tile::quirk::Quirks;
 
-use crate::difference::{Acceptance, Bytes, Comparison, compare};
+use crate::difference::{Bytes, Comparison, Tolerance, compare};
 use crate::verdict::{Difference, Kind, Standing, Verdict};
 use crate::witness::{Known, Witness, independent};
 
@@ -31,7 +31,7 @@ pub struct Bench<'a> {
     /// The other engines of these rules.
     pub others: Vec<Witness<'a>>,
     /// What the reference says a conforming implementation may give.
-    pub acceptance: &'a dyn Acceptance,
+    pub tolerance: &'a dyn Tolerance,
     /// What is known about its engines beforehand.
     pub known: Known,
 }
@@ -60,7 +60,7 @@ pub fn judge(benches: &[Bench<'_>], facts: Facts) -> Verdict {
     let mut words = Vec::with_capacity(benches.len());
     let mut by_word = Vec::new();
     for bench in benches {
-        let mut trial = Trial {
+        let mut trial = Hearing {
             bench,
             facts,
             verdict: &mut verdict,
@@ -101,7 +101,8 @@ pub fn judge(benches: &[Bench<'_>], facts: Facts) -> Verdict {
     verdict
 }
 
-pub(crate) struct Trial<'a, 'b> {
+/// A trial under way: the witnesses, and the verdict as far as it is reached.
+pub(crate) struct Hearing<'a, 'b> {
     pub(crate) bench: &'a Bench<'a>,
     facts: Facts,
     pub(crate) verdict: &'b mut Verdict,
@@ -124,7 +125,7 @@ pub(crate) enum Pair {
 
 impl Pair {
     /// What comparing the memories of two outcomes says.
-    pub(crate) fn of(comparison: Comparison, acceptance: &dyn Acceptance) -> Self {
+    pub(crate) fn of(comparison: Comparison, tolerance: &dyn Tolerance) -> Self {
         if !comparison.same() {
             let kind = if comparison.only_guards() {
                 Kind::Guard
@@ -134,7 +135,7 @@ impl Pair {
             return Self::Different(kind, Some(comparison));
         }
         if comparison.bytes.undecided > 0 {
-            return Self::Unknown(undecided(acceptance));
+            return Self::Unknown(undecided(tolerance));
         }
         Self::Same
     }
@@ -144,18 +145,18 @@ impl Pair {
     pub(crate) fn of_launches(
         finished: &Finished,
         known: Option<&Memory>,
-        acceptance: &dyn Acceptance,
+        tolerance: &dyn Tolerance,
     ) -> Self {
         let Some(other) = &finished.unsteady else {
             return Self::Same;
         };
-        let comparison = compare(&finished.memory, other, known, acceptance);
+        let comparison = compare(&finished.memory, other, known, tolerance);
         if is_planted(Fault::UnsteadyAgrees) {
             Self::Same
         } else if !comparison.same() {
             Self::Different(Kind::Nondeterminism, Some(comparison))
         } else if comparison.bytes.undecided > 0 {
-            Self::Unknown(undecided(acceptance))
+            Self::Unknown(undecided(tolerance))
         } else {
             Self::Same
         }
@@ -163,15 +164,15 @@ impl Pair {
 }
 
 /// Why nothing can be said of elements that differ.
-fn undecided(acceptance: &dyn Acceptance) -> String {
-    acceptance.why().unwrap_or_else(|| {
+fn undecided(tolerance: &dyn Tolerance) -> String {
+    tolerance.why().unwrap_or_else(|| {
         "what differs depends on a comparison or an order of programs that a conforming implementation may decide either way, \
          or on what nothing bounds"
             .to_owned()
     })
 }
 
-impl Trial<'_, '_> {
+impl Hearing<'_, '_> {
     fn run(&mut self) -> VerdictKind {
         let reference = self.bench.reference;
         if let Some(Witness {
@@ -528,7 +529,7 @@ impl Trial<'_, '_> {
         let known = reference.and_then(|finished| Some((finished.tracked?, &finished.memory)));
         let mut doubt = None;
         for side in [left, right] {
-            match Pair::of_launches(side, known.map(|(_, memory)| memory), self.bench.acceptance) {
+            match Pair::of_launches(side, known.map(|(_, memory)| memory), self.bench.tolerance) {
                 Pair::Same => {}
                 Pair::Unknown(why) => doubt = Some(why),
                 unsteady @ Pair::Different(..) => return unsteady,
@@ -538,7 +539,7 @@ impl Trial<'_, '_> {
             &left.memory,
             &right.memory,
             known.map(|(_, memory)| memory),
-            self.bench.acceptance,
+            self.bench.tolerance,
         );
         let Bytes {
             compared,
@@ -552,7 +553,7 @@ impl Trial<'_, '_> {
         let nothing = self.facts.has_launches && compared + accepted + undecided == 0;
         let poisoned = known.is_some_and(|(tracked, _)| tracked.vacuous);
         self.verdict.vacuous |= nothing || poisoned;
-        match (Pair::of(comparison, self.bench.acceptance), doubt) {
+        match (Pair::of(comparison, self.bench.tolerance), doubt) {
             (Pair::Same, Some(why)) => Pair::Unknown(why),
             (pair, _) => pair,
         }

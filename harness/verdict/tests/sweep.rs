@@ -10,7 +10,7 @@ use cerith_tile::DType;
 use cerith_tile::quirk::Quirks;
 use cerith_tile::rules::{Rules, Version};
 use cerith_tile::source::Span;
-use cerith_verdict::{Acceptance, BitForBit, Sample, Samples, SweepVerdict, assess_sweep, judge_sweep};
+use cerith_verdict::{BitForBit, Sample, Samples, SweepVerdict, Tolerance, assess_sweep, judge_sweep};
 
 /// One storage of two f32, seen as `x`.
 fn memory(value: f32) -> Memory {
@@ -67,7 +67,7 @@ fn outcome(word: &str, reference: bool) -> Outcome {
 /// Rounding may give anything from 1 to 1.5.
 struct Rounding;
 
-impl Acceptance for Rounding {
+impl Tolerance for Rounding {
     fn accepted(&self, _: StorageId, byte: usize) -> (usize, Accepted) {
         let accepted = Accepted::Within {
             dtype: DType::F32,
@@ -83,7 +83,7 @@ impl Acceptance for Rounding {
 /// Nobody can say.
 struct Undecided;
 
-impl Acceptance for Undecided {
+impl Tolerance for Undecided {
     fn accepted(&self, _: StorageId, byte: usize) -> (usize, Accepted) {
         (byte, Accepted::Unknown)
     }
@@ -114,12 +114,12 @@ fn samples(line: &str) -> Samples {
 }
 
 /// `reference | variants`; `-` for no reference.
-fn verdict(line: &str, acceptance: &dyn Acceptance) -> (Samples, SweepVerdict) {
+fn verdict(line: &str, tolerance: &dyn Tolerance) -> (Samples, SweepVerdict) {
     let (reference, variants) = line.split_once('|').expect(line);
     let samples = samples(variants);
     let reference = Some(reference.trim()).filter(|word| *word != "-");
     let reference = reference.map(|word| outcome(word, true));
-    let verdict = judge_sweep(&samples, reference.as_ref(), acceptance);
+    let verdict = judge_sweep(&samples, reference.as_ref(), tolerance);
     (samples, verdict)
 }
 
@@ -167,7 +167,7 @@ fn accept(name: &str, text: &str) {
 
 #[test]
 fn the_smaller_camp_is_the_odd_one_out() {
-    let table: &[(&str, &dyn Acceptance)] = &[
+    let table: &[(&str, &dyn Tolerance)] = &[
         // All alike, whatever they do.
         ("1 | as-is:1 num_warps=1:1 num_warps=8:1", &BitForBit),
         ("- | as-is:2 num_stages=2:2", &BitForBit),
@@ -215,8 +215,8 @@ fn the_smaller_camp_is_the_odd_one_out() {
         ("1 | ", &BitForBit),
     ];
     let mut lines = String::new();
-    for (line, acceptance) in table {
-        let _ = writeln!(lines, "{line}\n    {}", in_a_line(&verdict(line, *acceptance).1));
+    for (line, tolerance) in table {
+        let _ = writeln!(lines, "{line}\n    {}", in_a_line(&verdict(line, *tolerance).1));
     }
     accept("sweep_camps", &lines);
 }

@@ -11,7 +11,7 @@ use cerith_tile::quirk::Quirks;
 use cerith_tile::rules::Version;
 use cerith_tile::source::Span;
 use cerith_verdict::{
-    Acceptance, Bench, BitForBit, Facts, Known, Standing, Testimony, Undefined, Verdict, Witness, assess,
+    Bench, BitForBit, Facts, Known, Standing, Testimony, Tolerance, Undefined, Verdict, Witness, assess,
     compare, judge,
 };
 
@@ -159,7 +159,7 @@ fn trial(line: &str) -> (Vec<(EngineId, Outcome)>, Verdict) {
         let bench = Bench {
             reference: reference.first().copied(),
             others,
-            acceptance: &BitForBit,
+            tolerance: &BitForBit,
             known,
         };
         judge(&[bench], Facts { has_launches: true })
@@ -511,7 +511,7 @@ fn a_case_without_memory_is_not_vacuous_when_it_only_imports() {
         let bench = Bench {
             reference: Some(witness(&EngineId::Reference, &EngineId::Reference, &reference)),
             others: vec![witness(&id, &id, &other)],
-            acceptance: &BitForBit,
+            tolerance: &BitForBit,
             known: Known::default(),
         };
         let verdict = judge(&[bench], Facts { has_launches });
@@ -535,7 +535,7 @@ fn benches_judge_by_their_own_reference() {
             [(&one, &old, &old_says), (&two, &new, &new_says)].map(|(reference, id, outcome)| Bench {
                 reference: Some(witness(&EngineId::Reference, &EngineId::Reference, reference)),
                 others: vec![witness(id, id, outcome)],
-                acceptance: &BitForBit,
+                tolerance: &BitForBit,
                 known: Known::default(),
             });
         assert_eq!(
@@ -681,7 +681,7 @@ fn addresses_are_shown_as_tensor_and_offset() {
 /// Every element may be off by a tenth.
 struct Tenth;
 
-impl Acceptance for Tenth {
+impl Tolerance for Tenth {
     fn accepted(&self, _: StorageId, byte: usize) -> (usize, Accepted) {
         let accepted = Accepted::Within {
             dtype: DType::F32,
@@ -745,7 +745,7 @@ fn a_record_is_the_witness_that_its_engine_is() {
         let bench = Bench {
             reference: Some(witness(&EngineId::Reference, &EngineId::Reference, &reference)),
             others: vec![said(&interpret, &interpret), said(&EngineId::Recorded, &origin)],
-            acceptance: &BitForBit,
+            tolerance: &BitForBit,
             known: Known::default(),
         };
         let verdict = judge(&[bench], Facts { has_launches: true });

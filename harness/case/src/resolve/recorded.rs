@@ -6,7 +6,7 @@ use cerith_tile::diagnostic::Diagnostic;
 use super::state::Resolver;
 use crate::expr::Value;
 use crate::fill::{Fill, RecordedBytes};
-use crate::recorded::{After, Ending, Recorded};
+use crate::recorded::{After, Ending, RecordedRun};
 use crate::schema::{RecordedSchema, StorageSchema};
 use crate::yaml::Key;
 use cerith_python::nearest::suggestion;
@@ -20,7 +20,7 @@ impl Resolver<'_> {
         &mut self,
         schema: &RecordedSchema,
         storages: &[StorageSchema],
-    ) -> Option<Recorded> {
+    ) -> Option<RecordedRun> {
         let ending = match (&schema.raised, &schema.after) {
             (Some(raised), _) => Ending::Raised {
                 kind: raised.kind.clone(),
@@ -42,7 +42,7 @@ impl Resolver<'_> {
                 Ending::Finished(left)
             }
         };
-        Some(Recorded {
+        Some(RecordedRun {
             engine: schema.engine.clone(),
             ending,
         })
@@ -91,7 +91,7 @@ impl Resolver<'_> {
     fn kept(&self, id: StorageId, fill: Option<&Fill>, after: &[u8]) -> Result<Vec<Pointer>, Diagnostic> {
         let storage = self.storages.get(id);
         let pointers = storage.map_or(&[][..], Storage::pointers);
-        let Some(Fill::Recorded(before)) = fill.filter(|_| !pointers.is_empty()) else {
+        let Some(Fill::RecordedRun(before)) = fill.filter(|_| !pointers.is_empty()) else {
             return Ok(Vec::new());
         };
         let name = storage.map_or("?", Storage::name);

@@ -46,7 +46,7 @@ impl Resolver<'_> {
             .as_ref()
             .map_or_else(|| Ok("uninit".to_owned()), |fill| fill.describe(&self.names))?;
         let recorded = match &schema.fill {
-            Some(Fill::Recorded(bytes)) => Some((bytes.source(&self.names, self.beside)?, [0; 32])),
+            Some(Fill::RecordedRun(bytes)) => Some((bytes.source(&self.names, self.beside)?, [0; 32])),
             _ => None,
         };
         let tensor = laid_out.map_or_else(|| Tensor::contiguous(id, dtype, &shape), |(tensor, _)| tensor);

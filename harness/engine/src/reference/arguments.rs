@@ -74,7 +74,7 @@ pub(crate) fn arguments(
     launch: &Launch,
     kernel: &Kernel,
     memory: &Memory,
-) -> Result<Vec<cerith_interp::Arg>, Failure> {
+) -> Result<Vec<cerith_interp::ParamValue>, Failure> {
     let Traced {
         function,
         bindings,
@@ -123,7 +123,7 @@ fn inside_default<'a>(arg: &'a cerith_frontend::Arg, path: &[usize]) -> Option<&
     })
 }
 
-fn run_time(value: &ArgValue, part: Part, elem: Elem, memory: &Memory) -> Option<cerith_interp::Arg> {
+fn run_time(value: &ArgValue, part: Part, elem: Elem, memory: &Memory) -> Option<cerith_interp::ParamValue> {
     if let ArgValue::Descriptor(descriptor) = value {
         let number = |numbers: &[i64], at| {
             let number: &i64 = numbers.get(at)?;
@@ -131,7 +131,7 @@ fn run_time(value: &ArgValue, part: Part, elem: Elem, memory: &Memory) -> Option
         };
         return match part {
             Part::Whole => None,
-            Part::Base => Some(cerith_interp::Arg::tensor(
+            Part::Base => Some(cerith_interp::ParamValue::tensor(
                 memory,
                 &descriptor.base,
                 descriptor.name.clone(),
@@ -143,9 +143,9 @@ fn run_time(value: &ArgValue, part: Part, elem: Elem, memory: &Memory) -> Option
     }
     match (value, elem) {
         (ArgValue::Tensor { name, tensor }, Elem::Ptr { .. }) => {
-            Some(cerith_interp::Arg::tensor(memory, tensor, name.clone()))
+            Some(cerith_interp::ParamValue::tensor(memory, tensor, name.clone()))
         }
-        (ArgValue::Int(number), Elem::Ptr { .. }) => Some(cerith_interp::Arg::Pointer {
+        (ArgValue::Int(number), Elem::Ptr { .. }) => Some(cerith_interp::ParamValue::Pointer {
             address: *number as u64,
             storage: None,
             name: None,
@@ -158,7 +158,7 @@ fn run_time(value: &ArgValue, part: Part, elem: Elem, memory: &Memory) -> Option
 }
 
 /// A default value, or one that a heuristic decided, that reached a parameter of the launch.
-fn by_default(arg: &cerith_frontend::Arg, elem: Elem) -> Option<cerith_interp::Arg> {
+fn by_default(arg: &cerith_frontend::Arg, elem: Elem) -> Option<cerith_interp::ParamValue> {
     match (arg, elem) {
         (cerith_frontend::Arg::Int(number), Elem::Num(dtype)) => Some(number_of_int(dtype, *number)),
         (cerith_frontend::Arg::Float(number), Elem::Num(dtype)) => Some(number_of_float(dtype, *number)),
@@ -167,8 +167,8 @@ fn by_default(arg: &cerith_frontend::Arg, elem: Elem) -> Option<cerith_interp::A
     }
 }
 
-fn number_of_int(dtype: DType, number: i128) -> cerith_interp::Arg {
-    cerith_interp::Arg::Number(if dtype.is_float() {
+fn number_of_int(dtype: DType, number: i128) -> cerith_interp::ParamValue {
+    cerith_interp::ParamValue::Number(if dtype.is_float() {
         numeric::encode(dtype, number as f64, Rounding::NearestEven)
     } else {
         numeric::encode_int(
@@ -182,8 +182,8 @@ fn number_of_int(dtype: DType, number: i128) -> cerith_interp::Arg {
     })
 }
 
-fn number_of_float(dtype: DType, number: f64) -> cerith_interp::Arg {
-    cerith_interp::Arg::Number(if dtype.is_float() {
+fn number_of_float(dtype: DType, number: f64) -> cerith_interp::ParamValue {
+    cerith_interp::ParamValue::Number(if dtype.is_float() {
         numeric::encode(dtype, number, Rounding::NearestEven)
     } else {
         numeric::encode_int(dtype, number as i128)

@@ -265,7 +265,7 @@ impl Ready {
                 .map_err(|error| failure(format!("run `{}`", launch.kernel.name), error))?;
             let sources = &kernel.traced.function.sources;
             match outcome {
-                cerith_interp::Outcome::Finished(finished) => {
+                cerith_interp::LaunchOutcome::Finished(finished) => {
                     tracked.stored += finished.stats.bytes_stored;
                     tracked.poisoned += finished.stats.bytes_poisoned;
                     updated += finished.stats.bytes_updated;
@@ -278,7 +278,7 @@ impl Ready {
                         }
                     }
                 }
-                cerith_interp::Outcome::Trapped(trap) => {
+                cerith_interp::LaunchOutcome::Trapped(trap) => {
                     let kind = if trap.kind == TrapKind::AssertionFailed {
                         Trap::Assert
                     } else {
@@ -289,13 +289,13 @@ impl Ready {
                         Box::new(complaint(&trap.diagnostic, sources, nth)),
                     ));
                 }
-                cerith_interp::Outcome::Exhausted(exhausted) => {
+                cerith_interp::LaunchOutcome::Exhausted(exhausted) => {
                     let mut complaint = Complaint::new("limit", exhausted.to_string());
                     complaint.position = exhausted.span.and_then(|span| position(sources, span));
                     complaint.launch = Some(nth);
                     return Ok(Outcome::Exhausted(Box::new(complaint)));
                 }
-                cerith_interp::Outcome::Unsupported(unsupported) => {
+                cerith_interp::LaunchOutcome::Unsupported(unsupported) => {
                     let mut complaint = Complaint::new(
                         "unsupported",
                         format!("`{}` is not supported yet", unsupported.construct),

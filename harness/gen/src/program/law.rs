@@ -1,15 +1,15 @@
 //! The laws of every kernel: it runs the same twice, checks change only what is found, and the execution with intervals accepts
 //! what the fast one computes (the two share only the arithmetic of single lanes).
 
-use cerith_interp::{Acceptance, AcceptanceMap, Accepted, Checks, Config, Outcome};
+use cerith_interp::{Acceptance, AcceptanceMap, Accepted, Checks, Config, LaunchOutcome};
 use cerith_memory::{ByteState, Memory};
 use cerith_tile::numeric;
 
 use super::{DTYPES, Program};
-use crate::{Ended, Fault, Trial, ensure};
+use crate::{Ended, Fault, Tried, ensure};
 
 /// Holds the program of some bytes to the laws, within small limits.
-pub fn check(bytes: &[u8]) -> Trial {
+pub fn check(bytes: &[u8]) -> Tried {
     let limits = Config {
         fuel: 1 << 20,
         memory_limit: 1 << 20,
@@ -20,7 +20,7 @@ pub fn check(bytes: &[u8]) -> Trial {
 }
 
 /// Holds a program to the laws, within these limits.
-pub fn check_within(of: &Program, limits: &Config<'_>) -> Trial {
+pub fn check_within(of: &Program, limits: &Config<'_>) -> Tried {
     let function = of.function();
     function
         .verify()
@@ -30,7 +30,7 @@ pub fn check_within(of: &Program, limits: &Config<'_>) -> Trial {
         cerith_interp::Program::prepare(function).map_err(|error| Fault(format!("failed to {error}")))?;
     let (memory, args) = Program::world();
     let fault = |message: String| Fault(format!("{message}\n{}", program.function()));
-    let run = |config: &Config<'_>| -> Result<(Outcome, Memory), Fault> {
+    let run = |config: &Config<'_>| -> Result<(LaunchOutcome, Memory), Fault> {
         let mut memory = memory.clone();
         let outcome = program
             .launch(grid, &args, &mut memory, config)
@@ -63,7 +63,7 @@ pub fn check_within(of: &Program, limits: &Config<'_>) -> Trial {
             program.function()
         )
     })?;
-    let Outcome::Finished(_) = outcome else {
+    let LaunchOutcome::Finished(_) = outcome else {
         return Ok(Ended::Stopped);
     };
     let (fast, after_fast) = run(&Config {
@@ -71,7 +71,7 @@ pub fn check_within(of: &Program, limits: &Config<'_>) -> Trial {
         ..*limits
     })?;
     ensure(
-        matches!(fast, Outcome::Finished(_)) && after == after_fast,
+        matches!(fast, LaunchOutcome::Finished(_)) && after == after_fast,
         || {
             format!(
                 "fewer checks change what happens: {fast:?}\n{}",
@@ -88,7 +88,7 @@ pub fn check_within(of: &Program, limits: &Config<'_>) -> Trial {
     let one_by_one = program
         .accept(grid, &args, &mut single, &mut singly, limits)
         .map_err(|error| fault(format!("failed to {error}")))?;
-    let exhausted = |end: &Acceptance| matches!(end, Acceptance::Stopped(Outcome::Exhausted(_)));
+    let exhausted = |end: &Acceptance| matches!(end, Acceptance::Stopped(LaunchOutcome::Exhausted(_)));
     let same = acceptance == one_by_one && alike(&exact, &single, &map) && map.iter().eq(singly.iter());
     ensure(same || exhausted(&acceptance) || exhausted(&one_by_one), || {
         let other = map.iter().zip(singly.iter()).find(|(one, other)| one != other);
@@ -100,7 +100,7 @@ pub fn check_within(of: &Program, limits: &Config<'_>) -> Trial {
     match acceptance {
         Acceptance::Known => accepted(&after, &exact, &map).map_err(fault)?,
         // Intervals may cost more than the limits give.
-        Acceptance::Inconclusive { .. } | Acceptance::Stopped(Outcome::Exhausted(_)) => {}
+        Acceptance::Inconclusive { .. } | Acceptance::Stopped(LaunchOutcome::Exhausted(_)) => {}
         Acceptance::Stopped(outcome) => return Err(fault(format!("with intervals: {outcome:?}"))),
     }
     Ok(Ended::Finished)

@@ -2,25 +2,25 @@
 //! make IR from it that verifies and runs the same twice.
 
 use cerith_frontend::{Arg, Part, Refusal, Refused, Request, Traced, trace};
-use cerith_interp::{Config, Outcome, Program};
+use cerith_interp::{Config, LaunchOutcome, Program};
 use cerith_memory::{Memory, NamedTensor, Storages, Tensor};
 use cerith_tile::ir::{Elem, Rounding};
 use cerith_tile::source::{Sources, Span};
 use cerith_tile::{DType, numeric};
 
 use super::request;
-use crate::{Ended, Fault, Trial, ensure};
+use crate::{Ended, Fault, Tried, ensure};
 
 /// Elements of each tensor that a kernel is given.
 const ELEMENTS: usize = 256;
 
 /// Holds the frontend to the laws on the text that some bytes are.
-pub fn check(bytes: &[u8]) -> Trial {
+pub fn check(bytes: &[u8]) -> Tried {
     check_request(&request(&String::from_utf8_lossy(bytes)))
 }
 
 /// Holds the frontend to the laws on a request, and the interpreter on what comes out.
-pub fn check_request(request: &Request) -> Trial {
+pub fn check_request(request: &Request) -> Tried {
     let traced = match trace(request) {
         Ok(traced) => traced,
         Err(refused) => {
@@ -76,7 +76,7 @@ fn within(sources: &Sources, span: Span) -> Result<(), Fault> {
 }
 
 /// Runs what was traced, twice.
-fn launched(traced: &Traced) -> Trial {
+fn launched(traced: &Traced) -> Tried {
     let function = &traced.function;
     let program = Program::prepare(function.clone())
         .map_err(|error| Fault(format!("failed to {error}\n{function}")))?;
@@ -88,7 +88,7 @@ fn launched(traced: &Traced) -> Trial {
         ..Config::default()
     };
     let (memory, args) = world(traced);
-    let run = || -> Result<(Outcome, Memory), Fault> {
+    let run = || -> Result<(LaunchOutcome, Memory), Fault> {
         let mut memory = memory.clone();
         let outcome = program
             .launch([2, 1, 1], &args, &mut memory, &limits)
@@ -100,16 +100,16 @@ fn launched(traced: &Traced) -> Trial {
         format!("a second run differs\n{function}")
     })?;
     match outcome {
-        Outcome::Finished(_) => return Ok(Ended::Finished),
-        Outcome::Trapped(trap) => {
+        LaunchOutcome::Finished(_) => return Ok(Ended::Finished),
+        LaunchOutcome::Trapped(trap) => {
             for label in &trap.diagnostic.labels {
                 within(&function.sources, label.span)?;
             }
             let shown = trap.diagnostic.render(&function.sources, false);
             ensure(!shown.is_empty(), || "a trap shows nothing".to_owned())?;
         }
-        Outcome::Unsupported(unsupported) => within(&function.sources, unsupported.span)?,
-        Outcome::Exhausted(exhausted) => {
+        LaunchOutcome::Unsupported(unsupported) => within(&function.sources, unsupported.span)?,
+        LaunchOutcome::Exhausted(exhausted) => {
             if let Some(span) = exhausted.span {
                 within(&function.sources, span)?;
             }
@@ -119,7 +119,7 @@ fn launched(traced: &Traced) -> Trial {
 }
 
 /// A storage for every pointer, and the numbers that the launch passes.
-fn world(traced: &Traced) -> (Memory, Vec<cerith_interp::Arg>) {
+fn world(traced: &Traced) -> (Memory, Vec<cerith_interp::ParamValue>) {
     let Traced {
         function, bindings, ..
     } = traced;
@@ -149,13 +149,13 @@ fn world(traced: &Traced) -> (Memory, Vec<cerith_interp::Arg>) {
             .zip(bindings)
             .map(|(param, binding)| match function.ty(param.value).elem {
                 Elem::Ptr { depth: 1, .. } => tensors.next().map_or(NULL, |named| {
-                    cerith_interp::Arg::tensor(&memory, &named.tensor, named.name.clone())
+                    cerith_interp::ParamValue::tensor(&memory, &named.tensor, named.name.clone())
                 }),
                 Elem::Ptr { .. } => NULL,
                 Elem::Num(dtype) => {
                     let given = traced.arguments.iter().find(|(name, _)| *name == binding.name);
                     let given = given.and_then(|(_, arg)| inside(arg, &binding.path));
-                    cerith_interp::Arg::Number(number(given, binding.part, dtype))
+                    cerith_interp::ParamValue::Number(number(given, binding.part, dtype))
                 }
             });
     let args = args.collect();
@@ -163,7 +163,7 @@ fn world(traced: &Traced) -> (Memory, Vec<cerith_interp::Arg>) {
 }
 
 /// A pointer to nothing.
-const NULL: cerith_interp::Arg = cerith_interp::Arg::Pointer {
+const NULL: cerith_interp::ParamValue = cerith_interp::ParamValue::Pointer {
     address: 0,
     storage: None,
     name: None,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use cerith_frontend::{Request, trace};
 use cerith_gen::kernel::World;
-use cerith_interp::{Arg, Program};
+use cerith_interp::{ParamValue, Program};
 use cerith_memory::Memory;
 use cerith_tile::DType;
 use cerith_tile::ir::Elem;
@@ -32,7 +32,7 @@ pub fn program(kernel: &str, dtype: DType, count: usize, block: usize) -> Progra
 }
 
 /// Its tensors, and the arguments that point to them. `bits` gives an element by its place and its tensor's number.
-pub fn tensors(dtype: DType, count: usize, bits: impl Fn(usize, usize) -> u64) -> (Memory, Vec<Arg>) {
+pub fn tensors(dtype: DType, count: usize, bits: impl Fn(usize, usize) -> u64) -> (Memory, Vec<ParamValue>) {
     let mut world = World::default();
     for (nth, name) in ["out", "x", "y"].into_iter().enumerate() {
         let bytes: Vec<u8> = (0..count)

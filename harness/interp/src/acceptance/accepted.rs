@@ -5,7 +5,7 @@ use cerith_tile::source::Span;
 use cerith_tile::{DType, numeric};
 
 use super::lane::Lane;
-use crate::outcome::Outcome;
+use crate::outcome::LaunchOutcome;
 
 /// What a conforming implementation may leave in an element of memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -108,6 +108,6 @@ pub enum Acceptance {
         /// Where.
         span: Span,
     },
-    /// It did not finish; see [`Outcome`] for why.
-    Stopped(Outcome),
+    /// It did not finish; see [`LaunchOutcome`] for why.
+    Stopped(LaunchOutcome),
 }

@@ -16,10 +16,10 @@ use super::map::AcceptanceMap;
 use super::mergeable::Dots;
 use super::state::{Halt, Machine, Narrow, Written};
 use super::touched::{self, Touched};
-use crate::config::{Arg, Checks, Combining, Config};
+use crate::config::{Checks, Combining, Config, ParamValue};
 use crate::machine::{Machine as PlainMachine, PROGRAM_COST};
 use crate::order::Order;
-use crate::outcome::{Exhausted, InternalError, Outcome, Resource, Stop, Unsupported};
+use crate::outcome::{Exhausted, InternalError, LaunchOutcome, Resource, Stop, Unsupported};
 use crate::program::{Code, Op, Program, Slot, Step, Yielded};
 use crate::state::State;
 use crate::value::Value;
@@ -38,12 +38,12 @@ struct Ran {
 pub(super) fn accept(
     program: &Program,
     grid: [u32; 3],
-    args: &[Arg],
+    args: &[ParamValue],
     memory: &mut Memory,
     map: &mut AcceptanceMap,
     config: &Config<'_>,
 ) -> Result<Acceptance, InternalError> {
-    let stopped = |exhausted| Ok(Acceptance::Stopped(Outcome::Exhausted(exhausted)));
+    let stopped = |exhausted| Ok(Acceptance::Stopped(LaunchOutcome::Exhausted(exhausted)));
     let memory_limit = Exhausted {
         what: Resource::Memory,
         limit: config.memory_limit as u64,
@@ -102,14 +102,14 @@ pub(super) fn accept(
             what,
             span: program.function.span(loc),
         },
-        Err(Halt::Stop(Stop::Trap(trap))) => Acceptance::Stopped(Outcome::Trapped(trap)),
+        Err(Halt::Stop(Stop::Trap(trap))) => Acceptance::Stopped(LaunchOutcome::Trapped(trap)),
         Err(Halt::Stop(Stop::Exhausted { what, limit, loc })) => {
             let span = loc.map(|loc| program.function.span(loc));
             return stopped(Exhausted { what, limit, span });
         }
         Err(Halt::Stop(Stop::Unsupported { construct, loc })) => {
             let span = program.function.span(loc);
-            Acceptance::Stopped(Outcome::Unsupported(Unsupported { construct, span }))
+            Acceptance::Stopped(LaunchOutcome::Unsupported(Unsupported { construct, span }))
         }
         Err(Halt::Stop(Stop::Internal(error))) => return Err(error),
     })
@@ -121,7 +121,7 @@ struct Launch<'a> {
     ordered: bool,
     program: &'a Program,
     grid: [u32; 3],
-    args: &'a [Arg],
+    args: &'a [ParamValue],
     config: &'a Config<'a>,
 }
 

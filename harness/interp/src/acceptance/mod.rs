@@ -90,7 +90,7 @@ use cerith_memory::Memory;
 pub use self::accepted::{Acceptance, Accepted};
 pub use self::cause::Widening;
 pub use self::map::AcceptanceMap;
-use crate::config::{Arg, Config};
+use crate::config::{Config, ParamValue};
 use crate::outcome::InternalError;
 use crate::program::Program;
 
@@ -103,7 +103,7 @@ impl Program {
     pub fn accept(
         &self,
         grid: [u32; 3],
-        args: &[Arg],
+        args: &[ParamValue],
         memory: &mut Memory,
         map: &mut AcceptanceMap,
         config: &Config<'_>,

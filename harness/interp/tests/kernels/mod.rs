@@ -6,7 +6,7 @@
     reason = "each test and benchmark uses a part"
 )]
 
-use cerith_interp::{Arg, Config, Outcome, Program};
+use cerith_interp::{Config, LaunchOutcome, ParamValue, Program};
 use cerith_memory::{Memory, StorageId};
 use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, Combine, Function, OpKind, Type, UnaryOp};
@@ -34,7 +34,12 @@ pub fn ints(memory: &Memory, storage: u32) -> Vec<i32> {
 }
 
 /// Runs a kernel once.
-pub fn launch(function: &Function, grid: [u32; 3], args: &[Arg], memory: &mut Memory) -> Outcome {
+pub fn launch(
+    function: &Function,
+    grid: [u32; 3],
+    args: &[ParamValue],
+    memory: &mut Memory,
+) -> LaunchOutcome {
     let program = Program::prepare(function.clone()).expect("verified");
     program
         .launch(grid, args, memory, &Config::default())
@@ -42,26 +47,26 @@ pub fn launch(function: &Function, grid: [u32; 3], args: &[Arg], memory: &mut Me
 }
 
 /// Runs a kernel that must finish.
-pub fn finish(function: &Function, grid: [u32; 3], args: &[Arg], memory: &mut Memory) {
+pub fn finish(function: &Function, grid: [u32; 3], args: &[ParamValue], memory: &mut Memory) {
     match launch(function, grid, args, memory) {
-        Outcome::Finished(_) => {}
+        LaunchOutcome::Finished(_) => {}
         other => panic!("{}", shown(function, &other)),
     }
 }
 
 /// An outcome as a user sees it.
-pub fn shown(function: &Function, outcome: &Outcome) -> String {
+pub fn shown(function: &Function, outcome: &LaunchOutcome) -> String {
     match outcome {
-        Outcome::Trapped(trap) => trap.diagnostic.render(&function.sources, false),
-        Outcome::Exhausted(exhausted) => exhausted.to_string(),
-        Outcome::Unsupported(unsupported) => {
+        LaunchOutcome::Trapped(trap) => trap.diagnostic.render(&function.sources, false),
+        LaunchOutcome::Exhausted(exhausted) => exhausted.to_string(),
+        LaunchOutcome::Unsupported(unsupported) => {
             format!(
                 "unsupported: {} at {}",
                 unsupported.construct,
                 function.sources.position(unsupported.span)
             )
         }
-        Outcome::Finished(finished) => finished.prints.join("\n"),
+        LaunchOutcome::Finished(finished) => finished.prints.join("\n"),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cerith_frontend::{Request, trace};
-use cerith_interp::{Arg, Config, Order, Outcome, Program, TrapKind};
+use cerith_interp::{Config, LaunchOutcome, Order, ParamValue, Program, TrapKind};
 use cerith_memory::Memory;
 use cerith_tile::DType;
 use cerith_tile::ir::Elem;
@@ -13,7 +13,14 @@ use cerith_tile::source::SourceFile;
 use crate::kernels::{World, ints};
 
 /// Runs a kernel of two `i32` pointers and an `i32` number on two storages of so many elements, `x` counting up from 0.
-fn run(body: &str, grid: [u32; 3], elements: usize, n: i32, order: Order, alias: bool) -> (Outcome, Memory) {
+fn run(
+    body: &str,
+    grid: [u32; 3],
+    elements: usize,
+    n: i32,
+    order: Order,
+    alias: bool,
+) -> (LaunchOutcome, Memory) {
     let lines = body.replace('\n', "\n    ");
     let text = format!(
         "import triton\nimport triton.language as tl\n\n@triton.jit\ndef kernel(x, out, n):\n    pid = tl.program_id(0)\n    {lines}\n"
@@ -36,7 +43,7 @@ fn run(body: &str, grid: [u32; 3], elements: usize, n: i32, order: Order, alias:
     if alias {
         args[1] = args[0].clone();
     }
-    args.push(Arg::Number(u64::from(n as u32)));
+    args.push(ParamValue::Number(u64::from(n as u32)));
     args.truncate(traced.function.params.len());
     let program = Program::prepare(traced.function).expect("verified");
     let config = Config {
@@ -54,7 +61,10 @@ fn run(body: &str, grid: [u32; 3], elements: usize, n: i32, order: Order, alias:
 fn gives(body: &str, grid: [u32; 3], n: i32, expected: impl Fn(i32) -> i32) {
     for order in [Order::Ascending, Order::Descending, Order::Shuffled(7)] {
         let (outcome, memory) = run(body, grid, 64, n, order, false);
-        assert!(matches!(outcome, Outcome::Finished(_)), "{body}: {outcome:?}");
+        assert!(
+            matches!(outcome, LaunchOutcome::Finished(_)),
+            "{body}: {outcome:?}"
+        );
         assert_eq!(
             ints(&memory, 1),
             (0..64).map(&expected).collect::<Vec<_>>(),
@@ -66,7 +76,7 @@ fn gives(body: &str, grid: [u32; 3], n: i32, expected: impl Fn(i32) -> i32) {
 #[track_caller]
 fn stops(body: &str, elements: usize, alias: bool, kind: TrapKind, program: [u32; 3]) {
     let (outcome, _) = run(body, [8, 1, 1], elements, 64, Order::Ascending, alias);
-    let Outcome::Trapped(trap) = outcome else {
+    let LaunchOutcome::Trapped(trap) = outcome else {
         panic!("{body}: {outcome:?}")
     };
     assert_eq!((trap.kind, trap.program), (kind, program), "{body}");
@@ -166,7 +176,7 @@ fn programs_that_meet_by_rule_race() {
     let aliased = "tl.store(out + pid, tl.load(x + pid + 1))";
     stops(aliased, 64, true, TrapKind::Race, [1, 0, 0]);
     let (outcome, _) = run(aliased, [8, 1, 1], 64, 64, Order::Ascending, false);
-    assert!(matches!(outcome, Outcome::Finished(_)), "{outcome:?}");
+    assert!(matches!(outcome, LaunchOutcome::Finished(_)), "{outcome:?}");
     // By another rule, or through a pointer of which nothing is known.
     let atomic = "tl.atomic_add(out + pid, 1)\ntl.store(out + 7 - pid, pid)";
     stops(atomic, 64, false, TrapKind::Race, [4, 0, 0]);

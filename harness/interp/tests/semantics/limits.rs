@@ -2,7 +2,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use cerith_interp::{
-    AcceptanceMap, Arg, Config, Exhausted, InternalError, Outcome, Program, Resource, Watch,
+    AcceptanceMap, Config, Exhausted, InternalError, LaunchOutcome, ParamValue, Program, Resource, Watch,
 };
 use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, Combine, Function, OpKind, Type, UnaryOp};
@@ -13,9 +13,9 @@ use crate::kernels::{self, F32, I1, Kernel, World};
 fn run(
     function: &Function,
     grid: [u32; 3],
-    args: &[Arg],
+    args: &[ParamValue],
     config: &Config<'_>,
-) -> Result<Outcome, InternalError> {
+) -> Result<LaunchOutcome, InternalError> {
     let (mut memory, _) = World::default().finish();
     Program::prepare(function.clone())
         .expect("verified")
@@ -23,8 +23,8 @@ fn run(
 }
 
 /// Holds a launch to the limit that it must reach, and the part of the text that was executed then.
-fn exhausted(outcome: &Result<Outcome, InternalError>, of: &Function, limit: &str, part: &str) {
-    let Ok(Outcome::Exhausted(exhausted)) = outcome else {
+fn exhausted(outcome: &Result<LaunchOutcome, InternalError>, of: &Function, limit: &str, part: &str) {
+    let Ok(LaunchOutcome::Exhausted(exhausted)) = outcome else {
         panic!("{outcome:?}");
     };
     assert_eq!(exhausted.to_string(), limit);
@@ -67,18 +67,18 @@ fn a_huge_grid_uses_its_fuel_up() {
     };
     assert_eq!(
         run(&function, [u32::MAX; 3], &[], &config),
-        Ok(Outcome::Exhausted(reached))
+        Ok(LaunchOutcome::Exhausted(reached))
     );
     assert!(matches!(
         run(&function, [0, 5, 5], &[], &config),
-        Ok(Outcome::Finished(_))
+        Ok(LaunchOutcome::Finished(_))
     ));
 }
 
 #[test]
 fn a_program_that_does_nothing_costs_what_it_takes() {
     let function = Kernel::new("pass\n").finish();
-    let Ok(Outcome::Finished(finished)) = run(&function, [1000, 1, 1], &[], &Config::default()) else {
+    let Ok(LaunchOutcome::Finished(finished)) = run(&function, [1000, 1, 1], &[], &Config::default()) else {
         panic!("it does not finish");
     };
     assert!(finished.stats.fuel >= 16 * 1000, "{:?}", finished.stats);
@@ -111,7 +111,7 @@ fn a_launch_ends_when_it_is_told_to_and_when_its_time_is_over() {
             until: Some(over),
             ..Watch::default()
         });
-        let Ok(Outcome::Exhausted(reached)) = run(function, grid, &[], &late) else {
+        let Ok(LaunchOutcome::Exhausted(reached)) = run(function, grid, &[], &late) else {
             panic!("{function}: it has no end");
         };
         assert_eq!(reached.to_string(), "the limit of 7 seconds was reached");
@@ -217,7 +217,7 @@ fn what_earlier_launches_took_does_not_count() {
         for lanes in [1 << 13, 1 << 14, 1 << 15, 1 << 16] {
             let outcome = run(&sum(lanes), [1, 1, 1], &[], &config);
             assert!(
-                matches!(outcome, Ok(Outcome::Finished(_))),
+                matches!(outcome, Ok(LaunchOutcome::Finished(_))),
                 "{lanes}: {outcome:?}"
             );
         }
@@ -246,7 +246,7 @@ fn wrong_arguments_are_the_callers_error() {
     insta::assert_snapshot!(error, @r"
     launch `kernel` with 0 arguments for 4 parameters
     ");
-    let args = vec![Arg::Number(0); 4];
+    let args = vec![ParamValue::Number(0); 4];
     let error = run(&function, [1, 1, 1], &args, &Config::default()).expect_err("numbers for pointers");
     insta::assert_snapshot!(error, @r"
     launch `kernel`: parameter `x_ptr` is a pointer
@@ -316,9 +316,9 @@ fn launches_run_in_many_threads_at_once() {
                     world.floats("y", &[1.0; 100]);
                     world.tensor("out", DType::F32, 100, None);
                     let (mut memory, mut args) = world.finish();
-                    args.push(Arg::Number(100));
+                    args.push(ParamValue::Number(100));
                     let outcome = program.launch([2, 1, 1], &args, &mut memory, &Config::default());
-                    assert!(matches!(outcome, Ok(Outcome::Finished(_))));
+                    assert!(matches!(outcome, Ok(LaunchOutcome::Finished(_))));
                     assert_eq!(kernels::floats(&memory, 2), [f32::from(thread) + 1.0; 100]);
                 }
             });

@@ -13,7 +13,7 @@ mod reductions;
 mod shapes;
 mod threads;
 
-use cerith_interp::Arg;
+use cerith_interp::ParamValue;
 use cerith_tile::DType;
 use cerith_tile::ir::ValueId;
 use kernels::{Kernel, World};
@@ -41,6 +41,6 @@ fn lanes(make: impl FnOnce(&mut Kernel) -> ValueId) -> Vec<i32> {
     kernels::ints(&memory, 0)
 }
 
-fn number(value: i32) -> Arg {
-    Arg::Number(u64::from(value as u32))
+fn number(value: i32) -> ParamValue {
+    ParamValue::Number(u64::from(value as u32))
 }

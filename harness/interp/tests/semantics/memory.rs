@@ -1,4 +1,4 @@
-use cerith_interp::Outcome;
+use cerith_interp::LaunchOutcome;
 use cerith_memory::StorageId;
 use cerith_tile::DType;
 use cerith_tile::ir::{AtomicOp, BinaryOp, CmpPredicate, OpKind, Type};
@@ -179,7 +179,7 @@ fn lanes_of_an_atomic_add_up() {
     world.ints("x", &[0; 4]);
     let (mut memory, args) = world.finish();
     let outcome = kernels::launch(&k.finish(), [2, 1, 1], &args, &mut memory);
-    let Outcome::Finished(finished) = outcome else {
+    let LaunchOutcome::Finished(finished) = outcome else {
         panic!("{outcome:?}")
     };
     assert!(!finished.stats.order_dependent);
@@ -204,7 +204,7 @@ fn compare_and_swap_takes_turns() {
     world.ints("x", &[0]);
     let (mut memory, args) = world.finish();
     let outcome = kernels::launch(&k.finish(), [5, 1, 1], &args, &mut memory);
-    let Outcome::Finished(finished) = outcome else {
+    let LaunchOutcome::Finished(finished) = outcome else {
         panic!("{outcome:?}")
     };
     assert!(finished.stats.order_dependent);

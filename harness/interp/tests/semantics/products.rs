@@ -1,4 +1,4 @@
-use cerith_interp::Arg;
+use cerith_interp::ParamValue;
 use cerith_memory::StorageId;
 use cerith_tile::DType;
 use cerith_tile::ir::{Elem, InputPrecision, OpKind, Rounding, Type};
@@ -42,7 +42,7 @@ fn check(dtype: DType, result: DType, batch: Option<usize>, [m, n, k]: [usize; 3
     tensor("a", dtype, batches * m * k);
     tensor("b", dtype, batches * k * n);
     tensor("c", result, batches * m * n);
-    let (mut memory, args): (_, Vec<Arg>) = world.finish();
+    let (mut memory, args): (_, Vec<ParamValue>) = world.finish();
     kernels::finish(&kernel.finish(), [1, 1, 1], &args, &mut memory);
     let got: Vec<f64> = memory
         .bytes(StorageId(2))

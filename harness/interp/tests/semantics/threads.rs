@@ -1,6 +1,6 @@
 //! A launch in several threads ends as it does in one: same memory, same outcome, same work.
 
-use cerith_interp::{Arg, Config, Order, Outcome, Program, Watch};
+use cerith_interp::{Config, LaunchOutcome, Order, ParamValue, Program, Watch};
 use cerith_memory::Memory;
 use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, Function, OpKind};
@@ -32,10 +32,10 @@ const SHARED: Config<'static> = Config {
 fn same(
     function: &Function,
     grid: [u32; 3],
-    args: &[Arg],
+    args: &[ParamValue],
     memory: &Memory,
     config: Config<'static>,
-) -> (Outcome, Memory) {
+) -> (LaunchOutcome, Memory) {
     let program = Program::prepare(function.clone()).expect("verified");
     let run = |config: &Config<'_>| {
         let mut memory = memory.clone();
@@ -52,14 +52,14 @@ fn same(
 }
 
 /// The sum of two vectors, in programs of 64.
-fn sum(count: usize) -> (Function, Memory, Vec<Arg>) {
+fn sum(count: usize) -> (Function, Memory, Vec<ParamValue>) {
     let mut world = World::default();
     let values: Vec<f32> = (0..count as u16).map(f32::from).collect();
     world.floats("x", &values);
     world.floats("y", &values);
     world.tensor("out", DType::F32, count, None);
     let (memory, mut args) = world.finish();
-    args.push(Arg::Number(count as u64));
+    args.push(ParamValue::Number(count as u64));
     (kernels::vector_add(64), memory, args)
 }
 
@@ -74,7 +74,7 @@ fn programs_that_cannot_meet() {
                 ..SHARED
             };
             let (outcome, after) = same(&function, [16, 1, 1], &args, &memory, config);
-            assert!(matches!(outcome, Outcome::Finished(_)));
+            assert!(matches!(outcome, LaunchOutcome::Finished(_)));
             assert_eq!(kernels::floats(&after, 2)[999], 1998.0);
         }
     }
@@ -90,21 +90,21 @@ fn a_product_of_matrices() {
     let (memory, args) = world.finish();
     let function = kernels::matmul(64, 16, DType::F32);
     let (outcome, _) = same(&function, [4, 4, 1], &args, &memory, SHARED);
-    assert!(matches!(outcome, Outcome::Finished(_)));
+    assert!(matches!(outcome, LaunchOutcome::Finished(_)));
 }
 
 #[test]
 fn a_limit_that_some_program_reaches() {
     let (function, memory, args) = sum(1000);
     let (outcome, _) = same(&function, [16, 1, 1], &args, &memory, SHARED);
-    let Outcome::Finished(finished) = outcome else {
+    let LaunchOutcome::Finished(finished) = outcome else {
         panic!("{outcome:?}")
     };
     let used = finished.stats.fuel;
     for fuel in [used, used - 1, used / 2, used / 16 + 1] {
         let (outcome, _) = same(&function, [16, 1, 1], &args, &memory, Config { fuel, ..SHARED });
         assert_eq!(
-            matches!(outcome, Outcome::Finished(_)),
+            matches!(outcome, LaunchOutcome::Finished(_)),
             fuel == used,
             "{fuel} of {used}"
         );
@@ -129,7 +129,7 @@ fn a_program_that_traps() {
         let (memory, args) = world.finish();
         let (outcome, _) = same(&k.finish(), [16, 1, 1], &args, &memory, SHARED);
         assert_eq!(
-            matches!(outcome, Outcome::Trapped(_)),
+            matches!(outcome, LaunchOutcome::Trapped(_)),
             bad < 16,
             "{bad}: {outcome:?}"
         );
@@ -149,7 +149,7 @@ fn lines_that_programs_print_keep_their_order() {
     world.tensor("out", DType::I32, 16, None);
     let (memory, args) = world.finish();
     let (outcome, _) = same(&k.finish(), [16, 1, 1], &args, &memory, SHARED);
-    let Outcome::Finished(finished) = outcome else {
+    let LaunchOutcome::Finished(finished) = outcome else {
         panic!("{outcome:?}")
     };
     assert_eq!(finished.prints.len(), 16);
@@ -166,5 +166,5 @@ fn programs_that_meet() {
     world.tensor("out", DType::I32, 1, None);
     let (memory, args) = world.finish();
     let (outcome, _) = same(&k.finish(), [16, 1, 1], &args, &memory, SHARED);
-    assert!(matches!(outcome, Outcome::Trapped(_)), "{outcome:?}");
+    assert!(matches!(outcome, LaunchOutcome::Trapped(_)), "{outcome:?}");
 }

@@ -1,4 +1,4 @@
-use cerith_interp::{Arg, TrapKind};
+use cerith_interp::{ParamValue, TrapKind};
 use cerith_memory::StorageId;
 use cerith_tile::DType;
 use cerith_tile::ir::{CastKind, Elem, OpKind, Rounding, Type};
@@ -17,7 +17,7 @@ fn an_address_between_elements() {
     world.floats("x", &[1.0; 8]);
     let (mut memory, _) = world.finish();
     let address = memory.address(StorageId(0)) + 2;
-    let args = [Arg::Pointer {
+    let args = [ParamValue::Pointer {
         address,
         storage: Some(StorageId(0)),
         name: Some("x_odd".into()),

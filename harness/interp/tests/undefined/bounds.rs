@@ -1,4 +1,4 @@
-use cerith_interp::{Arg, TrapKind};
+use cerith_interp::{ParamValue, TrapKind};
 use cerith_memory::StorageId;
 use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, CastKind, Elem, OpKind, Rounding, Type};
@@ -34,7 +34,7 @@ fn load_at(i: i64) -> String {
     world.floats("x", &[1.0; 4]);
     world.floats("y", &[0.0; 4]);
     let (mut memory, mut args) = world.finish();
-    args.push(Arg::Number(i as u64));
+    args.push(ParamValue::Number(i as u64));
     trap(TrapKind::OutOfBounds, &scalar(), [1, 1, 1], &args, &mut memory)
 }
 
@@ -99,7 +99,7 @@ fn an_unmasked_tail_names_program_and_lane() {
     }
     let (mut memory, mut args) = world.finish();
     // The kernel believes that there are 200 elements.
-    args.push(Arg::Number(200));
+    args.push(ParamValue::Number(200));
     let shown = trap(
         TrapKind::OutOfBounds,
         &kernels::vector_add(64),
@@ -126,7 +126,7 @@ fn masked_off_lanes_may_point_anywhere() {
         world.floats(name, &[1.0; 100]);
     }
     let (mut memory, mut args) = world.finish();
-    args.push(Arg::Number(100));
+    args.push(ParamValue::Number(100));
     kernels::finish(&kernels::vector_add(64), [4, 1, 1], &args, &mut memory);
     assert_eq!(kernels::floats(&memory, 2), [2.0; 100]);
 }
@@ -169,13 +169,13 @@ fn null_and_wild_pointers() {
         let (mut memory, mut args) = world.finish();
         args.insert(
             0,
-            Arg::Pointer {
+            ParamValue::Pointer {
                 address,
                 storage: None,
                 name: None,
             },
         );
-        args.push(Arg::Number(0));
+        args.push(ParamValue::Number(0));
         let shown = trap(TrapKind::OutOfBounds, &function, [1, 1, 1], &args, &mut memory);
         assert!(shown.contains(expected), "{shown}");
     }
@@ -205,11 +205,11 @@ fn a_loaded_pointer_may_reach_any_storage_but_no_gap() {
     assert!(world.storages().write_pointer(StorageId(0), 0, x, 0));
     let (memory, mut args) = world.finish();
     args.truncate(2);
-    args.push(Arg::Number(1));
+    args.push(ParamValue::Number(1));
     let mut first = memory.clone();
     kernels::finish(&function, [1, 1, 1], &args, &mut first);
     assert_eq!(kernels::floats(&first, 1), [6.0]);
-    args[2] = Arg::Number(2);
+    args[2] = ParamValue::Number(2);
     let mut second = memory;
     insta::assert_snapshot!(trap(TrapKind::OutOfBounds, &function, [1, 1, 1], &args, &mut second), @r"
     error[out-of-bounds]: load of 4 bytes just past the end of storage `x`
@@ -238,7 +238,7 @@ fn a_wrapped_offset_is_found() {
     world.floats("x", &[1.0; 4]);
     world.floats("out", &[1.0; 4]);
     let (memory, mut args) = world.finish();
-    args.push(Arg::Number(0x4000_0000));
+    args.push(ParamValue::Number(0x4000_0000));
     let function = k.finish();
     let outcomes = twice(&function, [1, 1, 1], &args, &memory);
     assert_eq!(outcomes[0], outcomes[1]);

@@ -21,7 +21,7 @@ fn kernel(
     k
 }
 
-fn world() -> (cerith_memory::Memory, Vec<cerith_interp::Arg>) {
+fn world() -> (cerith_memory::Memory, Vec<cerith_interp::ParamValue>) {
     let mut world = World::default();
     world.ints("out", &[0; 8]);
     world.finish()

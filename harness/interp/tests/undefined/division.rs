@@ -1,6 +1,6 @@
 //! Integer divisions with no answer: a warning where nothing depends on the quotient, undefined where something does.
 
-use cerith_interp::{Arg, Outcome, TrapKind};
+use cerith_interp::{LaunchOutcome, ParamValue, TrapKind};
 use cerith_memory::Memory;
 use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, CmpPredicate, Function, OpKind, ValueId};
@@ -62,7 +62,7 @@ fn kernel(between: Between) -> Function {
     k.finish()
 }
 
-fn world(divisors: [i32; 8]) -> (Memory, Vec<Arg>) {
+fn world(divisors: [i32; 8]) -> (Memory, Vec<ParamValue>) {
     let mut world = World::default();
     world.ints("a", &[i32::MIN, 1, 2, 3, 4, 5, 6, 7]);
     world.ints("b", &divisors);
@@ -78,7 +78,7 @@ fn warned(divisors: [i32; 8], between: Between) -> Vec<String> {
     let (mut memory, args) = world(divisors);
     let function = kernel(between);
     let outcome = launch(&function, [1, 1, 1], &args, &mut memory);
-    let Outcome::Finished(finished) = outcome else {
+    let LaunchOutcome::Finished(finished) = outcome else {
         panic!("{outcome:?}")
     };
     assert_eq!(finished.stats.bytes_poisoned, 0);
@@ -209,13 +209,13 @@ fn a_scalar_quotient_that_nobody_uses_and_one_that_decides() {
         }
         let (mut memory, _) = World::default().finish();
         let function = k.finish();
-        let args = [Arg::Number(0)];
+        let args = [ParamValue::Number(0)];
         if used {
             let shown = trap(TrapKind::DivisionByZero, &function, [2, 1, 1], &args, &mut memory);
             insta::assert_snapshot!(shown);
         } else {
             let outcome = launch(&function, [2, 1, 1], &args, &mut memory);
-            let Outcome::Finished(finished) = outcome else {
+            let LaunchOutcome::Finished(finished) = outcome else {
                 panic!("{outcome:?}")
             };
             assert_eq!(finished.remarks.len(), 1);

@@ -1,4 +1,4 @@
-use cerith_interp::{Arg, TrapKind};
+use cerith_interp::{ParamValue, TrapKind};
 use cerith_tile::DType;
 
 use crate::kernels::{self, World};
@@ -11,7 +11,7 @@ fn a_load_of_what_was_never_written() {
     world.tensor("y", DType::F32, 64, None);
     world.tensor("out", DType::F32, 64, None);
     let (mut memory, mut args) = world.finish();
-    args.push(Arg::Number(64));
+    args.push(ParamValue::Number(64));
     let shown = trap(
         TrapKind::Uninitialised,
         &kernels::vector_add(64),
@@ -39,7 +39,7 @@ fn the_first_uninitialised_lane_is_named() {
     assert!(world.storages().write(y, 0, &[0; 22]));
     world.tensor("out", DType::F32, 8, None);
     let (mut memory, mut args) = world.finish();
-    args.push(Arg::Number(8));
+    args.push(ParamValue::Number(8));
     let shown = trap(
         TrapKind::Uninitialised,
         &kernels::vector_add(8),
@@ -58,7 +58,7 @@ fn writing_initialises() {
     world.floats("y", &[1.0; 64]);
     world.tensor("out", DType::F32, 64, None);
     let (mut memory, mut args) = world.finish();
-    args.push(Arg::Number(64));
+    args.push(ParamValue::Number(64));
     kernels::finish(&kernels::vector_add(64), [1, 1, 1], &args, &mut memory);
     // The result is an input of the next launch.
     args.swap(0, 2);

@@ -16,23 +16,29 @@ mod reread;
 mod unordered;
 mod wait;
 
-use cerith_interp::{Arg, Outcome, Program, TrapKind};
+use cerith_interp::{LaunchOutcome, ParamValue, Program, TrapKind};
 use cerith_memory::Memory;
 use cerith_tile::ir::Function;
 
 /// Runs a kernel that must trap, and gives the message.
 #[track_caller]
-fn trap(kind: TrapKind, function: &Function, grid: [u32; 3], args: &[Arg], memory: &mut Memory) -> String {
+fn trap(
+    kind: TrapKind,
+    function: &Function,
+    grid: [u32; 3],
+    args: &[ParamValue],
+    memory: &mut Memory,
+) -> String {
     let outcome = kernels::launch(function, grid, args, memory);
     match &outcome {
-        Outcome::Trapped(trap) if trap.kind == kind => {}
+        LaunchOutcome::Trapped(trap) if trap.kind == kind => {}
         other => panic!("not {kind}: {other:?}"),
     }
     kernels::shown(function, &outcome)
 }
 
 /// Runs a kernel twice with one preparation: what the first launch leaves behind must not change the second.
-fn twice(function: &Function, grid: [u32; 3], args: &[Arg], memory: &Memory) -> [Outcome; 2] {
+fn twice(function: &Function, grid: [u32; 3], args: &[ParamValue], memory: &Memory) -> [LaunchOutcome; 2] {
     let program = Program::prepare(function.clone()).expect("verified");
     [0, 1].map(|_| {
         let mut memory = memory.clone();

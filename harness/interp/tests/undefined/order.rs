@@ -1,6 +1,6 @@
 //! The last program to arrive adds up what all have left: what has to stand between its parts.
 
-use cerith_interp::{Arg, Outcome, TrapKind};
+use cerith_interp::{LaunchOutcome, ParamValue, TrapKind};
 use cerith_memory::Memory;
 use cerith_tile::DType;
 use cerith_tile::ir::{
@@ -74,7 +74,7 @@ fn kernel(last: Last) -> Function {
     k.finish()
 }
 
-fn world() -> (Memory, Vec<Arg>) {
+fn world() -> (Memory, Vec<ParamValue>) {
     let mut world = World::default();
     world.ints("part", &[-1; 32]);
     world.ints("counter", &[0]);
@@ -92,7 +92,7 @@ fn races(last: Last) -> String {
 fn the_last_to_arrive_with_all_that_it_takes() {
     let (mut memory, args) = world();
     let outcome = launch(&kernel(PROPER), [4, 1, 1], &args, &mut memory);
-    assert!(matches!(outcome, Outcome::Finished(_)), "{outcome:?}");
+    assert!(matches!(outcome, LaunchOutcome::Finished(_)), "{outcome:?}");
     assert_eq!(crate::kernels::ints(&memory, 2), [4 * 28]);
 }
 

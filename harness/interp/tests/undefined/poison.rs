@@ -1,4 +1,4 @@
-use cerith_interp::{Arg, TrapKind};
+use cerith_interp::{ParamValue, TrapKind};
 use cerith_memory::{ByteState, StorageId};
 use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, CmpPredicate, OpKind, Type, ValueId};
@@ -30,12 +30,12 @@ fn kernel() -> (Kernel, [ValueId; 4]) {
     (k, [value, out, offsets, mask])
 }
 
-fn world() -> (cerith_memory::Memory, Vec<Arg>) {
+fn world() -> (cerith_memory::Memory, Vec<ParamValue>) {
     let mut world = World::default();
     world.ints("x", &[1, 2, 3, 4, 5, 6, 7, 0]);
     world.ints("out", &[0; 8]);
     let (memory, mut args) = world.finish();
-    args.push(Arg::Number(5));
+    args.push(ParamValue::Number(5));
     (memory, args)
 }
 
@@ -275,7 +275,10 @@ fn a_shift_by_the_width_and_a_cast_out_of_range_are_poison() {
     let mut world = World::default();
     world.ints("out", &[0; 2]);
     let (mut memory, mut args) = world.finish();
-    args.extend([Arg::Number(u64::from(3e9f32.to_bits())), Arg::Number(32)]);
+    args.extend([
+        ParamValue::Number(u64::from(3e9f32.to_bits())),
+        ParamValue::Number(32),
+    ]);
     kernels::finish(&k.finish(), [1, 1, 1], &args, &mut memory);
     assert_eq!(memory.states(StorageId(0)), [ByteState::Poison; 8]);
 }

@@ -1,19 +1,23 @@
-use cerith_interp::{Arg, Config, Outcome, Program, TrapKind};
+use cerith_interp::{Config, LaunchOutcome, ParamValue, Program, TrapKind};
 use cerith_tile::DType;
 use cerith_tile::ir::{Demand, OpKind, Promise, Type, ValueId};
 
 use crate::kernels::{self, I32, Kernel, World};
 use crate::trap;
 
-fn empty() -> (cerith_memory::Memory, Vec<Arg>) {
+fn empty() -> (cerith_memory::Memory, Vec<ParamValue>) {
     World::default().finish()
 }
 
 /// What is said of a kernel that finishes.
 #[track_caller]
-fn warned(function: &cerith_tile::ir::Function, args: &[Arg], memory: &mut cerith_memory::Memory) -> String {
+fn warned(
+    function: &cerith_tile::ir::Function,
+    args: &[ParamValue],
+    memory: &mut cerith_memory::Memory,
+) -> String {
     let outcome = kernels::launch(function, [1, 1, 1], args, memory);
-    let Outcome::Finished(finished) = outcome else {
+    let LaunchOutcome::Finished(finished) = outcome else {
         panic!("{outcome:?}")
     };
     assert_eq!(finished.remarks.len(), 1);
@@ -42,12 +46,12 @@ fn a_false_assume() {
     k.at("tl.assume(n > 0)").b.effect(OpKind::Assume, &[positive]);
     let function = k.finish();
     let (mut memory, _) = empty();
-    kernels::finish(&function, [1, 1, 1], &[Arg::Number(1)], &mut memory);
+    kernels::finish(&function, [1, 1, 1], &[ParamValue::Number(1)], &mut memory);
     let shown = trap(
         TrapKind::FalseAssume,
         &function,
         [1, 1, 1],
-        &[Arg::Number(0)],
+        &[ParamValue::Number(0)],
         &mut memory,
     );
     insta::assert_snapshot!(shown, @r"
@@ -74,9 +78,9 @@ fn a_descriptor_that_is_not_as_demanded() {
             .effect(OpKind::Demand(*demand), &[kept]);
         let function = k.finish();
         let (mut memory, _) = empty();
-        kernels::finish(&function, [1, 1, 1], &[Arg::Number(0)], &mut memory);
+        kernels::finish(&function, [1, 1, 1], &[ParamValue::Number(0)], &mut memory);
         let kind = TrapKind::DescriptorDemand;
-        let below = [Arg::Number(0xFFFF_FFFF)];
+        let below = [ParamValue::Number(0xFFFF_FFFF)];
         let text = trap(kind, &function, [1, 1, 1], &below, &mut memory);
         let said = text
             .lines()
@@ -167,12 +171,12 @@ fn a_device_assert_is_active_only_where_asked() {
             ..Config::default()
         };
         program
-            .launch([1, 1, 1], &[Arg::Number(6)], &mut memory, &config)
+            .launch([1, 1, 1], &[ParamValue::Number(6)], &mut memory, &config)
             .expect("no bug of ours")
     };
-    assert!(matches!(run(false), Outcome::Finished(_)));
+    assert!(matches!(run(false), LaunchOutcome::Finished(_)));
     let outcome = run(true);
-    let Outcome::Trapped(trapped) = &outcome else {
+    let LaunchOutcome::Trapped(trapped) = &outcome else {
         panic!("{outcome:?}")
     };
     assert_eq!((trapped.kind, trapped.lane), (TrapKind::AssertionFailed, Some(6)));
@@ -216,7 +220,7 @@ fn a_loop_that_does_not_step() {
         .b
         .effect(OpKind::For { body }, &[zero, n, step]);
     let (mut memory, _) = empty();
-    let args = [Arg::Number(4), Arg::Number(0xffff_ffff)];
+    let args = [ParamValue::Number(4), ParamValue::Number(0xffff_ffff)];
     insta::assert_snapshot!(trap(TrapKind::LoopStep, &k.finish(), [1, 1, 1], &args, &mut memory), @r"
     error[loop-step]: the step of a loop is -1, which is not positive
      --> kernel.py:1:1

@@ -1,4 +1,4 @@
-use cerith_interp::{Arg, Outcome, TrapKind};
+use cerith_interp::{LaunchOutcome, ParamValue, TrapKind};
 use cerith_memory::Memory;
 use cerith_tile::DType;
 use cerith_tile::ir::{AtomicOp, Function, OpKind, Type, ValueId};
@@ -13,14 +13,14 @@ x = tl.load(out_ptr + pid - 1)
 tl.atomic_add(out_ptr, 1)
 ";
 
-fn world(count: usize) -> (Memory, Vec<Arg>) {
+fn world(count: usize) -> (Memory, Vec<ParamValue>) {
     let mut world = World::default();
     world.ints("out", &vec![0; count]);
     world.finish()
 }
 
 /// One in which no program writes what is there.
-fn marked(count: usize) -> (Memory, Vec<Arg>) {
+fn marked(count: usize) -> (Memory, Vec<ParamValue>) {
     let mut world = World::default();
     world.ints("out", &vec![-1; count]);
     world.finish()
@@ -69,7 +69,7 @@ fn a_race_is_found_in_every_launch() {
     let (memory, args) = world(4);
     let [first, second] = twice(&function, [3, 1, 1], &args, &memory);
     assert_eq!(first, second);
-    assert!(matches!(first, Outcome::Trapped(_)));
+    assert!(matches!(first, LaunchOutcome::Trapped(_)));
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn a_launch_does_not_race_with_the_one_before() {
     });
     let (memory, args) = world(4);
     for outcome in twice(&function, [4, 1, 1], &args, &memory) {
-        assert!(matches!(outcome, Outcome::Finished(_)), "{outcome:?}");
+        assert!(matches!(outcome, LaunchOutcome::Finished(_)), "{outcome:?}");
     }
 }
 
@@ -215,7 +215,7 @@ fn atomics_do_not_race() {
     });
     let (mut memory, args) = world(1);
     let outcome = kernels::launch(&function, [8, 1, 1], &args, &mut memory);
-    let Outcome::Finished(finished) = outcome else {
+    let LaunchOutcome::Finished(finished) = outcome else {
         panic!("{outcome:?}")
     };
     assert!(!finished.stats.order_dependent);
@@ -233,7 +233,7 @@ fn what_an_atomic_returned_depends_on_the_order() {
     });
     let (mut memory, args) = world(9);
     let outcome = kernels::launch(&function, [8, 1, 1], &args, &mut memory);
-    let Outcome::Finished(finished) = outcome else {
+    let LaunchOutcome::Finished(finished) = outcome else {
         panic!("{outcome:?}")
     };
     assert!(finished.stats.order_dependent);

@@ -1,6 +1,6 @@
 //! A program that reads what its other lanes wrote: only behind a barrier is it there.
 
-use cerith_interp::{Arg, Checks, Config, Outcome, Program, TrapKind};
+use cerith_interp::{Checks, Config, LaunchOutcome, ParamValue, Program, TrapKind};
 use cerith_memory::Memory;
 use cerith_tile::DType;
 use cerith_tile::ir::{AtomicOp, Function, MemoryOrder, OpKind, Type, ValueId};
@@ -8,7 +8,7 @@ use cerith_tile::ir::{AtomicOp, Function, MemoryOrder, OpKind, Type, ValueId};
 use crate::kernels::{I32, Kernel, World, launch};
 use crate::trap;
 
-fn world() -> (Memory, Vec<Arg>) {
+fn world() -> (Memory, Vec<ParamValue>) {
     let mut world = World::default();
     world.ints("out", &[9; 10]);
     world.finish()
@@ -52,7 +52,7 @@ fn a_lane_reads_what_another_wrote() {
 fn finishes(function: &Function) {
     let (mut memory, args) = world();
     let outcome = launch(function, [1, 1, 1], &args, &mut memory);
-    assert!(matches!(outcome, Outcome::Finished(_)), "{outcome:?}");
+    assert!(matches!(outcome, LaunchOutcome::Finished(_)), "{outcome:?}");
 }
 
 #[test]
@@ -114,5 +114,5 @@ fn fast_checks_do_not_look() {
     let outcome = program
         .launch([1, 1, 1], &args, &mut memory, &config)
         .expect("no bug of ours");
-    assert!(matches!(outcome, Outcome::Finished(_)), "{outcome:?}");
+    assert!(matches!(outcome, LaunchOutcome::Finished(_)), "{outcome:?}");
 }

@@ -1,7 +1,7 @@
 //! A program whose own accesses meet with no barrier between: stores of other lanes, stores to what other lanes load, and
 //! lanes that the compiler may give to other threads.
 
-use cerith_interp::{Arg, Outcome, TrapKind};
+use cerith_interp::{LaunchOutcome, ParamValue, TrapKind};
 use cerith_memory::Memory;
 use cerith_tile::DType;
 use cerith_tile::ir::{BinaryOp, Combine, Function, OpKind, ValueId};
@@ -12,7 +12,7 @@ use crate::trap;
 const TEXT: &str =
     "v = tl.load(x + i)\ntl.store(x + i, v)\ntl.store(x + N - 1 - i, v)\ntl.load(x + i * one + j * N)\n";
 
-fn world(count: usize) -> (Memory, Vec<Arg>) {
+fn world(count: usize) -> (Memory, Vec<ParamValue>) {
     let mut world = World::default();
     world.ints("x", &(0..count as i32).collect::<Vec<_>>());
     world.finish()
@@ -44,7 +44,7 @@ fn stops(kind: TrapKind, function: &Function) -> String {
 fn finishes(function: &Function) {
     let (mut memory, args) = world(64);
     let outcome = launch(function, [1, 1, 1], &args, &mut memory);
-    assert!(matches!(outcome, Outcome::Finished(_)), "{outcome:?}");
+    assert!(matches!(outcome, LaunchOutcome::Finished(_)), "{outcome:?}");
 }
 
 #[test]

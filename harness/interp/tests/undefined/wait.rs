@@ -1,4 +1,4 @@
-use cerith_interp::{Arg, Config, Outcome, Program, TrapKind};
+use cerith_interp::{Config, LaunchOutcome, ParamValue, Program, TrapKind};
 use cerith_memory::Memory;
 use cerith_tile::DType;
 use cerith_tile::ir::{CmpPredicate, Function, OpKind};
@@ -7,7 +7,7 @@ use crate::kernels::{Kernel, World};
 use crate::trap;
 
 /// Every program spins while the flag is zero.
-fn spinning() -> (Function, Memory, Vec<Arg>) {
+fn spinning() -> (Function, Memory, Vec<ParamValue>) {
     let mut k = Kernel::new("while tl.load(flag, volatile=True) == 0: pass\n");
     let flag = k.pointer("flag", DType::I32);
     k.at("while tl.load(flag, volatile=True) == 0: pass");
@@ -51,5 +51,5 @@ fn a_program_with_nobody_to_wait_for_is_exhausted() {
         .expect("verified")
         .launch([1, 1, 1], &args, &mut memory, &config)
         .expect("no bug of ours");
-    assert!(matches!(outcome, Outcome::Exhausted(_)), "{outcome:?}");
+    assert!(matches!(outcome, LaunchOutcome::Exhausted(_)), "{outcome:?}");
 }

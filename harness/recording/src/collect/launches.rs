@@ -12,7 +12,7 @@ use serde_json::Value as Json;
 
 use super::{CollectError, Collected, FORMAT, Options, Reasons, skip};
 use crate::archive::{Archive, Content, Contents};
-use crate::case_text::{self, FillText, Recorded, StorageText, Text};
+use crate::case_text::{self, FillText, RecordedOutcome, StorageText, Text};
 use crate::part::{self, Frame, KernelFrame, LaunchFrame, Part, Process};
 
 /// A kernel's text, of whatever processes.
@@ -478,7 +478,7 @@ impl Found {
                 .engine
                 .as_ref()
                 .filter(|_| self.is_on_record())
-                .map(|engine| Recorded {
+                .map(|engine| RecordedOutcome {
                     engine: engine.clone(),
                     raised: self.frame.raised.as_ref(),
                 }),

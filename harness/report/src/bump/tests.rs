@@ -1,7 +1,7 @@
 //! Changes out of verdicts that the tests make up.
 
 use super::*;
-use crate::event::{Difference, Element, Kind, Outcome, OutcomeKind, Rule, VerdictKind};
+use crate::event::{Difference, Element, EngineOutcome, Kind, OutcomeKind, Rule, VerdictKind};
 use crate::style::Palette;
 
 /// What an engine does in a case.
@@ -25,7 +25,7 @@ fn verdict(case: &str, engines: &[(&str, Does)]) -> Verdict {
         ..Verdict::default()
     };
     for &(id, does) in engines {
-        let mut outcome = Outcome::default();
+        let mut outcome = EngineOutcome::default();
         let mut difference = Difference {
             baseline: "reference".to_owned(),
             engine: id.to_owned(),

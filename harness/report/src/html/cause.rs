@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use crate::event::{Difference, Outcome, OutcomeKind, Verdict, VerdictKind};
+use crate::event::{Difference, EngineOutcome, OutcomeKind, Verdict, VerdictKind};
 
 /// The most characters of a message that cases are grouped by. The case has all of it.
 const LONGEST: usize = 160;
@@ -46,7 +46,7 @@ impl Cause {
     }
 
     /// The cause of an outcome that is no difference, where there is one.
-    pub(super) fn of_outcome(verdict: &Verdict, outcome: &Outcome) -> Option<Self> {
+    pub(super) fn of_outcome(verdict: &Verdict, outcome: &EngineOutcome) -> Option<Self> {
         match outcome.outcome {
             OutcomeKind::Unavailable | OutcomeKind::Unsupported | OutcomeKind::Exhausted => {
                 Some(Self::new("silent", words(outcome)))
@@ -67,7 +67,7 @@ impl Cause {
     }
 }
 
-fn words(outcome: &Outcome) -> String {
+fn words(outcome: &EngineOutcome) -> String {
     let message = plain(&outcome.message);
     match (outcome.error.is_empty(), message.is_empty()) {
         (true, true) => outcome.outcome.to_string(),

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use super::Human;
-use crate::event::{Internal, Outcome, State, Verdict};
+use crate::event::{EngineOutcome, Internal, State, Verdict};
 use crate::html::cause::plain;
 use crate::style::Tone;
 
@@ -186,7 +186,7 @@ fn kernel(verdict: &Verdict) -> Option<String> {
     Some(kernel)
 }
 
-fn said(outcome: &Outcome) -> String {
+fn said(outcome: &EngineOutcome) -> String {
     let at = outcome
         .position
         .as_ref()

@@ -26,7 +26,7 @@ mod shelf;
 pub use self::entry::{Provenance, Record, everywhere};
 pub use self::release::{BadRelease, Release};
 pub use self::selfcheck::selfcheck;
-pub use self::shelf::{Acceptance, Missing, Shelf, ShelfError};
+pub use self::shelf::{Filed, Missing, Shelf, ShelfError};
 
 #[cfg(test)]
 mod tests;

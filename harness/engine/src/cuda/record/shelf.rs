@@ -18,7 +18,7 @@ use crate::{Outcome, Remembered};
 
 /// How an outcome on record was put there, or why not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Acceptance {
+pub enum Filed {
     /// It was not on record, or what was on record was stale.
     New,
     /// It was on record.
@@ -200,7 +200,7 @@ impl Shelf {
         records: Vec<(Record, Provenance)>,
         cases: &[String],
         replace: bool,
-    ) -> Result<Vec<(String, Acceptance)>, ShelfError> {
+    ) -> Result<Vec<(String, Filed)>, ShelfError> {
         let release = release.into();
         let Some((first, _)) = records.first() else {
             return Ok(Vec::new());
@@ -215,12 +215,12 @@ impl Shelf {
                 .as_ref()
                 .filter(|(old, _)| (&old.source, &old.layout) == (&record.source, &record.layout));
             let answer = match comparable {
-                Some((old, _)) if old.says_the_same(&record) => Acceptance::Same,
-                Some(_) if !replace => Acceptance::Pending,
-                _ => Acceptance::New,
+                Some((old, _)) if old.says_the_same(&record) => Filed::Same,
+                Some(_) if !replace => Filed::Pending,
+                _ => Filed::New,
             };
             answers.push((record.case.clone(), answer));
-            if answer == Acceptance::Same
+            if answer == Filed::Same
                 && let Some((mut old, by)) = old
                 // The mark is of the day on which it was accepted, unless there was none.
                 && record.agreed.is_some()
@@ -231,10 +231,10 @@ impl Shelf {
                     book.put(release, old.clone(), &by);
                 }
             }
-            if answer == Acceptance::New {
+            if answer == Filed::New {
                 sure.put(release, record.clone(), &by);
             }
-            if answer != Acceptance::Same {
+            if answer != Filed::Same {
                 wanted.put(release, record, &by);
             }
         }

@@ -60,7 +60,7 @@ fn by() -> Provenance {
     }
 }
 
-fn accept(shelf: &Shelf, case: &Case, outcome: &Outcome, replace: bool) -> Acceptance {
+fn accept(shelf: &Shelf, case: &Case, outcome: &Outcome, replace: bool) -> Filed {
     let record = Record::of(case, "c0ffee", outcome, 3).expect("it says something");
     let answers = shelf
         .accept(
@@ -118,7 +118,7 @@ fn what_is_accepted_is_found_again() {
     ] {
         accept(&shelf, &case, &outcome, true);
         assert_eq!(find(&shelf, &case).as_ref(), Ok(&outcome));
-        assert_eq!(accept(&shelf, &case, &outcome, false), Acceptance::Same);
+        assert_eq!(accept(&shelf, &case, &outcome, false), Filed::Same);
     }
     assert!(
         Record::of(
@@ -151,8 +151,8 @@ fn nothing_accepted_is_overwritten_without_review() {
         finished(&case, |bytes| bytes[0] = 1, None),
         finished(&case, |bytes| bytes[0] = 2, None),
     );
-    assert_eq!(accept(&shelf, &case, &one, false), Acceptance::New);
-    assert_eq!(accept(&shelf, &case, &two, false), Acceptance::Pending);
+    assert_eq!(accept(&shelf, &case, &one, false), Filed::New);
+    assert_eq!(accept(&shelf, &case, &two, false), Filed::Pending);
     assert_eq!(find(&shelf, &case).as_ref(), Ok(&one));
     let path = shelf.path(Target::HOPPER, &case.id);
     let pending = path.with_extension("snap.new");
@@ -179,7 +179,7 @@ fn a_record_of_something_else_is_stale() {
     assert!(find(&shelf, &case_of(&beside, "zeros")).is_ok());
     let changed = case_of(KERNEL, "ones");
     let outcome = finished(&changed, |bytes| bytes[0] = 9, None);
-    assert_eq!(accept(&shelf, &changed, &outcome, false), Acceptance::New);
+    assert_eq!(accept(&shelf, &changed, &outcome, false), Filed::New);
     assert_eq!(find(&shelf, &changed).as_ref(), Ok(&outcome));
 }
 
@@ -212,9 +212,9 @@ fn versions_that_agree_share_a_line() {
         let answers = shelf.accept(version, Target::HOPPER, vec![(record, by)], cases, replace);
         answers.expect("written")[0].1
     };
-    assert_eq!(accept(8, "a", &one, false), Acceptance::New);
-    assert_eq!(accept(9, "b", &one, false), Acceptance::New);
-    assert_eq!(accept(7, "c", &two, false), Acceptance::New);
+    assert_eq!(accept(8, "a", &one, false), Filed::New);
+    assert_eq!(accept(9, "b", &one, false), Filed::New);
+    assert_eq!(accept(7, "c", &two, false), Filed::New);
     assert_eq!(
         lines(),
         [
@@ -223,8 +223,8 @@ fn versions_that_agree_share_a_line() {
         ]
     );
     // Nothing of the others is touched when one version is replaced.
-    assert_eq!(accept(8, "d", &two, false), Acceptance::Pending);
-    assert_eq!(accept(8, "d", &two, true), Acceptance::New);
+    assert_eq!(accept(8, "d", &two, false), Filed::Pending);
+    assert_eq!(accept(8, "d", &two, true), Filed::New);
     assert_eq!(
         lines(),
         [
@@ -284,7 +284,7 @@ fn what_is_compiled_for_another_gpu_is_a_release_of_its_own() {
         answers.expect("written")[0].1
     };
     assert!(!shelf.holds(ampere, Target::HOPPER));
-    assert_eq!(put(&other), Acceptance::New);
+    assert_eq!(put(&other), Filed::New);
     assert!(shelf.holds(ampere, Target::HOPPER));
     assert_eq!(find(&shelf, &case).as_ref(), Ok(&native));
     let found = shelf.find(ampere, Target::HOPPER, &case).expect("a good file");
@@ -313,7 +313,7 @@ fn a_file_of_the_old_name_is_read_and_written_under_the_new_one() {
     let shelf = Shelf::new(folder.path());
     let case = case_of(KERNEL, "zeros");
     let outcome = finished(&case, |bytes| bytes[0] = 1, None);
-    assert_eq!(accept(&shelf, &case, &outcome, false), Acceptance::New);
+    assert_eq!(accept(&shelf, &case, &outcome, false), Filed::New);
     let path = shelf.path(Target::HOPPER, &case.id);
     let new = fs::read_to_string(&path).expect("a file");
     let old = new.replace("\"cerith\":", "\"conch\":");
@@ -323,7 +323,7 @@ fn a_file_of_the_old_name_is_read_and_written_under_the_new_one() {
     let other = finished(&case, |bytes| bytes[0] = 2, None);
     assert_eq!(
         accept(&Shelf::new(folder.path()), &case, &other, true),
-        Acceptance::New
+        Filed::New
     );
     let again = fs::read_to_string(&path).expect("a file");
     assert!(

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::super::{Bump, human};
 use super::*;
-use crate::event::{Difference, Kind, Outcome, OutcomeKind, Verdict, VerdictKind};
+use crate::event::{Difference, EngineOutcome, Kind, OutcomeKind, Verdict, VerdictKind};
 use crate::style::Palette;
 
 const OLD: &str = "cuda@3.8.0";
@@ -147,10 +147,10 @@ fn a_machine_that_is_slower_for_all_is_told_once() {
 #[test]
 fn a_case_that_no_longer_compiles_is_newly_rejected_without_a_record() {
     let case = |silent: &str, rejected: &str| {
-        let outcome = |outcome, error: &str| Outcome {
+        let outcome = |outcome, error: &str| EngineOutcome {
             outcome,
             error: error.to_owned(),
-            ..Outcome::default()
+            ..EngineOutcome::default()
         };
         Verdict {
             case: "dot/a".to_owned(),
